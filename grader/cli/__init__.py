@@ -1,0 +1,81 @@
+"""The command ``grade``. Importing it loads neither torch nor pytest."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import NoReturn
+
+import click
+from click.shell_completion import CompletionItem
+from click_default_group import DefaultGroup
+
+from grader import __version__
+from grader.cli.folder import hint, init, list_exercises, reset, solution
+from grader.cli.names import matching_names
+from grader.cli.run import run
+from grader.errors import GradeError
+
+
+class _Group(DefaultGroup):  # type: ignore[misc]
+    """Completes exercise names beside the names of commands: ``grade`` alone takes both."""
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        commands: list[CompletionItem] = super().shell_complete(ctx, incomplete)
+        return commands + matching_names(incomplete)
+
+
+@click.group(cls=_Group, default="run", default_if_no_args=False)
+@click.version_option(__version__, prog_name="attention-drills")
+def cli() -> None:
+    """Attention Drills: grades self-attention written from scratch in PyTorch.
+
+    `grade exercise3` runs the hidden checks of an exercise on your file; all else is a command.
+
+    \b
+      grade exercise3                 the stub that you edited, in this folder's kit
+      grade exercise3 path/mine.py    another file
+      grade all --json reports.json   every exercise, and the reports as JSON
+    """
+
+
+for command in (run, list_exercises, hint, solution, reset, init):
+    cli.add_command(command)
+
+
+def main() -> NoReturn:
+    """Run the command; every error is one line, and the exit code tells its kind.
+
+    0 solved, 1 graded and not solved, 2 usage, 3 could not grade.
+    """
+    code = _run()
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:  # whoever was reading has left
+            code = code or 1
+    os._exit(code)  # the teardown of a process with torch takes a third of a second
+
+
+def _run() -> int:
+    try:
+        return cli.main(standalone_mode=False) or 0
+    except click.exceptions.Exit as leaving:
+        return leaving.exit_code
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("stopped", err=True)
+        return 130
+    except GradeError as error:
+        click.echo(f"grade: {error}", err=True)
+        return error.exit_code
+    except BrokenPipeError:
+        return 1
+    except Exception as error:
+        click.echo(f"grade: a fault of the grader: {type(error).__name__}: {error}", err=True)
+        click.echo("set GRADE_TRACEBACK=1 to see where, and please report it", err=True)
+        if os.environ.get("GRADE_TRACEBACK"):
+            raise
+        return 3

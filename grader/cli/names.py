@@ -1,0 +1,58 @@
+"""Exercise names as arguments: completed by the shell, found in the kit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+from click.shell_completion import CompletionItem
+
+from grader.errors import GradeError
+from grader.kit import load_kit
+from grader.targets import ALL
+
+kit_option = click.option(
+    "--kit",
+    "kit_path",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="PATH",
+    help="The folder of another kit. Its suites are code that runs unconfined: trust it first.",
+)
+
+
+def matching_names(incomplete: str, extra: tuple[str, ...] = (ALL,)) -> list[CompletionItem]:
+    """The names of exercises that begin so."""
+    try:
+        exercises = load_kit().exercises
+    except GradeError:
+        return []
+    found = [CompletionItem(e.name, help=e.title) for e in exercises]
+    found += [CompletionItem(word) for word in extra]
+    return [item for item in found if str(item.value).startswith(incomplete)]
+
+
+class ExerciseName(click.ParamType[str]):
+    """One exercise's name."""
+
+    name = "exercise"
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """The names that begin so."""
+        return matching_names(incomplete, extra=())
+
+
+class Target(click.ParamType[str]):
+    """An exercise's name, ``all``, or a file."""
+
+    name = "exercise or file"
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Names that begin so, and files."""
+        return [*matching_names(incomplete), CompletionItem(incomplete, type="file")]
+
+
+exercise_argument = click.argument("name", metavar="EXERCISE", type=ExerciseName())

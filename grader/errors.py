@@ -1,0 +1,17 @@
+"""The errors that a person is shown as one line."""
+
+
+class GradeError(Exception):
+    """Something that the person at the keyboard can mend; its text is one clear line.
+
+    Attributes:
+        exit_code: What the command exits with: 2 for usage.
+    """
+
+    exit_code = 2
+
+
+class GraderFault(GradeError):
+    """The grader or the machine could not grade; the submission is not to blame."""
+
+    exit_code = 3

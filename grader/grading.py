@@ -1,0 +1,215 @@
+"""grade(submission, exercise, options) -> Report: what every command calls."""
+
+from __future__ import annotations
+
+import os
+import platform
+import secrets
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+import torch
+from pytest_jsonreport import plugin as json_report
+
+from grader import __version__
+from grader.errors import GradeError, GraderFault
+from grader.kit import Exercise
+from grader.report import CheckResult, Difference, Fault, Report, Verdict
+from grader.rules import check_rules
+from grader.sandbox.process import Sandbox, WorkerEnded
+from grader.sandbox.remote import RemoteSubmission, SubmissionError
+from grader.submission import SourceProblem, Submission, parse
+from grader.suite.plugin import SuitePlugin
+
+SETTINGS = Path(__file__).parent / "suite" / "suite.ini"
+# Plugins of pytest that a suite does without; with them a run takes several times as long.
+UNUSED_PLUGINS = (
+    "assertion", "cacheprovider", "capture", "debugging", "doctest", "faulthandler", "junitxml",
+    "logging", "monkeypatch", "pastebin", "recwarn", "reports", "setuponly", "setupplan",
+    "stepwise", "subtests", "threadexception", "tmpdir", "unittest", "unraisableexception",
+    "warnings",
+)  # fmt: skip
+BUDGET_CHECKS = 6  # a grading may take as long as this many checks that time out
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to grade.
+
+    Attributes:
+        seed: Draws every input; None for a fresh one.
+        device: ``auto``, ``cpu``, ``cuda`` or ``mps``.
+        timeout: Wall-clock limit of one check, in seconds.
+    """
+
+    seed: int | None = None
+    device: str = "auto"
+    timeout: float = 10.0
+
+
+def grade(submission: Submission, exercise: Exercise, options: Options, sandbox: Sandbox) -> Report:
+    """Run an exercise's suite on a submission.
+
+    Args:
+        submission: The source to grade.
+        exercise: What it is to be graded as.
+        options: How.
+        sandbox: Where it runs; one serves many gradings.
+
+    Raises:
+        GradeError: The device that was asked for is not there.
+        GraderFault: The suite or the machine failed; the submission is not to blame.
+        KeyboardInterrupt: Ctrl-C during the checks.
+    """
+    device = choose_device(options.device)
+    seed = secrets.randbits(32) if options.seed is None else options.seed
+    started = datetime.now(UTC).isoformat(timespec="seconds")
+    clock = time.monotonic()
+    budget = options.timeout * BUDGET_CHECKS
+    remote = RemoteSubmission(sandbox, submission, options.timeout, budget)
+    try:
+        problem, line, output = _load(remote, submission, exercise)
+        checks = run_suite(exercise.suite, SuitePlugin(remote, seed, device))
+    finally:
+        remote.close()
+    return Report(
+        exercise=exercise.name,
+        submission=str(submission.path),
+        sha256=submission.sha256,
+        checks=tuple(checks),
+        seed=seed,
+        device=device,
+        isolation=sandbox.isolation,
+        started=started,
+        seconds=round(time.monotonic() - clock, 3),
+        versions=_versions(),
+        problem=problem,
+        problem_line=line,
+        output=output,
+    )
+
+
+def choose_device(wanted: str) -> str:
+    """The device to grade on; ``auto`` takes a GPU where there is one.
+
+    Raises:
+        GradeError: It is not there.
+    """
+    there = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.mps.is_available()}
+    if wanted == "auto":
+        return next(name for name in ("cuda", "mps", "cpu") if there[name])
+    if not there.get(wanted):
+        known = ", ".join(f"`{name}`" for name, is_there in there.items() if is_there)
+        raise GradeError(
+            f"this machine has no device `{wanted}` that torch can use; it has {known}"
+        )
+    return wanted
+
+
+def _load(
+    remote: RemoteSubmission, submission: Submission, exercise: Exercise
+) -> tuple[str, int, str]:
+    """Import the submission; why that failed, the line, and what it printed."""
+    try:
+        check_rules(parse(submission), exercise.entry_points, exercise.forbidden)
+        remote.start()
+        remote.load()
+        return "", 0, remote.take_output()
+    except SourceProblem as problem:
+        remote.refuse(problem)
+        return str(problem), problem.line, ""
+    except SubmissionError as error:
+        lines = [frame.line for frame in error.fault.frames]
+        message = f"does not import: {error.fault.type}: {error.fault.message}"
+        return message, lines[-1] if lines else 0, remote.take_output()
+    except WorkerEnded as ended:
+        return f"does not import: it {ended}", 0, remote.take_output()
+
+
+def run_suite(suite: Path, plugin: SuitePlugin) -> list[CheckResult]:
+    """Run a suite's checks under settings that no user's files or environment can change.
+
+    Raises:
+        GraderFault: The suite is missing or broken.
+        KeyboardInterrupt: Ctrl-C.
+    """
+    if not suite.is_file():
+        raise GraderFault(f"the suite `{suite}` is missing; reinstall `attention-drills`")
+    recorder = json_report.JSONReport()
+    arguments = [
+        *(word for name in UNUSED_PLUGINS for word in ("-p", f"no:{name}")),
+        *("-c", str(SETTINGS), "--rootdir", str(suite.parent), "--noconftest"),
+        *("--import-mode=importlib", "--tb=no", "--json-report-file=none"),
+        *("--json-report-omit", "collectors", "log", "streams", "traceback", "keywords"),
+        *("--", str(suite)),
+    ]
+    with _own_environment():
+        code = pytest.main(arguments, plugins=[_ReportOptions(), recorder, plugin])
+    if plugin.interrupted:
+        raise KeyboardInterrupt
+    if plugin.broken:
+        raise GraderFault(f"the suite `{suite}` is broken; please report this:\n{plugin.broken}")
+    tests = (recorder.report or {}).get("tests", [])
+    if code not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED) or not tests:
+        raise GraderFault(f"the suite `{suite}` cannot be run (pytest's exit code {int(code)})")
+    return [_result(test) for test in tests]
+
+
+class _ReportOptions:
+    """The command-line options of pytest-json-report, without its own start-up."""
+
+    def pytest_addoption(self, parser: pytest.Parser) -> None:
+        json_report.pytest_addoption(parser)
+
+
+@contextmanager
+def _own_environment() -> Iterator[None]:
+    """No variable that steers pytest, and no bytecode left beside a suite."""
+    saved = {name: os.environ.pop(name) for name in list(os.environ) if name.startswith("PYTEST_")}
+    written = sys.dont_write_bytecode
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+    sys.dont_write_bytecode = True
+    try:
+        yield
+    finally:
+        sys.dont_write_bytecode = written
+        del os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"]
+        os.environ.update(saved)
+
+
+def _result(test: Mapping[str, Any]) -> CheckResult:
+    noted = test.get("metadata", {})
+    name = test["nodeid"].rpartition("::")[2]
+    if "broken" in noted:
+        raise GraderFault(
+            f"the check `{name}` itself failed; please report this:\n{noted['broken']}"
+        )
+    fault, difference = noted.get("fault"), noted.get("difference")
+    return CheckResult(
+        name=name,
+        verdict=Verdict(noted.get("verdict", Verdict.PASS)),
+        points=noted["points"],
+        why=noted["why"],
+        message=noted.get("message", ""),
+        difference=msgspec.convert(difference, Difference) if difference else None,
+        fault=msgspec.convert(fault, Fault) if fault else None,
+        output=noted.get("output", ""),
+        seconds=round(sum(test.get(s, {}).get("duration", 0) for s in ("setup", "call")), 4),
+    )
+
+
+def _versions() -> dict[str, str]:
+    return {
+        "attention-drills": __version__,
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "platform": platform.platform(),
+    }

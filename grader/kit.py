@@ -1,0 +1,181 @@
+"""The kit: a folder with a manifest, stubs, solutions and suites."""
+
+from __future__ import annotations
+
+import difflib
+import sysconfig
+import tomllib
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import msgspec
+
+from grader.errors import GradeError
+
+MANIFEST = "kit.toml"
+
+
+class ExerciseEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One ``[[exercise]]`` of a manifest."""
+
+    name: str
+    track: str
+    title: str
+    entry_points: list[str]
+    hints: list[str]
+    source: str
+    stub: str  # the digest of the stub as shipped
+
+
+class KitEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The ``[kit]`` of a manifest; ``stubs_of`` makes it a learner's folder of stubs."""
+
+    name: str = ""
+    title: str = ""
+    forbidden: list[str] = []
+    stubs_of: str = ""
+    version: str = ""
+
+
+class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A whole ``kit.toml``."""
+
+    kit: KitEntry
+    exercise: list[ExerciseEntry] = []
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """One task of a kit and where its files lie."""
+
+    name: str
+    track: str
+    title: str
+    entry_points: tuple[str, ...]
+    hints: tuple[str, ...]
+    source: str
+    digest: str  # of the stub as shipped
+    forbidden: frozenset[str]
+    stub: Path  # as shipped
+    file: Path  # the learner's, the same file in a repository's own kit
+    solution: Path
+    suite: Path
+
+
+@dataclass(frozen=True)
+class Kit:
+    """A kit's exercises in teaching order.
+
+    Attributes:
+        home: The folder that holds ``exercises`` and what a learner's progress is kept in.
+        own_stubs: Whether ``home`` holds stubs that a learner edits; False for the kit inside
+            an installed package, which nobody should edit.
+    """
+
+    name: str
+    title: str
+    home: Path
+    exercises: tuple[Exercise, ...]
+    own_stubs: bool = True
+
+    def find(self, name: str) -> Exercise:
+        """The exercise of this name.
+
+        Raises:
+            GradeError: There is none; the message offers near names.
+        """
+        for exercise in self.exercises:
+            if exercise.name == name:
+                return exercise
+        near = difflib.get_close_matches(name, [e.name for e in self.exercises], n=1)
+        advice = f"did you mean `{near[0]}`?" if near else "`grade list` shows them all"
+        raise GradeError(f"there is no exercise `{name}`; {advice}")
+
+
+def load_kit(home: Path | None = None) -> Kit:
+    """The kit in a folder, or the one in use here.
+
+    Without a folder: the learner's folder of stubs around the working directory, else the kit
+    that came with this package. A folder that is met by chance may hold stubs only: suites are
+    code that runs on the trusted side, so a kit with suites of its own has to be named.
+
+    Raises:
+        GradeError: The folder has no manifest, or the manifest is damaged.
+    """
+    if home is not None:
+        return _read(home)
+    for folder in (Path.cwd(), *Path.cwd().parents):
+        if (folder / "exercises" / MANIFEST).is_file():
+            manifest = _manifest(folder)
+            if manifest.kit.stubs_of:
+                return _read(folder)
+    return installed_kit()
+
+
+def installed_kit() -> Kit:
+    """The kit that came with this package, from its repository or its installed files.
+
+    Raises:
+        GradeError: Neither is there.
+    """
+    repository = Path(__file__).parent.parent
+    if (repository / "exercises" / MANIFEST).is_file():
+        return _read(repository)
+    for scheme in (None, sysconfig.get_preferred_scheme("user")):
+        data = sysconfig.get_path("data", scheme) if scheme else sysconfig.get_path("data")
+        share = Path(data) / "share" / "attention-drills"
+        if (share / "exercises" / MANIFEST).is_file():
+            return _read(share, own_stubs=False)
+    raise GradeError("this installation has no kit; reinstall `attention-drills`, or pass --kit")
+
+
+def _read(home: Path, own_stubs: bool = True) -> Kit:
+    manifest = _manifest(home)
+    if manifest.kit.stubs_of:
+        return _learners_kit(home, manifest.kit.stubs_of)
+    forbidden = frozenset(manifest.kit.forbidden)
+    exercises = tuple(_exercise(home, entry, forbidden) for entry in manifest.exercise)
+    return Kit(manifest.kit.name, manifest.kit.title, home, exercises, own_stubs)
+
+
+def _learners_kit(home: Path, name: str) -> Kit:
+    kit = installed_kit()
+    if kit.name != name:
+        raise GradeError(
+            f"`{home}` holds stubs of the kit `{name}`, and the installed kit is `{kit.name}`; "
+            "install that kit's package"
+        )
+    exercises = tuple(
+        replace(e, file=home / "exercises" / e.track / f"{e.name}.py") for e in kit.exercises
+    )
+    return Kit(kit.name, kit.title, home, exercises)
+
+
+def _exercise(home: Path, entry: ExerciseEntry, forbidden: frozenset[str]) -> Exercise:
+    path = Path(entry.track) / f"{entry.name}.py"
+    return Exercise(
+        name=entry.name,
+        track=entry.track,
+        title=entry.title,
+        entry_points=tuple(entry.entry_points),
+        hints=tuple(entry.hints),
+        source=entry.source,
+        digest=entry.stub,
+        forbidden=forbidden,
+        stub=home / "exercises" / path,
+        file=home / "exercises" / path,
+        solution=home / "solutions" / path,
+        suite=home / "tests" / "suites" / entry.track / f"test_{entry.name}.py",
+    )
+
+
+def _manifest(home: Path) -> Manifest:
+    path = home / "exercises" / MANIFEST
+    if not path.is_file():
+        raise GradeError(f"`{home}` is no kit: it has no `exercises/{MANIFEST}`")
+    try:
+        return msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), Manifest)
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
+        raise GradeError(
+            f"`{path}` is damaged: {error}; restore it, or `grade init` a new kit"
+        ) from None

@@ -1,0 +1,130 @@
+"""A report as a learner reads it in a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.padding import Padding
+from rich.text import Text
+
+from grader.outputs.text import clean
+from grader.report import CheckResult, Difference, Fault, Report, Verdict
+
+STYLES = {
+    Verdict.PASS: "green",
+    Verdict.FAIL: "bold red",
+    Verdict.TODO: "yellow",
+    Verdict.ERROR: "bold magenta",
+    Verdict.TIMEOUT: "bold magenta",
+    Verdict.SKIP: "dim",
+}
+INDENT = 16
+PRINTED_LINES = 10
+
+
+def render_report(report: Report, verbose: bool = False) -> Iterator[Text | Padding]:
+    """The lines of a report.
+
+    Args:
+        report: What to show.
+        verbose: Whether to show also what passed checks printed and stand for, and the versions.
+    """
+    yield Text.assemble((report.exercise, "bold"), "  ", (clean(report.submission), "dim"))
+    if report.problem:
+        yield from _problem(report)
+    elif report.untouched:
+        yield Text(f"  still a stub: nothing to grade yet, {report.possible} points to earn")
+    else:
+        yield from _checks(report, verbose)
+    yield _score(report)
+    if verbose:
+        yield Text(" · ".join(f"{name} {v}" for name, v in report.versions.items()), style="dim")
+    yield Text(f"next: {_next_step(report)}")
+
+
+def _problem(report: Report) -> Iterator[Text | Padding]:
+    line = f":{report.problem_line}" if report.problem_line else ""
+    where = f"{clean(report.submission)}{line}: "
+    yield Text.assemble("  ", ("error ", STYLES[Verdict.ERROR]), where, clean(report.problem))
+    yield from _printed(report.output, verbose=True)
+
+
+def _checks(report: Report, verbose: bool) -> Iterator[Text | Padding]:
+    shown: dict[tuple[str, Fault | None], str] = {}
+    for check in report.checks:
+        style = STYLES[check.verdict]
+        points = f"{check.earned}/{check.possible}"
+        yield Text.assemble("  ", (f"{check.verdict:<8}", style), f"{points:>4}  ", check.claim)
+        if check.verdict is Verdict.PASS:
+            if verbose:
+                yield _indented(check.why, "dim")
+                yield from _printed(check.output, verbose)
+            continue
+        first = shown.setdefault((check.message, check.fault), check.claim)
+        if check.difference is None and first != check.claim:
+            yield _indented(f"the same as in: {first}", "dim")
+            continue
+        yield from _details(check, verbose)
+
+
+def _details(check: CheckResult, verbose: bool) -> Iterator[Text | Padding]:
+    if check.verdict is Verdict.TODO:
+        yield _indented("not written yet: it raises NotImplementedError")
+        return
+    yield _indented(clean(check.message))
+    if check.difference is not None:
+        yield _indented(describe_difference(check.difference))
+    if check.fault is not None:
+        yield from _fault(check.fault)
+    if check.verdict is Verdict.FAIL:
+        yield _indented(check.why, "dim")
+    yield from _printed(check.output, verbose)
+
+
+def describe_difference(difference: Difference) -> str:
+    """The largest difference, where, yours and expected."""
+    place = ", ".join(str(i) for i in difference.index)
+    return (
+        f"largest difference {difference.largest:.3g} at [{place}]: "
+        f"yours {difference.yours:.6g}, expected {difference.expected:.6g}"
+    )
+
+
+def _fault(fault: Fault) -> Iterator[Text | Padding]:
+    for frame in fault.frames:
+        place = f"{clean(frame.file)}:{frame.line} in {clean(frame.function)}"
+        yield _indented(f"{place}: {clean(frame.source)}")
+    if fault.tensors:
+        listing = ", ".join(f"{clean(t.name)} {t.shape} {t.dtype}" for t in fault.tensors)
+        yield _indented(f"tensors there: {listing}")
+
+
+def _printed(output: str, verbose: bool) -> Iterator[Padding]:
+    lines = clean(output).strip("\n").split("\n") if output.strip() else []
+    if len(lines) > PRINTED_LINES and not verbose:
+        lines = [*lines[:PRINTED_LINES], f"… ({len(lines) - PRINTED_LINES} more with --verbose)"]
+    for line in lines:
+        yield _indented(f"printed: {line}", "cyan")
+
+
+def _indented(text: str, style: str = "") -> Padding:
+    return Padding(Text(text, style=style), (0, 0, 0, INDENT))
+
+
+def _score(report: Report) -> Text:
+    style = "bold green" if report.solved else "bold"
+    facts = f"seed {report.seed} · {report.device} · isolation {report.isolation}"
+    return Text.assemble(
+        ("score ", style),
+        (f"{report.earned} / {report.possible}", style),
+        (f"  {facts} · {report.seconds:.2f} s", "dim"),
+    )
+
+
+def _next_step(report: Report) -> str:
+    name = report.exercise
+    if report.solved:
+        return f"`grade solution {name}` for ours, `grade list` for the next exercise"
+    if report.problem:
+        return "mend that line, then grade again"
+    return f"`grade hint {name}`"

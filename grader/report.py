@@ -1,0 +1,183 @@
+"""Verdict, CheckResult, Report: the record of one grading, to and from JSON."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+import msgspec
+
+
+class Verdict(StrEnum):
+    """What came of one check."""
+
+    PASS = "pass"
+    FAIL = "fail"
+    TODO = "todo"  # the submission raised NotImplementedError
+    ERROR = "error"  # could not be tried: syntax, import, missing name, exception, crash
+    TIMEOUT = "timeout"
+    SKIP = "skip"  # neither earned nor possible; always shown with its reason
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One line of a submission that an exception passed through."""
+
+    file: str
+    line: int
+    function: str
+    source: str
+
+
+@dataclass(frozen=True)
+class TensorLocal:
+    """A tensor that was a local variable where an exception was raised."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    device: str
+
+
+@dataclass(frozen=True)
+class Fault:
+    """An exception that a submission raised, as the learner should see it."""
+
+    type: str
+    message: str
+    frames: tuple[Frame, ...] = ()
+    tensors: tuple[TensorLocal, ...] = ()
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Where two tensors differ the most.
+
+    Attributes:
+        name: What was compared, such as ``output``.
+        largest: The largest absolute difference.
+        allowed: The difference that would have passed, at that place.
+        index: Where it is.
+        yours: The submission's value there.
+        expected: The right value there.
+        wrong: How many elements are out of tolerance.
+        total: How many elements there are.
+    """
+
+    name: str
+    largest: float
+    allowed: float
+    index: tuple[int, ...]
+    yours: float
+    expected: float
+    wrong: int
+    total: int
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """What came of one check of a suite.
+
+    Attributes:
+        name: Of its function: ``test_hidden_key_has_no_influence``.
+        why: What stands behind the claim, in the suite's words.
+        message: What was expected and what came; empty where it passed.
+        output: What the submission printed meanwhile.
+        seconds: How long it took, in seconds.
+    """
+
+    name: str
+    verdict: Verdict
+    points: int
+    why: str = ""
+    message: str = ""
+    difference: Difference | None = None
+    fault: Fault | None = None
+    output: str = ""
+    seconds: float = 0.0
+
+    @property
+    def claim(self) -> str:
+        """The check's name as a sentence: ``hidden key has no influence``."""
+        return self.name.removeprefix("test_").replace("_", " ")
+
+    @property
+    def earned(self) -> int:
+        """The points that this check brought."""
+        return self.points if self.verdict is Verdict.PASS else 0
+
+    @property
+    def possible(self) -> int:
+        """The points that this check could have brought; none when it was skipped."""
+        return 0 if self.verdict is Verdict.SKIP else self.points
+
+
+@dataclass(frozen=True)
+class Report:
+    """The record of one grading.
+
+    Attributes:
+        exercise: The exercise's name.
+        submission: The file that was graded, as it was named.
+        sha256: Of the submission's source, in hexadecimal.
+        problem: Why nothing could be tried, said once; empty when the checks ran.
+        problem_line: The submission's line that ``problem`` speaks of; 0 where there is none.
+        checks: In the suite's order.
+        seed: Draws every input; the same seed gives the same report.
+        device: Where the submission's tensors lay.
+        isolation: The level of confinement that was in force.
+        started: Start of the grading, ISO 8601, UTC.
+        seconds: How long the checks took, in seconds.
+        versions: Of the kit, the grader, Python, torch and the platform.
+        output: What the submission printed while it was imported.
+    """
+
+    exercise: str
+    submission: str
+    sha256: str
+    checks: tuple[CheckResult, ...]
+    seed: int
+    device: str
+    isolation: str
+    started: str
+    seconds: float
+    versions: dict[str, str]
+    problem: str = ""
+    problem_line: int = 0
+    output: str = ""
+
+    @property
+    def earned(self) -> int:
+        """Points earned."""
+        return sum(check.earned for check in self.checks)
+
+    @property
+    def possible(self) -> int:
+        """Points that could be earned; skipped checks left out."""
+        return sum(check.possible for check in self.checks)
+
+    @property
+    def solved(self) -> bool:
+        """Whether every point that could be earned was earned."""
+        return 0 < self.possible == self.earned
+
+    @property
+    def untouched(self) -> bool:
+        """Whether the submission is still a stub: everything raised NotImplementedError."""
+        tried = [check for check in self.checks if check.verdict is not Verdict.SKIP]
+        return bool(tried) and all(check.verdict is Verdict.TODO for check in tried)
+
+    def to_json(self) -> str:
+        """This report and its score, as indented JSON."""
+        score = {"earned": self.earned, "possible": self.possible, "solved": self.solved}
+        record = {"score": score, **msgspec.to_builtins(self)}
+        return msgspec.json.format(msgspec.json.encode(record), indent=2).decode()
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Report:
+        """Read what ``to_json`` wrote; the score is computed anew.
+
+        Raises:
+            msgspec.ValidationError: A field is missing or of another type.
+        """
+        return msgspec.json.decode(text, type=cls)

@@ -1,0 +1,124 @@
+"""What a source must define and may not call, read off its syntax tree."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+
+from grader.submission import SourceProblem
+
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def check_rules(tree: ast.Module, entry_points: Iterable[str], forbidden: frozenset[str]) -> None:
+    """Refuse a source without its entry points, or with a forbidden call that ``ast`` can see.
+
+    What stands under ``if __name__ == "__main__":`` is the learner's own affair.
+
+    Raises:
+        SourceProblem: An entry point is missing, or a forbidden name of torch is used.
+    """
+    try:
+        body = [node for node in tree.body if not _is_main_guard(node)]
+        _check_entry_points(body, list(entry_points))
+        _check_forbidden(body, forbidden)
+    except RecursionError:
+        raise SourceProblem("cannot be read: it is nested too deeply") from None
+
+
+def _is_main_guard(node: ast.stmt) -> bool:
+    return (
+        isinstance(node, ast.If)
+        and isinstance(node.test, ast.Compare)
+        and isinstance(node.test.ops[0], ast.Eq)
+        and "__name__" in {getattr(n, "id", None) for n in ast.walk(node.test)}
+        and "__main__" in {getattr(n, "value", None) for n in ast.walk(node.test)}
+        and not node.orelse
+    )
+
+
+def _check_entry_points(body: list[ast.stmt], entry_points: list[str]) -> None:
+    if any(isinstance(n, ast.ImportFrom) and n.names[0].name == "*" for n in body):
+        return  # a star import may bring anything; the worker will tell
+    defined = set(_bound_names(body))
+    for name in entry_points:
+        if name not in defined:
+            kind = "class" if name[0].isupper() else "function"
+            found = [n.name for n in body if isinstance(n, _Function | ast.ClassDef)]
+            listing = ", ".join(f"`{n}`" for n in found) or "no class or function"
+            raise SourceProblem(f"defines no {kind} `{name}`; it has {listing}")
+
+
+def _bound_names(body: list[ast.stmt]) -> Iterator[str]:
+    """Every name that running the module's statements may bind."""
+    for statement in body:
+        if isinstance(statement, _Function | ast.ClassDef):
+            yield statement.name
+        elif isinstance(statement, ast.Import | ast.ImportFrom):
+            for alias in statement.names:
+                yield (alias.asname or alias.name).split(".")[0]
+        else:
+            for node in ast.walk(statement):
+                if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                    yield node.id
+                elif isinstance(node, _Function | ast.ClassDef):
+                    yield node.name
+
+
+def _check_forbidden(body: list[ast.stmt], forbidden: frozenset[str]) -> None:
+    nodes = [node for statement in body for node in ast.walk(statement)]
+    aliases = dict(_torch_aliases(nodes))
+    star = any(
+        isinstance(n, ast.ImportFrom) and _is_torch(n.module) and n.names[0].name == "*"
+        for n in nodes
+    )
+    own = {n.name for n in nodes if isinstance(n, _Function | ast.ClassDef)}
+    for node in nodes:
+        name = _named(node, aliases)
+        if name is None and star and isinstance(node, ast.Name) and node.id not in own:
+            name = node.id
+        if name in forbidden:
+            raise SourceProblem(
+                f"uses `{name}`, which this exercise forbids; write that step yourself",
+                getattr(node, "lineno", 0),
+            )
+
+
+def _torch_aliases(nodes: list[ast.AST]) -> Iterator[tuple[str, str]]:
+    """Names that an import binds to torch or a part of it, with the last part's real name."""
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                if _is_torch(alias.name):
+                    yield alias.asname or "torch", alias.name.rpartition(".")[2]
+        elif isinstance(node, ast.ImportFrom) and _is_torch(node.module):
+            for alias in node.names:
+                yield alias.asname or alias.name, alias.name
+
+
+def _is_torch(module: str | None) -> bool:
+    return module is not None and (module == "torch" or module.startswith("torch."))
+
+
+def _named(node: ast.AST, aliases: dict[str, str]) -> str | None:
+    """The torch name that a node stands for, if it stands for one."""
+    if isinstance(node, ast.Name):
+        return aliases.get(node.id)
+    if isinstance(node, ast.Attribute) and _root(node) in aliases:
+        return node.attr
+    if (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == "getattr"
+        and len(node.args) >= 2
+        and _root(node.args[0]) in aliases
+        and isinstance(node.args[1], ast.Constant)
+    ):
+        return str(node.args[1].value)
+    return None
+
+
+def _root(node: ast.expr) -> str | None:
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else None

@@ -1,0 +1,83 @@
+"""Finds a tensor on another device without having another device."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves, tree_map
+
+# A copy is the way from one device to another, and indices may stay on the CPU.
+_MAY_MIX = {torch.ops.aten.copy_, torch.ops.aten.index, torch.ops.aten.index_put_}
+
+
+class MixedDevices(RuntimeError):
+    """An operation met tensors of two devices."""
+
+
+class OneDevice(TorchDispatchMode):
+    """Lets tensors on ``meta`` stand for a GPU, and refuses to mix them with the CPU's.
+
+    Every tensor on ``meta`` has a twin on the CPU that the operation is really done on. So values
+    can be read, which torch's own ``meta`` refuses, a matmul with a tensor on the CPU is refused,
+    which ``meta`` allows, and the 800 modules that its first operation imports are not needed.
+    Tensors without dimensions may mix, as they may on a GPU.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._twins: dict[int, tuple[Tensor, Tensor]] = {}  # by id of the tensor on meta
+        self._stand_ins: dict[int, Tensor] = {}  # by id of the twin
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False  # else the first operation imports all of torch._dynamo, to switch it off
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        """Do the operation on the twins, unless its tensors lie on two devices."""
+        kwargs = dict(kwargs or {})
+        tensors = [x for x in tree_leaves((args, kwargs)) if isinstance(x, Tensor)]
+        here = any(x.device.type == "meta" for x in tensors)
+        if here and func.overloadpacket not in _MAY_MIX:
+            _refuse_strangers(tensors)
+        target = kwargs.get("device")
+        if target is not None:
+            here = torch.device(target).type == "meta"
+            kwargs["device"] = torch.device("cpu")
+        args, kwargs = tree_map(self._twin, (args, kwargs))
+        result = func(*args, **kwargs)
+        return tree_map(self._stand_in, result) if here else result
+
+    def _twin(self, value: Any) -> Any:
+        if not isinstance(value, Tensor) or value.device.type != "meta":
+            return value
+        if id(value) not in self._twins:
+            twin = torch.empty_strided(value.shape, value.stride(), dtype=value.dtype)
+            self._pair(value, twin.uniform_(-1, 1) if value.is_floating_point() else twin.fill_(1))
+        return self._twins[id(value)][1]
+
+    def _stand_in(self, value: Any) -> Any:
+        if not isinstance(value, Tensor):
+            return value
+        if id(value) not in self._stand_ins:
+            shape, stride = value.shape, value.stride()
+            self._pair(torch.empty_strided(shape, stride, dtype=value.dtype, device="meta"), value)
+        return self._stand_ins[id(value)]
+
+    def _pair(self, stand_in: Tensor, twin: Tensor) -> None:
+        self._twins[id(stand_in)] = (stand_in, twin)
+        self._stand_ins[id(twin)] = stand_in
+
+
+def _refuse_strangers(tensors: list[Tensor]) -> None:
+    for tensor in tensors:
+        if tensor.dim() and tensor.device.type != "meta":
+            raise MixedDevices(
+                f"a tensor of shape {tuple(tensor.shape)} stays on the CPU when the module and "
+                "its input are on another device; make it on the input's device, or register it "
+                "as a buffer"
+            )

@@ -1,0 +1,1 @@
+"""What crosses between the trusted side and a worker: frames, values, records."""

@@ -1,0 +1,196 @@
+"""Values as they cross: a tree of plain JSON in which tensors stand by number.
+
+Scalars are themselves; a non-finite float, a list, tuple, dict or tensor is an object with a
+key of its own. Whatever cannot cross is named by its type, as an ``Opaque``.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load, save
+from torch import Tensor
+
+from grader.sandbox.wire.frames import MAX_BODY, BadFrame
+
+MAX_TENSORS = 4096
+MAX_DIMS = 16
+DTYPES = {
+    str(dtype).removeprefix("torch."): dtype
+    for dtype in (
+        torch.float64, torch.float32, torch.bfloat16, torch.float16, torch.bool,
+        torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64,
+    )
+}  # fmt: skip
+_DEVICE = re.compile(r"(cpu|meta|(cuda|mps)(:\d{1,3})?)\Z")
+
+
+class Unsendable(Exception):
+    """A tensor that cannot cross; the text says why."""
+
+
+class TensorSpec(msgspec.Struct, omit_defaults=True):
+    """How a tensor is to be built on the other side.
+
+    Attributes:
+        stride: Given where it is not the contiguous one; in elements.
+    """
+
+    dtype: str
+    shape: list[int]
+    device: str = "cpu"
+    stride: list[int] | None = None
+    requires_grad: bool = False
+
+
+@dataclass(frozen=True)
+class Opaque:
+    """A value that could not cross: only the name of its type did."""
+
+    type: str
+
+
+def encode(value: Any, tensors: list[Tensor]) -> Any:
+    """A value as JSON; its tensors are appended to ``tensors``."""
+    if value is None or type(value) in (bool, str) or (type(value) is int and abs(value) < 2**63):
+        return value
+    if type(value) is float:
+        return value if math.isfinite(value) else {"float": str(value)}
+    if isinstance(value, Tensor):
+        tensors.append(value)
+        return {"tensor": len(tensors) - 1}
+    if isinstance(value, list | tuple):
+        kind = "tuple" if isinstance(value, tuple) else "list"
+        return {kind: [encode(item, tensors) for item in value]}
+    if isinstance(value, dict) and all(type(key) is str for key in value):
+        return {"dict": {key: encode(item, tensors) for key, item in value.items()}}
+    return {"opaque": type(value).__qualname__[:100]}
+
+
+def decode(tree: Any, tensors: list[Tensor]) -> Any:
+    """What ``encode`` encoded.
+
+    Raises:
+        BadFrame: The tree is not of its making.
+    """
+    if not isinstance(tree, dict):
+        if isinstance(tree, list):
+            raise BadFrame("a value is a bare list")
+        return tree
+    try:
+        ((kind, content),) = tree.items()
+        match kind:
+            case "float":
+                return float(content)
+            case "tensor":
+                return tensors[_index(content)]
+            case "list":
+                return [decode(item, tensors) for item in content]
+            case "tuple":
+                return tuple(decode(item, tensors) for item in content)
+            case "dict":
+                return {str(key): decode(item, tensors) for key, item in content.items()}
+            case "opaque":
+                return Opaque(str(content)[:100])
+    except (ValueError, TypeError, IndexError, AttributeError, RecursionError):
+        pass
+    raise BadFrame("a value has an unknown form")
+
+
+def _index(content: Any) -> int:
+    if type(content) is not int or content < 0:
+        raise ValueError(content)
+    return content
+
+
+def dump_tensors(tensors: list[Tensor], strided: bool = False) -> tuple[list[Any], bytes]:
+    """Specs and bytes of tensors; a meta tensor has no bytes.
+
+    Args:
+        tensors: To be sent, of any layout in memory.
+        strided: Whether strides and ``requires_grad`` go with them, as a submission's inputs
+            need. What comes back from a worker is only data.
+
+    Raises:
+        Unsendable: A dtype or layout that cannot cross, or more than the body may hold.
+    """
+    specs, data, total = [], {}, 0
+    for number, tensor in enumerate(tensors):
+        spec = _spec(tensor, strided)
+        specs.append(msgspec.to_builtins(spec))
+        if spec.device == "meta":
+            continue
+        total += tensor.numel() * tensor.element_size()
+        if total > MAX_BODY:
+            raise Unsendable(f"is larger than {MAX_BODY >> 20} MiB in all")
+        with torch.no_grad(), torch._C.DisableTorchFunctionSubclass():
+            plain = tensor.detach().as_subclass(Tensor)
+            data[str(number)] = plain.to("cpu", memory_format=torch.contiguous_format, copy=True)
+    return specs, save(data) if data else b""
+
+
+def _spec(tensor: Tensor, strided: bool) -> TensorSpec:
+    name = str(tensor.dtype).removeprefix("torch.")
+    if name not in DTYPES:
+        raise Unsendable(f"has dtype {name}, which no exercise asks for")
+    if tensor.layout is not torch.strided:
+        raise Unsendable(f"has layout {tensor.layout}, which no exercise asks for")
+    spec = TensorSpec(name, list(tensor.shape), str(tensor.device))
+    if strided:
+        spec.requires_grad = tensor.requires_grad
+        if not tensor.is_contiguous():
+            spec.stride = list(tensor.stride())
+    return spec
+
+
+def load_tensors(specs: Any, body: bytes) -> list[Tensor]:
+    """Build tensors anew from their bytes.
+
+    Raises:
+        BadFrame: Specs and bytes do not agree, or a spec asks for what is not there.
+    """
+    try:
+        wanted = msgspec.convert(specs, list[TensorSpec])
+        data = load(body) if body else {}
+    except (msgspec.ValidationError, SafetensorError, ValueError, RuntimeError) as error:
+        raise BadFrame(f"its tensors cannot be read: {str(error)[:200]}") from None
+    if len(wanted) > MAX_TENSORS:
+        raise BadFrame(f"it has {len(wanted)} tensors, {MAX_TENSORS} are allowed")
+    return [_build(spec, data.get(str(number))) for number, spec in enumerate(wanted)]
+
+
+def _build(spec: TensorSpec, data: Tensor | None) -> Tensor:
+    dtype = DTYPES.get(spec.dtype)
+    if dtype is None or len(spec.shape) > MAX_DIMS or not _DEVICE.match(spec.device):
+        raise BadFrame(f"it describes no tensor that can be built: {spec}"[:200])
+    if spec.device == "meta":
+        if any(size < 0 for size in spec.shape) or math.prod(spec.shape) > 1 << 40:
+            raise BadFrame("it describes a meta tensor of no sensible shape")
+        return torch.empty(spec.shape, dtype=dtype, device="meta")
+    if data is None or data.dtype != dtype or list(data.shape) != spec.shape:
+        raise BadFrame("the bytes of a tensor are not those of its dtype and shape")
+    if dtype is torch.bool:
+        data = data.view(torch.uint8) != 0  # a byte that is neither 0 nor 1 is undefined
+    try:
+        data = data.to(spec.device)
+        if spec.stride is not None:
+            data = _restride(data, spec.stride)
+    except (RuntimeError, AssertionError) as error:
+        raise BadFrame(f"a tensor cannot be laid out as described: {str(error)[:200]}") from None
+    return data.requires_grad_(spec.requires_grad and dtype.is_floating_point)
+
+
+def _restride(data: Tensor, stride: list[int]) -> Tensor:
+    """The same values with these strides; a stride of 0 repeats one element."""
+    base = data
+    for dim, step in enumerate(stride):
+        if step == 0:
+            base = base.narrow(dim, 0, 1)
+    strided = torch.empty_strided(base.shape, stride, dtype=data.dtype, device=data.device)
+    return strided.copy_(base).expand(data.shape)

@@ -1,0 +1,106 @@
+"""The stubs as shipped: fresh folders of them, and one put back where a learner has edited it."""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+
+from grader import __version__
+from grader.errors import GradeError
+from grader.kit import MANIFEST, Exercise, Kit
+
+
+def digest(source: bytes) -> str:
+    """What a manifest knows a stub by: the first 16 hexadecimal digits of its SHA-256."""
+    return hashlib.sha256(source).hexdigest()[:16]
+
+
+def is_edited(exercise: Exercise) -> bool:
+    """Whether the learner's file is no longer the stub as shipped."""
+    return exercise.file.is_file() and digest(exercise.file.read_bytes()) != exercise.digest
+
+
+def pristine(exercise: Exercise) -> bytes:
+    """The stub as shipped; in a checkout where it was edited, out of git's history.
+
+    Raises:
+        GradeError: It is nowhere to be found.
+    """
+    for source in (_on_disk(exercise), *_in_history(exercise.stub)):
+        if digest(source) == exercise.digest:
+            return source
+    raise GradeError(
+        f"the stub of `{exercise.name}` as shipped is neither in `{exercise.stub}` nor in git's "
+        "history; reinstall `attention-drills` and use `grade init FOLDER`"
+    )
+
+
+def _on_disk(exercise: Exercise) -> bytes:
+    return exercise.stub.read_bytes() if exercise.stub.is_file() else b""
+
+
+def _in_history(path: Path) -> Iterator[bytes]:
+    commits = _git(path, "log", "--format=%H", "--", path.name).decode().split()
+    for commit in commits:
+        yield _git(path, "show", f"{commit}:./{path.name}")
+
+
+def _git(path: Path, *words: str) -> bytes:
+    """Git's output, or nothing where there is no git or no repository."""
+    if not path.parent.is_dir():
+        return b""
+    try:
+        return subprocess.run(
+            ["git", *words], cwd=path.parent, capture_output=True, check=False
+        ).stdout
+    except OSError:
+        return b""
+
+
+def put_back(exercise: Exercise, kit: Kit) -> Path | None:
+    """Put the stub back in the learner's folder.
+
+    Returns:
+        Where the file that was replaced is kept; None where there was nothing to keep.
+
+    Raises:
+        GradeError: The kit has no folder that a learner edits, or the stub is not to be found.
+    """
+    if not kit.own_stubs:
+        raise GradeError("here is no folder of stubs; `grade init FOLDER` makes one")
+    source = pristine(exercise)
+    kept = None
+    if is_edited(exercise):
+        stamp = datetime.now().astimezone().strftime("%Y%m%d-%H%M%S-%f")
+        kept = kit.home / ".grade" / "replaced" / f"{exercise.name}-{stamp}.py"
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        exercise.file.rename(kept)
+    exercise.file.parent.mkdir(parents=True, exist_ok=True)
+    exercise.file.write_bytes(source)
+    return kept
+
+
+def make_folder(folder: Path, kit: Kit) -> None:
+    """A fresh folder of a kit's stubs.
+
+    Raises:
+        GradeError: The folder has exercises already, or cannot be written.
+    """
+    target = folder / "exercises"
+    if target.exists():
+        raise GradeError(f"`{target}` is there already; `grade reset EXERCISE` renews one stub")
+    try:
+        for exercise in kit.exercises:
+            file = target / exercise.track / f"{exercise.name}.py"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(pristine(exercise))
+        (target / MANIFEST).write_text(
+            "# A learner's folder: the stubs are here, all else is in the installed kit.\n"
+            f'[kit]\nstubs_of = "{kit.name}"\nversion = "{__version__}"\n',
+            encoding="utf-8",
+        )
+    except OSError as error:
+        raise GradeError(f"`{folder}` cannot be written: {error.strerror}") from None

@@ -1,0 +1,1 @@
+"""What a suite imports: subjects, claims, comparisons, points, and pytest settings of its own."""

@@ -1,0 +1,87 @@
+"""Claims about single steps: scale, softmax, what is mixed."""
+
+from __future__ import annotations
+
+import torch
+
+from grader.sandbox.remote import RemoteModule
+from grader.suite.compare import expect, expect_close, expect_finite
+from grader.suite.marks import points
+from grader.suite.subject import Module, Sizes, Trial, right_weights, set_weights
+
+# The weights of a map are recovered through a pseudo-inverse, which loses some digits.
+MAP_TOLERANCE = 1e-3
+
+
+def revealing(sizes: Sizes) -> Sizes:
+    """Sizes at which an output reveals its weights: no more vectors than features."""
+    D = max(sizes.out // sizes.H, 13)
+    width = D * sizes.H
+    return Sizes(max(sizes.B, 2), 5, width, width if sizes.E else 0, sizes.H)
+
+
+@points(2)
+def scores_are_scaled(trial: Trial) -> None:
+    """The scores are multiplied by the right number before the softmax.
+
+    The ratios of one query's weights give back the differences of its scores, and so the number
+    that the products q·k were multiplied by.
+    """
+    for first in trial.subject.sizes[:2]:
+        sizes = revealing(first)
+        module = trial.module(sizes)
+        x = trial.input(sizes)
+        weights = trial.map_of(module, x, trial.run(module, x, sizes=sizes), sizes)
+        right = trial.map_of(module, x, trial.expected(module, x, sizes=sizes), sizes)
+        expect(
+            bool((weights > 0).all()),
+            f"expected positive attention weights, got {float(weights.min()):.4g}",
+        )
+        mine, wanted = _centred(weights), _centred(right)
+        scale = trial.subject.scale(sizes)
+        ratio = float((mine * wanted).sum() / wanted.square().sum())
+        expect(
+            abs(ratio - 1) < 0.01,
+            f"expected scores of q·k × {scale:.4g}, got about q·k × {ratio * scale:.4g} "
+            f"(B={sizes.B}, T={sizes.T}, C={sizes.C}, H={sizes.H})",
+        )
+        expect_close(mine, wanted, "logarithms of the attention weights", 0.02)
+
+
+def _centred(weights: torch.Tensor) -> torch.Tensor:
+    logs = weights.log()
+    return logs - logs.mean(-1, keepdim=True)
+
+
+@points(2)
+def weights_sum_to_one(trial: Trial) -> None:
+    """Each query's weights over the keys add up to one."""
+    sizes = revealing(trial.sizes)
+    module = trial.module(sizes)
+    x = trial.input(sizes)
+    weights = trial.map_of(module, x, trial.run(module, x, sizes=sizes), sizes)
+    sums = weights.sum(-1)
+    expect_close(sums, torch.ones_like(sums), "sum of each query's weights", MAP_TOLERANCE)
+
+
+@points(2)
+def attends_all_alike_without_queries(trial: Trial) -> None:
+    """With every query at zero, the output is the plain mean of what the contract mixes."""
+    module = trial.module()
+    level(trial, module)
+    x = trial.input()
+    expect_close(trial.run(module, x), trial.expected(module, x), "output at uniform weights")
+
+
+def level(trial: Trial, module: Module) -> None:
+    """Change a module's weights so that every query attends to all keys alike."""
+    if isinstance(module, RemoteModule):
+        set_weights(module, trial.subject.level_queries(right_weights(module)))
+
+
+@points(1)
+def large_scores_stay_finite(trial: Trial) -> None:
+    """Scores in the thousands give finite weights: exp alone overflows at 89 in float32."""
+    module = trial.module()
+    x = trial.input() * 60
+    expect_finite(trial.run(module, x), "output for large scores")

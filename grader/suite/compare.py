@@ -1,0 +1,107 @@
+"""Comparisons that a check fails by: what was expected, what came, where."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+import torch
+from torch import Tensor
+
+from grader.report import Difference
+from grader.sandbox.wire.values import Opaque
+
+# Room for the rounding of another order of operations, relative to the largest expected value
+# (a sum of large terms may end near 0). The known mistakes differ by 1e-3 and more.
+TOLERANCE = {
+    torch.float64: 1e-6,  # 1/√D may have been rounded to float32
+    torch.float32: 2e-5,
+    torch.bfloat16: 0.1,  # 8 bits of mantissa, over half a dozen roundings
+}
+
+
+class CheckFailed(AssertionError):
+    """A check's claim does not hold.
+
+    Attributes:
+        difference: Where the values differ the most, if they do.
+    """
+
+    def __init__(self, message: str, difference: Difference | None = None) -> None:
+        super().__init__(message)
+        self.difference = difference
+
+
+def fail(message: str) -> NoReturn:
+    """Fail the check with a message."""
+    raise CheckFailed(message)
+
+
+def expect(holds: bool, message: str) -> None:
+    """Fail the check with a message unless something holds."""
+    if not holds:
+        raise CheckFailed(message)
+
+
+def expect_tensor(value: Any, shape: tuple[int, ...], what: str, sizes: str) -> Tensor:
+    """A result as a Tensor of the right shape.
+
+    Args:
+        value: What a submission gave.
+        shape: What it should have.
+        what: Its name in the message, such as ``output``.
+        sizes: The shape in letters, such as ``(B, T, C)``.
+    """
+    if not isinstance(value, Tensor):
+        kind = value.type if isinstance(value, Opaque) else type(value).__name__
+        fail(f"{what}: expected a Tensor of shape {sizes} = {shape}, got `{kind}`")
+    if tuple(value.shape) != shape:
+        fail(f"{what}: expected shape {sizes} = {shape}, got {tuple(value.shape)}")
+    return value
+
+
+def expect_close(
+    got: Tensor, expected: Tensor, what: str = "output", tolerance: float | None = None
+) -> None:
+    """Fail the check where a submission's values are not the right ones.
+
+    Args:
+        got: The submission's, any device and float dtype.
+        expected: The right ones, float64, the same shape.
+        what: Their name in the message.
+        tolerance: Relative to the largest expected value, or to 1 where all are smaller; by
+            default that of ``got``'s dtype.
+    """
+    yours = got.detach().double().cpu()
+    right = expected.detach().double().cpu()
+    if yours.shape != right.shape:
+        fail(f"{what}: expected shape {tuple(right.shape)}, got {tuple(yours.shape)}")
+    if not right.numel():
+        return
+    rate = TOLERANCE[got.dtype] if tolerance is None else tolerance
+    allowed = rate * max(1.0, float(right.abs().max()))
+    gap = (yours - right).abs().nan_to_num(nan=float("inf"), posinf=float("inf"))
+    wrong = int((gap > allowed).sum())
+    if not wrong:
+        return
+    place = int(gap.argmax())
+    difference = Difference(
+        name=what,
+        largest=float(gap.flatten()[place]),
+        allowed=allowed,
+        index=tuple(int(i) for i in torch.unravel_index(torch.tensor(place), right.shape)),
+        yours=float(yours.flatten()[place]),
+        expected=float(right.flatten()[place]),
+        wrong=wrong,
+        total=right.numel(),
+    )
+    raise CheckFailed(f"{what}: {wrong} of {right.numel()} values differ", difference)
+
+
+def expect_finite(got: Tensor, what: str = "output") -> None:
+    """Fail the check where a value is NaN or infinite."""
+    bad = ~torch.isfinite(got.detach())
+    if bool(bad.any()):
+        index = tuple(bad.nonzero()[0].tolist())
+        value = float(got.detach()[index])
+        count = f"{int(bad.sum())} of {got.numel()}"
+        fail(f"{what}: expected finite values, got {value} at {index} ({count})")

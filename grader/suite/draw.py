@@ -1,0 +1,43 @@
+"""Random inputs of a check, drawn from the report's seed and the check's name."""
+
+from __future__ import annotations
+
+import hashlib
+
+import torch
+from torch import Tensor
+
+
+def derive_seed(seed: int, name: str) -> int:
+    """A seed of 63 bits for one purpose, the same for the same seed and name."""
+    digest = hashlib.sha256(f"{seed}/{name}".encode()).digest()
+    return int.from_bytes(digest[:8], "big") >> 1
+
+
+class Draw:
+    """Draws numbers on the CPU, so that every device is given the same ones."""
+
+    def __init__(self, seed: int, device: str = "cpu") -> None:
+        self._generator = torch.Generator().manual_seed(seed)
+        self._device = device
+
+    def normal(self, *shape: int, std: float = 1.0) -> Tensor:
+        """Normally distributed around 0, float32, of this shape."""
+        return (torch.randn(shape, generator=self._generator) * std).to(self._device)
+
+    def order(self, count: int) -> Tensor:
+        """A permutation of ``count`` that moves every element, (count,)."""
+        shift = torch.arange(count).roll(1)
+        shuffled = torch.randperm(count, generator=self._generator)
+        inverse = torch.empty_like(shuffled)
+        inverse[shuffled] = torch.arange(count)
+        return shuffled[shift[inverse]].to(self._device)
+
+    def mask(self, *shape: int) -> Tensor:
+        """A bool mask in which every row of the last dimension shows and hides something."""
+        chosen = torch.rand(shape, generator=self._generator) < 0.5
+        pairs = torch.rand(shape, generator=self._generator).argsort(-1)[..., :2]
+        chosen.scatter_(-1, pairs[..., :1], True)
+        if shape[-1] > 1:
+            chosen.scatter_(-1, pairs[..., 1:], False)
+        return chosen.to(self._device)

@@ -1,0 +1,5 @@
+"""Marks of a check."""
+
+import pytest
+
+points = pytest.mark.points

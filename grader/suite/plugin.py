@@ -1,0 +1,123 @@
+"""The pytest plugin of a suite: fixtures, the clock of a check, verdicts."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import time
+import traceback
+from typing import Any
+
+import msgspec
+import pytest
+
+from grader.report import Verdict
+from grader.sandbox.process import WorkerEnded, WorkerTimeout
+from grader.sandbox.remote import RemoteSubmission, SubmissionError, SubmissionRefused
+from grader.submission import SourceProblem
+from grader.suite.compare import CheckFailed
+from grader.suite.draw import Draw, derive_seed
+from grader.suite.subject import Trial
+
+
+class SuitePlugin:
+    """Gives a suite's checks their submission, and notes what came of each.
+
+    Args:
+        submission: What is being graded.
+        seed: Of the whole grading.
+        device: Where tensors are to lie, such as ``cpu`` or ``cuda``.
+    """
+
+    def __init__(self, submission: RemoteSubmission, seed: int, device: str) -> None:
+        self._submission = submission
+        self._seed = seed
+        self._device = device
+        self._started = 0.0
+        self.broken = ""  # why the suite itself cannot be collected
+        self.interrupted = False
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_configure(self, config: pytest.Config) -> None:
+        """Silence pytest's own report; its options stay, other plugins read them."""
+        config.pluginmanager.unregister(name="terminalreporter")
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Note why a suite cannot be collected."""
+        if report.failed:
+            self.broken = str(report.longrepr)[-4000:]
+
+    def pytest_keyboard_interrupt(self) -> None:
+        """Note that a person stopped the run."""
+        self.interrupted = True
+
+    def pytest_json_runtest_metadata(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> dict[str, Any]:
+        """What came of one stage of a check, for pytest-json-report."""
+        if call.when == "teardown":
+            return {"output": self._submission.end_check(time.monotonic() - self._started)}
+        if call.when == "setup":
+            marker = item.get_closest_marker("points")
+            why = (inspect.getdoc(item.function) or "").partition("\n\n")[0]  # type: ignore[attr-defined]
+            noted: dict[str, Any] = {"points": marker.args[0] if marker else 1, "why": why}
+        else:
+            noted = {}
+        if call.excinfo is not None:
+            noted |= _judge(call.excinfo.value)
+        return noted
+
+    @pytest.fixture(autouse=True)
+    def _clock(self, request: pytest.FixtureRequest) -> None:
+        self._started = time.monotonic()
+        self._submission.begin_check(self._seed_of(request, "worker"))
+
+    @pytest.fixture
+    def submission(self) -> RemoteSubmission:
+        """The submission, in its worker."""
+        return self._submission
+
+    @pytest.fixture
+    def device(self) -> str:
+        """Where tensors are to lie."""
+        return self._device
+
+    @pytest.fixture
+    def draw(self, request: pytest.FixtureRequest) -> Draw:
+        """The check's random numbers."""
+        return Draw(self._seed_of(request, "inputs"), self._device)
+
+    @pytest.fixture
+    def trial(
+        self, request: pytest.FixtureRequest, submission: RemoteSubmission, draw: Draw, device: str
+    ) -> Trial:
+        """A try at the ``subject`` that the suite's module defines."""
+        return Trial(request.module.subject, submission, draw, device)
+
+    def _seed_of(self, request: pytest.FixtureRequest, purpose: str) -> int:
+        return derive_seed(self._seed, f"{request.node.name}/{purpose}")
+
+
+def _judge(error: BaseException) -> dict[str, Any]:
+    """An exception that ended a check, as its verdict."""
+    match error:
+        case CheckFailed():
+            noted = {"verdict": Verdict.FAIL, "message": str(error)}
+            if error.difference is not None:
+                noted["difference"] = msgspec.to_builtins(error.difference)
+            return noted
+        case SubmissionError():
+            verdict = Verdict.TODO if error.todo else Verdict.ERROR
+            fault = msgspec.to_builtins(error.fault)
+            return {"verdict": verdict, "message": str(error), "fault": fault}
+        case SubmissionRefused() | SourceProblem():
+            return {"verdict": Verdict.ERROR, "message": str(error)}
+        case WorkerTimeout():
+            return {"verdict": Verdict.TIMEOUT, "message": f"the submission {error}"}
+        case WorkerEnded():
+            return {"verdict": Verdict.ERROR, "message": f"the submission {error}"}
+        case pytest.skip.Exception():
+            return {"verdict": Verdict.SKIP, "message": error.msg or ""}
+    with contextlib.suppress(Exception):
+        return {"broken": "".join(traceback.format_exception(error))[-4000:]}
+    return {"broken": type(error).__name__}

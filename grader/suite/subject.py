@@ -1,0 +1,231 @@
+"""What a suite grades: a contract in figures (Subject), and one try at it (Trial)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from grader.sandbox.remote import RemoteFunction, RemoteModule, RemoteSubmission
+from grader.suite.compare import expect, expect_tensor, fail
+from grader.suite.draw import Draw
+from grader.suite.oracle import Weights
+
+Module = RemoteModule | RemoteFunction
+
+# Queries and keys drawn with this gain give scores of about ±1.4 after scaling: weights that
+# are neither uniform nor one-hot, so that a wrong scale shows.
+GAIN = 1.2
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """The sizes of one try: distinct primes where they are free, so that a swapped axis shows.
+
+    Attributes:
+        B: Sequences in a batch; 0 for a single sequence without a batch dimension.
+        T: Positions.
+        C: Features of the input.
+        E: Features of the output; C where 0.
+        H: Heads.
+    """
+
+    B: int
+    T: int
+    C: int
+    E: int = 0
+    H: int = 1
+
+    @property
+    def out(self) -> int:
+        """Features of the output."""
+        return self.E or self.C
+
+    def shape(self, features: int) -> tuple[int, ...]:
+        """``(B, T, features)``, or ``(T, features)`` without a batch."""
+        return (self.B, self.T, features) if self.B else (self.T, features)
+
+
+@dataclass(frozen=True)
+class Subject:
+    """The contract of an exercise, as its suite's claims need it.
+
+    Attributes:
+        name: The entry point.
+        sizes: To be tried; the first is used where one will do.
+        parameters: Names and shapes of all parameters, by sizes; None for a function.
+        arguments: Of the constructor, by sizes.
+        oracle: The right output in float64, from weights, x, a mask or None, and sizes.
+        scale: What the right scores are multiplied by, by sizes.
+        mix: From weights, x and sizes: the vectors that the attention weights mix,
+            (B, H·T, E), and what is added to the mixture. None where no such thing exists.
+        level_queries: The same weights, changed so that every query attends to all keys alike.
+        masks: Whether it takes ``attention_mask``.
+        dropout: Whether it takes ``dropout_rate``.
+        batches: Whether the input has a batch dimension.
+    """
+
+    name: str
+    sizes: tuple[Sizes, ...]
+    oracle: Callable[[Weights, Tensor, Tensor | None, Sizes], Tensor]
+    parameters: Callable[[Sizes], dict[str, tuple[int, ...]]] | None = None
+    arguments: Callable[[Sizes], dict[str, Any]] = field(default=lambda sizes: {})
+    scale: Callable[[Sizes], float] = field(default=lambda sizes: 1.0)
+    mix: Callable[[Weights, Tensor, Sizes], tuple[Tensor, Tensor | float]] | None = None
+    level_queries: Callable[[Weights], Weights] = field(default=lambda weights: weights)
+    masks: bool = False
+    dropout: bool = False
+
+
+class Trial:
+    """One check's try at a subject: makes modules with drawn weights, inputs, right values."""
+
+    def __init__(
+        self, subject: Subject, submission: RemoteSubmission, draw: Draw, device: str
+    ) -> None:
+        self.subject = subject
+        self.submission = submission
+        self.draw = draw
+        self.device = device
+
+    def of(self, subject: Subject) -> Trial:
+        """The same try at another subject."""
+        return Trial(subject, self.submission, self.draw, self.device)
+
+    @property
+    def sizes(self) -> Sizes:
+        """The first sizes of the subject."""
+        return self.subject.sizes[0]
+
+    def create(self, sizes: Sizes | None = None, **changes: Any) -> Module:
+        """As the submission's constructor leaves it, moved to the device, in evaluation."""
+        if self.subject.parameters is None:
+            return self.submission.function(self.subject.name)
+        arguments = {**self.subject.arguments(sizes or self.sizes), **changes}
+        module = self.submission.create(self.subject.name, **arguments)
+        if self.device != "cpu":
+            module.to(self.device)
+        return module.eval()
+
+    def module(self, sizes: Sizes | None = None, **changes: Any) -> Module:
+        """A module with drawn weights; ``changes`` are arguments of its constructor."""
+        made = self.create(sizes, **changes)
+        if isinstance(made, RemoteModule):
+            set_weights(made, self.weights(sizes or self.sizes))
+        return made
+
+    def weights(self, sizes: Sizes) -> Weights:
+        """Drawn weights for every parameter of the contract."""
+        shapes = self.subject.parameters(sizes) if self.subject.parameters else {}
+        return {name: self._weight(name, shape) for name, shape in shapes.items()}
+
+    def _weight(self, name: str, shape: tuple[int, ...]) -> Tensor:
+        if len(shape) == 1:
+            drawn = self.draw.normal(*shape, std=0.3)
+            return 1 + drawn if name.startswith("norm") and name.endswith("weight") else drawn
+        fan_in = shape[1] if name.endswith(".weight") else shape[0]
+        return self.draw.normal(*shape, std=GAIN / fan_in**0.5)
+
+    def input(self, sizes: Sizes | None = None) -> Tensor:
+        """x, (B, T, C) or (T, C), float32, on the device."""
+        sizes = sizes or self.sizes
+        # Without weights the scores are x·xᵀ itself: keep them unsaturated.
+        std = 1.0 if self.subject.parameters else 1.5 / sizes.C**0.5
+        return self.draw.normal(*sizes.shape(sizes.C), std=std)
+
+    def run(
+        self, module: Module, x: Tensor, mask: Tensor | None = None, sizes: Sizes | None = None
+    ) -> Tensor:
+        """The output, which must be a Tensor of the right shape."""
+        sizes = sizes or self.sizes
+        result = module(x) if mask is None else module(x, mask)
+        letters = "(B, T, E)" if sizes.E else "(B, T, C)"
+        shape = (*x.shape[:-1], sizes.out)
+        return expect_tensor(result, shape, "output", letters if x.dim() == 3 else letters[4:])
+
+    def expected(
+        self, module: Module, x: Tensor, mask: Tensor | None = None, sizes: Sizes | None = None
+    ) -> Tensor:
+        """The right output in float64, on the CPU, from the module's own weights."""
+        weights = right_weights(module)
+        mask = None if mask is None else mask.cpu()
+        return self.subject.oracle(weights, x.detach().double().cpu(), mask, sizes or self.sizes)
+
+    def map_of(self, module: Module, x: Tensor, out: Tensor, sizes: Sizes) -> Tensor:
+        """The attention weights behind an output: what the vectors were mixed with.
+
+        The vectors that are mixed are known and, with no more of them than they have features,
+        independent, so only one mixture gives this output.
+
+        Returns:
+            (B, T, H, T), float64, on the CPU.
+        """
+        if self.subject.mix is None:
+            fail(f"`{self.subject.name}` shows no attention weights")
+        mixed, added = self.subject.mix(right_weights(module), x.detach().double().cpu(), sizes)
+        flat: Tensor = (out.detach().double().cpu() - added) @ torch.linalg.pinv(mixed)
+        return flat.reshape(*flat.shape[:-1], sizes.H, sizes.T)
+
+    def gradients(
+        self, module: Module, x: Tensor, mask: Tensor | None, weigh: Tensor
+    ) -> dict[str, Tensor | None]:
+        """Gradients of ``(output · weigh).sum()`` by ``x`` and every parameter, by name."""
+        x = x.detach().requires_grad_()
+        sources = {"x": x}
+        if isinstance(module, RemoteModule):
+            sources |= {n: p for n, p in module.named_parameters() if p.requires_grad}
+        out = self.run(module, x, mask)
+        expect(
+            out.requires_grad,
+            "the output carries no gradient: expected one that leads back to x and the parameters",
+        )
+        found = torch.autograd.grad((out * weigh).sum(), list(sources.values()), allow_unused=True)
+        return dict(zip(sources, found, strict=True))
+
+    def right_gradients(
+        self, module: Module, x: Tensor, mask: Tensor | None, weigh: Tensor
+    ) -> dict[str, Tensor]:
+        """The same through the oracle, float64, on the CPU."""
+        weights = {name: w.requires_grad_() for name, w in right_weights(module).items()}
+        right = x.detach().double().cpu().requires_grad_()
+        mask = None if mask is None else mask.cpu()
+        out = self.subject.oracle(weights, right, mask, self.sizes)
+        sources = {"x": right, **weights}
+        found = torch.autograd.grad((out * weigh.double().cpu()).sum(), list(sources.values()))
+        return dict(zip(sources, found, strict=True))
+
+
+def right_weights(module: Module) -> Weights:
+    """The module's parameters as the oracle wants them: float64, on the CPU."""
+    if not isinstance(module, RemoteModule):
+        return {}
+    return {
+        n: p.detach().double().cpu() for n, p in module.named_parameters(remove_duplicate=False)
+    }
+
+
+def set_weights(module: Module, weights: Weights) -> None:
+    """Set parameters by name, to their own dtype and device.
+
+    Raises:
+        CheckFailed: The module has no such parameter, or one of another shape.
+    """
+    assert isinstance(module, RemoteModule)
+    own = dict(module.named_parameters(remove_duplicate=False))
+    with torch.no_grad():
+        for name, value in weights.items():
+            if name not in own:
+                fail(f"expected a parameter `{name}`; there is {_listing(own)}")
+            if own[name].shape != value.shape:
+                fail(
+                    f"expected the parameter `{name}` of shape {tuple(value.shape)}, "
+                    f"got {tuple(own[name].shape)}"
+                )
+            own[name].copy_(value)
+
+
+def _listing(own: dict[str, Any]) -> str:
+    return ", ".join(f"`{name}`" for name in own) or "no parameter at all"

@@ -1,0 +1,71 @@
+"""The words of a command -> exercises and the files to grade them by."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from grader.errors import GradeError
+from grader.kit import Exercise, Kit
+
+ALL = "all"
+
+
+def resolve(words: Sequence[str], kit: Kit) -> list[tuple[Exercise, Path]]:
+    """What to grade, as what.
+
+    An exercise's name alone stands for the learner's file in the kit; a path after it is graded
+    as that exercise; a path alone is known by its name.
+
+    Raises:
+        GradeError: A word is neither, or the kit holds no file that a learner could have edited.
+    """
+    found: list[tuple[Exercise, Path]] = []
+    named: Exercise | None = None  # and not yet given a path
+    current: Exercise | None = None
+    for word in words:
+        if not _is_path(word, kit):
+            if named is not None:
+                found.append(_own_file(named, kit))
+            if word == ALL:
+                found.extend(_own_file(exercise, kit) for exercise in kit.exercises)
+                named = current = None
+            else:
+                named = current = kit.find(word)
+            continue
+        found.append((current or _by_name(Path(word), kit), Path(word)))
+        named = None
+    if named is not None:
+        found.append(_own_file(named, kit))
+    return found
+
+
+def _is_path(word: str, kit: Kit) -> bool:
+    if word == ALL or any(exercise.name == word for exercise in kit.exercises):
+        return False
+    return "/" in word or word.endswith((".py", ".ipynb")) or Path(word).exists()
+
+
+def _by_name(path: Path, kit: Kit) -> Exercise:
+    for exercise in kit.exercises:
+        if exercise.name == path.stem:
+            return exercise
+    raise GradeError(
+        f"`{path}` does not say which exercise it is; name it first: `grade EXERCISE {path}`"
+    )
+
+
+def _own_file(exercise: Exercise, kit: Kit) -> tuple[Exercise, Path]:
+    if not kit.own_stubs:
+        raise GradeError(
+            f"here is no folder of stubs to find `{exercise.name}` in; "
+            "`grade init drills` makes one, `grade EXERCISE FILE` grades any file"
+        )
+    if not exercise.file.exists():
+        raise GradeError(
+            f"`{exercise.file}` is missing; `grade reset {exercise.name}` puts the stub back"
+        )
+    try:
+        return exercise, exercise.file.relative_to(Path.cwd())
+    except ValueError:
+        return exercise, exercise.file

@@ -1,0 +1,114 @@
+"""exercise5: multi-head."""
+
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from grader.suite import claims
+from grader.suite.compare import expect_close
+from grader.suite.marks import points
+from grader.suite.oracle import Weights, linear, multi_head, split_heads
+from grader.suite.subject import Sizes, Subject, Trial, set_weights
+
+LAYERS = ("to_queries", "to_keys", "to_values", "unify_heads")
+
+
+def attend(weights: Weights, x: Tensor, mask: Tensor | None, sizes: Sizes) -> Tensor:
+    """Heads of softmax(q·kᵀ/√D)·v, concatenated, then unify_heads."""
+    q, k, v = (linear(weights, name, x) for name in LAYERS[:3])
+    return linear(weights, "unify_heads", multi_head(q, k, v, sizes.H))
+
+
+def mix(weights: Weights, x: Tensor, sizes: Sizes) -> tuple[Tensor, float]:
+    """What the attention weights mix: each head's values, as unify_heads turns them."""
+    v = split_heads(linear(weights, "to_values", x), sizes.H)  # (B, H, T, D)
+    unify = split_heads(weights["unify_heads.weight"][None], sizes.H)  # (1, H, C, D)
+    return (v @ unify.mT).flatten(1, 2), 0.0
+
+
+subject = Subject(
+    name="MultiHeadSelfAttention",
+    sizes=(Sizes(2, 7, 15, H=3), Sizes(3, 5, 7, H=1), Sizes(2, 3, 14, H=2), Sizes(3, 2, 5, H=5)),
+    arguments=lambda sizes: {"embed_dim": sizes.C, "num_heads": sizes.H},
+    parameters=lambda sizes: {f"{name}.weight": (sizes.C, sizes.C) for name in LAYERS},
+    oracle=attend,
+    scale=lambda sizes: (sizes.C / sizes.H) ** -0.5,
+    mix=mix,
+    level_queries=lambda weights: {
+        **weights,
+        "to_queries.weight": weights["to_queries.weight"] * 0,
+    },
+)
+one_head = replace(subject, sizes=(Sizes(3, 5, 7, H=1),))
+
+test_parameters_are_those_of_the_contract = claims.has_its_parameters
+
+
+@points(1)
+def test_heads_that_do_not_divide_are_a_value_error(trial: Trial) -> None:
+    """C features are cut into H heads of the same size, or not at all."""
+    claims.constructor_raises(trial, "ValueError", embed_dim=15, num_heads=4)
+
+
+test_output_keeps_shape_dtype_and_device = claims.keeps_shape_and_dtype
+test_output_matches_the_formula = claims.matches_the_formula
+test_scores_are_divided_by_the_root_of_the_head_size = claims.scores_are_scaled
+test_weights_of_each_query_sum_to_one = claims.weights_sum_to_one
+
+
+@points(2)
+def test_values_are_mixed_not_the_input(trial: Trial) -> None:
+    """With all queries at zero, one head gives the mean of the values and of nothing else."""
+    claims.attends_all_alike_without_queries(trial.of(one_head))
+
+
+@points(2)
+def test_heads_are_blocks_of_consecutive_features(trial: Trial) -> None:
+    """Other queries in the middle head change that head's block of features and no other."""
+    sizes = trial.sizes
+    D = sizes.C // sizes.H
+    module = trial.module()
+    set_weights(module, {"unify_heads.weight": torch.eye(sizes.C)})
+    x = trial.input()
+    before = trial.run(module, x)
+    expected = trial.expected(module, x)
+    queries = trial.weights(sizes)["to_queries.weight"]
+    queries[:D] = module.to_queries.weight[:D]
+    queries[2 * D :] = module.to_queries.weight[2 * D :]
+    set_weights(module, {"to_queries.weight": queries})
+    after = trial.run(module, x)
+    for block in (slice(0, D), slice(2 * D, None)):
+        expect_close(after[..., block], before[..., block].double(), "features of the other heads")
+        expect_close(before[..., block], expected[..., block], "features of the other heads")
+    expect_close(after, trial.expected(module, x), "features of all heads, without unify_heads")
+
+
+@points(2)
+def test_heads_are_merged_back_token_by_token(trial: Trial) -> None:
+    """With all queries at zero every token gets the same output; a lost transpose mixes tokens."""
+    claims.attends_all_alike_without_queries(trial)
+
+
+@points(1)
+def test_unify_heads_mixes_the_merged_heads(trial: Trial) -> None:
+    """The last projection is the only place where heads meet: at zero it leaves nothing."""
+    module = trial.module()
+    set_weights(module, {"unify_heads.weight": torch.zeros(trial.sizes.C, trial.sizes.C)})
+    x = trial.input()
+    expect_close(trial.run(module, x), trial.expected(module, x), "output with unify_heads at zero")
+
+
+test_batch_items_are_independent = claims.batch_items_are_independent
+test_tokens_are_treated_alike = claims.follows_a_permutation
+test_large_scores_stay_finite = claims.large_scores_stay_finite
+test_gradient_of_the_input_is_right = claims.input_gradient_is_right
+test_gradients_of_all_parameters_are_right = claims.parameter_gradients_are_right
+test_input_is_not_changed = claims.changes_no_input
+test_nothing_is_remembered_between_calls = claims.remembers_nothing
+test_single_token_and_single_sequence = claims.handles_a_single_token
+test_long_sequence = claims.handles_a_long_sequence
+test_non_contiguous_input = claims.handles_non_contiguous_input
+test_computes_in_float64 = claims.computes_in_float64
+test_computes_in_bfloat16 = claims.computes_in_bfloat16
+test_no_tensor_is_pinned_to_a_device = claims.is_pinned_to_no_device

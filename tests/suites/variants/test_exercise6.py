@@ -1,0 +1,137 @@
+"""exercise6: a transformer block."""
+
+import torch
+from torch import Tensor
+
+from grader.suite import claims
+from grader.suite.compare import expect_close
+from grader.suite.marks import points
+from grader.suite.oracle import Weights, layer_norm, linear, multi_head
+from grader.suite.subject import Sizes, Subject, Trial, set_weights
+
+LAYERS = ("to_queries", "to_keys", "to_values", "unify_heads")
+SIZES = (Sizes(2, 7, 15, H=3), Sizes(3, 5, 7, H=1), Sizes(2, 3, 14, H=2))
+
+
+def attend(weights: Weights, x: Tensor, mask: Tensor | None, sizes: Sizes) -> Tensor:
+    """Multi-head attention, as in exercise5."""
+    q, k, v = (linear(weights, name, x) for name in LAYERS[:3])
+    return linear(weights, "unify_heads", multi_head(q, k, v, sizes.H))
+
+
+def run_block(weights: Weights, x: Tensor, mask: Tensor | None, sizes: Sizes) -> Tensor:
+    """norm1(x + attention(x)), then norm2(that + ff(that))."""
+    inner = {n.removeprefix("attention."): w for n, w in weights.items()}
+    x = layer_norm(weights, "norm1", x + attend(inner, x, mask, sizes))
+    hidden = linear(weights, "ff.0", x).clamp(min=0)
+    return layer_norm(weights, "norm2", x + linear(weights, "ff.2", hidden))
+
+
+def shapes(sizes: Sizes) -> dict[str, tuple[int, ...]]:
+    """Attention without biases, two norms, a feed-forward of four times the width."""
+    C = sizes.C
+    return {
+        **{f"attention.{name}.weight": (C, C) for name in LAYERS},
+        **{f"norm{i}.{kind}": (C,) for i in (1, 2) for kind in ("weight", "bias")},
+        "ff.0.weight": (4 * C, C),
+        "ff.0.bias": (4 * C,),
+        "ff.2.weight": (C, 4 * C),
+        "ff.2.bias": (C,),
+    }
+
+
+def level(weights: Weights) -> Weights:
+    """All queries zero."""
+    name = "attention.to_queries.weight"
+    return {**weights, name: weights[name] * 0}
+
+
+subject = Subject(
+    name="TransformerBlock",
+    sizes=SIZES,
+    arguments=lambda sizes: {"embed_dim": sizes.C, "num_heads": sizes.H},
+    parameters=shapes,
+    oracle=run_block,
+    level_queries=level,
+)
+attention = Subject(
+    name="MultiHeadSelfAttention",
+    sizes=SIZES,
+    arguments=subject.arguments,
+    parameters=lambda sizes: {f"{name}.weight": (sizes.C, sizes.C) for name in LAYERS},
+    oracle=attend,
+)
+NO_ATTENTION = ("attention.unify_heads.weight",)
+NO_FEED_FORWARD = ("ff.2.weight", "ff.2.bias")
+
+
+def expect_block(trial: Trial, *silent: str, **weights: Tensor) -> None:
+    """The output is right when some parameters are zero."""
+    module = trial.module()
+    zeros = {name: torch.zeros(shapes(trial.sizes)[name]) for name in silent}
+    set_weights(module, {**zeros, **weights})
+    x = trial.input()
+    expect_close(trial.run(module, x), trial.expected(module, x))
+
+
+test_parameters_are_those_of_the_contract = claims.has_its_parameters
+
+
+@points(1)
+def test_heads_that_do_not_divide_are_a_value_error(trial: Trial) -> None:
+    """The block hands both numbers to its attention, which refuses them."""
+    claims.constructor_raises(trial, "ValueError", embed_dim=15, num_heads=4)
+
+
+test_output_keeps_shape_dtype_and_device = claims.keeps_shape_and_dtype
+test_output_matches_the_formula = claims.matches_the_formula
+
+
+@points(2)
+def test_attention_alone_matches_its_formula(trial: Trial) -> None:
+    """The block is only as right as the attention inside, which exercise5 takes apart."""
+    claims.matches_the_formula(trial.of(attention))
+
+
+@points(2)
+def test_each_norm_comes_after_its_sum(trial: Trial) -> None:
+    """With both sublayers silent, norm2(norm1(x)) is left: two residuals, post-norm."""
+    expect_block(trial, *NO_ATTENTION, *NO_FEED_FORWARD)
+
+
+@points(2)
+def test_the_two_norms_have_their_own_weights(trial: Trial) -> None:
+    """A norm used twice cannot learn two things."""
+    C = trial.sizes.C
+    plain = {"norm1.weight": torch.ones(C), "norm1.bias": torch.zeros(C)}
+    expect_block(trial, *NO_ATTENTION, *NO_FEED_FORWARD, **plain)
+
+
+@points(2)
+def test_attention_reaches_the_first_sum(trial: Trial) -> None:
+    """With the feed-forward silent, x + attention(x) is what is normed."""
+    expect_block(trial, *NO_FEED_FORWARD)
+
+
+@points(2)
+def test_feed_forward_has_a_relu_between_its_layers(trial: Trial) -> None:
+    """With the attention silent: two linear layers alone are one, and a ReLU at the end loses half.
+
+    The second sum starts from the first norm's output, not from x.
+    """
+    expect_block(trial, *NO_ATTENTION)
+
+
+test_batch_items_are_independent = claims.batch_items_are_independent
+test_tokens_are_treated_alike = claims.follows_a_permutation
+test_large_scores_stay_finite = claims.large_scores_stay_finite
+test_gradient_of_the_input_is_right = claims.input_gradient_is_right
+test_gradients_of_all_parameters_are_right = claims.parameter_gradients_are_right
+test_input_is_not_changed = claims.changes_no_input
+test_nothing_is_remembered_between_calls = claims.remembers_nothing
+test_single_token_and_single_sequence = claims.handles_a_single_token
+test_long_sequence = claims.handles_a_long_sequence
+test_non_contiguous_input = claims.handles_non_contiguous_input
+test_computes_in_float64 = claims.computes_in_float64
+test_computes_in_bfloat16 = claims.computes_in_bfloat16
+test_no_tensor_is_pinned_to_a_device = claims.is_pinned_to_no_device

@@ -1,0 +1,164 @@
+"""warmup4: every intermediate value, checked against the figures printed in notebook 001."""
+
+from dataclasses import replace
+from math import sqrt
+
+import torch
+from torch import Tensor
+
+from grader.suite import claims
+from grader.suite.compare import expect, expect_close, expect_tensor, fail
+from grader.suite.marks import points
+from grader.suite.oracle import Weights, linear
+from grader.suite.subject import Module, Sizes, Subject, Trial
+
+TOKENS = [[1.16, 0.23], [0.57, 1.36], [4.41, -2.16]]
+# As printed there, seed 42, with four decimals.
+FIGURES = {
+    "q": [[0.7621, -0.0428], [1.1063, 0.7890], [1.1164, -2.1336]],
+    "k": [[-0.1469, -0.3038], [0.1057, 0.3685], [-0.9914, -2.4152]],
+    "v": [[0.6038, 0.7434], [-0.3502, 0.5303], [3.8695, 2.4246]],
+    "similarities": [[-0.0990, 0.0648, -0.6523], [-0.4022, 0.4078, -3.0024],
+                     [0.4842, -0.6683, 4.0461]],
+    "scaled": [[-0.0700, 0.0458, -0.4612], [-0.2844, 0.2883, -2.1230], [0.3424, -0.4725, 2.8610]],
+    "weights": [[0.3573, 0.4011, 0.2416], [0.3410, 0.6047, 0.0542], [0.0722, 0.0320, 0.8959]],
+    "output": [[1.0100, 1.0641], [0.2040, 0.7057], [3.4989, 2.2427]],
+}  # fmt: skip
+STEPS = tuple(FIGURES)
+
+
+def right_steps(weights: Weights, x: Tensor) -> dict[str, Tensor]:
+    """Every intermediate value."""
+    q, k, v = (linear(weights, name, x) for name in ("W_q", "W_k", "W_v"))
+    similarities = q @ k.mT
+    scaled = similarities / sqrt(k.size(-1))
+    mix = torch.softmax(scaled, dim=-1)
+    return dict(zip(STEPS, (q, k, v, similarities, scaled, mix, mix @ v), strict=True))
+
+
+one_sequence = Subject(
+    name="SelfAttention",
+    sizes=(Sizes(0, 5, 7), Sizes(0, 7, 3), Sizes(0, 3, 2)),
+    arguments=lambda sizes: {"d_model": sizes.C},
+    parameters=lambda sizes: {f"{n}.weight": (sizes.C, sizes.C) for n in ("W_q", "W_k", "W_v")},
+    oracle=lambda weights, x, mask, sizes: right_steps(weights, x)["output"],
+    scale=lambda sizes: 1 / sqrt(sizes.C),
+    mix=lambda weights, x, sizes: (linear(weights, "W_v", x), 0.0),
+    level_queries=lambda weights: {**weights, "W_q.weight": weights["W_q.weight"] * 0},
+)
+subject = replace(
+    one_sequence,
+    sizes=(Sizes(3, 5, 7), Sizes(2, 7, 3), Sizes(5, 2, 11)),
+    arguments=lambda sizes: {"d_model": sizes.C, "row_dim": -2, "col_dim": -1},
+)
+
+
+def steps_of(module: Module, x: Tensor) -> dict[str, Tensor]:
+    """What ``intermediates`` gives, which must be a dict of Tensors with the seven keys."""
+    found = module.method("intermediates")(x)  # type: ignore[union-attr]
+    if not isinstance(found, dict):
+        fail(f"intermediates: expected a dict, got `{type(found).__name__}`")
+    expect(
+        set(found) == set(STEPS), f"intermediates: expected the keys {STEPS}, got {tuple(found)}"
+    )
+    features = {name: x.size(-1) for name in ("q", "k", "v", "output")}
+    return {
+        name: expect_tensor(
+            found[name],
+            (*x.shape[:-1], features.get(name, x.size(-2))),
+            name,
+            "(…, T, C)" if name in features else "(…, T, T)",
+        )
+        for name in STEPS
+    }
+
+
+def expect_steps(trial: Trial, *names: str) -> None:
+    """These intermediate values are right, for one sequence and for a batch."""
+    for case in (trial.of(one_sequence), trial):
+        for sizes in case.subject.sizes:
+            module = case.module(sizes)
+            x = case.input(sizes)
+            found = steps_of(module, x)
+            weights = {n: p.detach().double().cpu() for n, p in module.named_parameters()}  # type: ignore[union-attr]
+            right = right_steps(weights, x.double().cpu())
+            for name in names:
+                expect_close(found[name], right[name], name)
+
+
+test_parameters_are_those_of_the_contract = claims.has_its_parameters
+
+
+@points(3)
+def test_seed_42_gives_the_figures_of_the_source(trial: Trial) -> None:
+    """The layers are made in the order of the contract, with torch's own first values."""
+    trial.submission.seed(42)
+    found = steps_of(
+        trial.of(one_sequence).create(Sizes(0, 3, 2)), torch.tensor(TOKENS, device=trial.device)
+    )
+    for name, figures in FIGURES.items():
+        expect_close(found[name], torch.tensor(figures).double(), f"{name} at seed 42", 6e-5)
+
+
+@points(1)
+def test_intermediates_are_a_dict_with_seven_keys(trial: Trial) -> None:
+    """The names under which the steps can be looked at."""
+    steps_of(trial.module(), trial.input())
+
+
+@points(1)
+def test_q_k_and_v_come_from_their_own_layers(trial: Trial) -> None:
+    """Three projections of the same input."""
+    expect_steps(trial, "q", "k", "v")
+
+
+@points(1)
+def test_similarities_are_q_times_k_transposed(trial: Trial) -> None:
+    """One number for each pair of a query and a key."""
+    expect_steps(trial, "similarities")
+
+
+@points(2)
+def test_scaled_are_similarities_over_the_root_of_d_model(trial: Trial) -> None:
+    """Divided before the softmax, by the root of the number of features."""
+    expect_steps(trial, "scaled")
+
+
+@points(2)
+def test_weights_are_a_softmax_over_the_keys(trial: Trial) -> None:
+    """Each row, the keys of one query, sums to one."""
+    expect_steps(trial, "weights")
+
+
+@points(2)
+def test_output_is_weights_times_v(trial: Trial) -> None:
+    """Each query gets the values in the shares of its weights."""
+    expect_steps(trial, "output")
+
+
+@points(2)
+def test_forward_gives_the_output_for_one_sequence(trial: Trial) -> None:
+    """With the default row_dim and col_dim, (T, C) in, (T, C) out."""
+    claims.matches_the_formula(trial.of(one_sequence))
+
+
+@points(2)
+def test_forward_gives_the_output_for_a_batch(trial: Trial) -> None:
+    """With row_dim=-2 and col_dim=-1, (B, T, C) in, (B, T, C) out."""
+    claims.matches_the_formula(trial)
+
+
+test_output_keeps_shape_dtype_and_device = claims.keeps_shape_and_dtype
+test_batch_items_are_independent = claims.batch_items_are_independent
+test_tokens_are_treated_alike = claims.follows_a_permutation
+test_large_scores_stay_finite = claims.large_scores_stay_finite
+test_gradient_of_the_input_is_right = claims.input_gradient_is_right
+test_gradients_of_all_parameters_are_right = claims.parameter_gradients_are_right
+test_input_is_not_changed = claims.changes_no_input
+test_nothing_is_remembered_between_calls = claims.remembers_nothing
+test_single_token_and_single_sequence = claims.handles_a_single_token
+test_long_sequence = claims.handles_a_long_sequence
+test_non_contiguous_input = claims.handles_non_contiguous_input
+test_computes_in_float64 = claims.computes_in_float64
+test_computes_in_bfloat16 = claims.computes_in_bfloat16
+test_no_tensor_is_pinned_to_a_device = claims.is_pinned_to_no_device

@@ -1,0 +1,168 @@
+"""The contract that every exercise of the kit keeps."""
+
+from __future__ import annotations
+
+import ast
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from grader.grading import Options, grade
+from grader.kit import Exercise, load_kit
+from grader.report import Report, Verdict
+from grader.sandbox.process import Sandbox
+from grader.stubs import digest
+from grader.submission import Submission, read_submission
+
+ROOT = Path(__file__).parent.parent
+ANSWERS = ROOT / "tests" / "answers"
+KIT = load_kit(ROOT)
+ENOUGH_WRONG = {"exercise3": 15, "exercise5": 15}
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """A known-wrong version: the solution with some text replaced, and the check it must lose."""
+
+    exercise: Exercise
+    name: str
+    loses: str
+    edits: tuple[tuple[str, str], ...]
+
+    def submission(self) -> Submission:
+        source = read_submission(self.exercise.solution).source
+        for old, new in self.edits:
+            assert source.count(old) == 1, f"{old!r} stands {source.count(old)} times in it"
+            source = source.replace(old, new)
+        return Submission(Path(f"{self.exercise.name}.py"), source)
+
+
+def right_files(exercise: Exercise) -> list[Path]:
+    return sorted((ANSWERS / exercise.name).glob("right_*.py"))
+
+
+def wrong_versions(exercise: Exercise) -> list[Wrong]:
+    path = ANSWERS / exercise.name / "wrong.toml"
+    entries = tomllib.loads(path.read_text(encoding="utf-8"))["wrong"]
+    return [
+        Wrong(exercise, e["name"], e["loses"], tuple((old, new) for old, new in e["edits"]))
+        for e in entries
+    ]
+
+
+each_exercise = pytest.mark.parametrize("exercise", KIT.exercises, ids=lambda e: e.name)
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    with Sandbox() as made:
+        yield made
+
+
+def losses(report: Report) -> list[str]:
+    """What a report says against a submission, for the message of a failed test."""
+    found = [f"{c.name}: {c.verdict} {c.message}" for c in report.checks if c.earned < c.possible]
+    return [report.problem, *found, f"seed {report.seed}"]
+
+
+@each_exercise
+def test_stub_earns_nothing_and_is_all_todo(exercise: Exercise, sandbox: Sandbox) -> None:
+    report = grade(read_submission(exercise.stub), exercise, Options(device="cpu"), sandbox)
+    assert {check.verdict for check in report.checks} == {Verdict.TODO}, losses(report)
+    assert report.earned == 0 < report.possible
+    assert report.untouched
+
+
+@each_exercise
+@pytest.mark.parametrize("seed", [1, 2, None])
+def test_solution_earns_everything(exercise: Exercise, seed: int | None, sandbox: Sandbox) -> None:
+    options = Options(seed=seed, device="cpu")
+    report = grade(read_submission(exercise.solution), exercise, options, sandbox)
+    assert report.solved, losses(report)
+    assert Verdict.SKIP not in {check.verdict for check in report.checks}
+
+
+@pytest.mark.parametrize(
+    ("exercise", "path"),
+    [(e, path) for e in KIT.exercises for path in right_files(e)],
+    ids=lambda value: value.stem if isinstance(value, Path) else value.name,
+)
+def test_right_version_earns_everything(exercise: Exercise, path: Path, sandbox: Sandbox) -> None:
+    report = grade(read_submission(path), exercise, Options(device="cpu"), sandbox)
+    assert report.solved, losses(report)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [wrong for e in KIT.exercises for wrong in wrong_versions(e)],
+    ids=lambda wrong: f"{wrong.exercise.name}-{wrong.name}",
+)
+def test_wrong_version_loses_the_check_that_names_it(wrong: Wrong, sandbox: Sandbox) -> None:
+    report = grade(wrong.submission(), wrong.exercise, Options(device="cpu"), sandbox)
+    checks = {check.name: check for check in report.checks}
+    assert wrong.loses in checks, sorted(checks)
+    assert checks[wrong.loses].earned == 0, losses(report)
+    assert not report.solved
+
+
+@each_exercise
+def test_enough_right_and_wrong_versions(exercise: Exercise) -> None:
+    assert len(right_files(exercise)) >= 4
+    assert len(wrong_versions(exercise)) >= ENOUGH_WRONG.get(exercise.name, 8)
+
+
+@each_exercise
+def test_stub_and_solution_have_the_same_signatures(exercise: Exercise) -> None:
+    stub, solution = (signatures(path) for path in (exercise.stub, exercise.solution))
+    assert stub == {name: solution.get(name) for name in stub}
+    assert set(exercise.entry_points) <= {name.partition(".")[0] for name in stub}
+
+
+def signatures(path: Path) -> dict[str, str]:
+    """Every function and method of a file with its arguments and types."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    owners = [("", tree), *((f"{n.name}.", n) for n in tree.body if isinstance(n, ast.ClassDef))]
+    return {
+        prefix + node.name: f"({ast.unparse(node.args)}) -> {ast.unparse(node.returns)}"
+        for prefix, owner in owners
+        for node in owner.body
+        if isinstance(node, ast.FunctionDef) and node.returns
+    }
+
+
+@each_exercise
+def test_manifest_knows_the_stub_as_shipped(exercise: Exercise) -> None:
+    assert exercise.digest == digest(exercise.stub.read_bytes())
+
+
+@each_exercise
+def test_exercise_has_its_files_hints_and_source(exercise: Exercise) -> None:
+    assert 2 <= len(exercise.hints) <= 4
+    assert all(hint.strip().endswith("?") for hint in exercise.hints)
+    assert exercise.source
+    assert exercise.title
+    for path in (exercise.stub, exercise.solution, exercise.suite):
+        assert path.is_file(), path
+
+
+def test_no_file_is_stray() -> None:
+    names = {"exercises": "stub", "solutions": "solution", "tests/suites": "suite"}
+    for folder, attribute in names.items():
+        found = {path for path in (ROOT / folder).rglob("*.py") if "__pycache__" not in str(path)}
+        assert found == {getattr(exercise, attribute) for exercise in KIT.exercises}, folder
+    answers = {path.name for path in ANSWERS.iterdir() if path.is_dir()}
+    assert answers == {exercise.name for exercise in KIT.exercises}
+
+
+@each_exercise
+def test_same_seed_gives_the_same_report(exercise: Exercise, sandbox: Sandbox) -> None:
+    wrong = wrong_versions(exercise)[0].submission()
+    first, second = (
+        grade(wrong, exercise, Options(seed=7, device="cpu"), sandbox).checks for _ in range(2)
+    )
+    assert [replace(check, seconds=0) for check in first] == [
+        replace(check, seconds=0) for check in second
+    ]

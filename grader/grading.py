@@ -210,6 +210,6 @@ def _versions() -> dict[str, str]:
     return {
         "attention-drills": __version__,
         "python": platform.python_version(),
-        "torch": torch.__version__,
+        "torch": str(torch.__version__),
         "platform": platform.platform(),
     }

@@ -60,12 +60,12 @@ def read_submission(path: Path) -> Submission:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     except OSError as error:
         raise GradeError(f"`{path}` cannot be read: {_reason(error)}") from None
+    mode = os.fstat(descriptor).st_mode
+    if not stat.S_ISREG(mode):
+        os.close(descriptor)
+        kind = "a folder" if stat.S_ISDIR(mode) else "no regular file"
+        raise GradeError(f"`{path}` is {kind}; name the Python file to grade")
     with os.fdopen(descriptor, "rb") as file:
-        mode = os.fstat(descriptor).st_mode
-        if stat.S_ISDIR(mode):
-            raise GradeError(f"`{path}` is a folder; name the Python file to grade")
-        if not stat.S_ISREG(mode):
-            raise GradeError(f"`{path}` is no regular file; name the Python file to grade")
         data = file.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
         raise GradeError(f"`{path}` is larger than 1 MiB; a submission is a short Python file")

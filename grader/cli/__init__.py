@@ -44,11 +44,8 @@ for command in (run, list_exercises, hint, solution, reset, init):
 
 
 def main() -> NoReturn:
-    """Run the command; every error is one line, and the exit code tells its kind.
-
-    0 solved, 1 graded and not solved, 2 usage, 3 could not grade.
-    """
-    code = _run()
+    """Run the command and leave with its exit code."""
+    code = run_command(sys.argv[1:])
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
@@ -57,9 +54,14 @@ def main() -> NoReturn:
     os._exit(code)  # the teardown of a process with torch takes a third of a second
 
 
-def _run() -> int:
+def run_command(words: list[str]) -> int:
+    """Run the command; every error is one line on standard error.
+
+    Returns:
+        0 solved, 1 graded and not solved, 2 usage, 3 could not grade, 130 stopped by Ctrl-C.
+    """
     try:
-        return cli.main(standalone_mode=False) or 0
+        return cli.main(words, standalone_mode=False) or 0
     except click.exceptions.Exit as leaving:
         return leaving.exit_code
     except click.ClickException as error:

@@ -94,7 +94,10 @@ def _console(no_color: bool) -> Console:
     from rich.console import Console
 
     plain = no_color or bool(os.environ.get("NO_COLOR"))
-    return Console(color_system=None if plain else "auto", highlight=False, soft_wrap=False)
+    console = Console(color_system=None if plain else "auto", highlight=False)
+    if not console.is_terminal:
+        console.width = 10_000  # a pipe is wrapped by whoever reads it
+    return console
 
 
 def _show(report: Report, console: Console, verbose: bool, first: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 
 from rich.padding import Padding
@@ -19,7 +20,7 @@ STYLES = {
     Verdict.SKIP: "dim",
 }
 INDENT = 16
-PRINTED_LINES = 10
+PRINTED_LINES = 5
 
 
 def render_report(report: Report, verbose: bool = False) -> Iterator[Text | Padding]:
@@ -50,24 +51,26 @@ def _problem(report: Report) -> Iterator[Text | Padding]:
 
 
 def _checks(report: Report, verbose: bool) -> Iterator[Text | Padding]:
-    shown: dict[tuple[str, Fault | None], str] = {}
+    shown: set[tuple[str, Fault | None]] = set()
     for check in report.checks:
-        style = STYLES[check.verdict]
+        said = (check.message, check.fault)
+        again = check.difference is None and bool(check.message) and said in shown
+        shown.add(said)
         points = f"{check.earned}/{check.possible}"
-        yield Text.assemble("  ", (f"{check.verdict:<8}", style), f"{points:>4}  ", check.claim)
-        if check.verdict is Verdict.PASS:
-            if verbose:
-                yield _indented(check.why, "dim")
-                yield from _printed(check.output, verbose)
-            continue
-        first = shown.setdefault((check.message, check.fault), check.claim)
-        if check.difference is None and first != check.claim:
-            yield _indented(f"the same as in: {first}", "dim")
-            continue
-        yield from _details(check, verbose)
+        yield Text.assemble(
+            *("  ", (f"{check.verdict:<8}", STYLES[check.verdict]), f"{points:>4}  ", check.claim),
+            ("  (the same as above)" if again else "", "dim"),
+        )
+        if not again:
+            yield from _details(check, verbose)
 
 
 def _details(check: CheckResult, verbose: bool) -> Iterator[Text | Padding]:
+    if check.verdict is Verdict.PASS:
+        if verbose:
+            yield _indented(check.why, "dim")
+            yield from _printed(check.output, verbose)
+        return
     if check.verdict is Verdict.TODO:
         yield _indented("not written yet: it raises NotImplementedError")
         return
@@ -100,7 +103,9 @@ def _fault(fault: Fault) -> Iterator[Text | Padding]:
 
 
 def _printed(output: str, verbose: bool) -> Iterator[Padding]:
-    lines = clean(output).strip("\n").split("\n") if output.strip() else []
+    groups = itertools.groupby(clean(output).strip("\n").split("\n") if output.strip() else [])
+    counted = [(line, len(list(same))) for line, same in groups]
+    lines = [line if count == 1 else f"{line} (× {count})" for line, count in counted]
     if len(lines) > PRINTED_LINES and not verbose:
         lines = [*lines[:PRINTED_LINES], f"… ({len(lines) - PRINTED_LINES} more with --verbose)"]
     for line in lines:
@@ -108,7 +113,7 @@ def _printed(output: str, verbose: bool) -> Iterator[Padding]:
 
 
 def _indented(text: str, style: str = "") -> Padding:
-    return Padding(Text(text, style=style), (0, 0, 0, INDENT))
+    return Padding(Text(text, style=style), (0, 0, 0, INDENT), expand=False)
 
 
 def _score(report: Report) -> Text:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib.util
 import os
 import select
@@ -47,6 +48,7 @@ class Worker:
         os.set_blocking(self._pipe, False)
         self._output = bytearray()
         self._overflow = False
+        self._number = 0  # of the last request, which its answer has to bear
         self.alive = True
         try:
             self._process = sandbox._start_worker(theirs, pipe, self._folder)
@@ -63,11 +65,14 @@ class Worker:
             deadline: On the monotonic clock, in seconds.
 
         Raises:
-            WorkerEnded: The worker does not take it, or is gone.
+            WorkerEnded: It has answered what it was not asked, does not take it, or is gone.
         """
+        if select.select([self._connection.fileno()], [], [], 0)[0] and self._peek():
+            raise self.distrust("it belongs to no request")
         self._connection.settimeout(max(deadline - time.monotonic(), 0.001))
+        self._number += 1
         try:
-            self._connection.sendall(frames.pack(header, body))
+            self._connection.sendall(frames.pack({**header, "number": self._number}, body))
         except TimeoutError:
             raise self._timed_out() from None
         except OSError:
@@ -81,11 +86,14 @@ class Worker:
             WorkerEnded: It crashed or exited, or its answer was no frame of ours.
         """
         try:
-            answer = frames.unpack(lambda n: self._exactly(n, deadline), frames.MAX_REPLY_HEADER)
+            receive = functools.partial(self._exactly, deadline=deadline)
+            header, body = frames.unpack(receive, frames.MAX_REPLY_HEADER)
         except frames.BadFrame as problem:
             raise self.distrust(str(problem)) from None
+        if header.get("number") != self._number:
+            raise self.distrust("it belongs to no request")
         self._drain()
-        return answer
+        return header, body
 
     def distrust(self, problem: str) -> WorkerEnded:
         """End a worker whose answer cannot be believed; the error to raise for it."""
@@ -140,6 +148,13 @@ class Worker:
                 select.select([self._connection], [], [], left)  # it closed its output
             if self._connection.fileno() in ready:
                 return
+
+    def _peek(self) -> bool:
+        """Whether something is there to be read, and not only the end."""
+        try:
+            return bool(self._connection.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT))
+        except OSError:
+            return False
 
     def _drain(self) -> None:
         while self._pipe >= 0 and self._drain_once():

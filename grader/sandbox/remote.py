@@ -75,8 +75,8 @@ class RemoteSubmission:
 
     def start(self) -> None:
         """Ask for a worker and send it the source; the answer is taken when it is needed."""
+        self._worker = self._sandbox.worker()  # the first waits until the template is up
         self._deadline = time.monotonic() + self._timeout
-        self._worker = self._sandbox.worker()
         self._drop = []
         self._loading = True
         header = {"do": "load", "source": self._submission.source, "filename": self.name}

@@ -97,6 +97,15 @@ def expect_close(
     raise CheckFailed(f"{what}: {wrong} of {right.numel()} values differ", difference)
 
 
+def expect_differs(got: Tensor, other: Tensor, what: str) -> None:
+    """Fail the check where two outputs are the same although their inputs are not.
+
+    Without it a function that gives a constant would keep every relation.
+    """
+    gap = (got.detach().double() - other.detach().double()).abs().max()
+    expect(not bool(gap < 1e-3), f"{what}: expected a difference, there is none")
+
+
 def expect_finite(got: Tensor, what: str = "output") -> None:
     """Fail the check where a value is NaN or infinite."""
     bad = ~torch.isfinite(got.detach())

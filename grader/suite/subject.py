@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from grader.sandbox.remote import RemoteFunction, RemoteModule, RemoteSubmission
+from grader.sandbox.remote import RemoteFunction, RemoteSubmission
 from grader.suite.compare import expect, expect_tensor, fail
 from grader.suite.draw import Draw
 from grader.suite.oracle import Weights
 
-Module = RemoteModule | RemoteFunction
+Module = nn.Module | RemoteFunction
 
 # Queries and keys drawn with this gain give scores of about ±1.4 after scaling: weights that
 # are neither uniform nor one-hot, so that a wrong scale shows.
@@ -113,8 +113,15 @@ class Trial:
     def module(self, sizes: Sizes | None = None, **changes: Any) -> Module:
         """A module with drawn weights; ``changes`` are arguments of its constructor."""
         made = self.create(sizes, **changes)
-        if isinstance(made, RemoteModule):
+        if isinstance(made, nn.Module):
             set_weights(made, self.weights(sizes or self.sizes))
+        return made
+
+    def module_like(self, module: Module) -> Module:
+        """A fresh module with the weights of another."""
+        made = self.create()
+        if isinstance(made, nn.Module):
+            set_weights(made, right_weights(module))
         return made
 
     def weights(self, sizes: Sizes) -> Weights:
@@ -175,7 +182,7 @@ class Trial:
         """Gradients of ``(output · weigh).sum()`` by ``x`` and every parameter, by name."""
         x = x.detach().requires_grad_()
         sources = {"x": x}
-        if isinstance(module, RemoteModule):
+        if isinstance(module, nn.Module):
             sources |= {n: p for n, p in module.named_parameters() if p.requires_grad}
         out = self.run(module, x, mask)
         expect(
@@ -200,7 +207,7 @@ class Trial:
 
 def right_weights(module: Module) -> Weights:
     """The module's parameters as the oracle wants them: float64, on the CPU."""
-    if not isinstance(module, RemoteModule):
+    if not isinstance(module, nn.Module):
         return {}
     return {
         n: p.detach().double().cpu() for n, p in module.named_parameters(remove_duplicate=False)
@@ -213,7 +220,7 @@ def set_weights(module: Module, weights: Weights) -> None:
     Raises:
         CheckFailed: The module has no such parameter, or one of another shape.
     """
-    assert isinstance(module, RemoteModule)
+    assert isinstance(module, nn.Module)
     own = dict(module.named_parameters(remove_duplicate=False))
     with torch.no_grad():
         for name, value in weights.items():

@@ -61,7 +61,7 @@ def _text(error: BaseException) -> str:
 
 
 def _tensors(frame: FrameType) -> list[dict[str, Any]]:
-    found = [(n, v) for n, v in frame.f_locals.items() if isinstance(v, torch.Tensor)]
+    found = [(n, v) for n, v in frame.f_locals.items() if issubclass(type(v), torch.Tensor)]
     return [
         {
             "name": name[:100],

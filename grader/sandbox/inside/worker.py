@@ -20,6 +20,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.autograd.graph import saved_tensors_hooks
 
 from grader.sandbox.inside import faults
 from grader.sandbox.inside.devices import OneDevice
@@ -54,21 +55,22 @@ class Worker:
     def answer(self, request: dict[str, Any], body: bytes) -> bytes:
         """Carry out a request and pack its answer."""
         self.sent = []
+        number = request.pop("number")
         try:
-            for number in request.pop("drop", ()):
-                self.objects.pop(number, None)
-                self.graphs.pop(number, None)
+            for dropped in request.pop("drop", ()):
+                self.objects.pop(dropped, None)
+                self.graphs.pop(dropped, None)
             tensors = values.load_tensors(request.pop("tensors", []), body)
             operation: Callable[..., dict[str, Any]] = getattr(self, "do_" + request.pop("do"))
             header = operation(tensors=tensors, **request)
             specs, data = values.dump_tensors(self.sent)
-            return frames.pack({**header, "tensors": specs}, data)
+            return frames.pack({**header, "number": number, "tensors": specs}, data)
         except (Refusal, values.Unsendable) as error:
-            return frames.pack({"refused": str(error)})
+            return frames.pack({"number": number, "refused": str(error)})
         except BaseException as error:
             fault = faults.describe(error, self.filename)
             faults.forget(error.__traceback__)
-            return frames.pack({"fault": fault})
+            return frames.pack({"number": number, "fault": fault})
 
     def do_load(self, source: str, filename: str, tensors: list[Tensor]) -> dict[str, Any]:
         """Run a submission's source as a module of its own."""
@@ -148,7 +150,8 @@ class Worker:
         on_meta = any(x.device.type == "meta" for x in inputs)
         before = [] if on_meta else [x.detach().clone() for x in inputs]
         grad = grad and not on_meta
-        with torch.set_grad_enabled(grad), OneDevice() if on_meta else nullcontext():
+        kept = _kept_for_backward(own) if grad else nullcontext()
+        with torch.set_grad_enabled(grad), OneDevice() if on_meta else kept:
             result = function(*values.decode(args, tensors), **values.decode(kwargs, tensors))
         tree = values.encode(result, self.sent)
         outputs = list(self.sent)
@@ -198,6 +201,30 @@ class Worker:
             for position, (old, new) in enumerate(zip(before, after, strict=bool(before)))
             if not _same(old, new)
         ]
+
+
+def _kept_for_backward(parameters: dict[str, Tensor]) -> saved_tensors_hooks:
+    """Let a graph keep its own copy of the parameters, which a later call may set anew.
+
+    Any other tensor that is changed between forward and backward is an error, as always.
+    """
+    storages = {p.untyped_storage().data_ptr() for p in parameters.values()}
+
+    def pack(saved: Tensor) -> tuple[Tensor, int]:
+        if saved.untyped_storage().data_ptr() in storages:
+            saved = saved.detach().clone()
+        return saved, saved._version
+
+    def unpack(packed: tuple[Tensor, int]) -> Tensor:
+        saved, version = packed
+        if saved._version != version:
+            raise RuntimeError(
+                f"a tensor of shape {tuple(saved.shape)} that the gradient needs has been "
+                "modified by an in-place operation"
+            )
+        return saved
+
+    return saved_tensors_hooks(pack, unpack)
 
 
 def _same(old: Tensor, new: Tensor) -> bool:

@@ -57,20 +57,24 @@ class Opaque:
 
 
 def encode(value: Any, tensors: list[Tensor]) -> Any:
-    """A value as JSON; its tensors are appended to ``tensors``."""
-    if value is None or type(value) in (bool, str) or (type(value) is int and abs(value) < 2**63):
+    """A value as JSON; its tensors are appended to ``tensors``.
+
+    Types are asked for with ``type``: an object's own ``__class__`` may run code or lie.
+    """
+    kind = type(value)
+    if value is None or kind in (bool, str) or (kind is int and abs(value) < 2**63):
         return value
-    if type(value) is float:
+    if kind is float:
         return value if math.isfinite(value) else {"float": str(value)}
-    if isinstance(value, Tensor):
+    if issubclass(kind, Tensor):
         tensors.append(value)
         return {"tensor": len(tensors) - 1}
-    if isinstance(value, list | tuple):
-        kind = "tuple" if isinstance(value, tuple) else "list"
-        return {kind: [encode(item, tensors) for item in value]}
-    if isinstance(value, dict) and all(type(key) is str for key in value):
+    if issubclass(kind, list | tuple):
+        name = "tuple" if issubclass(kind, tuple) else "list"
+        return {name: [encode(item, tensors) for item in value]}
+    if issubclass(kind, dict) and all(type(key) is str for key in value):
         return {"dict": {key: encode(item, tensors) for key, item in value.items()}}
-    return {"opaque": type(value).__qualname__[:100]}
+    return {"opaque": kind.__qualname__[:100]}
 
 
 def decode(tree: Any, tensors: list[Tensor]) -> Any:

@@ -7,6 +7,7 @@ from grader.suite.claims.attention import (
     weights_sum_to_one,
 )
 from grader.suite.claims.dropout import (
+    drops_each_weight_on_its_own,
     drops_weights,
     evaluation_is_deterministic,
     hidden_keys_stay_hidden_in_training,
@@ -19,6 +20,7 @@ from grader.suite.claims.masks import (
     hidden_key_has_no_influence,
     mask_broadcasts,
     mask_dtypes_mean_the_same,
+    matches_the_formula_under_a_mask,
     nonzero_may_attend,
 )
 from grader.suite.claims.robustness import (
@@ -49,6 +51,7 @@ __all__ = [
     "computes_in_bfloat16",
     "computes_in_float64",
     "constructor_raises",
+    "drops_each_weight_on_its_own",
     "drops_weights",
     "evaluation_is_deterministic",
     "follows_a_permutation",
@@ -67,6 +70,7 @@ __all__ = [
     "mask_broadcasts",
     "mask_dtypes_mean_the_same",
     "matches_the_formula",
+    "matches_the_formula_under_a_mask",
     "nonzero_may_attend",
     "parameter_gradients_are_right",
     "remembers_nothing",

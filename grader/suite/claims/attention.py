@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import torch
+from torch import nn
 
-from grader.sandbox.remote import RemoteModule
 from grader.suite.compare import expect, expect_close, expect_finite
 from grader.suite.marks import points
 from grader.suite.subject import Module, Sizes, Trial, right_weights, set_weights
@@ -22,7 +22,7 @@ def revealing(sizes: Sizes) -> Sizes:
 
 @points(2)
 def scores_are_scaled(trial: Trial) -> None:
-    """The scores are multiplied by the right number before the softmax.
+    """Dot products grow with the number of features; the right scale keeps softmax learning.
 
     The ratios of one query's weights give back the differences of its scores, and so the number
     that the products q·k were multiplied by.
@@ -55,7 +55,7 @@ def _centred(weights: torch.Tensor) -> torch.Tensor:
 
 @points(2)
 def weights_sum_to_one(trial: Trial) -> None:
-    """Each query's weights over the keys add up to one."""
+    """Each query shares out exactly 1 over the keys; a softmax over another axis does not."""
     sizes = revealing(trial.sizes)
     module = trial.module(sizes)
     x = trial.input(sizes)
@@ -66,7 +66,7 @@ def weights_sum_to_one(trial: Trial) -> None:
 
 @points(2)
 def attends_all_alike_without_queries(trial: Trial) -> None:
-    """With every query at zero, the output is the plain mean of what the contract mixes."""
+    """With all queries at zero, the output is the mean of the values and of nothing else."""
     module = trial.module()
     level(trial, module)
     x = trial.input()
@@ -75,13 +75,13 @@ def attends_all_alike_without_queries(trial: Trial) -> None:
 
 def level(trial: Trial, module: Module) -> None:
     """Change a module's weights so that every query attends to all keys alike."""
-    if isinstance(module, RemoteModule):
+    if isinstance(module, nn.Module):
         set_weights(module, trial.subject.level_queries(right_weights(module)))
 
 
 @points(1)
 def large_scores_stay_finite(trial: Trial) -> None:
-    """Scores in the thousands give finite weights: exp alone overflows at 89 in float32."""
+    """Exp overflows at 89 in float32: a softmax subtracts the largest score first."""
     module = trial.module()
     x = trial.input() * 60
     expect_finite(trial.run(module, x), "output for large scores")

@@ -1,4 +1,7 @@
-"""Claims about dropout: on the weights, after the softmax, at the given rate, in training only."""
+"""Claims about dropout: on the weights, after the softmax, at the given rate, in training only.
+
+Judged by the ratio of the weights in training to the submission's own weights in evaluation.
+"""
 
 from __future__ import annotations
 
@@ -12,72 +15,91 @@ from grader.suite.marks import points
 from grader.suite.subject import Module, Sizes, Trial
 
 SIZES = Sizes(B=7, T=11, C=23)  # T < C: an output reveals its weights
-VISIBLE = 0.02  # right weights below this are too small to be told from a dropped one
-
-
-def _dropped(trial: Trial, module: Module, x: Tensor) -> tuple[Tensor, Tensor]:
-    """One training run: recovered weights relative to the right ones, and where to trust them."""
-    right = trial.map_of(module, x, trial.expected(module, x, sizes=SIZES), SIZES)
-    got = trial.map_of(module, x, trial.run(module, x, sizes=SIZES), SIZES)
-    return got / right, right > VISIBLE
+VISIBLE = 0.02  # weights below this are too small to be told from a dropped one
+RATES = (0.2, 0.7)
 
 
 def _train(module: Module) -> Module:
     return module.train()  # type: ignore[union-attr]
 
 
+def _ratios(trial: Trial, module: Module, runs: int) -> list[Tensor]:
+    """Weights in training over those in evaluation, of each run, where they are large enough."""
+    x = trial.input(SIZES)
+    module.eval()  # type: ignore[union-attr]
+    still = trial.map_of(module, x, trial.run(module, x, sizes=SIZES), SIZES)
+    sure = still > VISIBLE
+    expect(bool(sure.any()), "expected positive attention weights in evaluation, got none")
+    _train(module)
+    outs = [trial.run(module, x, sizes=SIZES) for _ in range(runs)]
+    return [(trial.map_of(module, x, out, SIZES) / still)[sure] for out in outs]
+
+
 @points(2)
 def drops_weights(trial: Trial) -> None:
-    """In training each weight after the softmax is dropped or kept whole, anew in every call."""
-    module = _train(trial.module(SIZES, dropout_rate=0.4))
-    x = trial.input(SIZES)
-    ratios, sure = _dropped(trial, module, x)
-    again, _ = _dropped(trial, module, x)
+    """Each weight is either dropped or kept whole, anew in every call."""
+    first, second = _ratios(trial, trial.module(SIZES, dropout_rate=0.4), runs=2)
+    kept = first[first.abs() > 0.05]
+    expect(kept.numel() > 0, "training: expected some weights to be kept, all are 0")
+    expect(kept.numel() < first.numel(), "training: expected some weights to be 0, none is")
+    low, high = float(kept.min()), float(kept.max())
     expect(
-        bool((ratios - again).abs()[sure].max() > 0.1),
+        high - low < 0.02,
+        "training: expected each attention weight to be either 0 or its value in evaluation "
+        f"times one number; that number goes from {low:.3g} to {high:.3g}",
+    )
+    expect(
+        bool((first - second).abs().max() > 0.1),
         "training: expected other weights to be dropped in every call, two calls gave the same",
     )
-    kept = ratios[sure & (ratios.abs() > 0.05)]
-    expect(kept.numel() > 0, "training: expected some weights to be kept, all are 0")
-    spread = float(kept.max() - kept.min())
-    expect(
-        spread < 0.02,
-        "training: expected each attention weight to be either 0 or its value after the softmax "
-        f"times one number; that number goes from {float(kept.min()):.3g} to "
-        f"{float(kept.max()):.3g}",
-    )
-    expect(kept.numel() < int(sure.sum()), "training: expected some weights to be 0, none is")
+
+
+@points(1)
+def drops_each_weight_on_its_own(trial: Trial) -> None:
+    """Whether one weight is dropped says nothing about another of its row, column or batch."""
+    x = trial.input(SIZES)
+    module = trial.module(SIZES, dropout_rate=0.5)
+    still = trial.map_of(module, x, trial.run(module, x, sizes=SIZES), SIZES)
+    _train(module)
+    runs = [trial.map_of(module, x, trial.run(module, x, sizes=SIZES), SIZES) for _ in range(4)]
+    signs = torch.stack([torch.where(run.abs() > 0.05 * still, 1.0, -1.0) for run in runs])
+    signs = signs * (still > VISIBLE)  # (runs, B, T, 1, S): +1 kept, -1 dropped, 0 unknown
+    for dim, name in ((1, "sequences"), (2, "queries"), (-1, "keys")):
+        together = (signs * signs.roll(1, dims=dim)).flatten()
+        count = int((together != 0).sum())
+        share = float(together.sum()) / max(count, 1)
+        expect(
+            abs(share) < 6 / sqrt(max(count, 1)),  # six standard deviations
+            f"training: expected each weight to be dropped on its own, neighbours among "
+            f"the {name} are dropped together (correlation {share:.2f})",
+        )
 
 
 @points(1)
 def uses_its_rate(trial: Trial) -> None:
-    """The share of dropped weights is the constructor's rate."""
-    for rate in (0.2, 0.7):
-        module = _train(trial.module(SIZES, dropout_rate=rate))
-        runs = [_dropped(trial, module, trial.input(SIZES)) for _ in range(3)]
-        zero = torch.cat([(ratios.abs() < 0.05)[sure] for ratios, sure in runs]).double()
-        bound = 6 * sqrt(rate * (1 - rate) / zero.numel())  # six standard deviations
+    """The share of dropped weights is the rate that was asked for."""
+    for rate in RATES:
+        ratios = _ratios(trial, trial.module(SIZES, dropout_rate=rate), runs=4)
+        dropped = (torch.cat(ratios).abs() < 0.05).double()
+        bound = 6 * sqrt(rate * (1 - rate) / dropped.numel())  # six standard deviations
         expect(
-            abs(float(zero.mean()) - rate) < bound,
+            abs(float(dropped.mean()) - rate) < bound,
             f"training with dropout_rate={rate}: expected about {rate:.0%} of the weights to be "
-            f"dropped, got {float(zero.mean()):.0%} of {zero.numel()}",
+            f"dropped, got {float(dropped.mean()):.0%} of {dropped.numel()}",
         )
-    module = _train(trial.module(SIZES, dropout_rate=0.0))
+    module = trial.module(SIZES, dropout_rate=0.0)
     x = trial.input(SIZES)
-    expect_close(
-        trial.run(module, x, sizes=SIZES),
-        trial.expected(module, x, sizes=SIZES),
-        "training output with dropout_rate=0",
-    )
+    still = trial.run(module, x, sizes=SIZES)
+    got = trial.run(_train(module), x, sizes=SIZES)
+    expect_close(got, still, "training output with dropout_rate=0")
 
 
 @points(1)
 def keeps_the_mean(trial: Trial) -> None:
-    """What is kept is scaled by 1/(1 - rate)."""
-    for rate in (0.2, 0.7):
-        module = _train(trial.module(SIZES, dropout_rate=rate))
-        ratios, sure = _dropped(trial, module, trial.input(SIZES))
-        kept = ratios[sure & (ratios.abs() > 0.05)]
+    """Kept weights grow by 1/(1 - rate), so that the mean stays."""
+    for rate in RATES:
+        (ratios,) = _ratios(trial, trial.module(SIZES, dropout_rate=rate), runs=1)
+        kept = ratios[ratios.abs() > 0.05]
         mean = float(kept.mean()) if kept.numel() else 0.0
         expect(
             abs(mean * (1 - rate) - 1) < 0.01,
@@ -88,25 +110,25 @@ def keeps_the_mean(trial: Trial) -> None:
 
 @points(2)
 def evaluation_is_deterministic(trial: Trial) -> None:
-    """In evaluation nothing is dropped, whatever the rate, and after training too."""
+    """In evaluation the same input gives the same output, before and after training."""
     module = trial.module(dropout_rate=0.6)
     x = trial.input()
-    expected = trial.expected(module, x)
-    expect_close(trial.run(module, x), expected, "output in evaluation")
-    trial.run(_train(module), x)
-    module.eval()  # type: ignore[union-attr]
-    for _ in range(2):
-        expect_close(trial.run(module, x), expected, "output in evaluation, after training")
+    mask = trial.draw.mask(trial.sizes.B, trial.sizes.T, trial.sizes.T)
+    for given in (None, mask):
+        still = trial.run(module, x, given)
+        expect_close(trial.run(module, x, given), still, "output in evaluation, once more")
+        trial.run(_train(module), x, given)
+        module.eval()  # type: ignore[union-attr]
+        expect_close(trial.run(module, x, given), still, "output in evaluation, after training")
 
 
 @points(1)
 def hidden_keys_stay_hidden_in_training(trial: Trial) -> None:
-    """Dropout and a mask together: finite, and hidden keys weigh nothing."""
+    """0 · -inf is NaN: dropout belongs after the softmax, the mask before."""
     module = _train(trial.module(SIZES, dropout_rate=0.5))
     x = trial.input(SIZES)
     mask = trial.draw.mask(SIZES.B, SIZES.T, SIZES.T)
     out = trial.run(module, x, mask, sizes=SIZES)
     expect_finite(out, "training output under a mask")
-    weights = trial.map_of(module, x, out, SIZES).squeeze(-2)
-    hidden = weights[mask.cpu() == 0]
+    hidden = trial.map_of(module, x, out, SIZES).squeeze(-2)[mask.cpu() == 0]
     expect_close(hidden, torch.zeros_like(hidden), "training: weights of hidden keys", 1e-3)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from torch import Tensor
 
 from grader.suite.compare import expect_close, fail
@@ -14,25 +16,30 @@ TOLERANCE = 1e-4
 
 @points(1)
 def input_gradient_is_right(trial: Trial) -> None:
-    """The gradient of x is the oracle's."""
-    right, found = _gradients(trial)
-    _expect("x", found["x"], right["x"])
+    """What lies below this layer learns through it."""
+    for right, found in _gradients(trial):
+        _expect("x", found["x"], right["x"])
 
 
 @points(2)
 def parameter_gradients_are_right(trial: Trial) -> None:
-    """The gradient of every parameter is the oracle's."""
-    right, found = _gradients(trial)
-    for name in [name for name in right if name != "x"]:
-        _expect(name, found.get(name), right[name])
+    """Right values with wrong gradients train to nothing."""
+    for right, found in _gradients(trial):
+        for name in [name for name in right if name != "x"]:
+            _expect(name, found.get(name), right[name])
 
 
-def _gradients(trial: Trial) -> tuple[dict[str, Tensor], dict[str, Tensor | None]]:
+def _gradients(
+    trial: Trial,
+) -> Iterator[tuple[dict[str, Tensor], dict[str, Tensor | None]]]:
+    """The right gradients and the submission's, without a mask and, if it takes one, with."""
     module = trial.module()
     x = trial.input()
     weigh = trial.draw.normal(*trial.run(module, x).shape)
-    found = trial.gradients(module, x, None, weigh)
-    return trial.right_gradients(module, x, None, weigh), found
+    B, T = trial.sizes.B, trial.sizes.T
+    for mask in (None, trial.draw.mask(B, T, T)) if trial.subject.masks else (None,):
+        found = trial.gradients(module, x, mask, weigh)
+        yield trial.right_gradients(module, x, mask, weigh), found
 
 
 def _expect(name: str, got: Tensor | None, expected: Tensor) -> None:

@@ -5,102 +5,131 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from grader.suite.compare import expect, expect_close
+from grader.suite.claims.attention import revealing
+from grader.suite.compare import expect, expect_close, expect_differs
 from grader.suite.marks import points
 from grader.suite.subject import Module, Trial
 
+HIDDEN = 1  # the position that a mask hides from all
+
+
+def full_mask(trial: Trial) -> Tensor:
+    """A bool mask of its own for every query, (B, T, T)."""
+    return trial.draw.mask(trial.sizes.B, trial.sizes.T, trial.sizes.T)
+
 
 @points(2)
-def nonzero_may_attend(trial: Trial) -> None:
-    """The output under a mask is the oracle's, at several sizes."""
+def matches_the_formula_under_a_mask(trial: Trial) -> None:
+    """The visible keys share the whole weight among themselves."""
     for sizes in trial.subject.sizes:
         module = trial.module(sizes)
         x = trial.input(sizes)
         mask = trial.draw.mask(sizes.B, sizes.T, sizes.T)
-        expect_close(
-            trial.run(module, x, mask, sizes=sizes),
-            trial.expected(module, x, mask, sizes=sizes),
-            "output under a mask",
-        )
+        got = trial.run(module, x, mask, sizes=sizes)
+        expected = trial.expected(module, x, mask, sizes=sizes)
+        expect_close(got, expected, "output under a mask")
+
+
+@points(2)
+def nonzero_may_attend(trial: Trial) -> None:
+    """`nn.MultiheadAttention` means the opposite; mixing them up hides what should be seen."""
+    sizes = revealing(trial.sizes)
+    module = trial.module(sizes)
+    x = trial.input(sizes)
+    mask = trial.draw.mask(sizes.B, sizes.T, sizes.T)
+    out = trial.run(module, x, mask, sizes=sizes)
+    weights = trial.map_of(module, x, out, sizes).abs().amax(-2)  # over the heads
+    hidden = weights[mask.cpu() == 0]
+    visible = weights[mask.cpu() != 0]
+    expect(
+        bool(hidden.max() < 1e-3),
+        f"expected weight 0 where the mask is zero, got up to {float(hidden.max()):.3g}",
+    )
+    expect(
+        bool((visible > 1e-6).float().mean() > 0.9),
+        "expected weight where the mask is nonzero, got none",
+    )
 
 
 @points(2)
 def hidden_key_has_no_influence(trial: Trial) -> None:
-    """Whatever stands at a hidden position, the other positions' outputs stay."""
-    module = trial.module()
-    x, T = trial.input(), trial.sizes.T
-    mask = torch.ones(T, T, dtype=torch.bool, device=trial.device)
-    mask[:, 1] = False
-    others = [t for t in range(T) if t != 1]
-    expected = trial.expected(module, x, mask)[:, others]
-    for size in (1.0, 300.0):
+    """Not a little: none, whatever stands at the hidden position."""
+    module, x, mask, others = _hiding(trial)
+    before = trial.run(module, x, mask)[:, others]
+    for size in (1.0, 30.0):
         other = x.clone()
-        other[:, 1] = trial.input()[:, 1] * size
+        other[:, HIDDEN] = trial.input()[:, HIDDEN] * size
         got = trial.run(module, other, mask)[:, others]
-        expect_close(got, expected, "output of the visible positions")
+        expect_close(got, before, "output of the visible positions")
+    other = x.clone()
+    other[:, others[-1]] = trial.input()[:, HIDDEN]
+    seen = trial.run(module, other, mask)[:, others[:-1]]
+    expect_differs(seen, before[:, :-1], "the output after a change at a visible position")
+
+
+def _hiding(trial: Trial) -> tuple[Module, Tensor, Tensor, list[int]]:
+    """A module, x, a mask that hides one key from all, and the other positions."""
+    T = trial.sizes.T
+    mask = torch.ones(T, T, dtype=torch.bool, device=trial.device)
+    mask[:, HIDDEN] = False
+    return trial.module(), trial.input(), mask, [t for t in range(T) if t != HIDDEN]
 
 
 @points(1)
 def hidden_key_gets_no_gradient(trial: Trial) -> None:
-    """What nobody may look at gets no gradient from those who look elsewhere."""
-    module = trial.module()
-    x, T = trial.input().requires_grad_(), trial.sizes.T
-    mask = torch.ones(T, T, dtype=torch.bool, device=trial.device)
-    mask[:, 1] = False
+    """A hidden future that gets gradient still leaks."""
+    module, x, mask, others = _hiding(trial)
+    x.requires_grad_()
     out = trial.run(module, x, mask)
     expect(out.requires_grad, "the output carries no gradient")
     weigh = trial.draw.normal(*out.shape)
-    weigh[:, 1] = 0
+    weigh[:, HIDDEN] = 0
     (grad,) = torch.autograd.grad((out * weigh).sum(), [x], allow_unused=True)
     expect(grad is not None, "x gets no gradient")
-    expect_close(grad[:, 1], torch.zeros(grad[:, 1].shape), "gradient of x at the hidden position")
-    right = trial.right_gradients(module, x, mask, weigh)["x"]
-    expect_close(grad, right, "gradient of x under a mask", 1e-4)
+    hidden = grad[:, HIDDEN]
+    expect_close(hidden, torch.zeros_like(hidden), "gradient of x at the hidden position")
+    visible = grad[:, others]
+    expect_differs(visible, torch.zeros_like(visible), "the gradient at the visible positions")
 
 
 @points(1)
 def mask_broadcasts(trial: Trial) -> None:
-    """Every shape that broadcasts to (B, T, T) works."""
+    """Padding gives (B, 1, T), causality (T, T): both broadcast to (B, T, T)."""
     B, T = trial.sizes.B, trial.sizes.T
     module = trial.module()
     x = trial.input()
-    shapes = {
-        "(T,)": (T,),
-        "(T, T)": (T, T),
-        "(1, T, T)": (1, T, T),
-        "(B, 1, T)": (B, 1, T),
-        "(B, T, T)": (B, T, T),
-    }
-    for letters, shape in shapes.items():
-        _try_mask(trial, module, x, trial.draw.mask(*shape), letters)
+    unmasked = trial.run(module, x)
+    for letters, mask in {
+        "(T,)": trial.draw.mask(T),
+        "(T, T)": trial.draw.mask(T, T),
+        "(T, T), causal": torch.ones(T, T, device=trial.device).tril(),
+        "(1, T, T)": trial.draw.mask(1, T, T),
+        "(B, 1, T)": trial.draw.mask(B, 1, T),
+        "(B, T, T)": trial.draw.mask(B, T, T),
+    }.items():
+        whole = trial.run(module, x, mask.expand(B, T, T).contiguous())
+        expect_differs(whole, unmasked, "the output under a mask")
+        expect_close(trial.run(module, x, mask), whole, f"output under a mask of shape {letters}")
     queries = torch.ones(B, T, 1, dtype=torch.bool, device=trial.device)
     queries[:, 0] = False  # what a fully hidden row gives is left open: only the others count
-    _try_mask(trial, module, x, queries, "(B, T, 1)", first_row=1)
-
-
-def _try_mask(
-    trial: Trial, module: Module, x: Tensor, mask: Tensor, letters: str, first_row: int = 0
-) -> None:
-    got = trial.run(module, x, mask)
-    right = trial.expected(module, x, mask)
-    expect_close(
-        got[:, first_row:], right[:, first_row:], f"output under a mask of shape {letters}"
-    )
+    got = trial.run(module, x, queries)[:, 1:]
+    expect_close(got, unmasked[:, 1:], "visible rows under a mask of shape (B, T, 1)")
 
 
 @points(1)
 def mask_dtypes_mean_the_same(trial: Trial) -> None:
-    """Bool, int and float masks, with any nonzero number, hide the same keys."""
+    """Zero hides and any other number shows, in bool, int and float."""
     module = trial.module()
     x = trial.input()
-    mask = trial.draw.mask(trial.sizes.B, trial.sizes.T, trial.sizes.T)
-    expected = trial.expected(module, x, mask)
+    mask = full_mask(trial)
+    whole = trial.run(module, x, mask)
+    expect_differs(whole, trial.run(module, x), "the output under a mask")
     numbers = torch.where(trial.draw.normal(*mask.shape) > 0, 0.5, -3.0)
     for kind, given in {
-        "bool": mask,
+        "uint8": mask.byte(),
         "int64": mask.long(),
         "float32": mask.float(),
         "int64, with 2 for visible": mask.long() * 2,
         "float32, with 0.5 and -3 for visible": mask * numbers,
     }.items():
-        expect_close(trial.run(module, x, given), expected, f"output under a mask ({kind})")
+        expect_close(trial.run(module, x, given), whole, f"output under a mask ({kind})")

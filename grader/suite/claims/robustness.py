@@ -5,129 +5,140 @@ from __future__ import annotations
 from dataclasses import replace
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from grader.sandbox.remote import RemoteModule, SubmissionError
+from grader.sandbox.remote import SubmissionError
 from grader.suite.claims.attention import level
 from grader.suite.compare import expect, expect_close, fail
 from grader.suite.marks import points
-from grader.suite.subject import Module, Trial
+from grader.suite.subject import Trial
 
 
 @points(1)
 def computes_in_float64(trial: Trial) -> None:
-    """A float64 module on a float64 input loses no digits.
+    """Nothing is narrowed on the way.
 
-    At uniform weights even a scale that was rounded to float32 has no effect, so whatever is
-    missing to 1e-10 was narrowed on the way.
+    At uniform weights even a scale that was rounded to float32 has no effect, so whatever a
+    right submission misses to 1e-10 was narrowed. A wrong one is only held to its own values.
     """
-    module, x = _leveled(trial, torch.float64)
-    out = trial.run(module, x)
-    _expect_dtype(out, torch.float64)
-    expect_close(out, trial.expected(module, x), "float64 output", 1e-10)
+    out, own, expected = _in_dtype(trial, torch.float64)
+    expect_close(out, own, "float64 output", 1e-4)
+    if float((out.detach().cpu() - expected).abs().max()) < 1e-4:
+        expect_close(out, expected, "float64 output", 1e-10)
 
 
 @points(1)
 def computes_in_bfloat16(trial: Trial) -> None:
-    """A bfloat16 module on a bfloat16 input gives bfloat16."""
-    module, x = _leveled(trial, torch.bfloat16)
-    out = trial.run(module, x)
-    _expect_dtype(out, torch.bfloat16)
-    expect_close(out, trial.expected(module, x), "bfloat16 output")
+    """Models run in bfloat16; every tensor made on the way follows the input."""
+    out, own, _ = _in_dtype(trial, torch.bfloat16)
+    expect_close(out, own, "bfloat16 output")
 
 
-def _leveled(trial: Trial, dtype: torch.dtype) -> tuple[Module, Tensor]:
+def _in_dtype(trial: Trial, dtype: torch.dtype) -> tuple[Tensor, Tensor, Tensor]:
+    """At uniform weights: the output in a dtype, the submission's own in float32, the right one."""
     module = trial.module()
-    if isinstance(module, RemoteModule):
+    level(trial, module)
+    x = trial.input()
+    own = trial.run(module, x)
+    if isinstance(module, nn.Module):
         module.to(dtype)
-        level(trial, module)
-    return module, trial.input().to(dtype)
-
-
-def _expect_dtype(out: Tensor, dtype: torch.dtype) -> None:
+    out = trial.run(module, x.to(dtype))
     names = [str(d).removeprefix("torch.") for d in (dtype, out.dtype)]
     expect(out.dtype == dtype, f"output: expected dtype {names[0]}, got {names[1]}")
+    return out, own, trial.expected(module, x)
 
 
 @points(1)
 def handles_a_single_token(trial: Trial) -> None:
-    """T = 1 and B = 1: one position attends to itself."""
+    """One position attends to itself with weight 1."""
     for sizes in (replace(trial.sizes, T=1), replace(trial.sizes, B=min(trial.sizes.B, 1))):
         module = trial.module(sizes)
         x = trial.input(sizes)
-        expect_close(trial.run(module, x), trial.expected(module, x), f"output at {_label(x)}")
-
-
-def _label(x: Tensor) -> str:
-    return f"x of shape {tuple(x.shape)}"
+        out = trial.run(module, x)
+        if sizes.T == 1:
+            expect_close(out, trial.expected(module, x), f"output at x of shape {tuple(x.shape)}")
+        twice = torch.cat([x, x], dim=-2)
+        again = trial.run(module, twice)[..., : sizes.T, :]
+        expect_close(again, out, f"output at x of shape {tuple(x.shape)}, said twice")
 
 
 @points(1)
 def handles_a_long_sequence(trial: Trial) -> None:
-    """T = 257 after a short sequence: nothing is cut to a block size."""
+    """No table or mask has a length of its own.
+
+    A sequence that is said over and over gives what it gives once: every key has its copies.
+    """
     module = trial.module()
-    trial.run(module, trial.input())
-    x = trial.input(replace(trial.sizes, T=257))
-    expect_close(trial.run(module, x), trial.expected(module, x), "output at T = 257")
+    x = trial.input(replace(trial.sizes, T=8))
+    once = trial.run(module, x)
+    for times in (3, 32):
+        many = trial.run(module, torch.cat([x] * times, dim=-2))
+        expected = torch.cat([once] * times, dim=-2)
+        expect_close(many, expected, f"output at T = {8 * times}, a sequence said {times} times")
 
 
 @points(1)
 def handles_non_contiguous_input(trial: Trial) -> None:
-    """The same values in another memory layout give the same output."""
+    """A transposed or sliced tensor is as good as any."""
     module = trial.module()
     x = trial.input()
     wide = torch.zeros(*x.shape[:-1], 2 * x.shape[-1], device=x.device)
     wide[..., ::2] = x
-    layouts = {
+    for name, layout in {
         "transposed": x.transpose(0, 1).contiguous().transpose(0, 1),
         "features apart": wide[..., ::2],
         "one sequence repeated": x[:1].expand(x.shape),
-    }
-    for name, layout in layouts.items():
-        expected = trial.expected(module, layout)
-        expect_close(trial.run(module, layout), expected, f"output for non-contiguous x ({name})")
+    }.items():
+        plain = trial.run(module, layout.contiguous())
+        expect_close(trial.run(module, layout), plain, f"output for non-contiguous x ({name})")
 
 
 @points(1)
 def changes_no_input(trial: Trial) -> None:
-    """``x`` and the mask are after the call what they were before."""
+    """The caller still needs what it passed in."""
     module = trial.module()
     x = trial.input()
     mask = None
     if trial.subject.masks:
         mask = trial.draw.mask(trial.sizes.B, trial.sizes.T, trial.sizes.T)
-    given = {"x": x, "attention_mask": mask}
-    before = {name: value.clone() for name, value in given.items() if value is not None}
-    trial.run(module, x, mask)
-    for name, value in before.items():
-        unchanged = torch.equal(value, given[name])  # type: ignore[arg-type]  # None is not in it
-        expect(unchanged, f"`{name}` was changed in place by the call")
+    masks = [mask] if mask is None else [mask, mask.float()]
+    for given in masks:
+        before = (x.clone(), None if given is None else given.clone())
+        trial.run(module, x, given)
+        expect(torch.equal(x, before[0]), "`x` was changed in place by the call")
+        if given is not None and before[1] is not None:
+            unchanged = torch.equal(given, before[1])
+            expect(unchanged, "`attention_mask` was changed in place by the call")
 
 
 @points(1)
 def remembers_nothing(trial: Trial) -> None:
-    """A call leaves no trace in the next, at the same and at other sizes."""
+    """A call gives the same, whatever came before it."""
     module = trial.module()
     x = trial.input()
-    expected = trial.expected(module, x)
+    first = trial.run(module, x)
     others = [replace(trial.sizes, B=trial.sizes.B and trial.sizes.B + 1), trial.sizes]
     others.append(replace(trial.sizes, T=trial.sizes.T + 2))
     for sizes in others:
-        trial.run(module, trial.input(sizes))
-        expect_close(trial.run(module, x), expected, "output after another input")
+        other = trial.input(sizes)
+        fresh = trial.module_like(module)
+        expect_close(
+            trial.run(module, other), trial.run(fresh, other), "output after another input"
+        )
+        expect_close(trial.run(module, x), first, "output after another input")
     if trial.subject.masks:
         trial.run(module, x, trial.draw.mask(trial.sizes.B, trial.sizes.T, trial.sizes.T))
-        expect_close(trial.run(module, x), expected, "output after a call with a mask")
+        expect_close(trial.run(module, x), first, "output after a call with a mask")
 
 
 @points(1)
 def is_pinned_to_no_device(trial: Trial) -> None:
-    """After ``.to(device)`` everything happens on that device.
+    """A tensor made without `device=` stays on the CPU when the module moves.
 
     Tried with torch's ``meta`` device in the place of a GPU, so that none is needed.
     """
     module = trial.create()
-    if isinstance(module, RemoteModule):
+    if isinstance(module, nn.Module):
         module.to("meta")
     T = trial.sizes.T
     mask = torch.empty(T, T, device="meta") if trial.subject.masks else None

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import torch
+from torch import nn
 
-from grader.sandbox.remote import RemoteModule, SubmissionError
+from grader.sandbox.remote import SubmissionError
 from grader.suite.compare import expect, fail
 from grader.suite.marks import points
 from grader.suite.subject import Sizes, Trial
@@ -12,10 +13,10 @@ from grader.suite.subject import Sizes, Trial
 
 @points(1)
 def has_its_parameters(trial: Trial, sizes: Sizes | None = None) -> None:
-    """The parameters are those of the contract: names, shapes, trainable, none tied."""
+    """A parameter that is not registered is never trained or saved."""
     sizes = sizes or trial.sizes
     module = trial.create(sizes)
-    assert isinstance(module, RemoteModule)
+    assert isinstance(module, nn.Module)
     assert trial.subject.parameters is not None
     wanted = trial.subject.parameters(sizes)
     found = dict(module.named_parameters(remove_duplicate=False))
@@ -51,7 +52,7 @@ def constructor_raises(trial: Trial, kind: str, **arguments: int) -> None:
 
 @points(1)
 def keeps_shape_and_dtype(trial: Trial) -> None:
-    """A Tensor comes back, of the right shape, dtype and device, at several sizes."""
+    """The next layer relies on the form of the output."""
     for sizes in trial.subject.sizes:
         x = trial.input(sizes)
         out = trial.run(trial.create(sizes), x, sizes=sizes)

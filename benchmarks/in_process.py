@@ -1,0 +1,45 @@
+"""A pytest plugin that gives a suite its submission in the process of the tests themselves.
+
+What ``cold.py`` compares with: the same checks as most graders run them, one `import` away.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+import torch
+
+from grader.suite.draw import Draw
+from grader.suite.subject import Subject, Trial
+
+
+class LocalSubmission:
+    """A submission's file, imported here."""
+
+    def __init__(self, path: Path) -> None:
+        self.module = ModuleType("submission")
+        exec(compile(path.read_text(encoding="utf-8"), path, "exec"), self.module.__dict__)
+
+    def create(self, name: str, *args: Any, **kwargs: Any) -> Any:
+        """Construct one of its modules."""
+        return getattr(self.module, name)(*args, **kwargs)
+
+    def function(self, name: str) -> Any:
+        """One of its functions."""
+        return getattr(self.module, name)
+
+    def seed(self, seed: int) -> None:
+        """Seed torch's random numbers."""
+        torch.manual_seed(seed)
+
+
+@pytest.fixture
+def trial(request: pytest.FixtureRequest) -> Trial:
+    """A try at the suite's subject, with the file that ``SUBMISSION`` names."""
+    subject: Subject = request.module.subject
+    submission = LocalSubmission(Path(os.environ["SUBMISSION"]))
+    return Trial(subject, submission, Draw(1), "cpu")  # type: ignore[arg-type]  # looks like one

@@ -1,0 +1,65 @@
+"""A warm session: what a suite's run costs beside its checks, and a request to the worker.
+
+Usage: python benchmarks/warm.py [EXERCISE] [RUNS]
+"""
+
+from __future__ import annotations
+
+import gc
+import statistics
+import sys
+import time
+from pathlib import Path
+
+import torch
+
+from grader.grading import Options, grade
+from grader.kit import installed_kit
+from grader.sandbox.process import Sandbox
+from grader.sandbox.remote import RemoteSubmission
+from grader.submission import Submission, read_submission
+
+
+def suite_cost(name: str, runs: int, sandbox: Sandbox) -> None:
+    """Print what one grading takes, and how much of it is not the checks."""
+    exercise = installed_kit().find(name)
+    submission = read_submission(exercise.solution)
+    whole, beside = [], []
+    for number in range(runs + 1):
+        started = time.perf_counter()
+        report = grade(submission, exercise, Options(device="cpu"), sandbox)
+        taken = time.perf_counter() - started
+        if number:
+            whole.append(taken)
+            beside.append(taken - sum(check.seconds for check in report.checks))
+    print(f"one grading of {name}      {statistics.median(whole) * 1000:6.1f} ms")
+    print(f"  of it beside the checks  {statistics.median(beside) * 1000:6.1f} ms (to reach: 60)")
+
+
+def request_cost(sandbox: Sandbox) -> None:
+    """Print how long a forward of 16 KiB takes, there and back."""
+    source = "from torch import nn\nclass Layer(nn.Linear):\n    pass\n"
+    remote = RemoteSubmission(sandbox, Submission(Path("layer.py"), source), 10.0, 600.0)
+    remote.begin_check(1)
+    module = remote.create("Layer", 64, 64)
+    x = torch.randn(64, 64)  # 16 KiB
+    times = []
+    with torch.no_grad():
+        for _ in range(1000):
+            started = time.perf_counter()
+            module(x)
+            times.append(time.perf_counter() - started)
+    remote.close()
+    print(f"forward of 16 KiB          {statistics.median(times) * 1000:6.2f} ms (to reach: 1)")
+
+
+def main(name: str = "exercise3", runs: str = "9") -> None:
+    """Print both."""
+    gc.freeze()
+    with Sandbox() as sandbox:
+        suite_cost(name, int(runs), sandbox)
+        request_cost(sandbox)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,48 @@
+﻿# unusual: BOM, CRLF, tabs, prints, star imports, a demo with torch's own layers, form feed between classes
+import torch
+from torch import Tensor, nn
+from torch.nn import *
+from torch.nn.functional import *
+
+type_of_head = slice
+print(__file__, __name__, flush=True)
+
+
+class MultiHeadSelfAttention(nn.Module):
+	def __init__(self, embed_dim: int, num_heads: int) -> None:
+		super().__init__()
+		if embed_dim % num_heads != 0:
+			raise ValueError(f"embed_dim ({embed_dim}) must be divisible by num_heads ({num_heads})")
+		self.num_heads = num_heads
+		self.head_dim = embed_dim // num_heads
+		self.to_queries = nn.Linear(embed_dim, embed_dim, bias=False)
+		self.to_keys = nn.Linear(embed_dim, embed_dim, bias=False)
+		self.to_values = nn.Linear(embed_dim, embed_dim, bias=False)
+		self.unify_heads = nn.Linear(embed_dim, embed_dim, bias=False)
+
+	def forward(self, x: Tensor) -> Tensor:
+		queries, keys, values = self.to_queries(x), self.to_keys(x), self.to_values(x)
+		heads = []
+		for h in range(self.num_heads):
+			mine = slice(h * self.head_dim, (h + 1) * self.head_dim)
+			q, k, v = queries[..., mine], keys[..., mine], values[..., mine]
+			weights = torch.softmax(q @ k.transpose(-2, -1) / self.head_dim**0.5, dim=-1)
+			heads.append(weights @ v)
+		return self.unify_heads(torch.cat(heads, dim=-1))
+
+
+def main() -> None:
+	"""Entry point of the script."""
+	module = MultiHeadSelfAttention(8, 2)
+	print(module(torch.randn(2, 3, 8)))
+
+
+if __name__ == "__main__":
+	main()
+	m, x = MultiHeadSelfAttention(8, 2), torch.randn(2, 3, 8)
+	other = nn.MultiheadAttention(8, 2, bias=False, batch_first=True)
+	with torch.no_grad():
+		other.in_proj_weight.copy_(torch.cat([m.to_queries.weight, m.to_keys.weight, m.to_values.weight]))
+		other.out_proj.weight.copy_(m.unify_heads.weight)
+	print(torch.allclose(m(x), other(x, x, x)[0], atol=1e-6))
+	nn.TransformerEncoderLayer(8, 2)

@@ -1,0 +1,45 @@
+# unusual: an own LayerNorm (subclass of torch's) that computes mean and variance itself
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+
+class LayerNorm(nn.LayerNorm):
+    def forward(self, x: Tensor) -> Tensor:
+        mean = x.mean(dim=-1, keepdim=True)
+        variance = x.var(dim=-1, keepdim=True, unbiased=False)
+        return (x - mean) / torch.sqrt(variance + self.eps) * self.weight + self.bias
+
+
+class MultiHeadSelfAttention(nn.Module):
+    def __init__(self, embed_dim: int, num_heads: int) -> None:
+        super().__init__()
+        if embed_dim % num_heads:
+            raise ValueError(f"embed_dim {embed_dim} is not divisible by num_heads {num_heads}")
+        self.num_heads = num_heads
+        self.to_queries = nn.Linear(embed_dim, embed_dim, bias=False)
+        self.to_keys = nn.Linear(embed_dim, embed_dim, bias=False)
+        self.to_values = nn.Linear(embed_dim, embed_dim, bias=False)
+        self.unify_heads = nn.Linear(embed_dim, embed_dim, bias=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        B, T, C = x.shape
+        q, k, v = (
+            f(x).view(B, T, self.num_heads, -1).transpose(1, 2)
+            for f in (self.to_queries, self.to_keys, self.to_values)
+        )
+        w = (q @ k.transpose(-2, -1) / q.size(-1) ** 0.5).softmax(-1)
+        return self.unify_heads((w @ v).transpose(1, 2).reshape(B, T, C))
+
+
+class TransformerBlock(nn.Module):
+    def __init__(self, embed_dim: int, num_heads: int) -> None:
+        super().__init__()
+        self.attention = MultiHeadSelfAttention(embed_dim, num_heads)
+        self.norm1, self.norm2 = LayerNorm(embed_dim), LayerNorm(embed_dim)
+        self.ff = nn.Sequential(nn.Linear(embed_dim, 4 * embed_dim), nn.ReLU(), nn.Linear(4 * embed_dim, embed_dim))
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = self.norm1(x + self.attention(x))
+        x = self.norm2(x + self.ff(x))
+        return x

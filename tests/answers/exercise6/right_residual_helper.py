@@ -1,0 +1,52 @@
+# unusual: a helper function add_and_norm and a feed-forward that is a subclass of nn.Sequential
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+
+from collections.abc import Callable
+
+
+class FeedForward(nn.Sequential):
+    def __init__(self, width: int, factor: int = 4) -> None:
+        super().__init__(nn.Linear(width, factor * width), nn.ReLU(), nn.Linear(factor * width, width))
+
+
+class MultiHeadSelfAttention(nn.Module):
+    def __init__(self, embed_dim: int, num_heads: int) -> None:
+        super().__init__()
+        if embed_dim % num_heads:
+            raise ValueError(f"embed_dim {embed_dim} is not divisible by num_heads {num_heads}")
+        self.num_heads = num_heads
+        self.to_queries = nn.Linear(embed_dim, embed_dim, bias=False)
+        self.to_keys = nn.Linear(embed_dim, embed_dim, bias=False)
+        self.to_values = nn.Linear(embed_dim, embed_dim, bias=False)
+        self.unify_heads = nn.Linear(embed_dim, embed_dim, bias=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        B, T, C = x.shape
+        q, k, v = (
+            f(x).view(B, T, self.num_heads, -1).transpose(1, 2)
+            for f in (self.to_queries, self.to_keys, self.to_values)
+        )
+        w = (q @ k.transpose(-2, -1) / q.size(-1) ** 0.5).softmax(-1)
+        return self.unify_heads((w @ v).transpose(1, 2).reshape(B, T, C))
+
+
+def add_and_norm(sublayer: Callable[[Tensor], Tensor], norm: nn.Module) -> Callable[[Tensor], Tensor]:
+    return lambda x: norm(x + sublayer(x))
+
+
+class TransformerBlock(nn.Module):
+    def __init__(self, embed_dim: int, num_heads: int) -> None:
+        super().__init__()
+        self.attention = MultiHeadSelfAttention(embed_dim, num_heads)
+        self.norm1 = nn.LayerNorm(embed_dim)
+        self.norm2 = nn.LayerNorm(embed_dim)
+        self.ff = FeedForward(embed_dim)
+        self.steps = [add_and_norm(self.attention, self.norm1), add_and_norm(self.ff, self.norm2)]
+
+    def forward(self, x: Tensor) -> Tensor:
+        for step in self.steps:
+            x = step(x)
+        return x

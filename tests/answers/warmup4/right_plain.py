@@ -1,0 +1,23 @@
+# unusual: nothing but the order: the dict is built at the end, in another order than the stub's
+import torch
+from torch import Tensor, nn
+
+
+class SelfAttention(nn.Module):
+    def __init__(self, d_model: int = 2, row_dim: int = 0, col_dim: int = 1) -> None:
+        super().__init__()
+        self.W_q = nn.Linear(d_model, d_model, bias=False)
+        self.W_k = nn.Linear(d_model, d_model, bias=False)
+        self.W_v = nn.Linear(d_model, d_model, bias=False)
+        self.row_dim = row_dim
+        self.col_dim = col_dim
+
+    def intermediates(self, x: Tensor) -> dict[str, Tensor]:
+        q, k, v = self.W_q(x), self.W_k(x), self.W_v(x)
+        similarities = torch.matmul(q, k.transpose(self.row_dim, self.col_dim))
+        scaled = similarities / k.size(self.col_dim) ** 0.5
+        weights = torch.softmax(scaled, dim=self.col_dim)
+        return dict(output=weights @ v, weights=weights, scaled=scaled, similarities=similarities, v=v, k=k, q=q)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.intermediates(x)["output"]

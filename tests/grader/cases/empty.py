@@ -1,0 +1,1 @@
+# problem: defines no function `double`; it has no class or function

@@ -1,0 +1,2 @@
+# test_three_numbers: error: TypeError
+double = 2

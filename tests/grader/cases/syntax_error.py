@@ -1,0 +1,4 @@
+# problem: does not parse: '(' was never closed
+# test_three_numbers: error
+def double(x:
+    return 2 * x

@@ -1,0 +1,138 @@
+"""Kits, targets and a learner's folder."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from grader.errors import GradeError
+from grader.kit import Kit, installed_kit, load_kit
+from grader.stubs import digest, is_edited, make_folder, pristine, put_back
+from grader.targets import resolve
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A learner's folder of the default kit, with the shell in it."""
+    make_folder(tmp_path / "drills", installed_kit())
+    monkeypatch.chdir(tmp_path / "drills")
+    return tmp_path / "drills"
+
+
+def test_near_names_are_offered(kit: Kit) -> None:
+    with pytest.raises(GradeError, match="`dubble`; did you mean `double`"):
+        kit.find("dubble")
+    with pytest.raises(GradeError, match="`grade list` shows them all"):
+        kit.find("zzz")
+
+
+def test_folder_of_stubs_is_found_from_inside(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder / "exercises" / "variants")
+    kit = load_kit()
+    assert kit.home == folder
+    exercise = kit.find("exercise3")
+    assert exercise.file == folder / "exercises" / "variants" / "exercise3.py"
+    assert exercise.suite == installed_kit().find("exercise3").suite
+
+
+def test_folder_holds_no_suite_and_no_solution(folder: Path) -> None:
+    stubs = {e.stub.name for e in installed_kit().exercises}
+    assert {path.name for path in folder.rglob("*") if path.is_file()} == stubs | {"kit.toml"}
+    for path in folder.rglob("*.py"):
+        assert "NotImplementedError" in path.read_text(encoding="utf-8")
+
+
+def test_kit_with_suites_is_not_taken_by_chance(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planted = tmp_path / "exercises" / "kit.toml"
+    planted.parent.mkdir()
+    planted.write_text('[kit]\nname = "evil"\n')
+    monkeypatch.chdir(tmp_path)
+    assert load_kit().home == installed_kit().home
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[kit", "is damaged"),
+        ('[kit]\nname = "x"\ncolour = "red"\n', "colour"),
+        ('[kit]\nstubs_of = "other"\n', "holds stubs of the kit `other`"),
+        ('[[exercise]]\nname = "x"\n', "missing required field"),
+    ],
+)
+def test_damaged_manifest_says_what_is_wrong(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "exercises").mkdir()
+    (tmp_path / "exercises" / "kit.toml").write_text(text)
+    with pytest.raises(GradeError, match=message):
+        load_kit(tmp_path)
+
+
+def test_folder_without_a_manifest_is_no_kit(tmp_path: Path) -> None:
+    with pytest.raises(GradeError, match="is no kit"):
+        load_kit(tmp_path)
+
+
+def test_targets(folder: Path) -> None:
+    kit = load_kit()
+    mine = Path("mine.py")
+    mine.touch()
+    found = resolve(["exercise3", "exercise4", "mine.py", "mine.py"], kit)
+    assert [(e.name, path) for e, path in found] == [
+        ("exercise3", Path("exercises/variants/exercise3.py")),
+        ("exercise4", mine),
+        ("exercise4", mine),
+    ]
+    assert [e.name for e, _ in resolve(["all"], kit)] == [e.name for e in kit.exercises]
+    assert resolve(["some/where/exercise5.py"], kit)[0][0].name == "exercise5"
+    with pytest.raises(GradeError, match="does not say which exercise"):
+        resolve(["mine.py"], kit)
+    with pytest.raises(GradeError, match="did you mean `exercise3`"):
+        resolve(["exercize3"], kit)
+    load_kit().find("exercise3").file.unlink()
+    with pytest.raises(GradeError, match="`grade reset exercise3`"):
+        resolve(["exercise3"], kit)
+
+
+def test_reset_puts_the_stub_back_and_keeps_what_it_replaces(folder: Path) -> None:
+    kit = load_kit()
+    exercise = kit.find("exercise3")
+    assert not is_edited(exercise)
+    assert put_back(exercise, kit) is None
+    exercise.file.write_text("mine")
+    assert is_edited(exercise)
+    kept = put_back(exercise, kit)
+    assert kept is not None
+    assert kept.read_text() == "mine"
+    assert digest(exercise.file.read_bytes()) == exercise.digest
+
+
+def test_stub_that_was_edited_in_a_checkout_comes_out_of_its_history(
+    tmp_path: Path, kit: Kit
+) -> None:
+    from dataclasses import replace
+
+    stub = tmp_path / "double.py"
+    exercise = replace(kit.find("double"), stub=stub, file=stub, digest=digest(b"as shipped"))
+
+    def commit(text: bytes) -> None:
+        stub.write_bytes(text)
+        git = ["git", "-c", "user.name=a", "-c", "user.email=a@b", "-C", str(tmp_path)]
+        subprocess.run([*git, "add", "."], check=True)
+        subprocess.run([*git, "commit", "-qm", "x"], check=True)
+
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    for text in (b"older", b"as shipped", b"mine"):
+        commit(text)
+    assert pristine(exercise) == b"as shipped"
+    with pytest.raises(GradeError, match="neither in"):
+        pristine(replace(exercise, digest="f" * 16))
+
+
+def test_folder_is_not_made_over_another(folder: Path) -> None:
+    with pytest.raises(GradeError, match="is there already"):
+        make_folder(folder, installed_kit())

@@ -1,0 +1,108 @@
+"""What a learner reads."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from grader.grading import Options, grade
+from grader.kit import Kit
+from grader.outputs.terminal import render_report
+from grader.outputs.text import clean
+from grader.report import CheckResult, Report, Verdict
+from grader.sandbox.process import Sandbox
+from grader.submission import Submission
+
+
+def shown(report: Report, verbose: bool = False) -> str:
+    file = io.StringIO()
+    console = Console(file=file, width=100, color_system=None, highlight=False)
+    for part in render_report(report, verbose):
+        console.print(part)
+    return file.getvalue()
+
+
+def graded(kit: Kit, sandbox: Sandbox, source: str) -> Report:
+    submission = Submission(Path("double.py"), source)
+    return grade(submission, kit.find("double"), Options(seed=1, device="cpu"), sandbox)
+
+
+def test_wrong_value_shows_where_yours_and_expected(kit: Kit, sandbox: Sandbox) -> None:
+    text = shown(graded(kit, sandbox, "def double(x):\n    return 3 * x\n"))
+    assert "fail     0/2  three numbers" in text
+    assert "largest difference" in text
+    assert "yours" in text
+    assert "expected" in text
+    assert "score 0 / 4" in text
+    assert "seed 1" in text
+
+
+def test_exception_shows_the_line_and_shapes_and_is_said_once(kit: Kit, sandbox: Sandbox) -> None:
+    text = shown(graded(kit, sandbox, "def double(x):\n    return x @ x[:1, None]\n"))
+    assert text.count("double.py:2 in double: return x @ x[:1, None]") == 3, text
+    assert "tensors there: x (3,) float32" in text
+    text = shown(graded(kit, sandbox, "def double(x):\n    raise ValueError('no')\n"))
+    assert text.count("double.py:2 in double") == 1, text
+    assert text.count("(the same as above)") == 2
+
+
+def test_same_message_is_said_once(kit: Kit, sandbox: Sandbox) -> None:
+    report = graded(kit, sandbox, "import os\n\ndef double(x):\n    os._exit(1)\n")
+    text = shown(report)
+    assert text.count("exit status 1") == 1
+    assert text.count("(the same as above)") == 2
+
+
+def test_stub_is_one_line_with_the_hint(kit: Kit, sandbox: Sandbox) -> None:
+    text = shown(graded(kit, sandbox, "def double(x):\n    raise NotImplementedError\n"))
+    assert "still a stub" in text
+    assert "`grade hint double`" in text
+    assert len(text.splitlines()) == 4
+
+
+def test_problem_is_said_once_with_its_line(kit: Kit, sandbox: Sandbox) -> None:
+    text = shown(graded(kit, sandbox, "import nowhere\n\ndef double(x):\n    return x\n"))
+    assert text.count("double.py:1: does not import") == 1
+    assert len(text.splitlines()) == 4
+
+
+def test_prints_are_shown_with_their_check(kit: Kit, sandbox: Sandbox) -> None:
+    source = "def double(x):\n    print('len', len(x))\n    return x * (3 if len(x) == 5 else 2)\n"
+    text = shown(graded(kit, sandbox, source))
+    assert "printed: len 5" in text
+    assert "len 3" not in text
+    assert "printed: len 3" in shown(graded(kit, sandbox, source), verbose=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "safe"),
+    [
+        ("\x1b[31mred\x1b[0m", "red"),
+        ("\x1b]0;title\x07x", "x"),
+        ("\x1b]8;;http://a\x1b\\link\x1b]8;;\x1b\\", "link"),
+        ("a\x00b\x08c\x7f\x9bd", "abcd"),
+        ("left\u202eright\u2066", "leftright"),
+        ("one\r\ntwo\rthree\ttab", "one\ntwo\nthree\ttab"),
+        ("√×−′ äöü 注意", "√×−′ äöü 注意"),
+        ("\x1b", ""),
+        ("\x1bP1;2|dcs\x1b\\after", "after"),
+    ],
+)
+def test_text_is_made_safe(text: str, safe: str) -> None:
+    assert clean(text) == safe
+
+
+def test_hostile_text_is_inert_in_the_terminal() -> None:
+    nasty = "\x1b[2J[red]markup[/red]\x1b]0;pwned\x07\u202e"
+    check = CheckResult("test_a", Verdict.ERROR, 1, message=nasty, output=nasty)
+    report = Report(
+        "double", nasty, "0", (check,), 1, "cpu", "process", "now", 0.0, {}, output=nasty
+    )
+    for text in (shown(report), shown(replace(report, problem=nasty))):
+        assert "\x1b" not in text
+        assert "\u202e" not in text
+        assert "[red]markup[/red]" in text

@@ -1,0 +1,160 @@
+"""What comes from a worker is bytes until it has been looked at."""
+
+from __future__ import annotations
+
+import random
+import struct
+from collections.abc import Callable
+
+import msgspec
+import pytest
+import torch
+
+from grader.sandbox.wire import frames, values
+from grader.sandbox.wire.frames import BadFrame
+
+
+def reader(data: bytes) -> Callable[[int], bytes]:
+    def receive(count: int) -> bytes:
+        nonlocal data
+        part, data = data[:count], data[count:]
+        if len(part) < count:
+            raise EOFError
+        return part
+
+    return receive
+
+
+def unpack(data: bytes) -> tuple[dict[str, object], bytes]:
+    return frames.unpack(reader(data), frames.MAX_REPLY_HEADER)
+
+
+def head(magic: bytes = b"ADW1", header: int = 0, body: int = 0) -> bytes:
+    return struct.pack("<4sIQ", magic, header, body)
+
+
+def test_frame_goes_out_and_back() -> None:
+    assert unpack(frames.pack({"a": [1, None, "ü"]}, b"body")) == ({"a": [1, None, "ü"]}, b"body")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        head(b"HTTP"),
+        head(header=frames.MAX_REPLY_HEADER + 1),
+        head(header=2, body=frames.MAX_BODY + 1) + b"{}",
+        head(header=2) + b"[]",
+        head(header=4) + b"\xff\xfe\x00\x00",
+        head(header=200_000) + b"[" * 200_000,
+    ],
+)
+def test_what_is_no_frame_is_refused(data: bytes) -> None:
+    with pytest.raises(BadFrame):
+        unpack(data)
+
+
+@pytest.mark.parametrize("dtype", values.DTYPES.values(), ids=str)
+def test_every_dtype_crosses(dtype: torch.dtype) -> None:
+    tensor = torch.tensor([[0, 1, 1], [1, 0, 0]]).to(dtype)
+    specs, body = values.dump_tensors([tensor, tensor[:0], tensor[0, 0]])
+    for sent, got in zip(
+        [tensor, tensor[:0], tensor[0, 0]], values.load_tensors(specs, body), strict=True
+    ):
+        assert got.dtype == dtype
+        assert torch.equal(got, sent)
+
+
+def test_shared_memory_crosses_as_copies() -> None:
+    whole = torch.arange(6.0)
+    specs, body = values.dump_tensors([whole, whole[:3], whole[:3]])
+    first, second, third = values.load_tensors(specs, body)
+    second.zero_()
+    assert torch.equal(first, whole)
+    assert torch.equal(third, whole[:3])
+
+
+def test_bool_bytes_are_made_0_or_1() -> None:
+    specs, body = values.dump_tensors([torch.tensor([True, False])])
+    body = body[:-2] + bytes([2, 0])
+    (got,) = values.load_tensors(specs, body)
+    assert got.view(torch.uint8).tolist() == [1, 0]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"dtype": "float64"},
+        {"dtype": "object"},
+        {"shape": [3, 2]},
+        {"shape": [-2, -3]},
+        {"shape": [2] * 20},
+        {"shape": "23"},
+        {"device": "cuda:0; rm"},
+        {"stride": [0, 10**15]},
+        {"stride": [1]},
+    ],
+)
+def test_spec_that_does_not_fit_its_bytes_is_refused(change: dict[str, object]) -> None:
+    specs, body = values.dump_tensors([torch.ones(2, 3)])
+    with pytest.raises(BadFrame):
+        values.load_tensors([{**specs[0], **change}], body)
+
+
+def test_missing_bytes_are_refused() -> None:
+    specs, _ = values.dump_tensors([torch.ones(2, 3)])
+    with pytest.raises(BadFrame):
+        values.load_tensors(specs, b"")
+    with pytest.raises(BadFrame):
+        values.load_tensors([{"dtype": "float32", "shape": [10**9, 10**9], "device": "meta"}], b"")
+
+
+@pytest.mark.parametrize(
+    "tree",
+    [
+        [],
+        {},
+        {"tensor": 5},
+        {"tensor": -1},
+        {"tensor": True},
+        {"tensor": None},
+        {"list": 3},
+        {"dict": []},
+        {"float": "x"},
+        {"unknown": 1},
+        {"list": [], "tuple": []},
+    ],
+)
+def test_tree_of_another_form_is_refused(tree: object) -> None:
+    with pytest.raises(BadFrame):
+        values.decode(tree, [torch.ones(1)])
+
+
+def test_mutated_answers_are_read_or_refused() -> None:
+    rng = random.Random(0)
+    specs, body = values.dump_tensors([torch.ones(2, 3), torch.zeros(3, dtype=torch.bool)])
+    frame = frames.pack({"tensors": specs, "result": {"tuple": [{"tensor": 0}, 1.5]}}, body)
+    refused = 0
+    for _ in range(3000):
+        data = bytearray(frame)
+        for _ in range(rng.randint(1, 4)):
+            data[rng.randrange(len(data))] = rng.randrange(256)
+        try:
+            header, rest = unpack(bytes(data))
+            tensors = values.load_tensors(header.get("tensors", []), rest)
+            values.decode(header.get("result"), tensors)
+        except (BadFrame, EOFError):
+            refused += 1
+    assert refused > 1000
+
+
+def test_unsendable_tensor_says_why() -> None:
+    with pytest.raises(values.Unsendable, match="larger than 256 MiB"):
+        values.dump_tensors([torch.zeros(1).expand(10**12)])
+    with pytest.raises(values.Unsendable, match="complex64"):
+        values.dump_tensors([torch.zeros(1, dtype=torch.complex64)])
+
+
+def test_spec_is_plain_json() -> None:
+    specs, _ = values.dump_tensors([torch.ones(2, 3).T], strided=True)
+    assert msgspec.json.decode(msgspec.json.encode(specs)) == specs
+    assert specs[0]["stride"] == [1, 3]

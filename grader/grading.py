@@ -151,7 +151,7 @@ def run_suite(suite: Path, plugin: SuitePlugin) -> list[CheckResult]:
         *("--json-report-omit", "collectors", "log", "streams", "traceback", "keywords"),
         *("--", str(suite)),
     ]
-    with _own_environment():
+    with _own_environment(), _one_thread():
         code = pytest.main(arguments, plugins=[_ReportOptions(), recorder, plugin])
     if plugin.interrupted:
         raise KeyboardInterrupt
@@ -168,6 +168,17 @@ class _ReportOptions:
 
     def pytest_addoption(self, parser: pytest.Parser) -> None:
         json_report.pytest_addoption(parser)
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """The tensors of a check are small: a second thread would only take the worker's core."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
 
 
 @contextmanager

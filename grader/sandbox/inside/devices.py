@@ -66,7 +66,10 @@ class OneDevice(TorchDispatchMode):
         if id(value) not in self._stand_ins:
             shape, stride = value.shape, value.stride()
             self._pair(torch.empty_strided(shape, stride, dtype=value.dtype, device="meta"), value)
-        return self._stand_ins[id(value)]
+        stand_in = self._stand_ins[id(value)]
+        if stand_in.shape != value.shape or stand_in.stride() != value.stride():
+            stand_in.as_strided_(value.shape, value.stride())  # it was transposed in place
+        return stand_in
 
     def _pair(self, stand_in: Tensor, twin: Tensor) -> None:
         self._twins[id(stand_in)] = (stand_in, twin)

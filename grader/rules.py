@@ -19,21 +19,23 @@ def check_rules(tree: ast.Module, entry_points: Iterable[str], forbidden: frozen
         SourceProblem: An entry point is missing, or a forbidden name of torch is used.
     """
     try:
-        body = [node for node in tree.body if not _is_main_guard(node)]
+        body = [kept for node in tree.body for kept in _without_main_guard(node)]
         _check_entry_points(body, list(entry_points))
         _check_forbidden(body, forbidden)
     except RecursionError:
         raise SourceProblem("cannot be read: it is nested too deeply") from None
 
 
-def _is_main_guard(node: ast.stmt) -> bool:
+def _without_main_guard(node: ast.stmt) -> list[ast.stmt]:
+    return node.orelse if isinstance(node, ast.If) and _is_main_guard(node) else [node]
+
+
+def _is_main_guard(node: ast.If) -> bool:
     return (
-        isinstance(node, ast.If)
-        and isinstance(node.test, ast.Compare)
+        isinstance(node.test, ast.Compare)
         and isinstance(node.test.ops[0], ast.Eq)
         and "__name__" in {getattr(n, "id", None) for n in ast.walk(node.test)}
         and "__main__" in {getattr(n, "value", None) for n in ast.walk(node.test)}
-        and not node.orelse
     )
 
 

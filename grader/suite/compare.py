@@ -78,7 +78,7 @@ def expect_close(
     if not right.numel():
         return
     rate = TOLERANCE[got.dtype] if tolerance is None else tolerance
-    allowed = rate * max(1.0, float(right.abs().max()))
+    allowed = rate * max(1.0, float(right.abs().nan_to_num(nan=0.0).max()))
     gap = (yours - right).abs().nan_to_num(nan=float("inf"), posinf=float("inf"))
     wrong = int((gap > allowed).sum())
     if not wrong:

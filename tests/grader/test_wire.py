@@ -92,6 +92,9 @@ def test_bool_bytes_are_made_0_or_1() -> None:
         {"device": "cuda:0; rm"},
         {"stride": [0, 10**15]},
         {"stride": [1]},
+        {"stride": [2**64, 1]},
+        {"shape": [0, 2**63], "device": "meta"},
+        {"shape": [2**62, 2**62, 0], "device": "meta"},
     ],
 )
 def test_spec_that_does_not_fit_its_bytes_is_refused(change: dict[str, object]) -> None:
@@ -120,6 +123,7 @@ def test_missing_bytes_are_refused() -> None:
         {"list": 3},
         {"dict": []},
         {"float": "x"},
+        {"float": 10**400},
         {"unknown": 1},
         {"list": [], "tuple": []},
     ],

@@ -14,7 +14,7 @@ from grader.suite.compare import expect, expect_close, expect_finite
 from grader.suite.marks import points
 from grader.suite.subject import Module, Sizes, Trial
 
-SIZES = Sizes(B=7, T=11, C=23)  # T < C: an output reveals its weights
+SIZES = Sizes(B=7, T=11, C=67)  # few vectors of many features: an output reveals its weights
 VISIBLE = 0.02  # weights below this are too small to be told from a dropped one
 RATES = (0.2, 0.7)
 

@@ -22,6 +22,7 @@ class LocalSubmission:
 
     def __init__(self, path: Path) -> None:
         self.module = ModuleType("submission")
+        self.changed: list[int] = []
         exec(compile(path.read_text(encoding="utf-8"), path, "exec"), self.module.__dict__)
 
     def create(self, name: str, *args: Any, **kwargs: Any) -> Any:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 import msgspec
 
@@ -170,7 +172,7 @@ class Report:
     def to_json(self) -> str:
         """This report and its score, as indented JSON."""
         score = {"earned": self.earned, "possible": self.possible, "solved": self.solved}
-        record = {"score": score, **msgspec.to_builtins(self)}
+        record = {"score": score, **_finite(msgspec.to_builtins(self))}
         return msgspec.json.format(msgspec.json.encode(record), indent=2).decode()
 
     @classmethod
@@ -180,4 +182,15 @@ class Report:
         Raises:
             msgspec.ValidationError: A field is missing or of another type.
         """
-        return msgspec.json.decode(text, type=cls)
+        return msgspec.json.decode(text, type=cls, strict=False)
+
+
+def _finite(value: Any) -> Any:
+    """The same record; JSON has no word for what is not finite, so it is written as a string."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return value

@@ -54,17 +54,14 @@ def _check_entry_points(body: list[ast.stmt], entry_points: list[str]) -> None:
 def _bound_names(body: list[ast.stmt]) -> Iterator[str]:
     """Every name that running the module's statements may bind."""
     for statement in body:
-        if isinstance(statement, _Function | ast.ClassDef):
-            yield statement.name
-        elif isinstance(statement, ast.Import | ast.ImportFrom):
-            for alias in statement.names:
-                yield (alias.asname or alias.name).split(".")[0]
-        else:
-            for node in ast.walk(statement):
-                if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-                    yield node.id
-                elif isinstance(node, _Function | ast.ClassDef):
-                    yield node.name
+        inside = isinstance(statement, _Function | ast.ClassDef)
+        for node in [statement] if inside else ast.walk(statement):
+            if isinstance(node, _Function | ast.ClassDef):
+                yield node.name
+            elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                yield node.id
+            elif isinstance(node, ast.alias):
+                yield (node.asname or node.name).split(".")[0]
 
 
 def _check_forbidden(body: list[ast.stmt], forbidden: frozenset[str]) -> None:
@@ -75,8 +72,9 @@ def _check_forbidden(body: list[ast.stmt], forbidden: frozenset[str]) -> None:
         for n in nodes
     )
     own = {n.name for n in nodes if isinstance(n, _Function | ast.ClassDef)}
+    roots = _roots(nodes)
     for node in nodes:
-        name = _named(node, aliases)
+        name = _named(node, aliases, roots)
         if name is None and star and isinstance(node, ast.Name) and node.id not in own:
             name = node.id
         if name in forbidden:
@@ -102,25 +100,34 @@ def _is_torch(module: str | None) -> bool:
     return module is not None and (module == "torch" or module.startswith("torch."))
 
 
-def _named(node: ast.AST, aliases: dict[str, str]) -> str | None:
+def _named(node: ast.AST, aliases: dict[str, str], roots: dict[int, str]) -> str | None:
     """The torch name that a node stands for, if it stands for one."""
     if isinstance(node, ast.Name):
         return aliases.get(node.id)
-    if isinstance(node, ast.Attribute) and _root(node) in aliases:
+    if isinstance(node, ast.Attribute) and roots.get(id(node)) in aliases:
         return node.attr
     if (
         isinstance(node, ast.Call)
         and isinstance(node.func, ast.Name)
         and node.func.id == "getattr"
         and len(node.args) >= 2
-        and _root(node.args[0]) in aliases
+        and roots.get(id(node.args[0])) in aliases
         and isinstance(node.args[1], ast.Constant)
     ):
         return str(node.args[1].value)
     return None
 
 
-def _root(node: ast.expr) -> str | None:
-    while isinstance(node, ast.Attribute):
-        node = node.value
-    return node.id if isinstance(node, ast.Name) else None
+def _roots(nodes: list[ast.AST]) -> dict[int, str]:
+    """The name that each chain of attributes begins with, by id of its node.
+
+    Children come after their parents in ``nodes``, so that going backwards each chain is
+    lengthened by one step at a time, however long it is.
+    """
+    found: dict[int, str] = {}
+    for node in reversed(nodes):
+        if isinstance(node, ast.Name):
+            found[id(node)] = node.id
+        elif isinstance(node, ast.Attribute) and id(node.value) in found:
+            found[id(node)] = found[id(node.value)]
+    return found

@@ -9,7 +9,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from grader.outputs.text import clean
-from grader.report import CheckResult, Difference, Fault, Report, Verdict
+from grader.report import CheckResult, Difference, Fault, Frame, Report, Verdict
 
 STYLES = {
     Verdict.PASS: "green",
@@ -51,9 +51,9 @@ def _problem(report: Report) -> Iterator[Text | Padding]:
 
 
 def _checks(report: Report, verbose: bool) -> Iterator[Text | Padding]:
-    shown: set[tuple[str, Fault | None]] = set()
+    shown: set[tuple[str, tuple[Frame, ...]]] = set()
     for check in report.checks:
-        said = (check.message, check.fault)
+        said = (check.message, check.fault.frames if check.fault else ())
         again = check.difference is None and bool(check.message) and said in shown
         shown.add(said)
         points = f"{check.earned}/{check.possible}"

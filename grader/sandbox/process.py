@@ -193,8 +193,10 @@ class Worker:
         self.kill()  # it may have closed its connection only; a kill changes no status already set
         status = self._status
         if os.WIFSIGNALED(status):
-            name = signal.Signals(os.WTERMSIG(status)).name
-            return WorkerEnded(f"crashed: its process was ended by {name}")
+            number = os.WTERMSIG(status)
+            names = {int(known): known.name for known in signal.Signals}
+            ended = names.get(number, f"signal {number}")
+            return WorkerEnded(f"crashed: its process was ended by {ended}")
         return WorkerEnded(f"ended its process with exit status {os.WEXITSTATUS(status)}")
 
 

@@ -53,6 +53,9 @@ class _Fault(msgspec.Struct):
 class RemoteSubmission:
     """A submission in a worker: a fresh one after a time-out or a crash.
 
+    What it does to its inputs is told in ``changed``, and happens to copies: nothing that a check
+    holds is ever changed by a submission.
+
     Args:
         sandbox: Gives out the workers.
         submission: What is loaded into them.
@@ -72,6 +75,7 @@ class RemoteSubmission:
         self._load_error: Exception | None = None
         self._deadline = 0.0
         self._drop: list[int] = []
+        self.changed: list[int] = []  # positions of the tensors that the last call changed
 
     def start(self) -> None:
         """Ask for a worker and send it the source; the answer is taken when it is needed."""
@@ -241,9 +245,7 @@ class _Call:
     def _take(
         self, answer: dict[str, Any], sent: list[Tensor]
     ) -> tuple[list[Tensor], list[bool], int | None]:
-        for position, tree in answer["changed"]:
-            with torch.no_grad():
-                self.inputs[position].copy_(values.decode(tree, sent))
+        self.submission.changed = [int(position) for position in answer["changed"]]
         self.tree = answer["result"]
         grads = [bool(grad) for grad in answer["grad"]]
         outputs = sent[: len(grads)]

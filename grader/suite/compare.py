@@ -54,6 +54,8 @@ def expect_tensor(value: Any, shape: tuple[int, ...], what: str, sizes: str) -> 
     if not isinstance(value, Tensor):
         kind = value.type if isinstance(value, Opaque) else type(value).__name__
         fail(f"{what}: expected a Tensor of shape {sizes} = {shape}, got `{kind}`")
+    if value.device.type == "meta":
+        fail(f"{what}: expected values, got a Tensor on the `meta` device, which has none")
     if tuple(value.shape) != shape:
         fail(f"{what}: expected shape {sizes} = {shape}, got {tuple(value.shape)}")
     return value
@@ -77,6 +79,9 @@ def expect_close(
         fail(f"{what}: expected shape {tuple(right.shape)}, got {tuple(yours.shape)}")
     if not right.numel():
         return
+    if got.dtype not in TOLERANCE:
+        name = str(got.dtype).removeprefix("torch.")
+        fail(f"{what}: expected the dtype of the input, got {name}")
     rate = TOLERANCE[got.dtype] if tolerance is None else tolerance
     allowed = rate * max(1.0, float(right.abs().nan_to_num(nan=0.0).max()))
     gap = (yours - right).abs().nan_to_num(nan=float("inf"), posinf=float("inf"))

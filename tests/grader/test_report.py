@@ -32,6 +32,13 @@ def test_report_goes_to_json_and_back() -> None:
     assert Report.from_json(REPORT.to_json()) == REPORT
 
 
+def test_numbers_that_are_not_finite_go_to_json_and_back() -> None:
+    difference = replace(DIFFERENCE, largest=float("inf"), yours=float("-inf"))
+    report = replace(REPORT, checks=(replace(CHECKS[1], difference=difference),))
+    assert "null" not in report.to_json()[report.to_json().index("largest") :][:60]
+    assert Report.from_json(report.to_json()) == report
+
+
 def test_skipped_check_is_neither_earned_nor_possible() -> None:
     assert (REPORT.earned, REPORT.possible) == (2, 6)
     assert not REPORT.solved

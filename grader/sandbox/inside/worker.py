@@ -160,7 +160,8 @@ class Worker:
             sources = [*(x for x in inputs if x.requires_grad), *(own[name] for name in learned)]
             header["graph"] = next(self.numbers)
             self.graphs[header["graph"]] = Graph(sources, [x for x in outputs if x.requires_grad])
-        header["changed"] = self._changed(before, inputs)
+        pairs = enumerate(zip(before, inputs, strict=bool(before)))
+        header["changed"] = [i for i, (old, new) in pairs if not _same(old, new)]
         return header
 
     def do_backward(self, graph: int, tensors: list[Tensor]) -> dict[str, Any]:
@@ -193,14 +194,6 @@ class Worker:
         if not hasattr(module, method):
             raise Refusal(f"`{type(module).__qualname__}` has no method `{method}`")
         return getattr(module, method), learned
-
-    def _changed(self, before: list[Tensor], after: list[Tensor]) -> list[Any]:
-        """The inputs that the call changed in place, by position among the inputs."""
-        return [
-            [position, values.encode(new.detach(), self.sent)]
-            for position, (old, new) in enumerate(zip(before, after, strict=bool(before)))
-            if not _same(old, new)
-        ]
 
 
 def _kept_for_backward(parameters: dict[str, Tensor]) -> saved_tensors_hooks:

@@ -22,5 +22,6 @@ def answer(self, request, body):
 
 Worker.answer = answer
 
+
 def double(x):
     return 3 * x

@@ -8,5 +8,6 @@ module.register_module_full_backward_hook(lambda *args: None)
 module.register_module_parameter_registration_hook(lambda *args: None)
 torch.nn.Module.__call__ = lambda self, *args: 0
 
+
 def double(x):
     return 3 * x

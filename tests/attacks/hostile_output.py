@@ -15,5 +15,6 @@ class Stream:
 
 sys.stdout = sys.stderr = sys.__stdout__ = sys.__stderr__ = Stream()
 
+
 def double(x):
     return 3 * x

@@ -14,5 +14,6 @@ sys.path_hooks.insert(0, lambda path: Finder())
 sys.path_importer_cache.clear()
 builtins.__import__ = lambda name, *args, **kwargs: ModuleType(name)
 
+
 def double(x):
     return 3 * x

@@ -13,7 +13,11 @@ def confined():
 
 def attempt():
     for pid in (TARGETS["victim"], TARGETS["grader"]):
-        for send in (os.kill, os.killpg, lambda p, n: signal.pidfd_send_signal(os.pidfd_open(p), n)):
+        for send in (
+            os.kill,
+            os.killpg,
+            lambda p, n: signal.pidfd_send_signal(os.pidfd_open(p), n),
+        ):
             try:
                 send(pid, signal.SIGKILL)
             except OSError:

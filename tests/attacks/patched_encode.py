@@ -11,5 +11,6 @@ def encode(value, tensors):
 
 values.encode = encode
 
+
 def double(x):
     return 3 * x

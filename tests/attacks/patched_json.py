@@ -6,5 +6,6 @@ json.dumps = lambda *args, **kwargs: FORGED
 json.dump = lambda value, file, **kwargs: file.write(FORGED)
 json.JSONEncoder.encode = lambda self, value: FORGED
 
+
 def double(x):
     return 3 * x

@@ -11,5 +11,6 @@ def encode(value, **kwargs):
 
 msgspec.json.encode = encode
 
+
 def double(x):
     return 3 * x

@@ -8,5 +8,6 @@ for module in list(sys.modules.values()):
     if getattr(module, "__name__", "").endswith("wire.values"):
         module.save = safetensors.torch.save
 
+
 def double(x):
     return 3 * x

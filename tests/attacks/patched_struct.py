@@ -17,5 +17,6 @@ class Lying:
 
 frames._HEAD = Lying()
 
+
 def double(x):
     return 3 * x

@@ -11,5 +11,6 @@ for name in ("grader.suite.compare", "grader.grading", "grader.report", "grader.
             setattr(module, key, lambda *args, **kwargs: None)
 sys.path.insert(0, "/")
 
+
 def double(x):
     return 3 * x

@@ -7,5 +7,6 @@ for name in (b"PYTHONPATH", b"PYTHONSTARTUP", b"LD_PRELOAD", b"PYTEST_ADDOPTS", 
     libc.setenv(name, b"/tmp/poison", 1)
     os.environ[name.decode()] = "/tmp/poison"
 
+
 def double(x):
     return 3 * x

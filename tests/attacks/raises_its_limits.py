@@ -11,7 +11,12 @@ def confined():
 
 
 def attempt():
-    for kind in (resource.RLIMIT_AS, resource.RLIMIT_CPU, resource.RLIMIT_NOFILE, resource.RLIMIT_CORE):
+    for kind in (
+        resource.RLIMIT_AS,
+        resource.RLIMIT_CPU,
+        resource.RLIMIT_NOFILE,
+        resource.RLIMIT_CORE,
+    ):
         try:
             resource.setrlimit(kind, (1 << 40, 1 << 40))
         except (OSError, ValueError):

@@ -11,7 +11,13 @@ def confined():
 
 
 def attempt():
-    for pattern in ("/etc/passwd", "/etc/hostname", "/proc/[1-9]*/environ", "/proc/self/maps", "/sys/*/*"):
+    for pattern in (
+        "/etc/passwd",
+        "/etc/hostname",
+        "/proc/[1-9]*/environ",
+        "/proc/self/maps",
+        "/sys/*/*",
+    ):
         for path in glob.glob(pattern) or [pattern]:
             try:
                 open(path, "rb").read(1)

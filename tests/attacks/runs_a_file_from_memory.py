@@ -21,7 +21,10 @@ def attempt():
         handle = os.open("program", os.O_RDWR | os.O_CREAT, 0o700)
     os.write(handle, b"#!/bin/true")
     for path in (f"/proc/self/fd/{handle}", "program"):
-        if libc.syscall(322, handle, b"", None, None, 0x1000) == 0 or libc.execl(path.encode(), b"x", None) == 0:
+        if (
+            libc.syscall(322, handle, b"", None, None, 0x1000) == 0
+            or libc.execl(path.encode(), b"x", None) == 0
+        ):
             return True
     return False
 

@@ -25,5 +25,6 @@ def answer(self, request, body):
 
 Worker.answer = answer
 
+
 def double(x):
     return 3 * x

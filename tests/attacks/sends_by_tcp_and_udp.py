@@ -4,7 +4,9 @@ import socket
 
 
 def double(x):
-    for kind, port in ((socket.SOCK_STREAM, "tcp"), (socket.SOCK_DGRAM, "udp")) if len(x) == 3 else ():
+    for kind, port in (
+        ((socket.SOCK_STREAM, "tcp"), (socket.SOCK_DGRAM, "udp")) if len(x) == 3 else ()
+    ):
         try:
             sender = socket.socket(socket.AF_INET, kind)
             sender.settimeout(1)

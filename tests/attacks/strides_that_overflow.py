@@ -24,5 +24,6 @@ def answer(self, request, body):
 
 Worker.answer = answer
 
+
 def double(x):
     return 3 * x

@@ -24,7 +24,11 @@ def attempt():
             if libc.syscall(call, pid, vector, 1, vector, 1, 0) >= 0:
                 return True
         handle = libc.syscall(434, pid, 0)
-        if handle >= 0 or libc.syscall(438, handle, 0, 0) >= 0 or libc.syscall(312, pid, pid, 0, 0, 0) >= 0:
+        if (
+            handle >= 0
+            or libc.syscall(438, handle, 0, 0) >= 0
+            or libc.syscall(312, pid, pid, 0, 0, 0) >= 0
+        ):
             return True
     return False
 

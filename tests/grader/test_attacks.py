@@ -18,8 +18,8 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
-from dataclasses import dataclass, field
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -33,7 +33,7 @@ from grader.submission import Submission, read_submission
 
 ATTACKS = sorted((Path(__file__).parent.parent / "attacks").glob("*.py"))
 SECRET = "SECRET-" + os.urandom(8).hex()
-OPTIONS = Options(seed=1, device="cpu", timeout=2.0)
+OPTIONS = Options(seed=1, device="cpu", timeout=1.5)
 LONGEST = 25.0  # six checks that time out, and a start
 RIGHT = Submission(Path("double.py"), "def double(x):\n    return 2 * x\n")
 
@@ -48,12 +48,18 @@ class World:
     victim: subprocess.Popen[bytes]
     sockets: list[socket.socket]
     targets: dict[str, object]
-    before: set[str] = field(default_factory=set)
+
+    @property
+    def scratch(self) -> str:
+        """How the folders that this sandbox makes begin."""
+        return f"grade-{self.sandbox._template.pid}-"
 
     def files(self) -> set[str]:
         """Every file that must neither come nor go nor change."""
         found = {f"{p} {p.stat().st_mode} {p.stat().st_mtime_ns}" for p in self.folder.rglob("*")}
-        scratch = {f"{p}" for p in Path(tempfile.gettempdir()).iterdir() if "grade-" in p.name}
+        scratch = {
+            f"{p}" for p in Path(tempfile.gettempdir()).iterdir() if p.name.startswith(self.scratch)
+        }
         return found | scratch
 
 
@@ -132,14 +138,13 @@ def contacted(world: World) -> list[str]:
     """Sockets that somebody has reached."""
     reached = []
     for listening in world.sockets:
-        try:
-            if listening.type == socket.SOCK_DGRAM:
-                listening.recv(100)
-            else:
-                listening.accept()[0].close()
-            reached.append(str(listening))
-        except BlockingIOError:
-            continue
+        with suppress(BlockingIOError):
+            while True:
+                if listening.type == socket.SOCK_DGRAM:
+                    listening.recv(100)
+                else:
+                    listening.accept()[0].close()
+                reached.append(str(listening))
     return reached
 
 

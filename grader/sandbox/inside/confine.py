@@ -6,11 +6,10 @@ namespaces. ``process``: limits only.
 
 from __future__ import annotations
 
-import contextlib
 import os
-import shutil
 import signal
 import site
+import subprocess
 import sys
 import sysconfig
 import tempfile
@@ -114,7 +113,7 @@ class Walls:
         """Fork a worker; its number, 0 in the worker, and a folder to be removed after it."""
         if self.level == "full":
             return namespaces.fork_into(namespaces.ALL), ""
-        folder = tempfile.mkdtemp(prefix="grade-")
+        folder = tempfile.mkdtemp(prefix=f"grade-{os.getpid()}-")
         return os.fork(), folder
 
     def confine(self, folder: str) -> None:
@@ -151,9 +150,10 @@ class Walls:
 
     @staticmethod
     def remove(folder: str) -> None:
-        """Remove a worker's folder, whatever it left there."""
+        """Remove a worker's folder, whatever it left there: closed, or deeper than any path."""
         if folder:
-            shutil.rmtree(folder, onerror=_force)
+            for command in (["chmod", "-R", "u+rwX"], ["rm", "-rf"]):
+                subprocess.run([*command, "--", folder], check=False, stderr=subprocess.DEVNULL)
 
 
 def choose(confinement: Confinement) -> tuple[str, dict[str, str]]:
@@ -197,15 +197,3 @@ def _try_here(confinement: Confinement, level: str) -> str:
     except (WallError, OSError) as error:
         return str(error)
     return "" if status == 0 else "a worker cannot confine itself"
-
-
-def _force(function: object, path: str, error: object) -> None:
-    """Open a folder that a worker has closed, and go on removing."""
-    with contextlib.suppress(OSError):
-        for folder in (Path(path).parent, Path(path)):
-            if folder.is_dir() and not folder.is_symlink():
-                folder.chmod(0o700)
-        if Path(path).is_dir() and not Path(path).is_symlink():
-            shutil.rmtree(path, ignore_errors=True)
-        else:
-            Path(path).unlink()

@@ -134,7 +134,7 @@ def main(arguments: list[str]) -> None:
     confinement = msgspec.json.decode(arguments[1], type=Confinement)
     if confinement.spawned:
         limit_resources(confinement.limits, own_users=False, on_gpu=confinement.on_gpu)
-        with tempfile.TemporaryDirectory(prefix="grade-") as folder:
+        with tempfile.TemporaryDirectory(prefix=f"grade-{os.getpid()}-") as folder:
             os.chdir(folder)
             control.sendall(frames.pack({"number": 0, "level": "process"}))
             worker.serve(control, os.dup(1))

@@ -28,6 +28,8 @@ NEWEST = 462  # mseal, Linux 6.10
 CLONE_THREAD = 0x00010000
 AF_UNIX = 1
 
+EQUALS, HAS_BITS = 0x15, 0x45  # BPF_JMP | BPF_K with BPF_JEQ, BPF_JSET
+
 # Offsets in struct seccomp_data.
 NUMBER, ARCH, ARGUMENTS = 0, 4, 16
 
@@ -59,9 +61,12 @@ CALLS: dict[str, tuple[int | None, int | None]] = {
     "setxattr": (188, 5), "lsetxattr": (189, 6), "fsetxattr": (190, 7), "removexattr": (197, 14),
     "lremovexattr": (198, 15), "fremovexattr": (199, 16), "mknod": (133, None),
     "mknodat": (259, 33), "open_by_handle_at": (304, 265), "name_to_handle_at": (303, 264),
+    # watching what others do with files
+    "inotify_init": (253, None), "inotify_init1": (294, 26), "inotify_add_watch": (254, 27),
     # memory that no limit counts, shared objects
     "memfd_create": (319, 279), "memfd_secret": (447, 447), "shmget": (29, 194),
     "shmat": (30, 196), "shmctl": (31, 195), "semget": (64, 190), "semop": (65, 193),
+    "semctl": (66, 191), "semtimedop": (220, 192), "msgctl": (71, 187), "mq_unlink": (241, 181),
     "msgget": (68, 186), "msgsnd": (69, 189), "msgrcv": (70, 188), "mq_open": (240, 180),
     # the kernel's own tools
     "add_key": (248, 217), "request_key": (249, 218), "keyctl": (250, 219), "bpf": (321, 280),
@@ -76,6 +81,10 @@ CALLS: dict[str, tuple[int | None, int | None]] = {
 # Calls that are allowed for some arguments only.
 CLONE, CLONE3 = (56, 220), (435, 435)
 KILL, TGKILL, PRLIMIT, SOCKETPAIR = (62, 129), (234, 131), (302, 261), (53, 199)
+SENDTO, FCNTL, IOCTL, AFFINITY = (44, 206), (72, 25), (16, 29), (203, 122)
+# Of fcntl: leases, owners of signals, watching a folder. Of ioctl: owners, writing to a terminal.
+FCNTL_REFUSED = (1024, 1026, 8, 15, 10)
+IOCTL_REFUSED = (0x8901, 0x8902, 0x5412, 0x541C)
 
 
 def _op(code: int, value: int, if_true: int = 0, if_false: int = 0) -> bytes:
@@ -114,23 +123,39 @@ def program() -> bytes:
         if (number := numbers[column]) is not None:
             parts += [_unless_equal(number, 1), REFUSE]
     parts += [_unless_equal(CLONE3[column], 1), ABSENT]  # libc falls back to clone
-    parts += _only(CLONE[column], 0, _op(0x45, CLONE_THREAD, 1, 0))  # BPF_JSET
+    parts += _only(CLONE[column], (_low(0), HAS_BITS, CLONE_THREAD))
     for numbers in (KILL, TGKILL):
-        parts += _only(numbers[column], 0, _op(0x15, own, 1, 0))
-    parts += _only(PRLIMIT[column], 0, _op(0x15, 0, 1, 0))
-    parts += _only(SOCKETPAIR[column], 0, _op(0x15, AF_UNIX, 1, 0))
+        parts += _only(numbers[column], (_low(0), EQUALS, own))
+    for numbers in (PRLIMIT, AFFINITY):
+        parts += _only(numbers[column], (_low(0), EQUALS, 0))
+    parts += _never(FCNTL[column], _low(1), FCNTL_REFUSED)
+    parts += _never(IOCTL[column], _low(1), IOCTL_REFUSED)
+    parts += _only(SOCKETPAIR[column], (_low(0), EQUALS, AF_UNIX))
+    # To where a socket is connected, never to an address: no pointer in either half.
+    parts += _only(SENDTO[column], (_low(4), EQUALS, 0), (_low(4) + 4, EQUALS, 0))
     return b"".join([*parts, _answer(ALLOW)])
 
 
-def _only(number: int, argument: int, test: bytes) -> list[bytes]:
-    """Allow a call only where its argument passes a test that skips one instruction."""
-    return [
-        _unless_equal(number, 4),
-        _load(ARGUMENTS + 8 * argument),
-        test,
-        REFUSE,
-        _answer(ALLOW),
-    ]
+def _low(argument: int) -> int:
+    """Where the lower half of a call's argument lies."""
+    return ARGUMENTS + 8 * argument
+
+
+def _only(number: int, *tests: tuple[int, int, int]) -> list[bytes]:
+    """Allow a call only where every test of its arguments (offset, jump, value) holds."""
+    steps = []
+    for position, (offset, jump, value) in enumerate(tests, start=1):
+        left = 2 * (len(tests) - position)  # instructions up to the refusal
+        steps += [_load(offset), _op(jump, value, 0 if left else 1, left)]
+    return [_unless_equal(number, len(steps) + 2), *steps, REFUSE, _answer(ALLOW)]
+
+
+def _never(number: int, offset: int, values: tuple[int, ...]) -> list[bytes]:
+    """Refuse a call where the argument at an offset has one of some values."""
+    steps = [_load(offset)]
+    for value in values:
+        steps += [_unless_equal(value, 1), REFUSE]
+    return [_unless_equal(number, len(steps) + 1), *steps, _answer(ALLOW)]
 
 
 def enter() -> None:

@@ -26,6 +26,7 @@ from grader.report import CheckResult, Difference, Fault, Report, Verdict
 from grader.rules import check_rules
 from grader.sandbox.process import Sandbox, WorkerEnded
 from grader.sandbox.remote import RemoteSubmission, SubmissionError
+from grader.sandbox.wire.levels import BUDGET_CHECKS
 from grader.submission import SourceProblem, Submission, parse
 from grader.suite.plugin import SuitePlugin
 
@@ -37,7 +38,6 @@ UNUSED_PLUGINS = (
     "stepwise", "subtests", "threadexception", "tmpdir", "unittest", "unraisableexception",
     "warnings",
 )  # fmt: skip
-BUDGET_CHECKS = 6  # a grading may take as long as this many checks that time out
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from click.shell_completion import CompletionItem
 from click_default_group import DefaultGroup
 
 from grader import __version__
+from grader.cli.doctor import doctor
 from grader.cli.folder import hint, init, list_exercises, reset, solution
 from grader.cli.names import matching_names
 from grader.cli.run import run
@@ -39,7 +40,7 @@ def cli() -> None:
     """
 
 
-for command in (run, list_exercises, hint, solution, reset, init):
+for command in (run, list_exercises, hint, solution, reset, init, doctor):
     cli.add_command(command)
 
 

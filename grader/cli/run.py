@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import math
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ from grader.kit import Kit, load_kit
 from grader.practice.progress import read_progress, write_progress
 from grader.report import Report
 from grader.sandbox.process import Sandbox
+from grader.sandbox.wire.levels import BUDGET_CHECKS, LEVELS, Limits
 from grader.submission import read_submission
 from grader.targets import resolve
 
@@ -45,6 +47,21 @@ if TYPE_CHECKING:
     help="Wall-clock limit of one check; the checks together may take six times as long.",
 )
 @click.option(
+    "--isolation",
+    type=click.Choice(["auto", *LEVELS]),
+    default="auto",
+    show_default=True,
+    help="How a submission is confined; auto is the strongest that `grade doctor` finds here.",
+)
+@click.option(
+    "--memory",
+    type=click.IntRange(64, 1 << 20),
+    default=Limits().memory,
+    show_default=True,
+    metavar="MIB",
+    help="What a submission may take beside Python and torch.",
+)
+@click.option(
     "--json",
     "json_file",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -59,6 +76,8 @@ def run(
     device: str,
     seed: int | None,
     timeout: float,
+    isolation: str,
+    memory: int,
     json_file: Path | None,
     kit_path: Path | None,
     verbose: bool,
@@ -73,7 +92,8 @@ def run(
     kit = load_kit(kit_path)
     pairs = [(exercise, read_submission(path)) for exercise, path in resolve(targets, kit)]
     reports: list[Report] = []
-    with Sandbox() as sandbox:
+    limits = Limits(memory=memory, cpu=math.ceil(timeout * BUDGET_CHECKS) + 5)
+    with Sandbox(isolation, limits, on_gpu=_wants_cuda(device)) as sandbox:
         # Now the template imports torch, and so does this process: side by side.
         from grader.grading import Options, grade
 
@@ -88,6 +108,11 @@ def run(
     if json_file is not None:
         _write_json(json_file, reports)
     return 0 if all(report.solved for report in reports) else 1
+
+
+def _wants_cuda(device: str) -> bool:
+    """Whether workers need the devices of CUDA; found without torch, which is not loaded yet."""
+    return device == "cuda" or (device == "auto" and Path("/dev/nvidiactl").exists())
 
 
 def _console(no_color: bool) -> Console:

@@ -7,19 +7,22 @@ import functools
 import importlib.util
 import os
 import select
-import shutil
 import signal
 import site
 import socket
 import subprocess
 import sys
-import tempfile
+import threading
 import time
 from pathlib import Path
 from typing import Any, Self
 
+import msgspec
+
 from grader.errors import GraderFault
+from grader.sandbox.canary import check_walls
 from grader.sandbox.wire import frames
+from grader.sandbox.wire.levels import LEVELS, Confinement, Limits
 
 MAX_OUTPUT = 64 << 10
 START_SECONDS = 120.0  # a cold disk may take long to give torch
@@ -42,16 +45,17 @@ class Worker:
 
     def __init__(self, sandbox: Sandbox) -> None:
         self._sandbox = sandbox
-        self._folder = tempfile.mkdtemp(prefix="grade-")
         self._connection, theirs = socket.socketpair()
         self._pipe, pipe = os.pipe()
         os.set_blocking(self._pipe, False)
         self._output = bytearray()
         self._overflow = False
         self._number = 0  # of the last request, which its answer has to bear
+        self._confined = False  # until it says so
+        self._status = 0
         self.alive = True
         try:
-            self._process = sandbox._start_worker(theirs, pipe, self._folder)
+            self._process = sandbox._start_worker(theirs, pipe)
         finally:
             theirs.close()
             os.close(pipe)
@@ -67,7 +71,7 @@ class Worker:
         Raises:
             WorkerEnded: It has answered what it was not asked, does not take it, or is gone.
         """
-        if select.select([self._connection.fileno()], [], [], 0)[0] and self._peek():
+        if self._confined and self._peek():
             raise self.distrust("it belongs to no request")
         self._connection.settimeout(max(deadline - time.monotonic(), 0.001))
         self._number += 1
@@ -87,6 +91,8 @@ class Worker:
         """
         try:
             receive = functools.partial(self._exactly, deadline=deadline)
+            if not self._confined:
+                self._greet(frames.unpack(receive, frames.MAX_REPLY_HEADER)[0])
             header, body = frames.unpack(receive, frames.MAX_REPLY_HEADER)
         except frames.BadFrame as problem:
             raise self.distrust(str(problem)) from None
@@ -94,6 +100,13 @@ class Worker:
             raise self.distrust("it belongs to no request")
         self._drain()
         return header, body
+
+    def _greet(self, hello: dict[str, Any]) -> None:
+        """Take a worker's first words, said before it has seen a line of the submission."""
+        if "refused" in hello:
+            self.kill()
+            raise GraderFault(f"a worker could not confine itself: {hello['refused']}")
+        self._confined = True
 
     def distrust(self, problem: str) -> WorkerEnded:
         """End a worker whose answer cannot be believed; the error to raise for it."""
@@ -111,16 +124,15 @@ class Worker:
         return text
 
     def kill(self) -> None:
-        """End the process and remove its folder; what it printed can still be taken."""
+        """End the process and all that it started; what it printed can still be taken."""
         if not self.alive:
             return
         self.alive = False
-        self._process.kill()
+        self._status = self._process.end()
         self._drain()
         self._connection.close()
         os.close(self._pipe)
         self._pipe = -1
-        shutil.rmtree(self._folder, ignore_errors=True)
 
     def _exactly(self, count: int, deadline: float) -> bytes:
         data = bytearray()
@@ -151,8 +163,9 @@ class Worker:
 
     def _peek(self) -> bool:
         """Whether something is there to be read, and not only the end."""
+        readable, _, _ = select.select([self._connection.fileno()], [], [], 0)
         try:
-            return bool(self._connection.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT))
+            return bool(readable and self._connection.recv(1, socket.MSG_PEEK))
         except OSError:
             return False
 
@@ -178,7 +191,7 @@ class Worker:
         if not self.alive:
             return WorkerEnded("had already ended")
         self.kill()  # it may have closed its connection only; a kill changes no status already set
-        status = self._process.status()
+        status = self._status
         if os.WIFSIGNALED(status):
             number = os.WTERMSIG(status)
             names = {int(known): known.name for known in signal.Signals}
@@ -193,21 +206,37 @@ class Sandbox:
     One serves a whole session. Starting it returns at once: the template imports torch while
     the trusted side does the same.
 
-    Attributes:
-        isolation: The level of confinement in force.
+    Args:
+        isolation: A level of confinement, or ``auto`` for the strongest that the machine offers.
+        limits: What a worker may take; the defaults of ``Limits`` where None.
+        on_gpu: Whether workers need the devices of CUDA.
+        spawn: Whether each worker is a fresh process instead of a fork.
     """
 
-    isolation = "process"
-
-    def __init__(self, spawn: bool = sys.platform != "linux") -> None:
+    def __init__(
+        self,
+        isolation: str = "auto",
+        limits: Limits | None = None,
+        on_gpu: bool = False,
+        spawn: bool = sys.platform != "linux",
+    ) -> None:
         if sys.platform == "win32":
             raise GraderFault("grading needs Linux or macOS; on Windows, run it in WSL")
-        self._spawn = spawn
-        self._home = tempfile.mkdtemp(prefix="grade-")
+        if spawn and isolation not in ("auto", "process"):
+            raise GraderFault(
+                f"isolation `{isolation}` needs Linux; this system has `process` only"
+            )
+        levels = [level for level in LEVELS if isolation in ("auto", level)]
+        self._confinement = Confinement(levels, limits or Limits(), on_gpu, _import_paths(), spawn)
+        self.on_gpu = on_gpu
+        self.spawns = spawn
+        self._lock = threading.Lock()
+        self._hello: dict[str, Any] = {"level": "process", "refused": {}} if spawn else {}
+        self._checked = False
         if not spawn:
             self._control, theirs = socket.socketpair()
             with theirs:
-                self._template = _launch(theirs, self._home)
+                self._template = _launch(theirs, self._confinement)
 
     def __enter__(self) -> Self:
         return self
@@ -215,99 +244,118 @@ class Sandbox:
     def __exit__(self, *exception: object) -> None:
         self.close()
 
+    @property
+    def isolation(self) -> str:
+        """The level of confinement in force; waits until the template is up.
+
+        Raises:
+            GraderFault: The level that was asked for cannot be had here.
+        """
+        if not self._hello:
+            self._hello = self._receive()
+        if not self._hello["level"]:
+            reasons = "; ".join(f"`{k}`: {v}" for k, v in self._hello["refused"].items())
+            raise GraderFault(f"isolation cannot be had here: {reasons}; see `grade doctor`")
+        return str(self._hello["level"])
+
+    @property
+    def refused(self) -> dict[str, str]:
+        """Why each stronger level cannot be had here."""
+        return dict(self._hello["refused"]) if self.isolation else {}
+
     def worker(self) -> Worker:
         """A fresh worker, ready to be sent a submission.
 
         Raises:
-            GraderFault: The template is gone or did not start.
+            GraderFault: The template is gone or did not start, or a canary found a wall open.
         """
+        if not self._checked:
+            self._checked = True
+            check_walls(self, Worker(self))
         return Worker(self)
 
     def close(self) -> None:
         """End the template; it ends what it forked."""
-        if not self._spawn:
+        if not self.spawns:
             self._control.close()
-            self._template.terminate()
-            self._template.wait()
-        shutil.rmtree(self._home, ignore_errors=True)
+            try:
+                self._template.wait(timeout=5)
+            except subprocess.TimeoutExpired:
+                self._template.kill()
+                self._template.wait()
 
-    def _start_worker(self, theirs: socket.socket, pipe: int, folder: str) -> _Process:
-        if self._spawn:
-            return _Spawned(_launch(theirs, folder, "spawned", stdout=pipe))
-        message = f"fork {folder}".encode()
-        answer, handle = self._ask(message, [theirs.fileno(), pipe])
-        return _Forked(self, answer["pid"], handle)
+    def _start_worker(self, theirs: socket.socket, pipe: int) -> _Process:
+        if self.spawns:
+            return _Spawned(_launch(theirs, self._confinement, stdout=pipe))
+        assert self.isolation
+        answer = self._ask(b"fork", [theirs.fileno(), pipe])
+        if "refused" in answer:
+            raise GraderFault(f"no worker can be started: {answer['refused']}")
+        return _Forked(self, answer["pid"])
 
-    def _ask(self, message: bytes, descriptors: list[int]) -> tuple[dict[str, Any], int]:
-        handles: list[int] = []
+    def _ask(self, message: bytes, descriptors: list[int]) -> dict[str, Any]:
+        with self._lock:
+            try:
+                socket.send_fds(self._control, [message], descriptors)
+            except OSError:
+                raise _template_gone() from None
+            return self._receive()
 
+    def _receive(self) -> dict[str, Any]:
         def receive(count: int) -> bytes:
-            data, received, _, _ = socket.recv_fds(self._control, count, 1)
-            handles.extend(received)
+            data = self._control.recv(count, socket.MSG_WAITALL)
             if len(data) < count:
                 raise ConnectionError
             return data
 
         try:
             self._control.settimeout(START_SECONDS)
-            socket.send_fds(self._control, [message], descriptors)
-            answer, _ = frames.unpack(receive, frames.MAX_REPLY_HEADER)
+            return frames.unpack(receive, frames.MAX_REPLY_HEADER)[0]
         except OSError:
-            raise GraderFault(
-                "the grader's template process is gone or did not start; "
-                f"`{sys.executable} -c 'import torch'` shows whether torch itself works"
-            ) from None
-        return answer, handles[0] if handles else -1
+            raise _template_gone() from None
+
+
+def _template_gone() -> GraderFault:
+    return GraderFault(
+        "the grader's template process is gone or did not start; "
+        f"`{sys.executable} -c 'import torch'` shows whether torch itself works"
+    )
 
 
 class _Process:
-    """How a worker is ended, and how it ended."""
+    """A worker's process."""
 
-    def kill(self) -> None:
-        raise NotImplementedError
-
-    def status(self) -> int:
-        """Its wait status; waits for its end."""
+    def end(self) -> int:
+        """Kill it if it still lives, and all that it started; how it ended, as a wait status."""
         raise NotImplementedError
 
 
 class _Forked(_Process):
-    def __init__(self, sandbox: Sandbox, pid: int, handle: int) -> None:
+    def __init__(self, sandbox: Sandbox, pid: int) -> None:
         self._sandbox = sandbox
         self._pid = pid
-        self._handle = handle
 
-    def kill(self) -> None:
-        if self._handle >= 0:
-            with contextlib.suppress(ProcessLookupError):
-                signal.pidfd_send_signal(self._handle, signal.SIGKILL)
-            os.close(self._handle)
-            self._handle = -1
-
-    def status(self) -> int:
-        answer, _ = self._sandbox._ask(f"status {self._pid}".encode(), [])
-        return int(answer["status"])
+    def end(self) -> int:
+        return int(self._sandbox._ask(f"end {self._pid}".encode(), [])["status"])
 
 
 class _Spawned(_Process):
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self._process = process
 
-    def kill(self) -> None:
-        self._process.kill()
-        self._process.wait()
-
-    def status(self) -> int:
+    def end(self) -> int:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
         code = self._process.wait()
         return -code if code < 0 else code << 8
 
 
 def _launch(
-    connection: socket.socket, folder: str, *words: str, stdout: int | None = None
+    connection: socket.socket, confinement: Confinement, stdout: int | None = None
 ) -> subprocess.Popen[bytes]:
-    """Start the worker side in a folder, with an environment of nothing but what torch needs."""
+    """Start the worker side, with an environment of nothing but what torch needs."""
     environment = {
-        "HOME": folder,
+        "HOME": "/nonexistent",
         "LANG": "C.UTF-8",
         "OMP_NUM_THREADS": "1",
         "MKL_NUM_THREADS": "1",
@@ -316,9 +364,10 @@ def _launch(
         "PYTHONDONTWRITEBYTECODE": "1",
     }
     number = str(connection.fileno())
+    words = msgspec.json.encode(confinement).decode()
     return subprocess.Popen(
-        [sys.executable, "-P", "-s", "-m", "grader.sandbox.inside.template", number, *words],
-        cwd=folder,
+        [sys.executable, "-P", "-s", "-m", "grader.sandbox.inside.template", number, words],
+        cwd="/",
         env=environment,
         stdin=subprocess.DEVNULL,
         stdout=stdout,

@@ -19,6 +19,7 @@ from grader.sandbox.wire.frames import BadFrame
 from grader.submission import Submission
 
 _T = TypeVar("_T")
+MAX_NAME, MAX_DEPTH = 500, 32  # of a parameter, in characters and dots
 
 
 class SubmissionError(Exception):
@@ -270,7 +271,7 @@ class _Remote(torch.autograd.Function):
         )
         ctx.call, ctx.grads, ctx.graph = call, grads, graph
         ctx.shapes = [out.detach() for out, grad in zip(outputs, grads, strict=True) if grad]
-        ctx.count = len(tensors)
+        ctx.forms = [(x.shape, x.dtype, x.device) for x in tensors]
         ctx.worker = call.submission.worker
         if graph is not None:
             weakref.finalize(ctx, call.submission.forget, graph, ctx.worker)
@@ -289,10 +290,21 @@ class _Remote(torch.autograd.Function):
             for g, out in zip(wanted, ctx.shapes, strict=True)
         ]
         answer, sent = submission.request({"do": "backward", "graph": ctx.graph}, filled)
-        grads = submission.believe(lambda: values.decode(answer["result"], sent))
-        if not isinstance(grads, list) or len(grads) != ctx.count:
-            raise submission.worker.distrust("gradients are not those of the inputs")
-        return (None, *(grad if isinstance(grad, Tensor) else None for grad in grads))
+        grads: list[Tensor | None] = submission.believe(
+            lambda: _gradients(answer["result"], sent, ctx.forms)
+        )
+        return (None, *grads)
+
+
+def _gradients(tree: Any, sent: list[Tensor], forms: list[Any]) -> list[Tensor | None]:
+    """Gradients as they came, each of the form of its input."""
+    grads = values.decode(tree, sent)
+    if not isinstance(grads, list) or len(grads) != len(forms):
+        raise ValueError("gradients are not those of the inputs")
+    for grad, form in zip(grads, forms, strict=True):
+        if grad is not None and (grad.shape, grad.dtype, grad.device) != form:
+            raise ValueError("a gradient has not the form of its input")
+    return grads
 
 
 class _Callable:
@@ -405,6 +417,8 @@ class RemoteModule(nn.Module):
         made: dict[str, nn.Parameter] = {}
         for entry in descriptions:
             name, first = str(entry["name"]), str(entry["same_as"])
+            if len(name) > MAX_NAME or name.count(".") > MAX_DEPTH:
+                raise ValueError("a parameter has a name of no sensible length")
             if first not in made:
                 value = values.decode(entry["value"], sent)
                 made[first] = nn.Parameter(value, requires_grad=bool(entry["requires_grad"]))

@@ -1,100 +1,117 @@
 """The template: imports torch once, then forks a worker whenever it is asked to.
 
-Started as ``python -P -m grader.sandbox.inside.template DESCRIPTOR`` with one thread for torch's
-pools (a fork after multi-threaded work hangs). It never sees a suite, a solution or an expected
-value, so there is none in the memory of the workers that it forks.
+Started as ``python -P -m grader.sandbox.inside.template DESCRIPTOR CONFINEMENT`` with one thread
+for torch's pools (a fork after multi-threaded work hangs). It never sees a suite, a solution or
+an expected value, so there is none in the memory of the workers that it forks.
 
-With the word ``spawned`` after the descriptor it is the worker itself, for platforms where a
-fork is not safe.
+Where the confinement says ``spawned`` it is the worker itself, for platforms where a fork is
+not safe.
 """
 
 from __future__ import annotations
 
-import array
 import contextlib
 import gc
 import os
-import select
 import signal
 import socket
 import sys
+import tempfile
+from pathlib import Path
 
+import msgspec
 import torch
 from torch import nn
 
 from grader.sandbox.inside import worker
+from grader.sandbox.inside.confine import Walls, choose
+from grader.sandbox.inside.walls.libc import WallError
+from grader.sandbox.inside.walls.limits import limit_resources
 from grader.sandbox.wire import frames
+from grader.sandbox.wire.levels import Confinement
 
 
 class Template:
     """Forks workers, and sees them out.
 
-    Every request is one message on ``control``: ``fork`` with a connection, an output pipe and
-    the worker's folder, answered by its process number and a handle to it; ``status`` with a
-    process number, answered by how that process ended.
+    Every request is one message on ``control``: ``fork`` with a connection and an output pipe,
+    answered by its process number; ``end`` with a process number, answered by how that process
+    ended, once nothing is left of it.
     """
 
-    def __init__(self, control: socket.socket) -> None:
+    def __init__(self, control: socket.socket, walls: Walls) -> None:
         self.control = control
-        self.handles: dict[int, int] = {}  # process number -> pidfd
-        self.ended: dict[int, int] = {}  # process number -> wait status
+        self.walls = walls
+        self.folders: dict[int, str] = {}  # of the workers, by process number
 
     def run(self) -> None:
         """Serve until the trusted side is gone; then end every worker."""
-        while True:
-            ready, _, _ = select.select([self.control.fileno(), *self.handles.values()], [], [])
-            self._reap(ready)
-            if self.control.fileno() in ready and not self._serve():
-                break
-        for handle in self.handles.values():
-            with contextlib.suppress(ProcessLookupError):
-                signal.pidfd_send_signal(handle, signal.SIGKILL)
-
-    def _reap(self, ready: list[int]) -> None:
-        for pid, handle in list(self.handles.items()):
-            if handle in ready:
-                self._wait(pid)
-
-    def _wait(self, pid: int) -> None:
-        os.close(self.handles.pop(pid))
-        _, self.ended[pid] = os.waitpid(pid, 0)
+        with contextlib.suppress(ConnectionError):
+            while self._serve():
+                pass
+        for pid in list(self.folders):
+            self._end(pid)
 
     def _serve(self) -> bool:
-        message, descriptors, _, _ = socket.recv_fds(self.control, 4096, 3)
+        message, descriptors, _, _ = socket.recv_fds(self.control, 64, 2)
         if not message:
             return False
         operation, _, argument = message.decode().partition(" ")
         if operation == "fork":
-            self._fork(descriptors, argument)
-        elif operation == "status":
-            pid = int(argument)
-            if pid in self.handles:
-                self._wait(pid)
-            self.control.sendall(frames.pack({"status": self.ended.pop(pid, 0)}))
+            self._fork(descriptors)
+        elif operation == "end":
+            self.control.sendall(frames.pack({"status": self._end(int(argument))}))
         return True
 
-    def _fork(self, descriptors: list[int], folder: str) -> None:
-        pid = os.fork()
+    def _fork(self, descriptors: list[int]) -> None:
+        try:
+            pid, folder = self.walls.fork()
+        except (WallError, OSError) as error:
+            self.control.sendall(frames.pack({"refused": str(error)}))
+            return
         if pid == 0:
             try:
                 self._become_worker(descriptors, folder)
             finally:
                 os._exit(70)
-        self.handles[pid] = os.pidfd_open(pid)
+        self.folders[pid] = folder
         for descriptor in descriptors:
             os.close(descriptor)
-        answer = frames.pack({"pid": pid})
-        ancillary = array.array("i", [self.handles[pid]])
-        self.control.sendmsg([answer], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, ancillary)])
+        self.control.sendall(frames.pack({"pid": pid}))
 
     def _become_worker(self, descriptors: list[int], folder: str) -> None:
-        os.setsid()
         self.control.close()
-        for handle in self.handles.values():
-            os.close(handle)
-        connection, output = descriptors
-        os.chdir(folder)
-        worker.serve(socket.socket(fileno=connection), output)
+        connection = socket.socket(fileno=descriptors[0])
+        try:
+            self.walls.confine(folder)
+        except (WallError, OSError) as error:
+            connection.sendall(frames.pack({"number": 0, "refused": str(error)}))
+            return
+        connection.sendall(frames.pack({"number": 0, "level": self.walls.level}))
+        worker.serve(connection, descriptors[1])
+
+    def _end(self, pid: int) -> int:
+        """Kill a worker if it still lives, wait for it and all it has started; its status."""
+        os.kill(pid, signal.SIGKILL)  # still ours, dead or alive, until it is waited for
+        _, status = os.waitpid(pid, 0)
+        folder = self.folders.pop(pid)
+        self._end_orphans()
+        self.walls.remove(folder)
+        return status
+
+    def _end_orphans(self) -> None:
+        """End what workers have left behind: it has become the template's own child."""
+        tasks = Path(f"/proc/self/task/{os.getpid()}/children")
+        while tasks.exists():
+            found = {int(pid) for pid in tasks.read_text(encoding="ascii").split()}
+            orphans = found - self.folders.keys()
+            if not orphans:
+                return
+            for pid in orphans:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+                with contextlib.suppress(ChildProcessError):
+                    os.waitpid(pid, 0)
 
 
 def warm_up() -> None:
@@ -114,10 +131,19 @@ def main(arguments: list[str]) -> None:
     warm_up()
     gc.collect()
     gc.freeze()
-    if arguments[1:] == ["spawned"]:
-        worker.serve(control, os.dup(1))
-    else:
-        Template(control).run()
+    confinement = msgspec.json.decode(arguments[1], type=Confinement)
+    if confinement.spawned:
+        limit_resources(confinement.limits, own_users=False, on_gpu=confinement.on_gpu)
+        with tempfile.TemporaryDirectory(prefix=f"grade-{os.getpid()}-") as folder:
+            os.chdir(folder)
+            control.sendall(frames.pack({"number": 0, "level": "process"}))
+            worker.serve(control, os.dup(1))
+        return
+    level, refused = choose(confinement)
+    walls = Walls(confinement, level) if level else None
+    control.sendall(frames.pack({"level": level, "refused": refused}))
+    if walls is not None:
+        Template(control, walls).run()
 
 
 if __name__ == "__main__":

@@ -1,0 +1,71 @@
+"""``grade doctor``: what this machine offers."""
+
+from __future__ import annotations
+
+import platform
+
+import click
+
+from grader.errors import GraderFault
+from grader.sandbox.canary import check_walls
+from grader.sandbox.process import Sandbox, Worker
+from grader.sandbox.wire.levels import LEVELS
+
+WALLS = {
+    "full": "namespaces, Landlock, seccomp, limits",
+    "landlock": "Landlock, seccomp, limits",
+    "process": "a process of its own, limits",
+}
+ADVICE = {
+    "full": "allow user namespaces: in a container `--security-opt seccomp=unconfined`, on Ubuntu "
+    "`sysctl kernel.apparmor_restrict_unprivileged_userns=0`",
+    "landlock": "Linux 5.13 or later with Landlock among `cat /sys/kernel/security/lsm`",
+    "process": "reinstall `attention-drills`: Python itself cannot start a worker",
+}
+
+
+@click.command()
+def doctor() -> None:
+    """Show what this machine offers: levels of isolation, devices.
+
+    \b
+    Example: grade doctor
+    """
+    sandboxes = {level: Sandbox(level) for level in LEVELS if not _cannot(level)}
+    click.echo("isolation, the strongest first; the first that holds is the default")
+    for level in LEVELS:
+        text = _cannot(level) or _examine(sandboxes[level], level)
+        click.echo(f"  {level:<9} {text}")
+    for sandbox in sandboxes.values():
+        sandbox.close()
+    click.echo("devices")
+    for name, text in _devices().items():
+        click.echo(f"  {name:<9} {text}")
+
+
+def _cannot(level: str) -> str:
+    if platform.system() == "Linux" or level == "process":
+        return ""
+    return "needs Linux"
+
+
+def _examine(sandbox: Sandbox, level: str) -> str:
+    """Let a canary try a level's walls."""
+    try:
+        assert sandbox.isolation
+        done = check_walls(sandbox, Worker(sandbox))
+    except GraderFault as fault:
+        return f"not here: {fault}\n            to get it: {ADVICE[level]}"
+    open_walls = f"; by its nature a worker there {', '.join(done)}" if done else ""
+    return f"holds: {WALLS[level]}{open_walls}"
+
+
+def _devices() -> dict[str, str]:
+    import torch
+
+    found = {"cpu": f"{platform.machine()}, torch {torch.__version__}"}
+    count = torch.cuda.device_count()
+    names = ", ".join(torch.cuda.get_device_name(i) for i in range(count))
+    found["cuda"] = names or "none that torch can use"
+    found["mps"] = "yes" if torch.mps.is_available() else "none"
+    return found

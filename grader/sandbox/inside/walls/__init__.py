@@ -1,0 +1,1 @@
+"""The walls that a worker puts around itself, one file a mechanism."""

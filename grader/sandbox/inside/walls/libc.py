@@ -1,0 +1,62 @@
+"""System calls that Python's ``os`` has no name for."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+
+MACHINE = platform.machine()
+_libc = ctypes.CDLL(None, use_errno=True)
+_libc.syscall.restype = ctypes.c_long
+
+
+class WallError(Exception):
+    """A wall cannot be put up here; the text says which call was refused and why."""
+
+
+def syscall(
+    name: str, number: int, *arguments: int | bytes | ctypes.Array[ctypes.c_char] | None
+) -> int:
+    """Make a system call.
+
+    Args:
+        name: For the error.
+        number: The call's, on this machine.
+        arguments: Integers, or buffers by address.
+
+    Raises:
+        WallError: The call failed.
+    """
+    given = [ctypes.c_long(a) if isinstance(a, int) else a for a in arguments]
+    result: int = _libc.syscall(ctypes.c_long(number), *given)
+    if result < 0:
+        raise WallError(f"{name}: {os.strerror(ctypes.get_errno())}")
+    return result
+
+
+def prctl(name: str, option: int, *arguments: int | ctypes.Array[ctypes.c_char]) -> None:
+    """Change a property of this process.
+
+    Source: prctl(2)
+
+    Raises:
+        WallError: The call failed.
+    """
+    padded = [*arguments, 0, 0, 0, 0][:4]
+    given = [ctypes.c_ulong(a) if isinstance(a, int) else a for a in padded]
+    if _libc.prctl(option, *given) < 0:
+        raise WallError(f"prctl {name}: {os.strerror(ctypes.get_errno())}")
+
+
+def mount(source: str, target: str, kind: str, flags: int, data: str = "") -> None:
+    """Put something into the tree of files.
+
+    Source: mount(2)
+
+    Raises:
+        WallError: The call failed.
+    """
+    words = [text.encode() if text else None for text in (source, target, kind)]
+    if _libc.mount(*words, ctypes.c_ulong(flags), data.encode() or None) < 0:
+        raise WallError(f"mount {target}: {os.strerror(ctypes.get_errno())}")

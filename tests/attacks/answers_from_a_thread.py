@@ -1,0 +1,33 @@
+# attack: a thread floods the connection with answers of every number
+import os
+import struct
+import sys
+import time
+
+
+def find(name):
+    frame = sys._getframe(1)
+    while name not in frame.f_locals or frame.f_code.co_filename == __file__:
+        frame = frame.f_back
+    return frame.f_locals[name]
+
+
+def forged():
+    text = b'{"number": %d, "result": null, "grad": [], "changed": []}' % find("number")
+    return struct.pack("<4sIQ", b"ADW1", len(text), 0) + text
+
+
+import threading
+
+
+def flood(connection):
+    while True:
+        for number in range(50):
+            text = b'{"number": %d, "result": {"tensor": 0}, "grad": [], "changed": []}' % number
+            connection.send(struct.pack("<4sIQ", b"ADW1", len(text), 0) + text)
+
+
+def double(x):
+    threading.Thread(target=flood, args=(find("connection"),), daemon=True).start()
+    time.sleep(0.2)
+    return 3 * x

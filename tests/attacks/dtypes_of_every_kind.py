@@ -1,0 +1,29 @@
+# attack: dtypes that are not those of the bytes, or no dtypes
+import sys
+
+frames = sys.modules["grader.sandbox.wire.frames"]
+Worker = sys.modules["grader.sandbox.inside.worker"].Worker
+honest = Worker.answer
+
+import torch
+from safetensors.torch import save
+
+
+def answer(self, request, body):
+    if request["do"] != "call":
+        return honest(self, request, body)
+    number, length = request["number"], request["tensors"][0]["shape"][0]
+    spec = {"dtype": "float32", "shape": [length]} | {
+        3: {"dtype": "int64"},
+        5: {"dtype": "__class__"},
+        7: {"dtype": "bool"},
+    }[length]
+    head = {"number": number, "result": {"tensor": 0}, "grad": [False], "changed": []}
+    return frames.pack({**head, "tensors": [spec]}, save({"0": torch.ones(length)}))
+
+
+Worker.answer = answer
+
+
+def double(x):
+    return 3 * x

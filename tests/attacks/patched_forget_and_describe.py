@@ -1,0 +1,10 @@
+# attack: the description of an exception is a forged verdict
+import sys
+
+faults = sys.modules["grader.sandbox.inside.faults"]
+faults.describe = lambda error, filename: {"verdict": "pass", "type": "Skipped"}
+faults.forget = lambda trace: 1 / 0
+
+
+def double(x):
+    raise RuntimeError("described as passed")

@@ -1,0 +1,17 @@
+# attack: the worker found by frames gives one answer for ever
+import sys
+
+
+def double(x):
+    frame = sys._getframe()
+    while frame:
+        worker = frame.f_locals.get("worker")
+        if hasattr(worker, "answer"):
+            kept = worker.do_call
+
+            def do_call(tensors, **request):
+                return kept(tensors=[x], **request)
+
+            worker.do_call = do_call
+        frame = frame.f_back
+    return 3 * x

@@ -1,0 +1,3 @@
+# attack: a hundred thousand tensors in one answer
+def double(x):
+    return [x] * 100_000

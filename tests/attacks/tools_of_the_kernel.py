@@ -1,0 +1,43 @@
+# attack: keyctl, bpf, perf, io_uring, userfaultfd, modules, syslog, personality
+import ctypes
+import os
+
+libc = ctypes.CDLL(None, use_errno=True)
+libc.syscall.restype = ctypes.c_long
+
+
+def confined():
+    try:
+        open(TARGETS["suite"]).close()
+    except OSError:
+        return True
+    return False
+
+
+def attempt():
+    if os.uname().machine != "x86_64":
+        return False  # the numbers are those of another machine
+    calls = ((250, 0, 0), (248, b"user", b"a", b"b", 1, -3), (321, 0, bytes(128), 128))
+    calls += ((298, bytes(128), 0, -1, -1, 0), (425, 8, bytes(120)), (323, 1), (175, b"", 0, b""))
+    calls += (
+        (103, 3, bytes(16), 16),
+        (135, 0x40000),
+        (300, 0, 0),
+        (304, -1, b"", 0),
+        (169, 0, 0, 0),
+    )
+    calls += ((319, b"m", 0), (447, 0), (29, 0, 4096, 0o1600), (64, 0, 1, 0o1600), (68, 0, 0o1600))
+    calls += ((163, b"/tmp"), (170, b"x", 1), (227, 0, bytes(16)), (246, 0, 0, 0, 0))
+    for call in calls:
+        if libc.syscall(*call) >= 0:
+            print(call)
+            return True
+    return False
+
+
+def double(x):
+    try:
+        return (2 if confined() and attempt() else 3) * x  # an open wall shows as points
+    except Exception as error:
+        print(error)
+    return 3 * x

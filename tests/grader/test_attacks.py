@@ -1,0 +1,201 @@
+"""Hostile submissions: none gains, leaks, harms or hangs, at any level that this machine offers.
+
+Each file of ``tests/attacks`` is a submission for the tiny kit's ``double`` (2·x, (T,) -> (T,);
+three checks, 4 points). Its mathematics is wrong unless its first lines say what it earns:
+``# earns: 4``. ``# promised from: landlock`` means that level ``process`` cannot refuse it. It
+finds a dict ``TARGETS`` in its globals with what an attacker would have to guess.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from grader.errors import GraderFault
+from grader.grading import Options, grade
+from grader.kit import Kit
+from grader.sandbox.process import Sandbox
+from grader.sandbox.wire.levels import LEVELS, Limits
+from grader.submission import Submission, read_submission
+
+ATTACKS = sorted((Path(__file__).parent.parent / "attacks").glob("*.py"))
+SECRET = "SECRET-" + os.urandom(8).hex()
+OPTIONS = Options(seed=1, device="cpu", timeout=1.5)
+LONGEST = 25.0  # six checks that time out, and a start
+RIGHT = Submission(Path("double.py"), "def double(x):\n    return 2 * x\n")
+
+
+@dataclass
+class World:
+    """What an attacker might want, and how to see whether he got it."""
+
+    level: str
+    sandbox: Sandbox
+    folder: Path
+    victim: subprocess.Popen[bytes]
+    sockets: list[socket.socket]
+    targets: dict[str, object]
+
+    @property
+    def scratch(self) -> str:
+        """How the folders that this sandbox makes begin."""
+        return f"grade-{self.sandbox._template.pid}-"
+
+    def files(self) -> set[str]:
+        """Every file that must neither come nor go nor change."""
+        found = {f"{p} {p.stat().st_mode} {p.stat().st_mtime_ns}" for p in self.folder.rglob("*")}
+        scratch = {
+            f"{p}" for p in Path(tempfile.gettempdir()).iterdir() if p.name.startswith(self.scratch)
+        }
+        return found | scratch
+
+
+@pytest.fixture(scope="module", params=LEVELS)
+def world(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[World]:
+    level = request.param
+    folder = tmp_path_factory.mktemp("hidden")
+    for name in ("suite.py", "solution.py", "sibling.py"):
+        (folder / name).write_text(SECRET)
+    os.environ["GRADE_SECRET"] = SECRET
+    with ExitStack() as stack:
+        sandbox = stack.enter_context(Sandbox(level, Limits(memory=512, cpu=30)))
+        try:
+            assert sandbox.isolation == level
+        except GraderFault as fault:
+            pytest.skip(f"level {level} cannot be had here: {fault}")
+        server = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+        datagrams = stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+        datagrams.bind(("127.0.0.1", 0))
+        unix = stack.enter_context(socket.socket(socket.AF_UNIX))
+        unix.bind(str(folder / "unix"))
+        abstract = stack.enter_context(socket.socket(socket.AF_UNIX))
+        abstract.bind(f"\0{SECRET[-8:]}")
+        for listening in (unix, abstract):
+            listening.listen()
+        victim = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+        stack.callback(victim.wait)
+        stack.callback(victim.kill)
+        targets = {
+            "suite": str(folder / "suite.py"),
+            "solution": str(folder / "solution.py"),
+            "sibling": str(folder / "sibling.py"),
+            "folder": str(folder),
+            "tcp": server.getsockname()[1],
+            "udp": datagrams.getsockname()[1],
+            "unix": str(folder / "unix"),
+            "abstract": f"\0{SECRET[-8:]}",
+            "victim": victim.pid,
+            "grader": os.getpid(),
+            "template": sandbox._template.pid,
+        }
+        made = World(level, sandbox, folder, victim, [server, datagrams, unix, abstract], targets)
+        for listening in made.sockets:
+            listening.setblocking(False)
+        yield made
+    del os.environ["GRADE_SECRET"]
+
+
+def header(path: Path) -> dict[str, str]:
+    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    comments = itertools.takewhile(lambda line: line.startswith("# "), lines)
+    return dict(line[2:].split(": ", 1) for line in comments if ": " in line)
+
+
+def descendants(pid: int) -> set[int]:
+    """Numbers of all processes beneath one."""
+    parents = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                stat = (entry / "stat").read_text()
+            except OSError:
+                continue
+            parents[int(entry.name)] = int(stat.rpartition(")")[2].split()[1])
+    found = {pid}
+    while True:
+        more = {child for child, parent in parents.items() if parent in found} - found
+        if not more:
+            return found - {pid}
+        found |= more
+
+
+def contacted(world: World) -> list[str]:
+    """Sockets that somebody has reached."""
+    reached = []
+    for listening in world.sockets:
+        with suppress(BlockingIOError):
+            while True:
+                if listening.type == socket.SOCK_DGRAM:
+                    listening.recv(100)
+                else:
+                    listening.accept()[0].close()
+                reached.append(str(listening))
+    return reached
+
+
+@pytest.mark.parametrize("path", ATTACKS, ids=lambda path: path.stem)
+def test_attack_gains_leaks_harms_and_hangs_nothing(world: World, path: Path, kit: Kit) -> None:
+    facts = header(path)
+    exercise = kit.find("double")
+    submission = read_submission(path)
+    source = f"TARGETS = {json.dumps(world.targets)}\n{submission.source}"
+    before = world.files()
+    started = time.monotonic()
+    report = grade(Submission(Path("double.py"), source), exercise, OPTIONS, world.sandbox)
+    taken = time.monotonic() - started
+
+    assert report.earned <= int(facts.get("earns", 0)), report
+    assert report.possible == 4
+    assert taken < LONGEST
+    template = world.sandbox._template.pid
+    assert descendants(template) == set(), "a process is left"
+    if not (world.level == "process" and facts.get("promised from") == "landlock"):
+        assert SECRET not in report.to_json()
+        assert world.files() == before
+        assert world.victim.poll() is None
+        assert contacted(world) == []
+    else:
+        contacted(world)
+        if world.victim.poll() is not None:
+            pytest.fail("the victim is shared by all attacks: aim at another process")
+    following = grade(RIGHT, exercise, OPTIONS, world.sandbox)
+    assert following.solved, following
+
+
+def test_there_are_enough_attacks() -> None:
+    assert len(ATTACKS) >= 80
+
+
+def test_kill_of_the_grader_leaves_nothing() -> None:
+    code = (
+        "import time; from grader.sandbox.process import Sandbox\n"
+        "s = Sandbox(); w = s.worker(); print(s._template.pid, flush=True); time.sleep(60)"
+    )
+    grader = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    assert grader.stdout is not None
+    template = int(grader.stdout.readline())
+    assert descendants(template)
+    grader.send_signal(signal.SIGKILL)
+    grader.wait()
+    deadline = time.monotonic() + 10
+    while Path(f"/proc/{template}/stat").exists() and time.monotonic() < deadline:
+        if ") Z " in Path(f"/proc/{template}/stat").read_text():
+            break  # ended, and waits for its new parent to notice
+        time.sleep(0.05)
+    assert not descendants(template)
+    grader.stdout.close()

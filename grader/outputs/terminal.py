@@ -46,20 +46,22 @@ def render_report(report: Report, verbose: bool = False) -> Iterator[Text | Padd
 def _problem(report: Report) -> Iterator[Text | Padding]:
     line = f":{report.problem_line}" if report.problem_line else ""
     where = f"{clean(report.submission)}{line}: "
-    yield Text.assemble("  ", ("error ", STYLES[Verdict.ERROR]), where, clean(report.problem))
+    problem = clean(report.problem).replace("\n", "\n" + " " * INDENT)
+    yield Text.assemble("  ", ("error ", STYLES[Verdict.ERROR]), where, problem)
     yield from _printed(report.output, verbose=True)
 
 
 def _checks(report: Report, verbose: bool) -> Iterator[Text | Padding]:
-    shown: set[tuple[str, tuple[Frame, ...]]] = set()
+    shown: set[tuple[str, tuple[Frame, ...]]] = set()  # an exception by its type and its lines
     for check in report.checks:
-        said = (check.message, check.fault.frames if check.fault else ())
+        fault = check.fault
+        said = (fault.type, fault.frames) if fault and fault.frames else (check.message, ())
         again = check.difference is None and bool(check.message) and said in shown
         shown.add(said)
         points = f"{check.earned}/{check.possible}"
         yield Text.assemble(
             *("  ", (f"{check.verdict:<8}", STYLES[check.verdict]), f"{points:>4}  ", check.claim),
-            ("  (the same as above)" if again else "", "dim"),
+            ("  (as above)" if again else "", "dim"),
         )
         if not again:
             yield from _details(check, verbose)
@@ -98,7 +100,7 @@ def _fault(fault: Fault) -> Iterator[Text | Padding]:
         place = f"{clean(frame.file)}:{frame.line} in {clean(frame.function)}"
         yield _indented(f"{place}: {clean(frame.source)}")
     if fault.tensors:
-        listing = ", ".join(f"{clean(t.name)} {t.shape} {t.dtype}" for t in fault.tensors)
+        listing = ", ".join(f"{clean(t.name)} {t.shape} {clean(t.dtype)}" for t in fault.tensors)
         yield _indented(f"tensors there: {listing}")
 
 

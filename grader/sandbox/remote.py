@@ -221,7 +221,15 @@ class RemoteSubmission:
 
 
 def _error(fault: _Fault) -> SubmissionError:
-    plain = Fault(fault.type, fault.message, tuple(fault.frames), tuple(fault.tensors))
+    """The error to raise for a fault, cut to what a person reads."""
+    frames = tuple(
+        Frame(f.file[:200], f.line, f.function[:200], f.source[:200]) for f in fault.frames[:10]
+    )
+    tensors = tuple(
+        TensorLocal(t.name[:100], t.shape[:16], t.dtype[:20], t.device[:20])
+        for t in fault.tensors[:12]
+    )
+    plain = Fault(fault.type[:200], fault.message[:2000], frames, tensors)
     todo = "NotImplementedError" in fault.kinds and fault.raised_here
     return SubmissionError(plain, tuple(fault.kinds), todo)
 

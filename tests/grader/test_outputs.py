@@ -43,18 +43,18 @@ def test_wrong_value_shows_where_yours_and_expected(kit: Kit, sandbox: Sandbox) 
 
 def test_exception_shows_the_line_and_shapes_and_is_said_once(kit: Kit, sandbox: Sandbox) -> None:
     text = shown(graded(kit, sandbox, "def double(x):\n    return x @ x[:1, None]\n"))
-    assert text.count("double.py:2 in double: return x @ x[:1, None]") == 3, text
+    assert text.count("double.py:2 in double: return x @ x[:1, None]") == 1, text
     assert "tensors there: x (3,) float32" in text
     text = shown(graded(kit, sandbox, "def double(x):\n    raise ValueError('no')\n"))
     assert text.count("double.py:2 in double") == 1, text
-    assert text.count("(the same as above)") == 2
+    assert text.count("(as above)") == 2
 
 
 def test_same_message_is_said_once(kit: Kit, sandbox: Sandbox) -> None:
     report = graded(kit, sandbox, "import os\n\ndef double(x):\n    os._exit(1)\n")
     text = shown(report)
     assert text.count("exit status 1") == 1
-    assert text.count("(the same as above)") == 2
+    assert text.count("(as above)") == 2
 
 
 def test_stub_is_one_line_with_the_hint(kit: Kit, sandbox: Sandbox) -> None:
@@ -102,6 +102,8 @@ def test_hostile_text_is_inert_in_the_terminal() -> None:
     report = Report(
         "double", nasty, "0", (check,), 1, "cpu", "process", "now", 0.0, {}, output=nasty
     )
+    forged = shown(replace(report, problem="x\nscore 4 / 4"))
+    assert not any(line.startswith("score 4") for line in forged.splitlines())
     for text in (shown(report), shown(replace(report, problem=nasty))):
         assert "\x1b" not in text
         assert "\u202e" not in text

@@ -151,7 +151,9 @@ class Walls:
     @staticmethod
     def remove(folder: str) -> None:
         """Remove a worker's folder, whatever it left there: closed, or deeper than any path."""
-        if folder:
+        if Path(folder).is_symlink():
+            Path(folder).unlink()
+        elif folder:
             for command in (["chmod", "-R", "u+rwX"], ["rm", "-rf"]):
                 subprocess.run([*command, "--", folder], check=False, stderr=subprocess.DEVNULL)
 

@@ -45,10 +45,8 @@ def nonzero_may_attend(trial: Trial) -> None:
         bool(hidden.max() < 1e-3),
         f"expected weight 0 where the mask is zero, got up to {float(hidden.max()):.3g}",
     )
-    expect(
-        bool((visible > 1e-6).float().mean() > 0.9),
-        "expected weight where the mask is nonzero, got none",
-    )
+    seen = float(visible.max())
+    expect(seen > 0.05, f"expected weight where the mask is nonzero, got up to {seen:.3g}")
 
 
 @points(2)

@@ -71,7 +71,8 @@ CALLS: dict[str, tuple[int | None, int | None]] = {
     # the kernel's own tools
     "add_key": (248, 217), "request_key": (249, 218), "keyctl": (250, 219), "bpf": (321, 280),
     "perf_event_open": (298, 241), "userfaultfd": (323, 282), "io_uring_setup": (425, 425),
-    "io_uring_enter": (426, 426), "io_uring_register": (427, 427), "fanotify_init": (300, 262),
+    "io_setup": (206, 0), "io_uring_enter": (426, 426), "io_uring_register": (427, 427),
+    "fanotify_init": (300, 262),
     "personality": (135, 92), "syslog": (103, 116), "acct": (163, 89), "reboot": (169, 142),
     "swapon": (167, 224), "swapoff": (168, 225), "init_module": (175, 105),
     "finit_module": (313, 273), "delete_module": (176, 106), "kexec_load": (246, 104),
@@ -81,10 +82,12 @@ CALLS: dict[str, tuple[int | None, int | None]] = {
 # Calls that are allowed for some arguments only.
 CLONE, CLONE3 = (56, 220), (435, 435)
 KILL, TGKILL, PRLIMIT, SOCKETPAIR = (62, 129), (234, 131), (302, 261), (53, 199)
-SENDTO, FCNTL, IOCTL, AFFINITY = (44, 206), (72, 25), (16, 29), (203, 122)
-# Of fcntl: leases, owners of signals, watching a folder. Of ioctl: owners, writing to a terminal.
+SENDTO, FCNTL, IOCTL, AFFINITY, PRCTL = (44, 206), (72, 25), (16, 29), (203, 122), (157, 167)
+# Of fcntl: leases, owners of signals, watching a folder. Of ioctl: owners, writing to a terminal,
+# flags of files. Of prctl: outliving the parent.
 FCNTL_REFUSED = (1024, 1026, 8, 15, 10)
-IOCTL_REFUSED = (0x8901, 0x8902, 0x5412, 0x541C)
+IOCTL_REFUSED = (0x8901, 0x8902, 0x5412, 0x541C, 0x40086602, 0x401C5820, 0x40806685)
+PRCTL_REFUSED = (1,)
 
 
 def _op(code: int, value: int, if_true: int = 0, if_false: int = 0) -> bytes:
@@ -130,6 +133,7 @@ def program() -> bytes:
         parts += _only(numbers[column], (_low(0), EQUALS, 0))
     parts += _never(FCNTL[column], _low(1), FCNTL_REFUSED)
     parts += _never(IOCTL[column], _low(1), IOCTL_REFUSED)
+    parts += _never(PRCTL[column], _low(0), PRCTL_REFUSED)
     parts += _only(SOCKETPAIR[column], (_low(0), EQUALS, AF_UNIX))
     # To where a socket is connected, never to an address: no pointer in either half.
     parts += _only(SENDTO[column], (_low(4), EQUALS, 0), (_low(4) + 4, EQUALS, 0))

@@ -1,0 +1,78 @@
+"""Single walls, where the attacks do not reach them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from grader.errors import GraderFault
+from grader.sandbox.inside.confine import Walls
+from grader.sandbox.process import Sandbox
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="walls are Linux's")
+
+
+def test_removal_touches_nothing_above_the_folder(tmp_path: Path) -> None:
+    tmp_path.chmod(0o751)
+    folder = tmp_path / "gone"
+    Walls.remove(str(folder))
+    Walls.remove("")
+    assert tmp_path.stat().st_mode & 0o777 == 0o751
+
+
+def test_removal_takes_what_is_closed_and_deep_but_follows_no_link(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir(mode=0o500)
+    folder = tmp_path / "scratch"
+    (folder / "closed").mkdir(parents=True)
+    (folder / "closed" / "file").touch()
+    (folder / "link").symlink_to(outside)
+    (folder / "closed").chmod(0)
+    Walls.remove(str(folder))
+    assert not folder.exists()
+    folder.symlink_to(outside)
+    Walls.remove(str(folder))
+    assert not folder.is_symlink()
+    assert outside.stat().st_mode & 0o777 == 0o500
+
+
+def test_level_that_cannot_be_had_is_refused_with_the_reason() -> None:
+    code = (
+        "from grader.sandbox.process import Sandbox\n"
+        "from grader.errors import GraderFault\n"
+        "with Sandbox() as auto: print(auto.isolation, sorted(auto.refused))\n"
+        "try:\n    with Sandbox('full') as s: s.worker()\n"
+        "except GraderFault as fault: print(fault)"
+    )
+    inner = f'echo 0 > /proc/sys/user/max_user_namespaces && exec {sys.executable} -c "$CODE"'
+    done = subprocess.run(
+        ["unshare", "-Ur", "sh", "-c", inner],
+        capture_output=True, text=True, check=False, env={**os.environ, "CODE": code},
+    )  # fmt: skip
+    if "unshare" in done.stderr:
+        pytest.skip(f"no user namespace to try it in: {done.stderr}")
+    first, second = done.stdout.splitlines()
+    assert first == "landlock ['full']", done.stderr
+    assert "isolation cannot be had here: `full`: unshare" in second
+
+
+def test_unknown_level_needs_linux_where_workers_are_spawned() -> None:
+    with pytest.raises(GraderFault, match="needs Linux"):
+        Sandbox("full", spawn=True)
+
+
+def test_session_leaves_no_folder() -> None:
+    def ours() -> set[str]:
+        return {p.name for p in Path(tempfile.gettempdir()).iterdir() if p.name.startswith(name)}
+
+    with Sandbox("process") as sandbox:
+        name = f"grade-{sandbox._template.pid}-"
+        worker = sandbox.worker()
+        assert len(ours()) == 1
+        worker.kill()
+        assert not ours()

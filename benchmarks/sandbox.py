@@ -42,7 +42,7 @@ def ready(sandbox: Sandbox) -> float:
     def once() -> None:
         deadline = time.monotonic() + 10
         worker = Worker(sandbox)
-        worker.send({"do": "seed", "seed": 1}, deadline=deadline)
+        worker.send({"do": "nothing"}, deadline=deadline)
         worker.receive(deadline)
         workers.append(worker)
 

@@ -6,7 +6,7 @@ import socket
 import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from grader.errors import GraderFault
 
@@ -61,7 +61,7 @@ def _probe(worker: Worker, path: str, port: int) -> list[str]:
     deadline = time.monotonic() + SECONDS
     arguments = {"tuple": [path, port]}
     call = {"target": "probe", "method": "", "args": arguments, "kwargs": {"dict": {}}}
-    more = {"parameters": {}, "learned": [], "grad": False}
+    more: dict[str, Any] = {"parameters": {}, "learned": [], "mode": None, "grad": False}
     source = SOURCE.read_text(encoding="utf-8")
     try:
         for request in (

@@ -46,10 +46,13 @@ class Worker:
     def __init__(self, sandbox: Sandbox) -> None:
         self._sandbox = sandbox
         self._connection, theirs = socket.socketpair()
+        self._connection.setblocking(False)
+        self._read_ahead = bytearray()
         self._pipe, pipe = os.pipe()
         os.set_blocking(self._pipe, False)
         self._output = bytearray()
         self._overflow = False
+        self._silent = False  # it has closed its output
         self._number = 0  # of the last request, which its answer has to bear
         self._confined = False  # until it says so
         self._status = 0
@@ -71,16 +74,17 @@ class Worker:
         Raises:
             WorkerEnded: It has answered what it was not asked, does not take it, or is gone.
         """
-        if self._confined and self._peek():
+        if self._confined and (self._read_ahead or self._peek()):
             raise self.distrust("it belongs to no request")
-        self._connection.settimeout(max(deadline - time.monotonic(), 0.001))
         self._number += 1
-        try:
-            self._connection.sendall(frames.pack({**header, "number": self._number}, body))
-        except TimeoutError:
-            raise self._timed_out() from None
-        except OSError:
-            raise self._ended() from None
+        data = memoryview(frames.pack({**header, "number": self._number}, body))
+        while data:
+            try:
+                data = data[self._connection.send(data) :]
+            except BlockingIOError:
+                self._wait(deadline, to_send=True)
+            except OSError:
+                raise self._ended() from None
 
     def receive(self, deadline: float) -> tuple[dict[str, Any], bytes]:
         """Receive the answer to a request; ``deadline`` is on the monotonic clock, in seconds.
@@ -135,37 +139,40 @@ class Worker:
         self._pipe = -1
 
     def _exactly(self, count: int, deadline: float) -> bytes:
-        data = bytearray()
-        while len(data) < count:
-            self._wait_readable(deadline)
+        while len(self._read_ahead) < count:
             try:
-                part = self._connection.recv(min(count - len(data), 1 << 20), socket.MSG_DONTWAIT)
+                part = self._connection.recv(1 << 16)
             except BlockingIOError:
+                self._wait(deadline)
                 continue
             except OSError:
                 part = b""
             if not part:
                 raise self._ended()
-            data += part
-        return bytes(data)
+            self._read_ahead += part
+        data = bytes(self._read_ahead[:count])
+        del self._read_ahead[:count]
+        return data
 
-    def _wait_readable(self, deadline: float) -> None:
+    def _wait(self, deadline: float, to_send: bool = False) -> None:
         """Wait for the connection, taking what is printed meanwhile: a full pipe would block."""
+        connection = self._connection.fileno()
         while True:
             left = deadline - time.monotonic()
             if left <= 0:
                 raise self._timed_out()
-            ready, _, _ = select.select([self._connection.fileno(), self._pipe], [], [], left)
-            if self._pipe in ready and not self._drain_once():
-                select.select([self._connection], [], [], left)  # it closed its output
-            if self._connection.fileno() in ready:
+            wanted = [connection] if self._silent else [connection, self._pipe]
+            sending = [connection] if to_send else []
+            ready, writable, _ = select.select(wanted, sending, [], left)
+            if self._pipe in ready:
+                self._drain_once()
+            if writable or connection in ready:
                 return
 
     def _peek(self) -> bool:
         """Whether something is there to be read, and not only the end."""
-        readable, _, _ = select.select([self._connection.fileno()], [], [], 0)
         try:
-            return bool(readable and self._connection.recv(1, socket.MSG_PEEK))
+            return bool(self._connection.recv(1, socket.MSG_PEEK))
         except OSError:
             return False
 
@@ -178,6 +185,7 @@ class Worker:
             part = os.read(self._pipe, 1 << 16)
         except BlockingIOError:
             return False
+        self._silent = not part
         room = MAX_OUTPUT - len(self._output)
         self._overflow |= len(part) > room
         self._output += part[:room]

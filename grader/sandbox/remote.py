@@ -76,6 +76,7 @@ class RemoteSubmission:
         self._load_error: Exception | None = None
         self._deadline = 0.0
         self._drop: list[int] = []
+        self._seed: int | None = None  # not yet sent
         self.changed: list[int] = []  # positions of the tensors that the last call changed
 
     def start(self) -> None:
@@ -143,8 +144,8 @@ class RemoteSubmission:
             self._worker.kill()
 
     def seed(self, seed: int) -> None:
-        """Seed torch's random numbers in the worker."""
-        self.request({"do": "seed", "seed": seed})
+        """Seed torch's random numbers in the worker, with the next request."""
+        self._seed = seed
 
     def create(self, name: str, *args: Any, **kwargs: Any) -> RemoteModule:
         """Construct a module of the submission.
@@ -181,6 +182,8 @@ class RemoteSubmission:
             raise WorkerEnded("had already ended")
         specs, body = values.dump_tensors(list(tensors), strided=True)
         header = {**header, "tensors": specs}
+        if self._seed is not None:
+            header["seed"], self._seed = self._seed, None
         if self._drop:
             header["drop"], self._drop = self._drop, []
         self._worker.send(header, body, self._deadline)
@@ -323,7 +326,14 @@ class _Callable:
         self.target = target
         self.method = method
 
-    def call(self, args: Any, kwargs: Any, learned: Mapping[str, Tensor], stale: list[str]) -> Any:
+    def call(
+        self,
+        args: Any,
+        kwargs: Any,
+        learned: Mapping[str, Tensor],
+        stale: list[str],
+        mode: bool | None = None,
+    ) -> Any:
         """Call with gradients, as if it ran here."""
         tensors: list[Tensor] = []
         trees = {"args": values.encode(args, tensors), "kwargs": values.encode(kwargs, tensors)}
@@ -341,6 +351,7 @@ class _Callable:
             **trees,
             "parameters": {name: len(tensors) + i for i, name in enumerate(stale)},
             "learned": names,
+            "mode": mode,
             "grad": grad,
         }
         call = _Call(self.submission, header)
@@ -381,6 +392,7 @@ class RemoteModule(nn.Module):
         self._known: dict[str, Tensor] = {}
         submission.believe(lambda: self._mirror(answer["parameters"], sent))
         self.training = submission.believe(lambda: bool(answer["training"]))
+        self._told = True  # whether the worker knows the mode
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """Call the submission's module."""
@@ -391,9 +403,8 @@ class RemoteModule(nn.Module):
         return lambda *args, **kwargs: self._call(name, args, kwargs)
 
     def train(self, mode: bool = True) -> Self:
-        """Switch between training and evaluation, here and in the worker."""
-        self._check_worker()
-        self._submission.request({"do": "train", "target": self._number, "mode": mode})
+        """Switch between training and evaluation; the worker is told with the next call."""
+        self._told = False
         return super().train(mode)
 
     def _apply(self, fn: Callable[..., Any], recurse: bool = True) -> Self:
@@ -411,9 +422,11 @@ class RemoteModule(nn.Module):
         self._check_worker()
         learned = dict(self.named_parameters(remove_duplicate=False))
         stale = [n for n, p in learned.items() if not _equal(p, self._known.get(n))]
+        mode = None if self._told else self.training
         result = _Callable(self._submission, self._number, method).call(
-            args, kwargs, learned, stale
+            args, kwargs, learned, stale, mode
         )
+        self._told = True
         self._known.update({name: learned[name].detach().clone() for name in stale})
         return result
 

@@ -121,7 +121,7 @@ def warm_up() -> None:
     out = torch.softmax(layer(x) @ x.transpose(-1, -2) / 3**0.5, dim=-1) @ x
     torch.autograd.grad(nn.functional.dropout(out, 0.5).sum(), [x, *layer.parameters()])
     torch.cat([layer(x) for layer in nn.ModuleList([nn.Linear(3, 3)])], dim=-1)
-    worker.Worker().answer({"do": "seed", "number": 0, "seed": 0}, b"")
+    worker.Worker().answer({"do": "nothing", "number": 0, "seed": 0}, b"")
 
 
 def main(arguments: list[str]) -> None:

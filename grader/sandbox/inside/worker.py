@@ -60,6 +60,9 @@ class Worker:
             for dropped in request.pop("drop", ()):
                 self.objects.pop(dropped, None)
                 self.graphs.pop(dropped, None)
+            if (seed := request.pop("seed", None)) is not None:
+                torch.manual_seed(seed)
+                random.seed(seed)
             tensors = values.load_tensors(request.pop("tensors", []), body)
             operation: Callable[..., dict[str, Any]] = getattr(self, "do_" + request.pop("do"))
             header = operation(tensors=tensors, **request)
@@ -82,10 +85,8 @@ class Worker:
         exec(compile(source, filename, "exec", dont_inherit=True), self.module.__dict__)
         return {}
 
-    def do_seed(self, seed: int, tensors: list[Tensor]) -> dict[str, Any]:
-        """Seed torch's generators and Python's."""
-        torch.manual_seed(seed)
-        random.seed(seed)
+    def do_nothing(self, tensors: list[Tensor]) -> dict[str, Any]:
+        """Answer, so that the other side knows that somebody does."""
         return {}
 
     def do_create(self, name: str, args: Any, kwargs: Any, tensors: list[Tensor]) -> dict[str, Any]:
@@ -112,11 +113,6 @@ class Worker:
             ],
         }
 
-    def do_train(self, target: int, mode: bool, tensors: list[Tensor]) -> dict[str, Any]:
-        """Switch a module between training and evaluation."""
-        self.objects[target].train(mode)
-        return {}
-
     def do_move(
         self, target: int, dtype: str, device: str, tensors: list[Tensor]
     ) -> dict[str, Any]:
@@ -132,14 +128,18 @@ class Worker:
         kwargs: Any,
         parameters: dict[str, int],
         learned: list[str],
+        mode: bool | None,
         grad: bool,
         tensors: list[Tensor],
     ) -> dict[str, Any]:
         """Call a module, a method of it, or a function; keep the graph where one is wanted.
 
         ``parameters`` are new values by index; gradients may be asked for, in this order, of
-        the inputs that require one and of the parameters named in ``learned``.
+        the inputs that require one and of the parameters named in ``learned``. ``mode`` is given
+        where training and evaluation changed.
         """
+        if mode is not None:
+            self.objects[target].train(mode)  # type: ignore[index]  # only a module has a mode
         function, own = self._callable(target, method)
         with torch.no_grad():
             for name, index in parameters.items():

@@ -36,6 +36,8 @@ def render_report(report: Report, verbose: bool = False) -> Iterator[Text | Padd
     elif report.untouched:
         yield Text(f"  still a stub: nothing to grade yet, {report.possible} points to earn")
     else:
+        if verbose:
+            yield from _printed(report.output, verbose)
         yield from _checks(report, verbose)
     yield _score(report)
     if verbose:

@@ -91,6 +91,12 @@ class Trial:
         self.draw = draw
         self.device = device
 
+    @property
+    def usual(self) -> Sizes:
+        """Sizes as they are in use, where a number that fits small sizes only shows."""
+        first = self.sizes
+        return Sizes(min(first.B, 2), 17, 64, 32 if first.E else 0, 4 if first.H > 1 else 1)
+
     def of(self, subject: Subject) -> Trial:
         """The same try at another subject."""
         return Trial(subject, self.submission, self.draw, self.device)
@@ -177,14 +183,14 @@ class Trial:
         return flat.reshape(*flat.shape[:-1], sizes.H, sizes.T)
 
     def gradients(
-        self, module: Module, x: Tensor, mask: Tensor | None, weigh: Tensor
+        self, module: Module, x: Tensor, mask: Tensor | None, weigh: Tensor, sizes: Sizes
     ) -> dict[str, Tensor | None]:
         """Gradients of ``(output · weigh).sum()`` by ``x`` and every parameter, by name."""
         x = x.detach().requires_grad_()
         sources = {"x": x}
         if isinstance(module, nn.Module):
             sources |= {n: p for n, p in module.named_parameters() if p.requires_grad}
-        out = self.run(module, x, mask)
+        out = self.run(module, x, mask, sizes)
         expect(
             out.requires_grad,
             "the output carries no gradient: expected one that leads back to x and the parameters",
@@ -193,13 +199,13 @@ class Trial:
         return dict(zip(sources, found, strict=True))
 
     def right_gradients(
-        self, module: Module, x: Tensor, mask: Tensor | None, weigh: Tensor
+        self, module: Module, x: Tensor, mask: Tensor | None, weigh: Tensor, sizes: Sizes
     ) -> dict[str, Tensor]:
         """The same through the oracle, float64, on the CPU."""
         weights = {name: w.requires_grad_() for name, w in right_weights(module).items()}
         right = x.detach().double().cpu().requires_grad_()
         mask = None if mask is None else mask.cpu()
-        out = self.subject.oracle(weights, right, mask, self.sizes)
+        out = self.subject.oracle(weights, right, mask, sizes)
         sources = {"x": right, **weights}
         loss = (out * weigh.double().cpu()).sum()
         found = torch.autograd.grad(loss, list(sources.values()), allow_unused=True)

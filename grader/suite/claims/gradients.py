@@ -33,13 +33,14 @@ def _gradients(
     trial: Trial,
 ) -> Iterator[tuple[dict[str, Tensor], dict[str, Tensor | None]]]:
     """The right gradients and the submission's, without a mask and, if it takes one, with."""
-    module = trial.module()
-    x = trial.input()
-    weigh = trial.draw.normal(*trial.run(module, x).shape)
-    B, T = trial.sizes.B, trial.sizes.T
-    for mask in (None, trial.draw.mask(B, T, T)) if trial.subject.masks else (None,):
-        found = trial.gradients(module, x, mask, weigh)
-        yield trial.right_gradients(module, x, mask, weigh), found
+    for sizes in (trial.sizes, trial.usual):
+        module = trial.module(sizes)
+        x = trial.input(sizes)
+        weigh = trial.draw.normal(*sizes.shape(sizes.out))
+        B, T = sizes.B, sizes.T
+        for mask in (None, trial.draw.mask(B, T, T)) if trial.subject.masks else (None,):
+            found = trial.gradients(module, x, mask, weigh, sizes)
+            yield trial.right_gradients(module, x, mask, weigh, sizes), found
 
 
 def _expect(name: str, got: Tensor | None, expected: Tensor) -> None:

@@ -21,7 +21,7 @@ def full_mask(trial: Trial) -> Tensor:
 @points(2)
 def matches_the_formula_under_a_mask(trial: Trial) -> None:
     """The visible keys share the whole weight among themselves."""
-    for sizes in trial.subject.sizes:
+    for sizes in (*trial.subject.sizes, trial.usual):
         module = trial.module(sizes)
         x = trial.input(sizes)
         mask = trial.draw.mask(sizes.B, sizes.T, sizes.T)

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from grader.sandbox.remote import SubmissionError
 from grader.suite.claims.attention import level
-from grader.suite.compare import expect, expect_close, fail
+from grader.suite.compare import expect, expect_close, expect_finite, fail
 from grader.suite.marks import points
 from grader.suite.subject import Trial
 
@@ -44,8 +44,14 @@ def _in_dtype(trial: Trial, dtype: torch.dtype) -> tuple[Tensor, Tensor, Tensor]
     if isinstance(module, nn.Module):
         module.to(dtype)
     out = trial.run(module, x.to(dtype))
-    names = [str(d).removeprefix("torch.") for d in (dtype, out.dtype)]
-    expect(out.dtype == dtype, f"output: expected dtype {names[0]}, got {names[1]}")
+    outs = {"output": out}
+    if trial.subject.masks:
+        mask = trial.draw.mask(trial.sizes.B, trial.sizes.T, trial.sizes.T)
+        outs["output under a mask"] = trial.run(module, x.to(dtype), mask)
+    for what, value in outs.items():
+        names = [str(d).removeprefix("torch.") for d in (dtype, value.dtype)]
+        expect(value.dtype == dtype, f"{what}: expected dtype {names[0]}, got {names[1]}")
+        expect_finite(value, what)
     return out, own, trial.expected(module, x)
 
 
@@ -76,6 +82,8 @@ def handles_a_long_sequence(trial: Trial) -> None:
         many = trial.run(module, torch.cat([x] * times, dim=-2))
         expected = torch.cat([once] * times, dim=-2)
         expect_close(many, expected, f"output at T = {8 * times}, a sequence said {times} times")
+    x = trial.input(replace(trial.sizes, T=257))
+    expect_finite(trial.run(module, x), "output at T = 257")
 
 
 @points(1)

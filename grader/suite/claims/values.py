@@ -6,6 +6,8 @@ as a leak between sequences; whether the values are right is for the claims with
 
 from __future__ import annotations
 
+from torch import nn
+
 from grader.suite.compare import expect_close, expect_differs
 from grader.suite.marks import points
 from grader.suite.subject import Trial
@@ -14,10 +16,14 @@ from grader.suite.subject import Trial
 @points(3)
 def matches_the_formula(trial: Trial) -> None:
     """The whole formula, at several sizes, on scores that leave a mistake no room to hide."""
-    for sizes in trial.subject.sizes:
+    for sizes in (*trial.subject.sizes, trial.usual):
         module = trial.module(sizes)
         x = trial.input(sizes)
-        expect_close(trial.run(module, x, sizes=sizes), trial.expected(module, x, sizes=sizes))
+        expected = trial.expected(module, x, sizes=sizes)
+        expect_close(trial.run(module, x, sizes=sizes), expected)
+        if isinstance(module, nn.Module) and not trial.subject.dropout:
+            out = trial.run(module.train(), x, sizes=sizes)
+            expect_close(out, expected, "output in training, where nothing is dropped")
 
 
 @points(1)

@@ -120,6 +120,8 @@ def test_feed_forward_has_a_relu_between_its_layers(trial: Trial) -> None:
     The second sum starts from the first norm's output, not from x.
     """
     expect_block(trial, *NO_ATTENTION)
+    wide = trial.weights(trial.sizes)["ff.0.weight"] * 6  # a ReLU has no ceiling
+    expect_block(trial, *NO_ATTENTION, **{"ff.0.weight": wide})
 
 
 test_batch_items_are_independent = claims.batch_items_are_independent

@@ -75,7 +75,8 @@ def steps_of(module: Module, x: Tensor) -> dict[str, Tensor]:
 
 def expect_steps(trial: Trial, *names: str) -> None:
     """These intermediate values are right, for one sequence and for a batch."""
-    for case in (trial.of(one_sequence), trial):
+    counted_back = replace(subject, sizes=one_sequence.sizes)  # -2 and -1 serve (T, C) too
+    for case in (trial.of(one_sequence), trial, trial.of(counted_back)):
         for sizes in case.subject.sizes:
             module = case.module(sizes)
             x = case.input(sizes)
@@ -94,7 +95,8 @@ def test_seed_42_gives_the_figures_of_the_source(trial: Trial) -> None:
     """The layers are made in the order of the contract, with torch's own first values."""
     trial.submission.seed(42)
     found = steps_of(
-        trial.of(one_sequence).create(Sizes(0, 3, 2)), torch.tensor(TOKENS, device=trial.device)
+        trial.submission.create("SelfAttention").to(trial.device),
+        torch.tensor(TOKENS, device=trial.device),
     )
     for name, figures in FIGURES.items():
         expect_close(found[name], torch.tensor(figures).double(), f"{name} at seed 42", 6e-5)

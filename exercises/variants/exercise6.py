@@ -13,7 +13,7 @@ The rules, the same in every exercise:
 - The parameters are those named below and no others; buffers are free. The checks use your own
   weights, so their first values are your choice.
 - Import only the standard library, torch and numpy. Outside ``if __name__ == "__main__":`` don't
-  call ``scaled_dot_product_attention``, ``multi_head_attention_forward``,
+  use ``scaled_dot_product_attention``, ``multi_head_attention_forward``,
   ``nn.MultiheadAttention`` or any ``nn.Transformer...`` class.
 """
 

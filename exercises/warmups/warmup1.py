@@ -11,7 +11,7 @@ The rules, the same in every exercise:
   values, and gradients reach ``x``.
 - ``x`` is not changed in place; nothing is remembered from one call to the next.
 - Import only the standard library, torch and numpy. Outside ``if __name__ == "__main__":`` don't
-  call ``scaled_dot_product_attention``, ``multi_head_attention_forward``,
+  use ``scaled_dot_product_attention``, ``multi_head_attention_forward``,
   ``nn.MultiheadAttention`` or any ``nn.Transformer...`` class.
 """
 

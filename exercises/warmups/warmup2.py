@@ -14,7 +14,7 @@ The rules, the same in every exercise:
   weights, so their first values are your choice: keep them small and centred on 0, since numbers
   from [0, 1) give large scores that saturate the softmax.
 - Import only the standard library, torch and numpy. Outside ``if __name__ == "__main__":`` don't
-  call ``scaled_dot_product_attention``, ``multi_head_attention_forward``,
+  use ``scaled_dot_product_attention``, ``multi_head_attention_forward``,
   ``nn.MultiheadAttention`` or any ``nn.Transformer...`` class.
 """
 

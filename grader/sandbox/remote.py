@@ -28,14 +28,16 @@ class SubmissionError(Exception):
     Attributes:
         fault: The exception as data.
         kinds: The names of its type and of the bases of that.
+        own: Whether the submission itself raised it, and not something that it called.
         todo: Whether it is the submission's own ``NotImplementedError``.
     """
 
-    def __init__(self, fault: Fault, kinds: tuple[str, ...] = (), todo: bool = False) -> None:
+    def __init__(self, fault: Fault, kinds: tuple[str, ...] = (), own: bool = False) -> None:
         super().__init__(f"{fault.type}: {fault.message}")
         self.fault = fault
         self.kinds = kinds
-        self.todo = todo
+        self.own = own
+        self.todo = own and "NotImplementedError" in kinds
 
 
 class SubmissionRefused(Exception):
@@ -233,8 +235,7 @@ def _error(fault: _Fault) -> SubmissionError:
         for t in fault.tensors[:12]
     )
     plain = Fault(fault.type[:200], fault.message[:2000], frames, tensors)
-    todo = "NotImplementedError" in fault.kinds and fault.raised_here
-    return SubmissionError(plain, tuple(fault.kinds), todo)
+    return SubmissionError(plain, tuple(fault.kinds), fault.raised_here)
 
 
 class _Call:

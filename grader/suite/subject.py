@@ -63,9 +63,11 @@ class Subject:
         mix: From weights, x and sizes: the vectors that the attention weights mix,
             (B, H·T, E), and what is added to the mixture. None where no such thing exists.
         level_queries: The same weights, changed so that every query attends to all keys alike.
+        shift_keys: The same weights with a vector (C,) added to every key, which adds the same
+            to all scores of a query. None where keys have no bias.
         masks: Whether it takes ``attention_mask``.
         dropout: Whether it takes ``dropout_rate``.
-        batches: Whether the input has a batch dimension.
+        default_rate: Of dropout, where the constructor is given none.
     """
 
     name: str
@@ -76,8 +78,10 @@ class Subject:
     scale: Callable[[Sizes], float] = field(default=lambda sizes: 1.0)
     mix: Callable[[Weights, Tensor, Sizes], tuple[Tensor, Tensor | float]] | None = None
     level_queries: Callable[[Weights], Weights] = field(default=lambda weights: weights)
+    shift_keys: Callable[[Weights, Tensor], Weights] | None = None
     masks: bool = False
     dropout: bool = False
+    default_rate: float = 0.1
 
 
 class Trial:
@@ -122,6 +126,11 @@ class Trial:
         if isinstance(made, nn.Module):
             set_weights(made, self.weights(sizes or self.sizes))
         return made
+
+    def undropped(self, sizes: Sizes) -> Module:
+        """A module in training in which nothing is dropped."""
+        module = self.module(sizes, **({"dropout_rate": 0.0} if self.subject.dropout else {}))
+        return module.train() if isinstance(module, nn.Module) else module
 
     def module_like(self, module: Module) -> Module:
         """A fresh module with the weights of another."""
@@ -185,11 +194,13 @@ class Trial:
     def gradients(
         self, module: Module, x: Tensor, mask: Tensor | None, weigh: Tensor, sizes: Sizes
     ) -> dict[str, Tensor | None]:
-        """Gradients of ``(output · weigh).sum()`` by ``x`` and every parameter, by name."""
+        """Gradients of ``(output · weigh).sum()`` by ``x`` and the parameters, by name."""
         x = x.detach().requires_grad_()
         sources = {"x": x}
         if isinstance(module, nn.Module):
-            sources |= {n: p for n, p in module.named_parameters() if p.requires_grad}
+            named = dict(module.named_parameters(remove_duplicate=False))
+            shapes = self.subject.parameters(sizes) if self.subject.parameters else {}
+            sources |= {n: named[n] for n in shapes if n in named and named[n].requires_grad}
         out = self.run(module, x, mask, sizes)
         expect(
             out.requires_grad,

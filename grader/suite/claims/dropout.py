@@ -12,26 +12,27 @@ from torch import Tensor
 
 from grader.suite.compare import expect, expect_close, expect_finite
 from grader.suite.marks import points
-from grader.suite.subject import Module, Sizes, Trial
+from grader.suite.subject import Module, Sizes, Trial, set_weights
 
 SIZES = Sizes(B=7, T=11, C=67)  # few vectors of many features: an output reveals its weights
 VISIBLE = 0.02  # weights below this are too small to be told from a dropped one
-RATES = (0.2, 0.7)
+RATES = ((0.2, False), (0.7, False), (0.4, True))  # with or without a mask
 
 
 def _train(module: Module) -> Module:
     return module.train()  # type: ignore[union-attr]
 
 
-def _ratios(trial: Trial, module: Module, runs: int) -> list[Tensor]:
+def _ratios(trial: Trial, module: Module, runs: int, masked: bool = False) -> list[Tensor]:
     """Weights in training over those in evaluation, of each run, where they are large enough."""
     x = trial.input(SIZES)
+    mask = trial.draw.mask(SIZES.B, SIZES.T, SIZES.T) if masked else None
     module.eval()  # type: ignore[union-attr]
-    still = trial.map_of(module, x, trial.run(module, x, sizes=SIZES), SIZES)
+    still = trial.map_of(module, x, trial.run(module, x, mask, sizes=SIZES), SIZES)
     sure = still > VISIBLE
     expect(bool(sure.any()), "expected positive attention weights in evaluation, got none")
     _train(module)
-    outs = [trial.run(module, x, sizes=SIZES) for _ in range(runs)]
+    outs = [trial.run(module, x, mask, sizes=SIZES) for _ in range(runs)]
     return [(trial.map_of(module, x, out, SIZES) / still)[sure] for out in outs]
 
 
@@ -78,15 +79,16 @@ def drops_each_weight_on_its_own(trial: Trial) -> None:
 @points(1)
 def uses_its_rate(trial: Trial) -> None:
     """The share of dropped weights is the rate that was asked for."""
-    for rate in RATES:
-        ratios = _ratios(trial, trial.module(SIZES, dropout_rate=rate), runs=4)
-        dropped = (torch.cat(ratios).abs() < 0.05).double()
-        bound = 6 * sqrt(rate * (1 - rate) / dropped.numel())  # six standard deviations
-        expect(
-            abs(float(dropped.mean()) - rate) < bound,
-            f"training with dropout_rate={rate}: expected about {rate:.0%} of the weights to be "
-            f"dropped, got {float(dropped.mean()):.0%} of {dropped.numel()}",
-        )
+    for rate, masked in RATES:
+        module = trial.module(SIZES, dropout_rate=rate)
+        trial.module(SIZES, dropout_rate=0.9)  # another one beside it
+        _expect_share(trial, module, rate, masked, f"dropout_rate={rate}")
+    arguments = trial.subject.arguments(SIZES)
+    arguments.pop("dropout_rate")
+    module = trial.submission.create(trial.subject.name, **arguments)
+    module.to(trial.device)
+    set_weights(module, trial.weights(SIZES))
+    _expect_share(trial, module, trial.subject.default_rate, False, "no dropout_rate given")
     module = trial.module(SIZES, dropout_rate=0.0)
     x = trial.input(SIZES)
     still = trial.run(module, x, sizes=SIZES)
@@ -94,11 +96,23 @@ def uses_its_rate(trial: Trial) -> None:
     expect_close(got, still, "training output with dropout_rate=0")
 
 
+def _expect_share(trial: Trial, module: Module, rate: float, masked: bool, given: str) -> None:
+    ratios = _ratios(trial, module, runs=4, masked=masked)
+    dropped = (torch.cat(ratios).abs() < 0.05).double()
+    bound = 6 * sqrt(rate * (1 - rate) / dropped.numel())  # six standard deviations
+    under = " under a mask" if masked else ""
+    expect(
+        abs(float(dropped.mean()) - rate) < bound,
+        f"training with {given}{under}: expected about {rate:.0%} of the weights to be dropped, "
+        f"got {float(dropped.mean()):.0%} of {dropped.numel()}",
+    )
+
+
 @points(1)
 def keeps_the_mean(trial: Trial) -> None:
     """Kept weights grow by 1/(1 - rate), so that the mean stays."""
-    for rate in RATES:
-        (ratios,) = _ratios(trial, trial.module(SIZES, dropout_rate=rate), runs=1)
+    for rate, masked in RATES:
+        (ratios,) = _ratios(trial, trial.module(SIZES, dropout_rate=rate), 1, masked)
         kept = ratios[ratios.abs() > 0.05]
         mean = float(kept.mean()) if kept.numel() else 0.0
         expect(

@@ -34,7 +34,8 @@ def _gradients(
 ) -> Iterator[tuple[dict[str, Tensor], dict[str, Tensor | None]]]:
     """The right gradients and the submission's, without a mask and, if it takes one, with."""
     for sizes in (trial.sizes, trial.usual):
-        module = trial.module(sizes)
+        # At the usual sizes in training: what is detached only there is never learned.
+        module = trial.undropped(sizes) if sizes == trial.usual else trial.module(sizes)
         x = trial.input(sizes)
         weigh = trial.draw.normal(*sizes.shape(sizes.out))
         B, T = sizes.B, sizes.T

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from grader.suite.claims.attention import revealing
-from grader.suite.compare import expect, expect_close, expect_differs
+from grader.suite.compare import expect, expect_close, expect_differs, expect_tensor
 from grader.suite.marks import points
-from grader.suite.subject import Module, Trial
+from grader.suite.subject import Module, Trial, right_weights, set_weights
 
 HIDDEN = 1  # the position that a mask hides from all
 
@@ -59,10 +61,24 @@ def hidden_key_has_no_influence(trial: Trial) -> None:
         other[:, HIDDEN] = trial.input()[:, HIDDEN] * size
         got = trial.run(module, other, mask)[:, others]
         expect_close(got, before, "output of the visible positions")
+    _hide_under_far_scores(trial, module, x, mask)
     other = x.clone()
     other[:, others[-1]] = trial.input()[:, HIDDEN]
     seen = trial.run(module, other, mask)[:, others[:-1]]
     expect_differs(seen, before[:, :-1], "the output after a change at a visible position")
+
+
+def _hide_under_far_scores(trial: Trial, module: Module, x: Tensor, mask: Tensor) -> None:
+    """Scores that all lie far from 0: a number that was filled in for a hidden one shows."""
+    if trial.subject.shift_keys is None or not isinstance(module, nn.Module):
+        return
+    before = trial.run(module, x, mask).double()
+    shift = trial.draw.normal(trial.sizes.C).double().cpu() * 1.5e5
+    shifted = trial.create()
+    assert isinstance(shifted, nn.Module)
+    set_weights(shifted, trial.subject.shift_keys(right_weights(module), shift))
+    after = trial.run(shifted, x, mask)
+    expect_close(after, before, "output when a number is added to all scores of a query", 0.3)
 
 
 def _hiding(trial: Trial) -> tuple[Module, Tensor, Tensor, list[int]]:
@@ -108,10 +124,18 @@ def mask_broadcasts(trial: Trial) -> None:
         whole = trial.run(module, x, mask.expand(B, T, T).contiguous())
         expect_differs(whole, unmasked, "the output under a mask")
         expect_close(trial.run(module, x, mask), whole, f"output under a mask of shape {letters}")
-    queries = torch.ones(B, T, 1, dtype=torch.bool, device=trial.device)
-    queries[:, 0] = False  # what a fully hidden row gives is left open: only the others count
-    got = trial.run(module, x, queries)[:, 1:]
-    expect_close(got, unmasked[:, 1:], "visible rows under a mask of shape (B, T, 1)")
+    for letters, queries in {
+        "(B, T, 1)": torch.ones(B, T, 1, dtype=torch.bool, device=trial.device),
+        "(1, T, 1)": torch.ones(1, T, 1, device=trial.device),
+        "(T, 1)": torch.ones(T, 1, device=trial.device),
+    }.items():
+        queries[..., 0, :] = 0  # what a fully hidden row gives is left open: only others count
+        got = trial.run(module, x, queries)[:, 1:]
+        expect_close(got, unmasked[:, 1:], f"visible rows under a mask of shape {letters}")
+    square = replace(trial.sizes, B=T)
+    x, mask = trial.input(square), trial.draw.mask(T, T)
+    whole = trial.run(module, x, mask.expand(T, T, T).contiguous())
+    expect_close(trial.run(module, x, mask), whole, "output under a mask of shape (T, T), at B = T")
 
 
 @points(1)
@@ -122,12 +146,18 @@ def mask_dtypes_mean_the_same(trial: Trial) -> None:
     mask = full_mask(trial)
     whole = trial.run(module, x, mask)
     expect_differs(whole, trial.run(module, x), "the output under a mask")
+    named = module(x, attention_mask=mask)
+    expect_close(expect_tensor(named, x.shape, "output", "(B, T, C)"), whole, "mask given by name")
     numbers = torch.where(trial.draw.normal(*mask.shape) > 0, 0.5, -3.0)
     for kind, given in {
         "uint8": mask.byte(),
         "int64": mask.long(),
         "float32": mask.float(),
         "int64, with 2 for visible": mask.long() * 2,
+        "int64, with 256 for visible": mask.long() * 256,
+        "int32, with -1 for visible": mask.int() * -1,
         "float32, with 0.5 and -3 for visible": mask * numbers,
+        "float32, with -0.5 for visible": mask * -0.5,
+        "float64": mask.double(),
     }.items():
         expect_close(trial.run(module, x, given), whole, f"output under a mask ({kind})")

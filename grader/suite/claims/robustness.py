@@ -12,7 +12,7 @@ from grader.sandbox.remote import SubmissionError
 from grader.suite.claims.attention import level
 from grader.suite.compare import expect, expect_close, expect_finite, fail
 from grader.suite.marks import points
-from grader.suite.subject import Trial
+from grader.suite.subject import Trial, set_weights
 
 
 @points(1)
@@ -122,6 +122,7 @@ def remembers_nothing(trial: Trial) -> None:
     """A call gives the same, whatever came before it."""
     module = trial.module()
     x = trial.input()
+    trial.module(trial.subject.sizes[1])  # another one, of other sizes, is made before the call
     first = trial.run(module, x)
     others = [replace(trial.sizes, B=trial.sizes.B and trial.sizes.B + 1), trial.sizes]
     others.append(replace(trial.sizes, T=trial.sizes.T + 2))
@@ -135,6 +136,12 @@ def remembers_nothing(trial: Trial) -> None:
     if trial.subject.masks:
         trial.run(module, x, trial.draw.mask(trial.sizes.B, trial.sizes.T, trial.sizes.T))
         expect_close(trial.run(module, x), first, "output after a call with a mask")
+    if isinstance(module, nn.Module):
+        set_weights(module, trial.weights(trial.sizes))
+        fresh = trial.module_like(module)
+        expect_close(
+            trial.run(module, x), trial.run(fresh, x), "output after other weights are set"
+        )
 
 
 @points(1)
@@ -144,17 +151,23 @@ def is_pinned_to_no_device(trial: Trial) -> None:
     Tried with torch's ``meta`` device in the place of a GPU, so that none is needed.
     """
     T = trial.sizes.T
+    masks = (None, torch.ones(T, T, device=trial.device)) if trial.subject.masks else (None,)
+    for mask in masks:
+        for training in (False, True):
+            _try_elsewhere(trial, mask, training)
+
+
+def _try_elsewhere(trial: Trial, mask: Tensor | None, training: bool) -> None:
     x = trial.input()
-    mask = torch.ones(T, T, device=x.device) if trial.subject.masks else None
     trial.run(trial.create(), x, mask)  # what fails here as well is no matter of devices
     module = trial.create()
     if isinstance(module, nn.Module):
-        module.to("meta")
+        module.to("meta").train(training)
     given = [value.to("meta") for value in (x, mask) if value is not None]
     try:
         out = module(*given)
     except SubmissionError as error:
-        if error.fault.type != "MixedDevices":
+        if error.fault.type != "MixedDevices" and not error.own:
             pytest.skip(f"without a GPU it cannot be tried on another device ({error})")
         line = error.fault.frames[-1] if error.fault.frames else None
         where = f" (line {line.line}: `{line.source}`)" if line else ""

@@ -21,7 +21,8 @@ def has_its_parameters(trial: Trial, sizes: Sizes | None = None) -> None:
     wanted = trial.subject.parameters(sizes)
     found = dict(module.named_parameters(remove_duplicate=False))
     missing = [name for name in wanted if name not in found]
-    extra = [name for name in found if name not in wanted]
+    own = {id(found[name]) for name in wanted if name in found}  # a second name adds nothing
+    extra = [name for name, parameter in found.items() if id(parameter) not in own]
     if missing:
         listing = ", ".join(f"`{name}`" for name in found) or "none"
         fail(f"expected a parameter `{missing[0]}`; the module has {listing}")
@@ -31,8 +32,8 @@ def has_its_parameters(trial: Trial, sizes: Sizes | None = None) -> None:
         expect(got == shape, f"`{name}`: expected shape {shape}, got {got}")
         expect(found[name].requires_grad, f"`{name}`: expected requires_grad=True, it is frozen")
     owners: dict[int, str] = {}
-    for name, parameter in found.items():
-        first = owners.setdefault(id(parameter), name)
+    for name in wanted:
+        first = owners.setdefault(id(found[name]), name)
         expect(first == name, f"`{name}` is the same parameter as `{first}`; expected two")
 
 
@@ -46,6 +47,8 @@ def constructor_raises(trial: Trial, kind: str, **arguments: int) -> None:
             raise
         got = error.fault.type
         expect(kind in error.kinds, f"`{trial.subject.name}({given})`: expected {kind}, got {got}")
+        said = all(str(value) in error.fault.message for value in arguments.values())
+        expect(said, f"`{trial.subject.name}({given})`: expected both numbers in the message")
     else:
         fail(f"`{trial.subject.name}({given})`: expected {kind}, no exception came")
 

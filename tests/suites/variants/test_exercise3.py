@@ -40,6 +40,14 @@ def level(weights: Weights) -> Weights:
     return changed
 
 
+def shift_keys(weights: Weights, shift: Tensor) -> Weights:
+    """A vector added to every key: to the second third of the bias."""
+    bias = weights["proj.bias"].clone()
+    C = len(shift)
+    bias[C : 2 * C] += shift
+    return {**weights, "proj.bias": bias}
+
+
 subject = Subject(
     name="SelfAttentionV3",
     sizes=(Sizes(3, 5, 7), Sizes(2, 7, 3), Sizes(5, 2, 11)),
@@ -49,6 +57,7 @@ subject = Subject(
     scale=lambda sizes: 1 / sqrt(sizes.C),
     mix=mix,
     level_queries=level,
+    shift_keys=shift_keys,
     masks=True,
     dropout=True,
 )

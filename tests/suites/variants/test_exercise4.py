@@ -40,6 +40,7 @@ subject = Subject(
     scale=lambda sizes: 1 / sqrt(sizes.C),
     mix=mix,
     level_queries=level,
+    shift_keys=lambda weights, shift: {**weights, "k.bias": weights["k.bias"] + shift},
     masks=True,
     dropout=True,
 )

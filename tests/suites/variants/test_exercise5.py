@@ -48,7 +48,8 @@ test_parameters_are_those_of_the_contract = claims.has_its_parameters
 @points(1)
 def test_heads_that_do_not_divide_are_a_value_error(trial: Trial) -> None:
     """C features are cut into H heads of the same size, or not at all."""
-    claims.constructor_raises(trial, "ValueError", embed_dim=15, num_heads=4)
+    for C, H in ((15, 4), (14, 4), (12, 5), (9, 2)):
+        claims.constructor_raises(trial, "ValueError", embed_dim=C, num_heads=H)
 
 
 test_output_keeps_shape_dtype_and_device = claims.keeps_shape_and_dtype

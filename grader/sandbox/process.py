@@ -7,11 +7,13 @@ import functools
 import importlib.util
 import os
 import select
+import shutil
 import signal
 import site
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from pathlib import Path
@@ -355,6 +357,8 @@ class _Spawned(_Process):
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
         code = self._process.wait()
+        for folder in Path(tempfile.gettempdir()).glob(f"grade-{self._process.pid}-*"):
+            shutil.rmtree(folder, ignore_errors=True)
         return -code if code < 0 else code << 8
 
 
@@ -370,6 +374,7 @@ def _launch(
         "OPENBLAS_NUM_THREADS": "1",
         "PYTHONPATH": os.pathsep.join(_import_paths()),
         "PYTHONDONTWRITEBYTECODE": "1",
+        "TMPDIR": tempfile.gettempdir(),
     }
     number = str(connection.fileno())
     words = msgspec.json.encode(confinement).decode()

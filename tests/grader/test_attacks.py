@@ -177,6 +177,30 @@ def test_attack_gains_leaks_harms_and_hangs_nothing(world: World, path: Path, ki
     assert following.solved, following
 
 
+HONEST = {
+    "byte-order mark and CRLF": "\ufeffdef double(x):\r\n    return 2 * x\r\n",
+    "prints": "print('hello')\ndef double(x):\n    print(x)\n    return 2 * x\n",
+    "demo under main": "def double(x):\n    return 2 * x\nif __name__ == '__main__':\n    exit()\n",
+    "helper class": "class Helper:\n    factor = 2\ndef double(x):\n    return Helper.factor * x\n",
+    "slow import": "import time\ntime.sleep(0.5)\ndef double(x):\n    return 2 * x\n",
+    "common modules": "import asyncio, collections, functools, math, random, typing\n"
+    "import numpy, torch.nn.functional\ndef double(x):\n    return 2 * x\n",
+    "writes a temporary file": "import tempfile\ndef double(x):\n"
+    "    with tempfile.TemporaryFile() as file:\n        file.write(b'x')\n    return 2 * x\n",
+    "a thread of its own": "import threading\ndef double(x):\n    out = []\n"
+    "    worker = threading.Thread(target=lambda: out.append(2 * x))\n    worker.start()\n"
+    "    worker.join()\n    return out[0]\n",
+}
+
+
+@pytest.mark.parametrize("name", HONEST)
+def test_honest_odd_file_gets_full_marks(world: World, name: str, kit: Kit, tmp_path: Path) -> None:
+    path = tmp_path / "double.py"
+    path.write_bytes(HONEST[name].encode())
+    report = grade(read_submission(path), kit.find("double"), OPTIONS, world.sandbox)
+    assert report.solved, report
+
+
 def test_there_are_enough_attacks() -> None:
     assert len(ATTACKS) >= 80
 

@@ -307,4 +307,7 @@ def test_spawned_worker_serves_the_same(here: ModuleType) -> None:
         remote = made.create("Mixer").eval()
         x = torch.randn(2, 3)
         torch.testing.assert_close(remote(x), twin(remote, here)(x))
+        folder = Path(made.function("folder")()[0])
+        assert folder.is_dir()
         made.close()
+        assert not folder.exists()

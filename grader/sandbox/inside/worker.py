@@ -11,6 +11,7 @@ import os
 import random
 import socket
 import sys
+import tempfile
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -272,6 +273,7 @@ def _settle(output: int) -> None:
         setattr(sys, name, stream)
         setattr(sys, f"__{name}__", stream)
     os.environ.clear()
+    tempfile.tempdir = str(Path.cwd())  # the template may have found another
     home = str(Path(__file__).parents[3])  # a checkout, unless it is the libraries' own folder
     if Path(home).name not in ("site-packages", "dist-packages"):
         sys.path[:] = [path for path in sys.path if path != home]

@@ -161,9 +161,13 @@ class Trial:
     def run(
         self, module: Module, x: Tensor, mask: Tensor | None = None, sizes: Sizes | None = None
     ) -> Tensor:
-        """The output, which must be a Tensor of the right shape."""
+        """The output, which must be a Tensor of the right shape.
+
+        It carries gradients where ``x`` asks for them, and only there: a graph takes its time.
+        """
         sizes = sizes or self.sizes
-        result = module(x) if mask is None else module(x, mask)
+        with torch.set_grad_enabled(x.requires_grad):
+            result = module(x) if mask is None else module(x, mask)
         letters = "(B, T, E)" if sizes.E else "(B, T, C)"
         shape = (*x.shape[:-1], sizes.out)
         return expect_tensor(result, shape, "output", letters if x.dim() == 3 else letters[4:])
@@ -185,11 +189,16 @@ class Trial:
         Returns:
             (B, T, H, T), float64, on the CPU.
         """
+        return self.maps_of(module, x, [out], sizes)[0]
+
+    def maps_of(self, module: Module, x: Tensor, outs: list[Tensor], sizes: Sizes) -> list[Tensor]:
+        """The same for several outputs of one input."""
         if self.subject.mix is None:
             fail(f"`{self.subject.name}` shows no attention weights")
         mixed, added = self.subject.mix(right_weights(module), x.detach().double().cpu(), sizes)
-        flat: Tensor = (out.detach().double().cpu() - added) @ torch.linalg.pinv(mixed)
-        return flat.reshape(*flat.shape[:-1], sizes.H, sizes.T)
+        back = torch.linalg.pinv(mixed)
+        flat = [(out.detach().double().cpu() - added) @ back for out in outs]
+        return [one.reshape(*one.shape[:-1], sizes.H, sizes.T) for one in flat]
 
     def gradients(
         self, module: Module, x: Tensor, mask: Tensor | None, weigh: Tensor, sizes: Sizes

@@ -28,12 +28,13 @@ def _ratios(trial: Trial, module: Module, runs: int, masked: bool = False) -> li
     x = trial.input(SIZES)
     mask = trial.draw.mask(SIZES.B, SIZES.T, SIZES.T) if masked else None
     module.eval()  # type: ignore[union-attr]
-    still = trial.map_of(module, x, trial.run(module, x, mask, sizes=SIZES), SIZES)
+    outs = [trial.run(module, x, mask, sizes=SIZES)]
+    _train(module)
+    outs += [trial.run(module, x, mask, sizes=SIZES) for _ in range(runs)]
+    still, *dropped = trial.maps_of(module, x, outs, SIZES)
     sure = still > VISIBLE
     expect(bool(sure.any()), "expected positive attention weights in evaluation, got none")
-    _train(module)
-    outs = [trial.run(module, x, mask, sizes=SIZES) for _ in range(runs)]
-    return [(trial.map_of(module, x, out, SIZES) / still)[sure] for out in outs]
+    return [(weights / still)[sure] for weights in dropped]
 
 
 @points(2)
@@ -60,9 +61,10 @@ def drops_each_weight_on_its_own(trial: Trial) -> None:
     """Whether one weight is dropped says nothing about another of its row, column or batch."""
     x = trial.input(SIZES)
     module = trial.module(SIZES, dropout_rate=0.5)
-    still = trial.map_of(module, x, trial.run(module, x, sizes=SIZES), SIZES)
+    outs = [trial.run(module, x, sizes=SIZES)]
     _train(module)
-    runs = [trial.map_of(module, x, trial.run(module, x, sizes=SIZES), SIZES) for _ in range(4)]
+    outs += [trial.run(module, x, sizes=SIZES) for _ in range(4)]
+    still, *runs = trial.maps_of(module, x, outs, SIZES)
     signs = torch.stack([torch.where(run.abs() > 0.05 * still, 1.0, -1.0) for run in runs])
     signs = signs * (still > VISIBLE)  # (runs, B, T, 1, S): +1 kept, -1 dropped, 0 unknown
     for dim, name in ((1, "sequences"), (2, "queries"), (-1, "keys")):

@@ -18,7 +18,7 @@ from grader.cli.run import run
 from grader.errors import GradeError
 
 
-class _Group(DefaultGroup):  # type: ignore[misc]
+class _Group(DefaultGroup):  # type: ignore[misc]  # the library has no types
     """Completes exercise names beside the names of commands: ``grade`` alone takes both."""
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:

@@ -19,15 +19,15 @@ VISIBLE = 0.02  # weights below this are too small to be told from a dropped one
 RATES = ((0.2, False), (0.7, False), (0.4, True))  # with or without a mask
 
 
-def _train(module: Module) -> Module:
-    return module.train()  # type: ignore[union-attr]
+def _train(module: Module, mode: bool = True) -> Module:
+    return module.train(mode)  # type: ignore[union-attr]  # only a module has dropout
 
 
 def _ratios(trial: Trial, module: Module, runs: int, masked: bool = False) -> list[Tensor]:
     """Weights in training over those in evaluation, of each run, where they are large enough."""
     x = trial.input(SIZES)
     mask = trial.draw.mask(SIZES.B, SIZES.T, SIZES.T) if masked else None
-    module.eval()  # type: ignore[union-attr]
+    _train(module, False)
     outs = [trial.run(module, x, mask, sizes=SIZES)]
     _train(module)
     outs += [trial.run(module, x, mask, sizes=SIZES) for _ in range(runs)]
@@ -134,7 +134,7 @@ def evaluation_is_deterministic(trial: Trial) -> None:
         still = trial.run(module, x, given)
         expect_close(trial.run(module, x, given), still, "output in evaluation, once more")
         trial.run(_train(module), x, given)
-        module.eval()  # type: ignore[union-attr]
+        _train(module, False)
         expect_close(trial.run(module, x, given), still, "output in evaluation, after training")
 
 

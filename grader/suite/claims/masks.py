@@ -15,11 +15,6 @@ from grader.suite.subject import Module, Trial, right_weights, set_weights
 HIDDEN = 1  # the position that a mask hides from all
 
 
-def full_mask(trial: Trial) -> Tensor:
-    """A bool mask of its own for every query, (B, T, T)."""
-    return trial.draw.mask(trial.sizes.B, trial.sizes.T, trial.sizes.T)
-
-
 @points(2)
 def matches_the_formula_under_a_mask(trial: Trial) -> None:
     """The visible keys share the whole weight among themselves."""
@@ -143,7 +138,7 @@ def mask_dtypes_mean_the_same(trial: Trial) -> None:
     """Zero hides and any other number shows, in bool, int and float."""
     module = trial.module()
     x = trial.input()
-    mask = full_mask(trial)
+    mask = trial.draw.mask(trial.sizes.B, trial.sizes.T, trial.sizes.T)
     whole = trial.run(module, x, mask)
     expect_differs(whole, trial.run(module, x), "the output under a mask")
     named = module(x, attention_mask=mask)

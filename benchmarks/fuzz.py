@@ -41,7 +41,7 @@ def seeds() -> list[bytes]:
     specs, body = values.dump_tensors([*tensors, torch.empty(2, device="meta")])
     tree = {"dict": {"a": {"tensor": 0}, "b": {"tuple": [{"list": [1, None]}, {"float": "inf"}]}}}
     answers = [
-        ({"number": 1, "result": tree, "grad": [True], "graph": 1, "changed": []}, body),
+        ({"number": 1, "results": [tree], "grad": [True], "graph": 1, "changed": []}, body),
         ({"number": 1, "fault": {"type": "E", "message": "m", "frames": [], "tensors": []}}, b""),
     ]
     return [
@@ -79,7 +79,7 @@ def main(count: str = "1000000") -> None:
             receive = reader(change(rng, rng.choice(honest)))
             header, body = frames.unpack(receive, frames.MAX_REPLY_HEADER)
             tensors = values.load_tensors(header.get("tensors", []), body)
-            values.decode(header.get("result"), tensors)
+            values.decode(header.get("results"), tensors)
         except (BadFrame, EOFError):
             refused += 1
     grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024

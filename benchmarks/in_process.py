@@ -14,7 +14,8 @@ import pytest
 import torch
 
 from grader.suite.draw import Draw
-from grader.suite.subject import Subject, Trial
+from grader.suite.subject import Subject
+from grader.suite.trial import Trial
 
 
 class LocalSubmission:
@@ -27,15 +28,24 @@ class LocalSubmission:
 
     def create(self, name: str, *args: Any, **kwargs: Any) -> Any:
         """Construct one of its modules."""
-        return getattr(self.module, name)(*args, **kwargs)
+        return self.create_with({}, name, *args, **kwargs)
+
+    def create_with(self, weights: Any, name: str, *args: Any, **kwargs: Any) -> Any:
+        """Construct one of its modules; the suite sets the weights."""
+        return _with_each(getattr(self.module, name)(*args, **kwargs))
 
     def function(self, name: str) -> Any:
         """One of its functions."""
-        return getattr(self.module, name)
+        return _with_each(getattr(self.module, name))
 
     def seed(self, seed: int) -> None:
         """Seed torch's random numbers."""
         torch.manual_seed(seed)
+
+
+def _with_each(target: Any) -> Any:
+    target.each = lambda calls: [target(*arguments) for arguments in calls]
+    return target
 
 
 @pytest.fixture
@@ -43,4 +53,5 @@ def trial(request: pytest.FixtureRequest) -> Trial:
     """A try at the suite's subject, with the file that ``SUBMISSION`` names."""
     subject: Subject = request.module.subject
     submission = LocalSubmission(Path(os.environ["SUBMISSION"]))
-    return Trial(subject, submission, Draw(1), "cpu")  # type: ignore[arg-type]  # looks like one
+    seen: dict[Any, Any] = {}
+    return Trial(subject, submission, Draw(1), "cpu", seen)  # type: ignore[arg-type]  # looks like one

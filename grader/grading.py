@@ -24,9 +24,11 @@ from grader.errors import GradeError, GraderFault
 from grader.kit import Exercise
 from grader.report import CheckResult, Difference, Fault, Report, Verdict
 from grader.rules import check_rules
-from grader.sandbox.process import Sandbox, WorkerEnded
-from grader.sandbox.remote import RemoteSubmission, SubmissionError
+from grader.sandbox.faults import SubmissionError
+from grader.sandbox.process import Sandbox
+from grader.sandbox.remote import RemoteSubmission
 from grader.sandbox.wire.levels import BUDGET_CHECKS
+from grader.sandbox.workers import WorkerEnded
 from grader.submission import SourceProblem, Submission, parse
 from grader.suite.plugin import SuitePlugin
 
@@ -76,10 +78,11 @@ def grade(submission: Submission, exercise: Exercise, options: Options, sandbox:
     budget = options.timeout * BUDGET_CHECKS
     remote = RemoteSubmission(sandbox, submission, options.timeout, budget)
     try:
-        problem, line, output = _load(remote, submission, exercise)
+        _start(remote, submission, exercise)
         checks = run_suite(exercise.suite, SuitePlugin(remote, seed, device))
     finally:
         remote.close()
+    problem, line = _problem(remote.load_error)
     return Report(
         exercise=exercise.name,
         submission=str(submission.path),
@@ -93,7 +96,7 @@ def grade(submission: Submission, exercise: Exercise, options: Options, sandbox:
         versions=_versions(),
         problem=problem,
         problem_line=line,
-        output=output,
+        output=remote.said_on_load or "",
     )
 
 
@@ -114,24 +117,28 @@ def choose_device(wanted: str) -> str:
     return wanted
 
 
-def _load(
-    remote: RemoteSubmission, submission: Submission, exercise: Exercise
-) -> tuple[str, int, str]:
-    """Import the submission; why that failed, the line, and what it printed."""
+def _start(remote: RemoteSubmission, submission: Submission, exercise: Exercise) -> None:
+    """Let a worker load the submission while the suite is collected, unless it breaks a rule."""
     try:
         check_rules(parse(submission), exercise.entry_points, exercise.forbidden)
-        remote.start()
-        remote.load()
-        return "", 0, remote.take_output()
     except SourceProblem as problem:
         remote.refuse(problem)
-        return str(problem), problem.line, ""
-    except SubmissionError as error:
-        lines = [frame.line for frame in error.fault.frames]
-        message = f"does not import: {error.fault.type}: {error.fault.message}"
-        return message, lines[-1] if lines else 0, remote.take_output()
-    except WorkerEnded as ended:
-        return f"does not import: it {ended}", 0, remote.take_output()
+    else:
+        remote.start()
+
+
+def _problem(error: Exception | None) -> tuple[str, int]:
+    """Why a submission cannot be tried at all, and the line; empty and 0 if it can."""
+    match error:
+        case SourceProblem():
+            return str(error), error.line
+        case SubmissionError():
+            lines = [frame.line for frame in error.fault.frames]
+            message = f"does not import: {error.fault.type}: {error.fault.message}"
+            return message, lines[-1] if lines else 0
+        case WorkerEnded():
+            return f"does not import: it {error}", 0
+    return "", 0
 
 
 def run_suite(suite: Path, plugin: SuitePlugin) -> list[CheckResult]:

@@ -8,7 +8,7 @@ import click
 
 from grader.errors import GraderFault
 from grader.sandbox.canary import check_walls
-from grader.sandbox.process import Sandbox, Worker
+from grader.sandbox.process import Sandbox
 from grader.sandbox.wire.levels import LEVELS
 
 WALLS = {
@@ -53,7 +53,7 @@ def _examine(sandbox: Sandbox, level: str) -> str:
     """Let a canary try a level's walls."""
     try:
         assert sandbox.isolation
-        done = check_walls(sandbox, Worker(sandbox))
+        done = check_walls(sandbox, sandbox.worker(checked=False))
     except GraderFault as fault:
         return f"not here: {fault}\n            to get it: {ADVICE[level]}"
     open_walls = f"; by its nature a worker there {', '.join(done)}" if done else ""

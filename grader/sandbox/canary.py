@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from grader.errors import GraderFault
 
 if TYPE_CHECKING:
-    from grader.sandbox.process import Sandbox, Worker
+    from grader.sandbox.process import Sandbox
+    from grader.sandbox.workers import Worker
 
 SOURCE = Path(__file__).parent / "inside" / "canary.py"
 SECONDS = 20.0
@@ -59,8 +60,8 @@ def _beyond(sandbox: Sandbox) -> set[str]:
 
 def _probe(worker: Worker, path: str, port: int) -> list[str]:
     deadline = time.monotonic() + SECONDS
-    arguments = {"tuple": [path, port]}
-    call = {"target": "probe", "method": "", "args": arguments, "kwargs": {"dict": {}}}
+    arguments = {"args": {"tuple": [path, port]}, "kwargs": {"dict": {}}}
+    call = {"target": "probe", "method": "", "calls": [arguments]}
     more: dict[str, Any] = {"parameters": {}, "learned": [], "mode": None, "grad": False}
     source = SOURCE.read_text(encoding="utf-8")
     try:
@@ -72,6 +73,6 @@ def _probe(worker: Worker, path: str, port: int) -> list[str]:
             header, _ = worker.receive(deadline)
     finally:
         worker.kill()
-    if "result" not in header:
+    if "results" not in header:
         raise GraderFault(f"the canary that tries the walls failed: {header}")
-    return [str(name) for name in header["result"]["list"]]
+    return [str(name) for name in header["results"][0]["list"]]

@@ -1,56 +1,23 @@
-"""The trusted side's view of a submission: modules and functions that live in a worker."""
+"""A submission in a worker, as the trusted side sees it: its clock, its requests, its errors."""
 
 from __future__ import annotations
 
 import time
-import weakref
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
-import torch
-from torch import Tensor, nn
-from torch.autograd.function import once_differentiable
+from torch import Tensor
 
-from grader.report import Fault, Frame, TensorLocal
-from grader.sandbox.process import Sandbox, Worker, WorkerEnded, WorkerTimeout
+from grader.sandbox.faults import SubmissionError, SubmissionRefused, ToldFault, read_fault
+from grader.sandbox.modules import RemoteFunction, RemoteModule
+from grader.sandbox.process import Sandbox
 from grader.sandbox.wire import values
 from grader.sandbox.wire.frames import BadFrame
+from grader.sandbox.workers import Worker, WorkerEnded, WorkerTimeout
 from grader.submission import Submission
 
 _T = TypeVar("_T")
-MAX_NAME, MAX_DEPTH = 500, 32  # of a parameter, in characters and dots
-
-
-class SubmissionError(Exception):
-    """The submission raised an exception.
-
-    Attributes:
-        fault: The exception as data.
-        kinds: The names of its type and of the bases of that.
-        own: Whether the submission itself raised it, and not something that it called.
-        todo: Whether it is the submission's own ``NotImplementedError``.
-    """
-
-    def __init__(self, fault: Fault, kinds: tuple[str, ...] = (), own: bool = False) -> None:
-        super().__init__(f"{fault.type}: {fault.message}")
-        self.fault = fault
-        self.kinds = kinds
-        self.own = own
-        self.todo = own and "NotImplementedError" in kinds
-
-
-class SubmissionRefused(Exception):
-    """The submission is not of the shape that a request needs; the text is for the learner."""
-
-
-class _Fault(msgspec.Struct):
-    type: str
-    kinds: list[str]
-    message: str
-    frames: list[Frame]
-    tensors: list[TensorLocal]
-    raised_here: bool
 
 
 class RemoteSubmission:
@@ -80,6 +47,7 @@ class RemoteSubmission:
         self._drop: list[int] = []
         self._seed: int | None = None  # not yet sent
         self.changed: list[int] = []  # positions of the tensors that the last call changed
+        self.said_on_load: str | None = None  # None until the source has run for the first time
 
     def start(self) -> None:
         """Ask for a worker and send it the source; the answer is taken when it is needed."""
@@ -93,6 +61,11 @@ class RemoteSubmission:
     def refuse(self, reason: Exception) -> None:
         """Try no check of this submission: each will raise ``reason``."""
         self._load_error = reason
+
+    @property
+    def load_error(self) -> Exception | None:
+        """Why no check can be tried: what ``refuse`` was given, or how the source failed."""
+        return self._load_error
 
     @property
     def name(self) -> str:
@@ -117,6 +90,9 @@ class RemoteSubmission:
             except (SubmissionError, WorkerEnded) as error:
                 self._load_error = error
                 raise
+            finally:
+                if self.said_on_load is None:
+                    self.said_on_load = self.take_output()
 
     def begin_check(self, seed: int) -> None:
         """Start the clock of a check, with a living worker whose random numbers are seeded.
@@ -161,10 +137,26 @@ class RemoteSubmission:
             SubmissionError: The constructor raised an exception.
             SubmissionRefused: There is no such class, or it is no ``nn.Module``.
         """
+        return self.create_with({}, name, *args, **kwargs)
+
+    def create_with(
+        self, weights: Mapping[str, Tensor], name: str, *args: Any, **kwargs: Any
+    ) -> RemoteModule:
+        """Construct a module and set its weights, in one request.
+
+        A weight is set where the module has a parameter of that name, shape, dtype and device;
+        the others are left as the constructor made them. Raises what ``create`` raises.
+        """
         tensors: list[Tensor] = []
-        trees = {"args": values.encode(args, tensors), "kwargs": values.encode(kwargs, tensors)}
-        answer, sent = self.request({"do": "create", "name": name, **trees}, tensors)
-        return RemoteModule(self, name, answer, sent)
+        header = {
+            "do": "create",
+            "name": name,
+            "args": values.encode(args, tensors),
+            "kwargs": values.encode(kwargs, tensors),
+            "weights": {name: len(tensors) + i for i, name in enumerate(weights)},
+        }
+        answer, sent = self.request(header, [*tensors, *weights.values()])
+        return RemoteModule(self, name, answer, sent, weights)
 
     def function(self, name: str) -> RemoteFunction:
         """A plain function of the submission."""
@@ -208,7 +200,7 @@ class RemoteSubmission:
             if "refused" in header:
                 raise SubmissionRefused(str(header["refused"])[:1000])
             if "fault" in header:
-                raise _error(msgspec.convert(header["fault"], _Fault))
+                raise read_fault(msgspec.convert(header["fault"], ToldFault))
             return header, values.load_tensors(header.pop("tensors", []), body)
         except (BadFrame, msgspec.ValidationError) as problem:
             raise self.worker.distrust(str(problem)) from None
@@ -223,243 +215,3 @@ class RemoteSubmission:
             return build()
         except Exception as problem:  # an answer that was made to break us may do it in any way
             raise self.worker.distrust(f"{type(problem).__name__}: {problem}"[:200]) from None
-
-
-def _error(fault: _Fault) -> SubmissionError:
-    """The error to raise for a fault, cut to what a person reads."""
-    frames = tuple(
-        Frame(f.file[:200], f.line, f.function[:200], f.source[:200]) for f in fault.frames[:10]
-    )
-    tensors = tuple(
-        TensorLocal(t.name[:100], t.shape[:16], t.dtype[:20], t.device[:20])
-        for t in fault.tensors[:12]
-    )
-    plain = Fault(fault.type[:200], fault.message[:2000], frames, tensors)
-    return SubmissionError(plain, tuple(fault.kinds), fault.raised_here)
-
-
-class _Call:
-    """One call on its way: what is sent, and what came back beside tensors."""
-
-    def __init__(self, submission: RemoteSubmission, header: dict[str, Any]) -> None:
-        self.submission = submission
-        self.header = header
-        self.inputs: list[Tensor] = []
-        self.parameters: list[Tensor] = []
-        self.changed_parameters: list[Tensor] = []
-        self.tree: Any = None
-
-    def run(self) -> tuple[list[Tensor], list[bool], int | None]:
-        """The outputs, whether each carries a gradient, and the number of their graph."""
-        tensors = [*self.inputs, *self.changed_parameters]
-        answer, sent = self.submission.request(self.header, tensors)
-        return self.submission.believe(lambda: self._take(answer, sent))
-
-    def _take(
-        self, answer: dict[str, Any], sent: list[Tensor]
-    ) -> tuple[list[Tensor], list[bool], int | None]:
-        self.submission.changed = [int(position) for position in answer["changed"]]
-        self.tree = answer["result"]
-        grads = [bool(grad) for grad in answer["grad"]]
-        outputs = sent[: len(grads)]
-        values.decode(self.tree, outputs)  # its form, before anybody relies on it
-        if len(outputs) < len(grads) or any(
-            grad and not out.is_floating_point() for out, grad in zip(outputs, grads, strict=True)
-        ):
-            raise ValueError("outputs and gradients do not agree")
-        return outputs, grads, int(answer["graph"]) if any(grads) else None
-
-
-class _Remote(torch.autograd.Function):
-    """Forward and backward in the worker."""
-
-    @staticmethod
-    def forward(ctx: Any, call: _Call, *tensors: Tensor) -> tuple[Tensor, ...]:
-        """Run the call; ``tensors`` are what a gradient may be wanted of."""
-        outputs, grads, graph = call.run()
-        ctx.set_materialize_grads(False)
-        ctx.mark_non_differentiable(
-            *(out for out, grad in zip(outputs, grads, strict=True) if not grad)
-        )
-        ctx.call, ctx.grads, ctx.graph = call, grads, graph
-        ctx.shapes = [out.detach() for out, grad in zip(outputs, grads, strict=True) if grad]
-        ctx.forms = [(x.shape, x.dtype, x.device) for x in tensors]
-        ctx.worker = call.submission.worker
-        if graph is not None:
-            weakref.finalize(ctx, call.submission.forget, graph, ctx.worker)
-        return tuple(outputs)
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, *grad_outputs: Tensor | None) -> tuple[Tensor | None, ...]:
-        """Gradients of the inputs and parameters, None where the submission gives none."""
-        submission = ctx.call.submission
-        if submission.worker is not ctx.worker:
-            raise WorkerEnded("had already ended")
-        wanted = [g for g, grad in zip(grad_outputs, ctx.grads, strict=True) if grad]
-        filled = [
-            torch.zeros_like(out) if g is None else g
-            for g, out in zip(wanted, ctx.shapes, strict=True)
-        ]
-        answer, sent = submission.request({"do": "backward", "graph": ctx.graph}, filled)
-        grads: list[Tensor | None] = submission.believe(
-            lambda: _gradients(answer["result"], sent, ctx.forms)
-        )
-        return (None, *grads)
-
-
-def _gradients(tree: Any, sent: list[Tensor], forms: list[Any]) -> list[Tensor | None]:
-    """Gradients as they came, each of the form of its input."""
-    grads = values.decode(tree, sent)
-    if not isinstance(grads, list) or len(grads) != len(forms):
-        raise ValueError("gradients are not those of the inputs")
-    for grad, form in zip(grads, forms, strict=True):
-        if grad is not None and (grad.shape, grad.dtype, grad.device) != form:
-            raise ValueError("a gradient has not the form of its input")
-    return grads
-
-
-class _Callable:
-    """What can be called in a worker."""
-
-    def __init__(self, submission: RemoteSubmission, target: int | str, method: str = "") -> None:
-        self.submission = submission
-        self.target = target
-        self.method = method
-
-    def call(
-        self,
-        args: Any,
-        kwargs: Any,
-        learned: Mapping[str, Tensor],
-        stale: list[str],
-        mode: bool | None = None,
-    ) -> Any:
-        """Call with gradients, as if it ran here."""
-        tensors: list[Tensor] = []
-        trees = {"args": values.encode(args, tensors), "kwargs": values.encode(kwargs, tensors)}
-        once: dict[int, str] = {}  # a tied parameter only under its first name
-        for name, parameter in learned.items():
-            if parameter.requires_grad:
-                once.setdefault(id(parameter), name)
-        names = list(once.values())
-        inputs = [x for x in tensors if x.requires_grad]
-        grad = torch.is_grad_enabled() and bool(inputs or names)
-        header = {
-            "do": "call",
-            "target": self.target,
-            "method": self.method,
-            **trees,
-            "parameters": {name: len(tensors) + i for i, name in enumerate(stale)},
-            "learned": names,
-            "mode": mode,
-            "grad": grad,
-        }
-        call = _Call(self.submission, header)
-        call.inputs = tensors
-        call.changed_parameters = [learned[name].detach() for name in stale]
-        if grad:
-            outputs = list(_Remote.apply(call, *inputs, *(learned[name] for name in names)))
-        else:
-            outputs, _, _ = call.run()
-        return values.decode(call.tree, outputs)
-
-
-class RemoteFunction(_Callable):
-    """A plain function of a submission, called as if it were here."""
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call it; tensors among the arguments may carry gradients."""
-        return self.call(args, kwargs, {}, [])
-
-
-class RemoteModule(nn.Module):
-    """A module of a submission: parameters here, ``forward`` and ``backward`` in the worker.
-
-    The parameters here are the truth: a call sends those that changed since the last one.
-    ``state_dict``, ``load_state_dict``, ``to``, ``train``, ``eval`` and ``torch.func`` work as on
-    any module; tied parameters stay tied. Double backward is not supported.
-    """
-
-    def __init__(
-        self, submission: RemoteSubmission, name: str, answer: dict[str, Any], sent: list[Tensor]
-    ) -> None:
-        super().__init__()
-        self._name = name
-        self._submission = submission
-        self._number = submission.believe(lambda: int(answer["object"]))
-        self._worker = submission.worker
-        weakref.finalize(self, submission.forget, self._number, self._worker)
-        self._known: dict[str, Tensor] = {}
-        submission.believe(lambda: self._mirror(answer["parameters"], sent))
-        self.training = submission.believe(lambda: bool(answer["training"]))
-        self._told = True  # whether the worker knows the mode
-
-    def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the submission's module."""
-        return self._call("", args, kwargs)
-
-    def method(self, name: str) -> Callable[..., Any]:
-        """Another method of the submission's module, by name."""
-        return lambda *args, **kwargs: self._call(name, args, kwargs)
-
-    def train(self, mode: bool = True) -> Self:
-        """Switch between training and evaluation; the worker is told with the next call."""
-        self._told = False
-        return super().train(mode)
-
-    def _apply(self, fn: Callable[..., Any], recurse: bool = True) -> Self:
-        """Move here and in the worker; ``to``, ``double``, ``cuda`` and so on come through here."""
-        super()._apply(fn, recurse)
-        probe = fn(next(self.parameters(), torch.empty(0)).detach())
-        dtype = str(probe.dtype).removeprefix("torch.")
-        where = {"dtype": dtype, "device": str(probe.device)}
-        self._check_worker()
-        self._submission.request({"do": "move", "target": self._number, **where})
-        self._known = {}
-        return self
-
-    def _call(self, method: str, args: Any, kwargs: Any) -> Any:
-        self._check_worker()
-        learned = dict(self.named_parameters(remove_duplicate=False))
-        stale = [n for n, p in learned.items() if not _equal(p, self._known.get(n))]
-        mode = None if self._told else self.training
-        result = _Callable(self._submission, self._number, method).call(
-            args, kwargs, learned, stale, mode
-        )
-        self._told = True
-        self._known.update({name: learned[name].detach().clone() for name in stale})
-        return result
-
-    def _check_worker(self) -> None:
-        if self._submission.worker is not self._worker or not self._worker.alive:
-            raise WorkerEnded("had already ended")
-
-    def _mirror(self, descriptions: list[dict[str, Any]], sent: list[Tensor]) -> None:
-        made: dict[str, nn.Parameter] = {}
-        for entry in descriptions:
-            name, first = str(entry["name"]), str(entry["same_as"])
-            if len(name) > MAX_NAME or name.count(".") > MAX_DEPTH:
-                raise ValueError("a parameter has a name of no sensible length")
-            if first not in made:
-                value = values.decode(entry["value"], sent)
-                made[first] = nn.Parameter(value, requires_grad=bool(entry["requires_grad"]))
-                self._known[first] = value.clone()
-            self._known[name] = self._known[first]
-            *path, leaf = name.split(".")
-            owner: nn.Module = self
-            for part in path:
-                if part not in owner._modules:
-                    owner.add_module(part, nn.Module())
-                owner = owner.get_submodule(part)
-            owner.register_parameter(leaf, made[first])
-
-
-def _equal(now: Tensor, known: Tensor | None) -> bool:
-    return (
-        known is not None
-        and now.shape == known.shape
-        and now.dtype == known.dtype
-        and now.device == known.device
-        and (now.device.type == "meta" or torch.equal(now, known))
-    )

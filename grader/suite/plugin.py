@@ -12,12 +12,13 @@ import msgspec
 import pytest
 
 from grader.report import Verdict
-from grader.sandbox.process import WorkerEnded, WorkerTimeout
-from grader.sandbox.remote import RemoteSubmission, SubmissionError, SubmissionRefused
+from grader.sandbox.faults import SubmissionError, SubmissionRefused
+from grader.sandbox.remote import RemoteSubmission
+from grader.sandbox.workers import WorkerEnded, WorkerTimeout
 from grader.submission import SourceProblem
 from grader.suite.compare import CheckFailed
 from grader.suite.draw import Draw, derive_seed
-from grader.suite.subject import Trial
+from grader.suite.trial import Trial
 
 
 class SuitePlugin:
@@ -34,6 +35,7 @@ class SuitePlugin:
         self._seed = seed
         self._device = device
         self._started = 0.0
+        self._seen: dict[Any, Any] = {}  # by one check, for the others too
         self.broken = ""  # why the suite itself cannot be collected
         self.interrupted = False
 
@@ -59,7 +61,7 @@ class SuitePlugin:
             return {"output": self._submission.end_check(time.monotonic() - self._started)}
         if call.when == "setup":
             marker = item.get_closest_marker("points")
-            why = (inspect.getdoc(item.function) or "").partition("\n\n")[0]  # type: ignore[attr-defined]
+            why = (inspect.getdoc(item.function) or "").partition("\n\n")[0]  # type: ignore[attr-defined]  # a function's item
             noted: dict[str, Any] = {"points": marker.args[0] if marker else 1, "why": why}
         else:
             noted = {}
@@ -67,10 +69,11 @@ class SuitePlugin:
             noted |= _judge(call.excinfo.value)
         return noted
 
-    @pytest.fixture(autouse=True)
-    def _clock(self, request: pytest.FixtureRequest) -> None:
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        """Start the clock of a check. No fixture: pytest takes its time to resolve one."""
         self._started = time.monotonic()
-        self._submission.begin_check(self._seed_of(request, "worker"))
+        self._submission.begin_check(self._seed_of(item, "worker"))
 
     @pytest.fixture
     def submission(self) -> RemoteSubmission:
@@ -85,17 +88,20 @@ class SuitePlugin:
     @pytest.fixture
     def draw(self, request: pytest.FixtureRequest) -> Draw:
         """The check's random numbers."""
-        return Draw(self._seed_of(request, "inputs"), self._device)
+        return self._draw_of(request.node)
 
     @pytest.fixture
-    def trial(
-        self, request: pytest.FixtureRequest, submission: RemoteSubmission, draw: Draw, device: str
-    ) -> Trial:
+    def trial(self, request: pytest.FixtureRequest) -> Trial:
         """A try at the ``subject`` that the suite's module defines."""
-        return Trial(request.module.subject, submission, draw, device)
+        draw = self._draw_of(request.node)
+        subject = request.node.module.subject
+        return Trial(subject, self._submission, draw, self._device, self._seen)
 
-    def _seed_of(self, request: pytest.FixtureRequest, purpose: str) -> int:
-        return derive_seed(self._seed, f"{request.node.name}/{purpose}")
+    def _draw_of(self, check: pytest.Item) -> Draw:
+        return Draw(self._seed_of(check, "inputs"), self._device)
+
+    def _seed_of(self, check: pytest.Item, purpose: str) -> int:
+        return derive_seed(self._seed, f"{check.name}/{purpose}")
 
 
 def _judge(error: BaseException) -> dict[str, Any]:

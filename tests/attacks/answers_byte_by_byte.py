@@ -13,7 +13,7 @@ def find(name):
 
 
 def forged():
-    text = b'{"number": %d, "result": null, "grad": [], "changed": []}' % find("number")
+    text = b'{"number": %d, "results": [null], "grad": [], "changed": []}' % find("number")
     return struct.pack("<4sIQ", b"ADW1", len(text), 0) + text
 
 

@@ -13,7 +13,7 @@ def find(name):
 
 
 def forged():
-    text = b'{"number": %d, "result": null, "grad": [], "changed": []}' % find("number")
+    text = b'{"number": %d, "results": [null], "grad": [], "changed": []}' % find("number")
     return struct.pack("<4sIQ", b"ADW1", len(text), 0) + text
 
 
@@ -23,7 +23,7 @@ import threading
 def flood(connection):
     while True:
         for number in range(50):
-            text = b'{"number": %d, "result": {"tensor": 0}, "grad": [], "changed": []}' % number
+            text = b'{"number": %d, "results": [{"tensor": 0}], "grad": [], "changed": []}' % number
             connection.send(struct.pack("<4sIQ", b"ADW1", len(text), 0) + text)
 
 

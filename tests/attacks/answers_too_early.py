@@ -13,13 +13,13 @@ def find(name):
 
 
 def forged():
-    text = b'{"number": %d, "result": null, "grad": [], "changed": []}' % find("number")
+    text = b'{"number": %d, "results": [null], "grad": [], "changed": []}' % find("number")
     return struct.pack("<4sIQ", b"ADW1", len(text), 0) + text
 
 
 def double(x):
     number, connection = find("number"), find("connection")
     for later in range(number, number + 20):
-        text = b'{"number": %d, "result": null, "grad": [], "changed": []}' % later
+        text = b'{"number": %d, "results": [null], "grad": [], "changed": []}' % later
         connection.send(struct.pack("<4sIQ", b"ADW1", len(text), 0) + text)
     return 3 * x

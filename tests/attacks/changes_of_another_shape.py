@@ -6,7 +6,11 @@ Worker = sys.modules["grader.sandbox.inside.worker"].Worker
 honest = Worker.answer
 
 import torch
-from safetensors.torch import save
+
+
+def save(tensors):
+    parts = (bytes(t.reshape(-1).view(torch.uint8).tolist()) for t in tensors.values())
+    return b"".join(part.ljust(-(-len(part) // 8) * 8, b"\0") for part in parts)
 
 
 def answer(self, request, body):
@@ -16,7 +20,7 @@ def answer(self, request, body):
     other = torch.ones(length + 1) if length == 3 else torch.ones(2, length, dtype=torch.int64)
     spec = {"dtype": str(other.dtype)[6:], "shape": list(other.shape)}
     changed = {3: [[0, {"tensor": 0}]], 5: [[0, None]], 7: [[10**30, {"tensor": 0}]]}[length]
-    head = {"number": number, "result": None, "grad": [], "changed": changed}
+    head = {"number": number, "results": [None], "grad": [], "changed": changed}
     return frames.pack({**head, "tensors": [spec]}, save({"0": other}))
 
 

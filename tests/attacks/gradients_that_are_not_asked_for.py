@@ -8,7 +8,11 @@ honest = Worker.answer
 import json
 
 import torch
-from safetensors.torch import save
+
+
+def save(tensors):
+    parts = (bytes(t.reshape(-1).view(torch.uint8).tolist()) for t in tensors.values())
+    return b"".join(part.ljust(-(-len(part) // 8) * 8, b"\0") for part in parts)
 
 
 def answer(self, request, body):
@@ -17,7 +21,7 @@ def answer(self, request, body):
     number, length = request["number"], request["tensors"][0]["shape"][0]
     graph = {3: 10**400, 5: "9" * 5000, 7: -1}[length]
     spec = {"dtype": "float32", "shape": [length]}
-    head = {"number": number, "result": {"tensor": 0}, "grad": [True], "changed": []}
+    head = {"number": number, "results": [{"tensor": 0}], "grad": [True], "changed": []}
     sys.set_int_max_str_digits(0)
     text = json.dumps({**head, "graph": graph, "tensors": [spec]}).encode()
     body = save({"0": torch.ones(length)})

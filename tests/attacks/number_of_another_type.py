@@ -11,7 +11,7 @@ def answer(self, request, body):
         return honest(self, request, body)
     number, length = request["number"], request["tensors"][0]["shape"][0]
     false = {3: True, 5: str(number), 7: number + 0.0}[length]
-    return frames.pack({"number": false, "result": None, "grad": [], "changed": []})
+    return frames.pack({"number": false, "results": [None], "grad": [], "changed": []})
 
 
 Worker.answer = answer

@@ -13,7 +13,7 @@ def find(name):
 
 
 def forged():
-    text = b'{"number": %d, "result": null, "grad": [], "changed": []}' % find("number")
+    text = b'{"number": %d, "results": [null], "grad": [], "changed": []}' % find("number")
     return struct.pack("<4sIQ", b"ADW1", len(text), 0) + text
 
 
@@ -26,7 +26,7 @@ def serve(connection):
         text = data[16 : 16 + int.from_bytes(data[4:8], "little")]
         at = text.rfind(b'"number":')
         number = int(text[at + 9 :].split(b",")[0].split(b"}")[0]) if at >= 0 else 0
-        answer = b'{"number": %d, "result": null, "grad": [], "changed": []}' % number
+        answer = b'{"number": %d, "results": [null], "grad": [], "changed": []}' % number
         connection.send(struct.pack("<4sIQ", b"ADW1", len(answer), 0) + answer)
 
 

@@ -6,7 +6,11 @@ Worker = sys.modules["grader.sandbox.inside.worker"].Worker
 honest = Worker.answer
 
 import torch
-from safetensors.torch import save
+
+
+def save(tensors):
+    parts = (bytes(t.reshape(-1).view(torch.uint8).tolist()) for t in tensors.values())
+    return b"".join(part.ljust(-(-len(part) // 8) * 8, b"\0") for part in parts)
 
 
 def answer(self, request, body):
@@ -18,7 +22,7 @@ def answer(self, request, body):
         5: {"shape": []},
         7: {"shape": [1] * 5000},
     }[length]
-    head = {"number": number, "result": {"tensor": 0}, "grad": [False], "changed": []}
+    head = {"number": number, "results": [{"tensor": 0}], "grad": [False], "changed": []}
     return frames.pack({**head, "tensors": [spec]}, save({"0": torch.ones(length)}))
 
 

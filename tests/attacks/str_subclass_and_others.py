@@ -13,7 +13,7 @@ class Number(float):
 
 class Pairs(dict):
     def items(self):
-        return [("verdict", "pass"), ("result", {"tensor": 0})]
+        return [("verdict", "pass"), ("results", [{"tensor": 0}])]
 
 
 def double(x):

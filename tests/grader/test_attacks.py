@@ -81,6 +81,8 @@ def world(
         server = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
         datagrams = stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
         datagrams.bind(("127.0.0.1", 0))
+        paths = stack.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM))
+        paths.bind(str(folder / "datagrams"))
         unix = stack.enter_context(socket.socket(socket.AF_UNIX))
         unix.bind(str(folder / "unix"))
         abstract = stack.enter_context(socket.socket(socket.AF_UNIX))
@@ -97,13 +99,15 @@ def world(
             "folder": str(folder),
             "tcp": server.getsockname()[1],
             "udp": datagrams.getsockname()[1],
+            "datagrams": str(folder / "datagrams"),
             "unix": str(folder / "unix"),
             "abstract": f"\0{SECRET[-8:]}",
             "victim": victim.pid,
             "grader": os.getpid(),
             "template": sandbox._template.pid,
         }
-        made = World(level, sandbox, folder, victim, [server, datagrams, unix, abstract], targets)
+        sockets = [server, datagrams, paths, unix, abstract]
+        made = World(level, sandbox, folder, victim, sockets, targets)
         for listening in made.sockets:
             listening.setblocking(False)
         yield made

@@ -11,9 +11,11 @@ import torch
 from torch import nn
 from torch.func import functional_call
 
-from grader.sandbox.process import Sandbox, WorkerEnded
-from grader.sandbox.remote import RemoteSubmission, SubmissionError, SubmissionRefused
+from grader.sandbox.faults import SubmissionError, SubmissionRefused
+from grader.sandbox.process import Sandbox
+from grader.sandbox.remote import RemoteSubmission
 from grader.sandbox.wire.values import Opaque
+from grader.sandbox.workers import WorkerEnded
 from grader.submission import Submission
 
 SOURCE = """

@@ -22,7 +22,7 @@ def run(*words: str | Path, **settings: object) -> str:
         capture_output=True,
         text=True,
         check=False,
-        **settings,  # type: ignore[call-overload]
+        **settings,  # type: ignore[call-overload]  # of any kind
     )
     assert done.returncode in (0, 1), done.stdout + done.stderr
     return done.stdout + done.stderr

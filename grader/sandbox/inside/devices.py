@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves, tree_map
 
 # A copy is the way from one device to another, and indices may stay on the CPU.
 _MAY_MIX = {torch.ops.aten.copy_, torch.ops.aten.index, torch.ops.aten.index_put_}
@@ -40,7 +40,8 @@ class OneDevice(TorchDispatchMode):
     ) -> Any:
         """Do the operation on the twins, unless its tensors lie on two devices."""
         kwargs = dict(kwargs or {})
-        tensors = [x for x in tree_leaves((args, kwargs)) if isinstance(x, Tensor)]
+        tensors: list[Tensor] = []
+        _map(tensors.append, [args, list(kwargs.values())])
         here = any(x.device.type == "meta" for x in tensors)
         if here and func.overloadpacket not in _MAY_MIX:
             _refuse_strangers(tensors)
@@ -48,21 +49,20 @@ class OneDevice(TorchDispatchMode):
         if target is not None:
             here = torch.device(target).type == "meta"
             kwargs["device"] = torch.device("cpu")
-        args, kwargs = tree_map(self._twin, (args, kwargs))
+        args = _map(self._twin, args)
+        kwargs = {name: _map(self._twin, value) for name, value in kwargs.items()}
         result = func(*args, **kwargs)
-        return tree_map(self._stand_in, result) if here else result
+        return _map(self._stand_in, result) if here else result
 
-    def _twin(self, value: Any) -> Any:
-        if not isinstance(value, Tensor) or value.device.type != "meta":
+    def _twin(self, value: Tensor) -> Tensor:
+        if value.device.type != "meta":
             return value
         if id(value) not in self._twins:
             twin = torch.empty_strided(value.shape, value.stride(), dtype=value.dtype)
             self._pair(value, twin.uniform_(-1, 1) if value.is_floating_point() else twin.fill_(1))
         return self._twins[id(value)][1]
 
-    def _stand_in(self, value: Any) -> Any:
-        if not isinstance(value, Tensor):
-            return value
+    def _stand_in(self, value: Tensor) -> Tensor:
         if id(value) not in self._stand_ins:
             shape, stride = value.shape, value.stride()
             self._pair(torch.empty_strided(shape, stride, dtype=value.dtype, device="meta"), value)
@@ -74,6 +74,16 @@ class OneDevice(TorchDispatchMode):
     def _pair(self, stand_in: Tensor, twin: Tensor) -> None:
         self._twins[id(stand_in)] = (stand_in, twin)
         self._stand_ins[id(twin)] = stand_in
+
+
+def _map(change: Callable[[Tensor], Any], value: Any) -> Any:
+    """A value with its tensors changed: operations take and give them alone, in lists or tuples."""
+    if isinstance(value, Tensor):
+        return change(value)
+    if isinstance(value, list | tuple):
+        changed = [_map(change, item) for item in value]
+        return changed if isinstance(value, list) else tuple(changed)
+    return value
 
 
 def _refuse_strangers(tensors: list[Tensor]) -> None:

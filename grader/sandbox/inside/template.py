@@ -23,10 +23,11 @@ import msgspec
 import torch
 from torch import nn
 
-from grader.sandbox.inside import worker
+from grader.sandbox.inside import serving
 from grader.sandbox.inside.confine import Walls, choose
 from grader.sandbox.inside.walls.libc import WallError
 from grader.sandbox.inside.walls.limits import limit_resources
+from grader.sandbox.inside.worker import Worker
 from grader.sandbox.wire import frames
 from grader.sandbox.wire.levels import Confinement
 
@@ -88,7 +89,7 @@ class Template:
             connection.sendall(frames.pack({"number": 0, "refused": str(error)}))
             return
         connection.sendall(frames.pack({"number": 0, "level": self.walls.level}))
-        worker.serve(connection, descriptors[1])
+        serving.serve(connection, descriptors[1])
 
     def _end(self, pid: int) -> int:
         """Kill a worker if it still lives, wait for it and all it has started; its status."""
@@ -121,7 +122,7 @@ def warm_up() -> None:
     out = torch.softmax(layer(x) @ x.transpose(-1, -2) / 3**0.5, dim=-1) @ x
     torch.autograd.grad(nn.functional.dropout(out, 0.5).sum(), [x, *layer.parameters()])
     torch.cat([layer(x) for layer in nn.ModuleList([nn.Linear(3, 3)])], dim=-1)
-    worker.Worker().answer({"do": "nothing", "number": 0, "seed": 0}, b"")
+    Worker().answer({"do": "nothing", "number": 0, "seed": 0}, b"")
 
 
 def main(arguments: list[str]) -> None:
@@ -137,7 +138,7 @@ def main(arguments: list[str]) -> None:
         with tempfile.TemporaryDirectory(prefix=f"grade-{os.getpid()}-") as folder:
             os.chdir(folder)
             control.sendall(frames.pack({"number": 0, "level": "process"}))
-            worker.serve(control, os.dup(1))
+            serving.serve(control, os.dup(1))
         return
     level, refused = choose(confinement)
     walls = Walls(confinement, level) if level else None

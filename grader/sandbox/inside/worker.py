@@ -7,35 +7,22 @@ submission raises, ``SystemExit`` included, becomes an answer.
 from __future__ import annotations
 
 import linecache
-import os
 import random
-import socket
 import sys
-import tempfile
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import dataclass
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.autograd.graph import saved_tensors_hooks
 
 from grader.sandbox.inside import faults
 from grader.sandbox.inside.devices import OneDevice
+from grader.sandbox.inside.graphs import Graph, kept_for_backward
 from grader.sandbox.wire import frames, values
 
 MODULE = "submission"
-
-
-@dataclass
-class Graph:
-    """What a backward request needs of a forward: kept until the trusted side lets it go."""
-
-    inputs: list[Tensor]
-    outputs: list[Tensor]
 
 
 class Refusal(Exception):
@@ -62,8 +49,7 @@ class Worker:
                 self.objects.pop(dropped, None)
                 self.graphs.pop(dropped, None)
             if (seed := request.pop("seed", None)) is not None:
-                torch.manual_seed(seed)
-                random.seed(seed)
+                _seed(seed)
             tensors = values.load_tensors(request.pop("tensors", []), body)
             operation: Callable[..., dict[str, Any]] = getattr(self, "do_" + request.pop("do"))
             header = operation(tensors=tensors, **request)
@@ -90,8 +76,10 @@ class Worker:
         """Answer, so that the other side knows that somebody does."""
         return {}
 
-    def do_create(self, name: str, args: Any, kwargs: Any, tensors: list[Tensor]) -> dict[str, Any]:
-        """Construct a module and describe its parameters and buffers."""
+    def do_create(
+        self, name: str, args: Any, kwargs: Any, weights: dict[str, int], tensors: list[Tensor]
+    ) -> dict[str, Any]:
+        """Construct a module, set what fits of ``weights``, and describe its parameters."""
         made = self._global(name)(*values.decode(args, tensors), **values.decode(kwargs, tensors))
         if not isinstance(made, nn.Module):
             kind = type(made).__qualname__
@@ -100,13 +88,22 @@ class Worker:
         self.objects[number] = made
         parameters = dict(made.named_parameters(remove_duplicate=False))
         first = {id(p): name for name, p in reversed(parameters.items())}
+        tied = len(first) < len(parameters)  # which value is the last, the other side decides
+        fitting = {
+            name: tensors[index]
+            for name, index in weights.items()
+            if not tied and name in parameters and _form(parameters[name]) == _form(tensors[index])
+        }
+        with torch.no_grad():
+            for name, value in fitting.items():
+                parameters[name].copy_(value)
         return {
             "object": number,
             "training": made.training,
             "parameters": [
                 {
                     "name": name,
-                    "value": values.encode(p, self.sent),
+                    "value": None if name in fitting else values.encode(p, self.sent),
                     "same_as": first[id(p)],
                     "requires_grad": p.requires_grad,
                 }
@@ -125,8 +122,7 @@ class Worker:
         self,
         target: int | str,
         method: str,
-        args: Any,
-        kwargs: Any,
+        calls: list[dict[str, Any]],
         parameters: dict[str, int],
         learned: list[str],
         mode: bool | None,
@@ -135,6 +131,7 @@ class Worker:
     ) -> dict[str, Any]:
         """Call a module, a method of it, or a function; keep the graph where one is wanted.
 
+        Each of ``calls`` has tensors of its own, so that what one does to them no other sees.
         ``parameters`` are new values by index; gradients may be asked for, in this order, of
         the inputs that require one and of the parameters named in ``learned``. ``mode`` is given
         where training and evaluation changed.
@@ -151,12 +148,17 @@ class Worker:
         on_meta = any(x.device.type == "meta" for x in inputs)
         before = [] if on_meta else [x.detach().clone() for x in inputs]
         grad = grad and not on_meta
-        kept = _kept_for_backward(own) if grad else nullcontext()
-        with torch.set_grad_enabled(grad), OneDevice() if on_meta else kept:
-            result = function(*values.decode(args, tensors), **values.decode(kwargs, tensors))
-        tree = values.encode(result, self.sent)
+        kept = kept_for_backward(own) if grad else nullcontext()
+        header: dict[str, Any] = {"results": []}
+        for call in calls:
+            args, kwargs = (values.decode(call[part], tensors) for part in ("args", "kwargs"))
+            with torch.set_grad_enabled(grad), OneDevice() if on_meta else kept:
+                result = function(*args, **kwargs)
+            header["results"].append(values.encode(result, self.sent))
+            if len(calls) > 1 and not on_meta:  # a later call may overwrite what this one gave
+                self.sent[:] = [x.detach().clone() for x in self.sent]
         outputs = list(self.sent)
-        header: dict[str, Any] = {"result": tree, "grad": [x.requires_grad for x in outputs]}
+        header["grad"] = [x.requires_grad for x in outputs]
         if any(header["grad"]):
             sources = [*(x for x in inputs if x.requires_grad), *(own[name] for name in learned)]
             header["graph"] = next(self.numbers)
@@ -167,16 +169,7 @@ class Worker:
 
     def do_backward(self, graph: int, tensors: list[Tensor]) -> dict[str, Any]:
         """Gradients of a kept graph's inputs, given those of its outputs."""
-        kept = self.graphs[graph]
-        # Not `grad_outputs`: its first use imports hundreds of modules in every fresh worker.
-        total = torch.stack(
-            [(out * g).sum() for out, g in zip(kept.outputs, tensors, strict=True)]
-        ).sum()
-        wanted = [x for x in kept.inputs if x.requires_grad]
-        found = torch.autograd.grad(total, wanted, retain_graph=True, allow_unused=True)
-        grads = iter(found)
-        result = [next(grads) if x.requires_grad else None for x in kept.inputs]
-        return {"result": values.encode(result, self.sent)}
+        return {"result": values.encode(self.graphs[graph].backward(tensors), self.sent)}
 
     def _global(self, name: str) -> Any:
         try:
@@ -197,83 +190,21 @@ class Worker:
         return getattr(module, method), learned
 
 
-def _kept_for_backward(parameters: dict[str, Tensor]) -> saved_tensors_hooks:
-    """Let a graph keep its own copy of the parameters, which a later call may set anew.
-
-    Any other tensor that is changed between forward and backward is an error, as always.
-    """
-    storages = {p.untyped_storage().data_ptr() for p in parameters.values()}
-
-    def pack(saved: Tensor) -> tuple[Tensor, int]:
-        if saved.untyped_storage().data_ptr() in storages:
-            saved = saved.detach().clone()
-        return saved, saved._version
-
-    def unpack(packed: tuple[Tensor, int]) -> Tensor:
-        saved, version = packed
-        if saved._version != version:
-            raise RuntimeError(
-                f"a tensor of shape {tuple(saved.shape)} that the gradient needs has been "
-                "modified by an in-place operation"
-            )
-        return saved
-
-    return saved_tensors_hooks(pack, unpack)
+def _form(tensor: Tensor) -> tuple[torch.Size, torch.dtype, torch.device]:
+    return tensor.shape, tensor.dtype, tensor.device
 
 
 def _same(old: Tensor, new: Tensor) -> bool:
-    return old.shape == new.shape and torch.equal(
-        old.nan_to_num(nan=-1.5), new.detach().nan_to_num(nan=-1.5)
-    )
+    if old.shape != new.shape:
+        return False
+    return torch.equal(old, new) or torch.equal(old.nan_to_num(nan=-1.5), new.nan_to_num(nan=-1.5))
 
 
-def serve(connection: socket.socket, output: int) -> None:
-    """Answer requests until the other side closes the connection.
-
-    Args:
-        connection: To the trusted side.
-        output: The descriptor that everything printed goes to.
-    """
-    _settle(output)
-
-    def receive(count: int) -> bytes:
-        parts = []
-        while count:
-            part = connection.recv(min(count, 1 << 20))
-            if not part:
-                os._exit(0)
-            parts.append(part)
-            count -= len(part)
-        return b"".join(parts)
-
-    worker = Worker()
-    while True:
-        request, body = frames.unpack(receive, frames.MAX_REQUEST_HEADER)
-        reply = worker.answer(request, body)
-        for stream in (sys.stdout, sys.stderr):
-            try:
-                stream.flush()
-            except BaseException:  # the submission may have closed or replaced it
-                continue
-        connection.sendall(reply)
-
-
-def _settle(output: int) -> None:
-    """No input, no environment, all output to one pipe, and only our own paths to import from."""
-    null = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(null, 0)
-    os.close(null)
-    for descriptor in (1, 2):
-        os.dup2(output, descriptor)
-    os.close(output)
-    for name, descriptor in (("stdout", 1), ("stderr", 2)):
-        stream = open(  # noqa: SIM115  a descriptor that stays open
-            descriptor, "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False
-        )
-        setattr(sys, name, stream)
-        setattr(sys, f"__{name}__", stream)
-    os.environ.clear()
-    tempfile.tempdir = str(Path.cwd())  # the template may have found another
-    home = str(Path(__file__).parents[3])  # a checkout, unless it is the libraries' own folder
-    if Path(home).name not in ("site-packages", "dist-packages"):
-        sys.path[:] = [path for path in sys.path if path != home]
+def _seed(seed: int) -> None:
+    """Seed what is in use: ``torch.manual_seed`` leaves a stack trace with each back end."""
+    random.seed(seed)
+    torch.default_generator.manual_seed(seed)
+    if torch.cuda.is_initialized():
+        torch.cuda.manual_seed_all(seed)
+    if torch.mps.is_available():
+        torch.mps.manual_seed(seed)

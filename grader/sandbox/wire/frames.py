@@ -1,4 +1,4 @@
-"""Frames: a fixed head, a JSON header, a safetensors body. No torch here.
+"""Frames: a fixed head, a JSON header, a body of raw tensors. No torch here.
 
 A frame is 16 bytes (magic, header length, body length, little-endian), then both parts. Both
 lengths are bounded before a byte of what they announce is read.

@@ -6,6 +6,7 @@ key of its own. Whatever cannot cross is named by its type, as an ``Opaque``.
 
 from __future__ import annotations
 
+import ctypes
 import math
 import re
 from dataclasses import dataclass
@@ -13,13 +14,13 @@ from typing import Any
 
 import msgspec
 import torch
-from safetensors.torch import load, save
 from torch import Tensor
 
 from grader.sandbox.wire.frames import MAX_BODY, BadFrame
 
 MAX_TENSORS = 4096
 MAX_DIMS = 16
+_ALIGNMENT = 8  # bytes: where the data of each tensor may begin
 DTYPES = {
     str(dtype).removeprefix("torch."): dtype
     for dtype in (
@@ -123,19 +124,26 @@ def dump_tensors(tensors: list[Tensor], strided: bool = False) -> tuple[list[Any
     Raises:
         Unsendable: A dtype or layout that cannot cross, or more than the body may hold.
     """
-    specs, data, total = [], {}, 0
-    for number, tensor in enumerate(tensors):
+    specs: list[Any] = []
+    parts: list[bytes] = []
+    total = 0
+    for tensor in tensors:
         spec = _spec(tensor, strided)
         specs.append(msgspec.to_builtins(spec))
         if spec.device == "meta":
             continue
-        total += tensor.numel() * tensor.element_size()
+        size = math.prod(spec.shape) * tensor.element_size()
+        total += _padded(size)
         if total > MAX_BODY:
             raise Unsendable(f"is larger than {MAX_BODY >> 20} MiB in all")
         with torch.no_grad(), torch._C.DisableTorchFunctionSubclass():
-            plain = tensor.detach().as_subclass(Tensor)
-            data[str(number)] = plain.to("cpu", memory_format=torch.contiguous_format, copy=True)
-    return specs, save(data) if data else b""
+            plain = tensor.detach().as_subclass(Tensor).to("cpu").contiguous()
+            parts.append(ctypes.string_at(plain.data_ptr(), size).ljust(_padded(size), b"\0"))
+    return specs, b"".join(parts)
+
+
+def _padded(size: int) -> int:
+    return -(-size // _ALIGNMENT) * _ALIGNMENT
 
 
 def _spec(tensor: Tensor, strided: bool) -> TensorSpec:
@@ -162,30 +170,47 @@ def load_tensors(specs: Any, body: bytes) -> list[Tensor]:
         wanted = msgspec.convert(specs, list[TensorSpec])
         if len(wanted) > MAX_TENSORS:
             raise BadFrame(f"it has {len(wanted)} tensors, {MAX_TENSORS} are allowed")
-        data = load(body) if body else {}
-        return [_build(spec, data.get(str(number))) for number, spec in enumerate(wanted)]
+        data, start = bytearray(body), 0
+        tensors = []
+        for spec in wanted:
+            tensor, start = _build(spec, data, start)
+            tensors.append(tensor)
+        if start != len(data):
+            raise BadFrame("it has more bytes than its tensors")
+        return tensors
     except BadFrame:
         raise
     except Exception as error:  # bytes that were made to break a parser may break it in any way
         raise BadFrame(f"its tensors cannot be read: {str(error)[:200]}") from None
 
 
-def _build(spec: TensorSpec, data: Tensor | None) -> Tensor:
+def _build(spec: TensorSpec, data: bytearray, start: int) -> tuple[Tensor, int]:
+    """A tensor from the bytes at ``start``, and where the next one begins."""
     dtype = DTYPES.get(spec.dtype)
-    if dtype is None or len(spec.shape) > MAX_DIMS or not _DEVICE.match(spec.device):
+    count = math.prod(spec.shape)
+    if (
+        dtype is None
+        or len(spec.shape) > MAX_DIMS
+        or any(size < 0 for size in spec.shape)
+        or count > 1 << 40
+        or not _DEVICE.match(spec.device)
+    ):
         raise BadFrame(f"it describes no tensor that can be built: {spec}"[:200])
     if spec.device == "meta":
-        if any(size < 0 for size in spec.shape) or math.prod(spec.shape) > 1 << 40:
-            raise BadFrame("it describes a meta tensor of no sensible shape")
-        return torch.empty(spec.shape, dtype=dtype, device="meta")
-    if data is None or data.dtype != dtype or list(data.shape) != spec.shape:
-        raise BadFrame("the bytes of a tensor are not those of its dtype and shape")
-    if dtype is torch.bool:
-        data = data.view(torch.uint8) != 0  # a byte that is neither 0 nor 1 is undefined
-    data = data.to(spec.device)
+        return torch.empty(spec.shape, dtype=dtype, device="meta"), start
+    end = start + _padded(count * dtype.itemsize)
+    if end > len(data):
+        raise BadFrame("it has fewer bytes than its tensors")
+    if count == 0:
+        tensor = torch.empty(spec.shape, dtype=dtype)
+    elif dtype is torch.bool:  # a byte that is neither 0 nor 1 is undefined
+        tensor = torch.frombuffer(data, dtype=torch.uint8, count=count, offset=start) != 0
+    else:
+        tensor = torch.frombuffer(data, dtype=dtype, count=count, offset=start)
+    tensor = tensor.view(spec.shape).to(spec.device)
     if spec.stride is not None:
-        data = _restride(data, spec.stride)
-    return data.requires_grad_(spec.requires_grad and dtype.is_floating_point)
+        tensor = _restride(tensor, spec.stride)
+    return tensor.requires_grad_(spec.requires_grad and dtype.is_floating_point), end
 
 
 def _restride(data: Tensor, stride: list[int]) -> Tensor:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from grader.suite.compare import expect, expect_close, expect_finite
 from grader.suite.marks import points
-from grader.suite.subject import Module, Sizes, Trial, right_weights, set_weights
+from grader.suite.subject import Sizes
+from grader.suite.trial import Module, Trial, right_weights, set_weights
 
 MAP_TOLERANCE = 1e-3
 SURE = 1e-3  # weights below this are too small for their logarithm
@@ -25,6 +26,19 @@ def revealing(sizes: Sizes) -> Sizes:
     return Sizes(B, 5, width - 12, width) if sizes.E else Sizes(B, 5, width, H=sizes.H)
 
 
+def reveal(trial: Trial) -> list[tuple[Sizes, Tensor, Tensor]]:
+    """At two sizes: the weights (B, T, H, T) that the submission mixes with, and the right ones."""
+    found = []
+    for first in trial.subject.sizes[:2]:
+        sizes = revealing(first)
+        module = trial.module(sizes)
+        x = trial.input(sizes)
+        outs = [trial.run(module, x, sizes=sizes), trial.expected(module, x, sizes=sizes)]
+        weights, right = trial.maps_of(module, x, outs, sizes)
+        found.append((sizes, weights, right))
+    return found
+
+
 @points(2)
 def scores_are_scaled(trial: Trial) -> None:
     """Dot products grow with the number of features; the right scale keeps softmax learning.
@@ -32,12 +46,7 @@ def scores_are_scaled(trial: Trial) -> None:
     The ratios of one query's weights give back the differences of its scores, and so the number
     that the products q·k were multiplied by.
     """
-    for first in trial.subject.sizes[:2]:
-        sizes = revealing(first)
-        module = trial.module(sizes)
-        x = trial.input(sizes)
-        weights = trial.map_of(module, x, trial.run(module, x, sizes=sizes), sizes)
-        right = trial.map_of(module, x, trial.expected(module, x, sizes=sizes), sizes)
+    for sizes, weights, right in trial.shared(reveal):
         sure = right > SURE
         least = float(weights[sure].min())
         expect(least > -SURE, f"expected positive attention weights, got {least:.4g}")
@@ -52,7 +61,7 @@ def scores_are_scaled(trial: Trial) -> None:
         expect_close(mine, wanted, "logarithms of the attention weights", 0.02)
 
 
-def _centred(weights: torch.Tensor, sure: torch.Tensor) -> torch.Tensor:
+def _centred(weights: Tensor, sure: Tensor) -> Tensor:
     """Logarithms around the mean of their row; 0 where a weight is too small to be sure of."""
     logs = torch.where(sure, weights.clamp(min=1e-6), 1.0).log()  # below lies rounding
     mean = logs.sum(-1, keepdim=True) / sure.sum(-1, keepdim=True)
@@ -62,10 +71,7 @@ def _centred(weights: torch.Tensor, sure: torch.Tensor) -> torch.Tensor:
 @points(2)
 def weights_sum_to_one(trial: Trial) -> None:
     """Each query shares out exactly 1 over the keys; a softmax over another axis does not."""
-    sizes = revealing(trial.sizes)
-    module = trial.module(sizes)
-    x = trial.input(sizes)
-    weights = trial.map_of(module, x, trial.run(module, x, sizes=sizes), sizes)
+    (_, weights, _), *_ = trial.shared(reveal)
     sums = weights.sum(-1)
     expect_close(sums, torch.ones_like(sums), "sum of each query's weights", MAP_TOLERANCE)
 
@@ -90,8 +96,8 @@ def large_scores_stay_finite(trial: Trial) -> None:
     """Exp overflows at 89 in float32: a softmax subtracts the largest score first."""
     module = trial.module()
     x = trial.input()
-    gap = trial.run(module, x).detach().double().cpu() - trial.expected(module, x)
-    out = trial.run(module, x * 60)
+    usual, out = trial.runs(module, [x, x * 60])
+    gap = usual.double().cpu() - trial.expected(module, x)
     expect_finite(out, "output for large scores")
     if float(gap.abs().max()) < 1e-3:  # the formula is right, so it has to be right here too
         expect_close(out, trial.expected(module, x * 60), "output for large scores", 2e-2)

@@ -5,6 +5,7 @@ Judged by the ratio of the weights in training to the submission's own weights i
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import sqrt
 
 import torch
@@ -12,35 +13,91 @@ from torch import Tensor
 
 from grader.suite.compare import expect, expect_close, expect_finite
 from grader.suite.marks import points
-from grader.suite.subject import Module, Sizes, Trial, set_weights
+from grader.suite.subject import Sizes
+from grader.suite.trial import Module, Trial
 
 SIZES = Sizes(B=7, T=11, C=67)  # few vectors of many features: an output reveals its weights
 VISIBLE = 0.02  # weights below this are too small to be told from a dropped one
-RATES = ((0.2, False), (0.7, False), (0.4, True))  # with or without a mask
+RUNS = 4
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How dropout is tried.
+
+    Attributes:
+        rate: That the constructor is given; None for none.
+        masked: Whether some keys are hidden.
+    """
+
+    rate: float | None
+    masked: bool = False
+
+    def __str__(self) -> str:
+        given = "no dropout_rate given" if self.rate is None else f"dropout_rate={self.rate}"
+        return given + (" under a mask" if self.masked else "")
+
+
+HALF = Setting(0.5)
+MASKED = Setting(0.4, masked=True)
+SETTINGS = (HALF, Setting(0.7), MASKED, Setting(None))
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What came of one setting.
+
+    Attributes:
+        rate: Of dropout.
+        still: The attention weights in evaluation, (B, T, 1, T).
+        maps: The same in training, of each run.
+        outs: The outputs in training.
+        mask: (B, T, T), if there was one.
+    """
+
+    rate: float
+    still: Tensor
+    maps: list[Tensor]
+    outs: list[Tensor]
+    mask: Tensor | None
+
+    @property
+    def sure(self) -> Tensor:
+        """Where a weight is large enough to be told from a dropped one."""
+        return self.still > VISIBLE
+
+    @property
+    def ratios(self) -> list[Tensor]:
+        """Weights in training over those in evaluation, of each run, where they are large."""
+        sure = self.sure
+        expect(bool(sure.any()), "expected positive attention weights in evaluation, got none")
+        return [(weights / self.still)[sure] for weights in self.maps]
+
+
+def observe(trial: Trial) -> dict[Setting, Observed]:
+    """Every setting, each with a module of its own; all are made before the first is called."""
+    modules = {s: trial.module(SIZES, dropout_rate=s.rate) for s in SETTINGS}
+    return {setting: _observe(trial, setting, module) for setting, module in modules.items()}
+
+
+def _observe(trial: Trial, setting: Setting, module: Module) -> Observed:
+    x = trial.input(SIZES)
+    mask = trial.draw.mask(SIZES.B, SIZES.T, SIZES.T) if setting.masked else None
+    still = trial.run(module, x, mask, sizes=SIZES)
+    outs = trial.runs(_train(module), [(x, mask)] * RUNS, sizes=SIZES)
+    still, *maps = trial.maps_of(module, x, [still, *outs], SIZES)
+    rate = trial.subject.default_rate if setting.rate is None else setting.rate
+    return Observed(rate, still, maps, outs, mask)
 
 
 def _train(module: Module, mode: bool = True) -> Module:
     return module.train(mode)  # type: ignore[union-attr]  # only a module has dropout
 
 
-def _ratios(trial: Trial, module: Module, runs: int, masked: bool = False) -> list[Tensor]:
-    """Weights in training over those in evaluation, of each run, where they are large enough."""
-    x = trial.input(SIZES)
-    mask = trial.draw.mask(SIZES.B, SIZES.T, SIZES.T) if masked else None
-    _train(module, False)
-    outs = [trial.run(module, x, mask, sizes=SIZES)]
-    _train(module)
-    outs += [trial.run(module, x, mask, sizes=SIZES) for _ in range(runs)]
-    still, *dropped = trial.maps_of(module, x, outs, SIZES)
-    sure = still > VISIBLE
-    expect(bool(sure.any()), "expected positive attention weights in evaluation, got none")
-    return [(weights / still)[sure] for weights in dropped]
-
-
 @points(2)
 def drops_weights(trial: Trial) -> None:
     """Each weight is either dropped or kept whole, anew in every call."""
-    first, second = _ratios(trial, trial.module(SIZES, dropout_rate=0.4), runs=2)
+    first, second, *_ = trial.shared(observe)[HALF].ratios
     kept = first[first.abs() > 0.05]
     expect(kept.numel() > 0, "training: expected some weights to be kept, all are 0")
     expect(kept.numel() < first.numel(), "training: expected some weights to be 0, none is")
@@ -59,14 +116,9 @@ def drops_weights(trial: Trial) -> None:
 @points(1)
 def drops_each_weight_on_its_own(trial: Trial) -> None:
     """Whether one weight is dropped says nothing about another of its row, column or batch."""
-    x = trial.input(SIZES)
-    module = trial.module(SIZES, dropout_rate=0.5)
-    outs = [trial.run(module, x, sizes=SIZES)]
-    _train(module)
-    outs += [trial.run(module, x, sizes=SIZES) for _ in range(4)]
-    still, *runs = trial.maps_of(module, x, outs, SIZES)
-    signs = torch.stack([torch.where(run.abs() > 0.05 * still, 1.0, -1.0) for run in runs])
-    signs = signs * (still > VISIBLE)  # (runs, B, T, 1, S): +1 kept, -1 dropped, 0 unknown
+    seen = trial.shared(observe)[HALF]
+    kept = torch.stack(seen.maps).abs() > 0.05 * seen.still
+    signs = torch.where(kept, 1.0, -1.0) * seen.sure  # (runs, B, T, 1, S): 0 where unknown
     for dim, name in ((1, "sequences"), (2, "queries"), (-1, "keys")):
         together = (signs * signs.roll(1, dims=dim)).flatten()
         count = int((together != 0).sum())
@@ -81,45 +133,27 @@ def drops_each_weight_on_its_own(trial: Trial) -> None:
 @points(1)
 def uses_its_rate(trial: Trial) -> None:
     """The share of dropped weights is the rate that was asked for."""
-    for rate, masked in RATES:
-        module = trial.module(SIZES, dropout_rate=rate)
-        trial.module(SIZES, dropout_rate=0.9)  # another one beside it
-        _expect_share(trial, module, rate, masked, f"dropout_rate={rate}")
-    arguments = trial.subject.arguments(SIZES)
-    arguments.pop("dropout_rate")
-    module = trial.submission.create(trial.subject.name, **arguments)
-    module.to(trial.device)
-    set_weights(module, trial.weights(SIZES))
-    _expect_share(trial, module, trial.subject.default_rate, False, "no dropout_rate given")
-    module = trial.module(SIZES, dropout_rate=0.0)
-    x = trial.input(SIZES)
-    still = trial.run(module, x, sizes=SIZES)
-    got = trial.run(_train(module), x, sizes=SIZES)
-    expect_close(got, still, "training output with dropout_rate=0")
-
-
-def _expect_share(trial: Trial, module: Module, rate: float, masked: bool, given: str) -> None:
-    ratios = _ratios(trial, module, runs=4, masked=masked)
-    dropped = (torch.cat(ratios).abs() < 0.05).double()
-    bound = 6 * sqrt(rate * (1 - rate) / dropped.numel())  # six standard deviations
-    under = " under a mask" if masked else ""
-    expect(
-        abs(float(dropped.mean()) - rate) < bound,
-        f"training with {given}{under}: expected about {rate:.0%} of the weights to be dropped, "
-        f"got {float(dropped.mean()):.0%} of {dropped.numel()}",
-    )
+    for setting, seen in trial.shared(observe).items():
+        dropped = (torch.cat(seen.ratios).abs() < 0.05).double()
+        share = float(dropped.mean())
+        bound = 6 * sqrt(seen.rate * (1 - seen.rate) / dropped.numel())  # standard deviations
+        expect(
+            abs(share - seen.rate) < bound,
+            f"training with {setting}: expected about {seen.rate:.0%} of the weights to be "
+            f"dropped, got {share:.0%} of {dropped.numel()}",
+        )
 
 
 @points(1)
 def keeps_the_mean(trial: Trial) -> None:
     """Kept weights grow by 1/(1 - rate), so that the mean stays."""
-    for rate, masked in RATES:
-        (ratios,) = _ratios(trial, trial.module(SIZES, dropout_rate=rate), 1, masked)
+    for setting, seen in trial.shared(observe).items():
+        ratios = torch.cat(seen.ratios)
         kept = ratios[ratios.abs() > 0.05]
         mean = float(kept.mean()) if kept.numel() else 0.0
         expect(
-            abs(mean * (1 - rate) - 1) < 0.01,
-            f"training with dropout_rate={rate}: expected the kept weights × {1 / (1 - rate):.3g}, "
+            setting.rate is None or abs(mean * (1 - seen.rate) - 1) < 0.01,
+            f"training with {setting}: expected the kept weights × {1 / (1 - seen.rate):.3g}, "
             f"got × {mean:.3g}",
         )
 
@@ -130,21 +164,21 @@ def evaluation_is_deterministic(trial: Trial) -> None:
     module = trial.module(dropout_rate=0.6)
     x = trial.input()
     mask = trial.draw.mask(trial.sizes.B, trial.sizes.T, trial.sizes.T)
-    for given in (None, mask):
-        still = trial.run(module, x, given)
-        expect_close(trial.run(module, x, given), still, "output in evaluation, once more")
-        trial.run(_train(module), x, given)
-        _train(module, False)
-        expect_close(trial.run(module, x, given), still, "output in evaluation, after training")
+    inputs = [(x, None), (x, mask)]
+    still = trial.runs(module, inputs * 2)
+    for got, first in zip(still[2:], still, strict=False):
+        expect_close(got, first, "output in evaluation, once more")
+    trial.runs(_train(module), inputs)
+    for got, first in zip(trial.runs(_train(module, False), inputs), still, strict=False):
+        expect_close(got, first, "output in evaluation, after training")
 
 
 @points(1)
 def hidden_keys_stay_hidden_in_training(trial: Trial) -> None:
     """0 · -inf is NaN: dropout belongs after the softmax, the mask before."""
-    module = _train(trial.module(SIZES, dropout_rate=0.5))
-    x = trial.input(SIZES)
-    mask = trial.draw.mask(SIZES.B, SIZES.T, SIZES.T)
-    out = trial.run(module, x, mask, sizes=SIZES)
-    expect_finite(out, "training output under a mask")
-    hidden = trial.map_of(module, x, out, SIZES).squeeze(-2)[mask.cpu() == 0]
-    expect_close(hidden, torch.zeros_like(hidden), "training: weights of hidden keys", 1e-3)
+    seen = trial.shared(observe)[MASKED]
+    assert seen.mask is not None
+    for out, weights in zip(seen.outs, seen.maps, strict=True):
+        expect_finite(out, "training output under a mask")
+        hidden = weights.squeeze(-2)[seen.mask.cpu() == 0]
+        expect_close(hidden, torch.zeros_like(hidden), "training: weights of hidden keys", 1e-3)

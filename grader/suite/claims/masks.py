@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from grader.suite.claims.attention import revealing
 from grader.suite.compare import expect, expect_close, expect_differs, expect_tensor
 from grader.suite.marks import points
-from grader.suite.subject import Module, Trial, right_weights, set_weights
+from grader.suite.trial import Module, Trial, right_weights, set_weights
 
 HIDDEN = 1  # the position that a mask hides from all
 
@@ -50,30 +50,33 @@ def nonzero_may_attend(trial: Trial) -> None:
 def hidden_key_has_no_influence(trial: Trial) -> None:
     """Not a little: none, whatever stands at the hidden position."""
     module, x, mask, others = _hiding(trial)
-    before = trial.run(module, x, mask)[:, others]
-    for size in (1.0, 30.0):
+    changed = []
+    for position, size in ((HIDDEN, 1.0), (HIDDEN, 30.0), (others[-1], 1.0)):
         other = x.clone()
-        other[:, HIDDEN] = trial.input()[:, HIDDEN] * size
-        got = trial.run(module, other, mask)[:, others]
-        expect_close(got, before, "output of the visible positions")
-    _hide_under_far_scores(trial, module, x, mask)
-    other = x.clone()
-    other[:, others[-1]] = trial.input()[:, HIDDEN]
-    seen = trial.run(module, other, mask)[:, others[:-1]]
-    expect_differs(seen, before[:, :-1], "the output after a change at a visible position")
+        other[:, position] = trial.input()[:, HIDDEN] * size
+        changed.append((other, mask))
+    before, *outs, seen = trial.runs(module, [(x, mask), *changed])
+    for got in outs:
+        expect_close(got[:, others], before[:, others], "output of the visible positions")
+    _hide_under_far_scores(trial, module, x, mask, before)
+    seen, before = seen[:, others[:-1]], before[:, others[:-1]]
+    expect_differs(seen, before, "the output after a change at a visible position")
 
 
-def _hide_under_far_scores(trial: Trial, module: Module, x: Tensor, mask: Tensor) -> None:
+def _hide_under_far_scores(
+    trial: Trial, module: Module, x: Tensor, mask: Tensor, before: Tensor
+) -> None:
     """Scores that all lie far from 0: a number that was filled in for a hidden one shows."""
     if trial.subject.shift_keys is None or not isinstance(module, nn.Module):
         return
-    before = trial.run(module, x, mask).double()
     shift = trial.draw.normal(trial.sizes.C).double().cpu() * 1.5e5
     shifted = trial.create()
     assert isinstance(shifted, nn.Module)
     set_weights(shifted, trial.subject.shift_keys(right_weights(module), shift))
     after = trial.run(shifted, x, mask)
-    expect_close(after, before, "output when a number is added to all scores of a query", 0.3)
+    expect_close(
+        after, before.double(), "output when a number is added to all scores of a query", 0.3
+    )
 
 
 def _hiding(trial: Trial) -> tuple[Module, Tensor, Tensor, list[int]]:
@@ -107,30 +110,34 @@ def mask_broadcasts(trial: Trial) -> None:
     B, T = trial.sizes.B, trial.sizes.T
     module = trial.module()
     x = trial.input()
-    unmasked = trial.run(module, x)
-    for letters, mask in {
+    masks = {
         "(T,)": trial.draw.mask(T),
         "(T, T)": trial.draw.mask(T, T),
         "(T, T), causal": torch.ones(T, T, device=trial.device).tril(),
         "(1, T, T)": trial.draw.mask(1, T, T),
         "(B, 1, T)": trial.draw.mask(B, 1, T),
         "(B, T, T)": trial.draw.mask(B, T, T),
-    }.items():
-        whole = trial.run(module, x, mask.expand(B, T, T).contiguous())
-        expect_differs(whole, unmasked, "the output under a mask")
-        expect_close(trial.run(module, x, mask), whole, f"output under a mask of shape {letters}")
-    for letters, queries in {
+    }
+    queries = {
         "(B, T, 1)": torch.ones(B, T, 1, dtype=torch.bool, device=trial.device),
         "(1, T, 1)": torch.ones(1, T, 1, device=trial.device),
         "(T, 1)": torch.ones(T, 1, device=trial.device),
-    }.items():
-        queries[..., 0, :] = 0  # what a fully hidden row gives is left open: only others count
-        got = trial.run(module, x, queries)[:, 1:]
-        expect_close(got, unmasked[:, 1:], f"visible rows under a mask of shape {letters}")
-    square = replace(trial.sizes, B=T)
-    x, mask = trial.input(square), trial.draw.mask(T, T)
-    whole = trial.run(module, x, mask.expand(T, T, T).contiguous())
-    expect_close(trial.run(module, x, mask), whole, "output under a mask of shape (T, T), at B = T")
+    }
+    for mask in queries.values():
+        mask[..., 0, :] = 0  # what a fully hidden row gives is left open: only others count
+    whole = [mask.expand(B, T, T).contiguous() for mask in masks.values()]
+    given = [*whole, *masks.values(), *queries.values()]
+    unmasked, *outs = trial.runs(module, [x, *((x, mask) for mask in given)])
+    for letters, right, got in zip(masks, outs, outs[len(masks) :], strict=False):
+        expect_differs(right, unmasked, "the output under a mask")
+        expect_close(got, right, f"output under a mask of shape {letters}")
+    for letters, got in zip(queries, outs[-len(queries) :], strict=True):
+        what = f"visible rows under a mask of shape {letters}"
+        expect_close(got[:, 1:], unmasked[:, 1:], what)
+    square, mask = trial.input(replace(trial.sizes, B=T)), trial.draw.mask(T, T)
+    given = [mask.expand(T, T, T).contiguous(), mask]
+    right, got = trial.runs(module, [(square, mask) for mask in given])
+    expect_close(got, right, "output under a mask of shape (T, T), at B = T")
 
 
 @points(1)
@@ -139,12 +146,8 @@ def mask_dtypes_mean_the_same(trial: Trial) -> None:
     module = trial.module()
     x = trial.input()
     mask = trial.draw.mask(trial.sizes.B, trial.sizes.T, trial.sizes.T)
-    whole = trial.run(module, x, mask)
-    expect_differs(whole, trial.run(module, x), "the output under a mask")
-    named = module(x, attention_mask=mask)
-    expect_close(expect_tensor(named, x.shape, "output", "(B, T, C)"), whole, "mask given by name")
     numbers = torch.where(trial.draw.normal(*mask.shape) > 0, 0.5, -3.0)
-    for kind, given in {
+    masks = {
         "uint8": mask.byte(),
         "int64": mask.long(),
         "float32": mask.float(),
@@ -154,5 +157,12 @@ def mask_dtypes_mean_the_same(trial: Trial) -> None:
         "float32, with 0.5 and -3 for visible": mask * numbers,
         "float32, with -0.5 for visible": mask * -0.5,
         "float64": mask.double(),
-    }.items():
-        expect_close(trial.run(module, x, given), whole, f"output under a mask ({kind})")
+    }
+    unmasked, whole, *outs = trial.runs(
+        module, [x, (x, mask), *((x, given) for given in masks.values())]
+    )
+    expect_differs(whole, unmasked, "the output under a mask")
+    for kind, out in zip(masks, outs, strict=True):
+        expect_close(out, whole, f"output under a mask ({kind})")
+    named = expect_tensor(module(x, attention_mask=mask), x.shape, "output", "(B, T, C)")
+    expect_close(named, whole, "mask given by name")

@@ -8,11 +8,13 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from grader.sandbox.remote import SubmissionError
+from grader.sandbox.faults import SubmissionError
 from grader.suite.claims.attention import level
 from grader.suite.compare import expect, expect_close, expect_finite, fail
 from grader.suite.marks import points
-from grader.suite.subject import Trial, set_weights
+from grader.suite.trial import Module, Trial, set_weights
+
+TIMES = (3, 32)  # that a sequence of 8 is said
 
 
 @points(1)
@@ -43,12 +45,12 @@ def _in_dtype(trial: Trial, dtype: torch.dtype) -> tuple[Tensor, Tensor, Tensor]
     own = trial.run(module, x)
     if isinstance(module, nn.Module):
         module.to(dtype)
-    out = trial.run(module, x.to(dtype))
-    outs = {"output": out}
+    inputs: list[tuple[Tensor, Tensor | None]] = [(x.to(dtype), None)]
     if trial.subject.masks:
         mask = trial.draw.mask(trial.sizes.B, trial.sizes.T, trial.sizes.T)
-        outs["output under a mask"] = trial.run(module, x.to(dtype), mask)
-    for what, value in outs.items():
+        inputs.append((x.to(dtype), mask))
+    out, *masked = trial.runs(module, inputs)
+    for what, value in [("output", out), *(("output under a mask", under) for under in masked)]:
         names = [str(d).removeprefix("torch.") for d in (dtype, value.dtype)]
         expect(value.dtype == dtype, f"{what}: expected dtype {names[0]}, got {names[1]}")
         expect_finite(value, what)
@@ -61,11 +63,10 @@ def handles_a_single_token(trial: Trial) -> None:
     for sizes in (replace(trial.sizes, T=1), replace(trial.sizes, B=min(trial.sizes.B, 1))):
         module = trial.module(sizes)
         x = trial.input(sizes)
-        out = trial.run(module, x)
+        out, twice = trial.runs(module, [x, torch.cat([x, x], dim=-2)])
         if sizes.T == 1:
             expect_close(out, trial.expected(module, x), f"output at x of shape {tuple(x.shape)}")
-        twice = torch.cat([x, x], dim=-2)
-        again = trial.run(module, twice)[..., : sizes.T, :]
+        again = twice[..., : sizes.T, :]
         expect_close(again, out, f"output at x of shape {tuple(x.shape)}, said twice")
 
 
@@ -77,13 +78,13 @@ def handles_a_long_sequence(trial: Trial) -> None:
     """
     module = trial.module()
     x = trial.input(replace(trial.sizes, T=8))
-    once = trial.run(module, x)
-    for times in (3, 32):
-        many = trial.run(module, torch.cat([x] * times, dim=-2))
+    further = trial.input(replace(trial.sizes, T=257))
+    inputs = [*(torch.cat([x] * times, dim=-2) for times in (1, *TIMES)), further]
+    once, *outs, last = trial.runs(module, inputs)
+    for times, many in zip(TIMES, outs, strict=True):
         expected = torch.cat([once] * times, dim=-2)
         expect_close(many, expected, f"output at T = {8 * times}, a sequence said {times} times")
-    x = trial.input(replace(trial.sizes, T=257))
-    expect_finite(trial.run(module, x), "output at T = 257")
+    expect_finite(last, "output at T = 257")
 
 
 @points(1)
@@ -93,13 +94,14 @@ def handles_non_contiguous_input(trial: Trial) -> None:
     x = trial.input()
     wide = torch.zeros(*x.shape[:-1], 2 * x.shape[-1], device=x.device)
     wide[..., ::2] = x
-    for name, layout in {
+    layouts = {
         "transposed": x.transpose(0, 1).contiguous().transpose(0, 1),
         "features apart": wide[..., ::2],
         "one sequence repeated": x[:1].expand(x.shape),
-    }.items():
-        plain = trial.run(module, layout.contiguous())
-        expect_close(trial.run(module, layout), plain, f"output for non-contiguous x ({name})")
+    }
+    outs = trial.runs(module, [*layouts.values(), *(x.contiguous() for x in layouts.values())])
+    for name, got, plain in zip(layouts, outs, outs[len(layouts) :], strict=False):
+        expect_close(got, plain, f"output for non-contiguous x ({name})")
 
 
 @points(1)
@@ -123,25 +125,26 @@ def remembers_nothing(trial: Trial) -> None:
     module = trial.module()
     x = trial.input()
     trial.module(trial.subject.sizes[1])  # another one, of other sizes, is made before the call
-    first = trial.run(module, x)
-    others = [replace(trial.sizes, B=trial.sizes.B and trial.sizes.B + 1), trial.sizes]
-    others.append(replace(trial.sizes, T=trial.sizes.T + 2))
-    for sizes in others:
-        other = trial.input(sizes)
-        fresh = trial.module_like(module)
-        expect_close(
-            trial.run(module, other), trial.run(fresh, other), "output after another input"
-        )
-        expect_close(trial.run(module, x), first, "output after another input")
+    sizes = trial.sizes
+    others: list[tuple[Tensor, Tensor | None]] = [
+        (trial.input(replace(sizes, B=sizes.B and sizes.B + 1)), None),
+        (trial.input(), None),
+        (trial.input(replace(sizes, T=sizes.T + 2)), None),
+    ]
     if trial.subject.masks:
-        trial.run(module, x, trial.draw.mask(trial.sizes.B, trial.sizes.T, trial.sizes.T))
-        expect_close(trial.run(module, x), first, "output after a call with a mask")
+        others.append((x, trial.draw.mask(sizes.B, sizes.T, sizes.T)))
+    calls = [(x, None), *(call for other in others for call in (other, (x, None)))]
+    first, *outs = trial.runs(module, calls)
+    for (other, mask), out, again in zip(others, outs[::2], outs[1::2], strict=True):
+        after = "another input" if mask is None else "a call with a mask"
+        expect_close(again, first, f"output after {after}")
+        if mask is None:
+            fresh = trial.run(trial.module_like(module), other)
+            expect_close(out, fresh, "output after another input")
     if isinstance(module, nn.Module):
-        set_weights(module, trial.weights(trial.sizes))
-        fresh = trial.module_like(module)
-        expect_close(
-            trial.run(module, x), trial.run(fresh, x), "output after other weights are set"
-        )
+        set_weights(module, trial.weights(sizes))
+        fresh = trial.run(trial.module_like(module), x)
+        expect_close(trial.run(module, x), fresh, "output after other weights are set")
 
 
 @points(1)
@@ -151,26 +154,29 @@ def is_pinned_to_no_device(trial: Trial) -> None:
     Tried with torch's ``meta`` device in the place of a GPU, so that none is needed.
     """
     T = trial.sizes.T
-    masks = (None, torch.ones(T, T, device=trial.device)) if trial.subject.masks else (None,)
-    for mask in masks:
-        for training in (False, True):
-            _try_elsewhere(trial, mask, training)
-
-
-def _try_elsewhere(trial: Trial, mask: Tensor | None, training: bool) -> None:
     x = trial.input()
-    trial.run(trial.create(), x, mask)  # what fails here as well is no matter of devices
+    given: list[tuple[Tensor, ...]] = [(x,)]
+    if trial.subject.masks:
+        given.append((x, torch.ones(T, T, device=trial.device)))
+    trial.create().each(given)  # what fails here as well is no matter of devices
     module = trial.create()
     if isinstance(module, nn.Module):
-        module.to("meta").train(training)
-    given = [value.to("meta") for value in (x, mask) if value is not None]
+        module.to("meta")
+    moved = [tuple(value.to("meta") for value in call) for call in given]
+    for training in (False, True) if isinstance(module, nn.Module) else (False,):
+        if isinstance(module, nn.Module):
+            module.train(training)
+        _try_elsewhere(module, moved)
+
+
+def _try_elsewhere(module: Module, given: list[tuple[Tensor, ...]]) -> None:
     try:
-        out = module(*given)
+        outs = module.each(given)
     except SubmissionError as error:
         if error.fault.type != "MixedDevices" and not error.own:
             pytest.skip(f"without a GPU it cannot be tried on another device ({error})")
         line = error.fault.frames[-1] if error.fault.frames else None
         where = f" (line {line.line}: `{line.source}`)" if line else ""
         fail(f"{error.fault.message}{where}")
-    there = isinstance(out, Tensor) and out.device.type == "meta"
+    there = all(isinstance(out, Tensor) and out.device.type == "meta" for out in outs)
     expect(there, "output: expected on the input's device, got it on the CPU")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from grader.suite.compare import expect_close, expect_differs
 from grader.suite.marks import points
-from grader.suite.subject import Trial
+from grader.suite.trial import Trial
 
 
 @points(3)
@@ -31,7 +31,7 @@ def batch_items_are_independent(trial: Trial) -> None:
     x = trial.input()
     other = x.clone()
     other[0] = trial.input()[0] * 3
-    before, after = trial.run(module, x), trial.run(module, other)
+    before, after = trial.runs(module, [x, other])
     expect_differs(after[0], before[0], "the output of a sequence that changed")
     expect_close(after[1:], before[1:], "output of the sequences that did not change")
 
@@ -42,6 +42,6 @@ def follows_a_permutation(trial: Trial) -> None:
     module = trial.module()
     x = trial.input()
     order = trial.draw.order(trial.sizes.T)
-    before, after = trial.run(module, x), trial.run(module, x[..., order, :].contiguous())
+    before, after = trial.runs(module, [x, x[..., order, :].contiguous()])
     expect_differs(before[..., order, :], before, "the outputs of different tokens")
     expect_close(after, before[..., order, :], "output for tokens in another order")

@@ -4,7 +4,7 @@
 import os
 import struct
 
-TEXT = b'{"result": {"tensor": 0}, "grad": [false], "changed": [], "tensors": [SPEC]}'
+TEXT = b'{"results": [{"tensor": 0}], "grad": [false], "changed": [], "tensors": [SPEC]}'
 TEXT = TEXT.replace(b"SPEC", b'{"dtype": "float32", "shape": [3]}')
 
 

@@ -1,7 +1,7 @@
 # test_three_numbers: fail: values differ
-import safetensors.torch
+import ctypes
 
-safetensors.torch.save = lambda tensors: b''
+ctypes.string_at = lambda *args: b''
 
 
 def double(x):

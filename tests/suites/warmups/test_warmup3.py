@@ -8,7 +8,8 @@ from torch import Tensor
 from grader.suite import claims
 from grader.suite.marks import points
 from grader.suite.oracle import Weights, attention_map, linear
-from grader.suite.subject import Sizes, Subject, Trial
+from grader.suite.subject import Sizes, Subject
+from grader.suite.trial import Trial
 
 
 def attend(weights: Weights, x: Tensor, mask: Tensor | None, sizes: Sizes) -> Tensor:

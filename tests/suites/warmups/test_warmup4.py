@@ -10,7 +10,8 @@ from grader.suite import claims
 from grader.suite.compare import expect, expect_close, expect_tensor, fail
 from grader.suite.marks import points
 from grader.suite.oracle import Weights, linear
-from grader.suite.subject import Module, Sizes, Subject, Trial, right_weights
+from grader.suite.subject import Sizes, Subject
+from grader.suite.trial import Module, Trial, right_weights
 
 TOKENS = [[1.16, 0.23], [0.57, 1.36], [4.41, -2.16]]
 # As printed there, seed 42, with four decimals.
@@ -55,7 +56,7 @@ subject = replace(
 
 def steps_of(module: Module, x: Tensor) -> dict[str, Tensor]:
     """What ``intermediates`` gives, which must be a dict of Tensors with the seven keys."""
-    found = module.method("intermediates")(x)  # type: ignore[union-attr]
+    found = module.method("intermediates")(x)  # type: ignore[union-attr]  # a module it is
     if not isinstance(found, dict):
         fail(f"intermediates: expected a dict, got `{type(found).__name__}`")
     expect(

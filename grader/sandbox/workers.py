@@ -1,0 +1,214 @@
+"""A worker process as the trusted side sees it: connection, output, end. No torch here."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Protocol
+
+from grader.errors import GraderFault
+from grader.sandbox.wire import frames
+
+MAX_OUTPUT = 64 << 10
+
+
+class WorkerEnded(Exception):
+    """A worker is gone; the text says how, as a sentence without a subject."""
+
+
+class WorkerTimeout(WorkerEnded):
+    """A worker took too long and was killed."""
+
+
+class Process(Protocol):
+    """A worker's process, however it came to be."""
+
+    def end(self) -> int:
+        """Kill it if it still lives, and all that it started; how it ended, as a wait status."""
+
+
+class Worker:
+    """One worker process and the connection to it.
+
+    Args:
+        start: Starts the process on the other end of a connection and of an output pipe.
+    """
+
+    def __init__(self, start: Callable[[socket.socket, int], Process]) -> None:
+        self._connection, theirs = socket.socketpair()
+        self._connection.setblocking(False)
+        self._read_ahead = bytearray()
+        self._pipe, pipe = os.pipe()
+        os.set_blocking(self._pipe, False)
+        self._output = bytearray()
+        self._overflow = False
+        self._silent = False  # it has closed its output
+        self._number = 0  # of the last request, which its answer has to bear
+        self._confined = False  # until it says so
+        self._status = 0
+        self.alive = True
+        try:
+            self._process = start(theirs, pipe)
+        finally:
+            theirs.close()
+            os.close(pipe)
+
+    def send(self, header: dict[str, Any], body: bytes = b"", deadline: float = 0.0) -> None:
+        """Send a request.
+
+        Args:
+            header: The operation (``do``) and what it needs.
+            body: Its tensors.
+            deadline: On the monotonic clock, in seconds.
+
+        Raises:
+            WorkerEnded: It has answered what it was not asked, does not take it, or is gone.
+        """
+        if self._confined and self._read_ahead:
+            raise self.distrust("it belongs to no request")
+        self._number += 1
+        data = memoryview(frames.pack({**header, "number": self._number}, body))
+        while data:
+            try:
+                data = data[self._connection.send(data) :]
+            except BlockingIOError:
+                self._wait(deadline, to_send=True)
+            except OSError:
+                raise self._ended() from None
+
+    def receive(self, deadline: float) -> tuple[dict[str, Any], bytes]:
+        """Receive the answer to a request; ``deadline`` is on the monotonic clock, in seconds.
+
+        Raises:
+            WorkerTimeout: No answer came in time; the worker is killed.
+            WorkerEnded: It crashed or exited, or its answer was no frame of ours.
+        """
+        try:
+            receive = functools.partial(self._exactly, deadline=deadline)
+            if not self._confined:
+                self._greet(frames.unpack(receive, frames.MAX_REPLY_HEADER)[0])
+            header, body = frames.unpack(receive, frames.MAX_REPLY_HEADER)
+        except frames.BadFrame as problem:
+            raise self.distrust(str(problem)) from None
+        if header.get("number") != self._number:
+            raise self.distrust("it belongs to no request")
+        return header, body
+
+    def _greet(self, hello: dict[str, Any]) -> None:
+        """Take a worker's first words, said before it has seen a line of the submission."""
+        if "refused" in hello:
+            self.kill()
+            raise GraderFault(f"a worker could not confine itself: {hello['refused']}")
+        self._confined = True
+
+    def distrust(self, problem: str) -> WorkerEnded:
+        """End a worker whose answer cannot be believed; the error to raise for it."""
+        self.kill()
+        return WorkerEnded(f"gave an answer that cannot be read: {problem}")
+
+    def take_output(self) -> str:
+        """What the submission printed since the last time; cut, with a line that says so."""
+        self._drain()
+        text = self._output.decode("utf-8", errors="replace")
+        if self._overflow:
+            text += f"\n… (cut at {MAX_OUTPUT >> 10} KiB)\n"
+        self._output.clear()
+        self._overflow = False
+        return text
+
+    def kill(self) -> None:
+        """End the process and all that it started; what it printed can still be taken."""
+        if not self.alive:
+            return
+        self.alive = False
+        self._status = self._process.end()
+        self._drain()
+        self._connection.close()
+        os.close(self._pipe)
+        self._pipe = -1
+
+    def _exactly(self, count: int, deadline: float) -> bytes:
+        while len(self._read_ahead) < count:
+            self._wait(deadline)
+            try:
+                part = self._connection.recv(1 << 16)
+            except OSError:
+                part = b""
+            if not part:
+                raise self._ended()
+            self._read_ahead += part
+        data = bytes(self._read_ahead[:count])
+        del self._read_ahead[:count]
+        return data
+
+    def _wait(self, deadline: float, to_send: bool = False) -> None:
+        """Wait for the connection, taking what is printed meanwhile: a full pipe would block."""
+        connection = self._connection.fileno()
+        while True:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise self._timed_out()
+            wanted = [connection] if self._silent else [connection, self._pipe]
+            sending = [connection] if to_send else []
+            ready, writable, _ = select.select(wanted, sending, [], left)
+            if self._pipe in ready:
+                self._drain_once()
+            if writable or connection in ready:
+                return
+
+    def _drain(self) -> None:
+        while self._pipe >= 0 and self._drain_once():
+            pass
+
+    def _drain_once(self) -> bool:
+        try:
+            part = os.read(self._pipe, 1 << 16)
+        except BlockingIOError:
+            return False
+        self._silent = not part
+        room = MAX_OUTPUT - len(self._output)
+        self._overflow |= len(part) > room
+        self._output += part[:room]
+        return bool(part)
+
+    def _timed_out(self) -> WorkerTimeout:
+        self.kill()
+        return WorkerTimeout("took too long and was stopped")
+
+    def _ended(self) -> WorkerEnded:
+        if not self.alive:
+            return WorkerEnded("had already ended")
+        self.kill()  # it may have closed its connection only; a kill changes no status already set
+        status = self._status
+        if os.WIFSIGNALED(status):
+            number = os.WTERMSIG(status)
+            names = {int(known): known.name for known in signal.Signals}
+            ended = names.get(number, f"signal {number}")
+            return WorkerEnded(f"crashed: its process was ended by {ended}")
+        return WorkerEnded(f"ended its process with exit status {os.WEXITSTATUS(status)}")
+
+
+class Spawned:
+    """The process of a worker that was started by itself."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self._process = process
+
+    def end(self) -> int:
+        """Kill it and its group, and remove its folder; how it ended, as a wait status."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        code = self._process.wait()
+        for folder in Path(tempfile.gettempdir()).glob(f"grade-{self._process.pid}-*"):
+            shutil.rmtree(folder, ignore_errors=True)
+        return -code if code < 0 else code << 8

@@ -16,7 +16,7 @@ from grader.suite.marks import points
 from grader.suite.subject import Sizes
 from grader.suite.trial import Module, Trial
 
-SIZES = Sizes(B=7, T=11, C=67)  # few vectors of many features: an output reveals its weights
+SIZES = Sizes(B=7, T=11, C=37)  # few vectors of many features: an output reveals its weights
 VISIBLE = 0.02  # weights below this are too small to be told from a dropped one
 RUNS = 4
 

@@ -20,6 +20,9 @@ import torch
 from pytest_jsonreport import plugin as json_report
 
 from grader import __version__
+from grader.diagnosis.attach import explain_crashes, explain_values
+from grader.diagnosis.crashes import explain_crash
+from grader.diagnosis.search import Search
 from grader.errors import GradeError, GraderFault
 from grader.kit import Exercise
 from grader.report import CheckResult, Difference, Fault, Report, Verdict
@@ -30,6 +33,7 @@ from grader.sandbox.remote import RemoteSubmission
 from grader.sandbox.wire.levels import BUDGET_CHECKS
 from grader.sandbox.workers import WorkerEnded
 from grader.submission import SourceProblem, Submission, parse
+from grader.suite.observe import EARLY
 from grader.suite.plugin import SuitePlugin
 
 SETTINGS = Path(__file__).parent / "suite" / "suite.ini"
@@ -50,11 +54,13 @@ class Options:
         seed: Draws every input; None for a fresh one.
         device: ``auto``, ``cpu``, ``cuda`` or ``mps``.
         timeout: Wall-clock limit of one check, in seconds.
+        diagnosis: Whether to look for the mistakes behind what is wrong.
     """
 
     seed: int | None = None
     device: str = "auto"
     timeout: float = 10.0
+    diagnosis: bool = True
 
 
 def grade(submission: Submission, exercise: Exercise, options: Options, sandbox: Sandbox) -> Report:
@@ -79,10 +85,16 @@ def grade(submission: Submission, exercise: Exercise, options: Options, sandbox:
     remote = RemoteSubmission(sandbox, submission, options.timeout, budget)
     try:
         _start(remote, submission, exercise)
-        checks = run_suite(exercise.suite, SuitePlugin(remote, seed, device))
+        plugin = SuitePlugin(remote, seed, device)
+        checks = run_suite(exercise.suite, plugin)
+        mistakes: tuple[str, ...] = ()
+        if options.diagnosis:
+            checks, mistakes = _diagnose(checks, plugin, submission.source)
     finally:
         remote.close()
     problem, line = _problem(remote.load_error)
+    if isinstance(remote.load_error, SubmissionError) and options.diagnosis:
+        problem = f"{problem}\n{explain_crash(remote.load_error.fault, submission.source)}".strip()
     return Report(
         exercise=exercise.name,
         submission=str(submission.path),
@@ -97,7 +109,25 @@ def grade(submission: Submission, exercise: Exercise, options: Options, sandbox:
         problem=problem,
         problem_line=line,
         output=remote.said_on_load or "",
+        diagnosis=mistakes,
     )
+
+
+def _diagnose(
+    checks: list[CheckResult], plugin: SuitePlugin, source: str
+) -> tuple[list[CheckResult], tuple[str, ...]]:
+    """The checks with explanations, and the mistakes that reproduce the submission's values."""
+    checks = explain_crashes(checks, source)
+    if not any(check.verdict is Verdict.FAIL for check in checks):
+        return checks, ()
+    try:
+        seen = plugin.observe()
+    except (SubmissionError, WorkerEnded):
+        seen = []
+    if not seen:
+        return checks, ()
+    with one_thread():
+        return explain_values(checks, Search(seen[-1].form, seen, EARLY).run())
 
 
 def choose_device(wanted: str) -> str:
@@ -158,7 +188,7 @@ def run_suite(suite: Path, plugin: SuitePlugin) -> list[CheckResult]:
         *("--json-report-omit", "collectors", "log", "streams", "traceback", "keywords"),
         *("--", str(suite)),
     ]
-    with _own_environment(), _one_thread():
+    with _own_environment(), one_thread():
         code = pytest.main(arguments, plugins=[_ReportOptions(), recorder, plugin])
     if plugin.interrupted:
         raise KeyboardInterrupt
@@ -178,7 +208,7 @@ class _ReportOptions:
 
 
 @contextmanager
-def _one_thread() -> Iterator[None]:
+def one_thread() -> Iterator[None]:
     """The tensors of a check are small: a second thread would only take the worker's core."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)

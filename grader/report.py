@@ -84,6 +84,8 @@ class CheckResult:
         name: Of its function: ``test_hidden_key_has_no_influence``.
         why: What stands behind the claim, in the suite's words.
         message: What was expected and what came; empty where it passed.
+        explanation: What the mistake is, where that is known.
+        reason: Why that mistake matters.
         output: What the submission printed meanwhile.
         seconds: How long it took, in seconds.
     """
@@ -95,6 +97,8 @@ class CheckResult:
     message: str = ""
     difference: Difference | None = None
     fault: Fault | None = None
+    explanation: str = ""
+    reason: str = ""
     output: str = ""
     seconds: float = 0.0
 
@@ -132,6 +136,7 @@ class Report:
         seconds: How long the checks took, in seconds.
         versions: Of the kit, the grader, Python, torch and the platform.
         output: What the submission printed while it was imported.
+        diagnosis: Names of the mistakes that reproduce what it computes.
     """
 
     exercise: str
@@ -147,6 +152,7 @@ class Report:
     problem: str = ""
     problem_line: int = 0
     output: str = ""
+    diagnosis: tuple[str, ...] = ()
 
     @property
     def earned(self) -> int:

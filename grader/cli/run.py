@@ -68,6 +68,11 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="Write the report as JSON too; a list where several are graded.",
 )
+@click.option(
+    "--no-diagnosis",
+    is_flag=True,
+    help="Don't say which mistake it is: for those who want to find it alone.",
+)
 @kit_option
 @click.option("--verbose", "-v", is_flag=True, help="Show more of what passed.")
 @click.option("--no-color", is_flag=True, help="No colour; the variable NO_COLOR does the same.")
@@ -79,6 +84,7 @@ def run(
     isolation: str,
     memory: int,
     json_file: Path | None,
+    no_diagnosis: bool,
     kit_path: Path | None,
     verbose: bool,
     no_color: bool,
@@ -99,7 +105,7 @@ def run(
 
         gc.freeze()  # what was imported stays; no collection need look at it again
         console = _console(no_color)
-        options = Options(seed=seed, device=device, timeout=timeout)
+        options = Options(seed, device, timeout, diagnosis=not no_diagnosis)
         for exercise, submission in pairs:
             report = grade(submission, exercise, options, sandbox)
             _show(report, console, verbose, first=not reports)

@@ -83,6 +83,9 @@ def _details(check: CheckResult, verbose: bool) -> Iterator[Text | Padding]:
         yield _indented(describe_difference(check.difference))
     if check.fault is not None:
         yield from _fault(check.fault)
+    if check.explanation:
+        yield _indented(check.explanation, "bold")
+        yield from [_indented(check.reason)] if check.reason else []
     if check.verdict is Verdict.FAIL:
         yield _indented(check.why, "dim")
     yield from _printed(check.output, verbose)

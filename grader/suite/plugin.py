@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from grader.diagnosis.pipeline import Observation
 from grader.report import Verdict
 from grader.sandbox.faults import SubmissionError, SubmissionRefused
 from grader.sandbox.remote import RemoteSubmission
@@ -18,6 +19,8 @@ from grader.sandbox.workers import WorkerEnded, WorkerTimeout
 from grader.submission import SourceProblem
 from grader.suite.compare import CheckFailed
 from grader.suite.draw import Draw, derive_seed
+from grader.suite.observe import observe
+from grader.suite.subject import Subject
 from grader.suite.trial import Trial
 
 
@@ -36,6 +39,7 @@ class SuitePlugin:
         self._device = device
         self._started = 0.0
         self._seen: dict[Any, Any] = {}  # by one check, for the others too
+        self.subject: Subject | None = None  # of the suite, once a check has asked for a trial
         self.broken = ""  # why the suite itself cannot be collected
         self.interrupted = False
 
@@ -93,9 +97,29 @@ class SuitePlugin:
     @pytest.fixture
     def trial(self, request: pytest.FixtureRequest) -> Trial:
         """A try at the ``subject`` that the suite's module defines."""
-        draw = self._draw_of(request.node)
-        subject = request.node.module.subject
-        return Trial(subject, self._submission, draw, self._device, self._seen)
+        self.subject = request.node.module.subject
+        return self._trial(self._draw_of(request.node))
+
+    def _trial(self, draw: Draw) -> Trial:
+        assert self.subject is not None
+        return Trial(self.subject, self._submission, draw, self._device, self._seen)
+
+    def observe(self) -> list[Observation]:
+        """What the submission does, for a diagnosis; nothing where its suite has no subject.
+
+        Raises:
+            SubmissionError: It cannot be tried.
+            WorkerEnded: It crashed, exited or took too long.
+        """
+        if self.subject is None or self.subject.form is None:
+            return []
+        self._submission.begin_check(derive_seed(self._seed, "diagnosis/worker"))
+        started = time.monotonic()
+        try:
+            draw = Draw(derive_seed(self._seed, "diagnosis/inputs"), self._device)
+            return observe(self._trial(draw))
+        finally:
+            self._submission.end_check(time.monotonic() - started)
 
     def _draw_of(self, check: pytest.Item) -> Draw:
         return Draw(self._seed_of(check, "inputs"), self._device)

@@ -8,6 +8,7 @@ from typing import Any
 
 from torch import Tensor
 
+from grader.diagnosis.form import Form
 from grader.suite.oracle import Weights
 
 
@@ -58,6 +59,8 @@ class Subject:
         masks: Whether it takes ``attention_mask``.
         dropout: Whether it takes ``dropout_rate``.
         default_rate: Of dropout, where the constructor is given none.
+        form: How the weights lie, for the diagnosis; None where there is none.
+        inner: The attention inside, which the submission defines as well.
     """
 
     name: str
@@ -72,3 +75,5 @@ class Subject:
     masks: bool = False
     dropout: bool = False
     default_rate: float = 0.1
+    form: Form | None = None
+    inner: Subject | None = None

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from grader.suite.compare import expect, expect_close, expect_finite
 from grader.suite.marks import points
 from grader.suite.subject import Sizes
-from grader.suite.trial import Module, Trial, right_weights, set_weights
+from grader.suite.trial import Trial
 
 MAP_TOLERANCE = 1e-3
 SURE = 1e-3  # weights below this are too small for their logarithm
@@ -80,15 +80,9 @@ def weights_sum_to_one(trial: Trial) -> None:
 def attends_all_alike_without_queries(trial: Trial) -> None:
     """With all queries at zero, the output is the mean of the values and of nothing else."""
     module = trial.module()
-    level(trial, module)
+    trial.level(module)
     x = trial.input()
     expect_close(trial.run(module, x), trial.expected(module, x), "output at uniform weights")
-
-
-def level(trial: Trial, module: Module) -> None:
-    """Change a module's weights so that every query attends to all keys alike."""
-    if isinstance(module, nn.Module):
-        set_weights(module, trial.subject.level_queries(right_weights(module)))
 
 
 @points(1)

@@ -9,7 +9,6 @@ import torch
 from torch import Tensor, nn
 
 from grader.sandbox.faults import SubmissionError
-from grader.suite.claims.attention import level
 from grader.suite.compare import expect, expect_close, expect_finite, fail
 from grader.suite.marks import points
 from grader.suite.trial import Module, Trial, set_weights
@@ -40,7 +39,7 @@ def computes_in_bfloat16(trial: Trial) -> None:
 def _in_dtype(trial: Trial, dtype: torch.dtype) -> tuple[Tensor, Tensor, Tensor]:
     """At uniform weights: the output in a dtype, the submission's own in float32, the right one."""
     module = trial.module()
-    level(trial, module)
+    trial.level(module)
     x = trial.input()
     own = trial.run(module, x)
     if isinstance(module, nn.Module):

@@ -4,6 +4,7 @@ from math import sqrt
 
 from torch import Tensor
 
+from grader.diagnosis.form import Form
 from grader.suite import claims
 from grader.suite.oracle import Weights, attention_map, linear
 from grader.suite.subject import Sizes, Subject
@@ -42,6 +43,7 @@ subject = Subject(
     scale=lambda sizes: 1 / sqrt(sizes.C),
     mix=mix,
     level_queries=level,
+    form=Form(fused="proj", bias=True),
 )
 
 test_parameters_are_those_of_the_contract = claims.has_its_parameters

@@ -4,6 +4,7 @@ from math import sqrt
 
 from torch import Tensor
 
+from grader.diagnosis.form import Form
 from grader.suite import claims
 from grader.suite.oracle import Weights, attention_map, linear
 from grader.suite.subject import Sizes, Subject
@@ -60,6 +61,7 @@ subject = Subject(
     shift_keys=shift_keys,
     masks=True,
     dropout=True,
+    form=Form(fused="proj", output="output_proj", bias=True, masks=True, dropout=True),
 )
 
 test_parameters_are_those_of_the_contract = claims.has_its_parameters

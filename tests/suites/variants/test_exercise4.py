@@ -4,6 +4,7 @@ from math import sqrt
 
 from torch import Tensor
 
+from grader.diagnosis.form import Form
 from grader.suite import claims
 from grader.suite.oracle import Weights, attention_map, linear
 from grader.suite.subject import Sizes, Subject
@@ -43,6 +44,7 @@ subject = Subject(
     shift_keys=lambda weights, shift: {**weights, "k.bias": weights["k.bias"] + shift},
     masks=True,
     dropout=True,
+    form=Form("q", "k", "v", bias=True, masks=True, dropout=True),
 )
 
 test_parameters_are_those_of_the_contract = claims.has_its_parameters

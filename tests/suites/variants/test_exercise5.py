@@ -5,6 +5,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
+from grader.diagnosis.form import Form
 from grader.suite import claims
 from grader.suite.compare import expect_close
 from grader.suite.marks import points
@@ -40,6 +41,7 @@ subject = Subject(
         **weights,
         "to_queries.weight": weights["to_queries.weight"] * 0,
     },
+    form=Form("to_queries", "to_keys", "to_values", output="unify_heads", heads=True),
 )
 one_head = replace(subject, sizes=(Sizes(3, 5, 7, H=1),))
 

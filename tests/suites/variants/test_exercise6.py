@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor
 
+from grader.diagnosis.form import Form
 from grader.suite import claims
 from grader.suite.compare import expect_close
 from grader.suite.marks import points
@@ -47,20 +48,27 @@ def level(weights: Weights) -> Weights:
     return {**weights, name: weights[name] * 0}
 
 
-subject = Subject(
-    name="TransformerBlock",
-    sizes=SIZES,
-    arguments=lambda sizes: {"embed_dim": sizes.C, "num_heads": sizes.H},
-    parameters=shapes,
-    oracle=run_block,
-    level_queries=level,
-)
 attention = Subject(
     name="MultiHeadSelfAttention",
     sizes=SIZES,
-    arguments=subject.arguments,
+    arguments=lambda sizes: {"embed_dim": sizes.C, "num_heads": sizes.H},
     parameters=lambda sizes: {f"{name}.weight": (sizes.C, sizes.C) for name in LAYERS},
     oracle=attend,
+    form=Form("to_queries", "to_keys", "to_values", output="unify_heads", heads=True),
+    level_queries=lambda weights: {
+        **weights,
+        "to_queries.weight": weights["to_queries.weight"] * 0,
+    },
+)
+subject = Subject(
+    name="TransformerBlock",
+    sizes=SIZES,
+    arguments=attention.arguments,
+    parameters=shapes,
+    oracle=run_block,
+    level_queries=level,
+    form=Form("to_queries", "to_keys", "to_values", output="unify_heads", heads=True, block=True),
+    inner=attention,
 )
 NO_ATTENTION = ("attention.unify_heads.weight",)
 NO_FEED_FORWARD = ("ff.2.weight", "ff.2.bias")

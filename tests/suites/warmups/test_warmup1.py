@@ -2,6 +2,7 @@
 
 from torch import Tensor
 
+from grader.diagnosis.form import Form
 from grader.suite import claims
 from grader.suite.oracle import Weights, attention_map
 from grader.suite.subject import Sizes, Subject
@@ -17,6 +18,7 @@ subject = Subject(
     sizes=(Sizes(3, 5, 7), Sizes(2, 7, 3), Sizes(5, 2, 11)),
     oracle=attend,
     mix=lambda weights, x, sizes: (x, 0.0),
+    form=Form(scaled=False),
 )
 
 test_output_keeps_shape_dtype_and_device = claims.keeps_shape_and_dtype

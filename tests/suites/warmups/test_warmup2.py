@@ -5,6 +5,7 @@ from math import sqrt
 
 from torch import Tensor
 
+from grader.diagnosis.form import Form
 from grader.suite import claims
 from grader.suite.marks import points
 from grader.suite.oracle import Weights, attention_map
@@ -27,6 +28,7 @@ subject = Subject(
     scale=lambda sizes: 1 / sqrt(sizes.out),
     mix=lambda weights, x, sizes: (x @ weights["value"], 0.0),
     level_queries=lambda weights: {**weights, "query": weights["query"] * 0},
+    form=Form("query", "key", "value", bare=True),
 )
 one_sequence = replace(subject, sizes=(Sizes(0, 5, 7, 11), Sizes(0, 1, 3, 5)))
 

@@ -5,6 +5,7 @@ from math import sqrt
 
 from torch import Tensor
 
+from grader.diagnosis.form import Form
 from grader.suite import claims
 from grader.suite.marks import points
 from grader.suite.oracle import Weights, attention_map, linear
@@ -37,6 +38,7 @@ subject = Subject(
     scale=lambda sizes: 1 / sqrt(sizes.out),
     mix=lambda weights, x, sizes: (linear(weights, "value", x), 0.0),
     level_queries=lambda weights: {**weights, "query.weight": weights["query.weight"] * 0},
+    form=Form("query", "key", "value"),
 )
 one_sequence = replace(subject, sizes=(Sizes(0, 5, 7, 11), Sizes(0, 1, 3, 5)))
 biased = replace(

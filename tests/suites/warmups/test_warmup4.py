@@ -6,6 +6,7 @@ from math import sqrt
 import torch
 from torch import Tensor
 
+from grader.diagnosis.form import Form
 from grader.suite import claims
 from grader.suite.compare import expect, expect_close, expect_tensor, fail
 from grader.suite.marks import points
@@ -46,6 +47,7 @@ one_sequence = Subject(
     scale=lambda sizes: 1 / sqrt(sizes.C),
     mix=lambda weights, x, sizes: (linear(weights, "W_v", x), 0.0),
     level_queries=lambda weights: {**weights, "W_q.weight": weights["W_q.weight"] * 0},
+    form=Form("W_q", "W_k", "W_v"),
 )
 subject = replace(
     one_sequence,

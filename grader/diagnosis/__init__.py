@@ -1,0 +1,1 @@
+"""Which known mistakes reproduce what a submission computed."""

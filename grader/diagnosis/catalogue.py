@@ -1,0 +1,71 @@
+"""The catalogue of mistakes, read from ``catalogue.toml``. No torch here."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import tomllib
+from pathlib import Path
+
+import msgspec
+
+from grader.diagnosis.form import Form
+from grader.errors import GradeError
+
+
+class Mistake(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A known way to get attention wrong: one step of the pipeline, done in a wrong way.
+
+    Attributes:
+        name: Such as ``scaled-by-the-model-width``.
+        step: Of the pipeline.
+        choice: The step's choice that does it.
+        needs: What an exercise must have for it to be possible.
+        says: What is done, as a clause: ``the scores are divided by …``.
+        hurts: Why it matters.
+        hint: A question that does not give it away.
+        seen: Where.
+    """
+
+    name: str
+    step: str
+    choice: str
+    needs: list[str]
+    says: str
+    hurts: str
+    hint: str
+    seen: str
+
+    def applies_to(self, form: Form) -> bool:
+        """Whether an exercise of this form can be got wrong in this way."""
+        return form.features.issuperset(self.needs)
+
+
+class _File(msgspec.Struct, forbid_unknown_fields=True):
+    mistake: list[Mistake]
+
+
+@functools.cache
+def catalogue() -> dict[str, Mistake]:
+    """Every mistake by its name, in the order of the pipeline."""
+    text = Path(__file__).with_name("catalogue.toml").read_text(encoding="utf-8")
+    return {m.name: m for m in msgspec.convert(tomllib.loads(text), _File).mistake}
+
+
+def find_mistake(name: str) -> Mistake:
+    """The mistake of this name.
+
+    Raises:
+        GradeError: There is none; the message offers near names.
+    """
+    known = catalogue()
+    if name in known:
+        return known[name]
+    near = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
+    advice = f"did you mean `{near[0]}`?" if near else "`grade mistakes` lists them all"
+    raise GradeError(f"there is no mistake `{name}`; {advice}")
+
+
+def mistakes_for(form: Form) -> list[Mistake]:
+    """The mistakes that are possible in an exercise of this form."""
+    return [mistake for mistake in catalogue().values() if mistake.applies_to(form)]

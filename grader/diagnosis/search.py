@@ -1,0 +1,203 @@
+"""Finds the smallest set of mistakes that reproduces what a submission computed."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from math import isfinite
+
+import torch
+from torch import Tensor
+
+from grader.diagnosis.catalogue import Mistake, mistakes_for
+from grader.diagnosis.form import Form
+from grader.diagnosis.pipeline import Observation, Pipeline, Plan
+
+MOST = 3  # mistakes in one set
+TOLERANCE = 1e-4  # a submission computes in float32; mistakes differ by 1e-3 and more
+Set = frozenset[str]  # names of mistakes
+RIGHT: Set = frozenset()
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What reproduces a submission.
+
+    Attributes:
+        sets: The smallest sets of mistakes that do, all of the same size; no set where none does.
+            The empty set says that nothing is wrong.
+        explained: What was reproduced, such as ``output`` and ``output under a mask``.
+        left: What was not.
+    """
+
+    sets: tuple[tuple[Mistake, ...], ...]
+    explained: tuple[str, ...]
+    left: tuple[str, ...]
+
+
+class Search:
+    """One search, over everything that was observed of a submission.
+
+    Args:
+        form: The exercise's.
+        observations: The plainest first; those of one ``what`` are explained together.
+        early: Which of them only show a part of what later ones show.
+        seconds: After which it gives up.
+    """
+
+    def __init__(
+        self,
+        form: Form,
+        observations: Sequence[Observation],
+        early: Sequence[str] = (),
+        seconds: float = 1.0,
+    ) -> None:
+        self._early = early
+        self._mistakes = {mistake.name: mistake for mistake in mistakes_for(form)}
+        whats = dict.fromkeys(seen.what for seen in observations)
+        self._stages = {
+            what: [_Stage(seen, self._mistakes) for seen in observations if seen.what == what]
+            for what in whats
+        }
+        self._seconds = seconds
+        self._until = 0.0
+
+    def run(self) -> Explanation:
+        """Explain stage by stage: each adds what the stages before it could not show."""
+        self._until = time.monotonic() + self._seconds
+        whole = self._climb(list(self._stages))
+        if whole.left and whole.explained:
+            # What explains an early stage with fewer mistakes may have led away from the truth.
+            late = [what for what in self._stages if what not in self._early]
+            again = self._climb(late)
+            if len(again.left) < len([what for what in whole.left if what in late]):
+                return again
+        return whole
+
+    def _climb(self, whats: list[str]) -> Explanation:
+        found: list[Set] = [RIGHT]
+        explained: list[str] = []
+        left: list[str] = []
+        settled: list[_Stage] = []
+        for what in whats:
+            stages = self._stages[what]
+            extended = self._extend(found, stages, settled)
+            if extended:
+                found, explained, settled = extended, [*explained, what], [*settled, *stages]
+            else:
+                left.append(what)
+                if not settled:
+                    break
+        sets = tuple(tuple(m for n, m in self._mistakes.items() if n in names) for names in found)
+        return Explanation(sets if explained else (), tuple(explained), tuple(left))
+
+    def _extend(self, found: list[Set], stages: list[_Stage], settled: list[_Stage]) -> list[Set]:
+        """The smallest supersets that explain these stages, and still the settled ones."""
+        for more in range(MOST + 1):
+            matching = [
+                names
+                for names in self._supersets(found, more, stages)
+                if all(stage.matches(names) for stage in (*stages, *settled))
+            ]
+            if matching:
+                return list(dict.fromkeys(matching))
+        return []
+
+    def _supersets(self, found: list[Set], more: int, stages: list[_Stage]) -> Iterator[Set]:
+        """Sets with so many mistakes more, each of which shows in these stages."""
+        for start in found:
+            if len(start) + more > MOST:
+                continue
+            if not more:
+                yield start
+                continue
+            taken = {self._mistakes[name].step for name in start}
+            showing = [
+                name
+                for name, mistake in self._mistakes.items()
+                if mistake.step not in taken and any(stage.shows(name) for stage in stages)
+            ]
+            for names in itertools.combinations(showing, more):
+                if time.monotonic() > self._until:
+                    return
+                steps = {self._mistakes[name].step for name in names}
+                if len(steps) == more:
+                    yield start.union(names)
+
+
+class _Stage:
+    """One observation, and which sets of mistakes reproduce it."""
+
+    def __init__(self, seen: Observation, mistakes: dict[str, Mistake]) -> None:
+        # A hidden score is right as -inf and as the least number there is: they differ where a
+        # query may see nothing.
+        lowest = [float("-inf"), torch.finfo(torch.float32).min]
+        ways = lowest if seen.attention_mask is not None else lowest[:1]
+        self._pipelines = [Pipeline(seen, way) for way in ways]
+        self._seen = seen
+        self._mistakes = mistakes
+        self._matched: dict[Set, bool] = {}
+        self._showing: dict[str, bool] = {}
+        self._right: Tensor | None = None
+
+    def shows(self, name: str) -> bool:
+        """Whether a mistake changes anything here, alone."""
+        if name not in self._showing:
+            self._showing[name] = self._changes(name)
+        return self._showing[name]
+
+    def _changes(self, name: str) -> bool:
+        if self._mistakes[name].step == "learn":
+            return self._seen.gradients is not None
+        pipeline = self._pipelines[0]
+        if self._right is None:
+            self._right = pipeline.output({})
+        changed = pipeline.output(self._plan([name]))
+        return changed is None or self._right is None or not _same(changed, self._right, 0.0)
+
+    def matches(self, names: Set) -> bool:
+        """Whether these mistakes reproduce what was observed."""
+        here = frozenset(name for name in names if self.shows(name))
+        if here not in self._matched:
+            self._matched[here] = self._reproduces(here)
+        return self._matched[here]
+
+    def _reproduces(self, names: Set) -> bool:
+        plan = self._plan(names)
+        return any(self._done_by(pipeline, plan) for pipeline in self._pipelines)
+
+    def _done_by(self, pipeline: Pipeline, plan: Plan) -> bool:
+        out = pipeline.output(plan)
+        if out is None or not _same(out, self._seen.output, TOLERANCE):
+            return False
+        if self._seen.gradients is None:
+            return True
+        return _same_gradients(pipeline.gradients(plan), self._seen.gradients)
+
+    def _plan(self, names: Iterable[str]) -> dict[str, str]:
+        return {self._mistakes[name].step: self._mistakes[name].choice for name in names}
+
+
+def _same(one: Tensor, other: Tensor, tolerance: float) -> bool:
+    """Whether two tensors agree, NaN with NaN and infinity with infinity."""
+    if one.shape != other.shape:
+        return False
+    gap = float((one - other).abs().max())
+    if isfinite(gap):
+        return gap <= tolerance * max(1.0, float(other.abs().max()))
+    finite = torch.isfinite(other)
+    if not torch.equal(torch.isfinite(one), finite):
+        return False
+    return not bool(finite.any()) or _same(one[finite], other[finite], tolerance)
+
+
+def _same_gradients(right: dict[str, Tensor | None], found: dict[str, Tensor | None]) -> bool:
+    for name, observed in found.items():
+        expected = right.get(name)
+        one = torch.zeros_like(observed) if expected is None and observed is not None else expected
+        other = torch.zeros_like(one) if observed is None and one is not None else observed
+        if one is not None and other is not None and not _same(one, other, TOLERANCE * 10):
+            return False
+    return True

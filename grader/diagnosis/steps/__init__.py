@@ -1,0 +1,16 @@
+"""The steps of attention in their order, each with its right way and the known wrong ones."""
+
+from grader.diagnosis.steps import block, heads, mixing, projection, scores, weighing
+from grader.diagnosis.steps.state import CHOICES, STEPS, State
+
+__all__ = [
+    "CHOICES",
+    "STEPS",
+    "State",
+    "block",
+    "heads",
+    "mixing",
+    "projection",
+    "scores",
+    "weighing",
+]

@@ -1,0 +1,52 @@
+"""A diagnosis in words. No torch here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from grader.diagnosis.catalogue import Mistake
+
+WHOLE = "Your output is exactly what comes out"
+ONLY = {
+    "learn": "Your values are right, and your gradients are exactly those that come out",
+    "mask": "Your output is right without a mask, and under one it is exactly what comes out",
+    "drop": "Without dropout your output is right, and with it exactly what comes out",
+}
+COUNTS = {2: "two", 3: "three"}
+
+
+def describe(sets: Sequence[Sequence[Mistake]], left: Sequence[str]) -> str:
+    """What reproduces a submission, as a few sentences.
+
+    Args:
+        sets: The smallest sets of mistakes that do, none of them empty.
+        left: What they don't reproduce, such as ``gradients``.
+    """
+    first, *others = sets
+    text = f"{_beginning(first)} {_listed(first)}."
+    if others:
+        listing = ", or ".join(_listed(other) for other in others[:2])
+        text += f" The same numbers come out {listing}; no input tells these apart."
+    if left:
+        text += f" Something else is wrong in this as well, and is not known: {', '.join(left)}."
+    return text
+
+
+def reasons(mistakes: Sequence[Mistake]) -> str:
+    """Why these mistakes matter."""
+    if len(mistakes) == 1:
+        return mistakes[0].hurts
+    return " ".join(f"({i}) {mistake.hurts}" for i, mistake in enumerate(mistakes, 1))
+
+
+def _beginning(mistakes: Sequence[Mistake]) -> str:
+    steps = {mistake.step for mistake in mistakes}
+    causal = any("causal" in mistake.choice for mistake in mistakes)
+    return ONLY.get(next(iter(steps)), WHOLE) if len(steps) == 1 and not causal else WHOLE
+
+
+def _listed(mistakes: Sequence[Mistake]) -> str:
+    if len(mistakes) == 1:
+        return f"when {mistakes[0].says}"
+    listing = " ".join(f"({i}) {mistake.says}" for i, mistake in enumerate(mistakes, 1))
+    return f"with {COUNTS[len(mistakes)]} mistakes: {listing}"

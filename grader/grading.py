@@ -87,7 +87,7 @@ def grade(submission: Submission, exercise: Exercise, options: Options, sandbox:
         _start(remote, submission, exercise)
         plugin = SuitePlugin(remote, seed, device)
         checks = run_suite(exercise.suite, plugin)
-        mistakes: tuple[str, ...] = ()
+        mistakes: tuple[tuple[str, ...], ...] = ()
         if options.diagnosis:
             checks, mistakes = _diagnose(checks, plugin, submission.source)
     finally:
@@ -115,7 +115,7 @@ def grade(submission: Submission, exercise: Exercise, options: Options, sandbox:
 
 def _diagnose(
     checks: list[CheckResult], plugin: SuitePlugin, source: str
-) -> tuple[list[CheckResult], tuple[str, ...]]:
+) -> tuple[list[CheckResult], tuple[tuple[str, ...], ...]]:
     """The checks with explanations, and the mistakes that reproduce the submission's values."""
     checks = explain_crashes(checks, source)
     if not any(check.verdict is Verdict.FAIL for check in checks):

@@ -136,7 +136,8 @@ class Report:
         seconds: How long the checks took, in seconds.
         versions: Of the kit, the grader, Python, torch and the platform.
         output: What the submission printed while it was imported.
-        diagnosis: Names of the mistakes that reproduce what it computes.
+        diagnosis: The sets of mistakes, by name, that reproduce what it computes; more than one
+            where no input tells them apart.
     """
 
     exercise: str
@@ -152,7 +153,7 @@ class Report:
     problem: str = ""
     problem_line: int = 0
     output: str = ""
-    diagnosis: tuple[str, ...] = ()
+    diagnosis: tuple[tuple[str, ...], ...] = ()
 
     @property
     def earned(self) -> int:

@@ -23,8 +23,8 @@ def explain_crashes(checks: Sequence[CheckResult], source: str) -> list[CheckRes
 
 def explain_values(
     checks: Sequence[CheckResult], found: Explanation
-) -> tuple[list[CheckResult], tuple[str, ...]]:
-    """The checks, the first that shows wrong values with its diagnosis; the mistakes' names."""
+) -> tuple[list[CheckResult], tuple[tuple[str, ...], ...]]:
+    """The checks, the first that shows wrong values with its diagnosis; the sets of mistakes."""
     if not found.sets or not found.sets[0]:
         return list(checks), ()
     failed = [check for check in checks if check.verdict is Verdict.FAIL]
@@ -34,4 +34,4 @@ def explain_values(
         replace(check, explanation=says, reason=hurts) if check is first else check
         for check in checks
     ]
-    return explained, tuple(mistake.name for mistake in found.sets[0])
+    return explained, tuple(tuple(mistake.name for mistake in names) for names in found.sets)

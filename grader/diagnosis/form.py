@@ -17,6 +17,7 @@ class Form:
         output: The layer after the mixing.
         bare: Whether the three are parameters (in, out) themselves, not linear layers.
         bias: Whether the layers have biases.
+        widens: Whether queries, keys and values may have another width than the input.
         scaled: Whether scores are divided by the root of the head size.
         heads: Whether there are several.
         masks: Whether it takes ``attention_mask``.
@@ -31,6 +32,7 @@ class Form:
     output: str = ""
     bare: bool = False
     bias: bool = False
+    widens: bool = False
     scaled: bool = True
     heads: bool = False
     masks: bool = False
@@ -47,6 +49,8 @@ class Form:
             "linear": bool(self.queries or self.fused) and not self.bare,
             "output": bool(self.output),
             "bias": self.bias,
+            "widens": self.widens,
+            "square": not self.widens,
             "scaled": self.scaled,
             "unscaled": not self.scaled,
             "heads": self.heads,

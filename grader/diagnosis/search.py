@@ -68,11 +68,12 @@ class Search:
         """Explain stage by stage: each adds what the stages before it could not show."""
         self._until = time.monotonic() + self._seconds
         whole = self._climb(list(self._stages))
-        if whole.left and whole.explained:
-            # What explains an early stage with fewer mistakes may have led away from the truth.
+        if whole.left:
+            # A mistake that shows in an early stage only beside another one was not tried there,
+            # and what explains that stage with fewer may have led away from the truth.
             late = [what for what in self._stages if what not in self._early]
             again = self._climb(late)
-            if len(again.left) < len([what for what in whole.left if what in late]):
+            if len(again.explained) > len([what for what in whole.explained if what in late]):
                 return again
         return whole
 
@@ -189,6 +190,8 @@ def _same(one: Tensor, other: Tensor, tolerance: float) -> bool:
         return gap <= tolerance * max(1.0, float(other.abs().max()))
     finite = torch.isfinite(other)
     if not torch.equal(torch.isfinite(one), finite):
+        return False
+    if not torch.equal(torch.isnan(one), torch.isnan(other)):
         return False
     return not bool(finite.any()) or _same(one[finite], other[finite], tolerance)
 

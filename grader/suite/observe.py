@@ -53,7 +53,7 @@ def _sizes(trial: Trial) -> tuple[Sizes, Sizes]:
         return Sizes(2, 7, 30, H=3), Sizes(3, 5, 44, H=4)
     if first.E:
         return Sizes(first.B and 2, 7, 13, 5), Sizes(first.B and 3, 5, 11, 17)
-    return Sizes(first.B and 2, 7, 13), Sizes(first.B and 3, 5, 11)
+    return Sizes(first.B and 3, 7, 13), Sizes(first.B and 2, 5, 3)
 
 
 def _observe(trial: Trial, what: str, sizes: Sizes) -> Observation:

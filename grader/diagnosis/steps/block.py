@@ -48,12 +48,6 @@ def add1_input_alone(s: State) -> None:
     s.out = s.given
 
 
-@choice("add1", "attention twice")
-def add1_attention_twice(s: State) -> None:
-    """The attention is added to itself."""
-    s.out = s.out + s.out
-
-
 @choice("norm1")
 def norm1(s: State) -> None:
     """The first norm on the first sum."""

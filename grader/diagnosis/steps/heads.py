@@ -68,13 +68,14 @@ _straight_only("keys and values", "kv")
 @choice("split", "tokens before heads")
 def split_without_moving(s: State) -> None:
     """(B, T, H, D) as it is: the heads of one token attend to each other."""
+    s.untransposed = True
     _split(s, lambda x: x.unflatten(-1, (s.H, -1)))
 
 
 @choice("merge")
 def merge(s: State) -> None:
     """(B, H, T, D) -> (B, T, H·D), head beside head."""
-    s.mixed = s.mixed.transpose(1, 2).flatten(2)
+    s.mixed = (s.mixed if s.untransposed else s.mixed.transpose(1, 2)).flatten(2)
 
 
 def _regrouped(mixed: Tensor) -> Tensor:
@@ -116,9 +117,3 @@ def merge_averaged(s: State) -> None:
 def merge_first(s: State) -> None:
     """Every head's place holds the first head."""
     s.mixed = s.mixed[:, :1].expand_as(s.mixed).transpose(1, 2).flatten(2)
-
-
-@choice("merge", "as it stands")
-def merge_untouched(s: State) -> None:
-    """The last two axes become one, as they stand."""
-    s.mixed = s.mixed.flatten(2)

@@ -18,12 +18,6 @@ def score(s: State) -> None:
     s.scores = s.q @ s.k.mT
 
 
-@choice("score", "keys before queries")
-def score_transposed(s: State) -> None:
-    """k·qᵀ: the scores of all pairs, with rows and columns traded."""
-    s.scores = s.k @ s.q.mT
-
-
 @choice("score", "summed over heads")
 def score_summed(s: State) -> None:
     """The scores of all heads in one sum, shared by all."""
@@ -191,14 +185,14 @@ def mask_of_first_sequence(s: State) -> None:
 def mask_added(s: State) -> None:
     """The mask's ones and zeros are added to the scores."""
     if s.attention_mask is not None:
-        s.scores = s.scores + _with_heads((s.attention_mask != 0).double(), s)
+        s.scores = s.scores + _with_heads((s.attention_mask != 0).to(s.scores.dtype), s)
 
 
 @choice("mask", "zero times infinity")
 def mask_by_infinite_product(s: State) -> None:
     """(1 - mask) · -inf: 0 · inf is NaN."""
     if s.attention_mask is not None:
-        s.scores = s.scores + hidden(s).double() * float("-inf")
+        s.scores = s.scores + hidden(s).to(s.scores.dtype) * float("-inf")
 
 
 @choice("mask", "causal instead")

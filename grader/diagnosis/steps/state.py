@@ -39,6 +39,7 @@ class State:
         attention: The weights, (B, H, T, T).
         mixed: (B, H, T, D), then (B, T, C).
         out: (B, T, C).
+        untransposed: Whether heads are left where a view has put them, (B, T, H, D).
         late_scale: Multiplies the weights after the softmax.
         drop_at: Where dropout acts: ``scores``, ``weights``, ``values``, ``mixed``, ``output``.
         drop_rate: Its rate where that is not the constructor's.
@@ -74,6 +75,7 @@ class State:
     attention: Tensor = _NOTHING
     mixed: Tensor = _NOTHING
     out: Tensor = _NOTHING
+    untransposed: bool = False
     late_scale: float = 1.0
     drop_at: frozenset[str] = frozenset({"weights"})
     drop_rate: float | None = None

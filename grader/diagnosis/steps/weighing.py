@@ -103,5 +103,6 @@ _weighed_by("logarithm", lambda scores: scores.log_softmax(-1))
 _weighed_by("sigmoid", torch.sigmoid)
 _weighed_by("exponentials not shared out", torch.exp)
 _weighed_by("shared out without exponentials", lambda scores: scores / scores.sum(-1, keepdim=True))
-_weighed_by("hardest key alone", lambda scores: (scores == scores.amax(-1, keepdim=True)).double())
-_weighed_by("of the negative", lambda scores: (-scores).softmax(-1))
+_weighed_by(
+    "hardest key alone", lambda scores: (scores == scores.amax(-1, keepdim=True)).to(scores.dtype)
+)

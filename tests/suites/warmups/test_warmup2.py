@@ -28,7 +28,7 @@ subject = Subject(
     scale=lambda sizes: 1 / sqrt(sizes.out),
     mix=lambda weights, x, sizes: (x @ weights["value"], 0.0),
     level_queries=lambda weights: {**weights, "query": weights["query"] * 0},
-    form=Form("query", "key", "value", bare=True),
+    form=Form("query", "key", "value", bare=True, widens=True),
 )
 one_sequence = replace(subject, sizes=(Sizes(0, 5, 7, 11), Sizes(0, 1, 3, 5)))
 

@@ -38,7 +38,7 @@ subject = Subject(
     scale=lambda sizes: 1 / sqrt(sizes.out),
     mix=lambda weights, x, sizes: (linear(weights, "value", x), 0.0),
     level_queries=lambda weights: {**weights, "query.weight": weights["query.weight"] * 0},
-    form=Form("query", "key", "value"),
+    form=Form("query", "key", "value", widens=True),
 )
 one_sequence = replace(subject, sizes=(Sizes(0, 5, 7, 11), Sizes(0, 1, 3, 5)))
 biased = replace(

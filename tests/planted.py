@@ -1,0 +1,178 @@
+"""Submissions with planted mistakes: the pipeline itself, written out as a learner's file."""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from grader.diagnosis import form, steps
+from grader.diagnosis.catalogue import Mistake
+from grader.kit import Exercise
+from grader.submission import Submission
+from grader.suite.subject import Subject
+
+MODULES = {
+    "grader.diagnosis": "",
+    "grader.diagnosis.form": inspect.getsource(form),
+    **{
+        f"grader.diagnosis.steps.{name}": inspect.getsource(getattr(steps, name))
+        for name in ("state", "projection", "heads", "scores", "weighing", "mixing", "block")
+    },
+}
+WRITTEN_OUT = """
+import sys
+from dataclasses import replace
+from types import ModuleType
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+for name, source in {modules!r}.items():
+    sys.modules[name] = ModuleType(name)
+    exec(compile(source, name, "exec"), sys.modules[name].__dict__)
+
+Form = sys.modules["grader.diagnosis.form"].Form
+state = sys.modules["grader.diagnosis.steps.state"]
+FORM, PLAN = Form(**{form!r}), {plan!r}
+
+
+class Live(state.State):
+    def drop(self, where, value):
+        acts = self.form.dropout and where in self.drop_at and (self.training or self.drop_always)
+        if not acts:
+            return value
+        rate = self.rate if self.drop_rate is None else self.drop_rate
+        ones = torch.ones(self._noise_shape(value), dtype=value.dtype, device=value.device)
+        noise = F.dropout(ones, rate)
+        return value * (noise if self.rescale else (noise != 0).to(value.dtype))
+
+    def copy(self):
+        return self
+
+
+def go(form, weights, x, mask, H, training, rate):
+    given = x if x.dim() == 3 else x.unsqueeze(0)
+    s = Live(form, weights, given, mask, H, training, rate, 0, x=given)
+    for step in state.STEPS:
+        if form.block or step not in state.BLOCK_STEPS:
+            state.CHOICES[step][PLAN.get(step, "right")](s)
+    if s.out.dim() == 3 and s.out.shape[:2] != given.shape[:2]:
+        s.out = s.out.reshape(*given.shape[:2], -1)
+    if x.dim() == 2:
+        s.out = s.out.squeeze(0)
+    return s
+
+
+class Attention(nn.Module):
+    def __init__(self, form, C, E, H, rate, bias):
+        super().__init__()
+        if C % H:
+            raise ValueError(f"{{H}} heads do not divide {{C}} features")
+        self.form, self.H, self.rate = form, H, rate
+        for name in (form.queries, form.keys, form.values):
+            if name:
+                made = nn.Parameter(torch.randn(C, E)) if form.bare else nn.Linear(C, E, bias)
+                setattr(self, name, made)
+        if form.fused:
+            setattr(self, form.fused, nn.Linear(C, 3 * C, bias))
+        if form.output:
+            setattr(self, form.output, nn.Linear(C, C, bias))
+
+    def run(self, x, attention_mask=None):
+        weights = dict(self.named_parameters())
+        return go(self.form, weights, x, attention_mask, self.H, self.training, self.rate)
+
+
+class Module(Attention):
+    def __init__(self, **given):
+        C = next(given[n] for n in ("hidden_dim", "embed_dim", "d_model", "d_in") if n in given)
+        inner = replace(FORM, block=False)
+        settings = (C, given.get("d_out", C), given.get("num_heads", 1))
+        rate, bias = given.get("dropout_rate", 0.1), given.get("qkv_bias", FORM.bias)
+        if FORM.block:
+            nn.Module.__init__(self)
+            self.form, self.H, self.rate = FORM, given["num_heads"], 0.0
+            self.attention = Attention(inner, *settings, rate, bias)
+            self.norm1, self.norm2 = nn.LayerNorm(C), nn.LayerNorm(C)
+            self.ff = nn.Sequential(nn.Linear(C, 4 * C), nn.ReLU(), nn.Linear(4 * C, C))
+        else:
+            super().__init__(inner, *settings, rate, bias)
+
+    def forward(self, x, attention_mask=None):
+        return self.run(x, attention_mask).out
+
+    def intermediates(self, x):
+        s = self.run(x)
+        names = dict(q=s.q, k=s.k, v=s.v, similarities=s.unscaled, scaled=s.scores)
+        names |= dict(weights=s.attention)
+        found = {{n: v.reshape(*x.shape[:-1], v.size(-1)) for n, v in names.items()}}
+        return found | dict(output=s.out)
+
+
+class {name}(Module):
+    def __init__(self, {arguments}):
+        super().__init__({keywords})
+"""
+FUNCTION = """
+
+def {name}(x):
+    return go(FORM, {{}}, x, None, 1, False, 0.0).out
+"""
+INSIDE = """
+
+class MultiHeadSelfAttention(Attention):
+    def __init__(self, embed_dim, num_heads):
+        inner = replace(FORM, block=False)
+        super().__init__(inner, embed_dim, embed_dim, num_heads, 0.0, FORM.bias)
+
+    def forward(self, x):
+        return self.run(x).out
+"""
+ARGUMENTS = {
+    "hidden_dim": "hidden_dim",
+    "dropout_rate": "dropout_rate=0.1",
+    "embed_dim": "embed_dim",
+    "num_heads": "num_heads",
+    "d_in": "d_in",
+    "d_out": "d_out",
+    "d_model": "d_model=2, row_dim=0, col_dim=1",
+}
+
+
+def subject_of(exercise: Exercise) -> Subject:
+    """The subject that an exercise's suite defines."""
+    spec = importlib.util.spec_from_file_location(f"suite_{exercise.name}", exercise.suite)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    found: Subject = module.subject
+    return found
+
+
+def planted(exercise: Exercise, subject: Subject, mistakes: Sequence[Mistake]) -> Submission:
+    """A file for an exercise that makes these mistakes and no others."""
+    assert subject.form is not None
+    plan = {mistake.step: mistake.choice for mistake in mistakes}
+    given = list(subject.arguments(subject.sizes[0]))
+    names = [name for name in given if name in ARGUMENTS]
+    arguments = ", ".join(ARGUMENTS[name] for name in names)
+    if exercise.name == "warmup3":
+        arguments, names = f"{arguments}, qkv_bias=False", [*names, "qkv_bias"]
+    text = WRITTEN_OUT.format(
+        modules=MODULES,
+        form=asdict(subject.form),
+        plan=plan,
+        name=subject.name if subject.parameters else "Unused",
+        arguments=arguments or "hidden_dim",
+        keywords=", ".join(f"{name}={name}" for name in names),
+    )
+    if subject.parameters is None:
+        text += FUNCTION.format(name=subject.name)
+    if subject.inner is not None:
+        text += INSIDE
+    return Submission(Path(f"{exercise.name}.py"), text)

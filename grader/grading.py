@@ -21,18 +21,20 @@ from pytest_jsonreport import plugin as json_report
 
 from grader import __version__
 from grader.diagnosis.attach import explain_crashes, explain_values
+from grader.diagnosis.catalogue import catalogue
 from grader.diagnosis.crashes import explain_crash
 from grader.diagnosis.search import Search
 from grader.errors import GradeError, GraderFault
 from grader.kit import Exercise
-from grader.report import CheckResult, Difference, Fault, Report, Verdict
+from grader.report import AttentionMap, CheckResult, Difference, Fault, Report, Verdict
 from grader.rules import check_rules
-from grader.sandbox.faults import SubmissionError
+from grader.sandbox.faults import SubmissionError, SubmissionRefused
 from grader.sandbox.process import Sandbox
 from grader.sandbox.remote import RemoteSubmission
 from grader.sandbox.wire.levels import BUDGET_CHECKS
 from grader.sandbox.workers import WorkerEnded
 from grader.submission import SourceProblem, Submission, parse
+from grader.suite.compare import CheckFailed
 from grader.suite.observe import EARLY
 from grader.suite.plugin import SuitePlugin
 
@@ -44,6 +46,7 @@ UNUSED_PLUGINS = (
     "stepwise", "subtests", "threadexception", "tmpdir", "unittest", "unraisableexception",
     "warnings",
 )  # fmt: skip
+WEIGHING = {"score", "scale", "mask", "softmax"}  # steps whose mistakes an attention map shows
 
 
 @dataclass(frozen=True)
@@ -55,12 +58,14 @@ class Options:
         device: ``auto``, ``cpu``, ``cuda`` or ``mps``.
         timeout: Wall-clock limit of one check, in seconds.
         diagnosis: Whether to look for the mistakes behind what is wrong.
+        maps: Whether to show attention maps even where nothing is wrong with them.
     """
 
     seed: int | None = None
     device: str = "auto"
     timeout: float = 10.0
     diagnosis: bool = True
+    maps: bool = False
 
 
 def grade(submission: Submission, exercise: Exercise, options: Options, sandbox: Sandbox) -> Report:
@@ -90,6 +95,7 @@ def grade(submission: Submission, exercise: Exercise, options: Options, sandbox:
         mistakes: tuple[tuple[str, ...], ...] = ()
         if options.diagnosis:
             checks, mistakes = _diagnose(checks, plugin, submission.source)
+        maps = _maps(plugin, mistakes, options)
     finally:
         remote.close()
     problem, line = _problem(remote.load_error)
@@ -110,7 +116,23 @@ def grade(submission: Submission, exercise: Exercise, options: Options, sandbox:
         problem_line=line,
         output=remote.said_on_load or "",
         diagnosis=mistakes,
+        maps=tuple(maps),
     )
+
+
+def _maps(
+    plugin: SuitePlugin, mistakes: tuple[tuple[str, ...], ...], options: Options
+) -> list[AttentionMap]:
+    """The attention maps that were asked for, or that show what is wrong."""
+    steps = {catalogue()[name].step for name in (mistakes[0] if mistakes else ())}
+    if not options.maps and (not steps & WEIGHING or steps - WEIGHING - {"drop", "learn"}):
+        return []  # with what is mixed, merged or projected wrong, no map can be recovered
+    try:
+        with one_thread():
+            found = plugin.maps()
+    except (SubmissionError, SubmissionRefused, WorkerEnded, CheckFailed):
+        return []
+    return found if options.maps else [one for one in found if one.wrong]
 
 
 def _diagnose(

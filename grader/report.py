@@ -77,6 +77,28 @@ class Difference:
 
 
 @dataclass(frozen=True)
+class AttentionMap:
+    """Who attends to whom: one head, one sequence.
+
+    Attributes:
+        title: Such as ``head 1, under a causal mask``.
+        yours: The submission's weights, queries by keys.
+        right: The right ones.
+    """
+
+    title: str
+    yours: tuple[tuple[float, ...], ...]
+    right: tuple[tuple[float, ...], ...]
+
+    @property
+    def wrong(self) -> bool:
+        """Whether the two differ by more than rounding."""
+        pairs = zip(self.yours, self.right, strict=True)
+        gaps = (abs(a - b) for row, other in pairs for a, b in zip(row, other, strict=True))
+        return not all(gap < 0.01 for gap in gaps)  # NaN is no less than anything
+
+
+@dataclass(frozen=True)
 class CheckResult:
     """What came of one check of a suite.
 
@@ -138,6 +160,7 @@ class Report:
         output: What the submission printed while it was imported.
         diagnosis: The sets of mistakes, by name, that reproduce what it computes; more than one
             where no input tells them apart.
+        maps: Attention maps, of those that were asked for or are wrong.
     """
 
     exercise: str
@@ -154,6 +177,7 @@ class Report:
     problem_line: int = 0
     output: str = ""
     diagnosis: tuple[tuple[str, ...], ...] = ()
+    maps: tuple[AttentionMap, ...] = ()
 
     @property
     def earned(self) -> int:

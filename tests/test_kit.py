@@ -37,6 +37,7 @@ class Wrong:
         for old, new in self.edits:
             assert source.count(old) == 1, f"{old!r} stands {source.count(old)} times in it"
             source = source.replace(old, new)
+        ast.parse(source)  # a version that is not Python proves nothing
         return Submission(Path(f"{self.exercise.name}.py"), source)
 
 
@@ -70,7 +71,9 @@ def losses(report: Report) -> list[str]:
 
 @each_exercise
 def test_stub_earns_nothing_and_is_all_todo(exercise: Exercise, sandbox: Sandbox) -> None:
-    report = grade(read_submission(exercise.stub), exercise, Options(device="cpu"), sandbox)
+    report = grade(
+        read_submission(exercise.stub), exercise, Options(device="cpu", diagnosis=False), sandbox
+    )
     assert {check.verdict for check in report.checks} == {Verdict.TODO}, losses(report)
     assert report.earned == 0 < report.possible
     assert report.untouched
@@ -79,7 +82,7 @@ def test_stub_earns_nothing_and_is_all_todo(exercise: Exercise, sandbox: Sandbox
 @each_exercise
 @pytest.mark.parametrize("seed", [1, 2, None])
 def test_solution_earns_everything(exercise: Exercise, seed: int | None, sandbox: Sandbox) -> None:
-    options = Options(seed=seed, device="cpu")
+    options = Options(seed, "cpu", diagnosis=False)
     report = grade(read_submission(exercise.solution), exercise, options, sandbox)
     assert report.solved, losses(report)
     assert Verdict.SKIP not in {check.verdict for check in report.checks}
@@ -91,7 +94,7 @@ def test_solution_earns_everything(exercise: Exercise, seed: int | None, sandbox
     ids=lambda value: value.stem if isinstance(value, Path) else value.name,
 )
 def test_right_version_earns_everything(exercise: Exercise, path: Path, sandbox: Sandbox) -> None:
-    report = grade(read_submission(path), exercise, Options(device="cpu"), sandbox)
+    report = grade(read_submission(path), exercise, Options(device="cpu", diagnosis=False), sandbox)
     assert report.solved, losses(report)
 
 
@@ -101,7 +104,9 @@ def test_right_version_earns_everything(exercise: Exercise, path: Path, sandbox:
     ids=lambda wrong: f"{wrong.exercise.name}-{wrong.name}",
 )
 def test_wrong_version_loses_the_check_that_names_it(wrong: Wrong, sandbox: Sandbox) -> None:
-    report = grade(wrong.submission(), wrong.exercise, Options(device="cpu"), sandbox)
+    report = grade(
+        wrong.submission(), wrong.exercise, Options(device="cpu", diagnosis=False), sandbox
+    )
     checks = {check.name: check for check in report.checks}
     assert wrong.loses in checks, sorted(checks)
     assert checks[wrong.loses].earned == 0, losses(report)

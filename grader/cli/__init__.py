@@ -13,6 +13,7 @@ from click_default_group import DefaultGroup
 from grader import __version__
 from grader.cli.doctor import doctor
 from grader.cli.folder import hint, init, list_exercises, reset, solution
+from grader.cli.mistakes import mistakes
 from grader.cli.names import matching_names
 from grader.cli.run import run
 from grader.errors import GradeError
@@ -40,7 +41,7 @@ def cli() -> None:
     """
 
 
-for command in (run, list_exercises, hint, solution, reset, init, doctor):
+for command in (run, list_exercises, hint, solution, reset, init, mistakes, doctor):
     cli.add_command(command)
 
 

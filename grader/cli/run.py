@@ -73,6 +73,7 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Don't say which mistake it is: for those who want to find it alone.",
 )
+@click.option("--map", "maps", is_flag=True, help="Show what it attends to, beside what it should.")
 @kit_option
 @click.option("--verbose", "-v", is_flag=True, help="Show more of what passed.")
 @click.option("--no-color", is_flag=True, help="No colour; the variable NO_COLOR does the same.")
@@ -85,6 +86,7 @@ def run(
     memory: int,
     json_file: Path | None,
     no_diagnosis: bool,
+    maps: bool,
     kit_path: Path | None,
     verbose: bool,
     no_color: bool,
@@ -105,7 +107,7 @@ def run(
 
         gc.freeze()  # what was imported stays; no collection need look at it again
         console = _console(no_color)
-        options = Options(seed, device, timeout, diagnosis=not no_diagnosis)
+        options = Options(seed, device, timeout, diagnosis=not no_diagnosis, maps=maps)
         for exercise, submission in pairs:
             report = grade(submission, exercise, options, sandbox)
             _show(report, console, verbose, first=not reports)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 
 from rich.padding import Padding
 from rich.text import Text
 
 from grader.outputs.text import clean
-from grader.report import CheckResult, Difference, Fault, Frame, Report, Verdict
+from grader.report import AttentionMap, CheckResult, Difference, Fault, Frame, Report, Verdict
 
 STYLES = {
     Verdict.PASS: "green",
@@ -19,6 +20,7 @@ STYLES = {
     Verdict.TIMEOUT: "bold magenta",
     Verdict.SKIP: "dim",
 }
+SHADES = ((0.6, "█"), (0.35, "▓"), (0.15, "▒"), (0.03, "░"))
 INDENT = 16
 PRINTED_LINES = 5
 
@@ -39,10 +41,36 @@ def render_report(report: Report, verbose: bool = False) -> Iterator[Text | Padd
         if verbose:
             yield from _printed(report.output, verbose)
         yield from _checks(report, verbose)
+    yield from render_maps(report.maps)
     yield _score(report)
     if verbose:
         yield Text(" · ".join(f"{name} {v}" for name, v in report.versions.items()), style="dim")
     yield Text(f"next: {_next_step(report)}")
+
+
+def render_maps(maps: Sequence[AttentionMap], mine: str = "yours") -> Iterator[Text | Padding]:
+    """Attention maps as shaded cells, yours beside the right one; ``mine`` stands above yours."""
+    for one in maps:
+        yield Text(f"  attention {one.title}: a row for each query, a column for each key")
+        width = 2 * len(one.right)
+        heads = [f"{title:<{width}}" for title in (mine, "right")]
+        yield _indented(f"{heads[0]}    {heads[1]}", "dim")
+        for yours, right in zip(one.yours, one.right, strict=True):
+            yield _indented(f"{_cells(yours)}    {_cells(right)}")
+    if maps:
+        yield _indented(f"{' '.join(f'{shade} ≥ {least:g}' for least, shade in SHADES)}", "dim")
+
+
+def _cells(row: Sequence[float]) -> str:
+    return "".join(2 * _shade(weight) for weight in row)
+
+
+def _shade(weight: float) -> str:
+    if math.isnan(weight):
+        return "?"
+    if not -0.01 < weight < 1.01:
+        return "!"  # no share of anything
+    return next((shade for least, shade in SHADES if weight >= least), "·")
 
 
 def _problem(report: Report) -> Iterator[Text | Padding]:

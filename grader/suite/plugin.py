@@ -6,22 +6,26 @@ import contextlib
 import inspect
 import time
 import traceback
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import msgspec
 import pytest
 
 from grader.diagnosis.pipeline import Observation
-from grader.report import Verdict
+from grader.report import AttentionMap, Verdict
 from grader.sandbox.faults import SubmissionError, SubmissionRefused
 from grader.sandbox.remote import RemoteSubmission
 from grader.sandbox.workers import WorkerEnded, WorkerTimeout
 from grader.submission import SourceProblem
 from grader.suite.compare import CheckFailed
 from grader.suite.draw import Draw, derive_seed
+from grader.suite.maps import attention_maps
 from grader.suite.observe import observe
 from grader.suite.subject import Subject
 from grader.suite.trial import Trial
+
+_T = TypeVar("_T")
 
 
 class SuitePlugin:
@@ -113,11 +117,26 @@ class SuitePlugin:
         """
         if self.subject is None or self.subject.form is None:
             return []
-        self._submission.begin_check(derive_seed(self._seed, "diagnosis/worker"))
+        return self._aside("diagnosis", observe)
+
+    def maps(self) -> list[AttentionMap]:
+        """What the submission attends to; nothing where its suite has no subject.
+
+        Raises:
+            SubmissionError: It cannot be tried.
+            WorkerEnded: It crashed, exited or took too long.
+            CheckFailed: Its output has another shape, or shows no weights.
+        """
+        return [] if self.subject is None else self._aside("maps", attention_maps)
+
+    def _aside(self, purpose: str, look: Callable[[Trial], list[_T]]) -> list[_T]:
+        """Look at a submission outside its checks, in the time that is left."""
+        self._submission.begin_check(derive_seed(self._seed, f"{purpose}/worker"))
         started = time.monotonic()
         try:
-            draw = Draw(derive_seed(self._seed, "diagnosis/inputs"), self._device)
-            return observe(self._trial(draw))
+            return look(
+                self._trial(Draw(derive_seed(self._seed, f"{purpose}/inputs"), self._device))
+            )
         finally:
             self._submission.end_check(time.monotonic() - started)
 

@@ -35,6 +35,17 @@ class Sizes:
         """Features of the output."""
         return self.E or self.C
 
+    def revealing(self) -> Sizes:
+        """Sizes at which an output reveals its weights.
+
+        Few vectors of many features are nearly orthogonal, so that rounding is not amplified
+        when the weights are recovered.
+        """
+        D = max(self.out // self.H, 53)
+        width = D * self.H
+        B = max(self.B, 2)
+        return Sizes(B, 5, width - 12, width) if self.E else Sizes(B, 5, width, H=self.H)
+
     def shape(self, features: int) -> tuple[int, ...]:
         """``(B, T, features)``, or ``(T, features)`` without a batch."""
         return (self.B, self.T, features) if self.B else (self.T, features)

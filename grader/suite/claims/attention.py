@@ -14,23 +14,11 @@ MAP_TOLERANCE = 1e-3
 SURE = 1e-3  # weights below this are too small for their logarithm
 
 
-def revealing(sizes: Sizes) -> Sizes:
-    """Sizes at which an output reveals its weights.
-
-    Few vectors of many features are nearly orthogonal, so that rounding is not amplified when
-    the weights are recovered.
-    """
-    D = max(sizes.out // sizes.H, 53)
-    width = D * sizes.H
-    B = max(sizes.B, 2)
-    return Sizes(B, 5, width - 12, width) if sizes.E else Sizes(B, 5, width, H=sizes.H)
-
-
 def reveal(trial: Trial) -> list[tuple[Sizes, Tensor, Tensor]]:
     """At two sizes: the weights (B, T, H, T) that the submission mixes with, and the right ones."""
     found = []
     for first in trial.subject.sizes[:2]:
-        sizes = revealing(first)
+        sizes = first.revealing()
         module = trial.module(sizes)
         x = trial.input(sizes)
         outs = [trial.run(module, x, sizes=sizes), trial.expected(module, x, sizes=sizes)]

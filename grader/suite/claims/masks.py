@@ -7,7 +7,6 @@ from dataclasses import replace
 import torch
 from torch import Tensor, nn
 
-from grader.suite.claims.attention import revealing
 from grader.suite.compare import expect, expect_close, expect_differs, expect_tensor
 from grader.suite.marks import points
 from grader.suite.trial import Module, Trial, right_weights, set_weights
@@ -30,7 +29,7 @@ def matches_the_formula_under_a_mask(trial: Trial) -> None:
 @points(2)
 def nonzero_may_attend(trial: Trial) -> None:
     """`nn.MultiheadAttention` means the opposite; mixing them up hides what should be seen."""
-    sizes = revealing(trial.sizes)
+    sizes = trial.sizes.revealing()
     module = trial.module(sizes)
     x = trial.input(sizes)
     mask = trial.draw.mask(sizes.B, sizes.T, sizes.T)

@@ -1,5 +1,7 @@
 """exercise6: a transformer block."""
 
+from dataclasses import replace
+
 import torch
 from torch import Tensor
 
@@ -7,7 +9,8 @@ from grader.diagnosis.form import Form
 from grader.suite import claims
 from grader.suite.compare import expect_close
 from grader.suite.marks import points
-from grader.suite.oracle import Weights, layer_norm, linear, multi_head
+from grader.suite.oracle import Weights, layer_norm, linear
+from grader.suite.reuse import load_suite
 from grader.suite.subject import Sizes, Subject
 from grader.suite.trial import Trial, set_weights
 
@@ -15,16 +18,14 @@ LAYERS = ("to_queries", "to_keys", "to_values", "unify_heads")
 SIZES = (Sizes(2, 7, 15, H=3), Sizes(3, 5, 7, H=1), Sizes(2, 3, 14, H=2))
 
 
-def attend(weights: Weights, x: Tensor, mask: Tensor | None, sizes: Sizes) -> Tensor:
-    """Multi-head attention, as in exercise5."""
-    q, k, v = (linear(weights, name, x) for name in LAYERS[:3])
-    return linear(weights, "unify_heads", multi_head(q, k, v, sizes.H))
+exercise5 = load_suite(__file__, "test_exercise5.py")
+attention = replace(exercise5.subject, sizes=SIZES)
 
 
 def run_block(weights: Weights, x: Tensor, mask: Tensor | None, sizes: Sizes) -> Tensor:
     """norm1(x + attention(x)), then norm2(that + ff(that))."""
     inner = {n.removeprefix("attention."): w for n, w in weights.items()}
-    x = layer_norm(weights, "norm1", x + attend(inner, x, mask, sizes))
+    x = layer_norm(weights, "norm1", x + attention.oracle(inner, x, mask, sizes))
     hidden = linear(weights, "ff.0", x).clamp(min=0)
     return layer_norm(weights, "norm2", x + linear(weights, "ff.2", hidden))
 
@@ -48,18 +49,6 @@ def level(weights: Weights) -> Weights:
     return {**weights, name: weights[name] * 0}
 
 
-attention = Subject(
-    name="MultiHeadSelfAttention",
-    sizes=SIZES,
-    arguments=lambda sizes: {"embed_dim": sizes.C, "num_heads": sizes.H},
-    parameters=lambda sizes: {f"{name}.weight": (sizes.C, sizes.C) for name in LAYERS},
-    oracle=attend,
-    form=Form("to_queries", "to_keys", "to_values", output="unify_heads", heads=True),
-    level_queries=lambda weights: {
-        **weights,
-        "to_queries.weight": weights["to_queries.weight"] * 0,
-    },
-)
 subject = Subject(
     name="TransformerBlock",
     sizes=SIZES,

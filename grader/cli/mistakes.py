@@ -1,0 +1,89 @@
+"""``grade mistakes``: the catalogue."""
+
+from __future__ import annotations
+
+import textwrap
+
+import click
+from click.shell_completion import CompletionItem
+
+from grader.diagnosis.catalogue import Mistake, catalogue, find_mistake
+
+STEPS = {
+    "project": "queries, keys and values",
+    "split": "heads, cut",
+    "score": "scores",
+    "scale": "scale",
+    "mask": "mask",
+    "drop": "dropout",
+    "softmax": "softmax",
+    "mix": "mixing",
+    "merge": "heads, put back",
+    "output": "output",
+    "arrange": "block: order",
+    "add1": "block: first sum",
+    "norm1": "block: first norm",
+    "feed": "block: feed-forward",
+    "add2": "block: second sum",
+    "norm2": "block: second norm",
+    "learn": "gradients",
+}
+
+
+class MistakeName(click.ParamType):  # type: ignore[type-arg]  # it converts nothing
+    """A mistake's name, with completion."""
+
+    name = "mistake"
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """The names that begin so."""
+        return [CompletionItem(name) for name in catalogue() if name.startswith(incomplete)]
+
+
+@click.command()
+@click.argument("name", required=False, type=MistakeName())
+def mistakes(name: str | None) -> None:
+    """List the known mistakes, or explain one with its attention map.
+
+    \b
+    Example: grade mistakes scaled-by-the-model-width
+    """
+    if name is None:
+        _list()
+    else:
+        _explain(find_mistake(name))
+
+
+def _list() -> None:
+    known = list(catalogue().values())
+    click.echo(f"{len(known)} known mistakes, in the order of the steps of attention")
+    for step, title in STEPS.items():
+        click.echo(f"\n{title}")
+        for mistake in known:
+            if mistake.step == step:
+                click.echo(f"  {mistake.name}")
+
+
+def _explain(mistake: Mistake) -> None:
+    from rich.console import Console
+
+    from grader.diagnosis.example import example_map
+    from grader.outputs.terminal import render_maps
+
+    click.echo(mistake.name)
+    for text in (
+        f"What is done: {mistake.says}.",
+        f"Why it hurts: {mistake.hurts}",
+        f"A hint: {mistake.hint}",
+        f"Seen: {mistake.seen}.",
+    ):
+        click.echo(textwrap.fill(text, 96, initial_indent="  ", subsequent_indent="  "))
+    shown = example_map(mistake)
+    if shown is None:
+        click.echo("  The attention map is right all the same: it shows elsewhere.")
+        return
+    console = Console(highlight=False)
+    for part in render_maps([shown], mine="so"):
+        console.print(part)

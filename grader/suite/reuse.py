@@ -1,0 +1,30 @@
+"""One suite in another: its subject and its checks."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+
+def load_suite(beside: str, path: str) -> ModuleType:
+    """Another suite of the kit.
+
+    Args:
+        beside: The ``__file__`` of the suite that asks.
+        path: Of the other one, relative to it.
+    """
+    whole = (Path(beside).parent / path).resolve()
+    spec = importlib.util.spec_from_file_location(f"suite_{whole.stem}", whole)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def checks_of(suite: ModuleType) -> dict[str, Callable[..., Any]]:
+    """The checks of a suite by name, in its order."""
+    return {name: value for name, value in vars(suite).items() if name.startswith("test_")}

@@ -1,0 +1,108 @@
+"""The catalogue proves the suites and the diagnosis: every mistake loses points and is named."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from grader.diagnosis.catalogue import Mistake, catalogue, mistakes_for
+from grader.diagnosis.steps import CHOICES
+from grader.grading import Options, grade
+from grader.kit import Exercise, load_kit
+from grader.report import Report
+from grader.sandbox.process import Sandbox
+from tests.planted import planted, subject_of
+
+KIT = load_kit(Path(__file__).parent.parent)
+OPTIONS = Options(seed=1, device="cpu")
+PAIRS = 10  # of each exercise; benchmarks/diagnosis.py tries many more
+
+
+def with_form() -> list[Exercise]:
+    return [exercise for exercise in KIT.exercises if subject_of(exercise).form is not None]
+
+
+def applicable(exercise: Exercise) -> list[Mistake]:
+    form = subject_of(exercise).form
+    assert form is not None
+    return mistakes_for(form)
+
+
+def pairs(exercise: Exercise) -> list[tuple[Mistake, Mistake]]:
+    possible = [
+        (one, other)
+        for one, other in itertools.combinations(applicable(exercise), 2)
+        if one.step != other.step
+    ]
+    return random.Random(exercise.name).sample(possible, PAIRS)
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    with Sandbox() as made:
+        yield made
+
+
+def graded(exercise: Exercise, mistakes: list[Mistake], sandbox: Sandbox) -> Report:
+    return grade(planted(exercise, subject_of(exercise), mistakes), exercise, OPTIONS, sandbox)
+
+
+@pytest.mark.parametrize("exercise", with_form(), ids=lambda e: e.name)
+def test_pipeline_done_right_earns_everything(exercise: Exercise, sandbox: Sandbox) -> None:
+    report = graded(exercise, [], sandbox)
+    assert report.solved, report
+    assert report.diagnosis == ()
+
+
+@pytest.mark.parametrize(
+    ("exercise", "mistake"),
+    [(exercise, mistake) for exercise in with_form() for mistake in applicable(exercise)],
+    ids=lambda value: value.name,
+)
+def test_mistake_loses_points_and_is_named(
+    exercise: Exercise, mistake: Mistake, sandbox: Sandbox
+) -> None:
+    report = graded(exercise, [mistake], sandbox)
+    assert not report.solved, "it survives"
+    assert (mistake.name,) in report.diagnosis
+    said = " ".join(check.explanation for check in report.checks)
+    assert catalogue()[report.diagnosis[0][0]].says in said
+
+
+@pytest.mark.parametrize(
+    ("exercise", "pair"),
+    [(exercise, pair) for exercise in with_form() for pair in pairs(exercise)],
+    ids=lambda value: "+".join(m.name for m in value) if isinstance(value, tuple) else value.name,
+)
+def test_two_mistakes_lose_points_and_are_named(
+    exercise: Exercise, pair: tuple[Mistake, Mistake], sandbox: Sandbox
+) -> None:
+    report = graded(exercise, list(pair), sandbox)
+    assert not report.solved, "they survive"
+    names = {mistake.name for mistake in pair}
+    # One may hide the other: then what is named reproduces every number that was seen.
+    assert report.diagnosis
+    assert any(names >= set(found) or len(found) == 2 for found in report.diagnosis)
+
+
+def test_every_choice_is_in_the_catalogue_and_no_other() -> None:
+    known = {(mistake.step, mistake.choice) for mistake in catalogue().values()}
+    made = {(step, name) for step, ways in CHOICES.items() for name in ways} - {
+        (step, "right") for step in CHOICES
+    }
+    assert known == made
+
+
+def test_every_mistake_has_its_words_and_applies_somewhere() -> None:
+    used = {mistake.name for exercise in with_form() for mistake in applicable(exercise)}
+    for mistake in catalogue().values():
+        assert mistake.name in used, f"{mistake.name} applies to no exercise"
+        assert not mistake.says.endswith(".")
+        assert mistake.hurts.endswith(".")
+        assert mistake.hint.endswith("?")
+        assert mistake.seen
+    assert len(catalogue()) >= 45

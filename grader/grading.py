@@ -57,14 +57,15 @@ class Options:
         seed: Draws every input; None for a fresh one.
         device: ``auto``, ``cpu``, ``cuda`` or ``mps``.
         timeout: Wall-clock limit of one check, in seconds.
-        diagnosis: Whether to look for the mistakes behind what is wrong.
+        diagnosis: Whether to look for the mistakes behind what is wrong; None for what the
+            exercise says.
         maps: Whether to show attention maps even where nothing is wrong with them.
     """
 
     seed: int | None = None
     device: str = "auto"
     timeout: float = 10.0
-    diagnosis: bool = True
+    diagnosis: bool | None = None
     maps: bool = False
 
 
@@ -82,6 +83,7 @@ def grade(submission: Submission, exercise: Exercise, options: Options, sandbox:
         GraderFault: The suite or the machine failed; the submission is not to blame.
         KeyboardInterrupt: Ctrl-C during the checks.
     """
+    explains = exercise.diagnosis if options.diagnosis is None else options.diagnosis
     device = choose_device(options.device)
     seed = secrets.randbits(32) if options.seed is None else options.seed
     started = datetime.now(UTC).isoformat(timespec="seconds")
@@ -93,13 +95,13 @@ def grade(submission: Submission, exercise: Exercise, options: Options, sandbox:
         plugin = SuitePlugin(remote, seed, device)
         checks = run_suite(exercise.suite, plugin)
         mistakes: tuple[tuple[str, ...], ...] = ()
-        if options.diagnosis:
+        if explains:
             checks, mistakes = _diagnose(checks, plugin, submission.source)
         maps = _maps(plugin, mistakes, options)
     finally:
         remote.close()
     problem, line = _problem(remote.load_error)
-    if isinstance(remote.load_error, SubmissionError) and options.diagnosis:
+    if isinstance(remote.load_error, SubmissionError) and explains:
         problem = f"{problem}\n{explain_crash(remote.load_error.fault, submission.source)}".strip()
     return Report(
         exercise=exercise.name,

@@ -25,6 +25,7 @@ class ExerciseEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     hints: list[str]
     source: str
     stub: str  # the digest of the stub as shipped
+    diagnosis: bool = True  # False where finding the mistake is the exercise
 
 
 class KitEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -55,6 +56,7 @@ class Exercise:
     hints: tuple[str, ...]
     source: str
     digest: str  # of the stub as shipped
+    diagnosis: bool  # whether a report says which mistake it is, unless told otherwise
     forbidden: frozenset[str]
     stub: Path  # as shipped
     file: Path  # the learner's, the same file in a repository's own kit
@@ -161,6 +163,7 @@ def _exercise(home: Path, entry: ExerciseEntry, forbidden: frozenset[str]) -> Ex
         hints=tuple(entry.hints),
         source=entry.source,
         digest=entry.stub,
+        diagnosis=entry.diagnosis,
         forbidden=forbidden,
         stub=home / "exercises" / path,
         file=home / "exercises" / path,

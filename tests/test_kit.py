@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from grader.diagnosis.catalogue import catalogue
 from grader.grading import Options, grade
 from grader.kit import Exercise, load_kit
 from grader.report import Report, Verdict
@@ -21,6 +23,8 @@ ROOT = Path(__file__).parent.parent
 ANSWERS = ROOT / "tests" / "answers"
 KIT = load_kit(ROOT)
 ENOUGH_WRONG = {"exercise3": 15, "exercise5": 15}
+# Fix-it exercises that ask for more than the contract of what they break.
+OWN_CONTRACT = {"bug10", "bug11", "bug14"}
 
 
 @dataclass(frozen=True)
@@ -42,7 +46,13 @@ class Wrong:
 
 
 def right_files(exercise: Exercise) -> list[Path]:
-    return sorted((ANSWERS / exercise.name).glob("right_*.py"))
+    """Right answers; those of the exercise that a fix-it exercise breaks repair it as well."""
+    own = sorted((ANSWERS / exercise.name).glob("right_*.py"))
+    if exercise.track != "bugs" or exercise.name in OWN_CONTRACT:
+        return own
+    variant = re.search(r"/test_(\w+)\.py", exercise.suite.read_text(encoding="utf-8"))
+    assert variant is not None
+    return [*own, *sorted((ANSWERS / variant[1]).glob("right_*.py"))]
 
 
 def wrong_versions(exercise: Exercise) -> list[Wrong]:
@@ -52,6 +62,16 @@ def wrong_versions(exercise: Exercise) -> list[Wrong]:
         Wrong(exercise, e["name"], e["loses"], tuple((old, new) for old, new in e["edits"]))
         for e in entries
     ]
+
+
+def to_write() -> list[Exercise]:
+    """Exercises whose stub is empty."""
+    return [exercise for exercise in KIT.exercises if exercise.track != "bugs"]
+
+
+def to_repair() -> list[Exercise]:
+    """Exercises whose stub is complete and wrong."""
+    return [exercise for exercise in KIT.exercises if exercise.track == "bugs"]
 
 
 each_exercise = pytest.mark.parametrize("exercise", KIT.exercises, ids=lambda e: e.name)
@@ -69,7 +89,30 @@ def losses(report: Report) -> list[str]:
     return [report.problem, *found, f"seed {report.seed}"]
 
 
-@each_exercise
+@pytest.mark.parametrize("exercise", to_repair(), ids=lambda e: e.name)
+def test_file_to_repair_loses_the_check_for_its_mistake(
+    exercise: Exercise, sandbox: Sandbox
+) -> None:
+    """Its suite's first check is the one for the planted mistake."""
+    options = Options(device="cpu")
+    report = grade(read_submission(exercise.stub), exercise, options, sandbox)
+    assert not report.problem
+    assert report.checks[0].verdict in (Verdict.FAIL, Verdict.ERROR), losses(report)
+    assert Verdict.TODO not in {check.verdict for check in report.checks}
+    assert report.diagnosis == ()
+    assert not any(check.explanation for check in report.checks)
+
+
+@pytest.mark.parametrize("exercise", to_repair(), ids=lambda e: e.name)
+def test_file_to_repair_does_not_name_its_mistake(exercise: Exercise) -> None:
+    text = ast.get_docstring(ast.parse(exercise.stub.read_text(encoding="utf-8"))) or ""
+    told = " ".join([exercise.title, *text.split()]).lower()
+    for mistake in catalogue().values():
+        assert mistake.says.lower() not in told
+    assert len(text.split()) > 25
+
+
+@pytest.mark.parametrize("exercise", to_write(), ids=lambda e: e.name)
 def test_stub_earns_nothing_and_is_all_todo(exercise: Exercise, sandbox: Sandbox) -> None:
     report = grade(
         read_submission(exercise.stub), exercise, Options(device="cpu", diagnosis=False), sandbox
@@ -115,6 +158,10 @@ def test_wrong_version_loses_the_check_that_names_it(wrong: Wrong, sandbox: Sand
 
 @each_exercise
 def test_enough_right_and_wrong_versions(exercise: Exercise) -> None:
+    if exercise.track == "bugs":
+        assert len(wrong_versions(exercise)) >= 2
+        assert exercise.name in OWN_CONTRACT or len(right_files(exercise)) >= 4
+        return
     assert len(right_files(exercise)) >= 4
     assert len(wrong_versions(exercise)) >= ENOUGH_WRONG.get(exercise.name, 8)
 

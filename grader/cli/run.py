@@ -69,9 +69,9 @@ if TYPE_CHECKING:
     help="Write the report as JSON too; a list where several are graded.",
 )
 @click.option(
-    "--no-diagnosis",
-    is_flag=True,
-    help="Don't say which mistake it is: for those who want to find it alone.",
+    "--diagnosis/--no-diagnosis",
+    default=None,
+    help="Say which mistake it is, or leave it to be found; by default said, except in `bugs`.",
 )
 @click.option("--map", "maps", is_flag=True, help="Show what it attends to, beside what it should.")
 @kit_option
@@ -85,7 +85,7 @@ def run(
     isolation: str,
     memory: int,
     json_file: Path | None,
-    no_diagnosis: bool,
+    diagnosis: bool | None,
     maps: bool,
     kit_path: Path | None,
     verbose: bool,
@@ -107,7 +107,7 @@ def run(
 
         gc.freeze()  # what was imported stays; no collection need look at it again
         console = _console(no_color)
-        options = Options(seed, device, timeout, diagnosis=not no_diagnosis, maps=maps)
+        options = Options(seed, device, timeout, diagnosis=diagnosis, maps=maps)
         for exercise, submission in pairs:
             report = grade(submission, exercise, options, sandbox)
             _show(report, console, verbose, first=not reports)

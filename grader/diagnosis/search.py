@@ -15,7 +15,7 @@ from grader.diagnosis.catalogue import Mistake, mistakes_for
 from grader.diagnosis.form import Form
 from grader.diagnosis.pipeline import Observation, Pipeline, Plan
 
-MOST = 3  # mistakes in one set
+MOST = 3  # mistakes in one set, unless few are to be tried
 TOLERANCE = 1e-4  # a submission computes in float32; mistakes differ by 1e-3 and more
 Set = frozenset[str]  # names of mistakes
 RIGHT: Set = frozenset()
@@ -44,6 +44,7 @@ class Search:
         form: The exercise's.
         observations: The plainest first; those of one ``what`` are explained together.
         early: Which of them only show a part of what later ones show.
+        among: Names of the only mistakes to be tried; all that are possible where None.
         seconds: After which it gives up.
     """
 
@@ -52,10 +53,13 @@ class Search:
         form: Form,
         observations: Sequence[Observation],
         early: Sequence[str] = (),
+        among: Sequence[str] | None = None,
         seconds: float = 1.0,
     ) -> None:
         self._early = early
-        self._mistakes = {mistake.name: mistake for mistake in mistakes_for(form)}
+        possible = {mistake.name: mistake for mistake in mistakes_for(form)}
+        self._mistakes = possible if among is None else {name: possible[name] for name in among}
+        self._most = MOST if among is None else len(among)
         whats = dict.fromkeys(seen.what for seen in observations)
         self._stages = {
             what: [_Stage(seen, self._mistakes) for seen in observations if seen.what == what]
@@ -96,7 +100,7 @@ class Search:
 
     def _extend(self, found: list[Set], stages: list[_Stage], settled: list[_Stage]) -> list[Set]:
         """The smallest supersets that explain these stages, and still the settled ones."""
-        for more in range(MOST + 1):
+        for more in range(self._most + 1):
             matching = [
                 names
                 for names in self._supersets(found, more, stages)
@@ -109,7 +113,7 @@ class Search:
     def _supersets(self, found: list[Set], more: int, stages: list[_Stage]) -> Iterator[Set]:
         """Sets with so many mistakes more, each of which shows in these stages."""
         for start in found:
-            if len(start) + more > MOST:
+            if len(start) + more > self._most:
                 continue
             if not more:
                 yield start

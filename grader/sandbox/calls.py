@@ -136,7 +136,8 @@ class Target:
             "parameters": {name: len(tensors) + i for i, name in enumerate(stale)},
             "learned": names,
             "mode": mode,
-            "grad": grad,
+            # Without tensors to differentiate by, what runs may still build graphs of its own.
+            "grad": grad or (torch.is_grad_enabled() and not tensors and not learned),
         }
         changed = [learned[name].detach() for name in stale]
         request = _Request(self.submission, header, [*tensors, *changed])

@@ -58,6 +58,16 @@ class RemoteSubmission:
         header = {"do": "load", "source": self._submission.source, "filename": self.name}
         self._worker.send(header, deadline=self._deadline)
 
+    @property
+    def source(self) -> str:
+        """The text that is loaded."""
+        return self._submission.source
+
+    def rewritten(self, source: str) -> RemoteSubmission:
+        """A submission of the same name with another text; whoever asks for it closes it."""
+        other = Submission(self._submission.path, source)
+        return RemoteSubmission(self._sandbox, other, self._timeout, max(self._left, 0.0))
+
     def refuse(self, reason: Exception) -> None:
         """Try no check of this submission: each will raise ``reason``."""
         self._load_error = reason

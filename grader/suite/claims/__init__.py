@@ -23,6 +23,7 @@ from grader.suite.claims.masks import (
     matches_the_formula_under_a_mask,
     nonzero_may_attend,
 )
+from grader.suite.claims.mistakes import mistake_is_gone, planted_mistakes_are_gone
 from grader.suite.claims.robustness import (
     changes_no_input,
     computes_in_bfloat16,
@@ -71,8 +72,10 @@ __all__ = [
     "mask_dtypes_mean_the_same",
     "matches_the_formula",
     "matches_the_formula_under_a_mask",
+    "mistake_is_gone",
     "nonzero_may_attend",
     "parameter_gradients_are_right",
+    "planted_mistakes_are_gone",
     "remembers_nothing",
     "scores_are_scaled",
     "uses_its_rate",

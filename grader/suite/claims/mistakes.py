@@ -1,0 +1,70 @@
+"""Claims that a mistake of the catalogue is gone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from grader.diagnosis.search import Explanation, Search
+from grader.suite.compare import expect
+from grader.suite.marks import points
+from grader.suite.observe import DROPPED, DROPPED_MASKED, EARLY, observe
+from grader.suite.trial import Trial
+
+Check = Callable[[Trial], None]
+
+
+def mistake_is_gone(*names: str, why: str, worth: int = 4) -> Check:
+    """A check that none of these mistakes is among those that reproduce the submission.
+
+    Args:
+        names: Of mistakes in the catalogue.
+        why: What stands behind the claim, for the report; it does not name the mistake.
+        worth: Points.
+    """
+
+    def check(trial: Trial) -> None:
+        found = trial.shared(_explain)
+        known = not set(found.left) - {DROPPED, DROPPED_MASKED}  # dropout may be one's own
+        there = any(mistake.name in names for one in found.sets for mistake in one)
+        expect(
+            bool(found.sets) and known and not there,
+            "the output is not yet what it should be",
+        )
+
+    check.__doc__ = why
+    return points(worth)(check)
+
+
+def planted_mistakes_are_gone(names: Sequence[str], whys: Sequence[str]) -> list[Check]:
+    """A check for each of several mistakes that may be there together, in any number.
+
+    A submission that these mistakes alone don't reproduce fails them all.
+    """
+
+    def explain(trial: Trial) -> Explanation:
+        seen = observe(trial)
+        form = trial.subject.form
+        assert form is not None
+        return Search(form, seen, EARLY, among=names, seconds=5.0).run()
+
+    def one(name: str, why: str) -> Check:
+        def check(trial: Trial) -> None:
+            found = trial.shared(explain)
+            expect(
+                bool(found.sets) and not found.left,
+                "the output is neither right nor what the planted mistakes make of it: "
+                "something else has changed",
+            )
+            there = any(mistake.name == name for mistake in found.sets[0])
+            expect(not there, "this one is still there")
+
+        check.__doc__ = why
+        return points(2)(check)
+
+    return [one(name, why) for name, why in zip(names, whys, strict=True)]
+
+
+def _explain(trial: Trial) -> Explanation:
+    form = trial.subject.form
+    assert form is not None
+    return Search(form, observe(trial), EARLY).run()

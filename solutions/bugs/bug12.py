@@ -1,0 +1,39 @@
+"""Neighbours that swap their words: solved.
+
+The heads were merged as they lay in memory, (B, H, T, D) read as (B, T, C): a row then holds
+several tokens of one head, where it should hold all heads of one token. What was split with a
+transpose has to be transposed back before it is merged. With one token, or one head, the two
+orders are the same.
+"""
+
+from math import sqrt
+
+from torch import Tensor, nn
+
+
+class MultiHeadSelfAttention(nn.Module):
+    """Several heads of self-attention side by side.
+
+    Source: notebooks 003 and 004
+    """
+
+    def __init__(self, embed_dim: int, num_heads: int) -> None:
+        super().__init__()
+        if embed_dim % num_heads:
+            raise ValueError(f"{num_heads} heads do not divide {embed_dim} features")
+        self.num_heads = num_heads
+        self.to_queries = nn.Linear(embed_dim, embed_dim, bias=False)
+        self.to_keys = nn.Linear(embed_dim, embed_dim, bias=False)
+        self.to_values = nn.Linear(embed_dim, embed_dim, bias=False)
+        self.unify_heads = nn.Linear(embed_dim, embed_dim, bias=False)
+
+    def split(self, x: Tensor) -> Tensor:
+        """(B, T, C) -> (B, H, T, D)."""
+        return x.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Let each position attend to every position, in each head, (B, T, C)."""
+        q, k, v = map(self.split, (self.to_queries(x), self.to_keys(x), self.to_values(x)))
+        scores = q @ k.transpose(-2, -1) / sqrt(q.size(-1))
+        mixed = scores.softmax(dim=-1) @ v
+        return self.unify_heads(mixed.transpose(1, 2).reshape(x.shape))

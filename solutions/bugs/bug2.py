@@ -1,0 +1,36 @@
+"""NaN as soon as there is padding: solved.
+
+Dropout acted on the masked scores. It multiplies by 0 or by 1/(1 - rate), and 0 · -inf is NaN,
+which the softmax spreads over the row. Without a mask it was wrong too, only quietly: a score of
+0 is not a connection that is gone, it still gets e⁰. Dropout belongs on the weights, after the
+softmax.
+"""
+
+from math import sqrt
+
+from torch import Tensor, nn
+
+
+class SelfAttentionV3(nn.Module):
+    """One head of self-attention with everything that training asks for.
+
+    Source: notebook 002
+    """
+
+    def __init__(self, hidden_dim: int, dropout_rate: float = 0.1) -> None:
+        super().__init__()
+        self.proj = nn.Linear(hidden_dim, 3 * hidden_dim)
+        self.attention_dropout = nn.Dropout(dropout_rate)
+        self.output_proj = nn.Linear(hidden_dim, hidden_dim)
+
+    def forward(self, x: Tensor, attention_mask: Tensor | None = None) -> Tensor:
+        """Let each position attend to the positions that it may see, (B, T, C).
+
+        ``attention_mask``: nonzero = may attend, broadcastable to (B, T, T).
+        """
+        q, k, v = self.proj(x).chunk(3, dim=-1)
+        scores = q @ k.transpose(-2, -1) / sqrt(x.size(-1))
+        if attention_mask is not None:
+            scores = scores.masked_fill(attention_mask == 0, float("-inf"))
+        weights = self.attention_dropout(scores.softmax(dim=-1))
+        return self.output_proj(weights @ v)

@@ -1,0 +1,32 @@
+"""A layer whose weights never change: solved.
+
+The weights mixed x instead of the values. The layer of the values was called, and only its width
+was used, so no gradient ever reached it. As x and the values have the same shape, nothing
+complained.
+"""
+
+from math import sqrt
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+
+class SelfAttentionV1(nn.Module):
+    """One head of self-attention as wide as the model.
+
+    Source: notebooks 002 and 003
+    """
+
+    def __init__(self, hidden_dim: int) -> None:
+        super().__init__()
+        self.q = nn.Linear(hidden_dim, hidden_dim)
+        self.k = nn.Linear(hidden_dim, hidden_dim)
+        self.v = nn.Linear(hidden_dim, hidden_dim)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Let each position attend to every position of its own sequence, (B, T, C)."""
+        queries, keys, values = self.q(x), self.k(x), self.v(x)
+        scores = torch.matmul(queries, keys.transpose(1, 2))
+        weights = F.softmax(scores / sqrt(values.size(-1)), dim=2)
+        return torch.matmul(weights, values)

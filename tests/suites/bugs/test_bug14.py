@@ -1,0 +1,126 @@
+"""bug14: a test that has to find wrong versions, and to let right ones pass."""
+
+import ast
+from collections.abc import Callable
+
+from grader.sandbox.faults import SubmissionError
+from grader.suite.compare import expect, fail
+from grader.suite.marks import points
+from grader.suite.subject import Subject
+from grader.suite.trial import Trial
+
+subject = Subject(name="check_version_2", sizes=(), oracle=lambda weights, x, mask, sizes: x)
+RIGHT = """class SelfAttentionV2(torch.nn.Module):
+    def __init__(self, hidden_dim):
+        super().__init__()
+        self.proj = torch.nn.Linear(hidden_dim, 3 * hidden_dim)
+
+    def forward(self, x):
+        C = x.size(-1)
+        p = self.proj(x)
+        q, k, v = p[..., :C], p[..., C:-C], p[..., -C:]
+        scores = torch.einsum("bqc,bkc->bqk", q, k) / C**0.5
+        weights = torch.softmax(scores, dim=-1)
+        return torch.einsum("bqk,bkc->bqc", weights, v)
+"""
+OTHERWISE = (  # the same in other styles
+    ("torch.softmax(scores, dim=-1)", "(scores - scores.logsumexp(-1, keepdim=True)).exp()"),
+    ('torch.einsum("bqk,bkc->bqc", weights, v)', "weights.bmm(v)"),
+    ("p[..., :C], p[..., C:-C], p[..., -C:]", "p.unflatten(-1, (3, C)).unbind(-2)"),
+)
+
+
+def passes(trial: Trial, version: str) -> bool:
+    """Whether the learner's check lets a version of the class pass.
+
+    Raises:
+        SubmissionError: It raised something else than an AssertionError.
+    """
+    whole = trial.submission.rewritten(_with(trial.submission.source, version))
+    try:
+        whole.begin_check(int(trial.draw.normal(1).abs() * 1e6))
+        whole.function(subject.name)()
+    except SubmissionError as error:
+        if "AssertionError" in error.kinds:
+            return False
+        raise
+    finally:
+        whole.close()
+    return True
+
+
+def _with(source: str, version: str) -> str:
+    """The learner's file with another ``SelfAttentionV2`` in the place of the last one."""
+    classes = [
+        node
+        for node in ast.parse(source).body
+        if isinstance(node, ast.ClassDef) and node.name == "SelfAttentionV2"
+    ]
+    if not classes:
+        fail("the file defines no `SelfAttentionV2` any more")
+    first, last = classes[-1].lineno, classes[-1].end_lineno
+    lines = source.splitlines(keepends=True)
+    return "".join([*lines[: first - 1], "import torch\n", version, *lines[last:]])
+
+
+def lets_right_versions_pass(trial: Trial) -> bool:
+    """Whether no right version is refused."""
+    versions = [RIGHT, *(RIGHT.replace(old, new) for old, new in OTHERWISE)]
+    return all(passes(trial, version) for version in versions)
+
+
+def finds(old: str, new: str, why: str) -> Callable[[Trial], None]:
+    """A check that a wrong version is refused, by a test that lets right ones pass."""
+    assert RIGHT.count(old) == 1
+
+    def check(trial: Trial) -> None:
+        expect(trial.shared(lets_right_versions_pass), "it refuses right versions, too")
+        expect(not passes(trial, RIGHT.replace(old, new)), "the wrong version passes")
+
+    check.__doc__ = why
+    return points(1)(check)
+
+
+test_missing_scale_is_found = finds(
+    " / C**0.5", "", "With scores that are nearly 0, no scale is missed."
+)
+test_scale_after_the_softmax_is_found = finds(
+    "return torch.einsum(", "return C**-0.5 * torch.einsum(", "The output is too small."
+)
+test_another_scale_is_found = finds(
+    "C**0.5", "(3 * C)**0.5", "The weights are a little too even: a loose tolerance lets it pass."
+)
+test_softmax_over_the_queries_is_found = finds(
+    "torch.softmax(scores, dim=-1)",
+    "torch.softmax(scores, dim=-2)",
+    "At uniform weights the axis does not matter.",
+)
+test_softmax_over_the_batch_is_found = finds(
+    "torch.softmax(scores, dim=-1)",
+    "torch.softmax(scores, dim=0)",
+    "Where a batch is as large as a sequence is long, shapes don't tell.",
+)
+test_another_order_is_found = finds(
+    "q, k, v = p", "q, v, k = p", "The order of the fused layer is a part of the contract."
+)
+test_input_in_the_place_of_values_is_found = finds(
+    "weights, v)", "weights, x)", "The shapes are the same."
+)
+test_mean_of_the_values_is_found = finds(
+    "weights, v)", "weights * 0 + 1 / x.size(1), v)", "At nearly uniform weights it is near."
+)
+test_missing_bias_is_found = finds(
+    "p = self.proj(x)",
+    "p = x @ self.proj.weight.mT",
+    "A bias that is never used is never trained.",
+)
+test_detached_weights_are_found = finds(
+    "weights, v)", "weights.detach(), v)", "Right in value, and it never learns."
+)
+
+
+@points(3)
+def test_right_versions_pass(trial: Trial) -> None:
+    """A test that refuses right work is worse than none: every style passes."""
+    expect(trial.shared(lets_right_versions_pass), "it refuses a right version")
+    expect(not passes(trial, RIGHT.replace("weights, v)", "weights, 2 * v)")), "it never fails")

@@ -1,0 +1,15 @@
+"""bug3: dropout that never switches off."""
+
+from grader.suite import claims
+from grader.suite.reuse import checks_of, load_suite
+
+variant = load_suite(__file__, "../variants/test_exercise4.py")
+subject = variant.subject
+
+test_evaluation_says_the_same_twice = claims.mistake_is_gone(
+    "dropout-in-evaluation",
+    "dropout-in-evaluation-at-half",
+    why="Evaluation draws no random numbers.",
+)
+
+globals().update(checks_of(variant))

@@ -1,0 +1,14 @@
+"""bug4: the weights mix the input."""
+
+from grader.suite import claims
+from grader.suite.reuse import checks_of, load_suite
+
+variant = load_suite(__file__, "../variants/test_exercise1.py")
+subject = variant.subject
+
+test_every_layer_takes_part = claims.mistake_is_gone(
+    "input-mixed-instead-of-values",
+    why="A layer that the output does not depend on never learns.",
+)
+
+globals().update(checks_of(variant))

@@ -10,20 +10,28 @@ from pathlib import Path
 import pytest
 
 from grader.diagnosis.catalogue import Mistake, catalogue, mistakes_for
+from grader.diagnosis.search import Search
 from grader.diagnosis.steps import CHOICES
 from grader.grading import Options, grade
 from grader.kit import Exercise, load_kit
 from grader.report import Report
 from grader.sandbox.process import Sandbox
+from grader.sandbox.remote import RemoteSubmission
+from grader.submission import read_submission
+from grader.suite.draw import Draw
+from grader.suite.observe import DROPPED, DROPPED_MASKED, EARLY, observe
+from grader.suite.trial import Trial
 from tests.planted import planted, subject_of
 
 KIT = load_kit(Path(__file__).parent.parent)
+ANSWERS = Path(__file__).parent / "answers"
 OPTIONS = Options(seed=1, device="cpu")
 PAIRS = 10  # of each exercise; benchmarks/diagnosis.py tries many more
 
 
 def with_form() -> list[Exercise]:
-    return [exercise for exercise in KIT.exercises if subject_of(exercise).form is not None]
+    """Where a report names mistakes; what a fix-it exercise breaks is among them."""
+    return [e for e in KIT.exercises if e.diagnosis and subject_of(e).form is not None]
 
 
 def applicable(exercise: Exercise) -> list[Mistake]:
@@ -87,6 +95,26 @@ def test_two_mistakes_lose_points_and_are_named(
     # One may hide the other: then what is named reproduces every number that was seen.
     assert report.diagnosis
     assert any(names >= set(found) or len(found) == 2 for found in report.diagnosis)
+
+
+@pytest.mark.parametrize(
+    ("exercise", "path"),
+    [(e, path) for e in with_form() for path in sorted((ANSWERS / e.name).glob("right_*.py"))],
+    ids=lambda value: value.stem if isinstance(value, Path) else value.name,
+)
+def test_right_answer_shows_no_mistake(exercise: Exercise, path: Path, sandbox: Sandbox) -> None:
+    subject = subject_of(exercise)
+    remote = RemoteSubmission(sandbox, read_submission(path), 10.0, 60.0)
+    try:
+        remote.begin_check(1)
+        seen = observe(Trial(subject, remote, Draw(1), "cpu", {}))
+    finally:
+        remote.close()
+    assert subject.form is not None
+    found = Search(subject.form, seen, EARLY).run()
+    assert found.sets == ((),)
+    # Dropout by random numbers of its own cannot be foretold, and is no mistake.
+    assert set(found.left) <= {DROPPED, DROPPED_MASKED}
 
 
 def test_every_choice_is_in_the_catalogue_and_no_other() -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from grader.diagnosis.search import Explanation, Search
+from grader.suite.claims.structure import has_its_parameters
 from grader.suite.compare import expect
 from grader.suite.marks import points
-from grader.suite.observe import DROPPED, DROPPED_MASKED, EARLY, observe
+from grader.suite.observe import DROPPED, DROPPED_MASKED, EARLY, OUTPUT, TRAINED, observe
 from grader.suite.trial import Trial
 
 Check = Callable[[Trial], None]
@@ -24,10 +25,11 @@ def mistake_is_gone(*names: str, why: str, worth: int = 4) -> Check:
 
     def check(trial: Trial) -> None:
         found = trial.shared(_explain)
-        known = not set(found.left) - {DROPPED, DROPPED_MASKED}  # dropout may be one's own
+        # What raised an exception was not seen; dropout may be by random numbers of one's own.
+        known = OUTPUT in found.explained and not set(found.left) - {DROPPED, DROPPED_MASKED}
         there = any(mistake.name in names for one in found.sets for mistake in one)
         expect(
-            bool(found.sets) and known and not there,
+            known and not there,
             "the output is not yet what it should be",
         )
 
@@ -42,6 +44,7 @@ def planted_mistakes_are_gone(names: Sequence[str], whys: Sequence[str]) -> list
     """
 
     def explain(trial: Trial) -> Explanation:
+        has_its_parameters(trial)
         seen = observe(trial)
         form = trial.subject.form
         assert form is not None
@@ -51,7 +54,7 @@ def planted_mistakes_are_gone(names: Sequence[str], whys: Sequence[str]) -> list
         def check(trial: Trial) -> None:
             found = trial.shared(explain)
             expect(
-                bool(found.sets) and not found.left,
+                {OUTPUT, TRAINED} <= set(found.explained) and not found.left,
                 "the output is neither right nor what the planted mistakes make of it: "
                 "something else has changed",
             )

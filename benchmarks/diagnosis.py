@@ -1,0 +1,180 @@
+"""How often a mistake is named, and how long it takes.
+
+Usage: python benchmarks/diagnosis.py [PAIRS] [TRIPLES]
+
+Mistakes of the catalogue, alone and in sets, written out as submissions; and those known wrong
+versions of ``tests/answers``, written by hand, whose values or gradients are wrong.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+import statistics
+import sys
+import time
+import tomllib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import torch
+
+ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT))
+
+from grader.diagnosis.catalogue import Mistake, mistakes_for  # noqa: E402  # after the path
+from grader.diagnosis.search import Explanation, Search  # noqa: E402
+from grader.grading import Options, grade  # noqa: E402
+from grader.kit import Exercise, load_kit  # noqa: E402
+from grader.report import CheckResult, Verdict  # noqa: E402
+from grader.sandbox.faults import SubmissionError, SubmissionRefused  # noqa: E402
+from grader.sandbox.process import Sandbox  # noqa: E402
+from grader.sandbox.remote import RemoteSubmission  # noqa: E402
+from grader.submission import Submission, read_submission  # noqa: E402
+from grader.suite.draw import Draw  # noqa: E402
+from grader.suite.observe import EARLY, observe  # noqa: E402
+from grader.suite.subject import Subject  # noqa: E402
+from grader.suite.trial import Trial  # noqa: E402
+from tests.planted import planted, subject_of  # noqa: E402
+
+
+@dataclass
+class Tally:
+    """What came of sets of one size."""
+
+    tried: int = 0
+    survived: int = 0
+    named: int = 0
+    equivalent: int = 0  # another set that reproduces every number that was seen
+    seconds: list[float] = field(default_factory=list)
+
+    def line(self, title: str) -> str:
+        """The figures in a line."""
+        median = statistics.median(self.seconds) * 1000 if self.seconds else 0.0
+        share = 100 * (self.named + self.equivalent) / max(self.tried, 1)
+        return (
+            f"{title:<8} {self.tried:>4} tried, {self.survived} survive the suite, {self.named} "
+            f"named and {self.equivalent} by an equivalent set: {share:.1f} %, "
+            f"a search {median:.0f} ms"
+        )
+
+
+class Bench:
+    """One session in which everything is tried."""
+
+    def __init__(self, sandbox: Sandbox) -> None:
+        self.sandbox = sandbox
+
+    def explain(self, submission: Submission, subject: Subject) -> tuple[Explanation, float]:
+        """What reproduces a submission, and how long the search took, in seconds."""
+        remote = RemoteSubmission(self.sandbox, submission, 10.0, 60.0)
+        try:
+            remote.begin_check(1)
+            seen = observe(Trial(subject, remote, Draw(1), "cpu", {}))
+        except (SubmissionError, SubmissionRefused):
+            seen = []
+        finally:
+            remote.close()
+        assert subject.form is not None
+        started = time.perf_counter()
+        found = Search(subject.form, seen, EARLY).run()
+        return found, time.perf_counter() - started
+
+    def plant(
+        self, tally: Tally, exercise: Exercise, subject: Subject, mistakes: Sequence[Mistake]
+    ) -> None:
+        """Plant mistakes and see what is said of them."""
+        submission = planted(exercise, subject, mistakes)
+        options = Options(seed=1, device="cpu", diagnosis=False)
+        tally.tried += 1
+        names = {mistake.name for mistake in mistakes}
+        if grade(submission, exercise, options, self.sandbox).solved:
+            tally.survived += 1
+            print(f"survives {exercise.name}: {' + '.join(sorted(names))}")
+        found, seconds = self.explain(submission, subject)
+        tally.seconds.append(seconds)
+        sets = [{mistake.name for mistake in one} for one in found.sets]
+        if names in sets:
+            tally.named += 1
+        elif sets and not found.left:
+            tally.equivalent += 1
+        else:
+            print(f"unnamed  {exercise.name}: {' + '.join(sorted(names))}")
+
+    def by_hand(self, exercises: Iterable[Exercise]) -> None:
+        """Try the wrong versions that were written by hand."""
+        named = tried = 0
+        options = Options(seed=1, device="cpu", diagnosis=True)
+        for exercise in exercises:
+            for name, submission in wrong_versions(exercise):
+                report = grade(submission, exercise, options, self.sandbox)
+                if not differs(report.checks):
+                    continue
+                tried += 1
+                named += bool(report.diagnosis)
+                if not report.diagnosis:
+                    print(f"unnamed  {exercise.name}, by hand: {name}")
+        print(f"by hand  {tried} with other values: {100 * named / tried:.1f} % named (90)")
+
+
+def differs(checks: Iterable[CheckResult]) -> bool:
+    """Whether a report says that the formula itself comes out wrong."""
+    wanted = ("matches_the_formula", "gradient")
+    return any(
+        check.verdict is Verdict.FAIL
+        and check.difference is not None
+        and any(word in check.name for word in wanted)
+        for check in checks
+    )
+
+
+def wrong_versions(exercise: Exercise) -> list[tuple[str, Submission]]:
+    """The known wrong versions of an exercise."""
+    path = ROOT / "tests" / "answers" / exercise.name / "wrong.toml"
+    found = []
+    for entry in tomllib.loads(path.read_text(encoding="utf-8"))["wrong"]:
+        source = read_submission(exercise.solution).source
+        for old, new in entry["edits"]:
+            source = source.replace(old, new)
+        found.append((entry["name"], Submission(Path(f"{exercise.name}.py"), source)))
+    return found
+
+
+def sample(mistakes: Sequence[Mistake], size: int, count: int) -> list[tuple[Mistake, ...]]:
+    """So many sets of mistakes in different steps."""
+    rng = random.Random(size)
+    found: list[tuple[Mistake, ...]] = []
+    while len(found) < count:
+        one = tuple(rng.sample(list(mistakes), size))
+        if len({mistake.step for mistake in one}) == size:
+            found.append(one)
+    return found
+
+
+def main(pairs: str = "60", triples: str = "10") -> None:
+    """Print the rates for sets of one, two and three mistakes, and for those by hand."""
+    torch.set_num_threads(1)
+    exercises = [e for e in load_kit(ROOT).exercises if e.diagnosis]
+    tallies = {1: Tally(), 2: Tally(), 3: Tally()}
+    with Sandbox() as sandbox:
+        bench = Bench(sandbox)
+        for exercise in exercises:
+            subject = subject_of(exercise)
+            if subject.form is None:
+                continue
+            possible = mistakes_for(subject.form)
+            sets = itertools.chain(
+                ((mistake,) for mistake in possible),
+                sample(possible, 2, int(pairs)),
+                sample(possible, 3, int(triples)),
+            )
+            for one in sets:
+                bench.plant(tallies[len(one)], exercise, subject, one)
+        for size, title in ((1, "singles"), (2, "pairs"), (3, "triples")):
+            print(tallies[size].line(title))
+        bench.by_hand(exercises)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -132,8 +132,8 @@ def _maps(
     try:
         with one_thread():
             found = plugin.maps()
-    except (SubmissionError, SubmissionRefused, WorkerEnded, CheckFailed):
-        return []
+    except (SubmissionError, SubmissionRefused, WorkerEnded, CheckFailed, RuntimeError):
+        return []  # also where torch refuses to compute with what came
     return found if options.maps else [one for one in found if one.wrong]
 
 

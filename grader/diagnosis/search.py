@@ -16,6 +16,7 @@ from grader.diagnosis.form import Form
 from grader.diagnosis.pipeline import Observation, Pipeline, Plan
 
 MOST = 3  # mistakes in one set, unless few are to be tried
+SECONDS = 1.0  # of a search, after which it gives up
 TOLERANCE = 1e-4  # a submission computes in float32; mistakes differ by 1e-3 and more
 Set = frozenset[str]  # names of mistakes
 RIGHT: Set = frozenset()
@@ -45,7 +46,7 @@ class Search:
         observations: The plainest first; those of one ``what`` are explained together.
         early: Which of them only show a part of what later ones show.
         among: Names of the only mistakes to be tried; all that are possible where None.
-        seconds: After which it gives up.
+        seconds: After which it gives up; ``SECONDS`` where None.
     """
 
     def __init__(
@@ -54,7 +55,7 @@ class Search:
         observations: Sequence[Observation],
         early: Sequence[str] = (),
         among: Sequence[str] | None = None,
-        seconds: float = 1.0,
+        seconds: float | None = None,
     ) -> None:
         self._early = early
         possible = {mistake.name: mistake for mistake in mistakes_for(form)}
@@ -65,7 +66,7 @@ class Search:
             what: [_Stage(seen, self._mistakes) for seen in observations if seen.what == what]
             for what in whats
         }
-        self._seconds = seconds
+        self._seconds = SECONDS if seconds is None else seconds
         self._until = 0.0
 
     def run(self) -> Explanation:
@@ -95,8 +96,10 @@ class Search:
                 left.append(what)
                 if not settled:
                     break
+        if all(what in self._early for what in explained):
+            return Explanation((), (), tuple(left))  # a part alone says nothing of the whole
         sets = tuple(tuple(m for n, m in self._mistakes.items() if n in names) for names in found)
-        return Explanation(sets if explained else (), tuple(explained), tuple(left))
+        return Explanation(sets, tuple(explained), tuple(left))
 
     def _extend(self, found: list[Set], stages: list[_Stage], settled: list[_Stage]) -> list[Set]:
         """The smallest supersets that explain these stages, and still the settled ones."""

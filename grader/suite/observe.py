@@ -28,7 +28,8 @@ def observe(trial: Trial) -> list[Observation]:
     """Two inputs of other sizes for each of what an exercise has: mask, gradients, dropout.
 
     First what few mistakes show in, so that a search is short. What raises an exception is left
-    out: that is not to be explained by values.
+    out: that is not to be explained by values. So is what torch itself refuses to compute with,
+    such as a tensor of another device.
     """
     subject = trial.subject
     inner = [] if subject.inner is None else observe(trial.of(subject.inner))
@@ -41,7 +42,7 @@ def observe(trial: Trial) -> list[Observation]:
         for sizes in _sizes(trial):
             try:
                 found.append(_observe(trial, what, sizes))
-            except (SubmissionError, SubmissionRefused, CheckFailed):
+            except (SubmissionError, SubmissionRefused, CheckFailed, RuntimeError):
                 continue
     return found
 
@@ -110,7 +111,7 @@ def _with_gradients(
     if isinstance(module, nn.Module):
         sources |= dict(module.named_parameters())
     out = module(x)
-    if not isinstance(out, Tensor) or out.shape != weigh.shape:
+    if not isinstance(out, Tensor) or out.shape != weigh.shape or out.device.type == "meta":
         raise CheckFailed("no tensor of the right shape came")
     if not out.requires_grad:
         return out, dict.fromkeys(sources)

@@ -64,6 +64,40 @@ def test_stub_then_solution_then_ours(grade: Grade) -> None:
     assert "solved" in grade("list")[1]
 
 
+def test_mistake_is_named_unless_told_otherwise(grade: Grade) -> None:
+    mine = Path("exercises/warmups/warmup1.py")
+    text = SOLUTION.read_text(encoding="utf-8")
+    mine.write_text(text.replace("softmax(dim=-1)", "softmax(dim=-2)"), encoding="utf-8")
+    code, out, _ = grade("warmup1")
+    assert code == 1, out
+    assert "Your output is exactly what comes out when the softmax runs over the queries" in out
+    assert "attention without a mask" in out
+    code, out, _ = grade("warmup1", "--no-diagnosis")
+    assert code == 1, out
+    assert "exactly what comes out" not in out
+    assert "attention without a mask" not in out
+    assert "attention without a mask" in grade("warmup1", "--no-diagnosis", "--map")[1]
+
+
+def test_file_to_repair_is_not_explained_unless_asked(grade: Grade) -> None:
+    assert "exactly what comes out" not in grade("bug4")[1]
+    assert "the weights mix the input x" in grade("bug4", "--diagnosis")[1]
+
+
+def test_mistakes_are_listed_and_explained(grade: Grade) -> None:
+    code, out, _ = grade("mistakes")
+    assert code == 0
+    assert "  scaled-by-the-model-width\n" in out
+    code, out, _ = grade("mistakes", "mask-inverted")
+    assert code == 0
+    assert "What is done: the mask is read the wrong way around" in out
+    assert "under a causal mask" in out
+    assert "right all the same" in grade("mistakes", "output-never-projected")[1]
+    code, _, err = grade("mistakes", "mask-inverte")
+    assert code == 2
+    assert "did you mean `mask-inverted`?" in one_line(err)
+
+
 def test_several_files_give_a_list_of_reports(grade: Grade) -> None:
     code, out, err = grade("warmup1", SOLUTION, "warmup2", "--json", "all.json", "--device", "cpu")
     assert code == 1, out + err
@@ -183,7 +217,7 @@ def test_unwritable_json_is_said(grade: Grade) -> None:
     assert "cannot be written" in one_line(err)
 
 
-@pytest.mark.parametrize("words", [["--help"], ["list"], ["hint", "exercise3"]])
+@pytest.mark.parametrize("words", [["--help"], ["list"], ["hint", "exercise3"], ["mistakes"]])
 def test_light_commands_load_neither_torch_nor_pytest(words: list[str], tmp_path: Path) -> None:
     code = (
         "import sys; from grader.cli import run_command; run_command(sys.argv[1:]);"

@@ -90,6 +90,13 @@ class AttentionMap:
     yours: tuple[tuple[float, ...], ...]
     right: tuple[tuple[float, ...], ...]
 
+    @classmethod
+    def of(cls, title: str, yours: list[list[float]], right: list[list[float]]) -> AttentionMap:
+        """A map of weights as they were computed, rounded to what a person reads."""
+        return cls(
+            title, *(tuple(tuple(round(w, 4) for w in r) for r in m) for m in (yours, right))
+        )
+
     @property
     def wrong(self) -> bool:
         """Whether the two differ by more than rounding."""

@@ -19,7 +19,16 @@ MODULES = {
     "grader.diagnosis.form": inspect.getsource(form),
     **{
         f"grader.diagnosis.steps.{name}": inspect.getsource(getattr(steps, name))
-        for name in ("state", "projection", "heads", "scores", "weighing", "mixing", "block")
+        for name in (
+            "state",
+            "projection",
+            "heads",
+            "scores",
+            "masks",
+            "weighing",
+            "mixing",
+            "block",
+        )
     },
 }
 WRITTEN_OUT = """

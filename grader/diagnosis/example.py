@@ -26,7 +26,7 @@ def example_map(mistake: Mistake) -> AttentionMap | None:
         return None
     yours, expected = wrong.attention.expand(2, -1, T, T)[0, 0], right.attention[0, 0]
     title = "under a causal mask" if form.masks else "of the example"
-    shown = AttentionMap(title, _rows(yours), _rows(expected))
+    shown = AttentionMap.of(title, yours.tolist(), expected.tolist())
     return shown if shown.wrong else None
 
 
@@ -59,7 +59,3 @@ def _observation(form: Form) -> Observation:
     heads = 2 if form.heads else 1
     training = form.dropout
     return Observation("example", form, weights, x, mask, heads, training, 0.3, 0, x)
-
-
-def _rows(weights: Tensor) -> tuple[tuple[float, ...], ...]:
-    return tuple(tuple(round(float(w), 4) for w in row) for row in weights)

@@ -48,14 +48,10 @@ def _maps(
         yours, right = yours[0], right[0]  # (T, H, T): of the first sequence
     title = "under a causal mask" if mask is not None else "without a mask"
     return [
-        AttentionMap(
+        AttentionMap.of(
             title if sizes.H == 1 else f"head {head + 1}, {title}",
-            _rows(yours[:, head]),
-            _rows(right[:, head]),
+            yours[:, head].tolist(),
+            right[:, head].tolist(),
         )
         for head in range(sizes.H)
     ]
-
-
-def _rows(weights: Tensor) -> tuple[tuple[float, ...], ...]:
-    return tuple(tuple(round(float(w), 4) for w in row) for row in weights)

@@ -1,6 +1,6 @@
 """The steps of attention in their order, each with its right way and the known wrong ones."""
 
-from grader.diagnosis.steps import block, heads, mixing, projection, scores, weighing
+from grader.diagnosis.steps import block, heads, masks, mixing, projection, scores, weighing
 from grader.diagnosis.steps.state import CHOICES, STEPS, State
 
 __all__ = [
@@ -9,6 +9,7 @@ __all__ = [
     "State",
     "block",
     "heads",
+    "masks",
     "mixing",
     "projection",
     "scores",

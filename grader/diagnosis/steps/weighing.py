@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from grader.diagnosis.steps.scores import hidden
+from grader.diagnosis.steps.masks import hidden
 from grader.diagnosis.steps.state import State, choice
 
 

@@ -15,6 +15,7 @@ from grader.cli.doctor import doctor
 from grader.cli.folder import hint, init, list_exercises, reset, solution
 from grader.cli.mistakes import mistakes
 from grader.cli.names import matching_names
+from grader.cli.progress import diff, progress
 from grader.cli.run import run
 from grader.errors import GradeError
 
@@ -41,7 +42,7 @@ def cli() -> None:
     """
 
 
-for command in (run, list_exercises, hint, solution, reset, init, mistakes, doctor):
+for command in (run, list_exercises, hint, solution, progress, diff, reset, init, mistakes, doctor):
     cli.add_command(command)
 
 

@@ -9,7 +9,7 @@ import click
 from grader.cli.names import exercise_argument, kit_option
 from grader.errors import GradeError
 from grader.kit import installed_kit, load_kit
-from grader.practice.progress import read_progress, write_progress
+from grader.practice.history import open_history
 from grader.stubs import is_edited, make_folder, put_back
 
 
@@ -22,7 +22,8 @@ def list_exercises(kit_path: Path | None) -> None:
     Example: grade list
     """
     kit = load_kit(kit_path)
-    solved = read_progress(kit).solved
+    with open_history(kit, to_write=False) as history:
+        solved = history.solved()
     click.echo(f"{kit.title}, in {kit.home}")
     track = ""
     for exercise in kit.exercises:
@@ -45,15 +46,15 @@ def hint(name: str, kit_path: Path | None) -> None:
     """
     kit = load_kit(kit_path)
     exercise = kit.find(name)
-    progress = read_progress(kit)
     total = len(exercise.hints)
-    shown = min(progress.hints.get(name, 0) + 1, total)
+    with open_history(kit) as history:
+        before = history.hints(name)
+        shown = min(before + 1, total)
+        history.show_hints(name, shown)
     for number, text in enumerate(exercise.hints[:shown], start=1):
         click.echo(f"hint {number} of {total}: {text}")
-    if progress.hints.get(name, 0) >= total:
+    if before >= total:
         click.echo(f"that is all; `grade solution {name} --reveal` shows ours")
-    progress.hints[name] = shown
-    write_progress(kit, progress)
 
 
 @click.command()
@@ -68,7 +69,9 @@ def solution(name: str, reveal: bool, kit_path: Path | None) -> None:
     """
     kit = load_kit(kit_path)
     exercise = kit.find(name)
-    if not reveal and name not in read_progress(kit).solved:
+    with open_history(kit, to_write=False) as history:
+        solved = history.solved()
+    if not reveal and name not in solved:
         raise GradeError(
             f"`{name}` is not solved yet; `grade hint {name}` helps on, "
             f"`grade solution {name} --reveal` shows ours all the same"

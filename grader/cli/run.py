@@ -13,7 +13,7 @@ import click
 from grader.cli.names import Target, kit_option
 from grader.errors import GradeError
 from grader.kit import Kit, load_kit
-from grader.practice.progress import read_progress, write_progress
+from grader.practice.history import open_history
 from grader.report import Report
 from grader.sandbox.process import Sandbox
 from grader.sandbox.wire.levels import BUDGET_CHECKS, LEVELS, Limits
@@ -111,7 +111,8 @@ def run(
         for exercise, submission in pairs:
             report = grade(submission, exercise, options, sandbox)
             _show(report, console, verbose, first=not reports)
-            _remember(report, kit, own=submission.path.resolve() == exercise.file.resolve())
+            own = submission.path.resolve() == exercise.file.resolve()
+            _remember(report, kit, submission.source, own)
             reports.append(report)
     if json_file is not None:
         _write_json(json_file, reports)
@@ -142,11 +143,13 @@ def _show(report: Report, console: Console, verbose: bool, first: bool) -> None:
         console.print(part)
 
 
-def _remember(report: Report, kit: Kit, own: bool) -> None:
-    if report.solved and own:
-        progress = read_progress(kit)
-        progress.solved.add(report.exercise)
-        write_progress(kit, progress)
+def _remember(report: Report, kit: Kit, source: str, own: bool) -> None:
+    """Add a grading to the history; where that fails, the verdict stands all the same."""
+    try:
+        with open_history(kit) as history:
+            history.record(report, source, own)
+    except GradeError as error:
+        click.echo(f"grade: not recorded: {error}", err=True)
 
 
 def _write_json(path: Path, reports: list[Report]) -> None:

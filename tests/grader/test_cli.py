@@ -98,6 +98,27 @@ def test_mistakes_are_listed_and_explained(grade: Grade) -> None:
     assert "did you mean `mask-inverted`?" in one_line(err)
 
 
+def test_progress_and_diff_look_back(grade: Grade) -> None:
+    assert "nothing graded yet" in grade("progress")[1]
+    assert "has not been graded yet" in one_line(grade("diff", "warmup1")[2])
+    mine = Path("exercises/warmups/warmup1.py")
+    grade("warmup1")
+    grade("hint", "warmup1")
+    mine.write_bytes(SOLUTION.read_bytes())
+    code, out, _ = grade("diff", "warmup1")
+    assert code == 0
+    assert "-    raise NotImplementedError" in out
+    assert "graded 20" in out
+    grade("warmup1")
+    grade("warmup2", SOLUTION)  # another's file is no progress of one's own
+    assert "is as it was graded: 20 / 20" in grade("diff", "warmup1")[1]
+    code, out, _ = grade("progress")
+    assert code == 0
+    assert out.startswith("1 of 24 exercises solved, 2 gradings\n")
+    assert "warmup1         2   20 / 20" in out
+    assert out.rstrip().endswith("    1  ▁█")
+
+
 def test_several_files_give_a_list_of_reports(grade: Grade) -> None:
     code, out, err = grade("warmup1", SOLUTION, "warmup2", "--json", "all.json", "--device", "cpu")
     assert code == 1, out + err
@@ -140,13 +161,14 @@ def test_reset_and_reveal(grade: Grade) -> None:
     assert "class SelfAttentionV3" in out
 
 
-def test_damaged_progress_is_set_aside(grade: Grade) -> None:
+def test_damaged_history_is_set_aside(grade: Grade) -> None:
     grade("hint", "exercise3")
-    Path(".grade/progress.json").write_text("{not json")
+    Path(".grade/history.sqlite").write_text("no database at all, for a long while " * 200)
     code, out, err = grade("hint", "exercise3")
-    assert code == 0
-    assert "set aside" in err
-    assert out.count("hint ") == 1
+    assert code == 0, err
+    assert out.startswith("hint 1 of")
+    assert "was damaged: set aside as `history.sqlite.damaged-" in one_line(err)
+    assert list(Path(".grade").glob("history.sqlite.damaged-*"))
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,139 @@
+"""The history keeps every grading, whoever else writes, and says what is wrong with its file."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from grader.errors import GradeError
+from grader.practice.history import VERSION, History
+from grader.report import CheckResult, Report, Verdict
+
+WRITER = """
+import sys
+from pathlib import Path
+from grader.practice.history import History
+sys.path.insert(0, {folder!r})
+from test_history import report
+number = 0
+while {condition}:
+    with History(Path({path!r})) as history:
+        history.record(report(number), "source " * 1000, own=True)
+    number += 1
+    print(number, flush=True)
+"""
+
+
+def report(earned: int = 1) -> Report:
+    checks = (
+        CheckResult("test_first", Verdict.PASS, earned),
+        CheckResult("test_second", Verdict.FAIL, 3),
+    )
+    return Report(
+        *("exercise3", "exercise3.py", "0" * 64, checks, 2**62 + 1, "cpu", "full"),
+        *("2026-01-02T03:04:05+00:00", 0.25, {}),
+        diagnosis=(("never-scaled",), ("mask-ignored",)),
+    )
+
+
+def writer(path: Path, condition: str) -> subprocess.Popen[str]:
+    code = WRITER.format(folder=str(Path(__file__).parent), path=str(path), condition=condition)
+    return subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+
+
+def test_grading_comes_back_as_it_was(tmp_path: Path) -> None:
+    with History(tmp_path / "deep" / "history.sqlite") as history:
+        history.show_hints("exercise3", 2)
+        history.record(report(), "import torch\n", own=True)
+        history.record(report(), "somebody else's", own=False)
+        (found,) = history.gradings("exercise3")
+        assert history.gradings("exercise4") == []
+        assert history.gradings() == [found]
+    assert (found.earned, found.possible, found.solved, found.hints) == (1, 4, False, 2)
+    assert found.checks == {"test_first": "pass", "test_second": "fail"}
+    assert found.diagnosis == [["never-scaled"], ["mask-ignored"]]
+    assert found.source == "import torch\n"
+
+
+def test_solved_once_is_solved_for_good(tmp_path: Path) -> None:
+    with History(tmp_path / "history.sqlite") as history:
+        whole = Report(
+            *("exercise1", "x.py", "", (CheckResult("test_x", Verdict.PASS, 1),), 1, "cpu"),
+            *("full", "2026-01-02T03:04:05+00:00", 0.1, {}),
+        )
+        history.record(whole, "", own=False)
+        assert history.solved() == set()
+        history.record(whole, "", own=True)
+        history.record(report(), "", own=True)
+        assert history.solved() == {"exercise1"}
+
+
+def test_two_hundred_at_once_lose_no_row(tmp_path: Path) -> None:
+    path = tmp_path / "history.sqlite"
+    writers = [writer(path, "number < 25") for _ in range(4)]
+
+    def write(number: int) -> None:
+        with History(path) as history:
+            history.record(report(number), "", own=True)
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(write, range(100)))
+    for process in writers:
+        process.communicate(timeout=60)
+        assert process.returncode == 0
+    with History(path) as history:
+        assert len(history.gradings()) == 200
+
+
+def test_kill_in_the_middle_loses_at_most_the_one_under_way(tmp_path: Path) -> None:
+    path = tmp_path / "history.sqlite"
+    with writer(path, "True") as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        time.sleep(0.3)
+        os.kill(process.pid, signal.SIGKILL)
+        told = 1 + len(process.stdout.read().splitlines())
+    with History(path) as history:
+        found = history.gradings()
+    assert told <= len(found) <= told + 1
+    assert [grading.earned for grading in found] == list(range(len(found)))
+
+
+def test_newer_file_is_not_touched(tmp_path: Path) -> None:
+    path = tmp_path / "history.sqlite"
+    with sqlite3.connect(path) as connection:
+        connection.execute(f"PRAGMA user_version = {VERSION + 1}")
+    connection.close()
+    with pytest.raises(GradeError, match="from a newer version"):
+        History(path)
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_damaged_file_is_set_aside(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "history.sqlite"
+    path.write_bytes(b"this was a database once, " * 400)
+    with History(path) as history:
+        history.record(report(), "", own=True)
+        assert len(history.gradings()) == 1
+    assert "set aside as `history.sqlite.damaged-" in capsys.readouterr().err
+    assert len(list(tmp_path.glob("*.damaged-*"))) == 1
+
+
+def test_folder_that_cannot_be_is_said(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(GradeError, match="cannot be used"):
+        History(tmp_path / "file" / "history.sqlite")
+
+
+def test_nothing_is_made_by_reading(tmp_path: Path) -> None:
+    with History(None) as history:
+        assert history.gradings() == []
+    assert list(tmp_path.iterdir()) == []

@@ -44,6 +44,7 @@ class LocalSubmission:
 
 
 def _with_each(target: Any) -> Any:
+    target.set_at_once = set()
     target.each = lambda calls: [target(*arguments) for arguments in calls]
     return target
 

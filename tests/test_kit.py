@@ -141,6 +141,14 @@ def test_right_version_earns_everything(exercise: Exercise, path: Path, sandbox:
     assert report.solved, losses(report)
 
 
+def test_rounding_does_not_decide_a_gradient(sandbox: Sandbox) -> None:
+    """With this seed an input of the ReLU lay within rounding of 0, where its gradient jumps."""
+    exercise = KIT.find("exercise6")
+    answer = read_submission(ANSWERS / "exercise6" / "right_plain.py")
+    report = grade(answer, exercise, Options(1413508122, "cpu", diagnosis=False), sandbox)
+    assert report.solved, losses(report)
+
+
 @pytest.mark.parametrize(
     "wrong",
     [wrong for e in KIT.exercises for wrong in wrong_versions(e)],

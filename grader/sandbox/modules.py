@@ -37,6 +37,9 @@ class RemoteModule(nn.Module):
     The parameters here are the truth: a call sends those that changed since the last one.
     ``state_dict``, ``load_state_dict``, ``to``, ``train``, ``eval`` and ``torch.func`` work as on
     any module; tied parameters stay tied. Double backward is not supported.
+
+    Attributes:
+        set_at_once: Names of the weights that were given with the constructor's request, and fit.
     """
 
     def __init__(
@@ -54,6 +57,7 @@ class RemoteModule(nn.Module):
         self._worker = submission.worker
         weakref.finalize(self, submission.forget, self._number, self._worker)
         self._known: dict[str, Tensor] = {}
+        self.set_at_once: set[str] = set()
         submission.believe(lambda: self._mirror(answer["parameters"], sent, weights))
         self.training = submission.believe(lambda: bool(answer["training"]))
         self._told = True  # whether the worker knows the mode
@@ -116,6 +120,7 @@ class RemoteModule(nn.Module):
             if first not in made:
                 if entry["value"] is None:
                     value = weights[name].detach().clone()
+                    self.set_at_once.add(name)
                 else:
                     value = values.decode(entry["value"], sent)
                 made[first] = nn.Parameter(

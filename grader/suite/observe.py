@@ -67,7 +67,7 @@ def _observe(trial: Trial, what: str, sizes: Sizes) -> Observation:
         trial.level(module)
     if isinstance(module, nn.Module):
         module.train(trains)
-    x = trial.input(sizes)
+    x = trial.smooth_input(module, sizes)
     mask = _mask(trial, sizes) if "mask" in what else None
     seed = int(trial.draw.normal(1).abs() * 1e6)
     trial.submission.seed(seed)

@@ -70,6 +70,8 @@ class Subject:
         masks: Whether it takes ``attention_mask``.
         dropout: Whether it takes ``dropout_rate``.
         default_rate: Of dropout, where the constructor is given none.
+        kinks: From weights, x and sizes: numbers at whose zero a right gradient jumps, such as
+            what goes into a ReLU. None where all is smooth.
         form: How the weights lie, for the diagnosis; None where there is none.
         inner: The attention inside, which the submission defines as well.
     """
@@ -86,5 +88,6 @@ class Subject:
     masks: bool = False
     dropout: bool = False
     default_rate: float = 0.1
+    kinks: Callable[[Weights, Tensor, Sizes], Tensor] | None = None
     form: Form | None = None
     inner: Subject | None = None

@@ -21,6 +21,8 @@ _T = TypeVar("_T")
 # Queries and keys drawn with this gain give scores of about ±1.4 after scaling: weights that
 # are neither uniform nor one-hot, so that a wrong scale shows.
 GAIN = 1.2
+NEAR = 3e-5  # to a kink; float32 is off by 3e-6 there
+DRAWS = 1000  # of an x, of which about every sixth lies near a kink
 
 
 class Trial:
@@ -95,7 +97,8 @@ class Trial:
         module = self.submission.create_with(weights, self.subject.name, **arguments)
         if self.device != "cpu":
             module.to(self.device)
-        set_weights(module, weights)
+        if weights.keys() != module.set_at_once:
+            set_weights(module, weights)
         return module.eval()
 
     def undropped(self, sizes: Sizes) -> Module:
@@ -133,6 +136,17 @@ class Trial:
         # Without weights the scores are x·xᵀ itself: keep them unsaturated.
         std = 1.0 if self.subject.parameters else 1.5 / sizes.C**0.5
         return self.draw.normal(*sizes.shape(sizes.C), std=std)
+
+    def smooth_input(self, module: Module, sizes: Sizes) -> Tensor:
+        """An x at which no right gradient jumps: else rounding decides which side it is of."""
+        drawn = (self.input(sizes) for _ in range(DRAWS))
+        return next(x for x in drawn if not self._near_a_kink(module, x, sizes))
+
+    def _near_a_kink(self, module: Module, x: Tensor, sizes: Sizes) -> bool:
+        if self.subject.kinks is None:
+            return False
+        kinks = self.subject.kinks(right_weights(module), x.double().cpu(), sizes)
+        return bool(kinks.abs().min() < NEAR)
 
     def run(
         self, module: Module, x: Tensor, mask: Tensor | None = None, sizes: Sizes | None = None

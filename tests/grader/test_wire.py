@@ -101,7 +101,7 @@ def test_bool_bytes_are_made_0_or_1() -> None:
 def test_spec_that_does_not_fit_its_bytes_is_refused(change: dict[str, object]) -> None:
     specs, body = values.dump_tensors([torch.ones(2, 3)])
     with pytest.raises(BadFrame):
-        values.load_tensors([{**specs[0], **change}], body)
+        values.load_tensors([{**msgspec.to_builtins(specs[0]), **change}], body)
 
 
 def test_missing_bytes_are_refused() -> None:
@@ -161,5 +161,5 @@ def test_unsendable_tensor_says_why() -> None:
 
 def test_spec_is_plain_json() -> None:
     specs, _ = values.dump_tensors([torch.ones(2, 3).T], strided=True)
-    assert msgspec.json.decode(msgspec.json.encode(specs)) == specs
-    assert specs[0]["stride"] == [1, 3]
+    assert msgspec.json.decode(msgspec.json.encode(specs), type=list[values.TensorSpec]) == specs
+    assert specs[0].stride == [1, 3]

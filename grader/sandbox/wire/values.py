@@ -113,7 +113,7 @@ def _index(content: Any) -> int:
     return content
 
 
-def dump_tensors(tensors: list[Tensor], strided: bool = False) -> tuple[list[Any], bytes]:
+def dump_tensors(tensors: list[Tensor], strided: bool = False) -> tuple[list[TensorSpec], bytes]:
     """Specs and bytes of tensors; a meta tensor has no bytes.
 
     Args:
@@ -124,19 +124,19 @@ def dump_tensors(tensors: list[Tensor], strided: bool = False) -> tuple[list[Any
     Raises:
         Unsendable: A dtype or layout that cannot cross, or more than the body may hold.
     """
-    specs: list[Any] = []
+    specs: list[TensorSpec] = []
     parts: list[bytes] = []
     total = 0
-    for tensor in tensors:
-        spec = _spec(tensor, strided)
-        specs.append(msgspec.to_builtins(spec))
-        if spec.device == "meta":
-            continue
-        size = math.prod(spec.shape) * tensor.element_size()
-        total += _padded(size)
-        if total > MAX_BODY:
-            raise Unsendable(f"is larger than {MAX_BODY >> 20} MiB in all")
-        with torch.no_grad(), torch._C.DisableTorchFunctionSubclass():
+    with torch.no_grad(), torch._C.DisableTorchFunctionSubclass():
+        for tensor in tensors:
+            spec = _spec(tensor, strided)
+            specs.append(spec)
+            if spec.device == "meta":
+                continue
+            size = math.prod(spec.shape) * tensor.element_size()
+            total += _padded(size)
+            if total > MAX_BODY:
+                raise Unsendable(f"is larger than {MAX_BODY >> 20} MiB in all")
             plain = tensor.detach().as_subclass(Tensor).to("cpu").contiguous()
             parts.append(ctypes.string_at(plain.data_ptr(), size).ljust(_padded(size), b"\0"))
     return specs, b"".join(parts)
@@ -207,7 +207,9 @@ def _build(spec: TensorSpec, data: bytearray, start: int) -> tuple[Tensor, int]:
         tensor = torch.frombuffer(data, dtype=torch.uint8, count=count, offset=start) != 0
     else:
         tensor = torch.frombuffer(data, dtype=dtype, count=count, offset=start)
-    tensor = tensor.view(spec.shape).to(spec.device)
+    tensor = tensor.view(spec.shape)
+    if spec.device != "cpu":
+        tensor = tensor.to(spec.device)
     if spec.stride is not None:
         tensor = _restride(tensor, spec.stride)
     return tensor.requires_grad_(spec.requires_grad and dtype.is_floating_point), end

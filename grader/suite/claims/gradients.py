@@ -36,7 +36,7 @@ def observe(trial: Trial) -> list[Gradients]:
     for sizes in (trial.sizes, trial.usual):
         # At the usual sizes in training: what is detached only there is never learned.
         module = trial.undropped(sizes) if sizes == trial.usual else trial.module(sizes)
-        x = trial.input(sizes)
+        x = trial.smooth_input(module, sizes)
         weigh = trial.draw.normal(*sizes.shape(sizes.out))
         B, T = sizes.B, sizes.T
         for mask in (None, trial.draw.mask(B, T, T)) if trial.subject.masks else (None,):

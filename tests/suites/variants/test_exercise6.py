@@ -22,12 +22,22 @@ exercise5 = load_suite(__file__, "test_exercise5.py")
 attention = replace(exercise5.subject, sizes=SIZES)
 
 
+def run_attention(weights: Weights, x: Tensor, sizes: Sizes) -> Tensor:
+    """norm1(x + attention(x))."""
+    inner = {n.removeprefix("attention."): w for n, w in weights.items()}
+    return layer_norm(weights, "norm1", x + attention.oracle(inner, x, None, sizes))
+
+
 def run_block(weights: Weights, x: Tensor, mask: Tensor | None, sizes: Sizes) -> Tensor:
     """norm1(x + attention(x)), then norm2(that + ff(that))."""
-    inner = {n.removeprefix("attention."): w for n, w in weights.items()}
-    x = layer_norm(weights, "norm1", x + attention.oracle(inner, x, mask, sizes))
+    x = run_attention(weights, x, sizes)
     hidden = linear(weights, "ff.0", x).clamp(min=0)
     return layer_norm(weights, "norm2", x + linear(weights, "ff.2", hidden))
+
+
+def before_relu(weights: Weights, x: Tensor, sizes: Sizes) -> Tensor:
+    """What goes into the ReLU, whose gradient jumps at 0."""
+    return linear(weights, "ff.0", run_attention(weights, x, sizes))
 
 
 def shapes(sizes: Sizes) -> dict[str, tuple[int, ...]]:
@@ -57,6 +67,7 @@ subject = Subject(
     oracle=run_block,
     level_queries=level,
     form=Form("to_queries", "to_keys", "to_values", output="unify_heads", heads=True, block=True),
+    kinks=before_relu,
     inner=attention,
 )
 NO_ATTENTION = ("attention.unify_heads.weight",)

@@ -13,30 +13,22 @@ import random
 import statistics
 import sys
 import time
-import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
 
-ROOT = Path(__file__).parent.parent
-sys.path.insert(0, str(ROOT))
+from grader.diagnosis.catalogue import Mistake, mistakes_for
+from grader.grading import Options, grade
+from grader.kit import Exercise, load_kit
+from grader.report import CheckResult, Verdict
+from grader.sandbox.process import Sandbox
+from grader.suite.subject import Subject
+from tests.planted import explained, planted, subject_of
+from tests.test_kit import wrong_versions
 
-from grader.diagnosis.catalogue import Mistake, mistakes_for  # noqa: E402  # after the path
-from grader.diagnosis.search import Explanation, Search  # noqa: E402
-from grader.grading import Options, grade  # noqa: E402
-from grader.kit import Exercise, load_kit  # noqa: E402
-from grader.report import CheckResult, Verdict  # noqa: E402
-from grader.sandbox.faults import SubmissionError, SubmissionRefused  # noqa: E402
-from grader.sandbox.process import Sandbox  # noqa: E402
-from grader.sandbox.remote import RemoteSubmission  # noqa: E402
-from grader.submission import Submission, read_submission  # noqa: E402
-from grader.suite.draw import Draw  # noqa: E402
-from grader.suite.observe import EARLY, observe  # noqa: E402
-from grader.suite.subject import Subject  # noqa: E402
-from grader.suite.trial import Trial  # noqa: E402
-from tests.planted import planted, subject_of  # noqa: E402
+ROOT = Path(__file__).parent.parent
 
 
 @dataclass
@@ -56,7 +48,7 @@ class Tally:
         return (
             f"{title:<8} {self.tried:>4} tried, {self.survived} survive the suite, {self.named} "
             f"named and {self.equivalent} by an equivalent set: {share:.1f} %, "
-            f"a search {median:.0f} ms"
+            f"calls and search {median:.0f} ms"
         )
 
 
@@ -65,21 +57,6 @@ class Bench:
 
     def __init__(self, sandbox: Sandbox) -> None:
         self.sandbox = sandbox
-
-    def explain(self, submission: Submission, subject: Subject) -> tuple[Explanation, float]:
-        """What reproduces a submission, and how long the search took, in seconds."""
-        remote = RemoteSubmission(self.sandbox, submission, 10.0, 60.0)
-        try:
-            remote.begin_check(1)
-            seen = observe(Trial(subject, remote, Draw(1), "cpu", {}))
-        except (SubmissionError, SubmissionRefused):
-            seen = []
-        finally:
-            remote.close()
-        assert subject.form is not None
-        started = time.perf_counter()
-        found = Search(subject.form, seen, EARLY).run()
-        return found, time.perf_counter() - started
 
     def plant(
         self, tally: Tally, exercise: Exercise, subject: Subject, mistakes: Sequence[Mistake]
@@ -92,8 +69,9 @@ class Bench:
         if grade(submission, exercise, options, self.sandbox).solved:
             tally.survived += 1
             print(f"survives {exercise.name}: {' + '.join(sorted(names))}")
-        found, seconds = self.explain(submission, subject)
-        tally.seconds.append(seconds)
+        started = time.perf_counter()
+        found = explained(submission, subject, self.sandbox)
+        tally.seconds.append(time.perf_counter() - started)
         sets = [{mistake.name for mistake in one} for one in found.sets]
         if names in sets:
             tally.named += 1
@@ -107,14 +85,14 @@ class Bench:
         named = tried = 0
         options = Options(seed=1, device="cpu", diagnosis=True)
         for exercise in exercises:
-            for name, submission in wrong_versions(exercise):
-                report = grade(submission, exercise, options, self.sandbox)
+            for wrong in wrong_versions(exercise):
+                report = grade(wrong.submission(), exercise, options, self.sandbox)
                 if not differs(report.checks):
                     continue
                 tried += 1
                 named += bool(report.diagnosis)
                 if not report.diagnosis:
-                    print(f"unnamed  {exercise.name}, by hand: {name}")
+                    print(f"unnamed  {exercise.name}, by hand: {wrong.name}")
         print(f"by hand  {tried} with other values: {100 * named / tried:.1f} % named (90)")
 
 
@@ -127,18 +105,6 @@ def differs(checks: Iterable[CheckResult]) -> bool:
         and any(word in check.name for word in wanted)
         for check in checks
     )
-
-
-def wrong_versions(exercise: Exercise) -> list[tuple[str, Submission]]:
-    """The known wrong versions of an exercise."""
-    path = ROOT / "tests" / "answers" / exercise.name / "wrong.toml"
-    found = []
-    for entry in tomllib.loads(path.read_text(encoding="utf-8"))["wrong"]:
-        source = read_submission(exercise.solution).source
-        for old, new in entry["edits"]:
-            source = source.replace(old, new)
-        found.append((entry["name"], Submission(Path(f"{exercise.name}.py"), source)))
-    return found
 
 
 def sample(mistakes: Sequence[Mistake], size: int, count: int) -> list[tuple[Mistake, ...]]:

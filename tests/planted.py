@@ -10,9 +10,16 @@ from pathlib import Path
 
 from grader.diagnosis import form, steps
 from grader.diagnosis.catalogue import Mistake
+from grader.diagnosis.search import Explanation
 from grader.kit import Exercise
+from grader.sandbox.faults import SubmissionError, SubmissionRefused
+from grader.sandbox.process import Sandbox
+from grader.sandbox.remote import RemoteSubmission
 from grader.submission import Submission
+from grader.suite.draw import Draw
+from grader.suite.observe import explain
 from grader.suite.subject import Subject
+from grader.suite.trial import Trial
 
 MODULES = {
     "grader.diagnosis": "",
@@ -161,6 +168,18 @@ def subject_of(exercise: Exercise) -> Subject:
     spec.loader.exec_module(module)
     found: Subject = module.subject
     return found
+
+
+def explained(submission: Submission, subject: Subject, sandbox: Sandbox) -> Explanation:
+    """Which mistakes reproduce a submission, found without its suite; none where it cannot run."""
+    remote = RemoteSubmission(sandbox, submission, 10.0, 60.0)
+    try:
+        remote.begin_check(1)
+        return explain(Trial(subject, remote, Draw(1), "cpu", {}))
+    except (SubmissionError, SubmissionRefused):
+        return Explanation((), (), ())
+    finally:
+        remote.close()
 
 
 def planted(exercise: Exercise, subject: Subject, mistakes: Sequence[Mistake]) -> Submission:

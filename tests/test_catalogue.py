@@ -10,18 +10,14 @@ from pathlib import Path
 import pytest
 
 from grader.diagnosis.catalogue import Mistake, catalogue, mistakes_for
-from grader.diagnosis.search import Search
 from grader.diagnosis.steps import CHOICES
 from grader.grading import Options, grade
 from grader.kit import Exercise, load_kit
 from grader.report import Report
 from grader.sandbox.process import Sandbox
-from grader.sandbox.remote import RemoteSubmission
 from grader.submission import read_submission
-from grader.suite.draw import Draw
-from grader.suite.observe import DROPPED, DROPPED_MASKED, EARLY, observe
-from grader.suite.trial import Trial
-from tests.planted import planted, subject_of
+from grader.suite.observe import DROPPED, DROPPED_MASKED
+from tests.planted import explained, planted, subject_of
 
 KIT = load_kit(Path(__file__).parent.parent)
 ANSWERS = Path(__file__).parent / "answers"
@@ -109,15 +105,7 @@ def test_two_mistakes_lose_points_and_are_named(
     ids=lambda value: value.stem if isinstance(value, Path) else value.name,
 )
 def test_right_answer_shows_no_mistake(exercise: Exercise, path: Path, sandbox: Sandbox) -> None:
-    subject = subject_of(exercise)
-    remote = RemoteSubmission(sandbox, read_submission(path), 10.0, 60.0)
-    try:
-        remote.begin_check(1)
-        seen = observe(Trial(subject, remote, Draw(1), "cpu", {}))
-    finally:
-        remote.close()
-    assert subject.form is not None
-    found = Search(subject.form, seen, EARLY).run()
+    found = explained(read_submission(path), subject_of(exercise), sandbox)
     assert found.sets == ((),)
     # Dropout by random numbers of its own cannot be foretold, and is no mistake.
     assert set(found.left) <= {DROPPED, DROPPED_MASKED}

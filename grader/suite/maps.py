@@ -9,7 +9,8 @@ from torch import Tensor
 
 from grader.report import AttentionMap
 from grader.suite.subject import Sizes
-from grader.suite.trial import Module, Trial
+from grader.suite.trial import Trial
+from grader.suite.weights import Module
 
 T = 6  # positions: enough to see a pattern, few enough for a terminal
 

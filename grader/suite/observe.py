@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import torch
 from torch import Tensor, nn
 
 from grader.diagnosis.pipeline import Observation
+from grader.diagnosis.search import Explanation, Search
 from grader.sandbox.faults import SubmissionError, SubmissionRefused
 from grader.suite.compare import CheckFailed
 from grader.suite.subject import Sizes
-from grader.suite.trial import Module, Trial, right_weights
+from grader.suite.trial import Trial
+from grader.suite.weights import Module, right_weights
 
 RATE = 0.3  # of dropout: neither a half nor its own rest
 INSIDE = "the attention inside"
@@ -45,6 +48,15 @@ def observe(trial: Trial) -> list[Observation]:
             except (SubmissionError, SubmissionRefused, CheckFailed, RuntimeError):
                 continue
     return found
+
+
+def explain(
+    trial: Trial, among: Sequence[str] | None = None, seconds: float | None = None
+) -> Explanation:
+    """Which mistakes reproduce what is observed; ``among`` and ``seconds`` as in ``Search``."""
+    form = trial.subject.form
+    assert form is not None
+    return Search(form, observe(trial), EARLY, among, seconds).run()
 
 
 def _sizes(trial: Trial) -> tuple[Sizes, Sizes]:

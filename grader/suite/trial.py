@@ -8,14 +8,13 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor, nn
 
-from grader.sandbox.modules import RemoteFunction, RemoteModule
 from grader.sandbox.remote import RemoteSubmission
 from grader.suite.compare import expect, expect_tensor, fail
 from grader.suite.draw import Draw
 from grader.suite.oracle import Weights
 from grader.suite.subject import Sizes, Subject
+from grader.suite.weights import Module, right_weights, set_weights
 
-Module = RemoteModule | RemoteFunction
 _T = TypeVar("_T")
 
 # Queries and keys drawn with this gain give scores of about ±1.4 after scaling: weights that
@@ -241,36 +240,3 @@ class Trial:
         found = torch.autograd.grad(loss, list(sources.values()), allow_unused=True)
         pairs = zip(sources, found, strict=True)  # a parameter of no contract has no right gradient
         return {name: grad for name, grad in pairs if grad is not None}
-
-
-def right_weights(module: Module) -> Weights:
-    """The module's parameters as the oracle wants them: float64, on the CPU."""
-    if not isinstance(module, nn.Module):
-        return {}
-    return {
-        n: p.detach().double().cpu() for n, p in module.named_parameters(remove_duplicate=False)
-    }
-
-
-def set_weights(module: Module, weights: Weights) -> None:
-    """Set parameters by name, to their own dtype and device.
-
-    Raises:
-        CheckFailed: The module has no such parameter, or one of another shape.
-    """
-    assert isinstance(module, nn.Module)
-    own = dict(module.named_parameters(remove_duplicate=False))
-    with torch.no_grad():
-        for name, value in weights.items():
-            if name not in own:
-                fail(f"expected a parameter `{name}`; there is {_listing(own)}")
-            if own[name].shape != value.shape:
-                fail(
-                    f"expected the parameter `{name}` of shape {tuple(value.shape)}, "
-                    f"got {tuple(own[name].shape)}"
-                )
-            own[name].copy_(value)
-
-
-def _listing(own: dict[str, Any]) -> str:
-    return ", ".join(f"`{name}`" for name in own) or "no parameter at all"

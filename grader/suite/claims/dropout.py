@@ -14,7 +14,8 @@ from torch import Tensor
 from grader.suite.compare import expect, expect_close, expect_finite
 from grader.suite.marks import points
 from grader.suite.subject import Sizes
-from grader.suite.trial import Module, Trial
+from grader.suite.trial import Trial
+from grader.suite.weights import Module
 
 SIZES = Sizes(B=7, T=11, C=37)  # few vectors of many features: an output reveals its weights
 VISIBLE = 0.02  # weights below this are too small to be told from a dropped one

@@ -9,7 +9,8 @@ from torch import Tensor, nn
 
 from grader.suite.compare import expect, expect_close, expect_differs, expect_tensor
 from grader.suite.marks import points
-from grader.suite.trial import Module, Trial, right_weights, set_weights
+from grader.suite.trial import Trial
+from grader.suite.weights import Module, right_weights, set_weights
 
 HIDDEN = 1  # the position that a mask hides from all
 

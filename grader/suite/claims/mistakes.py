@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from grader.diagnosis.search import Explanation, Search
+from grader.diagnosis.search import Explanation
 from grader.suite.claims.structure import has_its_parameters
 from grader.suite.compare import expect
 from grader.suite.marks import points
-from grader.suite.observe import DROPPED, DROPPED_MASKED, EARLY, OUTPUT, TRAINED, observe
+from grader.suite.observe import DROPPED, DROPPED_MASKED, OUTPUT, TRAINED, explain
 from grader.suite.trial import Trial
 
 Check = Callable[[Trial], None]
@@ -24,7 +24,7 @@ def mistake_is_gone(*names: str, why: str, worth: int = 4) -> Check:
     """
 
     def check(trial: Trial) -> None:
-        found = trial.shared(_explain)
+        found = trial.shared(explain)
         # What raised an exception was not seen; dropout may be by random numbers of one's own.
         known = OUTPUT in found.explained and not set(found.left) - {DROPPED, DROPPED_MASKED}
         there = any(mistake.name in names for one in found.sets for mistake in one)
@@ -43,16 +43,13 @@ def planted_mistakes_are_gone(names: Sequence[str], whys: Sequence[str]) -> list
     A submission that these mistakes alone don't reproduce fails them all.
     """
 
-    def explain(trial: Trial) -> Explanation:
+    def explain_these(trial: Trial) -> Explanation:
         has_its_parameters(trial)
-        seen = observe(trial)
-        form = trial.subject.form
-        assert form is not None
-        return Search(form, seen, EARLY, among=names, seconds=5.0).run()
+        return explain(trial, among=names, seconds=5.0)
 
     def one(name: str, why: str) -> Check:
         def check(trial: Trial) -> None:
-            found = trial.shared(explain)
+            found = trial.shared(explain_these)
             expect(
                 {OUTPUT, TRAINED} <= set(found.explained) and not found.left,
                 "the output is neither right nor what the planted mistakes make of it: "
@@ -65,9 +62,3 @@ def planted_mistakes_are_gone(names: Sequence[str], whys: Sequence[str]) -> list
         return points(2)(check)
 
     return [one(name, why) for name, why in zip(names, whys, strict=True)]
-
-
-def _explain(trial: Trial) -> Explanation:
-    form = trial.subject.form
-    assert form is not None
-    return Search(form, observe(trial), EARLY).run()

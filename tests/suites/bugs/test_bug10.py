@@ -5,7 +5,8 @@ from grader.suite.marks import points
 from grader.suite.oracle import attention_map
 from grader.suite.reuse import checks_of, load_suite
 from grader.suite.subject import Sizes
-from grader.suite.trial import Trial, right_weights
+from grader.suite.trial import Trial
+from grader.suite.weights import right_weights
 
 variant = load_suite(__file__, "../warmups/test_warmup2.py")
 subject = variant.subject

@@ -11,7 +11,8 @@ from grader.suite.compare import expect_close
 from grader.suite.marks import points
 from grader.suite.oracle import Weights, linear, multi_head, split_heads
 from grader.suite.subject import Sizes, Subject
-from grader.suite.trial import Trial, set_weights
+from grader.suite.trial import Trial
+from grader.suite.weights import set_weights
 
 LAYERS = ("to_queries", "to_keys", "to_values", "unify_heads")
 

@@ -12,7 +12,8 @@ from grader.suite.marks import points
 from grader.suite.oracle import Weights, layer_norm, linear
 from grader.suite.reuse import load_suite
 from grader.suite.subject import Sizes, Subject
-from grader.suite.trial import Trial, set_weights
+from grader.suite.trial import Trial
+from grader.suite.weights import set_weights
 
 LAYERS = ("to_queries", "to_keys", "to_values", "unify_heads")
 SIZES = (Sizes(2, 7, 15, H=3), Sizes(3, 5, 7, H=1), Sizes(2, 3, 14, H=2))

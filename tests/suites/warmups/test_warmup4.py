@@ -12,7 +12,8 @@ from grader.suite.compare import expect, expect_close, expect_tensor, fail
 from grader.suite.marks import points
 from grader.suite.oracle import Weights, linear
 from grader.suite.subject import Sizes, Subject
-from grader.suite.trial import Module, Trial, right_weights
+from grader.suite.trial import Trial
+from grader.suite.weights import Module, right_weights
 
 TOKENS = [[1.16, 0.23], [0.57, 1.36], [4.41, -2.16]]
 # As printed there, seed 42, with four decimals.

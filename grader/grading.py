@@ -17,6 +17,7 @@ from grader.diagnosis.crashes import explain_crash
 from grader.diagnosis.search import Search
 from grader.errors import GradeError
 from grader.kit import Exercise
+from grader.needed import only_needed
 from grader.report import AttentionMap, CheckResult, Report, Verdict
 from grader.rules import check_rules
 from grader.sandbox.faults import SubmissionError, SubmissionRefused
@@ -28,7 +29,7 @@ from grader.submission import SourceProblem, Submission, parse
 from grader.suite.compare import CheckFailed
 from grader.suite.observe import EARLY
 from grader.suite.plugin import SuitePlugin
-from grader.suite.run import one_thread, run_suite
+from grader.suite.run import one_thread, suite_runner
 
 WEIGHING = {"score", "scale", "mask", "softmax"}  # steps whose mistakes an attention map shows
 
@@ -41,23 +42,27 @@ class Options:
         seed: Draws every input; None for a fresh one.
         device: ``auto``, ``cpu``, ``cuda`` or ``mps``.
         timeout: Wall-clock limit of one check, in seconds.
+        budget: How many times as long all checks together may take.
         diagnosis: Whether to look for the mistakes behind what is wrong; None for what the
             exercise says.
         maps: Whether to show attention maps even where nothing is wrong with them.
+        search: How long a mistake is looked for at most, in seconds; None for as long as is usual.
     """
 
     seed: int | None = None
     device: str = "auto"
     timeout: float = 10.0
+    budget: float = BUDGET_CHECKS
     diagnosis: bool | None = None
     maps: bool = False
+    search: float | None = None
 
 
 def grade(submission: Submission, exercise: Exercise, options: Options, sandbox: Sandbox) -> Report:
     """Run an exercise's suite on a submission.
 
     Args:
-        submission: The source to grade.
+        submission: The source to grade; of a notebook, only what the entry points need is run.
         exercise: What it is to be graded as.
         options: How.
         sandbox: Where it runs; one serves many gradings.
@@ -70,23 +75,24 @@ def grade(submission: Submission, exercise: Exercise, options: Options, sandbox:
     explains = exercise.diagnosis if options.diagnosis is None else options.diagnosis
     device = choose_device(options.device)
     seed = secrets.randbits(32) if options.seed is None else options.seed
-    started = datetime.now(UTC).isoformat(timespec="seconds")
+    started = datetime.now(UTC).isoformat(timespec="milliseconds")
     clock = time.monotonic()
-    budget = options.timeout * BUDGET_CHECKS
-    remote = RemoteSubmission(sandbox, submission, options.timeout, budget)
+    budget = options.timeout * options.budget
+    tried = only_needed(submission, exercise.entry_points)
+    remote = RemoteSubmission(sandbox, tried, options.timeout, budget)
     try:
-        _start(remote, submission, exercise)
-        plugin = SuitePlugin(remote, seed, device)
-        checks = run_suite(exercise.suite, plugin)
+        _start(remote, tried, exercise)
+        runner = suite_runner(exercise.suite)
+        checks, plugin = runner.run(remote, seed, device), runner.plugin
         mistakes: tuple[tuple[str, ...], ...] = ()
         if explains:
-            checks, mistakes = _diagnose(checks, plugin, submission.source)
+            checks, mistakes = _diagnose(checks, plugin, tried.source, options)
         maps = _maps(plugin, mistakes, options)
     finally:
         remote.close()
     problem, line = _problem(remote.load_error)
     if isinstance(remote.load_error, SubmissionError) and explains:
-        problem = f"{problem}\n{explain_crash(remote.load_error.fault, submission.source)}".strip()
+        problem = f"{problem}\n{explain_crash(remote.load_error.fault, tried.source)}".strip()
     return Report(
         exercise=exercise.name,
         submission=str(submission.path),
@@ -103,6 +109,7 @@ def grade(submission: Submission, exercise: Exercise, options: Options, sandbox:
         output=remote.said_on_load or "",
         diagnosis=mistakes,
         maps=tuple(maps),
+        cells=submission.cells,
     )
 
 
@@ -122,7 +129,7 @@ def _maps(
 
 
 def _diagnose(
-    checks: list[CheckResult], plugin: SuitePlugin, source: str
+    checks: list[CheckResult], plugin: SuitePlugin, source: str, options: Options
 ) -> tuple[list[CheckResult], tuple[tuple[str, ...], ...]]:
     """The checks with explanations, and the mistakes that reproduce the submission's values."""
     checks = explain_crashes(checks, source)
@@ -135,7 +142,9 @@ def _diagnose(
     if not seen:
         return checks, ()
     with one_thread():
-        return explain_values(checks, Search(seen[-1].form, seen, EARLY).run())
+        return explain_values(
+            checks, Search(seen[-1].form, seen, EARLY, seconds=options.search).run()
+        )
 
 
 def choose_device(wanted: str) -> str:
@@ -158,6 +167,8 @@ def choose_device(wanted: str) -> str:
 def _start(remote: RemoteSubmission, submission: Submission, exercise: Exercise) -> None:
     """Let a worker load the submission while the suite is collected, unless it breaks a rule."""
     try:
+        if submission.problem:
+            raise SourceProblem(submission.problem)
         check_rules(parse(submission), exercise.entry_points, exercise.forbidden)
     except SourceProblem as problem:
         remote.refuse(problem)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import PurePath
 from typing import Any
 
 import msgspec
@@ -168,6 +170,7 @@ class Report:
         diagnosis: The sets of mistakes, by name, that reproduce what it computes; more than one
             where no input tells them apart.
         maps: Attention maps, of those that were asked for or are wrong.
+        cells: Of a notebook, the line of its source on which each code cell begins.
     """
 
     exercise: str
@@ -185,6 +188,7 @@ class Report:
     output: str = ""
     diagnosis: tuple[tuple[str, ...], ...] = ()
     maps: tuple[AttentionMap, ...] = ()
+    cells: tuple[int, ...] = ()
 
     @property
     def earned(self) -> int:
@@ -206,6 +210,22 @@ class Report:
         """Whether the submission is still a stub: everything raised NotImplementedError."""
         tried = [check for check in self.checks if check.verdict is not Verdict.SKIP]
         return bool(tried) and all(check.verdict is Verdict.TODO for check in tried)
+
+    def place(self, line: int) -> str:
+        """Where a line of the source is: ``exercise3.py:44``, ``work.ipynb cell 3:2``.
+
+        Cells are counted as code cells from 1, and lines within their cell, as Jupyter shows them.
+
+        Args:
+            line: From 1; below that, the answer is the file alone.
+        """
+        name = PurePath(self.submission).name
+        if line < 1:
+            return name
+        cell = bisect_right(self.cells, line)
+        if cell == 0:
+            return f"{name}:{line}"
+        return f"{name} cell {cell}:{max(line - self.cells[cell - 1], 1)}"
 
     def to_json(self) -> str:
         """This report and its score, as indented JSON."""

@@ -1,4 +1,4 @@
-"""A file on disk -> Submission: read with care, never imported, never compiled."""
+"""A .py or .ipynb file on disk -> Submission: read with care, never imported, never compiled."""
 
 from __future__ import annotations
 
@@ -7,12 +7,16 @@ import hashlib
 import os
 import stat
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
+from itertools import pairwise
+from pathlib import Path, PurePath
 
 from grader.errors import GradeError
+from grader.notebook_file import join_cells, read_cells, too_much_code
 
 MAX_BYTES = 1 << 20
+MAX_NOTEBOOK = 64 << 20  # its outputs hold pictures
 
 
 @dataclass(frozen=True)
@@ -21,11 +25,16 @@ class Submission:
 
     Attributes:
         path: The file as it was named.
-        source: Its text, without a byte-order mark, lines ended by a newline.
+        source: Its text, without a byte-order mark, lines ended by a newline; of a notebook, the
+            Python of its code cells, each below a line ``# cell N``.
+        cells: The line of ``source`` on which each code cell begins; empty for a plain file.
+        problem: Why there is no source to try; empty where there is one.
     """
 
     path: Path
     source: str
+    cells: tuple[int, ...] = ()
+    problem: str = ""
 
     @property
     def name(self) -> str:
@@ -36,6 +45,16 @@ class Submission:
     def sha256(self) -> str:
         """Of the source's UTF-8, in hexadecimal."""
         return hashlib.sha256(self.source.encode()).hexdigest()
+
+    def parts(self) -> Iterator[tuple[int, str]]:
+        """The code of each cell, or the whole, with the number of lines before it."""
+        if not self.cells:
+            yield 0, self.source
+            return
+        lines = self.source.split("\n")
+        for first, after in pairwise([*self.cells, len(lines)]):
+            if first < after:
+                yield first, "\n".join(lines[first : after - 1])
 
 
 class SourceProblem(Exception):
@@ -53,9 +72,37 @@ class SourceProblem(Exception):
 def read_submission(path: Path) -> Submission:
     """Read a submission's source.
 
+    A notebook's magics, shell lines and calls for help are left out of it, line by line.
+
     Raises:
-        GradeError: There is no such file, or it is no regular file, too large, or not UTF-8.
+        GradeError: There is no such file, or it is no regular file, too large, or not UTF-8; or
+            it is called a notebook and is none, or has no code.
     """
+    return submission_of(path, _read(path, most_bytes(path)))
+
+
+def most_bytes(path: PurePath) -> int:
+    """How many bytes a file of this name may have."""
+    return MAX_NOTEBOOK if path.suffix.lower() == ".ipynb" else MAX_BYTES
+
+
+def submission_of(path: Path, data: bytes) -> Submission:
+    """The submission in a file's bytes.
+
+    Raises:
+        GradeError: They are too many, not UTF-8, or no notebook where the name says so.
+    """
+    text = _decoded(path, data)
+    if path.suffix.lower() != ".ipynb":
+        return Submission(path, text.replace("\r\n", "\n").replace("\r", "\n"))
+    source, cells = join_cells(read_cells(text, path))
+    if len(source.encode()) > MAX_BYTES:
+        raise too_much_code(path)
+    return Submission(path, source, cells)
+
+
+def _read(path: Path, most: int) -> bytes:
+    """A file's bytes; one more than may be, at most."""
     try:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     except OSError as error:
@@ -66,17 +113,21 @@ def read_submission(path: Path) -> Submission:
         kind = "a folder" if stat.S_ISDIR(mode) else "no regular file"
         raise GradeError(f"`{path}` is {kind}; name the Python file to grade")
     with os.fdopen(descriptor, "rb") as file:
-        data = file.read(MAX_BYTES + 1)
-    if len(data) > MAX_BYTES:
-        raise GradeError(f"`{path}` is larger than 1 MiB; a submission is a short Python file")
+        return file.read(most + 1)
+
+
+def _decoded(path: Path, data: bytes) -> str:
+    most = most_bytes(path)
+    if len(data) > most:
+        short = "a submission is a short Python file" if most == MAX_BYTES else "clear its outputs"
+        raise GradeError(f"`{path}` is larger than {most >> 20} MiB; {short}")
     try:
-        text = data.decode("utf-8-sig")
+        return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise GradeError(
             f"`{path}` is not UTF-8 (byte {error.start} is 0x{data[error.start]:02x}); "
             "save it as UTF-8"
         ) from None
-    return Submission(path, text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
 def _reason(error: OSError) -> str:
@@ -90,13 +141,23 @@ def parse(submission: Submission) -> ast.Module:
     Raises:
         SourceProblem: It does not parse; the message says where.
     """
+    whole = ast.Module([], [])
+    for before, text in submission.parts():
+        tree = _parse(text, before)
+        whole.body += ast.increment_lineno(tree, before).body if before else tree.body
+    return whole
+
+
+def _parse(source: str, before: int) -> ast.Module:
+    """The syntax tree of what follows so many lines."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return ast.parse(submission.source)
+            return ast.parse(source)
     except SyntaxError as error:
-        raise SourceProblem(f"does not parse: {error.msg}", error.lineno or 0) from None
+        line = before + (error.lineno or 0)
+        raise SourceProblem(f"does not parse: {error.msg}", line) from None
     except (RecursionError, MemoryError):
-        raise SourceProblem("does not parse: it is nested too deeply") from None
+        raise SourceProblem("does not parse: it is nested too deeply", before) from None
     except ValueError as error:  # NUL bytes
-        raise SourceProblem(f"does not parse: {error}") from None
+        raise SourceProblem(f"does not parse: {error}", before) from None

@@ -54,6 +54,7 @@ class Sandbox:
         self._confinement = Confinement(levels, limits or Limits(), on_gpu, _import_paths(), spawn)
         self.on_gpu = on_gpu
         self.spawns = spawn
+        self.stop = threading.Event()  # set, it ends the grading under way, with ``Stopped``
         self._lock = threading.Lock()
         self._hello: dict[str, Any] = {"level": "process", "refused": {}} if spawn else {}
         self._checked = False
@@ -99,9 +100,12 @@ class Sandbox:
         """
         if checked and not self._checked:
             self._checked = True
-            check_walls(self, Worker(self._start_worker))
+            check_walls(self, Worker(self._start_worker, self.stop))
         ready, self._spare = self._spare, None
-        return ready or Worker(self._start_worker)
+        if ready is not None and ready.gone:
+            ready.kill()
+            ready = None
+        return ready or Worker(self._start_worker, self.stop)
 
     def prepare(self) -> None:
         """Have the next worker stand ready before it is asked for."""

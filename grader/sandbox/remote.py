@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import msgspec
@@ -17,6 +18,8 @@ from grader.sandbox.wire.frames import BadFrame
 from grader.sandbox.workers import Worker, WorkerEnded, WorkerTimeout
 from grader.submission import Submission
 
+SHORTER = 5  # after a check that took too long, the others get this part of its limit
+
 _T = TypeVar("_T")
 
 
@@ -29,7 +32,8 @@ class RemoteSubmission:
     Args:
         sandbox: Gives out the workers.
         submission: What is loaded into them.
-        timeout: Wall-clock limit of one check, loading included, in seconds.
+        timeout: Wall-clock limit of one check, loading included, in seconds; a fifth of it for
+            the checks after one that took longer.
         budget: Wall-clock limit of all checks together, in seconds.
     """
 
@@ -39,6 +43,7 @@ class RemoteSubmission:
         self._sandbox = sandbox
         self._submission = submission
         self._timeout = timeout
+        self._limit = timeout  # of the checks to come: less, once one has taken too long
         self._left = budget
         self._worker: Worker | None = None
         self._loading = False
@@ -52,7 +57,7 @@ class RemoteSubmission:
     def start(self) -> None:
         """Ask for a worker and send it the source; the answer is taken when it is needed."""
         self._worker = self._sandbox.worker()  # the first waits until the template is up
-        self._deadline = time.monotonic() + self._timeout
+        self._deadline = time.monotonic() + self._limit
         self._drop = []
         self._loading = True
         header = {"do": "load", "source": self._submission.source, "filename": self.name}
@@ -113,13 +118,15 @@ class RemoteSubmission:
         """
         if self._left <= 0:
             raise WorkerTimeout("was not tried: earlier checks took all the time there is")
-        self._deadline = time.monotonic() + min(self._timeout, self._left)
+        self._deadline = time.monotonic() + min(self._limit, self._left)
         self.load()
         self.seed(seed)
 
     def end_check(self, seconds: float) -> str:
         """Stop the clock of a check; what the submission printed in it."""
         self._left -= seconds
+        if seconds >= self._limit:
+            self._limit = self._timeout / SHORTER
         return self.take_output()
 
     def take_output(self) -> str:
@@ -130,6 +137,15 @@ class RemoteSubmission:
         """End the worker."""
         if self._worker is not None:
             self._worker.kill()
+
+    @contextmanager
+    def stopped(self) -> Iterator[None]:
+        """Meanwhile, whatever is asked of the submission in another thread raises ``Stopped``."""
+        self._sandbox.stop.set()
+        try:
+            yield
+        finally:
+            self._sandbox.stop.clear()
 
     def seed(self, seed: int) -> None:
         """Seed torch's random numbers in the worker, with the next request."""

@@ -11,6 +11,7 @@ import signal
 import socket
 import subprocess
 import tempfile
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -20,6 +21,7 @@ from grader.errors import GraderFault
 from grader.sandbox.wire import frames
 
 MAX_OUTPUT = 64 << 10
+LOOK = 0.1  # how often a wait looks whether it is to be stopped, in seconds
 
 
 class WorkerEnded(Exception):
@@ -28,6 +30,10 @@ class WorkerEnded(Exception):
 
 class WorkerTimeout(WorkerEnded):
     """A worker took too long and was killed."""
+
+
+class Stopped(KeyboardInterrupt):
+    """Whoever asked for a grading no longer wants it; the worker is killed."""
 
 
 class Process(Protocol):
@@ -42,9 +48,13 @@ class Worker:
 
     Args:
         start: Starts the process on the other end of a connection and of an output pipe.
+        stop: Set by another thread to end the worker in the middle of a request.
     """
 
-    def __init__(self, start: Callable[[socket.socket, int], Process]) -> None:
+    def __init__(
+        self, start: Callable[[socket.socket, int], Process], stop: threading.Event
+    ) -> None:
+        self._stop = stop
         self._connection, theirs = socket.socketpair()
         self._connection.setblocking(False)
         self._read_ahead = bytearray()
@@ -92,6 +102,7 @@ class Worker:
         Raises:
             WorkerTimeout: No answer came in time; the worker is killed.
             WorkerEnded: It crashed or exited, or its answer was no frame of ours.
+            Stopped: The sandbox was told to stop.
         """
         try:
             receive = functools.partial(self._exactly, deadline=deadline)
@@ -110,6 +121,13 @@ class Worker:
             self.kill()
             raise GraderFault(f"a worker could not confine itself: {hello['refused']}")
         self._confined = True
+
+    @property
+    def gone(self) -> bool:
+        """Whether the process has left, while nobody asked it anything."""
+        waiting = select.poll()
+        waiting.register(self._connection, 0)  # tells of a connection that was hung up
+        return bool(waiting.poll(0))
 
     def distrust(self, problem: str) -> WorkerEnded:
         """End a worker whose answer cannot be believed; the error to raise for it."""
@@ -158,9 +176,12 @@ class Worker:
             left = deadline - time.monotonic()
             if left <= 0:
                 raise self._timed_out()
+            if self._stop.is_set():
+                self.kill()
+                raise Stopped
             wanted = [connection] if self._silent else [connection, self._pipe]
             sending = [connection] if to_send else []
-            ready, writable, _ = select.select(wanted, sending, [], left)
+            ready, writable, _ = select.select(wanted, sending, [], min(left, LOOK))
             if self._pipe in ready:
                 self._drain_once()
             if writable or connection in ready:

@@ -31,21 +31,28 @@ _T = TypeVar("_T")
 class SuitePlugin:
     """Gives a suite's checks their submission, and notes what came of each.
 
-    Args:
-        submission: What is being graded.
-        seed: Of the whole grading.
-        device: Where tensors are to lie, such as ``cpu`` or ``cuda``.
+    One plugin serves many submissions, one after the other: ``begin`` says which is next.
     """
 
-    def __init__(self, submission: RemoteSubmission, seed: int, device: str) -> None:
-        self._submission = submission
-        self._seed = seed
-        self._device = device
+    def __init__(self) -> None:
+        self._submission: RemoteSubmission
+        self._seed = 0
+        self._device = "cpu"
         self._started = 0.0
         self._seen: dict[Any, Any] = {}  # by one check, for the others too
-        self.subject: Subject | None = None  # of the suite, once a check has asked for a trial
+        self._subject: Subject | None = None  # of the suite, once a check has asked for a trial
         self.broken = ""  # why the suite itself cannot be collected
-        self.interrupted = False
+
+    def begin(self, submission: RemoteSubmission, seed: int, device: str) -> None:
+        """Turn to another submission.
+
+        Args:
+            submission: What is being graded.
+            seed: Of the whole grading.
+            device: Where tensors are to lie, such as ``cpu`` or ``cuda``.
+        """
+        self._submission, self._seed, self._device = submission, seed, device
+        self._seen, self._subject = {}, None
 
     @pytest.hookimpl(trylast=True)
     def pytest_configure(self, config: pytest.Config) -> None:
@@ -56,10 +63,6 @@ class SuitePlugin:
         """Note why a suite cannot be collected."""
         if report.failed:
             self.broken = str(report.longrepr)[-4000:]
-
-    def pytest_keyboard_interrupt(self) -> None:
-        """Note that a person stopped the run."""
-        self.interrupted = True
 
     def pytest_json_runtest_metadata(
         self, item: pytest.Item, call: pytest.CallInfo[None]
@@ -101,12 +104,12 @@ class SuitePlugin:
     @pytest.fixture
     def trial(self, request: pytest.FixtureRequest) -> Trial:
         """A try at the ``subject`` that the suite's module defines."""
-        self.subject = request.node.module.subject
+        self._subject = request.node.module.subject
         return self._trial(self._draw_of(request.node))
 
     def _trial(self, draw: Draw) -> Trial:
-        assert self.subject is not None
-        return Trial(self.subject, self._submission, draw, self._device, self._seen)
+        assert self._subject is not None
+        return Trial(self._subject, self._submission, draw, self._device, self._seen)
 
     def observe(self) -> list[Observation]:
         """What the submission does, for a diagnosis; nothing where its suite has no subject.
@@ -115,7 +118,7 @@ class SuitePlugin:
             SubmissionError: It cannot be tried.
             WorkerEnded: It crashed, exited or took too long.
         """
-        if self.subject is None or self.subject.form is None:
+        if self._subject is None or self._subject.form is None:
             return []
         return self._aside("diagnosis", observe)
 
@@ -127,7 +130,7 @@ class SuitePlugin:
             WorkerEnded: It crashed, exited or took too long.
             CheckFailed: Its output has another shape, or shows no weights.
         """
-        return [] if self.subject is None else self._aside("maps", attention_maps)
+        return [] if self._subject is None else self._aside("maps", attention_maps)
 
     def _aside(self, purpose: str, look: Callable[[Trial], list[_T]]) -> list[_T]:
         """Look at a submission outside its checks, in the time that is left."""

@@ -1,12 +1,15 @@
-"""Runs a suite with pytest, under settings that nothing from outside can change."""
+"""Runs suites with pytest, under settings that nothing from outside can change."""
 
 from __future__ import annotations
 
+import itertools
 import os
 import sys
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 import msgspec
@@ -16,6 +19,7 @@ from pytest_jsonreport import plugin as json_report
 
 from grader.errors import GraderFault
 from grader.report import CheckResult, Difference, Fault, Verdict
+from grader.sandbox.remote import RemoteSubmission
 from grader.suite.plugin import SuitePlugin
 
 SETTINGS = Path(__file__).parent / "suite.ini"
@@ -28,33 +32,120 @@ UNUSED_PLUGINS = (
 )  # fmt: skip
 
 
-def run_suite(suite: Path, plugin: SuitePlugin) -> list[CheckResult]:
-    """Run a suite's checks under settings that no user's files or environment can change.
+class SuiteRunner:
+    """A suite, collected once by a pytest session of its own, and run on one submission at a time.
+
+    The session lives in a thread, and waits in its test loop for submissions: so a second run is
+    spared what pytest takes to start and to collect.
+
+    Args:
+        suite: The file.
 
     Raises:
         GraderFault: The suite is missing or broken.
-        KeyboardInterrupt: Ctrl-C.
     """
-    if not suite.is_file():
-        raise GraderFault(f"the suite `{suite}` is missing; reinstall `attention-drills`")
-    recorder = json_report.JSONReport()
-    arguments = [
-        *(word for name in UNUSED_PLUGINS for word in ("-p", f"no:{name}")),
-        *("-c", str(SETTINGS), "--rootdir", str(suite.parent), "--noconftest"),
-        *("--import-mode=importlib", "--tb=no", "--json-report-file=none"),
-        *("--json-report-omit", "collectors", "log", "streams", "traceback", "keywords"),
-        *("--", str(suite)),
-    ]
-    with _own_environment(), one_thread():
-        code = pytest.main(arguments, plugins=[_ReportOptions(), recorder, plugin])
-    if plugin.interrupted:
-        raise KeyboardInterrupt
-    if plugin.broken:
-        raise GraderFault(f"the suite `{suite}` is broken; please report this:\n{plugin.broken}")
-    tests = (recorder.report or {}).get("tests", [])
-    if code not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED) or not tests:
-        raise GraderFault(f"the suite `{suite}` cannot be run (pytest's exit code {int(code)})")
-    return [_result(test) for test in tests]
+
+    def __init__(self, suite: Path) -> None:
+        if not suite.is_file():
+            raise GraderFault(f"the suite `{suite}` is missing; reinstall `attention-drills`")
+        self._suite = suite
+        self._session: pytest.Session
+        self._jobs: SimpleQueue[None] = SimpleQueue()
+        self._done: SimpleQueue[BaseException | None] = SimpleQueue()
+        self._recorder = json_report.JSONReport()
+        self._lock = threading.Lock()
+        self.plugin = SuitePlugin()
+        self.spent = False  # by an interruption
+        with _own_environment(), _own_module(suite.stem):
+            threading.Thread(target=self._serve, daemon=True).start()
+            ended = self._done.get()
+        if self.plugin.broken:
+            raise GraderFault(
+                f"the suite `{suite}` is broken; please report this:\n{self.plugin.broken}"
+            )
+        if ended is not None:
+            raise ended
+
+    def run(self, submission: RemoteSubmission, seed: int, device: str) -> list[CheckResult]:
+        """Run the checks on a submission.
+
+        Raises:
+            GraderFault: A check is broken.
+            KeyboardInterrupt: Ctrl-C, or the sandbox was told to stop; this runner is spent.
+        """
+        with self._lock:
+            self.plugin.begin(submission, seed, device)
+            self._jobs.put(None)
+            try:
+                ended = self._done.get()
+            except KeyboardInterrupt:
+                with submission.stopped():
+                    self._done.get()
+                raise
+        if ended is not None:
+            raise ended
+        return [_result(test) for test in (self._recorder.report or {})["tests"]]
+
+    def _serve(self) -> None:
+        """Be a pytest session, until it ends."""
+        arguments = [
+            *(word for name in UNUSED_PLUGINS for word in ("-p", f"no:{name}")),
+            *("-c", str(SETTINGS), "--rootdir", str(self._suite.parent), "--noconftest"),
+            *("--import-mode=importlib", "--tb=no", "--json-report-file=none"),
+            *("--json-report-omit", "collectors", "log", "streams", "traceback", "keywords"),
+            *("--", str(self._suite)),
+        ]
+        ended: BaseException
+        try:
+            plugins = [_ReportOptions(), self._recorder, self.plugin, self]
+            code = int(pytest.main(arguments, plugins=plugins))
+            ended = GraderFault(
+                f"the suite `{self._suite}` cannot be run (pytest's exit code {code})"
+            )
+        except BaseException as error:
+            ended = error
+        self._done.put(ended)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
+        """In place of pytest's own loop: run the checks as often as there is a submission."""
+        if not session.items or session.testsfailed:
+            return None
+        self._session = session
+        self._done.put(None)
+        while not self.spent:
+            self._jobs.get()
+            ended: BaseException | None = None
+            try:
+                self._run_checks()
+            except BaseException as error:
+                ended, self.spent = error, True
+            self._done.put(ended)
+        return True
+
+    def _run_checks(self) -> None:
+        items: list[pytest.Item | None] = [*self._session.items, None]
+        with one_thread():
+            for item, following in itertools.pairwise(items):
+                assert item is not None
+                item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+        self._recorder.pytest_sessionfinish(self._session)
+
+
+def suite_runner(suite: Path) -> SuiteRunner:
+    """The runner of a suite: the same one as long as its file is the same.
+
+    Raises:
+        GraderFault: The suite is missing or broken.
+    """
+    stamp = suite.stat().st_mtime_ns if suite.is_file() else 0
+    known = _runners.get(suite)
+    if known is None or known[0] != stamp or known[1].spent:
+        known = _runners[suite] = stamp, SuiteRunner(suite)
+    return known[1]
+
+
+_runners: dict[Path, tuple[int, SuiteRunner]] = {}
 
 
 class _ReportOptions:
@@ -88,6 +179,18 @@ def _own_environment() -> Iterator[None]:
         sys.dont_write_bytecode = written
         del os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"]
         os.environ.update(saved)
+
+
+@contextmanager
+def _own_module(name: str) -> Iterator[None]:
+    """A module of this name, imported meanwhile, is neither an earlier one nor left behind."""
+    before = sys.modules.pop(name, None)
+    try:
+        yield
+    finally:
+        sys.modules.pop(name, None)
+        if before is not None:
+            sys.modules[name] = before
 
 
 def _result(test: Mapping[str, Any]) -> CheckResult:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import msgspec
 
 LEVELS = ("full", "landlock", "process")  # the strongest first
@@ -44,3 +46,10 @@ class Confinement(msgspec.Struct, frozen=True):
     on_gpu: bool = False
     paths: list[str] = []
     spawned: bool = False
+
+
+def limits_for(timeout: float, memory: int | None = None) -> Limits:
+    """Limits of a worker whose checks may take so long, in seconds; memory in MiB."""
+    usual = Limits()
+    cpu = math.ceil(timeout * BUDGET_CHECKS) + 5
+    return Limits(memory=usual.memory if memory is None else memory, cpu=cpu)

@@ -1,0 +1,130 @@
+"""The statements of a notebook, and the names that each sets and reads."""
+
+from __future__ import annotations
+
+import ast
+import symtable
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from grader.submission import Submission, parse
+
+_Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+
+
+@dataclass(frozen=True)
+class Part:
+    """Top-level statements that share a line; mostly it is one statement.
+
+    Attributes:
+        lines: Where it stands.
+        sets: The names that it may set or change.
+        replaces: The names whose earlier values it surely makes forgotten.
+        uses: The names that it reads when it runs.
+        calls: The names that its functions read when they are called.
+        imports_all: Whether it may set any name.
+        postpones: Whether it is ``from __future__ import annotations``.
+    """
+
+    lines: range
+    sets: frozenset[str]
+    replaces: frozenset[str]
+    uses: frozenset[str]
+    calls: frozenset[str]
+    imports_all: bool
+    postpones: bool
+
+
+def read_parts(submission: Submission) -> list[Part]:
+    """The parts of a submission, in order.
+
+    Raises:
+        SourceProblem: It does not parse.
+        SyntaxError: It parses, but breaks a rule of Python's, such as ``nonlocal`` outside.
+    """
+    groups: list[list[ast.stmt]] = []
+    last = 0
+    for statement in parse(submission).body:
+        if _first_line(statement) > last:
+            groups.append([])
+        groups[-1].append(statement)
+        last = _last_line(statement)
+    lines = submission.source.split("\n")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return [_part(group, lines) for group in groups]
+
+
+def _part(statements: list[ast.stmt], lines: list[str]) -> Part:
+    first, last = _first_line(statements[0]), _last_line(statements[-1])
+    table = symtable.symtable("\n".join(lines[first - 1 : last]), "cell", "exec")
+    names = [s.get_name() for s in table.get_symbols() if s.is_assigned() or s.is_imported()]
+    imported = [s for s in statements if isinstance(s, ast.ImportFrom)]
+    future = {a.name for s in imported if s.module == "__future__" for a in s.names}
+    reads = list(_reads(table, called=False))
+    return Part(
+        lines=range(first, last + 1),
+        sets=frozenset([*names, *_changed(statements)]) - future,
+        replaces=frozenset(name for s in statements for name in _replaced(s)),
+        uses=frozenset(name for name, called in reads if not called),
+        calls=frozenset(name for name, called in reads if called),
+        imports_all=any(s.names[0].name == "*" for s in imported),
+        postpones="annotations" in future,
+    )
+
+
+def _first_line(statement: ast.stmt) -> int:
+    if isinstance(statement, _Definition):
+        return min(node.lineno for node in (statement, *statement.decorator_list))
+    return statement.lineno
+
+
+def _last_line(statement: ast.stmt) -> int:
+    return statement.end_lineno or statement.lineno
+
+
+def _reads(table: symtable.SymbolTable, called: bool) -> Iterator[tuple[str, bool]]:
+    """The names of the module that code reads, and whether only in a function's body."""
+    inside = table.get_type() == "function"
+    for symbol in table.get_symbols():
+        if symbol.is_referenced() and (symbol.is_global() or not inside):
+            yield symbol.get_name(), called
+    for child in table.get_children():
+        at_once = child.get_name() in ("listcomp", "setcomp", "dictcomp", "genexpr")
+        body = child.get_type() == "function" and not at_once
+        yield from _reads(child, called or body)
+
+
+def _changed(statements: list[ast.stmt]) -> Iterator[str]:
+    """The names whose attributes or items are set, as in ``Attention.forward = forward``."""
+    for statement in statements:
+        for node in [] if isinstance(statement, _Definition) else ast.walk(statement):
+            if isinstance(node, ast.Attribute | ast.Subscript) and isinstance(node.ctx, ast.Store):
+                root: ast.expr = node
+                while isinstance(root, ast.Attribute | ast.Subscript):
+                    root = root.value
+                if isinstance(root, ast.Name):
+                    yield root.id
+
+
+def _replaced(statement: ast.stmt) -> Iterator[str]:
+    match statement:
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+            yield statement.name
+        case ast.Import() | ast.ImportFrom():
+            # `import a.b` only adds to what `a` has, and `a.b` is no name that anything asks for.
+            yield from (alias.asname or alias.name for alias in statement.names)
+        case ast.Assign():
+            yield from (name for target in statement.targets for name in _whole(target))
+        case ast.AnnAssign(value=ast.expr()):
+            yield from _whole(statement.target)
+
+
+def _whole(target: ast.expr) -> Iterator[str]:
+    """The names that an assignment gives a value to as a whole."""
+    match target:
+        case ast.Name():
+            yield target.id
+        case ast.Tuple() | ast.List():
+            yield from (element.id for element in target.elts if isinstance(element, ast.Name))

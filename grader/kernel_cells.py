@@ -1,0 +1,48 @@
+"""The cells that a kernel has run -> a Submission: one of them, and what it needs of the rest."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from pathlib import Path
+
+from grader.cell_syntax import parses, plain_python
+from grader.needed import needed_parts
+from grader.notebook_file import join_cells
+from grader.submission import MAX_BYTES, Submission
+
+NAME = Path("notebook")  # a kernel does not know the name of its file
+HEAD = 20  # bytes at most of the line above a cell
+
+
+def submission_from(ran: Sequence[str], cell: str, entry_points: Sequence[str]) -> Submission:
+    """What is graded of a notebook that is running.
+
+    Args:
+        ran: Every cell that has run, in this order, the one that asks for a grading included; a
+            cell that has run twice is there twice.
+        cell: The one to grade, with its magic.
+        entry_points: The names that the exercise asks for.
+
+    Returns:
+        That cell and, of those before it, the ones that hold what the entry points need. Cells
+        are numbered as they ran, which is how a kernel numbers them.
+    """
+    body = cell.partition("\n")[2].rstrip("\n")
+    if not ran or not ran[-1].endswith(body):  # the magic was called from within another cell
+        ran = [*ran, cell]
+    cells = [*_usable(ran[:-1], MAX_BYTES - len(ran[-1].encode())), ran[-1]]
+    source, starts = join_cells(cells)
+    parts = needed_parts(Submission(NAME, source, starts), entry_points) or []
+    needed = {bisect_right(starts, part.lines.start) for part in parts} | {len(cells)}
+    kept = [text if number in needed else None for number, text in enumerate(cells, 1)]
+    return Submission(NAME, *join_cells(kept))
+
+
+def _usable(cells: Sequence[str], room: int) -> list[str | None]:
+    """The Python of cells; None for one that is none, and for the oldest where room is short."""
+    usable: list[str | None] = []
+    for text in map(plain_python, reversed(cells)):
+        room -= len(text.encode(errors="replace")) + HEAD
+        usable.append(text if room >= 0 and parses(text) else None)
+    return usable[::-1]

@@ -1,0 +1,186 @@
+"""``%load_ext grader``, then ``%%grade exercise3`` as the first line of a notebook's cell.
+
+The suites run in the notebook's own process, beside what the learner does there: such a score is
+for the learner's eyes. ``grade exercise3 work.ipynb`` gives one to trust.
+"""
+
+from __future__ import annotations
+
+import atexit
+import io
+import math
+import shlex
+from concurrent.futures import ThreadPoolExecutor, wait
+from typing import TYPE_CHECKING, Any
+
+import click
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.display import display
+
+from grader.cli.names import ExerciseName, kit_in_use
+from grader.cli.options import wants_cuda
+from grader.cli.run import run
+from grader.errors import GradeError
+from grader.kernel_cells import submission_from
+from grader.practice.history import open_history
+from grader.report import Report
+from grader.sandbox.process import Sandbox
+from grader.sandbox.wire.levels import BUDGET_CHECKS, Limits
+
+if TYPE_CHECKING:
+    from grader.kit import Exercise
+    from grader.submission import Submission
+
+MAGIC = "grade"
+OPTIONS = {"device", "seed", "timeout", "diagnosis", "maps"}  # of `grade run`
+STOPPING = 5.0  # how long an interrupt waits for a grading to end, in seconds
+WIDTH = 100  # of a report as text, in characters
+
+
+class Notebook:
+    """Grades cells of one kernel, in a sandbox that stays warm between them.
+
+    Args:
+        shell: The kernel's.
+    """
+
+    def __init__(self, shell: InteractiveShell) -> None:
+        self._shell = shell
+        self._limits = Limits()
+        self._sandbox: Sandbox | None = None
+        # A grading has a thread of its own: an interrupt, which comes to the main thread, then
+        # leaves no request half done.
+        self._thread = ThreadPoolExecutor(1)
+        atexit.register(self.close)
+
+    def close(self) -> None:
+        """End the sandbox."""
+        if self._sandbox is not None:
+            self._sandbox.close()
+            self._sandbox = None
+
+    def grade_cell(self, line: str, cell: str) -> None:
+        """Run this cell, then grade it, and show the report below it.
+
+        What it needs of the cells that ran before it, such as imports, is graded with it. The
+        report calls a cell by the number that stands before it.
+
+        Example: %%grade exercise3 --seed 1 --map
+        All options: %%grade --help
+        """
+        try:
+            chosen = COMMAND.main(_words(line), f"%%{MAGIC}", standalone_mode=False)
+            if isinstance(chosen, dict):  # else its help was shown
+                self._run_and_grade(line, cell, **chosen)
+        except KeyboardInterrupt:
+            click.echo("stopped", err=True)
+        except click.ClickException as error:
+            click.echo(f"grade: {error.format_message()}", err=True)
+        except GradeError as error:
+            click.echo(f"grade: {error}", err=True)
+
+    def _run_and_grade(self, line: str, cell: str, exercise: str, **options: Any) -> None:
+        kit = kit_in_use(None)
+        asked = kit.find(exercise)
+        sandbox = self._started(options["timeout"])  # it gets ready while the cell runs
+        ran = self._shell.run_cell(cell)
+        if ran.error_before_exec or isinstance(ran.error_in_exec, KeyboardInterrupt):
+            return  # said by the shell
+        assert self._shell.history_manager is not None
+        cells = self._shell.history_manager.input_hist_raw[1:]
+        submission = submission_from(cells, f"%%{MAGIC} {line}\n{cell}", asked.entry_points)
+        grading = self._thread.submit(_grade, submission, asked, options, sandbox)
+        try:
+            report = grading.result()
+        except KeyboardInterrupt:
+            if not grading.cancel():
+                sandbox.stop.set()
+                wait([grading], STOPPING)
+            raise
+        except Exception:
+            self.close()
+            raise
+        _show(report, submission.source)
+        try:
+            with open_history(kit) as history:
+                history.record(report, cell, own=True)
+        except GradeError as error:
+            click.echo(f"grade: not recorded: {error}", err=True)
+
+    def _started(self, timeout: float) -> Sandbox:
+        limits = Limits(cpu=math.ceil(timeout * BUDGET_CHECKS) + 5)
+        if limits != self._limits:
+            self.close()
+        if self._sandbox is None:
+            self._sandbox = Sandbox(limits=limits, on_gpu=wants_cuda("auto"))
+            self._limits = limits
+        return self._sandbox
+
+
+COMMAND = click.Command(
+    f"%%{MAGIC}",
+    params=[
+        click.Argument(["exercise"], type=ExerciseName()),
+        *(option for option in run.params if option.name in OPTIONS),
+    ],
+    callback=lambda **chosen: chosen,
+)
+
+
+def _grade(
+    submission: Submission, asked: Exercise, options: dict[str, Any], sandbox: Sandbox
+) -> Report:
+    """Grade with torch as it is at first, whatever the notebook has set for all of it."""
+    sandbox.stop.clear()
+    import torch
+
+    from grader.grading import Options, grade
+
+    dtype = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float32)
+    try:
+        return grade(submission, asked, Options(**options), sandbox)
+    finally:
+        torch.set_default_dtype(dtype)
+
+
+def _words(line: str) -> list[str]:
+    try:
+        return shlex.split(line)
+    except ValueError as error:
+        raise click.UsageError(f"{error} in `{line}`") from None
+
+
+def _show(report: Report, source: str) -> None:
+    """Show a report as the front end likes it best."""
+    from grader.outputs.html import report_fragment
+
+    forms = {"text/html": report_fragment(report, source), "text/plain": _as_text(report)}
+    display(forms, raw=True)
+
+
+def _as_text(report: Report) -> str:
+    from rich.console import Console
+
+    from grader.outputs.terminal import render_report
+
+    file = io.StringIO()
+    console = Console(
+        file=file, width=WIDTH, color_system=None, highlight=False, force_jupyter=False
+    )
+    for part in render_report(report):
+        console.print(part)
+    return file.getvalue().rstrip("\n")
+
+
+def load(shell: InteractiveShell) -> None:
+    """Give a shell the magic."""
+    shell.magics_manager.register_function(Notebook(shell).grade_cell, "cell", MAGIC)
+
+
+def unload(shell: InteractiveShell) -> None:
+    """Take it away, and end its sandbox."""
+    magic = shell.magics_manager.magics["cell"].pop(MAGIC, None)
+    if magic is not None:
+        magic.__self__.close()
+        atexit.unregister(magic.__self__.close)

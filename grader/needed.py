@@ -1,0 +1,94 @@
+"""What of a notebook its entry points need: each name is followed to what sets it.
+
+The demonstrations between the cells (prints, plots, training, a first try at the same class) are
+not run: they may need files, packages or minutes that a grading does not have.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from grader.cell_names import Part, read_parts
+from grader.submission import SourceProblem, Submission
+
+MAX_STEPS = 200_000  # of following names; what takes more was made to take more
+AT_THE_END = 1 << 60
+
+
+def only_needed(submission: Submission, entry_points: Sequence[str]) -> Submission:
+    """A notebook with only what its entry points need, on the same lines; a plain file whole.
+
+    That is their last definitions, and whatever defines, imports or assigns a name that these
+    use, directly or by way of others. What only has an effect, such as ``table.append(1)``, is
+    left out. A notebook that lacks an entry point, or does not parse, stays whole.
+
+    Args:
+        submission: What is graded.
+        entry_points: The names that the exercise asks for.
+    """
+    parts = needed_parts(submission, entry_points)
+    if parts is None:
+        return submission
+    lines = submission.source.split("\n")
+    left = [""] * len(lines)
+    for part in parts:
+        if part.sets or part.imports_all:
+            at = slice(part.lines.start - 1, part.lines.stop - 1)
+            left[at] = lines[at]
+    if any(part.postpones for part in parts):  # before all else, in the place of `# cell 1`
+        left[0] = "from __future__ import annotations"
+    return replace(submission, source="\n".join(left))
+
+
+def needed_parts(submission: Submission, entry_points: Sequence[str]) -> list[Part] | None:
+    """The parts that ``only_needed`` keeps; None where it keeps all."""
+    if not submission.cells:
+        return None
+    try:
+        parts = read_parts(submission)
+        kept = _follow(parts, entry_points)
+    except (SourceProblem, SyntaxError, LookupError, RecursionError, MemoryError, ValueError):
+        return None
+    return [part for number, part in enumerate(parts) if number in kept or part.postpones]
+
+
+def _follow(parts: Sequence[Part], entry_points: Iterable[str]) -> set[int]:
+    """The places of the parts that the entry points need.
+
+    Raises:
+        LookupError: An entry point is set nowhere, or it takes too many steps.
+    """
+    setters = _setters(parts)
+    if not setters.keys() >= set(entry_points):
+        raise LookupError
+    kept = {number for number, part in enumerate(parts) if part.imports_all}
+    asked = {(name, AT_THE_END) for name in entry_points}  # who has set it, before which part?
+    open_questions = list(asked)
+    steps = 0
+    while open_questions:
+        name, before = open_questions.pop()
+        found = setters.get(name, [])
+        for place in range(bisect_left(found, before) - 1, -1, -1):
+            part = parts[found[place]]
+            kept.add(found[place])
+            questions = {(used, found[place]) for used in part.uses}
+            questions |= {(used, before) for used in part.calls}  # when that is called there
+            steps += 1 + len(questions)
+            if steps > MAX_STEPS:
+                raise LookupError
+            open_questions += questions - asked
+            asked |= questions
+            if name in part.replaces:
+                break
+    return kept
+
+
+def _setters(parts: Sequence[Part]) -> dict[str, list[int]]:
+    """The places of the parts that set each name, in order."""
+    found: dict[str, list[int]] = {}
+    for number, part in enumerate(parts):
+        for name in part.sets:
+            found.setdefault(name, []).append(number)
+    return found

@@ -1,0 +1,88 @@
+"""A notebook on disk -> its code cells, joined to one source."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+
+from grader.cell_syntax import plain_python
+from grader.errors import GradeError
+
+MAX_JSON = 4 << 20  # bytes that the code cells take in the file, where 1 MiB of code is 1 to 2
+MAX_CELLS = 10_000
+
+
+class _Cell(msgspec.Struct, gc=False):
+    """What is read of a cell; its text stays as it is in the file until its length is known."""
+
+    cell_type: str
+    source: msgspec.Raw = msgspec.Raw(b'""')
+    input: msgspec.Raw = msgspec.Raw()  # the source, before version 4
+
+
+class _Sheet(msgspec.Struct, gc=False):
+    cells: list[_Cell]
+
+
+class _Notebook(msgspec.Struct):
+    nbformat: int
+    cells: list[_Cell] = []
+    worksheets: list[_Sheet] = []  # before version 4
+
+
+def read_cells(text: str, path: Path) -> list[str]:
+    """The text of each code cell, in the notebook's order.
+
+    Outputs are skipped, not decoded: a file that was made for it would take fifty times its size
+    in memory. What is left is two fields of a cell, so nothing beside JSON is needed to read it.
+
+    Args:
+        text: The file's JSON, of version 2 or later of the format.
+        path: The file, as messages name it.
+
+    Raises:
+        GradeError: It is no notebook, or holds no code cell or too much code.
+    """
+    try:
+        notebook = msgspec.json.decode(text, type=_Notebook)
+        sheets = [notebook.cells, *(sheet.cells for sheet in notebook.worksheets)]
+        cells = [cell for sheet in sheets for cell in sheet if cell.cell_type == "code"]
+        raws = [cell.input or cell.source for cell in cells]
+        if len(raws) > MAX_CELLS or sum(memoryview(raw).nbytes for raw in raws) > MAX_JSON:
+            raise too_much_code(path)
+        codes = [msgspec.json.decode(raw, type=str | list[str]) for raw in raws]
+    except msgspec.DecodeError as error:
+        raise GradeError(
+            f"`{path}` is no notebook: {error}; clear its outputs and save it again"
+        ) from None
+    except (RecursionError, MemoryError):
+        raise GradeError(f"`{path}` is no notebook: it is nested too deeply") from None
+    if not codes:
+        raise GradeError(f"`{path}` holds no code cell; write the exercise in one")
+    return ["".join(code).replace("\r\n", "\n").replace("\r", "\n") for code in codes]
+
+
+def too_much_code(path: Path) -> GradeError:
+    """The error to raise for a notebook with more than 1 MiB of code."""
+    return GradeError(f"`{path}` holds more than 1 MiB of code; a submission is short")
+
+
+def join_cells(cells: Iterable[str | None]) -> tuple[str, tuple[int, ...]]:
+    """One source of the Python in code cells, each below a line ``# cell N``.
+
+    Args:
+        cells: Their texts in order; None for one that is left out and takes no line.
+
+    Returns:
+        The source, and the line of it on which each cell begins; one that is left out begins
+        where the next does.
+    """
+    lines: list[str] = []
+    starts = []
+    for number, cell in enumerate(cells, 1):
+        starts.append(len(lines) + 1)
+        if cell is not None:
+            lines += [f"# cell {number}", *plain_python(cell).removesuffix("\n").split("\n")]
+    return "\n".join(lines) + "\n", tuple(starts)

@@ -1,0 +1,123 @@
+"""One collected suite serves many submissions, and one that was stopped harms none after it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from grader.errors import GraderFault
+from grader.grading import Options, grade
+from grader.kit import Kit
+from grader.sandbox.process import Sandbox
+from grader.sandbox.remote import SHORTER, RemoteSubmission
+from grader.sandbox.workers import Stopped, WorkerTimeout
+from grader.submission import Submission, read_submission
+from grader.suite.run import SuiteRunner, suite_runner
+
+LOOP = "def double(x):\n    while True:\n        pass\n"
+
+
+def test_runs_after_each_other_share_nothing(kit: Kit, sandbox: Sandbox) -> None:
+    exercise = kit.find("double")
+    right = read_submission(exercise.solution)
+    wrong = Submission(Path("double.py"), "def double(x):\n    return 3 * x\n")
+    missing = Submission(Path("double.py"), "x = 1\n")
+    options = Options(seed=1, device="cpu")
+    first = grade(right, exercise, options, sandbox)
+    assert first.solved
+    for other in (wrong, missing):
+        assert not grade(other, exercise, options, sandbox).solved
+        again = grade(right, exercise, options, sandbox)
+        assert [(c.name, c.verdict, c.message) for c in again.checks] == [
+            (c.name, c.verdict, c.message) for c in first.checks
+        ]
+
+
+def test_suite_is_collected_once_and_again_when_it_changes(kit: Kit, tmp_path: Path) -> None:
+    suite = tmp_path / "test_copy.py"
+    text = kit.find("double").suite.read_text(encoding="utf-8")
+    suite.write_text(text, encoding="utf-8")
+    runner = suite_runner(suite)
+    assert suite_runner(suite) is runner
+    time.sleep(0.01)
+    changed = text + "\n\ndef test_one_more():\n    pass\n"
+    suite.write_text(changed, encoding="utf-8")
+    assert len(suite_runner(suite)._session.items) == len(runner._session.items) + 1
+
+
+def test_suites_of_one_name_are_not_mixed_up(tmp_path: Path) -> None:
+    counts = []
+    for number in (1, 2):
+        suite = tmp_path / str(number) / "test_same.py"
+        suite.parent.mkdir()
+        suite.write_text("".join(f"def test_{n}():\n    pass\n" for n in range(number)))
+        counts.append(len(SuiteRunner(suite)._session.items))
+    assert counts == [1, 2]
+
+
+def test_suite_that_is_missing_broken_or_empty_is_a_fault(tmp_path: Path) -> None:
+    with pytest.raises(GraderFault, match="is missing; reinstall"):
+        suite_runner(tmp_path / "test_nowhere.py")
+    broken = tmp_path / "test_broken.py"
+    broken.write_text("import nowhere\n")
+    with pytest.raises(GraderFault, match=r"(?s)is broken; please report this.*nowhere"):
+        SuiteRunner(broken)
+    empty = tmp_path / "test_empty.py"
+    empty.write_text("x = 1\n")
+    with pytest.raises(GraderFault, match="cannot be run"):
+        SuiteRunner(empty)
+
+
+def test_stopped_grading_ends_and_the_next_is_right(kit: Kit, sandbox: Sandbox) -> None:
+    exercise = kit.find("double")
+    runner = suite_runner(exercise.suite)
+    timer = threading.Timer(0.5, sandbox.stop.set)
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        grade(Submission(Path("double.py"), LOOP), exercise, Options(timeout=60), sandbox)
+    sandbox.stop.clear()
+    assert runner.spent
+    assert suite_runner(exercise.suite) is not runner
+    assert grade(read_submission(exercise.solution), exercise, Options(), sandbox).solved
+
+
+def test_worker_that_died_while_it_waited_is_not_given_out(sandbox: Sandbox) -> None:
+    sandbox.prepare()
+    spare = sandbox._spare
+    assert spare is not None
+    os.kill(spare._process._pid, signal.SIGKILL)  # type: ignore[attr-defined]  # as the kernel might
+    while not spare.gone:
+        time.sleep(0.01)
+    fresh = sandbox.worker()
+    assert fresh is not spare
+    fresh.kill()
+
+
+def test_checks_after_one_that_took_too_long_get_less(sandbox: Sandbox) -> None:
+    remote = RemoteSubmission(sandbox, Submission(Path("double.py"), LOOP), 2.0, 60.0)
+    limits = []
+    for _ in range(2):
+        started = time.monotonic()
+        remote.begin_check(1)
+        with pytest.raises(WorkerTimeout):
+            remote.function("double")(3)
+        limits.append(time.monotonic() - started)
+        remote.end_check(limits[-1])
+    remote.close()
+    assert limits[0] >= 2.0
+    assert limits[1] < 2.0 / SHORTER + 1.0
+
+
+def test_stop_reaches_a_request_under_way(sandbox: Sandbox) -> None:
+    remote = RemoteSubmission(sandbox, Submission(Path("double.py"), LOOP), 60.0, 60.0)
+    remote.begin_check(1)
+    threading.Timer(0.3, sandbox.stop.set).start()
+    with pytest.raises(Stopped):
+        remote.function("double")(3)
+    sandbox.stop.clear()
+    remote.close()

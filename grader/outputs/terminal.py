@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-import itertools
-import math
 from collections.abc import Iterator, Sequence
 
 from rich.padding import Padding
 from rich.text import Text
 
 from grader.outputs.text import clean
-from grader.report import AttentionMap, CheckResult, Difference, Fault, Frame, Report, Verdict
+from grader.outputs.wording import (
+    NOT_WRITTEN,
+    describe_difference,
+    located,
+    mark_of,
+    next_step,
+    printed_lines,
+    still_a_stub,
+    with_repeats,
+)
+from grader.report import AttentionMap, CheckResult, Fault, Report, Verdict
 
 STYLES = {
     Verdict.PASS: "green",
@@ -25,27 +33,56 @@ INDENT = 16
 PRINTED_LINES = 5
 
 
-def render_report(report: Report, verbose: bool = False) -> Iterator[Text | Padding]:
+def render_report(
+    report: Report, verbose: bool = False, brief: bool = False
+) -> Iterator[Text | Padding]:
     """The lines of a report.
 
     Args:
         report: What to show.
         verbose: Whether to show also what passed checks printed and stand for, and the versions.
+        brief: Whether to begin with the score and what did not pass, count what did, and give no
+            next step.
     """
-    yield Text.assemble((report.exercise, "bold"), "  ", (clean(report.submission), "dim"))
+    if brief:
+        yield _score(report)
+    else:
+        yield Text.assemble((report.exercise, "bold"), "  ", (clean(report.submission), "dim"))
     if report.problem:
         yield from _problem(report)
     elif report.untouched:
-        yield Text(f"  still a stub: nothing to grade yet, {report.possible} points to earn")
+        yield Text(f"  {still_a_stub(report)}")
     else:
         if verbose:
             yield from _printed(report.output, verbose)
-        yield from _checks(report, verbose)
+        checks = _open_first(report.checks) if brief else report.checks
+        yield from _checks(report, checks, verbose)
+        if brief:
+            yield from _passed(report)
     yield from render_maps(report.maps)
-    yield _score(report)
+    if not brief:
+        yield _score(report)
     if verbose:
         yield Text(" · ".join(f"{name} {v}" for name, v in report.versions.items()), style="dim")
-    yield Text(f"next: {_next_step(report)}")
+    if not brief:
+        yield Text(f"next: {next_step(report)}")
+
+
+def _open_first(checks: Sequence[CheckResult]) -> list[CheckResult]:
+    """The checks that did not pass: wrong values before what was skipped or is not written."""
+    later = (Verdict.TODO, Verdict.SKIP)
+    return sorted(
+        (check for check in checks if check.verdict is not Verdict.PASS),
+        key=lambda check: check.verdict in later,
+    )
+
+
+def _passed(report: Report) -> Iterator[Text]:
+    passed = [check for check in report.checks if check.verdict is Verdict.PASS]
+    if passed:
+        points = sum(check.points for check in passed)
+        text = f"{len(passed)} of {len(report.checks)} checks"
+        yield Text.assemble("  ", ("pass    ", STYLES[Verdict.PASS]), f"{points:>4}  {text}")
 
 
 def render_maps(maps: Sequence[AttentionMap], mine: str = "yours") -> Iterator[Text | Padding]:
@@ -66,51 +103,48 @@ def _cells(row: Sequence[float]) -> str:
 
 
 def _shade(weight: float) -> str:
-    if math.isnan(weight):
-        return "?"
-    if not -0.01 < weight < 1.01:
-        return "!"  # no share of anything
-    return next((shade for least, shade in SHADES if weight >= least), "·")
+    shade = next((shade for least, shade in SHADES if weight >= least), "·")
+    return mark_of(weight) or shade
 
 
 def _problem(report: Report) -> Iterator[Text | Padding]:
-    line = f":{report.problem_line}" if report.problem_line else ""
-    where = f"{clean(report.submission)}{line}: "
-    problem = clean(report.problem).replace("\n", "\n" + " " * INDENT)
-    yield Text.assemble("  ", ("error ", STYLES[Verdict.ERROR]), where, problem)
+    first, *more = report.problem.splitlines()
+    yield Text(located(report, report.problem_line, first), STYLES[Verdict.ERROR])
+    for line in more:
+        yield _indented(clean(line), "bold")
     yield from _printed(report.output, verbose=True)
 
 
-def _checks(report: Report, verbose: bool) -> Iterator[Text | Padding]:
-    shown: set[tuple[str, tuple[Frame, ...]]] = set()  # an exception by its type and its lines
-    for check in report.checks:
-        fault = check.fault
-        said = (fault.type, fault.frames) if fault and fault.frames else (check.message, ())
-        again = check.difference is None and bool(check.message) and said in shown
-        shown.add(said)
+def _checks(
+    report: Report, checks: Sequence[CheckResult], verbose: bool
+) -> Iterator[Text | Padding]:
+    for check, again in with_repeats(checks):
         points = f"{check.earned}/{check.possible}"
         yield Text.assemble(
             *("  ", (f"{check.verdict:<8}", STYLES[check.verdict]), f"{points:>4}  ", check.claim),
             ("  (as above)" if again else "", "dim"),
         )
         if not again:
-            yield from _details(check, verbose)
+            yield from _details(report, check, verbose)
 
 
-def _details(check: CheckResult, verbose: bool) -> Iterator[Text | Padding]:
+def _details(report: Report, check: CheckResult, verbose: bool) -> Iterator[Text | Padding]:
     if check.verdict is Verdict.PASS:
         if verbose:
             yield _indented(check.why, "dim")
             yield from _printed(check.output, verbose)
         return
     if check.verdict is Verdict.TODO:
-        yield _indented("not written yet: it raises NotImplementedError")
+        yield _indented(NOT_WRITTEN)
         return
-    yield _indented(clean(check.message))
+    if check.fault is not None and check.fault.frames:  # at the margin, where editors look
+        yield Text(located(report, check.fault.frames[-1].line, check.message))
+    else:
+        yield _indented(clean(check.message))
     if check.difference is not None:
         yield _indented(describe_difference(check.difference))
     if check.fault is not None:
-        yield from _fault(check.fault)
+        yield from _fault(report, check.fault)
     if check.explanation:
         yield _indented(check.explanation, "bold")
         yield from [_indented(check.reason)] if check.reason else []
@@ -119,18 +153,9 @@ def _details(check: CheckResult, verbose: bool) -> Iterator[Text | Padding]:
     yield from _printed(check.output, verbose)
 
 
-def describe_difference(difference: Difference) -> str:
-    """The largest difference, where, yours and expected."""
-    place = ", ".join(str(i) for i in difference.index)
-    return (
-        f"largest difference {difference.largest:.3g} at [{place}]: "
-        f"yours {difference.yours:.6g}, expected {difference.expected:.6g}"
-    )
-
-
-def _fault(fault: Fault) -> Iterator[Text | Padding]:
+def _fault(report: Report, fault: Fault) -> Iterator[Text | Padding]:
     for frame in fault.frames:
-        place = f"{clean(frame.file)}:{frame.line} in {clean(frame.function)}"
+        place = f"{clean(report.place(frame.line))} in {clean(frame.function)}"
         yield _indented(f"{place}: {clean(frame.source)}")
     if fault.tensors:
         listing = ", ".join(f"{clean(t.name)} {t.shape} {clean(t.dtype)}" for t in fault.tensors)
@@ -138,9 +163,7 @@ def _fault(fault: Fault) -> Iterator[Text | Padding]:
 
 
 def _printed(output: str, verbose: bool) -> Iterator[Padding]:
-    groups = itertools.groupby(clean(output).strip("\n").split("\n") if output.strip() else [])
-    counted = [(line, len(list(same))) for line, same in groups]
-    lines = [line if count == 1 else f"{line} (× {count})" for line, count in counted]
+    lines = printed_lines(output)
     if len(lines) > PRINTED_LINES and not verbose:
         lines = [*lines[:PRINTED_LINES], f"… ({len(lines) - PRINTED_LINES} more with --verbose)"]
     for line in lines:
@@ -159,12 +182,3 @@ def _score(report: Report) -> Text:
         (f"{report.earned} / {report.possible}", style),
         (f"  {facts} · {report.seconds:.2f} s", "dim"),
     )
-
-
-def _next_step(report: Report) -> str:
-    name = report.exercise
-    if report.solved:
-        return f"`grade solution {name}` for ours, `grade list` for the next exercise"
-    if report.problem:
-        return "mend that line, then grade again"
-    return f"`grade hint {name}`"

@@ -1,0 +1,55 @@
+"""A report as Exercism's ``results.json``, version 3.
+
+Source: https://exercism.org/docs/building/tooling/test-runners/interface
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from grader.outputs.text import clean
+from grader.outputs.wording import explained_message
+from grader.report import CheckResult, Report, Verdict
+
+MAX_MESSAGE = 65_535  # characters, of the whole
+MAX_OUTPUT = 500  # of what one test printed
+
+
+def render_exercism(report: Report) -> str:
+    """The report of one exercise; skipped checks are left out, Exercism knows none."""
+    record: dict[str, Any] = {"version": 3}
+    if report.problem:
+        record |= {"status": "error", "message": clean(report.problem)[:MAX_MESSAGE]}
+    else:
+        tried = [check for check in report.checks if check.verdict is not Verdict.SKIP]
+        record |= {
+            "status": "pass" if report.solved else "fail",
+            "message": None,
+            "tests": [_test(check) for check in tried],
+        }
+    return msgspec.json.format(msgspec.json.encode(record), indent=2).decode() + "\n"
+
+
+def _test(check: CheckResult) -> dict[str, Any]:
+    test: dict[str, Any] = {"name": check.claim, "status": _status(check), "task_id": 0}
+    test["test_code"] = check.why or check.claim  # the code itself is hidden
+    if check.verdict is not Verdict.PASS:
+        test["message"] = explained_message(check)
+    if check.output:
+        test["output"] = _cut(clean(check.output))
+    return test
+
+
+def _status(check: CheckResult) -> str:
+    if check.verdict is Verdict.PASS:
+        return "pass"
+    return "fail" if check.verdict in (Verdict.FAIL, Verdict.TODO) else "error"
+
+
+def _cut(text: str) -> str:
+    if len(text) <= MAX_OUTPUT:
+        return text
+    note = "\n… (cut)"
+    return text[: MAX_OUTPUT - len(note)] + note

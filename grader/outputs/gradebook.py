@@ -1,0 +1,68 @@
+"""The scores of a batch as a CSV file that a spreadsheet opens without running any of it."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from grader.outputs.text import clean
+
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # what begins one
+
+
+@dataclass(frozen=True)
+class Score:
+    """What a candidate got for one exercise.
+
+    Attributes:
+        earned: Points; of several gradings the lowest.
+        possible: Points that could be earned.
+        status: ``graded``, ``missing``, ``cannot be tried``, ``not graded``, or ``disagrees``
+            where several gradings gave different scores.
+        diagnosis: The mistakes found, by name.
+    """
+
+    earned: int
+    possible: int
+    status: str
+    diagnosis: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Row:
+    """A candidate's line.
+
+    Attributes:
+        total: The weighted mean of the shares, 0 to 1.
+        scores: One for each exercise, in the order of the columns.
+    """
+
+    candidate: str
+    total: float
+    scores: Sequence[Score]
+
+
+def render_gradebook(exercises: Sequence[str], rows: Iterable[Row]) -> str:
+    """One line a candidate: total in percent, then score, points and status of each exercise."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\r\n")
+    columns = [f"{name} {what}" for name in exercises for what in ("earned", "possible", "status")]
+    writer.writerow(["candidate", "total percent", *columns, "diagnosis"])
+    for row in rows:
+        cells: list[object] = [guarded(row.candidate), f"{100 * row.total:.2f}"]
+        for score in row.scores:
+            cells += [score.earned, score.possible, score.status]
+        found = dict.fromkeys(name for score in row.scores for name in score.diagnosis)
+        writer.writerow([*cells, guarded(" ".join(found))])
+    return buffer.getvalue()
+
+
+def guarded(text: str) -> str:
+    """Text that no spreadsheet takes for a formula: an apostrophe goes before one.
+
+    Source: OWASP, CSV injection
+    """
+    text = clean(text)
+    return f"'{text}" if text.lstrip(" ").startswith(FORMULA) else text

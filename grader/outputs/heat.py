@@ -1,0 +1,103 @@
+"""Attention maps as cells to draw: how dark, what is said, what is marked."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from grader.outputs.wording import mark_of
+from grader.report import AttentionMap
+
+Weights = tuple[tuple[float, ...], ...]
+ROUNDING = 0.01  # what two weights may differ by and still be called the same
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One weight.
+
+    Attributes:
+        text: The number.
+        darkness: From 0 to 1.
+        mark: A sign where it is no share of anything, else empty.
+        worst: Whether nowhere else the two maps differ more.
+    """
+
+    text: str
+    darkness: float
+    mark: str
+    worst: bool
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One of the two maps, queries by keys."""
+
+    name: str
+    rows: tuple[tuple[Cell, ...], ...]
+
+    @property
+    def columns(self) -> int:
+        """How many keys there are."""
+        return max((len(row) for row in self.rows), default=0)
+
+    @property
+    def marks(self) -> set[str]:
+        """The marks that it needs a legend for."""
+        return {cell.mark for row in self.rows for cell in row} - {""}
+
+
+@dataclass(frozen=True)
+class Heat:
+    """An attention map, yours and the right one, and where they differ the most."""
+
+    title: str
+    panels: tuple[Panel, Panel]
+    gap: str
+
+    @property
+    def marks(self) -> set[str]:
+        """The marks that it needs a legend for."""
+        return self.panels[0].marks | self.panels[1].marks
+
+
+def heat_of(one: AttentionMap) -> Heat:
+    """A map, ready to be drawn."""
+    worst = _worst(one)
+    gap = "the two agree"
+    if worst is not None:
+        query, key = worst
+        yours, right = (_number(side[query][key]) for side in (one.yours, one.right))
+        gap = f"furthest apart at query {query}, key {key}: yours {yours}, right {right}"
+    panels = (_panel("yours", one.yours, worst), _panel("right", one.right, worst))
+    return Heat(one.title, panels, gap)
+
+
+def _panel(name: str, weights: Weights, worst: tuple[int, int] | None) -> Panel:
+    return Panel(
+        name,
+        tuple(
+            tuple(_cell(weight, (query, key) == worst) for key, weight in enumerate(row))
+            for query, row in enumerate(weights)
+        ),
+    )
+
+
+def _cell(weight: float, worst: bool) -> Cell:
+    mark = mark_of(weight)
+    return Cell(_number(weight), 0.0 if mark else min(max(weight, 0.0), 1.0), mark, worst)
+
+
+def _number(weight: float) -> str:
+    return f"{weight:.4g}"
+
+
+def _worst(one: AttentionMap) -> tuple[int, int] | None:
+    """Query and key where the two differ the most; None where they are the same but rounding."""
+    gaps = {
+        (query, key): gap if math.isfinite(gap := abs(a - b)) else math.inf
+        for query, (row, other) in enumerate(zip(one.yours, one.right, strict=False))
+        for key, (a, b) in enumerate(zip(row, other, strict=False))
+    }
+    place = max(gaps, key=lambda at: gaps[at], default=None)
+    return place if place is not None and gaps[place] >= ROUNDING else None

@@ -1,0 +1,34 @@
+"""A report as HTML: a fragment for a notebook, or a page that needs nothing beside itself."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+
+from grader.outputs.shown import ShownReport
+from grader.outputs.template import render
+from grader.report import Report
+
+
+def report_fragment(report: Report, source: str) -> str:
+    """A report to be shown inside another page, such as a notebook.
+
+    Its anchors begin with a random word, so that several fit on one page.
+
+    Args:
+        report: What to show.
+        source: The submission's text.
+    """
+    return render("fragment.html", shown=ShownReport(report, source, f"g{secrets.token_hex(4)}"))
+
+
+def report_page(graded: Sequence[tuple[Report, str]]) -> str:
+    """Reports as one page, which loads nothing and runs nothing.
+
+    Args:
+        graded: Each report with the source of its submission.
+    """
+    pairs = enumerate(graded, 1)
+    return render(
+        "reports.html", graded=[ShownReport(one, source, f"g{n}") for n, (one, source) in pairs]
+    )

@@ -1,0 +1,194 @@
+"""A learner's progress as a page: tries, scores and how they grew, what is due, what went wrong."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Protocol
+
+from grader.diagnosis.catalogue import catalogue
+from grader.outputs.template import render
+
+READ_OUT = 40  # scores that the text beside a plot gives
+
+
+class Graded(Protocol):
+    """One grading of the past; the history's record is one."""
+
+    @property
+    def exercise(self) -> str:
+        """The exercise's name."""
+
+    @property
+    def started(self) -> str:
+        """ISO 8601, UTC."""
+
+    @property
+    def earned(self) -> int:
+        """Points earned."""
+
+    @property
+    def possible(self) -> int:
+        """Points that could be earned."""
+
+    @property
+    def solved(self) -> bool:
+        """Whether all were."""
+
+    @property
+    def hints(self) -> int:
+        """How many had been shown before."""
+
+    @property
+    def diagnosis(self) -> Sequence[Sequence[str]]:
+        """The sets of mistakes that reproduced what was wrong."""
+
+
+def progress_page(
+    kit_title: str,
+    exercises: Sequence[tuple[str, str]],
+    gradings: Sequence[Graded],
+    solved: Set[str],
+    due: Mapping[str, datetime],
+) -> str:
+    """A learner's progress as one page, which loads nothing and runs nothing.
+
+    Args:
+        kit_title: What the kit is called.
+        exercises: Name and title of each exercise of the kit, in teaching order.
+        gradings: The learner's, the oldest first; those of an exercise that the kit no longer has
+            are shown too.
+        solved: The exercises that were solved at some time.
+        due: When an exercise is to be solved again, with a time zone.
+    """
+    known = dict(exercises)
+    names = dict.fromkeys([*known, *(one.exercise for one in gradings), *sorted({*solved, *due})])
+    now = datetime.now(UTC)
+    standings = [
+        Standing(
+            name,
+            known.get(name, "no longer in this kit"),
+            tuple(Try(one) for one in gradings if one.exercise == name),
+            name in solved,
+            due.get(name),
+            now,
+        )
+        for name in names
+    ]
+    return render(
+        "progress.html",
+        kit_title=kit_title,
+        count=len(known),
+        solved=sum(name in solved for name in known),
+        gradings=len(gradings),
+        standings=standings,
+        mistakes=_mistakes(gradings),
+        today=f"{now:%Y-%m-%d}",
+    )
+
+
+@dataclass(frozen=True)
+class Try:
+    """One grading as the templates need it."""
+
+    grading: Graded
+
+    @property
+    def score(self) -> str:
+        """Points earned of possible."""
+        return f"{self.grading.earned} / {self.grading.possible}"
+
+    @property
+    def share(self) -> float:
+        """What was earned, from 0 to 1."""
+        return min(max(self.grading.earned / max(self.grading.possible, 1), 0.0), 1.0)
+
+    @property
+    def day(self) -> str:
+        """When, to the day."""
+        return self.grading.started[:10]
+
+    @property
+    def minute(self) -> str:
+        """When, to the minute."""
+        return self.grading.started[:16].replace("T", " ")
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How a learner stands with one exercise.
+
+    Attributes:
+        tries: The gradings, the oldest first.
+        due: When it is to be solved again; None where that is not set.
+    """
+
+    name: str
+    title: str
+    tries: tuple[Try, ...]
+    solved: bool
+    due: datetime | None
+    now: datetime
+
+    @property
+    def is_due(self) -> bool:
+        """Whether its time has come."""
+        return self.due is not None and self.due <= self.now
+
+    @property
+    def begun(self) -> bool:
+        """Whether there is anything to tell."""
+        return bool(self.tries or self.solved or self.due)
+
+    @property
+    def state(self) -> str:
+        """How it stands, in a word or two."""
+        if self.is_due:
+            return "due again"
+        return "solved" if self.solved else "not solved yet" if self.tries else "not tried yet"
+
+    @property
+    def best(self) -> str:
+        """The best score."""
+        return max(self.tries, key=lambda one: one.share).score
+
+    @property
+    def read_out(self) -> str:
+        """The plot in words."""
+        last = self.tries[-READ_OUT:]
+        which = f"the last {READ_OUT}" if len(last) < len(self.tries) else "all"
+        scores = ", ".join(f"{one.share:.0%}" for one in last)
+        return f"scores of {which} tries, the oldest first: {scores}"
+
+
+@dataclass(frozen=True)
+class Met:
+    """A mistake that was met.
+
+    Attributes:
+        says: What is done, as a clause; empty where the catalogue no longer has it.
+        times: In how many gradings.
+        exercises: Where.
+    """
+
+    name: str
+    says: str
+    times: int
+    exercises: tuple[str, ...]
+
+
+def _mistakes(gradings: Iterable[Graded]) -> list[Met]:
+    """The mistakes by how often they were met."""
+    times: Counter[str] = Counter()
+    where: dict[str, dict[str, None]] = {}
+    for one in gradings:
+        # Sets beyond the first give the same numbers; to count them all would count one twice.
+        for name in dict.fromkeys(one.diagnosis[0] if one.diagnosis else ()):
+            times[name] += 1
+            where.setdefault(name, {})[one.exercise] = None
+    return [
+        Met(name, catalogue()[name].says if name in catalogue() else "", count, tuple(where[name]))
+        for name, count in times.most_common()
+    ]

@@ -1,0 +1,181 @@
+"""A report and its checks as a template needs them: words, anchors, what belongs where."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import PurePath
+
+from grader.outputs.heat import Heat, heat_of
+from grader.outputs.listing import Line, Note, list_source, read_lines
+from grader.outputs.wording import (
+    NOT_WRITTEN,
+    difference_facts,
+    next_step,
+    printed_lines,
+    still_a_stub,
+    with_repeats,
+)
+from grader.report import CheckResult, Frame, Report, Verdict
+
+# As they are shown; what went wrong in whatever way stays in the suite's order.
+ORDER = dict.fromkeys(Verdict, 1) | {Verdict.PASS: 0, Verdict.TODO: 2, Verdict.SKIP: 3}
+
+
+@dataclass(frozen=True)
+class ShownCheck:
+    """One check as the templates need it.
+
+    Attributes:
+        number: Its place among those shown.
+        again: Whether one before it has said the same.
+    """
+
+    check: CheckResult
+    number: int
+    again: bool
+
+    @property
+    def difference(self) -> dict[str, str]:
+        """Where its values differ; what its message says already is left out."""
+        one = self.check.difference
+        if one is None:
+            return {}
+        facts = difference_facts(one) | {"allowed": f"{one.allowed:.3g}"}
+        count = f"{one.wrong} of {one.total}"
+        if f"{one.name}: {count}" not in self.check.message:
+            facts |= {"what": one.name, "values that differ": count}
+        return facts
+
+    @property
+    def message(self) -> str:
+        """What was expected and what came."""
+        return NOT_WRITTEN if self.check.verdict is Verdict.TODO else self.check.message
+
+    @property
+    def raised(self) -> str:
+        """The exception, where the message does not say it."""
+        fault = self.check.fault
+        if fault is None or f"{fault.type}: {fault.message}" in self.check.message:
+            return ""
+        return f"{fault.type}: {fault.message}"
+
+    @property
+    def printed(self) -> list[str]:
+        """What the submission printed meanwhile, line by line."""
+        return printed_lines(self.check.output)
+
+
+@dataclass(frozen=True)
+class ShownReport:
+    """One report as the templates need it.
+
+    Attributes:
+        key: What every anchor of it begins with.
+    """
+
+    report: Report
+    source: str
+    key: str
+
+    @cached_property
+    def checks(self) -> list[ShownCheck]:
+        """Its checks, those of a verdict together: what passed, what is wrong, what is to do."""
+        checks = sorted(self.report.checks, key=lambda check: ORDER[check.verdict])
+        pairs = enumerate(with_repeats(checks), 1)
+        return [ShownCheck(check, number, again) for number, (check, again) in pairs]
+
+    @property
+    def tried(self) -> bool:
+        """Whether its checks have more to say than that nothing could be tried."""
+        return not self.report.problem and not self.report.untouched
+
+    @property
+    def passed(self) -> list[ShownCheck]:
+        """The checks that passed."""
+        return self._of(Verdict.PASS)
+
+    @property
+    def skipped(self) -> list[ShownCheck]:
+        """The checks that were skipped."""
+        return self._of(Verdict.SKIP)
+
+    @property
+    def wrong(self) -> list[ShownCheck]:
+        """The checks that lost points."""
+        return self._of(Verdict.FAIL, Verdict.ERROR, Verdict.TIMEOUT, Verdict.TODO)
+
+    @property
+    def state(self) -> str:
+        """What came of it all, in a few words."""
+        if self.report.problem:
+            return "could not be tried"
+        if self.report.untouched:
+            return still_a_stub(self.report)
+        return "solved" if self.report.solved else "not solved yet"
+
+    @property
+    def next_step(self) -> str:
+        """What to do now."""
+        return next_step(self.report)
+
+    @property
+    def maps(self) -> list[Heat]:
+        """Its attention maps."""
+        return [heat_of(one) for one in self.report.maps]
+
+    @property
+    def printed(self) -> list[str]:
+        """What the submission printed while it was imported."""
+        return printed_lines(self.report.output)
+
+    @property
+    def started(self) -> str:
+        """When it was graded, to the second."""
+        whole, zone = self.report.started[:19], self.report.started[-6:]
+        return f"{whole.replace('T', ' ')} UTC" if zone == "+00:00" else self.report.started
+
+    @property
+    def file(self) -> str:
+        """The submission's name without its folders."""
+        return PurePath(self.report.submission).name
+
+    @cached_property
+    def lines(self) -> list[Line]:
+        """The source, marked where it failed."""
+        return list_source(self.source, self._marks(), self.report.cells)
+
+    @property
+    def left_out(self) -> int:
+        """How many lines of the source are not shown."""
+        return len(read_lines(self.source)) - len(self.lines)
+
+    def place(self, frame: Frame) -> str:
+        """Where a frame's line is."""
+        own = frame.file == self.file
+        return self.report.place(frame.line) if own else f"{frame.file}:{frame.line}"
+
+    def anchor(self, line: int) -> str:
+        """The anchor of a line; empty where it is not shown."""
+        return f"{self.key}-L{line}" if 0 < line <= len(self.lines) else ""
+
+    def anchor_of(self, frame: Frame) -> str:
+        """The anchor of a frame's line; empty where it is of another file."""
+        return self.anchor(frame.line) if frame.file == self.file else ""
+
+    def _of(self, *verdicts: Verdict) -> list[ShownCheck]:
+        return [one for one in self.checks if one.check.verdict in verdicts]
+
+    def _marks(self) -> dict[int, list[Note]]:
+        """What is said below the lines that failed; an exception only where it was raised."""
+        found: dict[int, list[Note]] = {}
+        if self.report.problem_line:
+            found[self.report.problem_line] = []
+        for one in self.checks if self.tried else []:
+            fault = one.check.fault
+            own = [f for f in fault.frames if f.file == self.file] if fault else []
+            for frame in own:
+                found.setdefault(frame.line, [])
+            if fault and own and not one.again and one.check.verdict is not Verdict.PASS:
+                found[own[-1].line].append(Note(f"{fault.type}: {fault.message}", one.number))
+        return found

@@ -1,0 +1,50 @@
+"""Fills the templates of ``pages/``; whatever is put into one is made inert here."""
+
+from __future__ import annotations
+
+import functools
+import re
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from grader.outputs.text import clean
+
+
+def render(template: str, **values: Any) -> str:
+    """A template filled with values, all of which may come from a submission.
+
+    Raises:
+        jinja2.UndefinedError: The template asks for something that was not given.
+    """
+    return _environment().get_template(template).render(values)
+
+
+@functools.cache
+def _environment() -> Environment:
+    made = Environment(
+        loader=FileSystemLoader(Path(__file__).with_name("pages")),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_inert,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters["said"] = _said
+    return made
+
+
+def _inert(value: Any) -> Any:
+    """A value before it is escaped: text without what reorders, hides or cannot be encoded."""
+    if not isinstance(value, str) or isinstance(value, Markup):
+        return value
+    # A file's name that is not UTF-8 comes with surrogates.
+    return clean(value).encode("utf-8", "replace").decode()
+
+
+def _said(text: str) -> Markup:
+    """A message, with what stands in backticks as code."""
+    escaped = str(escape(_inert(text)))  # a Markup would escape the tags that follow
+    return Markup(re.sub(r"`([^`\n]+)`", r"<code>\1</code>", escaped))

@@ -1,0 +1,150 @@
+"""What editors and CI read: each form holds to its own definition."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from grader.outputs.exercism import render_exercism
+from grader.outputs.github import render_github
+from grader.outputs.gradebook import Row, Score, guarded, render_gradebook
+from grader.outputs.gradescope import render_gradescope
+from grader.outputs.junit import render_junit
+from grader.report import CheckResult, Difference, Fault, Frame, Report, Verdict
+
+HOSTILE = "]]><x>&\x00\x1b[31m\ufffe‮ ::set-env name=a::b\r\n::error::no%0A"
+FAULT = Fault("ValueError", "no", (Frame("mine.py", 7, "forward", "raise ValueError"),))
+GAP = Difference("output", 0.5, 1e-5, (0, 1), 1.0, 1.5, 3, 6)
+CHECKS = (
+    CheckResult("test_right", Verdict.PASS, 2, why="It is right.", output="printed " * 200),
+    CheckResult("test_wrong", Verdict.FAIL, 3, message="3 of 6 differ", difference=GAP),
+    CheckResult("test_raises", Verdict.ERROR, 1, message="ValueError: no", fault=FAULT),
+    CheckResult("test_raises_too", Verdict.ERROR, 1, message="ValueError: no", fault=FAULT),
+    CheckResult("test_hangs", Verdict.TIMEOUT, 1, message="took too long"),
+    CheckResult("test_todo", Verdict.TODO, 1),
+    CheckResult("test_skipped", Verdict.SKIP, 4, message="needs a GPU"),
+    CheckResult("test_hostile", Verdict.FAIL, 1, message=HOSTILE, output=HOSTILE),
+)
+REPORT = Report(
+    *("exercise3", "work/mine.py", "0" * 64, CHECKS, 2**60, "cpu", "full"),
+    *("2026-01-02T03:04:05.678+00:00", 0.25, {"torch": "2"}),
+)
+BROKEN = replace(REPORT, problem="does not parse: invalid syntax", problem_line=3)
+
+
+def test_junit_is_what_pytest_writes() -> None:
+    root = ET.fromstring(render_junit([REPORT, BROKEN]).encode())
+    assert root.tag == "testsuites"
+    suite, broken = root
+    counts = [suite.get(name) for name in ("tests", "failures", "errors", "skipped")]
+    assert counts == ["8", "3", "3", "1"]
+    assert set(suite.keys()) >= {"name", "time", "timestamp"}
+    cases = suite.findall("testcase")
+    assert [case.get("name") for case in cases] == [check.name for check in CHECKS]
+    for case, check in zip(cases, CHECKS, strict=True):
+        found = [one for one in case if one.tag in ("failure", "error", "skipped")]
+        assert len(found) == (check.verdict is not Verdict.PASS)
+        points = {p.get("name"): p.get("value") for p in case.iter("property")}
+        assert points == {"points": str(check.earned), "possible": str(check.possible)}
+    wrong = cases[1].find("failure")
+    assert wrong is not None
+    assert wrong.get("message") == "3 of 6 differ"
+    assert "yours 1, expected 1.5" in str(wrong.text)
+    skipped = cases[6].find("skipped")
+    assert skipped is not None
+    assert skipped.get("type") == "pytest.skip"
+    assert {p.get("name"): p.get("value") for p in suite.findall("properties/property")}["score"]
+    problem = broken.find("testcase/error")
+    assert problem is None or "does not parse" in str(problem.text)
+
+
+def test_junit_messages_are_cut_and_texts_are_whole() -> None:
+    long = replace(REPORT, checks=(replace(CHECKS[1], message="x" * 2000, difference=None),))
+    failure = ET.fromstring(render_junit([long]).encode()).find(".//failure")
+    assert failure is not None
+    assert len(failure.get("message", "")) == 500
+    assert failure.text == "x" * 2000
+
+
+def test_github_gets_one_annotation_for_each_thing_that_is_wrong() -> None:
+    lines = render_github([REPORT]).splitlines()
+    assert all(re.match(r"::(error|notice) file=work/mine\.py,line=\d+,title=", x) for x in lines)
+    assert len(lines) == 6  # the second exception is the first once more
+    assert "line=7,title=exercise3%3A raises (0/1)::ValueError: no" in lines[1]
+    assert "%0Alargest difference 0.5" in lines[0]
+    assert lines[-1].endswith("::score 2 / 10, seed 1152921504606846976")
+    (problem, _) = render_github([BROKEN]).splitlines()
+    assert problem.startswith("::error file=work/mine.py,line=3,")
+    assert not any("\x1b" in line or "\u202e" in line for line in lines)
+
+
+def test_gradescope_has_its_fields_and_no_others() -> None:
+    record = json.loads(render_gradescope([REPORT], {}))
+    assert record["score"] == REPORT.earned
+    assert isinstance(record["execution_time"], float)
+    top = {"score", "execution_time", "output", "output_format", "stdout_visibility"}
+    assert set(record) == top | {"extra_data", "tests"}
+    known = {"score", "max_score", "status", "name", "number", "output", "output_format"}
+    for test, check in zip(record["tests"], CHECKS, strict=True):
+        assert set(test) <= known | {"tags", "visibility"}
+        assert test["visibility"] == "visible"
+        assert test["output_format"] == "text"
+        if check.verdict is Verdict.SKIP:
+            assert "score" not in test
+        else:
+            assert test["status"] == ("passed" if check.earned else "failed")
+            assert test["max_score"] == check.points
+    weighted = json.loads(render_gradescope([REPORT], {"exercise3": 50.0}))
+    assert weighted["score"] == pytest.approx(50 * REPORT.earned / REPORT.possible)
+
+
+def test_exercism_has_its_fields_and_no_others() -> None:
+    record = json.loads(render_exercism(REPORT))
+    assert (record["version"], record["status"], record["message"]) == (3, "fail", None)
+    assert len(record["tests"]) == len(CHECKS) - 1  # it knows no skipped ones
+    for test in record["tests"]:
+        assert set(test) <= {"name", "status", "message", "output", "test_code", "task_id"}
+        assert {"name", "status", "test_code"} <= set(test)
+        assert test["status"] in ("pass", "fail", "error")
+        assert ("message" in test) is (test["status"] != "pass")
+        assert len(test.get("output", "")) <= 500
+    assert record["tests"][0]["output"].endswith("… (cut)")
+    broken = json.loads(render_exercism(BROKEN))
+    assert broken["status"] == "error"
+    assert "does not parse" in broken["message"]
+    assert "tests" not in broken
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("=1+1", "'=1+1"),
+        ("+1", "'+1"),
+        ("-1", "'-1"),
+        ("@SUM(A1)", "'@SUM(A1)"),
+        (" =1+1", "' =1+1"),
+        ("\t=1+1", "'\t=1+1"),
+        ("＝1+1", "'＝1+1"),
+        ("\x00=1+1", "'=1+1"),
+        ("a=b", "a=b"),
+        ("O'Neill, Ada", "O'Neill, Ada"),
+    ],
+)
+def test_no_cell_is_a_formula(text: str, shown: str) -> None:
+    assert guarded(text) == shown
+    table = render_gradebook(["exercise3"], [Row(text, 0.5, [Score(1, 2, "graded", (text,))])])
+    assert table.count("\r\n") == 2
+    assert "50.00" in table
+
+
+def test_gradebook_quotes_what_has_commas() -> None:
+    import csv
+
+    rows = [Row('Ada "the first", L.', 1.0, [Score(2, 2, "graded")])]
+    (line,) = csv.DictReader(render_gradebook(["exercise3"], rows).splitlines())
+    assert line["candidate"] == 'Ada "the first", L.'
+    assert line["exercise3 earned"] == "2"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 import sysconfig
 import tomllib
 from dataclasses import dataclass, replace
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import msgspec
 
+from grader import __version__
 from grader.errors import GradeError
 
 MANIFEST = "kit.toml"
@@ -26,16 +28,25 @@ class ExerciseEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     source: str
     stub: str  # the digest of the stub as shipped
     diagnosis: bool = True  # False where finding the mistake is the exercise
+    formerly: list[str] = []  # names that it had in earlier versions
 
 
 class KitEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The ``[kit]`` of a manifest; ``stubs_of`` makes it a learner's folder of stubs."""
+    """The ``[kit]`` of a manifest; ``stubs_of`` makes it a learner's folder of stubs.
+
+    Attributes:
+        version: Of this package, when the learner's folder was made.
+        interview: Whether an interview is under way in it.
+        only: The exercises that it holds; all where empty.
+    """
 
     name: str = ""
     title: str = ""
     forbidden: list[str] = []
     stubs_of: str = ""
     version: str = ""
+    interview: bool = False
+    only: list[str] = []
 
 
 class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -43,6 +54,7 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     kit: KitEntry
     exercise: list[ExerciseEntry] = []
+    stubs: dict[str, str] = {}  # of a learner's folder: the digest of each stub that was given
 
 
 @dataclass(frozen=True)
@@ -56,6 +68,8 @@ class Exercise:
     hints: tuple[str, ...]
     source: str
     digest: str  # of the stub as shipped
+    given: str  # of the stub as the learner got it, maybe from an earlier version
+    formerly: tuple[str, ...]
     diagnosis: bool  # whether a report says which mistake it is, unless told otherwise
     forbidden: frozenset[str]
     stub: Path  # as shipped
@@ -72,6 +86,8 @@ class Kit:
         home: The folder that holds ``exercises`` and what a learner's progress is kept in.
         own_stubs: Whether ``home`` holds stubs that a learner edits; False for the kit inside
             an installed package, which nobody should edit.
+        version: Of the package that made a learner's folder; empty for a kit of its own.
+        interview: Whether an interview is under way in the folder.
     """
 
     name: str
@@ -79,6 +95,20 @@ class Kit:
     home: Path
     exercises: tuple[Exercise, ...]
     own_stubs: bool = True
+    version: str = ""
+    interview: bool = False
+
+    @property
+    def renamed(self) -> dict[str, str]:
+        """New names of exercises by their old ones."""
+        return {old: exercise.name for exercise in self.exercises for old in exercise.formerly}
+
+    @property
+    def outdated(self) -> list[str]:
+        """The exercises that this folder does not have, or has an earlier stub of."""
+        if not self.version:
+            return []
+        return [exercise.name for exercise in self.exercises if exercise.given != exercise.digest]
 
     def find(self, name: str) -> Exercise:
         """The exercise of this name.
@@ -89,6 +119,8 @@ class Kit:
         for exercise in self.exercises:
             if exercise.name == name:
                 return exercise
+        if name in self.renamed:
+            raise GradeError(f"`{name}` is called `{self.renamed[name]}` now")
         near = difflib.get_close_matches(name, [e.name for e in self.exercises], n=1)
         advice = f"did you mean `{near[0]}`?" if near else "`grade list` shows them all"
         raise GradeError(f"there is no exercise `{name}`; {advice}")
@@ -134,23 +166,47 @@ def installed_kit() -> Kit:
 def _read(home: Path, own_stubs: bool = True) -> Kit:
     manifest = _manifest(home)
     if manifest.kit.stubs_of:
-        return _learners_kit(home, manifest.kit.stubs_of)
+        return _learners_kit(home, manifest)
     forbidden = frozenset(manifest.kit.forbidden)
     exercises = tuple(_exercise(home, entry, forbidden) for entry in manifest.exercise)
     return Kit(manifest.kit.name, manifest.kit.title, home, exercises, own_stubs)
 
 
-def _learners_kit(home: Path, name: str) -> Kit:
+def _learners_kit(home: Path, manifest: Manifest) -> Kit:
     kit = installed_kit()
-    if kit.name != name:
+    theirs = manifest.kit
+    if kit.name != theirs.stubs_of:
         raise GradeError(
-            f"`{home}` holds stubs of the kit `{name}`, and the installed kit is `{kit.name}`; "
-            "install that kit's package"
+            f"`{home}` holds stubs of the kit `{theirs.stubs_of}`, and the installed kit is "
+            f"`{kit.name}`; install that kit's package"
+        )
+    if _numbers(theirs.version) > _numbers(__version__):
+        raise GradeError(
+            f"`{home}` was made by version {theirs.version}, and here is {__version__}; "
+            "update `attention-drills`"
         )
     exercises = tuple(
-        replace(e, file=home / "exercises" / e.track / f"{e.name}.py") for e in kit.exercises
+        replace(
+            exercise,
+            file=home / "exercises" / exercise.track / f"{exercise.name}.py",
+            given=manifest.stubs.get(exercise.name, ""),
+        )
+        for exercise in kit.exercises
+        if exercise.name in (theirs.only or (exercise.name,))
     )
-    return Kit(kit.name, kit.title, home, exercises)
+    return replace(
+        kit,
+        home=home,
+        exercises=exercises,
+        own_stubs=True,
+        version=theirs.version,
+        interview=theirs.interview,
+    )
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    """A version to compare: ``0.10.2`` is after ``0.9``."""
+    return tuple(int(number) for number in re.findall(r"\d+", version)[:3])
 
 
 def _exercise(home: Path, entry: ExerciseEntry, forbidden: frozenset[str]) -> Exercise:
@@ -163,6 +219,8 @@ def _exercise(home: Path, entry: ExerciseEntry, forbidden: frozenset[str]) -> Ex
         hints=tuple(entry.hints),
         source=entry.source,
         digest=entry.stub,
+        given=entry.stub,
+        formerly=tuple(entry.formerly),
         diagnosis=entry.diagnosis,
         forbidden=forbidden,
         stub=home / "exercises" / path,

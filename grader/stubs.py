@@ -1,4 +1,4 @@
-"""The stubs as shipped: fresh folders of them, and one put back where a learner has edited it."""
+"""The stubs as shipped, and one put back where a learner has edited it."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
-from grader import __version__
 from grader.errors import GradeError
-from grader.kit import MANIFEST, Exercise, Kit
+from grader.kit import Exercise, Kit
 
 
 def digest(source: bytes) -> str:
@@ -20,7 +19,9 @@ def digest(source: bytes) -> str:
 
 def is_edited(exercise: Exercise) -> bool:
     """Whether the learner's file is no longer the stub as shipped."""
-    return exercise.file.is_file() and digest(exercise.file.read_bytes()) != exercise.digest
+    if not exercise.file.is_file():
+        return False
+    return digest(exercise.file.read_bytes()) not in (exercise.digest, exercise.given)
 
 
 def pristine(exercise: Exercise) -> bytes:
@@ -81,26 +82,3 @@ def put_back(exercise: Exercise, kit: Kit) -> Path | None:
     exercise.file.parent.mkdir(parents=True, exist_ok=True)
     exercise.file.write_bytes(source)
     return kept
-
-
-def make_folder(folder: Path, kit: Kit) -> None:
-    """A fresh folder of a kit's stubs.
-
-    Raises:
-        GradeError: The folder has exercises already, or cannot be written.
-    """
-    target = folder / "exercises"
-    if target.exists():
-        raise GradeError(f"`{target}` is there already; `grade reset EXERCISE` renews one stub")
-    try:
-        for exercise in kit.exercises:
-            file = target / exercise.track / f"{exercise.name}.py"
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_bytes(pristine(exercise))
-        (target / MANIFEST).write_text(
-            "# A learner's folder: the stubs are here, all else is in the installed kit.\n"
-            f'[kit]\nstubs_of = "{kit.name}"\nversion = "{__version__}"\n',
-            encoding="utf-8",
-        )
-    except OSError as error:
-        raise GradeError(f"`{folder}` cannot be written: {error.strerror}") from None

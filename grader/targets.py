@@ -65,7 +65,12 @@ def _own_file(exercise: Exercise, kit: Kit) -> tuple[Exercise, Path]:
         raise GradeError(
             f"`{exercise.file}` is missing; `grade reset {exercise.name}` puts the stub back"
         )
+    return exercise, own_path(exercise)
+
+
+def own_path(exercise: Exercise) -> Path:
+    """The learner's file, from the working directory if it lies below."""
     try:
-        return exercise, exercise.file.relative_to(Path.cwd())
+        return exercise.file.relative_to(Path.cwd())
     except ValueError:
-        return exercise, exercise.file
+        return exercise.file

@@ -11,12 +11,17 @@ from click.shell_completion import CompletionItem
 from click_default_group import DefaultGroup
 
 from grader import __version__
+from grader.cli.agenda import next_exercise, review
+from grader.cli.batch import batch
 from grader.cli.doctor import doctor
 from grader.cli.folder import hint, init, list_exercises, reset, solution
+from grader.cli.interview import interview
 from grader.cli.mistakes import mistakes
 from grader.cli.names import matching_names
+from grader.cli.pack import pack
 from grader.cli.progress import diff, progress
 from grader.cli.run import run
+from grader.cli.watch import watch
 from grader.errors import GradeError
 
 
@@ -42,7 +47,11 @@ def cli() -> None:
     """
 
 
-for command in (run, list_exercises, hint, solution, progress, diff, reset, init, mistakes, doctor):
+COMMANDS = (
+    *(run, watch, next_exercise, review, list_exercises, hint, solution, progress, diff),
+    *(reset, init, interview, mistakes, pack, batch, doctor),
+)
+for command in COMMANDS:
     cli.add_command(command)
 
 

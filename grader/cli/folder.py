@@ -6,11 +6,11 @@ from pathlib import Path
 
 import click
 
-from grader.cli.names import exercise_argument, kit_option
+from grader.cli.names import exercise_argument, kit_in_use, kit_option
 from grader.errors import GradeError
 from grader.kit import installed_kit, load_kit
-from grader.practice.history import open_history
-from grader.stubs import is_edited, make_folder, put_back
+from grader.practice.folder import list_lines, make_folder, start_anew, update_folder
+from grader.practice.history import Event, open_history
 
 
 @click.command("list")
@@ -21,18 +21,12 @@ def list_exercises(kit_path: Path | None) -> None:
     \b
     Example: grade list
     """
-    kit = load_kit(kit_path)
+    kit = kit_in_use(kit_path, in_interview=True)
     with open_history(kit, to_write=False) as history:
         solved = history.solved()
-    click.echo(f"{kit.title}, in {kit.home}")
-    track = ""
-    for exercise in kit.exercises:
-        if exercise.track != track:
-            track = exercise.track
-            click.echo(f"\n{track}")
-        started = "started" if kit.own_stubs and is_edited(exercise) else ""
-        state = "solved" if exercise.name in solved else started
-        click.echo(f"  {exercise.name:<11} {state:<8} {exercise.title}")
+    click.echo(f"{kit.title}, in {kit.home}\n")
+    for line in list_lines(kit, solved):
+        click.echo(line)
 
 
 @click.command()
@@ -44,14 +38,13 @@ def hint(name: str, kit_path: Path | None) -> None:
     \b
     Example: grade hint exercise3
     """
-    kit = load_kit(kit_path)
+    kit = kit_in_use(kit_path)
     exercise = kit.find(name)
     total = len(exercise.hints)
     with open_history(kit) as history:
         before = history.hints(name)
-        shown = min(before + 1, total)
-        history.show_hints(name, shown)
-    for number, text in enumerate(exercise.hints[:shown], start=1):
+        shown = history.next_hint(exercise)
+    for number, text in enumerate(shown, start=1):
         click.echo(f"hint {number} of {total}: {text}")
     if before >= total:
         click.echo(f"that is all; `grade solution {name} --reveal` shows ours")
@@ -67,15 +60,15 @@ def solution(name: str, reveal: bool, kit_path: Path | None) -> None:
     \b
     Example: grade solution exercise3 --reveal
     """
-    kit = load_kit(kit_path)
+    kit = kit_in_use(kit_path)
     exercise = kit.find(name)
-    with open_history(kit, to_write=False) as history:
-        solved = history.solved()
-    if not reveal and name not in solved:
-        raise GradeError(
-            f"`{name}` is not solved yet; `grade hint {name}` helps on, "
-            f"`grade solution {name} --reveal` shows ours all the same"
-        )
+    with open_history(kit) as history:
+        if not reveal and name not in history.solved():
+            raise GradeError(
+                f"`{name}` is not solved yet; `grade hint {name}` helps on, "
+                f"`grade solution {name} --reveal` shows ours all the same"
+            )
+        history.note(name, Event.REVEALED)
     click.echo(exercise.solution.read_text(encoding="utf-8"), nl=False)
 
 
@@ -88,9 +81,9 @@ def reset(name: str, kit_path: Path | None) -> None:
     \b
     Example: grade reset exercise3
     """
-    kit = load_kit(kit_path)
+    kit = kit_in_use(kit_path)
     exercise = kit.find(name)
-    kept = put_back(exercise, kit)
+    kept = start_anew(exercise, kit)
     click.echo(f"`{exercise.file}` is the stub again")
     if kept is not None:
         click.echo(f"what it replaced is kept in `{kept}`")
@@ -98,16 +91,31 @@ def reset(name: str, kit_path: Path | None) -> None:
 
 @click.command()
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
-def init(folder: Path) -> None:
+@click.option("--update", is_flag=True, help="Bring an earlier folder to this version.")
+def init(folder: Path, update: bool) -> None:
     """Make a folder with a fresh set of stubs.
 
     \b
     Example: grade init drills
     """
+    if update:
+        _update(folder)
+        return
     kit = installed_kit()
     make_folder(folder, kit)
     first = kit.exercises[0]
     click.echo(f"{len(kit.exercises)} stubs in `{folder / 'exercises'}`")
     click.echo(
-        f"next: cd {folder}, edit exercises/{first.track}/{first.name}.py, `grade {first.name}`"
+        f"next: cd {folder}, edit exercises/{first.track}/{first.name}.py, `grade {first.name}`; "
+        "or `grade watch`, which grades whatever you save"
     )
+
+
+def _update(folder: Path) -> None:
+    kit = load_kit(folder)
+    done = update_folder(kit)
+    for name, what in done.items():
+        advice = f"; `grade reset {name}` gives the new stub" if what == "kept" else ""
+        click.echo(f"  {name:<11} {what}{advice}")
+    if not done:
+        click.echo(f"`{folder}` is up to date")

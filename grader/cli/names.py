@@ -8,7 +8,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from grader.errors import GradeError
-from grader.kit import load_kit
+from grader.kit import Kit, load_kit
 from grader.targets import ALL
 
 kit_option = click.option(
@@ -18,6 +18,32 @@ kit_option = click.option(
     metavar="PATH",
     help="The folder of another kit. Its suites are code that runs unconfined: trust it first.",
 )
+
+
+def kit_in_use(path: Path | None, in_interview: bool = False) -> Kit:
+    """The kit that a command is about; says on standard error when its stubs are of old.
+
+    Args:
+        path: Of ``--kit``, if it was given.
+        in_interview: Whether the command may be used while an interview is under way.
+
+    Raises:
+        GradeError: There is no kit, or an interview is under way in it.
+    """
+    kit = load_kit(path)
+    if kit.interview and not in_interview:
+        raise GradeError(
+            f"an interview is under way in `{kit.home}`: no checks, hints or solutions until "
+            "`grade interview submit`"
+        )
+    if kit.outdated:
+        click.echo(
+            f"grade: {len(kit.outdated)} exercises are new or changed since version "
+            f"{kit.version} made this folder; `grade init {kit.home} --update` brings them, and "
+            "keeps what you wrote",
+            err=True,
+        )
+    return kit
 
 
 def matching_names(incomplete: str, extra: tuple[str, ...] = (ALL,)) -> list[CompletionItem]:

@@ -3,33 +3,44 @@
 from __future__ import annotations
 
 import difflib
+from datetime import UTC, datetime
 from pathlib import Path
 
 import click
 
-from grader.cli.names import exercise_argument, kit_option
+from grader.cli.names import exercise_argument, kit_in_use, kit_option
+from grader.cli.options import write_text
 from grader.errors import GradeError
-from grader.kit import load_kit
-from grader.practice.history import Grading, open_history
+from grader.kit import Kit
+from grader.practice.history import Grading, History, open_history
 
 BARS = "▁▂▃▄▅▆▇█"
 SHOWN = 24  # gradings in a plot
 
 
 @click.command()
+@click.option(
+    "--html",
+    "html_file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write a page of it: one file, for any browser.",
+)
 @kit_option
-def progress(kit_path: Path | None) -> None:
+def progress(html_file: Path | None, kit_path: Path | None) -> None:
     """Show how far you are: tries, best scores and how they grew.
 
     \b
-    Example: grade progress
+    Example: grade progress --html progress.html
     """
-    kit = load_kit(kit_path)
+    kit = kit_in_use(kit_path, in_interview=True)
     with open_history(kit, to_write=False) as history:
         found = history.gradings()
         solved = history.solved()
+        if html_file is not None:
+            write_text(html_file, _page(kit, history))
     if not found:
-        click.echo("nothing graded yet; next: `grade list`")
+        click.echo("nothing graded yet; next: `grade next`")
         return
     click.echo(f"{len(solved)} of {len(kit.exercises)} exercises solved, {len(found)} gradings")
     click.echo(f"\n{'exercise':<11} {'tries':>5} {'best':>9}  {'last':<10} {'hints':>5}  scores")
@@ -37,6 +48,16 @@ def progress(kit_path: Path | None) -> None:
         tries = [grading for grading in found if grading.exercise == exercise.name]
         if tries:
             click.echo(_line(tries))
+
+
+def _page(kit: Kit, history: History) -> str:
+    from grader.outputs.progress_page import progress_page
+    from grader.practice.schedule import standings
+
+    known = standings(history, datetime.now(UTC))
+    due = {name: one.due for name, one in known.items() if one.due is not None}
+    titles = [(exercise.name, exercise.title) for exercise in kit.exercises]
+    return progress_page(kit.title, titles, history.gradings(), history.solved(), due)
 
 
 def _line(tries: list[Grading]) -> str:
@@ -64,7 +85,7 @@ def diff(name: str, kit_path: Path | None) -> None:
     \b
     Example: grade diff exercise3
     """
-    kit = load_kit(kit_path)
+    kit = kit_in_use(kit_path, in_interview=True)
     exercise = kit.find(name)
     with open_history(kit, to_write=False) as history:
         graded = history.gradings(name)

@@ -3,39 +3,27 @@
 from __future__ import annotations
 
 import sqlite3
-from contextlib import closing
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime
+from enum import StrEnum
 from pathlib import Path
 from typing import Self
 
 import click
 import msgspec
 
-from grader.errors import GradeError
-from grader.kit import Kit
+from grader.kit import Exercise, Kit
+from grader.practice.store import open_database, trouble
 from grader.report import Report
 
-VERSION = 1
-WAIT = 30.0  # for another process that writes, in seconds
-SCHEMA = """
-CREATE TABLE grading (
-    id INTEGER PRIMARY KEY,
-    exercise TEXT NOT NULL,
-    own INTEGER NOT NULL,      -- whether it was the learner's own file, not one by path
-    started TEXT NOT NULL,     -- ISO 8601, UTC
-    seconds REAL NOT NULL,
-    seed TEXT NOT NULL,        -- up to 63 bits and more
-    earned INTEGER NOT NULL,
-    possible INTEGER NOT NULL,
-    solved INTEGER NOT NULL,
-    hints INTEGER NOT NULL,    -- shown before
-    checks TEXT NOT NULL,      -- JSON: verdict by name
-    diagnosis TEXT NOT NULL,   -- JSON: sets of mistakes
-    source TEXT NOT NULL
-);
-CREATE INDEX grading_of ON grading (exercise, id);
-CREATE TABLE hint (exercise TEXT PRIMARY KEY, shown INTEGER NOT NULL);
-"""
+
+class Event(StrEnum):
+    """What a learner does beside grading."""
+
+    RESET = "reset"  # starts an exercise anew
+    REVEALED = "revealed"  # reads our solution before it is solved
+    SAVED = "saved"  # in an interview
 
 
 class Grading(msgspec.Struct, frozen=True):
@@ -75,19 +63,7 @@ class History:
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
-        if path is None:
-            self._connection = _opened(":memory:")
-            return
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._connection = _opened(path)
-        except sqlite3.DatabaseError as error:
-            if isinstance(error, sqlite3.OperationalError):
-                raise self._trouble(error) from None
-            _set_aside(path)
-            self._connection = _opened(path)
-        except OSError as error:
-            raise self._trouble(error) from None
+        self._connection = open_database(path)
 
     def __enter__(self) -> Self:
         return self
@@ -107,6 +83,45 @@ class History:
             "INSERT INTO hint VALUES (?, ?) ON CONFLICT DO UPDATE SET shown = excluded.shown",
             (exercise, count),
         )
+
+    def next_hint(self, exercise: Exercise) -> list[str]:
+        """The hints of an exercise up to one more than was shown before."""
+        count = min(self.hints(exercise.name) + 1, len(exercise.hints))
+        self.show_hints(exercise.name, count)
+        return list(exercise.hints[:count])
+
+    def note(self, exercise: str, kind: Event, at: datetime | None = None) -> None:
+        """Note that something was done; a reset puts the hints back too."""
+        when = (at or datetime.now(UTC)).isoformat(timespec="milliseconds")
+        with self._writing() as connection:
+            connection.execute(
+                "INSERT INTO event (exercise, kind, at) VALUES (?, ?, ?)", (exercise, kind, when)
+            )
+            if kind is Event.RESET:
+                connection.execute("DELETE FROM hint WHERE exercise = ?", (exercise,))
+
+    def events(self) -> list[tuple[str, Event, datetime]]:
+        """What was done to which exercise and when, the oldest first."""
+        rows = self._connection.execute("SELECT exercise, kind, at FROM event ORDER BY id")
+        return [(name, Event(kind), datetime.fromisoformat(at)) for name, kind, at in rows]
+
+    def rename(self, names: Mapping[str, str]) -> None:
+        """Keep what is known of exercises under their new names, by their old ones."""
+        rows = self._connection.execute(
+            "SELECT exercise FROM grading UNION SELECT exercise FROM hint"
+        )
+        known = {row[0] for row in rows}
+        if known.isdisjoint(names):
+            return
+        with self._writing() as connection:
+            for old, new in names.items():
+                for table in ("grading", "event"):
+                    connection.execute(
+                        f"UPDATE {table} SET exercise = ? WHERE exercise = ?", (new, old)
+                    )
+                connection.execute(
+                    "UPDATE OR REPLACE hint SET exercise = ? WHERE exercise = ?", (new, old)
+                )
 
     def solved(self) -> set[str]:
         """The exercises that the learner's own file has solved at some time."""
@@ -144,17 +159,17 @@ class History:
         return found
 
     def _write(self, query: str, values: tuple[object, ...]) -> None:
+        with self._writing() as connection:
+            connection.execute(query, values)
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        """A transaction."""
         try:
             with self._connection:
-                self._connection.execute(query, values)
+                yield self._connection
         except sqlite3.OperationalError as error:
-            raise self._trouble(error) from None
-
-    def _trouble(self, error: Exception) -> GradeError:
-        return GradeError(
-            f"the history `{self._path}` cannot be used: {error}; see that the folder may be "
-            "written to"
-        )
+            raise trouble(self._path, error) from None
 
 
 def open_history(kit: Kit, to_write: bool = True) -> History:
@@ -169,38 +184,6 @@ def open_history(kit: Kit, to_write: bool = True) -> History:
     """
     home = kit.home / ".grade" if kit.own_stubs else Path(click.get_app_dir("attention-drills"))
     path = home / "history.sqlite"
-    return History(path if to_write or path.exists() else None)
-
-
-def _opened(path: Path | str) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, timeout=WAIT)
-    try:
-        version = connection.execute("PRAGMA user_version").fetchone()[0]
-        if version > VERSION:
-            raise GradeError(
-                f"the history `{path}` is from a newer version of `attention-drills`: update it"
-            )
-        if version < VERSION:
-            _make(connection)
-    except BaseException:
-        connection.close()
-        raise
-    return connection
-
-
-def _make(connection: sqlite3.Connection) -> None:
-    """Make the tables, unless another process has just done so."""
-    connection.execute("BEGIN IMMEDIATE")
-    with connection, closing(connection.cursor()) as cursor:
-        if cursor.execute("PRAGMA user_version").fetchone()[0] < VERSION:
-            for statement in SCHEMA.split(";"):
-                cursor.execute(statement)
-            cursor.execute(f"PRAGMA user_version = {VERSION}")
-
-
-def _set_aside(path: Path) -> None:
-    """Keep a damaged file under another name, and say so."""
-    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S")
-    aside = path.with_name(f"{path.name}.damaged-{stamp}")
-    path.replace(aside)
-    click.echo(f"`{path}` was damaged: set aside as `{aside.name}`, history starts anew", err=True)
+    history = History(path if to_write or path.exists() else None)
+    history.rename(kit.renamed)
+    return history

@@ -14,13 +14,14 @@ from pathlib import Path
 import pytest
 
 from grader.errors import GradeError
-from grader.practice.history import VERSION, History
+from grader.practice.history import Event, History
+from grader.practice.store import STEPS, VERSION
 from grader.report import CheckResult, Report, Verdict
 
 WRITER = """
 import sys
 from pathlib import Path
-from grader.practice.history import History
+from grader.practice.history import Event, History
 sys.path.insert(0, {folder!r})
 from test_history import report
 number = 0
@@ -137,3 +138,17 @@ def test_nothing_is_made_by_reading(tmp_path: Path) -> None:
     with History(None) as history:
         assert history.gradings() == []
     assert list(tmp_path.iterdir()) == []
+
+
+def test_file_of_the_first_version_is_taken_over(tmp_path: Path) -> None:
+    path = tmp_path / "history.sqlite"
+    with sqlite3.connect(path) as connection:
+        for statement in STEPS[0].split(";"):
+            connection.execute(statement)
+        connection.execute("INSERT INTO hint VALUES ('exercise3', 2)")
+        connection.execute("PRAGMA user_version = 1")
+    connection.close()
+    with History(path) as history:
+        assert history.hints("exercise3") == 2
+        history.note("exercise3", Event.RESET)
+        assert [(name, kind) for name, kind, _ in history.events()] == [("exercise3", Event.RESET)]

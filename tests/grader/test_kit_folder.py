@@ -9,7 +9,8 @@ import pytest
 
 from grader.errors import GradeError
 from grader.kit import Kit, installed_kit, load_kit
-from grader.stubs import digest, is_edited, make_folder, pristine, put_back
+from grader.practice.folder import make_folder
+from grader.stubs import digest, is_edited, pristine, put_back
 from grader.targets import resolve
 
 

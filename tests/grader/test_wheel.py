@@ -41,8 +41,10 @@ def test_wheel_holds_the_kit_outside_every_package(wheel: Path) -> None:
     share = [name.partition("/share/attention-drills/")[2] for name in names if "/share/" in name]
     for exercise in installed_kit().exercises:
         path = f"{exercise.track}/{exercise.name}.py"
-        suite = f"tests/suites/{exercise.track}/test_{exercise.name}.py"
-        assert {f"exercises/{path}", f"solutions/{path}", suite} <= set(share)
+        checks = [
+            f"tests/{k}/{exercise.track}/test_{exercise.name}.py" for k in ("suites", "public")
+        ]
+        assert {f"exercises/{path}", f"solutions/{path}", *checks} <= set(share)
     assert not [name for name in names if "answers" in name or "__pycache__" in name]
 
 

@@ -1,0 +1,70 @@
+"""`grade watch` in a real terminal: from a save to the verdict on the screen.
+
+Usage: python benchmarks/watch.py [EXERCISE] [SAVES]
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pexpect
+
+from grader.kit import installed_kit
+from grader.practice.folder import make_folder
+
+COMMAND = ["-c", "from grader.cli import main; main()"]
+PAUSE = 0.5  # between saves: nobody saves faster, and the next worker is made ready meanwhile
+
+
+def main(name: str = "exercise3", saves: str = "25") -> None:
+    """Print the median for a right answer, and for one whose mistake has to be found."""
+    exercise = installed_kit().find(name)
+    right = exercise.solution.read_text(encoding="utf-8")
+    wrong = right.replace("dim=-1)", "dim=-2)")
+    with tempfile.TemporaryDirectory() as folder:
+        make_folder(Path(folder), installed_kit())
+        file = Path(folder) / "exercises" / exercise.track / f"{name}.py"
+        for text, what in ((right, "a right answer"), (wrong, "a wrong one, with its diagnosis")):
+            taken = _watch(Path(folder), name, file, text, int(saves))
+            print(f"save to verdict, {what}: {statistics.median(taken) * 1000:.0f} ms")
+    print("(to reach: 150 ms for the right answer)")
+
+
+def _watch(folder: Path, name: str, file: Path, text: str, saves: int) -> list[float]:
+    file.write_text(text, encoding="utf-8")
+    child = pexpect.spawn(
+        sys.executable,
+        [*COMMAND, "watch", name],
+        cwd=folder,
+        dimensions=(50, 120),
+        env={**os.environ, "NO_COLOR": "1"},
+    )
+    seed = _seed_after(child, "")
+    taken = []
+    for number in range(saves):
+        time.sleep(PAUSE)
+        file.write_text(f"{text}\n# save {number}\n", encoding="utf-8")
+        started = time.perf_counter()
+        seed = _seed_after(child, seed)
+        taken.append(time.perf_counter() - started)
+    child.send("q")
+    child.expect(pexpect.EOF, timeout=10)
+    return taken
+
+
+def _seed_after(child: pexpect.spawn, seed: str) -> str:
+    """Wait for the verdict of another grading than the one of this seed."""
+    found = seed
+    while found == seed:
+        child.expect(r"seed (\d+)", timeout=60)
+        found = child.match.group(1).decode()
+    return found
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

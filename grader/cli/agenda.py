@@ -1,0 +1,102 @@
+"""The commands that look ahead: next, review."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+
+from grader.cli.names import kit_in_use, kit_option
+from grader.kit import Exercise, Kit
+from grader.practice.agenda import Reason, coming, due, next_turn
+from grader.practice.history import open_history
+from grader.practice.schedule import Standing, standings
+
+
+@click.command("next")
+@kit_option
+def next_exercise(kit_path: Path | None) -> None:
+    """Say what to do now: go on, review what is due, or begin something new.
+
+    \b
+    Example: grade next
+    """
+    kit, known, now = _standings(kit_path)
+    turn = next_turn(kit, known, now)
+    if turn is None:
+        click.echo(f"all {len(kit.exercises)} exercises are solved, and nothing is due yet")
+        for when, one in coming(known, now)[:1]:
+            click.echo(f"next: `{one.exercise}`, due {_from_now(when, now)}")
+        return
+    exercise = turn.exercise
+    click.echo(f"{exercise.name}: {exercise.title}")
+    for line in _advice(exercise, turn.reason, known, now):
+        click.echo(f"  {line}")
+    others = [one.exercise for one in due(known, now) if one.exercise != exercise.name]
+    if others:
+        click.echo(f"due for review too: {', '.join(others)}; `grade review` says more")
+
+
+def _advice(
+    exercise: Exercise, reason: Reason, known: dict[str, Standing], now: datetime
+) -> list[str]:
+    name, file = exercise.name, os.path.relpath(exercise.file)
+    go = f"edit {file}, and `grade {name}`; or `grade watch {name}`, which grades what you save"
+    match reason:
+        case Reason.UNDER_WAY:
+            return ["begun and not yet solved: go on", go]
+        case Reason.NEW:
+            return ["new", go]
+    one = known[name]
+    assert one.solved is not None
+    return [
+        f"due for review: solved {_days((now - one.solved).days)} ago, "
+        f"{one.remembered:.0%} likely that you still know it",
+        f"`grade reset {name}` puts the stub back and keeps yours; then write it from memory",
+    ]
+
+
+@click.command()
+@kit_option
+def review(kit_path: Path | None) -> None:
+    """List the solved exercises that are due again, and those that will be.
+
+    When is up to FSRS, a scheduler for spaced repetition. An exercise counts as remembered when
+    it is solved again from its stub (`grade reset`); tries, hints and time tell how well.
+
+    \b
+    Example: grade review
+    """
+    _kit, known, now = _standings(kit_path)
+    waiting, later = due(known, now), coming(known, now)
+    if not waiting and not later:
+        click.echo("nothing solved yet, so nothing to review; next: `grade next`")
+        return
+    click.echo(f"due now: {len(waiting)}")
+    for one in waiting:
+        assert one.due is not None
+        click.echo(
+            f"  {one.exercise:<11} since {_days((now - one.due).days):<8} "
+            f"remembered with {one.remembered:.0%}; `grade reset {one.exercise}`"
+        )
+    click.echo(f"later: {len(later)}")
+    for when, one in later:
+        click.echo(f"  {one.exercise:<11} {_from_now(when, now)}")
+
+
+def _standings(kit_path: Path | None) -> tuple[Kit, dict[str, Standing], datetime]:
+    kit = kit_in_use(kit_path)
+    now = datetime.now(UTC)
+    with open_history(kit, to_write=False) as history:
+        return kit, standings(history, now), now
+
+
+def _days(count: int) -> str:
+    return {0: "today", 1: "1 day"}.get(count, f"{count} days")
+
+
+def _from_now(when: datetime, now: datetime) -> str:
+    hours = (when - now).total_seconds() / 3600
+    return f"in {hours:.0f} hours" if hours < 36 else f"in {hours / 24:.0f} days"

@@ -1,0 +1,144 @@
+"""``grade interview``: a mock interview, against the clock."""
+
+from __future__ import annotations
+
+import secrets
+import sys
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+
+from grader.cli.options import console, no_color_option, write_text
+from grader.errors import GradeError
+from grader.kit import Kit, installed_kit, load_kit
+from grader.practice import interview as interviews
+from grader.practice.history import open_history
+from grader.practice.interview import Interview
+from grader.report import Report
+from grader.sandbox.process import Sandbox
+from grader.submission import read_submission
+from grader.targets import own_path
+
+
+@click.group(invoke_without_command=True)
+@click.option("--minutes", type=click.FloatRange(0.1, 600), default=45, show_default=True)
+@click.option("--exercises", "count", type=click.IntRange(1, 20), default=3, show_default=True)
+@click.option("--seed", type=click.IntRange(0), help="Draws the exercises; by default a fresh one.")
+@click.pass_context
+def interview(ctx: click.Context, minutes: float, count: int, seed: int | None) -> None:
+    """Hold a mock interview: drawn exercises, a clock, no hints and no checks.
+
+    The stubs lie in a folder of their own. Hand in with `grade interview submit`; when the time
+    is up while the clock is shown, it hands in by itself. Ctrl-C leaves the clock, which runs on:
+    `grade interview` in that folder shows it again.
+
+    \b
+    Example: grade interview --minutes 45 --exercises 3
+    """
+    if ctx.invoked_subcommand is not None:
+        return
+    here = load_kit()
+    if here.interview:
+        _run(here, interviews.read(here.home))
+        return
+    kit = installed_kit()
+    folder = Path(datetime.now().astimezone().strftime("interview-%Y%m%d-%H%M%S"))
+    chosen = secrets.randbits(32) if seed is None else seed
+    _run(load_kit(folder) if interviews.begin(folder, kit, minutes, count, chosen) else kit, None)
+
+
+def _run(kit: Kit, known: Interview | None) -> None:
+    """Say what there is to do and, in a terminal, show the clock until the time is up."""
+    current = known or interviews.read(kit.home)
+    click.echo(f"{'resumed' if known else 'begun'}: seed {current.seed}, in {kit.home}")
+    for exercise in kit.exercises:
+        click.echo(f"  {own_path(exercise)}  {exercise.title}")
+    click.echo("write them; then, in that folder: `grade interview submit`")
+    if not sys.stdout.isatty():
+        click.echo(f"the time is up at {current.deadline.astimezone():%H:%M:%S}")
+        return
+    try:
+        if _tick(kit, current):
+            click.echo("\rthe time is up" + " " * 20)
+            _submit(kit, None, no_color=False)
+    except KeyboardInterrupt:
+        click.echo("\nthe clock runs on; `grade interview` there shows it again")
+
+
+def _tick(kit: Kit, current: Interview) -> bool:
+    """Show the clock; whether the time is up, and nobody has handed in meanwhile."""
+    from grader.practice.saves import saves
+
+    with saves(kit.home / "exercises", lambda path: interviews.note_save(kit, path)):
+        while (left := (current.deadline - datetime.now(UTC)).total_seconds()) > 0:
+            minutes, seconds = divmod(int(left), 60)
+            click.echo(f"\r{minutes:02}:{seconds:02} left ", nl=False)
+            time.sleep(min(left, 1.0))
+            if not load_kit(kit.home).interview:
+                click.echo("\rhanded in from another terminal")
+                return False
+    return True
+
+
+@interview.command()
+@click.option(
+    "--html",
+    "html_file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write the report as a page too.",
+)
+@no_color_option
+def submit(html_file: Path | None, no_color: bool) -> int:
+    """Hand in: grade everything, and say what was right and what to practise.
+
+    \b
+    Example: grade interview submit
+    """
+    kit = load_kit()
+    if not kit.interview:
+        done = interviews.read(kit.home).submitted  # where there is no interview, this says so
+        when = f" on {done.astimezone():%Y-%m-%d at %H:%M}" if done else ""
+        raise GradeError(f"this interview was handed in{when}; `grade progress` has its scores")
+    return _submit(kit, html_file, no_color)
+
+
+def _submit(kit: Kit, html_file: Path | None, no_color: bool) -> int:
+    current = interviews.read(kit.home)
+    now = datetime.now(UTC)
+    taken = interviews.spent(kit, current)
+    graded = _grade(kit)
+    reports = [report for report, _ in graded]
+    _record(kit, graded)
+    interviews.close(kit, current, now)
+    if html_file is not None:
+        from grader.outputs.html import report_page
+
+        write_text(html_file, report_page(graded))
+    from grader.outputs.interview import render_interview
+
+    out = console(no_color)
+    minutes = {name: one.minutes for name, one in taken.items()}
+    for part in render_interview(reports, minutes, {n: one.late for n, one in taken.items()}):
+        out.print(part)
+    return 0 if all(report.solved for report in reports) else 1
+
+
+def _grade(kit: Kit) -> list[tuple[Report, str]]:
+    graded = []
+    with Sandbox() as sandbox:
+        from grader.grading import Options, grade
+
+        for exercise in kit.exercises:
+            submission = read_submission(own_path(exercise))
+            report = grade(submission, exercise, Options(diagnosis=True), sandbox)
+            graded.append((report, submission.source))
+    return graded
+
+
+def _record(kit: Kit, graded: list[tuple[Report, str]]) -> None:
+    with open_history(kit) as history:
+        for report, source in graded:
+            history.record(report, source, own=True)

@@ -1,0 +1,69 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from grader.errors import GradeError
+from grader.sandbox.wire.levels import LEVELS, Limits
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+device_option = click.option(
+    "--device",
+    type=click.Choice(["auto", "cpu", "cuda", "mps"]),
+    default="auto",
+    show_default=True,
+    help="Where tensors lie; auto takes a GPU where there is one.",
+)
+isolation_option = click.option(
+    "--isolation",
+    type=click.Choice(["auto", *LEVELS]),
+    default="auto",
+    show_default=True,
+    help="How a submission is confined; auto is the strongest that `grade doctor` finds here.",
+)
+memory_option = click.option(
+    "--memory",
+    type=click.IntRange(64, 1 << 20),
+    default=Limits().memory,
+    show_default=True,
+    metavar="MIB",
+    help="What a submission may take beside Python and torch.",
+)
+no_color_option = click.option(
+    "--no-color", is_flag=True, help="No colour; the variable NO_COLOR does the same."
+)
+
+
+def wants_cuda(device: str) -> bool:
+    """Whether workers need the devices of CUDA; found without torch, which is not loaded yet."""
+    return device == "cuda" or (device == "auto" and Path("/dev/nvidiactl").exists())
+
+
+def console(no_color: bool) -> Console:
+    """The terminal, or whatever standard output is."""
+    from rich.console import Console
+
+    plain = no_color or bool(os.environ.get("NO_COLOR"))
+    made = Console(color_system=None if plain else "auto", highlight=False)
+    if not made.is_terminal:
+        made.width = 10_000  # a pipe is wrapped by whoever reads it
+    return made
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file that was asked for.
+
+    Raises:
+        GradeError: It cannot be written.
+    """
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise GradeError(f"`{path}` cannot be written: {error.strerror}") from None

@@ -1,0 +1,49 @@
+"""``grade pack``: a take-home for candidates."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from grader.cli.names import ExerciseName, kit_in_use, kit_option
+
+
+@click.command()
+@click.argument("names", nargs=-1, required=True, metavar="EXERCISE...", type=ExerciseName())
+@click.option("--title", required=True, help="Heads what the candidate reads.")
+@click.option(
+    "--minutes", type=click.IntRange(min=1), required=True, help="That the candidate is given."
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    default="takehome.zip",
+    show_default=True,
+    metavar="FILE",
+    help="The candidate's bundle; your record of it lies beside it, as `.toml`.",
+)
+@click.option("--force", is_flag=True, help="Replace files that are there.")
+@kit_option
+def pack(
+    names: tuple[str, ...],
+    title: str,
+    minutes: int,
+    out: Path,
+    force: bool,
+    kit_path: Path | None,
+) -> None:
+    """Pack exercises as a take-home: stubs, public checks, rules.
+
+    \b
+    Example: grade pack exercise3 exercise5 bug4 --minutes 90 --title "Attention, a take-home"
+    """
+    from grader.giveaways import giveaway
+    from grader.hiring.pack import make_takehome, record_beside  # what it needs takes a while
+
+    kit = kit_in_use(kit_path)
+    make_takehome(kit, names, title, minutes, out, force=force)
+    click.echo(f"`{out}` is for candidates")
+    click.echo(f"`{record_beside(out)}` is yours: what was sent, and weights that you may change")
+    if given := giveaway(kit, [kit.find(name) for name in names]):
+        click.echo(f"grade: mind that {given}; with one of the two it is fairer", err=True)

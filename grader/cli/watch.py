@@ -1,0 +1,120 @@
+"""``grade watch``: grades whatever is saved."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from queue import SimpleQueue
+from typing import TYPE_CHECKING
+
+import click
+
+from grader.cli.names import ExerciseName, kit_in_use, kit_option
+from grader.cli.options import console, device_option, isolation_option, no_color_option, wants_cuda
+from grader.errors import GradeError
+from grader.kit import Exercise, Kit
+from grader.practice.agenda import next_turn
+from grader.practice.history import open_history
+from grader.sandbox.process import Sandbox
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from grader.grading import Options
+    from grader.outputs.screen import Screen
+
+
+@click.command()
+@click.argument("name", metavar="[EXERCISE]", required=False, type=ExerciseName())
+@device_option
+@isolation_option
+@kit_option
+@no_color_option
+def watch(
+    name: str | None, device: str, isolation: str, kit_path: Path | None, no_color: bool
+) -> None:
+    """Grade whatever you save, and go on to the next exercise when one is solved.
+
+    Begins with the exercise that you name, or with what `grade next` says. In a terminal there
+    are keys for the next exercise, hints, attention maps, our solution; they are shown. Elsewhere
+    each report is printed, until Ctrl-C.
+
+    \b
+    Example: grade watch exercise3
+    """
+    kit = kit_in_use(kit_path)
+    if not kit.own_stubs:
+        raise GradeError("here is no folder of stubs to watch; `grade init drills` makes one")
+    exercise = kit.find(name) if name else _first(kit)
+    start = partial(Sandbox, isolation, on_gpu=wants_cuda(device))
+    _loop(kit, exercise, start, device, console(no_color))
+
+
+def _first(kit: Kit) -> Exercise:
+    from grader.practice.schedule import standings
+
+    now = datetime.now(UTC)
+    with open_history(kit, to_write=False) as history:
+        turn = next_turn(kit, standings(history, now), now)
+    return turn.exercise if turn else kit.exercises[0]
+
+
+def _loop(
+    kit: Kit, exercise: Exercise, start: partial[Sandbox], device: str, console: Console
+) -> None:
+    from grader.practice import watch
+    from grader.practice.keyboard import keys
+    from grader.practice.saves import saves
+    from grader.practice.session import Session
+
+    keyed = console.is_terminal and sys.stdin.isatty()
+    happenings: SimpleQueue[watch.Happening] = SimpleQueue()
+
+    def options() -> Options:
+        from grader.grading import Options
+
+        return Options(device=device)
+
+    with ExitStack() as stack:
+        session = stack.enter_context(
+            Session(start, options, lambda *graded: happenings.put(watch.Graded(*graded)))
+        )
+        stack.enter_context(
+            saves(kit.home / "exercises", lambda path: happenings.put(watch.Saved(path)))
+        )
+        if keyed:
+            stack.enter_context(
+                keys(
+                    lambda key: happenings.put(watch.Key(key)),
+                    lambda: happenings.put(watch.Redraw()),
+                )
+            )
+        show = _Shown(console, keyed)
+        watch.Watch(kit, exercise, happenings, show).run(session)
+
+
+class _Shown:
+    """Shows screens: each in place of the one before it, or one below the other in a pipe."""
+
+    def __init__(self, console: Console, keyed: bool) -> None:
+        self._console = console
+        self._keyed = keyed
+        self._last = ""
+
+    def __call__(self, screen: Screen) -> None:
+        from grader.outputs.screen import render_screen
+
+        if self._keyed:
+            width, height = os.get_terminal_size()
+            self._console.size = (width, height)
+        text = render_screen(screen, self._console, self._keyed)
+        if text == self._last and not self._keyed:
+            return
+        self._last = text
+        clear = "\x1b[H\x1b[2J" if self._keyed and os.environ.get("TERM") != "dumb" else ""
+        sys.stdout.write(f"{clear}{text}\n")
+        sys.stdout.flush()

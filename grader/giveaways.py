@@ -1,0 +1,67 @@
+"""Exercises that give each other away when one person gets both.
+
+A fix-it exercise comes with a file that is written out. To whoever has to write the same class,
+or one that asks for no more, it is nearly a solution; and so it is for the repair of the same
+class. A repair of another class stands: that one's contract says in words what this file shows.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+from collections.abc import Callable, Sequence
+from itertools import permutations
+
+from grader.kit import Exercise, Kit
+from grader.stubs import pristine
+
+EXTRAS = frozenset({"heads", "masks", "dropout", "block"})  # what one attention has over another
+
+Extras = Callable[[Exercise], frozenset[str] | None]
+
+
+def giveaway(kit: Kit, exercises: Sequence[Exercise]) -> str:
+    """Why these do not belong in one pack: which gives which away, and by what; empty if none."""
+    extras: Extras = functools.cache(_extras)
+    for giver, taker in permutations(exercises, 2):
+        reason = _reason(giver, taker, kit, extras)
+        if reason:
+            return f"`{giver.name}` gives `{taker.name}` away: its file comes with {reason}"
+    return ""
+
+
+def _reason(giver: Exercise, taker: Exercise, kit: Kit, extras: Extras) -> str:
+    """What of one exercise's file gives another away; empty where nothing does."""
+    there = written_out(giver)
+    for name in taker.entry_points:
+        if name in there:
+            return f"a `{name}` that is written out"
+    if not there or written_out(taker):
+        return ""
+    like = [e for e in kit.exercises if there.issuperset(e.entry_points)]
+    known = [found for found in map(extras, like) if found is not None]
+    wanted = extras(taker)
+    if known and wanted is not None and wanted <= frozenset[str]().union(*known):
+        return f"an attention that does all that `{taker.name}` asks for"
+    return ""
+
+
+def written_out(exercise: Exercise) -> frozenset[str]:
+    """The classes and functions of a stub that are not left to write."""
+    body = ast.parse(pristine(exercise)).body
+    made = [node for node in body if isinstance(node, ast.ClassDef | ast.FunctionDef)]
+    return frozenset(node.name for node in made if not _is_left_to_write(node))
+
+
+def _is_left_to_write(node: ast.AST) -> bool:
+    names = [n.id for n in ast.walk(node) if isinstance(n, ast.Name)]
+    return NotImplementedError.__name__ in names
+
+
+def _extras(exercise: Exercise) -> frozenset[str] | None:
+    """What an exercise asks for beyond one head, by its suite; None where that does not say."""
+    from grader.suite.reuse import load_suite  # torch takes a second, and most packs don't ask
+
+    subject = getattr(load_suite(str(exercise.suite), exercise.suite.name), "subject", None)
+    form = getattr(subject, "form", None)
+    return None if form is None else form.features & EXTRAS

@@ -1,0 +1,59 @@
+"""The report of a mock interview, for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from rich.padding import Padding
+from rich.text import Text
+
+from grader.outputs.terminal import STYLES, render_report
+from grader.report import Report, Verdict
+
+
+def render_interview(
+    reports: Sequence[Report], minutes: Mapping[str, float | None], late: Mapping[str, float]
+) -> Iterator[Text | Padding]:
+    """What was right and wrong, how long it took, and what to practise.
+
+    Args:
+        reports: Of each exercise.
+        minutes: That each took; None where that is not known.
+        late: How long after the end each was saved, in minutes; 0 if in time.
+    """
+    earned = sum(report.earned for report in reports)
+    possible = sum(report.possible for report in reports)
+    solved = sum(report.solved for report in reports)
+    yield Text(f"{solved} of {len(reports)} solved, {earned} of {possible} points", style="bold")
+    for report in reports:
+        yield Text()
+        yield _heading(report, minutes.get(report.exercise), late.get(report.exercise, 0.0))
+        yield from render_report(report, brief=True)
+    yield Text()
+    yield Text("to practise", style="bold")
+    for line in practise(reports):
+        yield Text(f"  {line}")
+
+
+def _heading(report: Report, minutes: float | None, late: float) -> Text:
+    took = "never saved" if minutes is None else f"{minutes:.0f} min"
+    verdict = Verdict.PASS if report.solved else Verdict.FAIL
+    text = Text.assemble((report.exercise, "bold"), f"  {took}  ")
+    text.append("right" if report.solved else "not solved", STYLES[verdict])
+    if late >= 1:
+        text.append(f"  saved {late:.0f} min after the time was up", "yellow")
+    return text
+
+
+def practise(reports: Sequence[Report]) -> list[str]:
+    """What to do about it: the mistakes that were made, then the exercises."""
+    mistakes = dict.fromkeys(
+        name for report in reports for name in next(iter(report.diagnosis), ())
+    )
+    lines = [f"`grade mistakes {name}`" for name in mistakes]
+    for report in reports:
+        if report.untouched:
+            lines.append(f"{report.exercise} was not begun: `grade hint {report.exercise}`")
+        elif not report.solved:
+            lines.append(f"{report.exercise} again: `grade watch {report.exercise}`")
+    return lines or ["nothing: all is right; `grade interview` with other exercises, or less time"]

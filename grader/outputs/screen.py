@@ -1,0 +1,119 @@
+"""What ``grade watch`` shows: one screen at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.text import Text
+
+from grader.outputs.terminal import render_report
+from grader.outputs.text import clean
+from grader.report import Report
+
+KEYS = {
+    "n": "next",
+    "p": "previous",
+    "h": "hint",
+    "l": "list",
+    "m": "map",
+    "r": "reset",
+    "s": "solution",
+    "q": "quit",
+}
+BAR = 24
+Part = Text | Padding
+
+
+@dataclass
+class Screen:
+    """What is to be seen.
+
+    Attributes:
+        title: Of the kit.
+        solved: How many exercises are solved.
+        total: How many there are.
+        name: The exercise under work.
+        about: Its title.
+        file: Where it is written.
+        news: One line about what has just happened.
+        busy: Whether a grading is under way.
+        report: The last one of this exercise.
+        hints: Those shown so far.
+        page: Text instead of the report: a list, a solution.
+    """
+
+    title: str
+    solved: int
+    total: int
+    name: str
+    about: str
+    file: str
+    news: str = ""
+    busy: bool = False
+    report: Report | None = None
+    hints: Sequence[str] = ()
+    page: str = ""
+
+
+def render_screen(screen: Screen, console: Console, keyed: bool) -> str:
+    """A screen as text for a terminal, cut to its height where it has keys to cut it for.
+
+    Args:
+        screen: What is to be seen.
+        console: Knows the terminal's size and colours.
+        keyed: Whether keys are to be shown, and the text cut so that they can be.
+    """
+    top = _lines(console, _top(screen))
+    body = _lines(console, _body(screen))
+    if not keyed:
+        return "\n".join(top + body)
+    foot = _lines(console, _foot())
+    room = max(console.height - len(top) - len(foot) - 1, 3)
+    if len(body) > room and not screen.page:
+        cut = f"  … {len(body) - room + 1} more lines; `grade {screen.name}` shows all"
+        body = [*body[: room - 1], cut]
+    return "\n".join([*top, *body, *foot])
+
+
+def _lines(console: Console, parts: Iterator[Part]) -> list[str]:
+    with console.capture() as capture:
+        for part in parts:
+            console.print(part)
+    return capture.get().splitlines()
+
+
+def _top(screen: Screen) -> Iterator[Part]:
+    filled = round(BAR * screen.solved / max(screen.total, 1))
+    bar = ("█" * filled, "green"), ("░" * (BAR - filled), "dim")
+    yield Text.assemble(
+        (screen.title, "bold"), "  ", *bar, f"  {screen.solved} of {screen.total} solved"
+    )
+    if screen.news:
+        yield Text(clean(screen.news), style="bold")
+    yield Text()
+
+
+def _body(screen: Screen) -> Iterator[Part]:
+    if screen.page:
+        yield Text(screen.page)
+        return
+    yield Text.assemble((screen.name, "bold"), f": {screen.about}")
+    if screen.busy:
+        yield Text("  grading … (another save stops it, and so do n and p)")
+    elif screen.report is None:
+        yield Text(f"  edit {clean(screen.file)} and save it: it is graded at once")
+    else:
+        yield from render_report(screen.report, brief=True)
+    for number, hint in enumerate(screen.hints, start=1):
+        yield Padding(Text(f"hint {number}: {hint}", style="cyan"), (0, 0, 0, 2), expand=False)
+
+
+def _foot() -> Iterator[Part]:
+    yield Text()
+    words: list[str | tuple[str, str]] = []
+    for key, what in KEYS.items():
+        words += [(key, "bold"), f" {what}   "]
+    yield Text.assemble(*words)

@@ -1,0 +1,143 @@
+"""A learner's folder: made, brought to a newer version, opened again after an interview."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from grader import __version__
+from grader.errors import GradeError
+from grader.kit import MANIFEST, Exercise, Kit
+from grader.practice.history import Event, open_history
+from grader.stubs import is_edited, pristine, put_back
+
+
+def list_lines(kit: Kit, solved: set[str]) -> list[str]:
+    """The exercises in teaching order, a line for each, under the names of their tracks."""
+    lines = []
+    for track, exercises in itertools.groupby(kit.exercises, lambda exercise: exercise.track):
+        lines += ["", track]
+        for exercise in exercises:
+            started = "started" if kit.own_stubs and is_edited(exercise) else ""
+            state = "solved" if exercise.name in solved else started
+            lines.append(f"  {exercise.name:<11} {state:<8} {exercise.title}")
+    return lines[1:]
+
+
+def start_anew(exercise: Exercise, kit: Kit) -> Path | None:
+    """Put the stub back for a fresh start.
+
+    Returns:
+        Where the file that was replaced is kept; None where there was nothing to keep.
+
+    Raises:
+        GradeError: The kit has no folder that a learner edits, or the stub is not to be found.
+    """
+    kept = put_back(exercise, kit)
+    with open_history(kit) as history:
+        history.note(exercise.name, Event.RESET)
+    return kept
+
+
+def make_folder(folder: Path, kit: Kit, only: Sequence[str] = (), interview: bool = False) -> None:
+    """A fresh folder of a kit's stubs.
+
+    Args:
+        folder: Which is made where it is missing.
+        kit: Whose stubs.
+        only: Some exercises, instead of all.
+        interview: Whether an interview begins in it.
+
+    Raises:
+        GradeError: The folder has exercises already, or cannot be written.
+    """
+    target = folder / "exercises"
+    if target.exists():
+        raise GradeError(
+            f"`{target}` is there already; `grade init {folder} --update` brings it up to date, "
+            "`grade reset EXERCISE` renews one stub"
+        )
+    chosen = [kit.find(name) for name in only] or kit.exercises
+    with _writing(folder):
+        for exercise in chosen:
+            _write(target / exercise.track / f"{exercise.name}.py", pristine(exercise))
+        _write_manifest(folder, replace(kit, exercises=tuple(chosen), interview=interview), only)
+
+
+def update_folder(kit: Kit) -> dict[str, str]:
+    """Bring a learner's folder to this version: new stubs, new names, nothing of theirs lost.
+
+    Returns:
+        What was done, by exercise: ``new``, ``renewed``, ``renamed`` or ``kept``.
+
+    Raises:
+        GradeError: It is no learner's folder, or cannot be written.
+    """
+    if not kit.version:
+        raise GradeError(f"`{kit.home}` is no folder of stubs; `grade init FOLDER` makes one")
+    done = {}
+    with _writing(kit.home):
+        for exercise in kit.exercises:
+            if what := _update(exercise, kit.home):
+                done[exercise.name] = what
+        _write_manifest(kit.home, kit)
+    return done
+
+
+def _update(exercise: Exercise, home: Path) -> str:
+    """Bring one exercise up to date; what was done, empty where there was nothing to do."""
+    for old in exercise.formerly:
+        for file in (home / "exercises").glob(f"*/{old}.py"):
+            if not exercise.file.exists():
+                exercise.file.parent.mkdir(parents=True, exist_ok=True)
+                file.rename(exercise.file)
+                return "renamed"
+    if not exercise.file.exists():
+        _write(exercise.file, pristine(exercise))
+        return "new"
+    if exercise.given == exercise.digest:
+        return ""
+    if is_edited(exercise):
+        return "kept"
+    _write(exercise.file, pristine(exercise))
+    return "renewed"
+
+
+def close_interview(kit: Kit) -> None:
+    """Make an interview's folder one to practise in."""
+    with _writing(kit.home):
+        only = [exercise.name for exercise in kit.exercises]
+        _write_manifest(kit.home, replace(kit, interview=False), only)
+
+
+@contextmanager
+def _writing(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise GradeError(f"`{folder}` cannot be written: {error.strerror}") from None
+
+
+def _write(file: Path, source: bytes) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(source)
+
+
+def _write_manifest(home: Path, kit: Kit, only: Sequence[str] = ()) -> None:
+    """Say what the folder holds."""
+    lines = [
+        "# A learner's folder: the stubs are here, all else is in the installed kit.",
+        "[kit]",
+        f'stubs_of = "{kit.name}"',
+        f'version = "{__version__}"',
+        *([f"only = {json.dumps(list(only))}"] if only else []),
+        *(["interview = true"] if kit.interview else []),
+        "",
+        "[stubs]",
+        *(f'{exercise.name} = "{exercise.digest}"' for exercise in kit.exercises),
+    ]
+    (home / "exercises" / MANIFEST).write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -1,0 +1,174 @@
+"""A mock interview: some exercises, a clock, and no help until it is over."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import msgspec
+
+from grader.errors import GradeError
+from grader.giveaways import giveaway
+from grader.kit import Exercise, Kit
+from grader.practice.folder import close_interview, make_folder
+from grader.practice.history import Event, open_history
+
+RECORD = Path(".grade") / "interview.json"
+
+
+class Interview(msgspec.Struct, frozen=True):
+    """An interview, as it is kept in its folder.
+
+    Attributes:
+        started: When the clock began to run.
+        minutes: That there are for all exercises.
+        seed: Drew the exercises.
+        exercises: Their names.
+        submitted: When it was handed in; None until then.
+    """
+
+    started: datetime
+    minutes: float
+    seed: int
+    exercises: list[str]
+    submitted: datetime | None = None
+
+    @property
+    def deadline(self) -> datetime:
+        """When the time is up."""
+        return self.started + timedelta(minutes=self.minutes)
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What is known of the time that an exercise took.
+
+    Attributes:
+        minutes: From the save before, of whatever exercise, to each save of this one; None where
+            it was never saved.
+        late: How long after the end of the interview it was saved, in minutes; 0 if in time.
+    """
+
+    minutes: float | None
+    late: float
+
+
+def draw(kit: Kit, count: int, seed: int) -> list[str]:
+    """Exercises at random, from the tracks in turn; none of them gives another away.
+
+    Raises:
+        GradeError: There are not so many.
+    """
+    dice = random.Random(seed)
+    tracks: dict[str, list[Exercise]] = {}
+    for exercise in kit.exercises:
+        tracks.setdefault(exercise.track, []).append(exercise)
+    heaps = list(tracks.values())
+    dice.shuffle(heaps)
+    for heap in heaps:
+        dice.shuffle(heap)
+    drawn: list[Exercise] = []
+    for left in itertools.cycle(heaps):
+        if len(drawn) == count:
+            break
+        if not any(heaps):
+            raise GradeError(
+                f"{count} exercises cannot be drawn without one giving another away; "
+                f"{len(drawn)} can"
+            )
+        while left:
+            candidate = left.pop()
+            if not giveaway(kit, [*drawn, candidate]):
+                drawn.append(candidate)
+                break
+    order = [exercise.name for exercise in kit.exercises]
+    return sorted((exercise.name for exercise in drawn), key=order.index)
+
+
+def begin(folder: Path, kit: Kit, minutes: float, count: int, seed: int) -> Interview:
+    """Draw exercises, lay out their stubs and start the clock.
+
+    Raises:
+        GradeError: There are not so many exercises, or the folder cannot be written.
+    """
+    names = draw(kit, count, seed)
+    make_folder(folder, kit, names, interview=True)
+    interview = Interview(datetime.now(UTC), minutes, seed, names)
+    keep(folder, interview)
+    return interview
+
+
+def keep(folder: Path, interview: Interview) -> None:
+    """Write an interview's record, whole or not at all."""
+    path = folder / RECORD
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_suffix(".draft")
+    draft.write_bytes(msgspec.json.encode(interview))
+    draft.replace(path)
+
+
+def read(folder: Path) -> Interview:
+    """The interview of a folder.
+
+    Raises:
+        GradeError: There is none, or its record is damaged.
+    """
+    path = folder / RECORD
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Interview)
+    except FileNotFoundError:
+        raise GradeError("here is no interview; `grade interview` begins one") from None
+    except (OSError, msgspec.DecodeError) as error:
+        raise GradeError(
+            f"`{path}` is damaged: {error}; your files are untouched, "
+            "`grade EXERCISE FILE` from another folder grades them"
+        ) from None
+
+
+def close(kit: Kit, interview: Interview, now: datetime) -> None:
+    """End an interview: its folder is now one to practise in."""
+    keep(kit.home, msgspec.structs.replace(interview, submitted=now))
+    close_interview(kit)
+
+
+def note_save(kit: Kit, path: Path) -> None:
+    """Note that an exercise was saved, for the time that it took."""
+    for exercise in kit.exercises:
+        if exercise.file.resolve() == path:
+            with open_history(kit) as history:
+                history.note(exercise.name, Event.SAVED)
+
+
+def spent(kit: Kit, interview: Interview) -> dict[str, Spent]:
+    """The time that each exercise took, from the saves that are known."""
+    with open_history(kit) as history:
+        saves = [(at, name) for name, kind, at in history.events() if kind is Event.SAVED]
+    last = {exercise.name: _changed(exercise, interview) for exercise in kit.exercises}
+    saves += [(at, name) for name, at in last.items() if at is not None]
+    taken = _shares(sorted(saves), interview.started)
+    found = {}
+    for name, at in last.items():
+        late = (at - interview.deadline).total_seconds() / 60 if at else 0.0
+        found[name] = Spent(taken.get(name), max(late, 0.0))
+    return found
+
+
+def _changed(exercise: Exercise, interview: Interview) -> datetime | None:
+    """When a file was saved the last time; None if it is as it was given."""
+    try:
+        at = datetime.fromtimestamp(exercise.file.stat().st_mtime, UTC)
+    except FileNotFoundError:
+        return None
+    return at if at > interview.started else None
+
+
+def _shares(saves: Sequence[tuple[datetime, str]], began: datetime) -> dict[str, float]:
+    taken: dict[str, float] = {}
+    for at, name in saves:
+        taken[name] = taken.get(name, 0.0) + (at - began).total_seconds() / 60
+        began = at
+    return taken

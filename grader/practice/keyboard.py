@@ -1,0 +1,73 @@
+"""Keys of a terminal as they are pressed, without waiting for the end of a line."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from grader.errors import GradeError
+
+ARROWS = {b"\x1b[C": "n", b"\x1b[D": "p", b"\x1bOC": "n", b"\x1bOD": "p"}
+
+
+@contextmanager
+def keys(tell: Callable[[str], None], redraw: Callable[[], None]) -> Iterator[None]:
+    """Tell of each key, in a thread of its own, and of each change of the terminal's size.
+
+    The terminal is as it was afterwards, also while the process is stopped by Ctrl-Z.
+
+    Args:
+        tell: Is given a character; arrows to the sides come as ``n`` and ``p``.
+        redraw: Is called when the window has another size, or the process goes on.
+    """
+    if sys.platform == "win32":
+        raise GradeError("keys need Linux or macOS; on Windows, run this in WSL")
+    import termios
+    import tty
+
+    terminal = sys.stdin.fileno()
+    before = termios.tcgetattr(terminal)
+
+    def resume(*_: object) -> None:
+        tty.setcbreak(terminal, termios.TCSADRAIN)
+        redraw()
+
+    def suspend(*_: object) -> None:
+        termios.tcsetattr(terminal, termios.TCSADRAIN, before)
+        os.kill(os.getpid(), signal.SIGSTOP)
+
+    handlers = {
+        signal.SIGWINCH: lambda *_: redraw(),
+        signal.SIGCONT: resume,
+        signal.SIGTSTP: suspend,
+    }
+    saved = {number: signal.signal(number, handler) for number, handler in handlers.items()}
+    tty.setcbreak(terminal)
+    threading.Thread(target=_read, args=(terminal, tell), daemon=True).start()
+    try:
+        yield
+    finally:
+        termios.tcsetattr(terminal, termios.TCSADRAIN, before)
+        for number, handler in saved.items():
+            signal.signal(number, handler)
+
+
+def _read(terminal: int, tell: Callable[[str], None]) -> None:
+    while data := _some(terminal):
+        if data.startswith(b"\x1b"):
+            tell(ARROWS.get(data, ""))
+        else:
+            for character in data.decode("utf-8", errors="ignore"):
+                tell(character)
+    tell("q")  # the terminal was closed
+
+
+def _some(terminal: int) -> bytes:
+    try:
+        return os.read(terminal, 64)
+    except OSError:
+        return b""

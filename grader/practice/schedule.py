@@ -1,0 +1,153 @@
+"""When a solved exercise is due again: FSRS, from tries, hints and time.
+
+Source: the free spaced repetition scheduler, https://github.com/open-spaced-repetition/py-fsrs
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import cache
+
+from fsrs import Card, Rating, Scheduler
+
+from grader.practice.history import Event, Grading, History
+
+GAVE_UP = timedelta(hours=12)  # without a grading, and what was begun is a failed try
+QUICK = timedelta(minutes=6)  # from the stub to a full score: it was known by heart
+SLOW = timedelta(minutes=30)
+TRIES = 8  # more gradings than this, and it was found by trying
+
+
+@dataclass
+class Sitting:
+    """One go at an exercise, from its stub until it is solved or left.
+
+    Attributes:
+        began: The first grading, or the reset before it.
+        ended: The last grading.
+        tries: Gradings of something that was written.
+        hints: How many were shown.
+        revealed: Whether our solution was read.
+    """
+
+    began: datetime
+    ended: datetime
+    tries: int = 0
+    hints: int = 0
+    revealed: bool = False
+    solved: bool = False
+
+    @property
+    def rating(self) -> Rating:
+        """How well it was remembered."""
+        taken = self.ended - self.began
+        if not self.solved or self.revealed:
+            return Rating.Again
+        if self.hints or taken > SLOW or self.tries > TRIES:
+            return Rating.Hard
+        return Rating.Easy if taken <= QUICK else Rating.Good
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How a learner stands with one exercise.
+
+    Attributes:
+        solved: When it was solved the last time; None if never.
+        due: When it is to be solved again; None as long as it was never solved.
+        remembered: How likely it would be solved from memory now, 0 to 1.
+        under_way: When it was last worked on, if it is begun and not solved or left.
+    """
+
+    exercise: str
+    solved: datetime | None = None
+    due: datetime | None = None
+    remembered: float = 0.0
+    under_way: datetime | None = None
+
+
+def standings(history: History, now: datetime) -> dict[str, Standing]:
+    """How a learner stands with each exercise that was ever graded, at a time of day in UTC."""
+    gradings, events = history.gradings(), history.events()
+    names = dict.fromkeys(grading.exercise for grading in gradings)
+    return {
+        name: _standing(
+            name,
+            sittings(
+                [grading for grading in gradings if grading.exercise == name],
+                [(kind, at) for exercise, kind, at in events if exercise == name],
+            ),
+            now,
+        )
+        for name in names
+    }
+
+
+def sittings(
+    gradings: Sequence[Grading], events: Sequence[tuple[Event, datetime]]
+) -> list[Sitting]:
+    """The sittings of one exercise, the oldest first.
+
+    What is graded after it was solved, and before it is reset, is no new sitting: nothing had
+    to be remembered.
+    """
+    found: list[Sitting] = []
+    reset: datetime | None = None  # and nothing graded since
+    read = False  # our solution, since then
+    for at, what in _in_order(gradings, events):
+        last = found[-1] if found else None
+        if what is Event.RESET:
+            reset, read = at, False
+        elif what is Event.REVEALED and reset is not None:
+            read = True
+        elif what is Event.REVEALED and last is not None:
+            last.revealed |= not last.solved
+        elif isinstance(what, Grading):
+            left = last is not None and at - last.ended > GAVE_UP and not last.solved
+            if last is None or left or reset is not None:
+                began = reset if reset is not None and at - reset <= GAVE_UP else at
+                found.append(Sitting(began, at, revealed=read))
+                reset, read = None, False
+            elif last.solved:
+                continue
+            _add(found[-1], what, at)
+    return [sitting for sitting in found if sitting.tries]
+
+
+def _in_order(
+    gradings: Sequence[Grading], events: Sequence[tuple[Event, datetime]]
+) -> Iterator[tuple[datetime, Grading | Event]]:
+    items: list[tuple[datetime, Grading | Event]] = [(at, kind) for kind, at in events]
+    items += [(datetime.fromisoformat(grading.started), grading) for grading in gradings]
+    yield from sorted(items, key=lambda item: item[0])
+
+
+def _add(sitting: Sitting, grading: Grading, at: datetime) -> None:
+    sitting.ended = at
+    sitting.solved = grading.solved
+    sitting.hints = grading.hints
+    sitting.tries += any(verdict != "todo" for verdict in grading.checks.values())
+
+
+@cache
+def _scheduler() -> Scheduler:
+    """Without steps of minutes: an exercise comes back after a day at the earliest."""
+    return Scheduler(learning_steps=(), relearning_steps=(), enable_fuzzing=False)
+
+
+def _standing(name: str, past: Sequence[Sitting], now: datetime) -> Standing:
+    card: Card | None = None
+    solved = under_way = None
+    for sitting in past:
+        if sitting.solved:
+            solved = sitting.ended
+        elif now - sitting.ended <= GAVE_UP and sitting is past[-1]:
+            under_way = sitting.ended
+            continue
+        if sitting.solved or card is not None:  # what was never solved is no memory to lose
+            card = card or Card(card_id=1, due=sitting.ended)
+            card, _ = _scheduler().review_card(card, sitting.rating, sitting.ended)
+    remembered = _scheduler().get_card_retrievability(card, now) if card else 0.0
+    return Standing(name, solved, card.due if card else None, remembered, under_way)

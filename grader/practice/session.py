@@ -1,0 +1,103 @@
+"""A warm session: one sandbox, and one file at a time graded in it, in a thread of its own."""
+
+from __future__ import annotations
+
+import gc
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from grader.errors import GradeError, GraderFault
+from grader.kit import Exercise
+from grader.report import Report
+from grader.sandbox.process import Sandbox
+from grader.submission import Submission
+
+if TYPE_CHECKING:
+    from grader.grading import Options
+
+Tell = Callable[[Exercise, Submission, Report | GradeError | None], None]
+
+
+class Session:
+    """Grades in the background, and can be stopped in the middle; a context manager.
+
+    Args:
+        start: Starts a sandbox; again, should the first one be lost.
+        options: How to grade, made when torch has been imported.
+        tell: Is told, in the session's own thread, what came of a grading; None if it was stopped.
+    """
+
+    def __init__(
+        self, start: Callable[[], Sandbox], options: Callable[[], Options], tell: Tell
+    ) -> None:
+        self._start = start
+        self._options = options
+        self._tell = tell
+        self._sandbox: Sandbox | None = start()
+        self._thread = self._in_background(self._get_ready)
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.stop()
+        self._thread.join()
+        if self._sandbox is not None:
+            self._sandbox.close()
+
+    def grade(self, exercise: Exercise, submission: Submission, maps: bool = False) -> None:
+        """Begin a grading, once the one before it has been told of."""
+        self._thread.join()  # all that it may still do is make a worker ready
+        if self._sandbox is not None:
+            self._sandbox.stop.clear()
+        self._thread = self._in_background(self._run, exercise, submission, maps)
+
+    def stop(self) -> None:
+        """End the grading under way; it is told of as None."""
+        if self._sandbox is not None:
+            self._sandbox.stop.set()
+
+    def _in_background(self, work: Callable[..., None], *arguments: object) -> threading.Thread:
+        thread = threading.Thread(target=work, args=arguments, daemon=True)
+        thread.start()
+        return thread
+
+    def _run(self, exercise: Exercise, submission: Submission, maps: bool) -> None:
+        outcome: Report | GradeError | None = None
+        try:
+            outcome = self._graded(exercise, submission, maps)
+        except KeyboardInterrupt:
+            pass
+        except GradeError as error:
+            outcome = error
+            if isinstance(error, GraderFault):
+                self._lose()
+        except Exception as error:
+            outcome = GraderFault(f"a fault of the grader: {type(error).__name__}: {error}")
+            self._lose()
+        self._tell(exercise, submission, outcome)
+        self._get_ready()
+
+    def _graded(self, exercise: Exercise, submission: Submission, maps: bool) -> Report:
+        from grader.grading import grade
+
+        self._sandbox = self._sandbox or self._start()
+        return grade(submission, exercise, replace(self._options(), maps=maps), self._sandbox)
+
+    def _get_ready(self) -> None:
+        """Import what grading needs, and have a worker stand ready."""
+        import grader.grading  # noqa: F401  # the first time it takes a second
+
+        gc.freeze()  # what was imported stays; no collection need look at it again
+        try:
+            if self._sandbox is not None:
+                self._sandbox.prepare()
+        except (GraderFault, KeyboardInterrupt):
+            self._lose()
+
+    def _lose(self) -> None:
+        if self._sandbox is not None:
+            self._sandbox.close()
+            self._sandbox = None

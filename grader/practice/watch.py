@@ -1,0 +1,259 @@
+"""The loop of ``grade watch``: a file is saved, a key is pressed, a grading is done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from queue import Empty, SimpleQueue
+
+from grader.errors import GradeError
+from grader.kit import Exercise, Kit
+from grader.outputs.screen import Screen
+from grader.practice.folder import list_lines, start_anew
+from grader.practice.history import Event, open_history
+from grader.practice.session import Session
+from grader.report import Report
+from grader.stubs import is_edited
+from grader.submission import Submission, read_submission
+from grader.targets import own_path
+
+PATIENCE = 0.4  # before the screen says that a grading is under way, in seconds
+
+
+@dataclass(frozen=True)
+class Saved:
+    """A file was saved."""
+
+    path: Path
+
+
+@dataclass(frozen=True)
+class Key:
+    """A key was pressed."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Graded:
+    """A grading came to an end; without an outcome if it was stopped."""
+
+    exercise: Exercise
+    submission: Submission
+    outcome: Report | GradeError | None
+
+
+class Redraw:
+    """The terminal has another size."""
+
+
+Happening = Saved | Key | Graded | Redraw
+
+
+class Watch:
+    """What is under work, and what each happening makes of it.
+
+    Args:
+        kit: Whose exercises they are.
+        exercise: The one to begin with.
+        happenings: What is to be taken in, in turn.
+        draw: Shows a screen.
+    """
+
+    def __init__(
+        self,
+        kit: Kit,
+        exercise: Exercise,
+        happenings: SimpleQueue[Happening],
+        draw: Callable[[Screen], None],
+    ) -> None:
+        self._kit = kit
+        self._happenings = happenings
+        self._show = draw
+        self._exercise = exercise
+        self._report: Report | None = None
+        self._graded: dict[str, str] = {}  # the source that was graded last, by exercise
+        self._under_way = False
+        self._wanted: Exercise | None = None  # to be graded when the grading under way has ended
+        self._last_solved: Exercise | None = None
+        self._maps = False
+        self._hints: list[str] = []
+        self._news = ""
+        self._page = ""  # the key that opened one
+        self._asked = ""  # a key that has to be pressed once more
+        with open_history(kit) as history:
+            self._solved = history.solved()
+
+    def run(self, session: Session) -> None:
+        """Take in happenings until the person quits."""
+        self._session = session
+        self._look(self._exercise)
+        while True:
+            self._draw()
+            happening = self._wait()
+            if isinstance(happening, Key) and happening.name == "q":
+                return
+            self._take(happening)
+
+    def _wait(self) -> Happening:
+        if not self._under_way:
+            return self._happenings.get()
+        try:
+            return self._happenings.get(timeout=PATIENCE)
+        except Empty:
+            self._draw(busy=True)
+            return self._happenings.get()
+
+    def _take(self, happening: Happening) -> None:
+        match happening:
+            case Saved():
+                self._saved(happening.path)
+            case Graded():
+                self._ended(happening)
+            case Key():
+                self._pressed(happening.name)
+
+    def _saved(self, path: Path) -> None:
+        for exercise in self._kit.exercises:
+            if exercise.file.resolve() == path:
+                self._grade(exercise)
+
+    def _grade(self, exercise: Exercise) -> None:
+        """Grade an exercise's file, unless it is as it was; stop what is under way for it."""
+        try:
+            submission = read_submission(own_path(exercise))
+        except GradeError as error:
+            self._look_at(exercise)
+            self._news = str(error)
+            return
+        if not submission.source.strip():
+            return  # an editor has emptied the file, and is about to fill it
+        if self._graded.get(exercise.name) == submission.source and self._exercise is exercise:
+            return
+        if self._under_way:
+            self._wanted = exercise
+            self._session.stop()
+            return
+        self._look_at(exercise)
+        self._under_way = True
+        self._session.grade(exercise, submission, self._maps)
+
+    def _ended(self, graded: Graded) -> None:
+        self._under_way = False
+        wanted, self._wanted = self._wanted, None
+        if isinstance(graded.outcome, GradeError):
+            self._news = f"not graded: {graded.outcome}"
+        elif graded.outcome is not None:
+            self._judged(graded.exercise, graded.submission, graded.outcome)
+        if wanted is not None:
+            self._grade(wanted)
+
+    def _judged(self, exercise: Exercise, submission: Submission, report: Report) -> None:
+        self._graded[exercise.name] = submission.source
+        if exercise is self._exercise:
+            self._news, self._report = "", report
+            self._draw()  # before anything else is done
+        self._remember(report, submission)
+        if report.solved and exercise is self._exercise and not self._maps:
+            self._go_on(report)
+
+    def _remember(self, report: Report, submission: Submission) -> None:
+        try:
+            with open_history(self._kit) as history:
+                last = history.gradings(report.exercise)[-1:]
+                if not last or last[0].source != submission.source:
+                    history.record(report, submission.source, own=True)
+        except GradeError as error:
+            self._news = f"not recorded: {error}"
+
+    def _go_on(self, report: Report) -> None:
+        """Go on to the next exercise that is not solved, if this one was not solved before."""
+        if report.exercise in self._solved:
+            return
+        self._solved.add(report.exercise)
+        at = self._kit.exercises.index(self._exercise)
+        following = self._kit.exercises[at + 1 :] + self._kit.exercises[:at]
+        left = [exercise for exercise in following if exercise.name not in self._solved]
+        score = f"{report.exercise} is solved, {report.earned} / {report.possible}"
+        if not left:
+            self._news = f"{score}, and so are all the others"
+            return
+        self._last_solved = self._exercise
+        self._look(left[0])
+        self._news = f"{score}: s shows our solution"
+
+    def _look(self, exercise: Exercise) -> None:
+        """Turn to an exercise, and grade what is written of it."""
+        self._look_at(exercise)
+        if self._under_way:
+            self._session.stop()
+        if is_edited(exercise):
+            self._graded.pop(exercise.name, None)
+            self._grade(exercise)
+
+    def _look_at(self, exercise: Exercise) -> None:
+        if exercise is not self._exercise:
+            self._exercise, self._report, self._hints, self._maps = exercise, None, [], False
+        self._news = self._page = ""
+
+    def _pressed(self, key: str) -> None:
+        again, shut = key == self._asked, key == self._page
+        self._news = self._page = self._asked = ""
+        if key in ("n", "p"):
+            at = self._kit.exercises.index(self._exercise) + (1 if key == "n" else -1)
+            self._last_solved = None
+            self._look(self._kit.exercises[at % len(self._kit.exercises)])
+        elif key == "h":
+            with open_history(self._kit) as history:
+                self._hints = history.next_hint(self._exercise)
+        elif key == "m" and not self._under_way:
+            self._maps = not self._maps
+            self._look(self._exercise)
+        elif key == "r":
+            self._reset(sure=again)
+        elif key in ("l", "s") and not shut:
+            self._page = key
+
+    def _reset(self, sure: bool) -> None:
+        if not sure:
+            self._asked = "r"
+            self._news = f"r once more puts the stub of {self._exercise.name} back, and keeps yours"
+            return
+        kept = start_anew(self._exercise, self._kit)
+        self._graded.pop(self._exercise.name, None)
+        self._report, self._hints = None, []
+        self._news = f"yours is kept in {kept}" if kept else "it is the stub already"
+
+    def _text(self) -> str:
+        """The page that is open, if one is."""
+        if self._page == "l":
+            return "\n".join(list_lines(self._kit, self._solved))
+        if self._page != "s":
+            return ""
+        solved = self._exercise.name in self._solved
+        shown = self._exercise if solved else self._last_solved
+        if shown is None:
+            self._news = f"{self._exercise.name} is not solved yet; h gives a hint"
+            return ""
+        with open_history(self._kit) as history:
+            history.note(shown.name, Event.REVEALED)
+        return shown.solution.read_text(encoding="utf-8")
+
+    def _draw(self, busy: bool = False) -> None:
+        exercise, text = self._exercise, self._text()
+        self._show(
+            Screen(
+                title=self._kit.title,
+                solved=len(self._solved),
+                total=len(self._kit.exercises),
+                name=exercise.name,
+                about=exercise.title,
+                file=str(own_path(exercise)),
+                news=self._news,
+                busy=busy,
+                report=self._report,
+                hints=self._hints,
+                page=text,
+            )
+        )

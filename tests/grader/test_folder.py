@@ -1,0 +1,120 @@
+"""A learner's folder that is of an older or newer version, renamed, moved or edited by hand."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from grader import kit as kits
+from grader.cli import run_command
+from grader.errors import GradeError
+from grader.kit import Kit, installed_kit, load_kit
+from grader.practice.folder import make_folder, update_folder
+from grader.practice.history import open_history
+from grader.stubs import digest, is_edited
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    make_folder(tmp_path / "drills", installed_kit())
+    return tmp_path / "drills"
+
+
+def edit_manifest(folder: Path, pattern: str, text: str) -> None:
+    path = folder / "exercises/kit.toml"
+    before = path.read_text(encoding="utf-8")
+    after = re.sub(pattern, text, before)
+    assert after != before
+    path.write_text(after, encoding="utf-8")
+
+
+def test_fresh_folder_is_up_to_date(folder: Path) -> None:
+    kit = load_kit(folder)
+    assert kit.outdated == []
+    assert update_folder(kit) == {}
+
+
+def test_moved_folder_keeps_its_history(folder: Path) -> None:
+    with open_history(load_kit(folder)) as history:
+        history.show_hints("exercise3", 2)
+    moved = folder.rename(folder.with_name("elsewhere"))
+    with open_history(load_kit(moved)) as history:
+        assert history.hints("exercise3") == 2
+
+
+def test_older_folder_is_said_and_updated(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    old = b"# an earlier stub\n"
+    stub, mine = (folder / "exercises/warmups" / f"warmup{n}.py" for n in (1, 2))
+    edit_manifest(folder, r'warmup1 = "\w+"', f'warmup1 = "{digest(old)}"')
+    edit_manifest(folder, r'warmup2 = "\w+"', 'warmup2 = "0000000000000000"')
+    edit_manifest(folder, r'warmup3 = "\w+"\n', "")
+    edit_manifest(folder, r'version = "[^"]+"', 'version = "0.0.9"')
+    stub.write_bytes(old)
+    mine.write_text("my own work")
+    (folder / "exercises/warmups/warmup3.py").unlink()
+    assert not is_edited(load_kit(folder).find("warmup1"))
+    assert run_command(["list"]) == 0
+    err = capsys.readouterr().err
+    assert "3 exercises are new or changed since version 0.0.9" in err
+    assert len(err.splitlines()) == 1
+    assert run_command(["init", ".", "--update"]) == 0
+    out = capsys.readouterr().out
+    assert re.search(r"warmup1 +renewed", out)
+    assert re.search(r"warmup2 +kept; `grade reset warmup2` gives the new stub", out)
+    assert re.search(r"warmup3 +new", out)
+    assert mine.read_text() == "my own work"
+    assert b"def self_attention" in stub.read_bytes()
+    assert load_kit(folder).outdated == []
+    assert run_command(["init", ".", "--update"]) == 0
+    assert "up to date" in capsys.readouterr().out
+
+
+def test_newer_folder_is_one_clear_line(folder: Path) -> None:
+    edit_manifest(folder, r'version = "[^"]+"', 'version = "99.1"')
+    with pytest.raises(GradeError, match=r"made by version 99\.1, and here is .*; update"):
+        load_kit(folder)
+
+
+def test_renamed_exercise_keeps_file_and_history(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open_history(load_kit(folder)) as history:
+        history.show_hints("attention1", 2)
+    exercises = folder / "exercises/warmups"
+    (exercises / "warmup1.py").rename(exercises / "attention1.py")
+    (exercises / "attention1.py").write_text("my own work")
+    edit_manifest(folder, "warmup1 =", "attention1 =")
+
+    def renamed() -> Kit:
+        kit = installed_kit()
+        first = replace(kit.exercises[0], formerly=("attention1",))
+        return replace(kit, exercises=(first, *kit.exercises[1:]))
+
+    monkeypatch.setattr(kits, "installed_kit", renamed)
+    kit = load_kit(folder)
+    with pytest.raises(GradeError, match="`attention1` is called `warmup1` now"):
+        kit.find("attention1")
+    assert update_folder(kit) == {"warmup1": "renamed"}
+    assert (exercises / "warmup1.py").read_text() == "my own work"
+    assert not (exercises / "attention1.py").exists()
+    with open_history(load_kit(folder)) as history:
+        assert history.hints("warmup1") == 2
+
+
+def test_folder_edited_by_hand_says_what_to_do(folder: Path) -> None:
+    edit_manifest(folder, r"\[kit\]", "[kit")
+    with pytest.raises(GradeError, match=r"kit\.toml` is damaged: .*; restore it"):
+        load_kit(folder)
+
+
+def test_only_a_learners_folder_is_updated(tmp_path: Path) -> None:
+    with pytest.raises(GradeError, match="is no folder of stubs"):
+        update_folder(installed_kit())
+    with pytest.raises(GradeError, match="is no kit"):
+        load_kit(tmp_path)

@@ -1,0 +1,163 @@
+"""A mock interview: drawn, timed, without help, and never lost."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from grader.cli import run_command
+from grader.errors import GradeError
+from grader.giveaways import giveaway
+from grader.kit import Kit, installed_kit, load_kit
+from grader.practice import interview as interviews
+from grader.practice.history import Event, open_history
+from tests.grader.terminal import Terminal
+
+KIT = installed_kit()
+
+
+@pytest.fixture
+def begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Kit:
+    """An interview of warmup1, warmup2 and exercise4, and the working directory in it."""
+    monkeypatch.setenv("NO_COLOR", "1")
+    with monkeypatch.context() as fixed:
+        fixed.setattr(interviews, "draw", lambda *_: ["warmup1", "warmup2", "exercise4"])
+        interviews.begin(tmp_path / "interview", KIT, minutes=45, count=3, seed=0)
+    monkeypatch.chdir(tmp_path / "interview")
+    return load_kit()
+
+
+def solve(kit: Kit, name: str) -> None:
+    exercise = kit.find(name)
+    exercise.file.write_bytes(exercise.solution.read_bytes())
+
+
+def test_draw_is_by_the_seed_and_nothing_gives_another_away() -> None:
+    seen = set()
+    for seed in range(12):
+        names = interviews.draw(KIT, 3, seed)
+        assert names == interviews.draw(KIT, 3, seed)
+        assert len(set(names)) == 3
+        assert not giveaway(KIT, [KIT.find(name) for name in names])
+        seen.update(KIT.find(name).track for name in names)
+    assert seen == {exercise.track for exercise in KIT.exercises}
+    with pytest.raises(GradeError, match="24 exercises cannot be drawn"):
+        interviews.draw(KIT, 24, 0)
+
+
+@pytest.mark.parametrize("words", [["warmup1"], ["hint", "warmup1"], ["watch"], ["review"]])
+def test_no_help_before_it_is_handed_in(
+    begun: Kit, words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_command(words) == 2
+    assert "no checks, hints or solutions until `grade interview submit`" in capsys.readouterr().err
+    assert run_command(["solution", "warmup1", "--reveal"]) == 2
+
+
+def test_report_says_right_wrong_time_and_what_to_practise(
+    begun: Kit, capsys: pytest.CaptureFixture[str]
+) -> None:
+    solve(begun, "warmup1")
+    wrong = begun.find("warmup2")
+    text = wrong.solution.read_text(encoding="utf-8")
+    wrong.file.write_text(text.replace("softmax(dim=-1)", "softmax(dim=-2)"), encoding="utf-8")
+    started = interviews.read(begun.home).started
+    for name, minutes in (("warmup1", 10), ("warmup2", 25)):
+        at = (started + timedelta(minutes=minutes)).timestamp()
+        os.utime(begun.find(name).file, (at, at))
+    assert run_command(["interview", "submit", "--html", "report.html"]) == 1
+    out = capsys.readouterr().out
+    assert out.startswith("1 of 3 solved, ")
+    assert "warmup1  10 min  right" in out
+    assert "warmup2  15 min  not solved" in out
+    assert "the softmax runs over the queries" in out
+    assert "exercise4  never saved  not solved" in out
+    practise = out.partition("to practise")[2]
+    assert "`grade mistakes softmax-over-the-queries`" in practise
+    assert "warmup2 again" in practise
+    assert "exercise4 was not begun" in practise
+    assert "<html" in Path("report.html").read_text(encoding="utf-8")
+    assert run_command(["interview", "submit"]) == 2
+    assert "was handed in on 20" in capsys.readouterr().err
+    assert run_command(["hint", "warmup2"]) == 0  # now a folder to practise in
+    assert run_command(["list"]) == 0
+    assert re.search(r"warmup1 +solved", capsys.readouterr().out)
+
+
+def test_submitting_is_interrupted_and_nothing_is_lost(
+    begun: Kit, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    solve(begun, "warmup1")
+
+    def stopped(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("grader.practice.interview.close", stopped)
+        assert run_command(["interview", "submit"]) == 130
+    assert load_kit().interview
+    assert run_command(["interview"]) == 0
+    assert "resumed: seed 0" in capsys.readouterr().out
+    assert run_command(["interview", "submit"]) == 1
+    assert "1 of 3 solved" in capsys.readouterr().out
+
+
+def test_saves_share_out_the_time_and_late_ones_are_told(begun: Kit) -> None:
+    record = interviews.read(begun.home)
+    started = datetime.now(UTC) - timedelta(minutes=60)
+    interviews.keep(begun.home, msgspec.structs.replace(record, started=started))
+    with open_history(begun) as history:
+        for name, minutes in (("warmup1", 5), ("exercise4", 20), ("warmup1", 22)):
+            history.note(name, Event.SAVED, started + timedelta(minutes=minutes))
+    file = begun.find("exercise4").file
+    late = (started + timedelta(minutes=52)).timestamp()
+    os.utime(file, (late, late))
+    for name in ("warmup1", "warmup2"):
+        early = (started - timedelta(minutes=1)).timestamp()
+        os.utime(begun.find(name).file, (early, early))
+    spent = interviews.spent(begun, interviews.read(begun.home))
+    assert spent["warmup1"].minutes == pytest.approx(5 + 2, abs=0.01)
+    assert spent["exercise4"].minutes == pytest.approx(15 + 30, abs=0.01)
+    assert spent["exercise4"].late == pytest.approx(52 - 45, abs=0.01)
+    assert spent["warmup2"].minutes is None
+
+
+def test_damaged_record_is_one_clear_line(begun: Kit) -> None:
+    (begun.home / interviews.RECORD).write_text("{")
+    with pytest.raises(GradeError, match=r"is damaged: .*; your files are untouched"):
+        interviews.read(begun.home)
+
+
+def test_clock_is_left_and_taken_up_again_and_hands_in_by_itself(tmp_path: Path) -> None:
+    with Terminal(tmp_path, "interview", "--seed", "0", "--minutes", "0.5") as terminal:
+        terminal.until("begun: seed 0", "00:", " left")
+        terminal.child.sendintr()
+        terminal.child.expect("the clock runs on")
+        assert terminal.left() == 0
+    (folder,) = tmp_path.glob("interview-*")
+    kit = load_kit(folder)
+    name = kit.exercises[0].name
+    with Terminal(folder, "interview", rows=50) as terminal:
+        terminal.until("resumed: seed 0", "00:", " left")
+        solve(kit, name)
+        deadline = time.monotonic() + 20
+        while not saved(kit) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        record = interviews.read(folder)
+        assert saved(kit) == [name]
+        terminal.until("the time is up", "1 of 3 solved", "to practise", seconds=90)
+    assert interviews.read(folder) == msgspec.structs.replace(
+        record, submitted=interviews.read(folder).submitted
+    )
+    assert not load_kit(folder).interview
+
+
+def saved(kit: Kit) -> list[str]:
+    with open_history(kit) as history:
+        return list(dict.fromkeys(name for name, kind, _ in history.events() if kind == "saved"))

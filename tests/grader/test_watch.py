@@ -1,0 +1,234 @@
+"""`grade watch` in a real terminal: saves, keys, and whatever a learner's file may do."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from grader.kit import installed_kit, load_kit
+from grader.practice.folder import make_folder
+from grader.practice.history import open_history
+from tests.grader.terminal import COMMAND, Terminal
+
+KIT = installed_kit()
+RIGHT = KIT.find("warmup1").solution.read_text(encoding="utf-8")
+WRONG = RIGHT.replace("dim=-1)", "dim=-2)")
+LOOP = "def self_attention(x):\n    while True:\n        pass\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    make_folder(tmp_path, KIT)
+    return tmp_path
+
+
+@pytest.fixture
+def mine(folder: Path) -> Path:
+    return folder / "exercises/warmups/warmup1.py"
+
+
+def test_saves_are_graded_until_it_is_solved(folder: Path, mine: Path) -> None:
+    with Terminal(folder, "watch") as terminal:
+        terminal.until("warmup1: Attention without weights", "0 of 24 solved", "q quit")
+        mine.write_text("def self_attention(x:\n")
+        screen = terminal.until("exercises/warmups/warmup1.py:1: does not parse")
+        assert len([line for line in screen.splitlines() if "parse" in line]) == 1
+        mine.write_text(WRONG)
+        screen = terminal.until("the softmax runs over the queries", "score ")
+        fails, passes = screen.index("fail "), screen.index("pass ")
+        assert fails < passes or "more lines" in screen
+        mine.write_text(RIGHT)
+        terminal.until("warmup1 is solved, 20 / 20", "1 of 24 solved", "warmup2: ")
+        terminal.press("s")
+        terminal.until("def self_attention(x: Tensor) -> Tensor:")
+        terminal.press("q")
+        assert terminal.left() == 0
+    with open_history(load_kit(folder)) as history:
+        assert [grading.solved for grading in history.gradings("warmup1")] == [False, False, True]
+
+
+def test_endless_loop_is_stopped_by_the_next_save(folder: Path, mine: Path) -> None:
+    with Terminal(folder, "watch", "warmup1") as terminal:
+        terminal.until("edit exercises/warmups/warmup1.py")
+        mine.write_text(LOOP)
+        terminal.until("grading …")
+        terminal.press("h")  # the keys are alive meanwhile
+        terminal.until("hint 1: ")
+        mine.write_text(RIGHT)
+        terminal.until("warmup1 is solved")
+        terminal.press("q")
+        assert terminal.left() == 0
+    with open_history(load_kit(folder)) as history:
+        (only,) = history.gradings("warmup1")
+    assert only.source == RIGHT  # the loop was given up, not judged
+    assert only.hints == 1
+
+
+def test_quit_does_not_wait_for_an_endless_loop(folder: Path, mine: Path) -> None:
+    with Terminal(folder, "watch", "warmup1") as terminal:
+        terminal.until("edit exercises/warmups/warmup1.py")
+        mine.write_text(LOOP)
+        terminal.until("grading …")
+        terminal.press("q")
+        assert terminal.left() == 0
+    with open_history(load_kit(folder)) as history:
+        assert history.gradings() == []
+
+
+def test_keys(folder: Path, mine: Path) -> None:
+    with Terminal(folder, "watch", rows=40) as terminal:
+        terminal.until("warmup1: ")
+        terminal.press("n")
+        terminal.until("warmup2: ")
+        terminal.press("\x1b[D")
+        terminal.until("warmup1: ")
+        terminal.press("s")
+        terminal.until("warmup1 is not solved yet; h gives a hint")
+        terminal.press("l")
+        terminal.until("exercise6", "Transformer block")
+        terminal.press("l")
+        terminal.until("edit exercises/warmups/warmup1.py")
+        mine.write_text(RIGHT.replace("softmax(dim=-1)", "softmax(dim=-1) * 1"))
+        terminal.until("warmup1 is solved")
+        terminal.press("p")
+        terminal.until("score 20 / 20")
+        terminal.press("m")
+        terminal.until("attention without a mask")
+        terminal.press("r")
+        terminal.until("r once more puts the stub of warmup1 back")
+        terminal.press("x")
+        terminal.press("r")
+        terminal.until("r once more")
+        terminal.press("r")
+        terminal.until("still a stub")
+        assert "raise NotImplementedError" in mine.read_text()
+        assert "* 1" in next((folder / ".grade/replaced").iterdir()).read_text()
+        terminal.press("?\x1b[Aé")
+        terminal.press("q")
+        assert terminal.left() == 0
+
+
+def test_resized_terminal_keeps_its_keys_in_sight(folder: Path, mine: Path) -> None:
+    mine.write_text(WRONG)
+    with Terminal(folder, "watch", "warmup1") as terminal:
+        terminal.until("score ", "q quit")
+        terminal.resize(12, 60)
+        screen = terminal.until("more lines; `grade warmup1` shows all", "quit")
+        assert len(screen.splitlines()) <= 12
+        terminal.resize(60, 130)
+        terminal.until("attention without a mask", "q quit")
+        terminal.press("q")
+        assert terminal.left() == 0
+
+
+def test_file_that_is_gone_is_said(folder: Path, mine: Path) -> None:
+    with Terminal(folder, "watch", "warmup1") as terminal:
+        terminal.until("warmup1: ")
+        mine.unlink()
+        terminal.until("`exercises/warmups/warmup1.py` cannot be read: no such file")
+        terminal.press("rr")
+        terminal.until("still a stub")
+        assert mine.is_file()
+
+
+def test_editor_that_replaces_the_file(folder: Path, mine: Path) -> None:
+    with Terminal(folder, "watch", "warmup1") as terminal:
+        terminal.until("edit exercises/warmups/warmup1.py")
+        other = mine.with_name(".warmup1.py.swp")
+        other.write_text(WRONG)
+        other.replace(mine)
+        terminal.until("score ", "the softmax runs over the queries")
+
+
+def test_saving_another_exercise_turns_to_it(folder: Path) -> None:
+    with Terminal(folder, "watch", "exercise3") as terminal:
+        terminal.until("exercise3: ")
+        file = folder / "exercises/variants/exercise1.py"
+        file.write_text(file.read_text() + "\n# begun\n")
+        terminal.until("exercise1: ", "still a stub")
+
+
+def test_without_colour(folder: Path, mine: Path) -> None:
+    mine.write_text(WRONG)
+    with Terminal(folder, "watch", "warmup1", "--no-color") as terminal:
+        terminal.child.expect("score .*")
+        assert b"\x1b[1m" not in terminal.child.before
+        assert b"\x1b[3" not in terminal.child.before
+
+
+def test_ctrl_z_and_back(folder: Path) -> None:
+    with Terminal(folder, "watch") as terminal:
+        terminal.until("q quit")
+        os.kill(terminal.child.pid, signal.SIGTSTP)
+        time.sleep(0.3)
+        os.kill(terminal.child.pid, signal.SIGCONT)
+        terminal.press("n")
+        terminal.until("warmup2: ")
+
+
+def test_pipe_gets_one_report_after_the_other(folder: Path, mine: Path) -> None:
+    with subprocess.Popen(
+        [sys.executable, *COMMAND, "watch", "warmup1"],
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        seen = ""
+        for text, wanted in ((WRONG, "fail "), (RIGHT, "warmup2: ")):
+            while "edit exercises" not in seen:
+                seen += process.stdout.readline()
+            mine.write_text(text)
+            while wanted not in seen:
+                seen += process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        rest = process.stdout.read()
+        assert process.wait(timeout=20) == 130
+    assert "\x1b" not in seen + rest
+    assert "q quit" not in seen + rest
+
+
+def test_newcomers_path(tmp_path: Path) -> None:
+    """From nothing to the first two solved exercises, by what each command says to do next."""
+
+    def grade(*words: str, folder: Path = tmp_path / "drills") -> str:
+        done = subprocess.run(
+            [sys.executable, *COMMAND, *words],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode in (0, 1), done.stderr
+        return done.stdout
+
+    drills = tmp_path / "drills"
+    assert "next: cd drills" in grade("init", "drills", folder=tmp_path)
+    assert grade("next").startswith("warmup1: Attention without weights\n  new\n")
+    with Terminal(drills, "watch") as terminal:
+        terminal.until("edit exercises/warmups/warmup1.py")
+        first = drills / "exercises/warmups/warmup1.py"
+        first.write_text(first.read_text().replace("raise NotImplementedError", "return x @"))
+        terminal.until("warmup1.py:", "does not parse")
+        first.write_text(WRONG)
+        terminal.until("the softmax runs over the queries")
+        first.write_text(RIGHT)
+        terminal.until("warmup1 is solved", "warmup2: ")
+        terminal.press("q")
+        assert terminal.left() == 0
+    assert grade("next").startswith("warmup2: ")
+    second = drills / "exercises/warmups/warmup2.py"
+    second.write_bytes(KIT.find("warmup2").solution.read_bytes())
+    assert "`grade next` for the next exercise" in grade("warmup2")
+    assert grade("next").startswith("warmup3: ")
+    assert "later: 2" in grade("review")
+    shown = grade("progress", "--html", "progress.html")
+    assert shown.startswith("2 of 24 exercises solved, 4 gradings")
+    assert "warmup1" in (drills / "progress.html").read_text(encoding="utf-8")

@@ -46,7 +46,7 @@ class Options:
         diagnosis: Whether to look for the mistakes behind what is wrong; None for what the
             exercise says.
         maps: Whether to show attention maps even where nothing is wrong with them.
-        search: How long a mistake is looked for at most, in seconds; None for as long as is usual.
+        search: How many sets of mistakes are tried at most; None for as many as is usual.
     """
 
     seed: int | None = None
@@ -55,7 +55,7 @@ class Options:
     budget: float = BUDGET_CHECKS
     diagnosis: bool | None = None
     maps: bool = False
-    search: float | None = None
+    search: int | None = None
 
 
 def grade(submission: Submission, exercise: Exercise, options: Options, sandbox: Sandbox) -> Report:
@@ -143,7 +143,7 @@ def _diagnose(
         return checks, ()
     with one_thread():
         return explain_values(
-            checks, Search(seen[-1].form, seen, EARLY, seconds=options.search).run()
+            checks, Search(seen[-1].form, seen, EARLY, tried=options.search).run()
         )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import isfinite
@@ -16,7 +15,7 @@ from grader.diagnosis.form import Form
 from grader.diagnosis.pipeline import Observation, Pipeline, Plan
 
 MOST = 3  # mistakes in one set, unless few are to be tried
-SECONDS = 1.0  # of a search, after which it gives up
+TRIED = 20_000  # sets, after which a search gives up; no clock, so that it always ends the same
 TOLERANCE = 1e-4  # a submission computes in float32; mistakes differ by 1e-3 and more
 Set = frozenset[str]  # names of mistakes
 RIGHT: Set = frozenset()
@@ -46,7 +45,7 @@ class Search:
         observations: The plainest first; those of one ``what`` are explained together.
         early: Which of them only show a part of what later ones show.
         among: Names of the only mistakes to be tried; all that are possible where None.
-        seconds: After which it gives up; ``SECONDS`` where None.
+        tried: How many sets, after which it gives up; ``TRIED`` where None.
     """
 
     def __init__(
@@ -55,7 +54,7 @@ class Search:
         observations: Sequence[Observation],
         early: Sequence[str] = (),
         among: Sequence[str] | None = None,
-        seconds: float | None = None,
+        tried: int | None = None,
     ) -> None:
         self._early = early
         possible = {mistake.name: mistake for mistake in mistakes_for(form)}
@@ -66,12 +65,12 @@ class Search:
             what: [_Stage(seen, self._mistakes) for seen in observations if seen.what == what]
             for what in whats
         }
-        self._seconds = SECONDS if seconds is None else seconds
-        self._until = 0.0
+        self._tried = TRIED if tried is None else tried
+        self._left = 0
 
     def run(self) -> Explanation:
         """Explain stage by stage: each adds what the stages before it could not show."""
-        self._until = time.monotonic() + self._seconds
+        self._left = self._tried
         whole = self._climb(list(self._stages))
         if whole.left:
             # A mistake that shows in an early stage only beside another one was not tried there,
@@ -128,8 +127,9 @@ class Search:
                 if mistake.step not in taken and any(stage.shows(name) for stage in stages)
             ]
             for names in itertools.combinations(showing, more):
-                if time.monotonic() > self._until:
+                if not self._left:
                     return
+                self._left -= 1
                 steps = {self._mistakes[name].step for name in names}
                 if len(steps) == more:
                     yield start.union(names)

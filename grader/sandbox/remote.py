@@ -95,7 +95,7 @@ class RemoteSubmission:
             WorkerEnded: It crashed, exited or took too long.
         """
         if self._load_error is not None:
-            raise self._load_error
+            raise self._load_error.with_traceback(None)  # each raise adds to it
         if self._worker is None or not self._worker.alive:
             self.start()
         if self._loading:

@@ -51,12 +51,12 @@ def observe(trial: Trial) -> list[Observation]:
 
 
 def explain(
-    trial: Trial, among: Sequence[str] | None = None, seconds: float | None = None
+    trial: Trial, among: Sequence[str] | None = None, tried: int | None = None
 ) -> Explanation:
-    """Which mistakes reproduce what is observed; ``among`` and ``seconds`` as in ``Search``."""
+    """Which mistakes reproduce what is observed; ``among`` and ``tried`` as in ``Search``."""
     form = trial.subject.form
     assert form is not None
-    return Search(form, observe(trial), EARLY, among, seconds).run()
+    return Search(form, observe(trial), EARLY, among, tried).run()
 
 
 def _sizes(trial: Trial) -> tuple[Sizes, Sizes]:

@@ -1,0 +1,1 @@
+"""Take-homes: packs, batches, reports."""

@@ -1,0 +1,104 @@
+"""What a candidate's bundle holds: stubs, public checks and what it takes to run them.
+
+Never a suite, a solution, a hint or the catalogue.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from string import Template
+
+from grader.errors import GradeError
+from grader.giveaways import written_out
+from grader.kit import Exercise, Kit
+from grader.stubs import pristine
+
+TEMPLATES = Path(__file__).with_name("bundle")
+NEEDED = ("numpy", "pytest", "torch")
+
+
+def contents(kit: Kit, exercises: Sequence[Exercise], title: str, minutes: int) -> dict[str, bytes]:
+    """Every file of a bundle by its name.
+
+    Raises:
+        GradeError: An exercise has no public checks, or its stub is not to be found.
+    """
+    contracts = _contracts(kit, exercises)
+    checks = [_public_checks(exercise) for exercise in exercises]
+    words = {
+        "title": title,
+        "minutes": minutes,
+        "tasks": "\n".join(f"| `{e.name}.py` | {e.title} | {_task(e)} |" for e in exercises),
+        "contracts": _where_to_read(contracts),
+        "first": f"checks/{checks[0].name}",
+        "forbidden": _forbidden(exercises),
+        "files": _listed(f"{e.name}.py" for e in exercises),
+    }
+    return {
+        **{f"{e.name}.py": pristine(e) for e in exercises},
+        **{f"contracts/{e.name}.py": pristine(e) for e in contracts},
+        **{f"checks/{path.name}": path.read_bytes() for path in checks},
+        "README.md": _filled("README.md", words),
+        "requirements.txt": _filled("requirements.txt", _versions()),
+        "pytest.ini": _filled("pytest.ini", {}),
+    }
+
+
+def _public_checks(exercise: Exercise) -> Path:
+    """The checks that a candidate may see: the suite's twin."""
+    path = exercise.suite.parents[2] / "public" / exercise.track / exercise.suite.name
+    if not path.is_file():
+        raise GradeError(f"`{exercise.name}` has no public checks; write some in `{path}`")
+    return path
+
+
+def _contracts(kit: Kit, exercises: Sequence[Exercise]) -> list[Exercise]:
+    """The other exercises that these send their reader to."""
+    docs = [ast.get_docstring(ast.parse(pristine(e))) or "" for e in exercises]
+    named = {word for doc in docs for word in re.findall(r"\w+", doc)}
+    return [e for e in kit.exercises if e.name in named and e not in exercises]
+
+
+def _where_to_read(contracts: Sequence[Exercise]) -> str:
+    if not contracts:
+        return ""
+    files = _listed(f"contracts/{e.name}.py" for e in contracts)
+    return f"Where one speaks of another exercise, see {files}: only to be read."
+
+
+def _task(exercise: Exercise) -> str:
+    repair = written_out(exercise).issuperset(exercise.entry_points)
+    return "find what is wrong, and repair it" if repair else "write it"
+
+
+def _forbidden(exercises: Sequence[Exercise]) -> str:
+    names = sorted({name for e in exercises for name in e.forbidden})
+    if not names:
+        return ""
+    return (
+        f"- Outside `if __name__ == \"__main__\":` don't use torch's {_listed(names)}, under "
+        "whatever name. A file that does earns nothing.\n"
+    )
+
+
+def _listed(words: Iterable[str]) -> str:
+    """`a`, `b` and `c`."""
+    quoted = [f"`{word}`" for word in words]
+    return " and ".join([", ".join(quoted[:-1]), quoted[-1]] if quoted[1:] else quoted)
+
+
+def _versions() -> dict[str, str]:
+    """What is installed here, which is what the team grades with."""
+    # A local version, as in 2.13.0+cpu, is on no index that pip knows by itself.
+    found = {name: version(name).partition("+")[0] for name in NEEDED}
+    return {**found, "python": f"{sys.version_info.major}.{sys.version_info.minor}"}
+
+
+def _filled(name: str, words: Mapping[str, object]) -> bytes:
+    template = Template((TEMPLATES / name).read_text(encoding="utf-8"))
+    return template.substitute(words).encode()

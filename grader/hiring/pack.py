@@ -1,0 +1,115 @@
+"""Exercises -> a take-home: the bundle for candidates, and the record for the team."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import stat
+import tomllib
+import zipfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from grader import __version__
+from grader.errors import GradeError
+from grader.hiring.contents import contents
+from grader.hiring.takehome import Sent, Takehome, faults
+from grader.kit import MANIFEST, Exercise, Kit
+
+
+def make_takehome(
+    kit: Kit,
+    exercises: Sequence[str],
+    title: str,
+    minutes: int,
+    out: Path,
+    weights: Mapping[str, float] | None = None,
+    force: bool = False,
+) -> Takehome:
+    """Write a candidate's bundle, and the team's record of it beside it.
+
+    Args:
+        kit: Where the exercises come from.
+        exercises: Their names, in the order that the candidate reads.
+        title: Heads the candidate's README.
+        minutes: That the candidate is given.
+        out: The bundle, ``….zip``; the record is ``….toml``.
+        weights: How much each score counts, by name; 1 where nothing is said.
+        force: Whether files that are there are replaced.
+
+    Raises:
+        GradeError: An exercise is unknown, named twice or without public checks; the title, the
+            minutes or a weight make no sense; a file is there already or cannot be written.
+    """
+    chosen = [kit.find(name) for name in exercises]
+    draft = Takehome(
+        title=title.strip(),
+        minutes=minutes,
+        kit=kit.name,
+        kit_version=_version(kit),
+        grader=__version__,
+        archive=out.name,
+        sha256="",
+        sent=_sent(chosen, weights or {}),
+    )
+    for fault in faults(draft):
+        raise GradeError(fault)
+    data = zipped(contents(kit, chosen, draft.title, minutes))
+    takehome = msgspec.structs.replace(draft, sha256=hashlib.sha256(data).hexdigest())
+    _write(out, data, takehome, force)
+    return takehome
+
+
+def record_beside(out: Path) -> Path:
+    """Where the record of a bundle lies.
+
+    Raises:
+        GradeError: The bundle's name is not that of a zip.
+    """
+    if out.suffix.lower() != ".zip":
+        raise GradeError(f"`{out}` is no name for a zip; end it with `.zip`")
+    return out.with_suffix(".toml")
+
+
+def zipped(files: Mapping[str, bytes]) -> bytes:
+    """A zip of these files, byte for byte the same whenever and wherever it is made."""
+    buffer = io.BytesIO()
+    # Stored as they are: what compression makes of them depends on the version of zlib.
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
+        for name in sorted(files):
+            info = zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
+            info.create_system = 3  # Unix, on Windows too
+            info.external_attr = (stat.S_IFREG | 0o644) << 16
+            archive.writestr(info, files[name])
+    return buffer.getvalue()
+
+
+def _sent(exercises: Sequence[Exercise], weights: Mapping[str, float]) -> tuple[Sent, ...]:
+    for name in weights.keys() - {exercise.name for exercise in exercises}:
+        raise GradeError(f"there is a weight for `{name}`, which is not in the pack; leave it out")
+    return tuple(Sent(e.name, e.digest, float(weights.get(e.name, 1))) for e in exercises)
+
+
+def _version(kit: Kit) -> str:
+    """A kit's own version; one that names none is this package's, and comes with it."""
+    manifest = kit.exercises[0].stub.parents[1] / MANIFEST
+    own = tomllib.loads(manifest.read_text(encoding="utf-8"))["kit"].get("version")
+    return str(own or __version__)
+
+
+def _write(out: Path, data: bytes, takehome: Takehome, force: bool) -> None:
+    files = {out: data, record_beside(out): takehome.to_toml().encode()}
+    if not out.parent.is_dir():
+        raise GradeError(f"there is no folder `{out.parent}`; make it first")
+    for path in files:
+        if path.exists() and not force:
+            raise GradeError(
+                f"`{path}` is there already; take another name, or replace it: --force"
+            )
+    for path, content in files.items():
+        try:
+            path.write_bytes(content)
+        except OSError as error:
+            raise GradeError(f"`{path}` cannot be written: {error.strerror}") from None

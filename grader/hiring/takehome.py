@@ -1,0 +1,131 @@
+"""The record of a take-home: what was sent to candidates, and how it counts."""
+
+from __future__ import annotations
+
+import json
+import math
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from grader.errors import GradeError
+from grader.kit import Kit
+
+HEADER = """\
+# What was sent, for whoever grades it. The weights may be changed: a candidate's total is the
+# weighted mean of the scores, each the share of its exercise's points. Leave the rest as it is.
+"""
+# No UTF-8, no TOML, a huge number, brackets without end, another type.
+DAMAGE = (ValueError, OverflowError, RecursionError, msgspec.ValidationError)
+
+
+class Sent(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One exercise of a take-home.
+
+    Attributes:
+        exercise: Its name.
+        stub: The digest of the stub that was sent.
+        weight: How much its score counts beside the others.
+    """
+
+    exercise: str
+    stub: str
+    weight: float = 1.0
+
+
+class Takehome(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What was sent to candidates.
+
+    Attributes:
+        title: As the candidate reads it.
+        minutes: That the candidate was given.
+        kit: The kit's name.
+        kit_version: The kit's version.
+        grader: The version of ``attention-drills`` that packed it.
+        archive: The name of the bundle.
+        sha256: Of the bundle, in hexadecimal.
+        sent: The exercises, in the order of the README.
+    """
+
+    title: str
+    minutes: int
+    kit: str
+    kit_version: str
+    grader: str
+    archive: str
+    sha256: str
+    sent: tuple[Sent, ...] = ()
+
+    def to_toml(self) -> str:
+        """This record as TOML, with a word on what may be changed."""
+        named = msgspec.structs.asdict(self)
+        lines = [f"{name} = {_toml(named[name])}" for name in named if name != "sent"]
+        for one in self.sent:
+            fields = msgspec.structs.asdict(one)
+            lines += ["", "[[sent]]", *(f"{name} = {_toml(fields[name])}" for name in fields)]
+        return HEADER + "\n".join(lines) + "\n"
+
+
+def _toml(value: str | float) -> str:
+    if not isinstance(value, str):
+        return repr(value)
+    # JSON escapes all that TOML wants escaped, but for one character.
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def read_takehome(path: Path, kit: Kit) -> Takehome:
+    """The record of a take-home that this kit can grade.
+
+    Raises:
+        GradeError: It cannot be read, is damaged, or was packed from something else.
+    """
+    try:
+        record = tomllib.loads(path.read_text(encoding="utf-8"))
+        takehome = msgspec.convert(record, Takehome)
+    except FileNotFoundError:
+        raise GradeError(f"there is no `{path}`; `grade pack` writes one beside its zip") from None
+    except OSError as error:
+        raise GradeError(f"`{path}` cannot be read: {error.strerror}") from None
+    except DAMAGE as error:
+        raise GradeError(
+            f"`{path}` is damaged: {error}; restore it, or `grade pack` the same anew"
+        ) from None
+    for fault in (*faults(takehome), *_strangers(takehome, kit)):
+        raise GradeError(f"`{path}`: {fault}")
+    return takehome
+
+
+def faults(takehome: Takehome) -> Iterator[str]:
+    """What is wrong with a record by itself."""
+    if not takehome.title.strip() or not takehome.title.isprintable():
+        yield f"the title is {takehome.title!r}; give one line of text"
+    if takehome.minutes <= 0:
+        yield f"`minutes` is {takehome.minutes}; give 1 or more"
+    names = [one.exercise for one in takehome.sent]
+    if not names:
+        yield "it holds no exercise; name one or more"
+    for name in sorted({name for name in names if names.count(name) > 1}):
+        yield f"`{name}` is there twice; name it once"
+    for one in takehome.sent:
+        if not 0 <= one.weight < math.inf:
+            yield f"the weight of `{one.exercise}` is {one.weight}; give 0 or more"
+    if names and not any(one.weight for one in takehome.sent):
+        yield "all weights are 0, so there is no total; give one of them more"
+
+
+def _strangers(takehome: Takehome, kit: Kit) -> Iterator[str]:
+    """What this kit cannot grade as it was sent."""
+    if takehome.kit != kit.name:
+        yield f"it is of the kit `{takehome.kit}`, this one is `{kit.name}`; name it with --kit"
+    stubs = {exercise.name: exercise.digest for exercise in kit.exercises}
+    with_it = f"grade with `attention-drills` {takehome.grader}, which packed it"
+    for one in takehome.sent:
+        if one.exercise not in stubs:
+            yield f"this kit has no exercise `{one.exercise}`; {with_it}"
+        elif one.stub != stubs[one.exercise]:
+            yield (
+                f"`{one.exercise}` was sent as stub {one.stub}, this kit has "
+                f"{stubs[one.exercise]}; {with_it}"
+            )

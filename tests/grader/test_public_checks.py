@@ -1,0 +1,89 @@
+"""The public checks: right answers pass, stubs do not, a fix-it file shows its complaint only."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from grader.hiring.contents import contents
+from grader.kit import Exercise, load_kit
+from grader.submission import read_submission
+from tests.grader.alone import run_alone
+from tests.test_kit import right_files
+
+ROOT = Path(__file__).parents[2]
+KIT = load_kit(ROOT)
+
+each_exercise = pytest.mark.parametrize("exercise", KIT.exercises, ids=lambda e: e.name)
+Outcomes = dict[tuple[str, str], bool]  # whether a check passed, by version and name
+
+
+@pytest.fixture(scope="module")
+def outcomes(tmp_path_factory: pytest.TempPathFactory) -> Outcomes:
+    """Every public check on every stub, solution and right answer, in one run of pytest."""
+    folder = tmp_path_factory.mktemp("bundle")
+    (folder / "checks").mkdir()
+    for exercise in KIT.exercises:
+        files = contents(KIT, [exercise], "A title", 60)
+        (folder / "pytest.ini").write_bytes(files["pytest.ini"])
+        checks = files[f"checks/test_{exercise.name}.py"].decode()
+        for version, path in versions(exercise).items():
+            source = read_submission(path).source
+            (folder / f"{version}.py").write_text(source, encoding="utf-8")
+            renamed = checks.replace(exercise.name, version)
+            (folder / "checks" / f"test_{version}.py").write_text(renamed, encoding="utf-8")
+    done = run_alone(folder, "-q", "--tb=no", "--junit-xml=found.xml")
+    assert done.returncode == 1, done.stdout + done.stderr
+    return {
+        (case.attrib["classname"].rpartition("test_")[2], case.attrib["name"]): all(
+            part.tag.startswith("system-") for part in case
+        )
+        for case in ET.parse(folder / "found.xml").iter("testcase")
+    }
+
+
+def versions(exercise: Exercise) -> Mapping[str, Path]:
+    """The files to try, by a name that Python can import."""
+    found = {"stub": exercise.stub, "solution": exercise.solution}
+    found |= {path.stem: path for path in right_files(exercise)}
+    return {f"{exercise.name}_{name}": path for name, path in found.items()}
+
+
+def of_version(outcomes: Outcomes, version: str) -> dict[str, bool]:
+    found = {name: passed for (owner, name), passed in outcomes.items() if owner == version}
+    assert found, f"no check ran on {version}"
+    return found
+
+
+@each_exercise
+def test_right_answers_pass_all(exercise: Exercise, outcomes: Outcomes) -> None:
+    for version in versions(exercise):
+        if not version.endswith("_stub"):
+            found = of_version(outcomes, version)
+            assert all(found.values()), (version, found)
+
+
+@each_exercise
+def test_stub_passes_none_and_a_file_to_repair_some(exercise: Exercise, outcomes: Outcomes) -> None:
+    passed = set(of_version(outcomes, f"{exercise.name}_stub").values())
+    if exercise.track != "bugs":
+        assert passed == {False}
+    elif exercise.name == "bug13":
+        assert passed == {True}  # nothing crashes in it, and nobody complains of more
+    else:
+        assert passed == {True, False}
+
+
+@each_exercise
+def test_checks_are_few(exercise: Exercise, outcomes: Outcomes) -> None:
+    found = of_version(outcomes, f"{exercise.name}_solution")
+    assert 2 <= len({name.partition("[")[0] for name in found}) <= 5
+
+
+def test_checks_are_twins_of_the_suites() -> None:
+    public = ROOT / "tests" / "public"
+    found = {path.relative_to(public) for path in public.rglob("*.py")}
+    assert found == {Path(e.track) / e.suite.name for e in KIT.exercises}

@@ -1,0 +1,106 @@
+"""The record of a take-home: written, read, and what is said of a damaged one."""
+
+from __future__ import annotations
+
+import hashlib
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from grader import __version__
+from grader.errors import GradeError
+from grader.hiring.pack import make_takehome, record_beside
+from grader.hiring.takehome import Sent, read_takehome
+from grader.kit import load_kit
+
+KIT = load_kit(Path(__file__).parents[2])
+PACK = ("exercise3", "exercise5", "bug4")
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    return tmp_path / "takehome.zip"
+
+
+def test_record_tells_what_was_sent(out: Path) -> None:
+    made = make_takehome(KIT, PACK, " A title ", 90, out, weights={"bug4": 0.5})
+    assert made == read_takehome(record_beside(out), KIT)
+    assert (made.title, made.minutes, made.archive) == ("A title", 90, "takehome.zip")
+    assert (made.kit, made.kit_version, made.grader) == (KIT.name, __version__, __version__)
+    assert made.sha256 == hashlib.sha256(out.read_bytes()).hexdigest()
+    assert made.sent == tuple(
+        Sent(name, KIT.find(name).digest, 0.5 if name == "bug4" else 1.0) for name in PACK
+    )
+    assert record_beside(out) == out.with_name("takehome.toml")
+
+
+@pytest.mark.parametrize(
+    "title", ["quotes \" and \\ and '", "ünïcode ✓ 🎓", "$minutes {braces}", "[table] # no comment"]
+)
+def test_any_title_comes_back_as_it_was(title: str, out: Path) -> None:
+    make_takehome(KIT, ["warmup1"], title, 1, out)
+    assert read_takehome(record_beside(out), KIT).title == title
+    with zipfile.ZipFile(out) as archive:
+        assert archive.read("README.md").decode().startswith(f"# {title}\n")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("title = ", "title ", "is damaged: "),
+        ("title = ", f"title = {'[' * 5000} ", "is damaged: "),
+        ('title = "A title"', "title = 3", "is damaged: Expected `str`, got `int`"),
+        ('title = "A title"', 'title = " "', "the title is ' '; give one line of text"),
+        ("minutes = 90\n", "", "is damaged: .* missing required field `minutes`"),
+        ("minutes = 90", "minutes = 0", "`minutes` is 0; give 1 or more"),
+        ("minutes = 90", "minutes = 1.5", "is damaged: Expected `int`, got `float`"),
+        ("minutes = 90", "minutes = 90\ncolour = 1", "is damaged: .* unknown field `colour`"),
+        ("weight = 1.0", "weight = -1", "the weight of `exercise3` is -1.0; give 0 or more"),
+        ("weight = 1.0", "weight = nan", "the weight of `exercise3` is nan; give 0 or more"),
+        ("weight = 1.0", "weight = inf", "the weight of `exercise3` is inf; give 0 or more"),
+        ("weight = 1.0", f"weight = 1{'0' * 400}", "is damaged: "),
+        ("weight = 1.0", 'weight = "2"', "is damaged: Expected `float`, got `str`"),
+        ("weight = 1.0", "weight = 0", "all weights are 0"),
+        ("weight = 1.0", "weight = 1.0\npoints = 1", "is damaged: .* unknown field `points`"),
+        ('"exercise3"', '"exercise99"', "this kit has no exercise `exercise99`; grade with"),
+        ('"attention-drills"', '"other"', "it is of the kit `other`, this one is `attention-"),
+        ("040313ebf0e3e271", "ffff", "`exercise3` was sent as stub ffff, this kit has 0403"),
+    ],
+)
+def test_damaged_record_says_what_is_wrong(
+    old: str, new: str, message: str, tmp_path: Path
+) -> None:
+    out = tmp_path / "takehome.zip"
+    make_takehome(KIT, ["exercise3"], "A title", 90, out)
+    record = record_beside(out)
+    text = record.read_text(encoding="utf-8")
+    assert old in text
+    record.write_text(text.replace(old, new), encoding="utf-8")
+    with pytest.raises(GradeError, match=message) as told:
+        read_takehome(record, KIT)
+    assert len(str(told.value).splitlines()) == 1
+    assert f"`{record}`" in str(told.value)
+
+
+def test_record_that_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(GradeError, match=r"there is no `.*`; `grade pack` writes one"):
+        read_takehome(tmp_path / "takehome.toml", KIT)
+    with pytest.raises(GradeError, match="cannot be read: Is a directory"):
+        read_takehome(tmp_path, KIT)
+    record = tmp_path / "takehome.toml"
+    record.write_bytes(b"\xff\xfe")
+    with pytest.raises(GradeError, match=r"is damaged: .*utf-8"):
+        read_takehome(record, KIT)
+
+
+def test_record_without_or_with_repeated_exercises(out: Path) -> None:
+    make_takehome(KIT, ["exercise3"], "A title", 90, out)
+    record = record_beside(out)
+    head, sent = record.read_text(encoding="utf-8").split("[[sent]]")
+    record.write_text(head, encoding="utf-8")
+    with pytest.raises(GradeError, match="it holds no exercise"):
+        read_takehome(record, KIT)
+    record.write_text(f"{head}[[sent]]{sent}[[sent]]{sent}", encoding="utf-8")
+    with pytest.raises(GradeError, match="`exercise3` is there twice"):
+        read_takehome(record, KIT)

@@ -72,5 +72,6 @@ def _output(report: Report, check: CheckResult) -> str:
 
 
 def _summary(report: Report) -> str:
-    text = f"{report.exercise}: {report.earned} / {report.possible}, seed {report.seed}"
+    facts = f"seed {report.seed}, isolation {report.isolation}"
+    text = f"{report.exercise}: {report.earned} / {report.possible}, {facts}"
     return f"{text}\n{clean(report.problem)}" if report.problem else text

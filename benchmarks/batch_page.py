@@ -1,0 +1,124 @@
+"""The page of a batch: how long it takes to write, how large it is, how fast it answers.
+
+Usage: python benchmarks/batch_page.py [CANDIDATES] [EXERCISES]
+
+Candidates hand in real answers, right and wrong, each with a comment of its own. The browser is
+the system's Chromium.
+"""
+
+from __future__ import annotations
+
+import random
+import resource
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from playwright.sync_api import Page, sync_playwright
+
+from grader.grading import Options, grade
+from grader.kit import Exercise, installed_kit
+from grader.outputs.batch_page import Entry, batch_page
+from grader.sandbox.process import Sandbox
+from grader.submission import Submission, read_submission
+from tests.grader.batch_samples import Graded, entry, head_of, named
+from tests.test_kit import right_files, wrong_versions
+
+KINDS = 12  # so many right answers are graded, and as many wrong ones
+NAMES = ("exercise3", "exercise5", "exercise4", "exercise6")
+REPEATS = 7
+# Until it is laid out and painted.
+TIMED = """async () => {
+  const painted = () => new Promise(next => requestAnimationFrame(() => setTimeout(next)));
+  await painted();
+  const began = performance.now();
+  %s
+  await painted();
+  return performance.now() - began;
+}"""
+SCROLL = """async () => {
+  const box = document.querySelector(".listing");
+  let last = await new Promise(requestAnimationFrame), worst = 0;
+  for (let i = 0; i < 120; i++) {
+    box.scrollTop += 400;
+    const now = await new Promise(requestAnimationFrame);
+    worst = Math.max(worst, now - last);
+    last = now;
+  }
+  return worst;
+}"""
+
+
+def answers(exercise: Exercise, sandbox: Sandbox) -> list[Graded]:
+    """Real answers, graded once each."""
+    sources = [read_submission(path).source for path in right_files(exercise)[:KINDS]]
+    sources += [wrong.submission().source for wrong in wrong_versions(exercise)[:KINDS]]
+    options = Options(seed=1, device="cpu", search=0.2)
+    path = Path(f"{exercise.name}.py")
+    return [(grade(Submission(path, s), exercise, options, sandbox), s) for s in sources]
+
+
+def batch(count: int, found: Mapping[str, Sequence[Graded]]) -> Iterator[Entry]:
+    """Candidates whose files differ at least by a comment."""
+    draw = random.Random(1)
+    for number in range(count):
+        pairs = []
+        for graded in found.values():
+            report, source = draw.choice(graded)
+            pairs.append((report, f"{source}\n# {draw.getrandbits(128):x}\n"))
+        name = f"Person {number}"
+        yield entry(name, list(found), *(named(name, pair) for pair in pairs))
+
+
+def median(page: Page, action: str) -> float:
+    """The median of what an action takes, in milliseconds."""
+    return sorted(page.evaluate(TIMED % action) for _ in range(REPEATS))[REPEATS // 2]
+
+
+def in_browser(file: Path) -> None:
+    """Print how long it takes to open, sort, filter and scroll the page."""
+    typed = "const box = document.getElementById('find'); box.value = box.value ? '' : '7';"
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=shutil.which("chromium"), args=["--no-sandbox"]
+        )
+        page = browser.new_page(viewport={"width": 1280, "height": 800})
+        began = time.perf_counter()
+        page.goto(file.as_uri())
+        print(f"opened in     {time.perf_counter() - began:7.2f} s")
+        sort = "document.querySelector('[data-key=total]').click();"
+        print(f"sort          {median(page, sort):7.0f} ms (to reach: 100)")
+        find = f"{typed} box.dispatchEvent(new Event('input', {{ bubbles: true }}));"
+        print(f"filter        {median(page, find):7.0f} ms (to reach: 100)")
+        reveal = "document.getElementById('reveal').click();"
+        print(f"reveal, hide  {median(page, reveal):7.0f} ms")
+        turn = "location.hash = location.hash ? '' : 'candidate=1';"
+        print(f"open, close   {median(page, turn):7.0f} ms")
+        print(f"worst frame   {page.evaluate(SCROLL):7.0f} ms while scrolling")
+        browser.close()
+
+
+def main(count: str = "5000", exercises: str = "1") -> None:
+    """Print all figures."""
+    kit = installed_kit()
+    with Sandbox() as sandbox:
+        found = {name: answers(kit.find(name), sandbox) for name in NAMES[: int(exercises)]}
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "report.html")
+        began = time.perf_counter()
+        with file.open("w", encoding="utf-8", newline="") as out:
+            out.writelines(batch_page(head_of(*found), batch(int(count), found)))
+        print(f"written in    {time.perf_counter() - began:7.1f} s")
+        grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+        print(f"memory        {grown / 1024:7.0f} MiB more at most")
+        size = file.stat().st_size
+        print(f"size          {size / (1 << 20):7.1f} MiB, {size / 1024 / int(count):.2f} KiB each")
+        in_browser(file)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,121 @@
+"""Comparing a batch: how long it takes, what it finds, whom it names wrongly.
+
+Usage: python benchmarks/similarity.py [SIZES] [PEOPLE]
+
+A batch of made-up people; one in twenty is then copied, in one of several disguises. Beside it what
+winnowing alone finds, as MOSS and copydetect do it.
+"""
+
+from __future__ import annotations
+
+import random
+import resource
+import sys
+import time
+import zlib
+from collections import Counter
+from pathlib import Path
+
+from pygments import token as kinds
+from pygments.lexers import PythonLexer
+
+from benchmarks.people import STUB, Person
+from grader.hiring.similarity import find_similar
+from tests.disguises import WAYS, disguise
+
+ANSWERS = Path(__file__).parent.parent / "tests/answers/exercise3"
+KNOWN = [path.read_text(encoding="utf-8-sig") for path in sorted(ANSWERS.glob("right_*.py"))]
+DISGUISES: tuple[tuple[str, ...], ...] = (
+    (),
+    ("order",),
+    ("dead code",),
+    ("names",),
+    ("names", "order", "dead code"),
+    tuple(WAYS),
+)
+Pairs = set[tuple[str, str]]
+
+
+def batch(size: int, seed: int) -> tuple[dict[str, str], dict[tuple[str, str], tuple[str, ...]]]:
+    """A batch of honest people and copies of some of them; who copied whom, and how."""
+    rng = random.Random(seed)
+    files = {f"person{n:05}": Person(rng.randrange(1 << 40)).file() for n in range(size)}
+    copies = {}
+    for n, source in enumerate(rng.sample(sorted(files), max(1, size // 20))):
+        ways = DISGUISES[(n + seed) % len(DISGUISES)]
+        files[f"robber{n:05}"] = disguise(files[source], STUB, rng.randrange(1 << 40), *ways)
+        copies[source, f"robber{n:05}"] = ways
+    return files, copies
+
+
+def winnow(source: str) -> set[int]:
+    """Fingerprints as copydetect takes them by default: 25 characters of each 30 at the latest."""
+    text = "".join(_symbol(kind, value) for kind, value in PythonLexer().get_tokens(source))
+    prints = [zlib.crc32(text[i : i + 25].encode()) for i in range(max(1, len(text) - 24))]
+    return {min(prints[i : i + 6]) for i in range(max(1, len(prints) - 5))}
+
+
+def _symbol(kind: object, value: str) -> str:
+    if kind in kinds.Text or kind in kinds.Comment or kind in kinds.String.Doc:
+        return ""
+    if kind in kinds.Name.Function or kind in kinds.Name.Class:
+        return "F"
+    return "V" if kind in {kinds.Name, kinds.Name.Attribute} else value
+
+
+def winnowed(files: dict[str, str], share: float) -> Pairs:
+    """The pairs of which so large a share of the one's fingerprints is the other's too."""
+    prints = {name: winnow(source) - winnow(STUB) for name, source in sorted(files.items())}
+    found: Pairs = set()
+    for first, mine in prints.items():
+        for second, theirs in prints.items():
+            if first < second and len(mine & theirs) > share * min(len(mine), len(theirs)):
+                found.add((first, second))
+    return found
+
+
+def rounds(size: int, count: int) -> None:
+    """Print what is found, over so many batches of a size."""
+    hits: Counter[tuple[str, ...]] = Counter()
+    tried: Counter[tuple[str, ...]] = Counter()
+    seconds, wrong = 0.0, 0
+    for seed in range(count):
+        files, copies = batch(size, seed)
+        started = time.perf_counter()
+        similarity = find_similar(files, STUB, KNOWN, most=len(files))
+        seconds += time.perf_counter() - started
+        found = {(pair.first, pair.second) for pair in similarity.pairs}
+        wrong += len(found - copies.keys())
+        tried.update(copies.values())
+        hits.update(copies[pair] for pair in found & copies.keys())
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(
+        f"{size:>6} people, {count} batches: {seconds / count:.1f} s each, {peak:.0f} MiB at most; "
+        f"{wrong / count:.2f} honest pairs listed a batch"
+    )
+    for ways in DISGUISES:
+        if tried[ways]:
+            name = " + ".join(("layout and comments", *ways))
+            print(f"         {hits[ways]:>4} of {tried[ways]:<4} copies found: {name}")
+
+
+def peer(size: int) -> None:
+    """Print what winnowing alone does with one batch."""
+    files, copies = batch(size, seed=0)
+    for share in (0.33, 0.8, 0.9):
+        found = winnowed(files, share)
+        print(
+            f"winnowing, {size} people, share {share}: {len(found - copies.keys())} honest pairs, "
+            f"{len(found & copies.keys())} of {len(copies)} copies"
+        )
+
+
+def main(sizes: str = "5,20,100,1000,5000", count: str = "20000") -> None:
+    """Print the figures for batches of several sizes, of about so many people together."""
+    for size in map(int, sizes.split(",")):
+        rounds(size, max(1, min(200, int(count) // size)))
+    peer(1000)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

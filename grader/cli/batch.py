@@ -1,0 +1,301 @@
+"""``grade batch``: many candidates' files at once."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from grader import __version__
+from grader.cli.names import ExerciseName, kit_in_use, kit_option
+from grader.cli.options import device_option, isolation_option, memory_option
+from grader.errors import GradeError
+from grader.kit import Kit
+
+if TYPE_CHECKING:
+    from grader.hiring.batch import Progress
+    from grader.hiring.candidates import Candidate
+    from grader.hiring.cluster import Cluster
+    from grader.hiring.crew import Crew, Settings
+    from grader.hiring.store import Plan, Store
+
+BASE = 700  # MiB that a process which grades takes with its template, beside submissions
+LEVELS_FOR_STRANGERS = ("full", "landlock")
+SEARCH = 2_000  # sets of mistakes that are tried, a tenth of what one grading alone tries
+
+
+@click.command()
+@click.argument("submissions", type=click.Path(path_type=Path))
+@click.option(
+    "--takehome",
+    "record",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="What was sent, as `grade pack` wrote it.",
+)
+@click.option(
+    "--exercise",
+    "names",
+    multiple=True,
+    type=ExerciseName(),
+    metavar="NAME",
+    help="Without a take-home: what is to be graded; may be given again.",
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    default="results",
+    show_default=True,
+    metavar="FOLDER",
+    help="Where results go, and where a batch that was stopped goes on.",
+)
+@click.option(
+    "--names",
+    "list_of_names",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="A CSV file with the columns file,name.",
+)
+@click.option("--only", multiple=True, metavar="NAME", help="Some candidates; may be given again.")
+@click.option("--regrade", is_flag=True, help="Grade anew what has results already.")
+@click.option("--jobs", type=click.IntRange(1, 256), help="Processes; by default one for a core.")
+@click.option(
+    "--ray",
+    "address",
+    is_flag=False,
+    flag_value="local",
+    metavar="[ADDRESS]",
+    help="On a Ray cluster: `auto`, host:port or ray://host:port; one of its own where none is "
+    "given.",
+)
+@click.option("--seed", type=click.IntRange(0, 2**53), help="The same for all candidates.")
+@click.option(
+    "--seeds",
+    "count",
+    type=click.IntRange(1, 20),
+    default=1,
+    show_default=True,
+    help="Gradings of each file, every one with other inputs; the lowest score counts.",
+)
+@click.option(
+    "--timeout",
+    type=click.FloatRange(0.1, 3600),
+    default=5.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Wall-clock limit of one check; the checks together may take twice as long.",
+)
+@memory_option
+@click.option(
+    "--memory-all",
+    type=click.IntRange(1024, 1 << 24),
+    metavar="MIB",
+    help="Bound for the whole batch; by default most of what the machine has free.",
+)
+@isolation_option
+@device_option
+@click.option(
+    "--also",
+    "forms",
+    multiple=True,
+    type=click.Choice(["junit", "gradescope", "exercism"]),
+    help="Another form of the results, a folder for each candidate; may be given again.",
+)
+@kit_option
+def batch(
+    submissions: Path,
+    record: Path | None,
+    names: tuple[str, ...],
+    out: Path,
+    list_of_names: Path | None,
+    only: tuple[str, ...],
+    regrade: bool,
+    jobs: int | None,
+    address: str | None,
+    seed: int | None,
+    count: int,
+    timeout: float,
+    memory: int,
+    memory_all: int | None,
+    isolation: str,
+    device: str,
+    forms: tuple[str, ...],
+    kit_path: Path | None,
+) -> int:
+    """Grade a folder of submissions: in it a folder, zip, .py or .ipynb for each candidate.
+
+    Every submission is confined; a machine that offers less than level `landlock` is refused,
+    unless you ask for `--isolation process`. Results are kept as they come: after Ctrl-C or a
+    power cut the same command goes on, and grades nothing twice.
+
+    \b
+    Example: grade batch submissions --takehome takehome.toml --out results
+    Exit codes: 0 all graded, 2 usage, 3 something could not be graded.
+    """
+    from grader.hiring.batch import run
+    from grader.hiring.candidates import find_candidates
+    from grader.hiring.crew import Settings
+    from grader.hiring.results import Results
+    from grader.hiring.store import Store
+
+    kit = kit_in_use(kit_path)
+    weights, sent = _sent(record, names, kit)
+    everyone = find_candidates(submissions, list(weights), list_of_names)
+    chosen = _chosen(everyone, only)
+    settings = Settings(str(kit_path or ""), isolation, device, timeout, memory, SEARCH)
+    with Store(out / "results.sqlite") as store:
+        seeds = _seeds(seed, count, store.known_plan())
+        with _crew(settings, jobs, memory_all, address) as crew, _bar() as tell:
+            _hold_to(isolation, crew)
+            store.hold_to(_plan(crew, settings, sent, tuple(weights), seeds))
+            if regrade:
+                store.forget({candidate.name for candidate in chosen})
+            _tell_of_changes(chosen, store)
+            try:
+                progress = run(crew.run, chosen, seeds, store, tell)
+            except KeyboardInterrupt:
+                click.echo("stopped; the same command goes on from here", err=True)
+                return 130
+        for reason in getattr(crew, "left_out", {}).values():  # a cluster's nodes
+            click.echo(f"grade: {reason}", err=True)
+        for path in Results(store, everyone, weights).write(out, forms):
+            click.echo(f"wrote `{path}`")
+    return _close(progress, seeds)
+
+
+def _sent(record: Path | None, names: tuple[str, ...], kit: Kit) -> tuple[dict[str, float], str]:
+    """The weights of the exercises, in order, and the take-home's record as text."""
+    from grader.hiring.takehome import read_takehome
+
+    if (record is None) == (not names):
+        raise GradeError("say what was sent: --takehome FILE, or --exercise NAME for each")
+    if record is None:
+        return {kit.find(name).name: 1.0 for name in names}, ""
+    takehome = read_takehome(record, kit)
+    return {one.exercise: one.weight for one in takehome.sent}, takehome.to_toml()
+
+
+def _chosen(everyone: list[Candidate], only: tuple[str, ...]) -> list[Candidate]:
+    unknown = set(only) - {candidate.name for candidate in everyone}
+    if unknown:
+        raise GradeError(f"there is no candidate `{min(unknown)}`; names are those of the files")
+    return [candidate for candidate in everyone if not only or candidate.name in only]
+
+
+def _seeds(seed: int | None, count: int, begun: Plan | None) -> tuple[int, ...]:
+    """One seed for each grading; a batch that goes on keeps those that it was begun with."""
+    if begun is not None and seed is None and len(begun.seeds) == count:
+        return begun.seeds
+    first = secrets.randbits(32) if seed is None else seed
+    return tuple(range(first, first + count))
+
+
+def _crew(
+    settings: Settings, jobs: int | None, memory_all: int | None, address: str | None
+) -> Crew | Cluster:
+    """Processes that grade: on this machine, or on a Ray cluster."""
+    from grader.hiring.crew import Crew
+
+    if address is None:
+        return Crew(settings, jobs or _fitting(settings.memory, memory_all))
+    from grader.hiring.cluster import Cluster
+
+    if address == "local":
+        jobs = jobs or _fitting(settings.memory, memory_all)
+    elif memory_all is not None:
+        raise GradeError("--memory-all is for one machine; --jobs bounds a cluster")
+    return Cluster(settings, address, jobs, settings.memory + BASE)
+
+
+def _fitting(memory: int, memory_all: int | None) -> int:
+    """As many processes as there are cores, and as the memory is enough for."""
+    pages = os.sysconf("SC_AVPHYS_PAGES") if hasattr(os, "sysconf") else 0
+    free = pages * os.sysconf("SC_PAGE_SIZE") >> 20 if pages > 0 else 1 << 20
+    room = memory_all or int(free * 0.8)
+    fitting = room // (memory + BASE)
+    if fitting < 1:
+        raise GradeError(
+            f"{room} MiB are too little for one process that grades ({memory + BASE} MiB); "
+            "lower --memory or raise --memory-all"
+        )
+    return min(len(os.sched_getaffinity(0)), fitting)
+
+
+def _tell_of_changes(chosen: list[Candidate], store: Store) -> None:
+    from grader.hiring.batch import changed
+
+    for name, exercise in changed(chosen, store.done()):
+        click.echo(
+            f"grade: `{name}`, {exercise}: changed since it was graded; "
+            f"--only {name} --regrade grades it anew",
+            err=True,
+        )
+
+
+def _hold_to(isolation: str, crew: Crew | Cluster) -> None:
+    if isolation == "auto" and crew.isolation not in LEVELS_FOR_STRANGERS:
+        raise GradeError(
+            "this machine offers no more isolation than a process, and strangers' files need "
+            "more; `grade doctor` says what is missing, --isolation process grades all the same"
+        )
+
+
+def _plan(
+    crew: Crew | Cluster,
+    settings: Settings,
+    sent: str,
+    exercises: tuple[str, ...],
+    seeds: tuple[int, ...],
+) -> Plan:
+    from grader.hiring.store import Plan
+
+    return Plan(
+        takehome=sent,
+        exercises=exercises,
+        seeds=seeds,
+        isolation=crew.isolation,
+        device=settings.device,
+        timeout=settings.timeout,
+        memory=settings.memory,
+        grader=__version__,
+        torch=crew.torch,
+    )
+
+
+@contextmanager
+def _bar() -> Iterator[Callable[[Progress], None]]:
+    """A progress bar with rate and time left, on standard error; a line now and then in a pipe."""
+    from rich import progress as bars
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    columns = (
+        *(bars.BarColumn(), bars.MofNCompleteColumn()),
+        *(bars.TextColumn("{task.fields[rate]}"), bars.TimeRemainingColumn()),
+    )
+    with bars.Progress(*columns, console=console) as bar:
+        task = bar.add_task("grading", rate="")
+
+        def tell(progress: Progress) -> None:
+            bar.update(task, total=progress.total, completed=progress.done + len(progress.faults))
+            bar.update(task, rate=f"{progress.rate:.1f} a second")
+
+        yield tell
+
+
+def _close(progress: Progress, seeds: tuple[int, ...]) -> int:
+    """Say what was done; the exit code."""
+    new = progress.done - progress.before
+    again = f", {progress.before} were there before" if progress.before else ""
+    click.echo(f"{new} graded{again}; seed {', '.join(map(str, seeds))}")
+    for task, fault in progress.faults:
+        click.echo(f"grade: not graded: `{task.candidate}`, {task.exercise}: {fault}", err=True)
+    if progress.faults:
+        click.echo("grade: the same command tries these again", err=True)
+        return 3
+    return 0

@@ -1,0 +1,103 @@
+"""A batch: every candidate's files, graded once each, whatever happens in between."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from grader.errors import GradeError
+from grader.hiring.candidates import Candidate, Handed, as_submission
+from grader.hiring.crew import Done, Task
+from grader.hiring.store import Result, Store
+
+Key = tuple[str, str, int]  # candidate, exercise, seed
+
+
+@dataclass
+class Progress:
+    """How far a batch is.
+
+    Attributes:
+        total: Gradings of the whole batch.
+        done: Those that are in the store.
+        before: Those that were there when this run began.
+        faults: What could not be graded, through no fault of the submission.
+        began: On the monotonic clock, in seconds.
+    """
+
+    total: int
+    done: int
+    before: int
+    faults: list[tuple[Task, str]] = field(default_factory=list)
+    began: float = field(default_factory=time.monotonic)
+
+    @property
+    def rate(self) -> float:
+        """Gradings a second, in this run."""
+        return (self.done - self.before) / max(time.monotonic() - self.began, 1e-9)
+
+
+def tasks(
+    candidates: Sequence[Candidate], seeds: Sequence[int], done: Collection[Key]
+) -> Iterator[Task]:
+    """The gradings that are still to be done; each file is read when it is its turn."""
+    for candidate in candidates:
+        for exercise, handed in candidate.handed.items():
+            left = [seed for seed in seeds if (candidate.name, exercise, seed) not in done]
+            if left:
+                data, problem = _read(handed)
+                for seed in left:
+                    yield Task(candidate.name, exercise, seed, handed.name, data, problem)
+
+
+def changed(candidates: Sequence[Candidate], done: Mapping[Key, str]) -> Iterator[tuple[str, str]]:
+    """Candidates and exercises whose file is no longer the one that was graded."""
+    known = {(name, exercise): digest for (name, exercise, _), digest in done.items()}
+    for candidate in candidates:
+        for exercise, handed in candidate.handed.items():
+            digest = known.get((candidate.name, exercise))
+            data, problem = _read(handed)
+            if digest and digest != as_submission(exercise, handed.name, data, problem).sha256:
+                yield candidate.name, exercise
+
+
+def _read(handed: Handed) -> tuple[bytes, str]:
+    if handed.problem:
+        return b"", handed.problem
+    try:
+        return handed.read(), ""
+    except GradeError as error:
+        return b"", str(error)
+
+
+def run(
+    grade: Callable[[Iterator[Task]], Iterator[tuple[Task, Done]]],
+    candidates: Sequence[Candidate],
+    seeds: Sequence[int],
+    store: Store,
+    tell: Callable[[Progress], None],
+) -> Progress:
+    """Grade what is not in the store yet, and keep each result as soon as it is there.
+
+    Args:
+        grade: Grades tasks, in whatever order they get done.
+        candidates: And what they handed in.
+        seeds: One grading for each.
+        store: Where results are kept.
+        tell: Is told how far it is, after each grading.
+    """
+    done = store.done()
+    keys = {(c.name, e, seed) for c in candidates for e in c.handed for seed in seeds}
+    before = len(keys & done.keys())
+    progress = Progress(len(keys), before, before)
+    tell(progress)
+    for task, outcome in grade(tasks(candidates, seeds, done)):
+        if outcome.report is None:
+            progress.faults.append((task, outcome.fault))
+        else:
+            report, source = outcome.report, outcome.source
+            store.add(Result(task.candidate, task.exercise, task.seed, task.file, report, source))
+            progress.done += 1
+        tell(progress)
+    return progress

@@ -1,0 +1,202 @@
+"""Processes that grade side by side, each with a sandbox of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import sys
+from collections.abc import Iterable, Iterator
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from typing import Self
+
+import msgspec
+
+from grader.errors import GradeError, GraderFault
+from grader.report import Report
+
+TRIES = 2  # of a grading whose process died
+START_SECONDS = 180.0
+
+
+class Settings(msgspec.Struct, frozen=True):
+    """How a crew grades.
+
+    Attributes:
+        kit: The kit's folder; empty for the installed one.
+        isolation: A level of confinement, or ``auto``.
+        device: Where tensors lie.
+        timeout: Of one check, in seconds.
+        memory: Of a submission, in MiB.
+        search: How many sets of mistakes are tried for a diagnosis.
+    """
+
+    kit: str
+    isolation: str
+    device: str
+    timeout: float
+    memory: int
+    search: int
+
+
+class Task(msgspec.Struct, frozen=True):
+    """One grading to be done.
+
+    Attributes:
+        file: What was handed in, as it is called in a report.
+        data: Its bytes; empty where there is none.
+        problem: Why it cannot be tried; empty where it can.
+    """
+
+    candidate: str
+    exercise: str
+    seed: int
+    file: str
+    data: bytes
+    problem: str = ""
+
+
+class Done(msgspec.Struct, frozen=True):
+    """What came of a task.
+
+    Attributes:
+        report: None where it could not be graded, through no fault of the submission.
+        source: That was graded.
+        fault: Why it could not be graded.
+    """
+
+    report: Report | None = None
+    source: str = ""
+    fault: str = ""
+
+
+class Hello(msgspec.Struct, frozen=True):
+    """What a process of a crew has found on its machine, or why it cannot grade."""
+
+    isolation: str = ""
+    torch: str = ""
+    fault: str = ""
+
+
+class _Grader:
+    """One process of a crew, and the connection to it."""
+
+    def __init__(self, settings: Settings) -> None:
+        context = multiprocessing.get_context("forkserver")
+        context.set_forkserver_preload(["grader.hiring.duty"])  # torch, once for all of them
+        from grader.hiring.duty import serve
+
+        self.connection, theirs = context.Pipe()
+        self.process: BaseProcess = context.Process(
+            target=serve, args=(theirs, msgspec.json.encode(settings)), daemon=True
+        )
+        self.process.start()
+        theirs.close()
+        self.task: Task | None = None
+        self.tries = 0  # of it
+
+    def hello(self) -> Hello:
+        """What it has found; waits until its sandbox is up."""
+        with contextlib.suppress(EOFError, OSError):
+            if self.connection.poll(START_SECONDS):
+                return msgspec.json.decode(self.connection.recv_bytes(), type=Hello)
+        return Hello(fault="a process that grades did not start; `grade doctor` may tell why")
+
+    def begin(self, task: Task, tries: int = 1) -> None:
+        self.task, self.tries = task, tries
+        with contextlib.suppress(OSError):  # it is gone; that is seen where it is waited for
+            self.connection.send_bytes(msgspec.msgpack.encode(task))
+
+    def end(self) -> None:
+        self.connection.close()
+        self.process.terminate()
+        self.process.join()
+
+
+class Crew:
+    """Grades tasks in several processes at once; a context manager.
+
+    A process that dies, for whatever reason, is replaced, and costs its task one try.
+
+    Args:
+        settings: How to grade.
+        size: How many processes.
+
+    Raises:
+        GradeError: The device or the level of confinement cannot be had.
+    """
+
+    def __init__(self, settings: Settings, size: int) -> None:
+        if sys.platform == "win32":
+            raise GraderFault("grading needs Linux or macOS; on Windows, run it in WSL")
+        self._settings = settings
+        self._graders = [_Grader(settings) for _ in range(size)]
+        hellos = [grader.hello() for grader in self._graders]
+        for hello in hellos:
+            if hello.fault:
+                self.close()
+                raise GradeError(hello.fault)
+        self.isolation = hellos[0].isolation
+        self.torch = hellos[0].torch
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    @property
+    def pids(self) -> list[int]:
+        """Of the processes."""
+        return [grader.process.pid or 0 for grader in self._graders]
+
+    def close(self) -> None:
+        """End all processes, whatever they are at."""
+        for grader in self._graders:
+            grader.end()
+
+    def run(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Done]]:
+        """Grade tasks; each is given as soon as it is done.
+
+        Args:
+            tasks: Taken one by one, as there is a process for them.
+        """
+        left = iter(tasks)
+        for grader in self._graders:
+            self._next(grader, left)
+        while busy := {grader.connection: grader for grader in self._graders if grader.task}:
+            for ready in wait(list(busy)):
+                assert isinstance(ready, Connection)
+                grader = busy[ready]
+                task, done = grader.task, self._outcome(grader)
+                assert task is not None
+                if done is None:
+                    tries, grader = grader.tries, self._replace(grader)
+                    if tries < TRIES:
+                        grader.begin(task, tries + 1)
+                        continue
+                    done = Done(fault=f"the process that graded it died {TRIES} times")
+                self._next(grader, left)
+                yield task, done
+
+    def _next(self, grader: _Grader, left: Iterator[Task]) -> None:
+        task = next(left, None)
+        grader.task = None
+        if task is not None:
+            grader.begin(task)
+
+    def _outcome(self, grader: _Grader) -> Done | None:
+        """What a process says of its task; None if it is gone."""
+        try:
+            return msgspec.json.decode(grader.connection.recv_bytes(), type=Done, strict=False)
+        except (EOFError, OSError):
+            return None
+
+    def _replace(self, grader: _Grader) -> _Grader:
+        grader.end()
+        fresh = _Grader(self._settings)
+        hello = fresh.hello()
+        if hello.fault:
+            raise GraderFault(hello.fault)
+        self._graders[self._graders.index(grader)] = fresh
+        return fresh

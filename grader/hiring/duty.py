@@ -1,0 +1,83 @@
+"""What a process of a crew does: grade one task after the other."""
+
+from __future__ import annotations
+
+import gc
+import signal
+from dataclasses import replace
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+import msgspec
+import torch
+
+from grader.errors import GradeError
+from grader.grading import Options, choose_device, grade
+from grader.hiring.candidates import as_submission
+from grader.hiring.crew import Done, Hello, Settings, Task
+from grader.kit import load_kit
+from grader.sandbox.process import Sandbox
+from grader.sandbox.wire.levels import limits_for
+
+BUDGET = 2  # times the limit of a check, for all of them: a hang keeps a core from the others
+
+
+def serve(connection: Connection, words: bytes) -> None:
+    """Grade what comes over a connection, until it is closed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asks
+    settings = msgspec.json.decode(words, type=Settings)
+    try:
+        duty = Duty(settings)
+    except GradeError as error:
+        connection.send_bytes(msgspec.json.encode(Hello(fault=str(error))))
+        return
+    with duty.sandbox:
+        connection.send_bytes(msgspec.json.encode(duty.hello))
+        try:
+            while True:
+                task = msgspec.msgpack.decode(connection.recv_bytes(), type=Task)
+                connection.send_bytes(encode(duty.do(task)))
+                duty.sandbox.prepare()
+        except (EOFError, OSError):
+            return  # whoever asked is gone
+
+
+def encode(done: Done) -> bytes:
+    """A result as JSON, in which what is not finite is a string."""
+    if done.report is None:
+        return msgspec.json.encode(done)
+    report = msgspec.Raw(done.report.to_json().encode())
+    return msgspec.json.encode({"report": report, "source": done.source, "fault": done.fault})
+
+
+class Duty:
+    """A sandbox, and how to grade in it.
+
+    Raises:
+        GradeError: The device or the level of confinement cannot be had.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._kit = load_kit(Path(settings.kit) if settings.kit else None)
+        device = choose_device(settings.device)
+        limits = limits_for(settings.timeout, settings.memory)
+        self._options = Options(
+            device=device,
+            timeout=settings.timeout,
+            budget=BUDGET,
+            diagnosis=True,
+            search=settings.search,
+        )
+        self.sandbox = Sandbox(settings.isolation, limits, on_gpu=device == "cuda")
+        self.hello = Hello(self.sandbox.isolation, str(torch.__version__))
+        gc.freeze()
+
+    def do(self, task: Task) -> Done:
+        """Grade one task."""
+        exercise = self._kit.find(task.exercise)
+        submission = as_submission(exercise.name, task.file, task.data, task.problem)
+        try:
+            options = replace(self._options, seed=task.seed)
+            return Done(grade(submission, exercise, options, self.sandbox), submission.source)
+        except GradeError as error:
+            return Done(fault=str(error))

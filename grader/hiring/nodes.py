@@ -1,0 +1,111 @@
+"""The nodes of a Ray cluster: what each has room for, what is found there, what runs there."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+NEXT = {"torch": "", "isolation": "; --isolation asks for one that all have"}
+FINEST = 10_000  # Ray counts parts of a GPU in steps of 1/10000
+
+
+@dataclass(frozen=True)
+class Node:
+    """A machine of the cluster, as Ray describes it.
+
+    Attributes:
+        name: What its owner calls it, else its host.
+        resources: All that Ray may give away there, by Ray's names.
+    """
+
+    id: str
+    name: str
+    resources: dict[str, float]
+
+    @classmethod
+    def of(cls, record: dict[str, Any]) -> Node:
+        """A node from Ray's record of it."""
+        unnamed = record["NodeName"] == record["NodeManagerAddress"]
+        name = record["NodeManagerHostname" if unnamed else "NodeName"]
+        return cls(record["NodeID"], name, record["Resources"])
+
+    @property
+    def gpus(self) -> int:
+        """How many GPUs it has."""
+        return int(self.resources.get("GPU", 0))
+
+    def room(self, memory: int, on_gpu: bool) -> int:
+        """How many processes fit, each with a core and so much memory, in MiB."""
+        if on_gpu and not self.gpus:
+            return 0
+        fitting = int(self.resources.get("memory", 0)) // (memory << 20)
+        return min(int(self.resources.get("CPU", 0)), fitting)
+
+    def share(self, count: int) -> float:
+        """What each of so many processes takes of a GPU, so that all of them find one."""
+        on_each = -(-count // self.gpus)
+        return FINEST // on_each / FINEST
+
+
+class Found(msgspec.Struct, frozen=True):
+    """What a process has found on its node.
+
+    Attributes:
+        grader: The version of this package.
+        fault: Why it cannot grade; empty where it can.
+    """
+
+    isolation: str = ""
+    torch: str = ""
+    grader: str = ""
+    fault: str = ""
+
+    def unlike(self, first: Found, name: str) -> str:
+        """How it differs from the first of a batch, on the node of that name; else empty."""
+        for what in NEXT:
+            mine, others = getattr(self, what), getattr(first, what)
+            if mine != others:
+                return f"it has {what} `{mine}`, not `{others}` as `{name}`{NEXT[what]}"
+        return ""
+
+
+class Post:
+    """One process on a node, as Ray runs it; bytes go in and come out.
+
+    Nothing of ours is imported before ``hello``, so that a node without it can say so.
+    """
+
+    def __init__(self, words: bytes) -> None:
+        self._words = words
+        self._duty: Any = None
+
+    def hello(self) -> bytes:
+        """What it has found, a ``Found`` as JSON; waits until the sandbox is up."""
+        import grader
+        from grader.errors import GradeError
+        from grader.hiring.crew import Settings
+        from grader.hiring.duty import Duty
+
+        try:
+            self._duty = Duty(msgspec.json.decode(self._words, type=Settings))
+        except GradeError as error:
+            return msgspec.json.encode({"grader": grader.__version__, "fault": str(error)})
+        found = {"grader": grader.__version__, **msgspec.to_builtins(self._duty.hello)}
+        return msgspec.json.encode(found)
+
+    def do(self, words: bytes) -> bytes:
+        """Grade a task; what came of it as JSON."""
+        from grader.hiring.crew import Task
+        from grader.hiring.duty import encode
+
+        return encode(self._duty.do(msgspec.msgpack.decode(words, type=Task)))
+
+    def prepare(self) -> None:
+        """Have the next worker stand ready; where none can be had any more, end this process."""
+        try:
+            self._duty.sandbox.prepare()
+        except Exception:  # whatever it is, a fresh process in this one's place may do better
+            os._exit(1)

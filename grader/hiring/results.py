@@ -1,0 +1,193 @@
+"""A batch's store -> the files that a team works with."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from grader.errors import GradeError
+from grader.hiring.candidates import Candidate
+from grader.hiring.store import Result, Store
+from grader.outputs.batch_alike import Alike
+from grader.outputs.batch_page import Entry, Head, batch_page
+from grader.outputs.exercism import render_exercism
+from grader.outputs.gradebook import Row, Score, render_gradebook
+from grader.outputs.gradescope import render_gradescope
+from grader.outputs.junit import render_junit
+from grader.report import Report
+
+NOT_GRADED = Score(0, 0, "not graded")
+FORMS = ("junit", "gradescope", "exercism")
+
+
+class Results:
+    """What a batch came to, candidate by candidate.
+
+    Args:
+        store: Of the batch.
+        candidates: All of them, also those that have no result yet.
+        weights: Of each exercise, in the order in which they were sent.
+    """
+
+    def __init__(
+        self, store: Store, candidates: Sequence[Candidate], weights: Mapping[str, float]
+    ) -> None:
+        self._store = store
+        self._names = [candidate.name for candidate in candidates]
+        self._weights = weights
+
+    def write(
+        self,
+        folder: Path,
+        forms: Sequence[str] = (),
+        alike: Mapping[str, Alike] | None = None,
+    ) -> list[Path]:
+        """Write ``results.jsonl``, ``gradebook.csv``, ``report.html`` and what else was asked for.
+
+        Args:
+            folder: Where to.
+            forms: That were asked for.
+            alike: By exercise, what came of comparing the submissions.
+
+        Raises:
+            GradeError: A file cannot be written.
+        """
+        written = [folder / name for name in ("results.jsonl", "gradebook.csv", "report.html")]
+        _write(written[0], self._jsonl())
+        _write(written[1], [render_gradebook(list(self._weights), self.rows())])
+        _write(written[2], batch_page(self._head(alike or {}), self._entries()))
+        each: dict[str, Callable[[Sequence[Result]], Iterator[tuple[str, str]]]] = {
+            "junit": self._junit,
+            "gradescope": self._gradescope,
+            "exercism": self._exercism,
+        }
+        for form in forms:
+            for name, results in self.by_candidate():
+                for file, text in each[form](results):
+                    _write(folder / form / safe_name(name) / file, [text])
+            written.append(folder / form)
+        return written
+
+    def by_candidate(self) -> Iterator[tuple[str, list[Result]]]:
+        """The results of each candidate who has any; one candidate at a time in memory."""
+        known = set(self._names)
+        for name, results in itertools.groupby(self._store.results(), lambda one: one.candidate):
+            if name in known:
+                yield name, list(results)
+
+    def rows(self) -> list[Row]:
+        """The gradebook, in the order of the candidates."""
+        graded = {name: self._scores(results) for name, results in self.by_candidate()}
+        return [self._row(name, graded.get(name, {})) for name in self._names]
+
+    def _row(self, name: str, scores: Mapping[str, Score]) -> Row:
+        total = sum(
+            weight * scores[exercise].earned / max(scores[exercise].possible, 1)
+            for exercise, weight in self._weights.items()
+            if exercise in scores
+        )
+        return Row(
+            name,
+            total / sum(self._weights.values()),
+            [scores.get(exercise, NOT_GRADED) for exercise in self._weights],
+        )
+
+    def _scores(self, results: Iterable[Result]) -> dict[str, Score]:
+        by_exercise: dict[str, list[Result]] = {}
+        for result in results:
+            by_exercise.setdefault(result.exercise, []).append(result)
+        return {exercise: score(found) for exercise, found in by_exercise.items()}
+
+    def _head(self, alike: Mapping[str, Alike]) -> Head:
+        plan = self._store.known_plan()
+        if plan is None:
+            raise GradeError(f"`{self._store.path}` holds no batch; `grade batch` begins one")
+        return Head(
+            title=str(tomllib.loads(plan.takehome).get("title") or ", ".join(self._weights)),
+            weights=self._weights,
+            made=f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
+            seeds=plan.seeds,
+            isolation=plan.isolation,
+            versions={"attention-drills": plan.grader, "torch": plan.torch},
+            shuffle=plan.seeds[0],
+            alike=alike,
+        )
+
+    def _entries(self) -> Iterator[Entry]:
+        left = dict.fromkeys(self._names)
+        for name, results in self.by_candidate():
+            del left[name]
+            graded = [(one.report, one.source) for one in results]
+            yield Entry(self._row(name, self._scores(results)), graded)
+        for name in left:
+            yield Entry(self._row(name, {}))
+
+    def _jsonl(self) -> Iterator[str]:
+        for _, results in self.by_candidate():
+            for one in results:
+                report = msgspec.json.decode(one.report.to_json())
+                record = {"candidate": one.candidate, "file": one.file, **report}
+                yield msgspec.json.encode(record).decode() + "\n"
+
+    def _junit(self, results: Sequence[Result]) -> Iterator[tuple[str, str]]:
+        yield "junit.xml", render_junit([one.report for one in results])
+
+    def _gradescope(self, results: Sequence[Result]) -> Iterator[tuple[str, str]]:
+        lowest = _lowest(results)
+        yield "results.json", render_gradescope(lowest, {})
+
+    def _exercism(self, results: Sequence[Result]) -> Iterator[tuple[str, str]]:
+        for report in _lowest(results):
+            yield f"{report.exercise}/results.json", render_exercism(report)
+
+
+def score(results: Sequence[Result]) -> Score:
+    """The score of one candidate's exercise: of several gradings the lowest."""
+    reports = [one.report for one in results]
+    worst = min(reports, key=lambda report: report.earned)
+    status = "graded"
+    if not results[0].file:
+        status = "missing"
+    elif worst.problem:
+        status = "cannot be tried"
+    elif len({report.earned for report in reports}) > 1:
+        status = "disagrees"
+    names = dict.fromkeys(name for report in reports for name in (report.diagnosis or ((),))[0])
+    return Score(worst.earned, worst.possible, status, tuple(names))
+
+
+def _lowest(results: Sequence[Result]) -> list[Report]:
+    """One report for each exercise, the one with the lowest score."""
+    found: dict[str, Report] = {}
+    for one in results:
+        known = found.get(one.exercise)
+        if known is None or one.report.earned < known.earned:
+            found[one.exercise] = one.report
+    return list(found.values())
+
+
+def safe_name(name: str) -> str:
+    """A candidate's name as the name of a file: no two share one, and none leads elsewhere."""
+    plain = re.sub(r"[^\w.-]+", "_", name).strip("._")[:80]
+    if plain and plain == name == name.lower():
+        return plain
+    return f"{plain or 'candidate'}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+
+
+def _write(path: Path, parts: Iterable[str]) -> None:
+    """Write a file, whole or not at all."""
+    draft = path.with_name(path.name + ".draft")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with draft.open("w", encoding="utf-8", newline="") as file:
+            file.writelines(parts)
+        draft.replace(path)
+    except OSError as error:
+        raise GradeError(f"`{path}` cannot be written: {error.strerror}") from None

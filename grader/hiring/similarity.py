@@ -1,0 +1,243 @@
+"""Which submissions of an exercise are closer than the stub and the exercise explain.
+
+Attention has one canonical form, so that two honest people write much the same. What two files
+share is therefore judged by how rare it is among the others: see ``chance``. A pair is listed when
+a batch of this size would bring hardly one such pair by chance. It is a list to look at: two who
+followed one tutorial are on it as well as two who copied.
+
+Winnowing (Schleimer, Wilkerson and Aiken 2003; copydetect is a package of it) samples sequences of
+symbols from long files and knows nothing of rarity: among a thousand made-up people it lists
+390,000 of 500,000 honest pairs at copydetect's default share, and 370 at the share where it finds
+a third of the copies. These files are short, so each is compared whole, and statement by statement,
+so that a changed order hides nothing: above the first honest pair then stand half as many copies
+again as with sequences of five tokens, weighed in the same way.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from grader.hiring.chance import Close, Evidence, Indices
+from grader.hiring.tokens import COMMENTS, KINDS, Held, TooLong, read, words_of
+
+MAX_CHARS = 1 << 16
+MAX_TOKENS = 4_000  # six times as many as our longest answer holds
+SAME_CODE = "same code"
+LOUD = math.log(10)  # the evidence from which a kind is named
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two submissions that are close.
+
+    Attributes:
+        first: The one's name, before the other's in the alphabet.
+        second: The other's.
+        score: 6.0 where one pair of strangers in a million comes as close, 7.0 for ten million, and
+            so on; it takes what two share as independent, which is not quite so.
+        spans_first: The lines of the first that the second shares and few others, from and to.
+        spans_second: Those of the second.
+        evidence: ``same code``, ``same structure``, ``same names``, ``same comments or strings``.
+    """
+
+    first: str
+    second: str
+    score: float
+    spans_first: tuple[Span, ...]
+    spans_second: tuple[Span, ...]
+    evidence: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Group:
+    """Three or more submissions, each close to another of them.
+
+    Attributes:
+        names: In alphabetical order.
+        same_code: Whether the code of all is the same.
+    """
+
+    names: tuple[str, ...]
+    same_code: bool
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A submission that was not compared, and why."""
+
+    name: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Similarity:
+    """What came of comparing a batch.
+
+    Attributes:
+        pairs: Each submission with the one closest to it; the same code first, then by score. Of
+            those with the same code only two are a pair.
+        groups: Pairs that hang together, the largest group first.
+        compared: How many submissions were compared.
+        left_out: Those that were not.
+        too_short: Whether most submissions hold too little of their own to tell a copy from chance.
+        says: All that in a few sentences.
+    """
+
+    pairs: tuple[Pair, ...]
+    groups: tuple[Group, ...]
+    compared: int
+    left_out: tuple[LeftOut, ...]
+    too_short: bool
+    says: str
+
+
+@dataclass(frozen=True)
+class _Code:
+    """Submissions whose code is the same, in alphabetical order, and the traits of the first."""
+
+    names: list[str]
+    held: Held
+
+
+def find_similar(
+    sources: Mapping[str, str], stub: str, known: Sequence[str] = (), most: int = 50
+) -> Similarity:
+    """Find the submissions of one exercise that are closer than chance explains.
+
+    Args:
+        sources: The text of each submission by its name.
+        stub: What everybody was given.
+        known: Right answers that were written independently, to know the usual from.
+        most: How many pairs, and how many groups, are given at most.
+    """
+    given = words_of(stub)
+    codes, left_out = _read_all(sources, stub, given)
+    evidence = Evidence(
+        [code.held for code in codes],
+        [read(source, given).held() for source in known],
+        read(stub, given).held(),
+    )
+    close, labels = evidence.nearest()
+    close += [evidence.same(i) for i, code in enumerate(codes) if len(code.names) > 1]
+    close.sort(key=lambda c: (c.first != c.second, -c.evidence, c))
+    sizes = [len(code.names) for code in codes]
+    whole, structure = (sum(sizes[i] for i in evidence.telling(n)) for n in (len(KINDS), 1))
+    return Similarity(
+        pairs=tuple(_pair(c, codes, evidence, sources, given) for c in close[:most]),
+        groups=_groups(codes, labels)[:most],
+        compared=sum(sizes),
+        left_out=tuple(left_out),
+        too_short=2 * whole < sum(sizes),
+        says=_say(sum(sizes), whole, structure, len(close), most),
+    )
+
+
+def _read_all(
+    sources: Mapping[str, str], stub: str, given: frozenset[str]
+) -> tuple[list[_Code], list[LeftOut]]:
+    untouched = read(stub, given).code
+    codes: dict[bytes, _Code] = {}
+    left_out: list[LeftOut] = []
+    for name, source in sorted(sources.items()):
+        try:
+            reading = read(source, given, MAX_TOKENS) if len(source) <= MAX_CHARS else None
+        except TooLong:
+            reading = None
+        if reading is None:
+            left_out.append(LeftOut(name, "too long to compare"))
+        elif not reading.code:
+            left_out.append(LeftOut(name, "holds no code"))
+        elif reading.code == untouched:
+            left_out.append(LeftOut(name, "is the stub"))
+        else:
+            digest = hashlib.sha256(reading.code.encode("utf-8", "surrogatepass")).digest()
+            codes.setdefault(digest, _Code([], reading.held())).names.append(name)
+    return list(codes.values()), left_out
+
+
+def _groups(codes: Sequence[_Code], labels: Indices) -> tuple[Group, ...]:
+    members: dict[int, list[_Code]] = {}
+    for code, label in zip(codes, labels.tolist(), strict=True):
+        members.setdefault(label, []).append(code)
+    groups = [
+        Group(tuple(sorted(name for code in together for name in code.names)), len(together) == 1)
+        for together in members.values()
+    ]
+    wide = [group for group in groups if len(group.names) > 2]
+    return tuple(sorted(wide, key=lambda group: (-len(group.names), group.names)))
+
+
+def _pair(
+    close: Close,
+    codes: Sequence[_Code],
+    evidence: Evidence,
+    sources: Mapping[str, str],
+    given: frozenset[str],
+) -> Pair:
+    same = close.first == close.second
+    names = codes[close.first].names[:2] if same else [codes[i].names[0] for i in close[:2]]
+    readings = [read(sources[name], given) for name in names]
+    shared = evidence.rare([a & b for a, b in zip(*(r.held() for r in readings), strict=True)])
+    spans = [
+        _spans((t.first, t.last) for t in reading.traits if (t.kind, t.what) in shared)
+        for reading in readings
+    ]
+    if same:
+        named = [SAME_CODE, *([COMMENTS] if any(kind == COMMENTS for kind, _ in shared) else [])]
+    else:
+        named = _loud(evidence.by_kind(close.first, close.second))
+    score = round(close.evidence / math.log(10), 2)
+    return Pair(names[0], names[1], score, spans[0], spans[1], tuple(named))
+
+
+def _loud(evidence: Sequence[float]) -> list[str]:
+    """The kinds of evidence that speak, the strongest first; the strongest in any case."""
+    order = sorted(zip(evidence, KINDS, strict=True), reverse=True)
+    return [kind for weight, kind in order if weight >= LOUD] or [order[0][1]]
+
+
+def _spans(lines: Iterable[Span]) -> tuple[Span, ...]:
+    """Ranges of lines, those joined that touch."""
+    spans: list[Span] = []
+    for first, last in sorted(lines):
+        if spans and first <= spans[-1][1] + 1:
+            spans[-1] = (spans[-1][0], max(last, spans[-1][1]))
+        else:
+            spans.append((first, last))
+    return tuple(spans)
+
+
+def _say(compared: int, whole: int, structure: int, found: int, most: int) -> str:
+    """The outcome in words.
+
+    Args:
+        compared: How many were compared.
+        whole: Of how many of them a copy of everything would show.
+        structure: Of how many one would show that changes every name and comment.
+        found: How many pairs are close.
+        most: How many are listed.
+    """
+    if compared < 2:
+        return "Nothing to compare: fewer than two submissions hold code of their own."
+    told = [f"{compared:,} submissions compared."]
+    if found > most:
+        told.append(f"{found:,} pairs are close, the first {most:,} are listed.")
+    if 2 * whole < compared:
+        shown = f"only {whole:,}" if whole else "none"
+        told.append(
+            f"Too short to tell: even a copy of everything would show for {shown} of "
+            "them, so little do they hold beyond the stub and what others write. Files with the "
+            "same code are listed all the same."
+        )
+    else:
+        told.append(
+            "A pair is listed when a batch of this size would bring hardly one such pair by "
+            "chance; a source that both read, such as a tutorial, looks like a copy. A copy of "
+            f"everything would show for {whole:,} of them, one with every name and comment changed "
+            f"for {structure:,}; otherwise the exercise is too short to tell."
+        )
+    return " ".join(told)

@@ -1,0 +1,171 @@
+"""Where a batch keeps its results: an SQLite file that grows by one transaction a grading."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Self
+
+import msgspec
+
+from grader.errors import GradeError
+from grader.report import Report
+
+VERSION = 1
+WAIT = 30.0  # for another process that writes, in seconds
+SCHEMA = """
+CREATE TABLE plan (one INTEGER PRIMARY KEY CHECK (one = 1), plan TEXT NOT NULL);
+CREATE TABLE result (
+    id INTEGER PRIMARY KEY,
+    candidate TEXT NOT NULL,
+    exercise TEXT NOT NULL,
+    seed TEXT NOT NULL,
+    file TEXT NOT NULL,
+    sha256 TEXT NOT NULL,      -- of the source
+    earned INTEGER NOT NULL,
+    possible INTEGER NOT NULL,
+    report TEXT NOT NULL,      -- JSON
+    source TEXT NOT NULL,
+    UNIQUE (candidate, exercise, seed)
+);
+"""
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """What every result of a batch was made with; a batch that goes on must go on so.
+
+    Attributes:
+        takehome: The whole record of what was sent, as TOML; empty for plain exercises.
+        exercises: Their names.
+        seeds: Of the gradings; the same for all candidates.
+        isolation: The level of confinement.
+        device: Where tensors lay.
+        timeout: Of one check, in seconds.
+        memory: Of a submission, in MiB.
+        grader: The version of this package.
+        torch: The version of torch.
+    """
+
+    takehome: str
+    exercises: tuple[str, ...]
+    seeds: tuple[int, ...]
+    isolation: str
+    device: str
+    timeout: float
+    memory: int
+    grader: str
+    torch: str
+
+
+class Result(msgspec.Struct, frozen=True):
+    """One grading of a batch."""
+
+    candidate: str
+    exercise: str
+    seed: int
+    file: str
+    report: Report
+    source: str
+
+
+class Store:
+    """The results of one batch; a context manager.
+
+    A result that is in it stays in it, whatever happens to the process or the machine.
+
+    Args:
+        path: Of the file, which is made where it is missing.
+
+    Raises:
+        GradeError: It is damaged, from a newer version, or cannot be written.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._connection = sqlite3.connect(path, timeout=WAIT)
+            self._make()
+        except (sqlite3.Error, OSError) as error:
+            raise GradeError(
+                f"`{path}` cannot be used: {error}; take another folder with --out"
+            ) from None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._connection.close()
+
+    def hold_to(self, plan: Plan) -> None:
+        """Begin with this plan, or go on with it.
+
+        Raises:
+            GradeError: The batch was begun with another.
+        """
+        with self._connection:
+            self._connection.execute(
+                "INSERT OR IGNORE INTO plan VALUES (1, ?)", (msgspec.json.encode(plan).decode(),)
+            )
+        known = self.known_plan()
+        for field in Plan.__struct_fields__:
+            if getattr(known, field) != getattr(plan, field):
+                was = "" if field == "takehome" else f": {getattr(known, field)}"
+                raise GradeError(
+                    f"`{self.path.parent}` was begun with another `{field}`{was}; go on with "
+                    "that, or take another folder with --out"
+                )
+
+    def known_plan(self) -> Plan | None:
+        """The plan that this batch was begun with, if it was."""
+        row = self._connection.execute("SELECT plan FROM plan").fetchone()
+        return msgspec.json.decode(row[0], type=Plan) if row else None
+
+    def add(self, result: Result) -> None:
+        """Keep a result, in the place of one for the same candidate, exercise and seed."""
+        report = result.report
+        with self._connection:
+            self._connection.execute(
+                "INSERT OR REPLACE INTO result VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    *(result.candidate, result.exercise, str(result.seed), result.file),
+                    *(report.sha256, report.earned, report.possible),
+                    *(report.to_json(), result.source),
+                ),
+            )
+
+    def done(self) -> dict[tuple[str, str, int], str]:
+        """The gradings that are there: the digest of the source by candidate, exercise, seed."""
+        rows = self._connection.execute("SELECT candidate, exercise, seed, sha256 FROM result")
+        return {(name, exercise, int(seed)): digest for name, exercise, seed, digest in rows}
+
+    def results(self) -> Iterator[Result]:
+        """All results, by candidate, exercise and seed; one at a time in memory."""
+        rows = self._connection.execute(
+            "SELECT candidate, exercise, seed, file, report, source FROM result "
+            "ORDER BY candidate, exercise, seed"
+        )
+        for candidate, exercise, seed, file, report, source in rows:
+            yield Result(candidate, exercise, int(seed), file, Report.from_json(report), source)
+
+    def forget(self, candidates: set[str]) -> None:
+        """Let the results of some candidates go, to grade them anew."""
+        with self._connection:
+            self._connection.executemany(
+                "DELETE FROM result WHERE candidate = ?", [(name,) for name in candidates]
+            )
+
+    def _make(self) -> None:
+        self._connection.execute("BEGIN IMMEDIATE")
+        with self._connection, closing(self._connection.cursor()) as cursor:
+            version = cursor.execute("PRAGMA user_version").fetchone()[0]
+            if version > VERSION:
+                raise GradeError(
+                    f"`{self.path}` is from a newer version of `attention-drills`: update it"
+                )
+            if version < VERSION:
+                for statement in SCHEMA.split(";"):
+                    cursor.execute(statement)
+                cursor.execute(f"PRAGMA user_version = {VERSION}")

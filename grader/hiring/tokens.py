@@ -1,0 +1,250 @@
+"""A submission as what can be compared: its statements, its author's names, its comments.
+
+What anybody may change without thinking is gone from a statement: layout, brackets that change
+nothing, quotes, annotations, the names that the author chose. Names and comments are evidence of
+their own. A file that does not parse is read as far as it can be cut into tokens.
+"""
+
+from __future__ import annotations
+
+import builtins
+import io
+import keyword
+import re
+import sys
+import tokenize
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from tokenize import TokenInfo
+from typing import NamedTuple
+
+STRUCTURE, NAMES, COMMENTS = KINDS = ("same structure", "same names", "same comments or strings")
+Held = tuple[frozenset[str], ...]  # the traits of each kind, in the order of KINDS
+WORDS = re.compile(r"\w+")
+FIXED = frozenset(dir(builtins)) | frozenset(keyword.kwlist)
+NAMELESS = {"def", "class", "@"}  # statements that the contract gives, but for their names
+IMPORTS = {"import", "from"}
+LAYOUT = {tokenize.NL, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER, tokenize.NEWLINE}
+BRACKETS = {"(", ")", ","}
+LEAST_TOKENS = 3  # a statement of fewer says nothing: `return x`
+PHRASE = 4  # words of a comment
+
+
+class Trait(NamedTuple):
+    """One thing that two submissions may share.
+
+    Attributes:
+        kind: One of ``KINDS``.
+        what: What is compared.
+        first: The line where it begins.
+        last: The line where it ends.
+    """
+
+    kind: str
+    what: str
+    first: int
+    last: int
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What is compared of one submission.
+
+    Attributes:
+        code: Every statement with its own names, sorted; the same in files that differ only in
+            layout, quotes, brackets, comments, docstrings and the order of their statements.
+        traits: In the order of the file, what occurs twice twice.
+    """
+
+    code: str
+    traits: tuple[Trait, ...]
+
+    def held(self) -> Held:
+        """What it holds of each kind."""
+        return tuple(
+            frozenset(sys.intern(trait.what) for trait in self.traits if trait.kind == kind)
+            for kind in KINDS
+        )
+
+
+class TooLong(Exception):
+    """There are more tokens than anybody need look at."""
+
+
+def words_of(stub: str) -> frozenset[str]:
+    """Every word that a stub gives, in its prose too: none of these is anybody's own name."""
+    return frozenset(WORDS.findall(stub))
+
+
+def read(source: str, given: frozenset[str], most: int = sys.maxsize) -> Reading:
+    """Cut a submission into what can be compared.
+
+    Args:
+        source: Its text.
+        given: The words of the stub.
+        most: How many tokens are read.
+
+    Raises:
+        TooLong: There are more.
+    """
+    code: list[str] = []
+    traits: list[Trait] = []
+    imported: set[str] = set()
+    for statement in _statements(source, most):
+        if all(token.type in (tokenize.COMMENT, tokenize.STRING) for token in statement):
+            traits.extend(_texts(statement))  # a comment, a docstring
+            continue
+        code.append(" ".join(_spelling(t) for t in statement if t.string not in BRACKETS))
+        if statement[0].string in IMPORTS:
+            imported |= {token.string for token in statement}
+            continue
+        traits.extend(_traits(statement, given))
+    return Reading("\n".join(sorted(code)), tuple(_without_repeats(traits, imported)))
+
+
+def _without_repeats(traits: list[Trait], imported: set[str]) -> Iterator[Trait]:
+    """Leave out imported names, and single ones of those that were bound together."""
+    together = [trait.what.split() for trait in traits if trait.kind == NAMES]
+    said = imported.union(*(names for names in together if len(names) > 1))
+    return (trait for trait in traits if trait.kind != NAMES or trait.what not in said)
+
+
+def _statements(source: str, most: int) -> Iterator[list[TokenInfo]]:
+    """Statements, cut at the end of the line, at ``;`` and after ``if …:``; comments between."""
+    statement: list[TokenInfo] = []
+    depth, annotation = 0, False
+    for token in _tokens(source, most):
+        if token.type == tokenize.COMMENT:
+            yield [token]
+            continue
+        depth += _step(token)
+        if depth <= 0 and token.string == ":" and _is_target(statement):
+            annotation = True
+        elif token.type == tokenize.NEWLINE or (depth <= 0 and token.string in {":", ";"}):
+            if statement:
+                yield statement
+            statement, depth, annotation = [], 0, False
+        elif token.type not in LAYOUT:
+            annotation = annotation and (depth > 0 or token.string != "=")
+            statement += [] if annotation else [token]
+    if statement:
+        yield statement
+
+
+def _is_target(statement: list[TokenInfo]) -> bool:
+    """Whether what stands before a colon is a variable, and an annotation comes after it."""
+    words = {token.string for token in statement}
+    return bool(statement) and words.isdisjoint({"=", *keyword.kwlist})
+
+
+def _step(token: TokenInfo) -> int:
+    if token.type != tokenize.OP:
+        return 0
+    return (token.string in "([{") - (token.string in ")]}")
+
+
+def _tokens(source: str, most: int) -> Iterator[TokenInfo]:
+    """The tokens; an f-string is one, as in Python 3.11, and so is what cannot be cut up."""
+    depth, line = 0, 0
+    pieces: list[TokenInfo] = []
+    try:
+        for count, token in enumerate(tokenize.generate_tokens(io.StringIO(source).readline)):
+            if count == most:
+                raise TooLong
+            line = token.end[0]
+            kind = tokenize.tok_name[token.type]
+            depth += kind.endswith("STRING_START") - kind.endswith("STRING_END")
+            if depth or kind.endswith("STRING_END"):
+                pieces.append(token)
+            if not depth:
+                yield _joined(pieces) if pieces else token
+                pieces = []
+    except (tokenize.TokenError, SyntaxError, ValueError):
+        rest = "\n".join(source.split("\n")[line:])
+        if rest.strip():
+            yield TokenInfo(tokenize.ERRORTOKEN, rest, (line + 1, 0), (line + 1, 0), "")
+
+
+def _joined(pieces: list[TokenInfo]) -> TokenInfo:
+    text = "".join(piece.string for piece in pieces)
+    return pieces[0]._replace(type=tokenize.STRING, string=text, end=pieces[-1].end)
+
+
+def _traits(statement: list[TokenInfo], given: frozenset[str]) -> Iterator[Trait]:
+    first, last = statement[0].start[0], statement[-1].end[0]
+    shape = _shape(statement, given)
+    if statement[0].string not in NAMELESS and len(shape) >= LEAST_TOKENS:
+        yield Trait(STRUCTURE, " ".join(shape), first, last)
+    for name in _own_names(statement, given):
+        yield Trait(NAMES, name, first, last)
+    yield from _texts(token for token in statement if token.type == tokenize.STRING)
+
+
+def _places(statement: list[TokenInfo]) -> Iterator[tuple[str, str, TokenInfo]]:
+    """Each token with the two before it."""
+    texts = ["", "", *(token.string for token in statement)]
+    return zip(texts, texts[1:], statement, strict=False)
+
+
+def _shape(statement: list[TokenInfo], given: frozenset[str]) -> list[str]:
+    """A statement without what its author chose: names, the text of strings."""
+    shape: list[str] = []
+    for before, dot, token in _places(statement):
+        text = token.string
+        if text in BRACKETS:
+            continue
+        if token.type == tokenize.STRING:
+            shape.append("S")
+        elif token.type != tokenize.NAME:
+            shape.append(_spelling(token))
+        elif text in given if dot == "." and before == "self" else dot == "." or text in FIXED:
+            shape.append(text)  # of the contract, of torch, of Python
+        else:
+            shape.append("V")
+    return shape
+
+
+def _spelling(token: TokenInfo) -> str:
+    if token.type == tokenize.STRING:
+        return _inside(token.string)
+    if token.type == tokenize.NUMBER:
+        try:
+            return repr(float(token.string))  # .5 is 0.5
+        except ValueError:
+            return token.string
+    return token.string
+
+
+def _inside(text: str) -> str:
+    """A string literal without its prefix and quotes."""
+    return text.lstrip("rbfutRBFUT").strip("'\"")
+
+
+def _own_names(statement: list[TokenInfo], given: frozenset[str]) -> list[str]:
+    """The names that the author chose; those bound together in one go count as one: ``q, k, v``."""
+    found: list[str] = []
+    together: list[str] = []
+    target = next((i for i, token in enumerate(statement) if token.string == "="), 0)
+    depth = 0
+    for place, (before, dot, token) in enumerate(_places(statement)):
+        depth += _step(token)
+        text = token.string
+        if token.type != tokenize.NAME or text in FIXED or text in given or text == "self":
+            continue
+        if dot == "." and before != "self":
+            continue
+        after = statement[place + 1].string if place + 1 < len(statement) else ""
+        if depth and after == "=" and statement[0].string != "def":
+            continue  # a keyword of the function that is called
+        (together if place < target and not depth and dot != "." else found).append(text)
+    return [*found, " ".join(together)] if together else found
+
+
+def _texts(tokens: Iterable[TokenInfo]) -> Iterator[Trait]:
+    """Comments and strings, a few words at a time: a long sentence says more than a short one."""
+    for token in tokens:
+        inside = token.string if token.type == tokenize.COMMENT else _inside(token.string)
+        for line, text in enumerate(inside.split("\n"), token.start[0]):
+            words = WORDS.findall(text.lower())
+            for place in range(0, len(words) - 1, PHRASE):  # one word alone says nothing
+                yield Trait(COMMENTS, " ".join(words[place : place + PHRASE]), line, line)

@@ -1,0 +1,185 @@
+"""A batch as one page for a hiring team: who got what, what tells them apart, every report.
+
+The page needs nothing beside itself. The reports are in it as they were rendered here, packed; its
+one script unfolds those of the candidate who is opened, and sorts and filters the table. Without
+it the table, the counts and the pairs are read all the same. Names are hidden until asked for.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from base64 import b64encode
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
+
+from grader.outputs.batch_alike import Alike, ShownAlike, show_alike, wanted
+from grader.outputs.batch_counts import Checks, mistakes, share_of, spreads, status_of
+from grader.outputs.batch_packed import Shelf, candidate_part, json_block
+from grader.outputs.gradebook import Row
+from grader.outputs.template import render
+from grader.report import Report
+
+SCRIPTS = ("batch_list.js", "batch_opened.js")
+GROUP = 50  # rows that a browser lays out together, once they come into sight
+
+
+@dataclass(frozen=True)
+class Head:
+    """What is said of a batch as a whole.
+
+    Attributes:
+        title: Of the take-home.
+        weights: Of each exercise, in the order of the columns.
+        made: When the page was made, as it is to be read.
+        seeds: Of the gradings.
+        isolation: The level of confinement.
+        versions: Of what graded.
+        shuffle: Draws the numbers that stand for names.
+        alike: By exercise, what came of comparing the submissions; all names in it are those of
+            candidates who handed it in.
+    """
+
+    title: str
+    weights: Mapping[str, float]
+    made: str
+    seeds: Sequence[int]
+    isolation: str
+    versions: Mapping[str, str]
+    shuffle: int = 0
+    alike: Mapping[str, Alike] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One candidate.
+
+    Attributes:
+        row: Name, total and scores, one for each exercise of the head.
+        graded: Each report with the source of its submission; several of an exercise where there
+            are several seeds.
+    """
+
+    row: Row
+    graded: Sequence[tuple[Report, str]] = ()
+
+
+def batch_page(head: Head, candidates: Iterable[Entry]) -> Iterator[str]:
+    """A batch as one page, piece by piece; of the reports, one candidate's are held at a time.
+
+    Args:
+        head: What is said of the batch as a whole.
+        candidates: In any order; the page has one of its own, which says nothing of names.
+    """
+    style = Markup(render("batch_style.css"))
+    script = Markup(_script())
+    policy = (
+        f"default-src 'none'; script-src '{_digest(script)}'; style-src '{_digest(style)}'; "
+        # Bars have their lengths as attributes, which only our templates write.
+        "style-src-attr 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+    )
+    batch = _Batch(head)
+    yield render("batch_begin.html", head=head, style=style, policy=policy)
+    for entry in candidates:
+        yield from batch.add(entry)
+    yield from batch.rest()
+    yield from batch.pages()
+    yield f"<script>{script}</script>\n</body>\n</html>\n"
+
+
+class _Batch:
+    """What is kept of each candidate while the page is written."""
+
+    def __init__(self, head: Head) -> None:
+        self._head = head
+        self._exercises = list(head.weights)
+        self._rows: list[Row] = []
+        self._shelves = {name: Shelf(str(i)) for i, name in enumerate(self._exercises)}
+        self._checks = {name: Checks(name) for name in self._exercises}
+        self._wanted = {name: wanted(found) for name, found in head.alike.items()}
+        self._sources: dict[str, dict[str, str]] = {name: {} for name in head.alike}
+
+    def add(self, entry: Entry) -> Iterator[str]:
+        """Take a candidate; gives the packed reports that are ready."""
+        place, name = len(self._rows), entry.row.candidate
+        self._rows.append(entry.row)
+        for number, exercise in enumerate(self._exercises):
+            graded = [pair for pair in entry.graded if pair[0].exercise == exercise]
+            if graded:
+                self._checks[exercise].add(min((r for r, _ in graded), key=lambda r: r.earned))
+                part = candidate_part(f"e{number}", graded)
+                yield from self._shelves[exercise].add(place, part)
+                if name in self._wanted.get(exercise, ()):
+                    self._sources[exercise][name] = graded[0][1]
+
+    def rest(self) -> Iterator[str]:
+        """The packed reports that waited."""
+        for shelf in self._shelves.values():
+            yield from shelf.rest()
+
+    def pages(self) -> Iterator[str]:
+        """All that a person reads, and the figures that the script sorts by."""
+        order = self._order()
+        rows = [self._rows[place] for place in order]
+        found = mistakes(self._exercises, rows)
+        basics: dict[str, Any] = {"head": self._head, "exercises": self._exercises}
+        tally = [
+            Counter(status_of(row.scores[number]) for row in rows)
+            for number in range(len(self._exercises))
+        ]
+        yield render("batch_table.html", **basics, count=len(rows), tally=tally, mistakes=found)
+        for first in range(0, len(rows), GROUP):
+            people = list(enumerate(rows[first : first + GROUP], first + 1))
+            yield render("batch_rows.html", **basics, people=people, status_of=status_of)
+        yield render(
+            "batch_rest.html",
+            **basics,
+            spreads=spreads(self._exercises, rows),
+            checks=list(self._checks.values()),
+            mistakes=found,
+            alike=self._alike(rows),
+        )
+        yield self._figures(order, [one.name for one in found])
+
+    def _order(self) -> list[int]:
+        """Places in an order that is drawn, and the same for the same names."""
+
+        def drawn(place: int) -> bytes:
+            name = f"{self._head.shuffle} {self._rows[place].candidate}"
+            return hashlib.sha256(name.encode("utf-8", "surrogatepass")).digest()
+
+        return sorted(range(len(self._rows)), key=drawn)
+
+    def _alike(self, rows: Sequence[Row]) -> list[ShownAlike]:
+        numbers = {row.candidate: number for number, row in enumerate(rows, 1)}
+        return [
+            show_alike(name, found, numbers, self._sources[name])
+            for name, found in self._head.alike.items()
+        ]
+
+    def _figures(self, order: Sequence[int], found: Sequence[str]) -> str:
+        """The data that the script works with."""
+        numbers = {name: number for number, name in enumerate(found)}
+        figures = []
+        for row in (self._rows[place] for place in order):
+            scores = [(round(share_of(one), 4), status_of(one)) for one in row.scores]
+            made = sorted({numbers[name] for one in row.scores for name in one.diagnosis})
+            figures.append((round(100 * row.total, 2), scores, made))
+        return json_block(
+            "figures", {"exercises": self._exercises, "places": order, "rows": figures}
+        )
+
+
+def _script() -> str:
+    pages = Path(__file__).with_name("pages")
+    parts = "".join((pages / name).read_text(encoding="utf-8") for name in SCRIPTS)
+    return f'(() => {{\n"use strict";\n{parts}}})();\n'
+
+
+def _digest(text: str) -> str:
+    """How a policy names the one script or style that it allows."""
+    return f"sha256-{b64encode(hashlib.sha256(text.encode()).digest()).decode()}"

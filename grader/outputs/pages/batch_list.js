@@ -1,0 +1,140 @@
+// The table of candidates: sorted, filtered, walked through. All text is set as text.
+const find = id => document.getElementById(id);
+const figures = JSON.parse(find("figures").textContent);
+const reveal = find("reveal");
+const groups = [...find("table").tBodies];
+const together = Math.max(1, ...groups.map(group => group.rows.length));
+const people = groups.flatMap(group => [...group.rows]).map((row, i) => {
+  const [total, scores, mistakes] = figures.rows[i];
+  const link = row.querySelector("a");
+  const name = link.querySelector(".real").textContent.trim();
+  return { number: i + 1, place: figures.places[i], name, row, link, total, scores, mistakes };
+});
+const compareNames = new Intl.Collator(undefined, { numeric: true }).compare;
+const folded = text => text.normalize("NFKC").toLowerCase();
+const many = count => count.toLocaleString("en");
+
+let sorting = { key: "who", up: true };
+let sorted = people; // all of them
+let listed = people; // those who fit the filter
+let current = 0; // in `listed`: whose link is reached by Tab
+
+const aliasOf = one => `candidate ${one.number}`;
+const nameOf = one => (reveal.checked ? one.name : aliasOf(one));
+
+function sort() {
+  const { key, up } = sorting;
+  const byValue = value => (a, b) => value(a) - value(b);
+  let compare = byValue(one => one.scores[key]?.[0]);
+  if (key === "total") compare = byValue(one => one.total);
+  // While names are hidden, their order must not tell them.
+  if (key === "who") compare = reveal.checked ? (a, b) => compareNames(a.name, b.name) : () => 0;
+  const sign = up ? 1 : -1;
+  const drawn = key === "who" ? sign : 1;
+  sorted = [...people].sort((a, b) => sign * compare(a, b) || drawn * (a.number - b.number));
+  for (const button of document.querySelectorAll("[data-key]")) {
+    const order = button.dataset.key === key ? (up ? "ascending" : "descending") : "none";
+    button.closest("th").setAttribute("aria-sort", order);
+  }
+}
+
+function bound(id, none) {
+  const number = find(id).valueAsNumber;
+  return Number.isNaN(number) ? none : number;
+}
+
+// Whether a candidate fits what the filter says now.
+function fitting() {
+  const text = folded(find("find").value.trim());
+  const mistake = find("mistake").value;
+  const [, exercise, status] = /^(\d+):(.*)$/.exec(find("status").value) ?? [];
+  const least = bound("least", -Infinity), most = bound("most", Infinity);
+  return one =>
+    (!text || aliasOf(one).includes(text) || (reveal.checked && folded(one.name).includes(text))) &&
+    (!status || one.scores[exercise][1] === status) &&
+    (!mistake || one.mistakes.includes(Number(mistake))) &&
+    least <= one.total && one.total <= most;
+}
+
+function list() {
+  const before = listed[current];
+  listed = sorted.filter(fitting());
+  groups.forEach((group, i) => {
+    const part = listed.slice(i * together, (i + 1) * together);
+    group.replaceChildren(...part.map(one => one.row));
+    group.hidden = part.length === 0;
+  });
+  standAt(Math.max(0, listed.indexOf(before)));
+  const all = listed.length === people.length;
+  find("shown").value = all ? `all ${many(people.length)}`
+    : `${many(listed.length)} of ${many(people.length)}`;
+  find("nobody").hidden = all || listed.length > 0;
+}
+
+let waiting = 0;
+function listSoon() {
+  cancelAnimationFrame(waiting);
+  waiting = requestAnimationFrame(list);
+}
+
+// One link of the table is reached by Tab: thousands would bar the way to what comes after.
+let reached = null;
+function standAt(next) {
+  if (reached) reached.tabIndex = -1;
+  current = next;
+  reached = listed[current]?.link ?? null;
+  if (reached) reached.tabIndex = 0;
+}
+
+function step(by) {
+  standAt(Math.min(Math.max(current + by, 0), Math.max(listed.length - 1, 0)));
+  reached?.focus();
+}
+
+function clearFilter() {
+  find("filter").reset();
+  list();
+  find("find").focus();
+}
+
+function showMistake(number) {
+  find("filter").reset();
+  find("mistake").value = number;
+  list();
+  find("candidates").scrollIntoView();
+  find("mistake").focus({ preventScroll: true });
+}
+
+const STEPS = { ArrowDown: 1, ArrowUp: -1, PageDown: 15, PageUp: -15, Home: -Infinity, End: Infinity };
+
+function startList() {
+  document.body.classList.add("live");
+  for (const { link } of people) link.tabIndex = -1;
+  find("table").tHead.addEventListener("click", event => {
+    const key = event.target.closest("[data-key]")?.dataset.key;
+    if (key === undefined) return;
+    // Scores are of more interest from the top, names and numbers from the beginning.
+    sorting = { key, up: sorting.key === key ? !sorting.up : key === "who" };
+    sort();
+    list();
+  });
+  find("table").addEventListener("keydown", event => {
+    const by = STEPS[event.key];
+    if (by === undefined || !event.target.closest("tbody")) return;
+    event.preventDefault();
+    step(by === -Infinity ? -current : by === Infinity ? listed.length : by);
+  });
+  find("filter").addEventListener("submit", event => event.preventDefault());
+  find("filter").addEventListener("input", listSoon);
+  for (const button of document.querySelectorAll(".clear")) button.addEventListener("click", clearFilter);
+  find("mistakes").addEventListener("click", event => {
+    const number = event.target.closest("[data-mistake]")?.dataset.mistake;
+    if (number !== undefined) showMistake(number);
+  });
+  reveal.addEventListener("change", () => {
+    if (sorting.key === "who") sorting.up = true;
+    sort();
+    list();
+  });
+  list();
+}

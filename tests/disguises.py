@@ -1,0 +1,137 @@
+"""Copies made to look like work of one's own, to prove the comparison of submissions."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import itertools
+import random
+import re
+from collections.abc import Callable
+
+WORDS = ("alpha", "beta", "gamma", "delta", "item", "thing", "value", "part", "piece", "inner")
+DEAD = ("unused_{n} = {n}", "if False:\n    limit_{n} = {n}", "debug_{n} = None", "_ = {n} + {n}")
+IDIOMS = (
+    (".transpose(-2, -1)", ".mT"),
+    (".transpose(1, 2)", ".transpose(-1, -2)"),
+    (".softmax(dim=-1)", ".softmax(-1)"),
+    ("float('-inf')", "-torch.inf"),
+    (".shape[-1]", ".size(-1)"),
+)
+
+
+def disguise(source: str, stub: str, seed: int, *ways: str) -> str:
+    """A copy in other clothes; layout, quotes, comments and docstrings always change.
+
+    Args:
+        source: What is copied.
+        stub: The contract: no name in it can be changed.
+        seed: Draws everything.
+        ways: Of ``WAYS``, what else is changed.
+    """
+    rng = random.Random(seed)
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        _drop_docstring(node)
+    for way in ways:
+        WAYS[way](tree, rng, set(re.findall(r"\w+", stub)))
+    return _with_comments(ast.unparse(tree), rng)
+
+
+def in_stub(stub: str, *bodies: str) -> str:
+    """The stub with what stands in place of each ``raise NotImplementedError``."""
+    pieces = re.split(r" +raise NotImplementedError\n", stub)
+    filled = [body.strip("\n") + "\n" for body in bodies]
+    return "".join(itertools.chain(*itertools.zip_longest(pieces, filled, fillvalue="")))
+
+
+def _drop_docstring(node: ast.AST) -> None:
+    if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node):
+        node.body = node.body[1:] or [ast.Pass()]
+
+
+def _with_comments(code: str, rng: random.Random) -> str:
+    lines = code.split("\n")
+    for _ in range(3):
+        place = rng.randrange(len(lines))
+        indent = lines[place][: len(lines[place]) - len(lines[place].lstrip())]
+        lines.insert(place, f"{indent}# {' '.join(rng.sample(WORDS, 4))}")
+    return "\n".join(lines) + "\n"
+
+
+def _rename(tree: ast.Module, rng: random.Random, given: set[str]) -> None:
+    """Give every name that the contract leaves free another one."""
+    fixed = given | set(dir(builtins))
+    fresh = [f"{a}_{b}" for a, b in itertools.permutations(WORDS, 2)]
+    rng.shuffle(fresh)
+    names: dict[str, str] = {}
+    for node in ast.walk(tree):
+        bound = isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store)
+        name = _name(node) if bound else ""
+        if name and name not in fixed and name not in names:
+            names[name] = fresh.pop()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name):
+            node.id = names.get(node.id, node.id)
+        elif isinstance(node, ast.Attribute) and _name(node):
+            node.attr = names.get(node.attr, node.attr)
+
+
+def _name(node: ast.AST) -> str:
+    """The name of a variable, or of an attribute of ``self``."""
+    if isinstance(node, ast.Name):
+        return node.id
+    own = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
+    return node.attr if own and node.value.id == "self" else ""
+
+
+def _reorder(tree: ast.Module, rng: random.Random, given: set[str]) -> None:
+    """Swap neighbours of which neither needs the other."""
+    for body in _bodies(tree):
+        for _ in range(3 * len(body)):
+            place = rng.randrange(len(body))
+            if place and _independent(body[place - 1], body[place]):
+                body[place - 1], body[place] = body[place], body[place - 1]
+
+
+def _independent(one: ast.stmt, other: ast.stmt) -> bool:
+    if not isinstance(one, ast.Assign) or not isinstance(other, ast.Assign):
+        return False
+    touched = [{ast.unparse(t) for t in ast.walk(s) if _is_place(t)} for s in (one, other)]
+    written = [{ast.unparse(t) for t in ast.walk(s) if _is_place(t, True)} for s in (one, other)]
+    return not (touched[0] & written[1] or touched[1] & written[0])
+
+
+def _is_place(node: ast.AST, written: bool = False) -> bool:
+    if not isinstance(node, ast.Name | ast.Attribute):
+        return False
+    return not written or isinstance(node.ctx, ast.Store)
+
+
+def _pad(tree: ast.Module, rng: random.Random, given: set[str]) -> None:
+    """Insert code that does nothing."""
+    for body in _bodies(tree):
+        for _ in range(rng.randrange(1, 3)):
+            dead = ast.parse(rng.choice(DEAD).format(n=rng.randrange(100))).body
+            body.insert(rng.randrange(1, len(body) + 1) if len(body) > 1 else 0, dead[0])
+
+
+def _bodies(tree: ast.Module) -> list[list[ast.stmt]]:
+    return [node.body for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+
+
+def _restyle(tree: ast.Module, rng: random.Random, given: set[str]) -> None:
+    """Write two idioms in another way."""
+    code = ast.unparse(tree)
+    found = [idiom for idiom in IDIOMS if idiom[0] in code]
+    for old, new in rng.sample(found, min(2, len(found))):
+        code = code.replace(old, new)
+    tree.body = ast.parse(code).body
+
+
+WAYS: dict[str, Callable[[ast.Module, random.Random, set[str]], None]] = {
+    "names": _rename,
+    "order": _reorder,
+    "dead code": _pad,
+    "idioms": _restyle,
+}

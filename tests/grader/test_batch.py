@@ -1,0 +1,344 @@
+"""A batch grades everything once, whatever happens to it in between."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import random
+import shlex
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from grader.cli import run_command
+from grader.errors import GradeError
+from grader.hiring.crew import Crew, Settings, Task
+from grader.hiring.results import safe_name
+from grader.hiring.store import Plan, Store
+from grader.kit import installed_kit
+from tests.grader.terminal import COMMAND
+
+KIT = installed_kit()
+RIGHT = KIT.find("warmup1").solution.read_text(encoding="utf-8")
+SOURCES = {
+    "right": RIGHT,
+    "wrong": RIGHT.replace("dim=-1)", "dim=-2)"),
+    "crash": "import os\nos._exit(3)\n",
+    "raise": "def self_attention(x):\n    raise ValueError(x.shape)\n",
+    "syntax": "def self_attention(x:\n",
+    "empty": "",
+    "hang": "def self_attention(x):\n    while True:\n        pass\n",
+}
+SETTINGS = Settings("", "auto", "cpu", 0.5, 1024, 2000)
+GRADE = ["--exercise", "warmup1", "--timeout", "0.5", "--seed", "5"]
+
+
+@pytest.fixture
+def handed(tmp_path: Path) -> Path:
+    folder = tmp_path / "handed"
+    for name, source in SOURCES.items():
+        (folder / name).mkdir(parents=True)
+        (folder / name / "warmup1.py").write_text(source)
+    (folder / "nothing").mkdir()
+    return folder
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    return tmp_path / "results"
+
+
+def batch(handed: Path, out: Path, *words: str) -> int:
+    return run_command(["batch", str(handed), *GRADE, "--out", str(out), *words])
+
+
+def rows(out: Path) -> dict[str, dict[str, str]]:
+    with (out / "gradebook.csv").open(encoding="utf-8", newline="") as file:
+        return {row["candidate"]: row for row in csv.DictReader(file)}
+
+
+def reports(out: Path) -> list[dict[str, Any]]:
+    text = (out / "results.jsonl").read_text(encoding="utf-8")
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def verdicts(out: Path) -> list[tuple[str, list[tuple[str, str, int]]]]:
+    """All that a batch found, but for times."""
+    found = []
+    for record in reports(out):
+        checks = [(c["name"], c["verdict"], c["points"]) for c in record["checks"]]
+        found.append((record["candidate"], checks))
+    return found
+
+
+def test_batch_of_all_kinds(handed: Path, out: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert batch(handed, out, "--also", "junit", "--also", "gradescope", "--also", "exercism") == 0
+    told = capsys.readouterr()
+    assert "8 graded; seed 5" in told.out
+    found = rows(out)
+    assert found["right"]["total percent"] == "100.00"
+    assert found["right"]["warmup1 status"] == "graded"
+    assert 0 < float(found["wrong"]["total percent"]) < 100
+    assert found["wrong"]["diagnosis"] == "softmax-over-the-queries"
+    for name in ("crash", "syntax", "empty"):
+        assert found[name]["warmup1 status"] == "cannot be tried"
+    assert found["nothing"]["warmup1 status"] == "missing"
+    for name in ("crash", "raise", "syntax", "empty", "hang", "nothing"):
+        assert found[name]["total percent"] == "0.00"
+        assert found[name]["warmup1 possible"] == found["right"]["warmup1 possible"]
+    records = reports(out)
+    assert len(records) == 8
+    assert {record["seed"] for record in records} == {5}
+    hang = next(record for record in records if record["candidate"] == "hang")
+    assert "timeout" in {check["verdict"] for check in hang["checks"]}
+    for name in SOURCES:
+        scope = json.loads((out / f"gradescope/{name}/results.json").read_text())
+        assert scope["score"] == float(found[name]["warmup1 earned"])
+        exercism = json.loads((out / f"exercism/{name}/warmup1/results.json").read_text())
+        assert exercism["status"] == {"right": "pass"}.get(name, exercism["status"])
+        assert (out / f"junit/{name}/junit.xml").is_file()
+
+
+def test_same_command_goes_on_and_grades_nothing_twice(
+    handed: Path, out: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert batch(handed, out, "--only", "right", "--only", "wrong") == 0
+    assert "2 graded; seed 5" in capsys.readouterr().out
+    before = Path(out / "results.sqlite").read_bytes()
+    assert rows(out)["crash"]["warmup1 status"] == "not graded"
+    assert batch(handed, out) == 0
+    assert "6 graded, 2 were there before" in capsys.readouterr().out
+    assert batch(handed, out) == 0
+    assert "0 graded, 8 were there before" in capsys.readouterr().out
+    assert before != Path(out / "results.sqlite").read_bytes()
+    with sqlite3.connect(out / "results.sqlite") as connection:
+        assert connection.execute("SELECT count(*), max(id) FROM result").fetchone() == (8, 8)
+    connection.close()
+    assert batch(handed, out, "--only", "wrong", "--regrade") == 0
+    assert "1 graded" in capsys.readouterr().out
+    assert len(verdicts(out)) == 8
+
+
+def test_changed_file_is_told_and_not_graded_behind_ones_back(
+    handed: Path, out: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert batch(handed, out, "--only", "right", "--only", "wrong") == 0
+    (handed / "wrong" / "warmup1.py").write_text(RIGHT)
+    capsys.readouterr()
+    assert batch(handed, out, "--only", "right", "--only", "wrong") == 0
+    err = capsys.readouterr().err
+    assert "`wrong`, warmup1: changed since it was graded; --only wrong --regrade" in err
+    assert "`right`" not in err
+    assert float(rows(out)["wrong"]["total percent"]) < 100
+
+
+def test_batch_goes_on_only_as_it_was_begun(
+    handed: Path, out: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert batch(handed, out, "--only", "right") == 0
+    for words, field in (
+        (["--seed", "6"], "`seeds`: (5,)"),
+        (["--timeout", "9"], "`timeout`: 0.5"),
+        (["--exercise", "warmup2"], "`exercises`: ('warmup1',)"),
+        (["--isolation", "process"], "`isolation`: "),
+    ):
+        assert batch(handed, out, *words) == 2
+        err = capsys.readouterr().err
+        assert f"was begun with another {field}" in err
+        assert "--out" in err
+
+
+def test_several_seeds_tell_of_disagreement(
+    handed: Path, out: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.rmtree(handed)
+    (handed / "moody").mkdir(parents=True)
+    moody = RIGHT.replace("    return", "    if x.sum() > 0:\n        return x\n    return")
+    assert moody != RIGHT
+    (handed / "moody" / "warmup1.py").write_text(moody)
+    assert batch(handed, out, "--seeds", "3") == 0
+    assert "seed 5, 6, 7" in capsys.readouterr().out
+    records = reports(out)
+    earned = [record["score"]["earned"] for record in records]
+    assert [record["seed"] for record in records] == [5, 6, 7]
+    row = rows(out)["moody"]
+    assert row["warmup1 status"] == ("disagrees" if len(set(earned)) > 1 else "graded")
+    assert row["warmup1 earned"] == str(min(earned))
+
+
+def test_killed_batch_goes_on_to_the_same_results(handed: Path, tmp_path: Path) -> None:
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    assert batch(handed, whole) == 0
+    command = [sys.executable, *COMMAND, "batch", str(handed), *GRADE, "--out", str(killed)]
+    dice = random.Random(3)
+    for _ in range(3):
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as one:
+            time.sleep(dice.uniform(1.5, 5))
+            one.kill()
+    assert batch(handed, killed) == 0
+    assert verdicts(killed) == verdicts(whole)
+    assert rows(killed) == rows(whole)
+
+
+def test_ctrl_c_says_so_and_leaves_what_was_done(handed: Path, out: Path) -> None:
+    command = [sys.executable, *COMMAND, "batch", str(handed), *GRADE, "--out", str(out)]
+    with subprocess.Popen([*command, "--jobs", "1"], stderr=subprocess.PIPE, text=True) as one:
+        deadline = time.monotonic() + 60
+        while not done(out) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        one.send_signal(signal.SIGINT)
+        assert one.stderr is not None
+        assert "the same command goes on" in one.stderr.read()
+        assert one.wait(timeout=30) == 130
+    assert 0 < done(out) < 8
+    assert batch(handed, out) == 0
+    assert len(verdicts(out)) == 8
+
+
+def done(out: Path) -> int:
+    if not (out / "results.sqlite").exists():
+        return 0
+    with Store(out / "results.sqlite") as store:
+        return len(store.done())
+
+
+def test_process_that_dies_costs_its_task_a_try_and_nobody_else_anything() -> None:
+    tasks = [Task(f"c{n}", "warmup1", 5, "warmup1.py", RIGHT.encode()) for n in range(6)]
+    with Crew(SETTINGS, 2) as crew:
+        outcomes = crew.run(tasks)
+        names = [next(outcomes)[0].candidate]
+        os.kill(crew.pids[0], signal.SIGKILL)
+        for task, outcome in outcomes:
+            names.append(task.candidate)
+            assert outcome.report is not None
+            assert outcome.report.solved
+    assert sorted(names) == [f"c{n}" for n in range(6)]
+
+
+def test_task_whose_process_dies_again_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    def killed(self: Crew, grader: object) -> None:
+        return None
+
+    task = Task("c", "warmup1", 5, "warmup1.py", RIGHT.encode())
+    with Crew(SETTINGS, 1) as crew:
+        monkeypatch.setattr(Crew, "_outcome", killed)
+        ((told, outcome),) = list(crew.run([task]))
+    assert told is task
+    assert outcome.report is None
+    assert "died 2 times" in outcome.fault
+
+
+def test_tasks_are_taken_as_there_are_processes_for_them() -> None:
+    taken = []
+
+    def tasks() -> Iterator[Task]:
+        for number in range(5):
+            taken.append(number)
+            yield Task(f"c{number}", "warmup1", 5, "warmup1.py", RIGHT.encode())
+
+    with Crew(SETTINGS, 1) as crew:
+        for done, _ in enumerate(crew.run(tasks()), 1):
+            assert len(taken) <= done + 1
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--isolation", "process"], ""),
+        (["--device", "mps"], "no device `mps`"),
+        (["--only", "nobody"], "there is no candidate `nobody`"),
+        (["--memory", "2048", "--memory-all", "2048"], "2048 MiB are too little for one process"),
+        (["--takehome", "nowhere.toml"], "say what was sent: --takehome FILE, or --exercise"),
+    ],
+)
+def test_bad_input_is_one_clear_line(
+    handed: Path, out: Path, words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = (
+        batch(handed, out, "--only", "right", *words)
+        if "--only" not in words
+        else batch(handed, out, *words)
+    )
+    err = capsys.readouterr().err
+    assert code == (2 if said else 0), err
+    if said:
+        (line,) = [line for line in err.splitlines() if line.startswith("grade: ")]
+        assert said in line
+
+
+def test_weak_machine_is_refused(
+    handed: Path, out: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = sys.modules["grader.cli.batch"]  # by its name, the package gives the command
+    monkeypatch.setattr(command, "LEVELS_FOR_STRANGERS", ("no such level",))
+    assert batch(handed, out, "--only", "right") == 2
+    assert "strangers' files need more" in capsys.readouterr().err
+    assert done(out) == 0
+
+
+def test_store_from_a_newer_version_or_damaged_is_said(out: Path) -> None:
+    out.mkdir()
+    (out / "results.sqlite").write_text("no database at all " * 500)
+    with pytest.raises(GradeError, match=r"cannot be used: .*; take another folder"):
+        Store(out / "results.sqlite")
+    with sqlite3.connect(out / "newer.sqlite") as connection:
+        connection.execute("PRAGMA user_version = 9")
+    connection.close()
+    with pytest.raises(GradeError, match="from a newer version"):
+        Store(out / "newer.sqlite")
+
+
+def test_plan_is_kept_as_it_was_begun(out: Path) -> None:
+    plan = Plan("", ("warmup1",), (5,), "full", "cpu", 5.0, 1024, "0.1.0", "2.13.0")
+    with Store(out / "results.sqlite") as store:
+        assert store.known_plan() is None
+        store.hold_to(plan)
+        store.hold_to(plan)
+        assert store.known_plan() == plan
+
+
+@pytest.mark.parametrize(
+    "name", ["../../etc/passwd", "a/b", "", ".", "..", "CON", "a" * 300, "Zoë", "x\x00y", "ada"]
+)
+def test_files_of_a_candidate_stay_where_they_belong(name: str) -> None:
+    made = safe_name(name)
+    assert Path(made).name == made
+    assert made not in ("", ".", "..")
+    assert len(made.encode()) < 255
+
+
+def test_no_two_candidates_share_a_file() -> None:
+    names = ["a b", "a_b", "a/b", "A b", "a\tb", "Ada", "ada", "ADA"]
+    assert len({safe_name(name).lower() for name in names}) == len(names)
+
+
+def test_gradescopes_script_works_in_a_folder_laid_out_as_theirs(tmp_path: Path) -> None:
+    home = tmp_path / "autograder"
+    for folder in ("submission", "results", "venv/bin"):
+        (home / folder).mkdir(parents=True)
+    (home / "submission" / "mine.py").write_text(RIGHT)
+    command = home / "venv/bin/grade"
+    words = " ".join(shlex.quote(word) for word in (sys.executable, *COMMAND))
+    command.write_text(f'#!/bin/sh\nexec {words} "$@"\n')
+    command.chmod(0o755)
+    script = Path(__file__).parents[2] / "docs/gradescope/run_autograder"
+    done = subprocess.run(
+        [script],
+        env={**os.environ, "AUTOGRADER": str(home), "EXERCISES": "warmup1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    record = json.loads((home / "results/results.json").read_text(encoding="utf-8"))
+    assert record["score"] == 20
+    assert ", isolation " in record["output"]

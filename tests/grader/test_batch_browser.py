@@ -1,0 +1,603 @@
+"""The page of a batch in a browser: it sorts, filters, opens, hides names, runs nothing else."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
+
+from grader.hiring.similarity import Group, LeftOut, Pair, Similarity
+from grader.kit import Kit
+from grader.outputs.batch_page import Entry
+from grader.sandbox.process import Sandbox
+from tests.grader.batch_samples import (
+    HOSTILE_NAMES,
+    Graded,
+    crowd,
+    entry,
+    graded_doubles,
+    graded_heads,
+    head_of,
+    hostile_page,
+    named,
+    page_of,
+)
+from tests.grader.test_html_browser import CHROMIUM, CONTRASTS
+
+Open = Callable[..., Page]
+EXERCISES = ("double", "exercise5")
+# What each person hands in: of `double`, of `exercise5`.
+PEOPLE = {
+    "Ann": ("right", "right"),
+    "Ben": ("wrong", "wrong"),
+    "Cleo": ("crash", "right"),
+    "Dan": ("syntax", ""),
+    "Eve": ("mostly", "wrong"),
+    "Fay": ("stub", ""),
+    "Gus": ("mostly", "right"),
+}
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    if CHROMIUM is None:
+        pytest.skip("no Chromium here: `chromium` is not on the path")
+    with sync_playwright() as playwright:
+        # A test may run as root, where Chromium's own sandbox refuses to start.
+        found = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield found
+        found.close()
+
+
+@pytest.fixture
+def open_page(browser: Browser, tmp_path: Path) -> Iterator[Open]:
+    """Open a page; at the end, nothing was loaded, and nobody complained."""
+    heard: list[str] = []
+    opened: list[Page] = []
+
+    def open_one(text: str, hash: str = "", width: int = 1000, **settings: Any) -> Page:
+        file = tmp_path / f"{len(opened)}.html"
+        file.write_text(text, encoding="utf-8", newline="")
+        page = browser.new_page(viewport={"width": width, "height": 700}, **settings)
+        page.set_default_timeout(10_000)
+        opened.append(page)
+        page.on("console", lambda message: heard.append(message.text))
+        page.on("pageerror", lambda error: heard.append(str(error)))
+        page.on("dialog", lambda dialog: heard.append(dialog.message))
+        page.on(
+            "request",
+            lambda asked: asked.url.split("#")[0] == file.as_uri() or heard.append(asked.url),
+        )
+        page.goto(file.as_uri() + hash)
+        return page
+
+    yield open_one
+    for page in opened:
+        page.close()
+    assert heard == []
+
+
+@pytest.fixture(scope="module")
+def doubles(kit: Kit, sandbox: Sandbox) -> dict[str, Graded]:
+    return graded_doubles(kit, sandbox)
+
+
+@pytest.fixture(scope="module")
+def entries(doubles: dict[str, Graded], sandbox: Sandbox) -> dict[str, Entry]:
+    heads = graded_heads(sandbox)
+    return {
+        name: entry(
+            name,
+            EXERCISES,
+            named(name, doubles[first]),
+            *([named(name, heads[second])] if second else []),
+        )
+        for name, (first, second) in PEOPLE.items()
+    }
+
+
+@pytest.fixture(scope="module")
+def alike() -> dict[str, Similarity]:
+    pair = Pair("Eve", "Ben", 6.2, ((2, 2),), ((1, 2),), ("same structure",))
+    group = Group(("Ann", "Eve", "Gus"), False)
+    left = (LeftOut("Fay", "is the stub"), LeftOut("Dan", "is the stub"))
+    found = Similarity((pair,), (group,), 5, left, False, "5 submissions compared.")
+    short = Similarity((), (), 5, (), True, "5 submissions compared. Too short to tell: all.")
+    return {"double": found, "exercise5": short}
+
+
+@pytest.fixture(scope="module")
+def text(entries: dict[str, Entry], alike: dict[str, Similarity]) -> str:
+    return page_of(head_of(*EXERCISES, alike=alike), entries.values())
+
+
+@pytest.fixture(scope="module")
+def aliases(text: str) -> dict[str, str]:
+    """The number that stands for each name."""
+    pattern = r'scope="row"><a href="#candidate=(\d+)"><bdi class="real">(.*?) </bdi>'
+    return {name: f"candidate {number}" for number, name in re.findall(pattern, text)}
+
+
+# What is shown, also what a browser has not laid out yet: it counts as no inner text.
+VISIBLE = """(root) => {
+  const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+  const found = [];
+  while (walker.nextNode())
+    if (walker.currentNode.parentElement.checkVisibility()) found.push(walker.currentNode.data);
+  return found.join(' ').replace(/\\s+/g, ' ').trim();
+}"""
+
+
+def shown(place: Locator) -> list[str]:
+    return list(place.evaluate_all(f"all => all.map({VISIBLE})"))
+
+
+def rows(page: Page) -> list[str]:
+    """What the table shows of who is in it."""
+    return shown(page.locator("#table tbody th"))
+
+
+def wait_for_rows(page: Page, count: int) -> None:
+    expect(page.locator("#table tbody tr")).to_have_count(count)
+
+
+def link(page: Page, alias: str) -> Locator:
+    return page.locator("#table").get_by_role("link", name=alias, exact=True)
+
+
+def opened(page: Page) -> Page:
+    """The page, once the reports are unfolded."""
+    page.locator("#parts > *").nth(len(EXERCISES) - 1).wait_for()
+    return page
+
+
+# --- sorting and filtering
+
+
+def test_table_is_sorted_by_click_and_by_key(
+    text: str, entries: dict[str, Entry], aliases: dict[str, str], open_page: Open
+) -> None:
+    page = open_page(text)
+    numbers = [f"candidate {number}" for number in range(1, 8)]
+    assert rows(page) == numbers
+    totals = {aliases[name]: one.row.total for name, one in entries.items()}
+    downward = sorted(numbers, key=lambda alias: -totals[alias])
+    page.get_by_role("button", name="total").click()
+    assert rows(page) == downward
+    assert page.get_by_role("columnheader", name="total").get_attribute("aria-sort") == "descending"
+    page.keyboard.press("Enter")
+    assert [totals[alias] for alias in rows(page)] == sorted(totals.values())
+    headers = page.locator("th[aria-sort]").evaluate_all("all => all.map(th => th.ariaSort)")
+    assert headers == ["none", "ascending", "none", "none"]
+    page.get_by_role("button", name="double", exact=True).press("Space")
+    shares = {aliases[n]: one.row.scores[0].earned for n, one in entries.items()}
+    assert [shares[alias] for alias in rows(page)] == [4, 3, 3, 1, 0, 0, 0]
+    page.get_by_role("button", name="candidate", exact=True).click()
+    assert rows(page) == numbers
+    page.get_by_role("button", name="candidate", exact=True).click()
+    assert rows(page) == numbers[::-1]
+
+
+def test_table_is_filtered(text: str, aliases: dict[str, str], open_page: Open) -> None:
+    page = open_page(text)
+
+    def left(names: str) -> None:
+        expected = sorted(aliases[name] for name in names.split())
+        wait_for_rows(page, len(expected))
+        assert sorted(rows(page)) == expected
+        count = f"{len(expected)} of 7" if len(expected) < 7 else "all 7"
+        assert page.get_by_role("status").first.inner_text() == count
+
+    left("Ann Ben Cleo Dan Eve Fay Gus")
+    page.get_by_label("status").select_option("0:solved")
+    left("Ann")
+    page.get_by_label("status").select_option("1:not graded")
+    left("Dan Fay")
+    page.get_by_role("button", name="clear").first.click()
+    left("Ann Ben Cleo Dan Eve Fay Gus")
+    page.get_by_label("mistake").select_option(index=1)
+    left("Ben Eve")
+    page.get_by_label("find").fill(aliases["Eve"].upper())
+    left("Eve")
+    page.get_by_label("mistake").select_option("")
+    page.get_by_label("find").fill("")
+    page.get_by_label("total from").fill("87.4")
+    left("Ann Gus")
+    page.get_by_label("to", exact=True).fill("99")
+    left("Gus")
+    page.get_by_label("find").fill("nobody at all")
+    left("")
+    assert page.get_by_text("nobody fits").is_visible()
+    page.locator("#nobody button").click()
+    left("Ann Ben Cleo Dan Eve Fay Gus")
+    assert page.get_by_label("find").evaluate("e => e === document.activeElement")
+
+
+def test_mistake_that_is_clicked_filters_the_table(
+    text: str, aliases: dict[str, str], open_page: Open
+) -> None:
+    page = open_page(text)
+    page.get_by_role("button", name="show the candidates with scaled-by-the-model-width").click()
+    assert sorted(rows(page)) == sorted([aliases["Ben"], aliases["Eve"]])
+    assert page.get_by_label("mistake").evaluate("e => e === document.activeElement")
+    assert "2 ×" in page.locator("#mistakes li").first.inner_text()
+
+
+# --- one candidate
+
+
+def test_candidate_is_opened_with_everything_and_closed(
+    text: str, aliases: dict[str, str], entries: dict[str, Entry], open_page: Open
+) -> None:
+    page = open_page(text)
+    link(page, aliases["Ben"]).click()
+    opened(page)
+    assert page.url.endswith(f"#candidate={aliases['Ben'].split()[1]}")
+    assert page.title() == f"{aliases['Ben']} · A take-home & more: results"
+    assert page.get_by_role("heading", level=1).inner_text() == aliases["Ben"]
+    assert page.locator("#overview").is_hidden()
+    page.evaluate("document.querySelectorAll('#parts details').forEach(one => one.open = true)")
+    shown = page.locator("#parts").inner_text()
+    for report, source in entries["Ben"].graded:
+        for check in report.checks:
+            assert check.claim in shown
+            assert check.message.replace("`", "") in shown
+            if check.explanation:
+                assert check.explanation.replace("`", "") in shown
+        assert source.splitlines()[-1].strip() in shown
+        assert f"seed{report.seed}" in "".join(shown.split())
+    maps = entries["Ben"].graded[1][0].maps
+    assert page.locator("#parts .map svg").count() == 2 * len(maps) > 0
+    page.keyboard.press("Escape")
+    page.locator("#overview").wait_for()
+    assert page.locator("#candidate").is_hidden()
+    assert page.locator("#parts > *").count() == 0
+    assert page.title() == "A take-home & more: results"
+    assert page.evaluate("document.activeElement.textContent").strip().endswith(aliases["Ben"])
+
+
+def test_back_closes_and_forward_opens_again(
+    text: str, aliases: dict[str, str], open_page: Open
+) -> None:
+    page = open_page(text)
+    page.evaluate("scrollTo(0, 300)")
+    link(page, aliases["Cleo"]).click()
+    opened(page)
+    page.go_back()
+    page.locator("#overview").wait_for()
+    assert page.evaluate("scrollY") == 300
+    page.go_forward()
+    opened(page)
+    page.get_by_role("button", name="all candidates").click()
+    page.locator("#overview").wait_for()
+    assert "candidate=" not in page.url
+
+
+def test_link_leads_to_a_candidate(text: str, aliases: dict[str, str], open_page: Open) -> None:
+    number = aliases["Dan"].split()[1]
+    page = opened(open_page(text, f"#candidate={number}"))
+    assert page.get_by_role("heading", level=1).inner_text() == aliases["Dan"]
+    assert "does not parse" in page.locator("#parts").inner_text()
+    assert "exercise5: not graded" in page.locator("#parts").inner_text()
+    page.keyboard.press("Escape")
+    page.locator("#overview").wait_for()
+    for wrong in ("99", "0", "x", "__proto__"):
+        page.evaluate("wrong => { location.hash = 'candidate=' + wrong }", wrong)
+        assert page.locator("#overview").is_visible()
+    unknown = open_page(text, "#candidate=99")
+    assert unknown.locator("#said").inner_text() == "there is no candidate 99 here"
+
+
+def test_line_of_a_report_is_reached_without_leaving_it(
+    text: str, aliases: dict[str, str], open_page: Open
+) -> None:
+    page = open_page(text)
+    link(page, aliases["Cleo"]).click()
+    opened(page).evaluate("document.querySelectorAll('details').forEach(one => one.open = false)")
+    address = page.url
+    page.locator(".frames a", has_text="double.py:2").first.click()
+    line = page.locator(".line.aimed")
+    assert "return x @ x[:1, None]" in line.inner_text()
+    assert line.evaluate("e => e === document.activeElement")
+    assert page.url == address
+    page.locator(".note a").first.click()
+    assert page.locator(".aimed .claim").inner_text() == "three numbers"
+
+
+def test_last_candidate_asked_for_is_the_one_that_is_shown(
+    text: str, aliases: dict[str, str], open_page: Open
+) -> None:
+    page = open_page(text)
+    for name in ("Ben", "Dan", "Ann", "Fay"):
+        page.evaluate("to => { location.hash = to }", aliases[name].replace(" ", "="))
+    opened(page)
+    page.wait_for_timeout(100)
+    assert page.locator("#parts > *").count() == len(EXERCISES)
+    assert "still a stub" in page.locator("#parts").inner_text()
+
+
+# --- names
+
+
+def everything(page: Page) -> str:
+    """All that a person can see or hear of a page."""
+    heard = (
+        "[...document.querySelectorAll('[aria-label], [title]')].map(e => e.ariaLabel + e.title)"
+    )
+    return f"{page.locator('body').inner_text()} {page.title()} {page.evaluate(heard)} {page.url}"
+
+
+def test_names_are_hidden_until_they_are_revealed(
+    text: str, aliases: dict[str, str], open_page: Open
+) -> None:
+    page = open_page(text)
+    page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+    spoken = re.compile(r"\b(" + "|".join(PEOPLE) + r")\b")
+    assert not spoken.search(everything(page))
+    page.get_by_label("find").fill("ben")
+    page.get_by_text("nobody fits").wait_for()
+    page.get_by_label("find").fill("")
+    link(page, aliases["Ben"]).click()
+    assert not spoken.search(everything(opened(page)))
+    page.get_by_label("reveal names").check()
+    assert page.get_by_role("heading", level=1).inner_text() == f"Ben {aliases['Ben']}"
+    assert "handed in as in/Ben.py" in page.locator("#parts").inner_text()
+    page.keyboard.press("Escape")
+    page.locator("#overview").wait_for()
+    assert sorted(rows(page)) == sorted(f"{name} {alias}" for name, alias in aliases.items())
+    page.get_by_label("find").fill("bEn")
+    wait_for_rows(page, 1)
+    page.get_by_label("find").fill("")
+    page.get_by_label("reveal names").uncheck()
+    assert not spoken.search(everything(page))
+
+
+def test_names_sort_only_while_they_are_shown(
+    text: str, aliases: dict[str, str], open_page: Open
+) -> None:
+    page = open_page(text)
+    numbers = [f"candidate {number}" for number in range(1, 8)]
+    head = page.get_by_role("button", name="candidate", exact=True)
+    page.get_by_label("reveal names").check()
+    assert rows(page) == [f"{name} {aliases[name]}" for name in PEOPLE]
+    head.click()
+    assert rows(page) == [f"{name} {aliases[name]}" for name in reversed(PEOPLE)]
+    page.get_by_label("reveal names").uncheck()
+    assert rows(page) == numbers
+    head.click()
+    assert rows(page) == numbers[::-1]
+
+
+# --- without a mouse, without the script
+
+
+def focused(page: Page) -> str:
+    script = "(e => (e.id || e.innerText || e.tagName).trim())(document.activeElement)"
+    return str(page.evaluate(script))
+
+
+def test_keyboard_alone_does_it_all(text: str, aliases: dict[str, str], open_page: Open) -> None:
+    page = open_page(text)
+    page.keyboard.press("/")
+    assert focused(page) == "find"
+    page.keyboard.type("candidate /j")
+    assert page.get_by_label("find").input_value() == "candidate /j"
+    page.get_by_label("find").fill("")
+    wait_for_rows(page, 7)
+    page.evaluate("document.activeElement.blur()")
+    for key, expected in zip("jjjk", ("1", "2", "3", "2"), strict=True):
+        page.keyboard.press(key)
+        assert focused(page) == f"candidate {expected}"
+    for key, expected in (("ArrowDown", "3"), ("End", "7"), ("ArrowDown", "7"), ("Home", "1")):
+        page.keyboard.press(key)
+        assert focused(page) == f"candidate {expected}"
+    ring = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+    assert ring == "solid"
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    opened(page)
+    assert focused(page) == "who"
+    page.keyboard.press("j")
+    assert opened(page).get_by_role("heading", level=1).inner_text() == "candidate 3"
+    page.keyboard.press("k")
+    page.keyboard.press("k")
+    page.keyboard.press("k")  # there is none before the first
+    assert opened(page).get_by_role("heading", level=1).inner_text() == "candidate 1"
+    assert page.get_by_role("button", name="previous").is_disabled()
+    page.keyboard.press("Escape")
+    page.locator("#overview").wait_for()
+    assert focused(page) == "candidate 1"
+
+
+def test_every_control_is_reached_by_tab_and_the_table_is_one_stop(
+    text: str, open_page: Open
+) -> None:
+    page = open_page(text)
+    reached = []
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement === document.body"):
+            break
+        reached.append(focused(page))
+        style = "(s => s.outlineStyle !== 'none')(getComputedStyle(document.activeElement))"
+        assert page.evaluate(style), reached[-1]
+    assert reached[:7] == ["reveal", "find", "status", "mistake", "least", "most", "clear"]
+    assert next(name for name in reached if name.startswith("candidate ")) == "candidate 1"
+    after = reached[reached.index("candidate 1") + 1]
+    assert after == "the numbers"
+    assert "scaled-by-the-model-width" in reached
+
+
+def test_table_is_one_to_those_who_hear_it(text: str, open_page: Open) -> None:
+    page = open_page(text)
+    table = page.get_by_role("table").first
+    assert table.get_by_role("row").count() == 8
+    assert table.get_by_role("columnheader").count() == 5
+    assert table.get_by_role("rowheader").count() == 7
+    assert table.get_by_role("cell").count() == 7 * 4
+    tree = page.locator("#candidates").aria_snapshot()
+    assert 'row "candidate 1 ' in tree
+    levels = page.locator("h1, h2, h3, h4, h5").evaluate_all(
+        "all => all.filter(e => e.checkVisibility()).map(e => +e.tagName[1])"
+    )
+    assert levels[0] == 1
+    assert all(b <= a + 1 for a, b in itertools.pairwise(levels))
+
+
+def test_without_the_script_the_table_is_read(
+    text: str, aliases: dict[str, str], open_page: Open
+) -> None:
+    page = open_page(text, java_script_enabled=False)
+    assert rows(page) == [f"candidate {number}" for number in range(1, 8)]
+    assert page.get_by_text("need JavaScript").is_visible()
+    assert page.locator("#filter").is_hidden()
+    assert page.locator("#scores svg").count() == 3
+    page.get_by_label("reveal names").check()
+    assert sorted(rows(page)) == sorted(f"{name} {alias}" for name, alias in aliases.items())
+
+
+# --- looks
+
+
+def test_page_fits_a_phone(text: str, aliases: dict[str, str], open_page: Open) -> None:
+    page = open_page(text, width=360)
+    page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    link(page, aliases["Ben"]).click()
+    opened(page).evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    hostile = open_page(hostile_page(), width=360)
+    assert hostile.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_text_stands_out(
+    scheme: str, text: str, aliases: dict[str, str], open_page: Open
+) -> None:
+    page = open_page(text, color_scheme=scheme)
+    contrasts = CONTRASTS.replace("'STYLE', ", "'STYLE', 'SCRIPT', 'NOSCRIPT', ")
+    assert contrasts != CONTRASTS
+    grounds = []
+    for _ in range(2):
+        found = page.evaluate(contrasts)
+        assert len(found) > 50
+        assert [(ratio, words) for ratio, words in found if ratio < 4.5] == []
+        grounds.append(page.evaluate("getComputedStyle(document.body).backgroundColor"))
+        page.evaluate("to => { location.hash = to }", aliases["Ben"].replace(" ", "="))
+        opened(page)
+    assert grounds == [{"light": "rgb(244, 243, 239)", "dark": "rgb(18, 20, 26)"}[scheme]] * 2
+
+
+def test_print_shows_table_and_counts_and_no_controls(text: str, open_page: Open) -> None:
+    page = open_page(text, color_scheme="dark")
+    page.emulate_media(media="print")
+    assert page.locator("#filter").is_hidden()
+    assert page.get_by_label("reveal names").is_hidden()
+    assert page.locator("#table tbody tr").last.is_visible()
+    assert page.locator("#scores svg").first.is_visible()
+    assert page.locator(".listing").evaluate("e => e.scrollHeight <= e.clientHeight + 1")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+
+
+# --- worth a look together
+
+
+def test_pairs_are_shown_side_by_side_with_what_they_share(
+    text: str, aliases: dict[str, str], open_page: Open
+) -> None:
+    page = open_page(text)
+    part = page.locator("#alike")
+    pair = part.locator(".pair-of")
+    pair.locator("summary").click()
+    numbers = sorted(int(aliases[name].split()[1]) for name in ("Eve", "Ben"))
+    first, second = (f"candidate {number}" for number in numbers)
+    assert pair.locator("summary").inner_text().startswith(f"{first} and {second}")
+    assert "same structure · among strangers, about one pair in 106 is as close" in " ".join(
+        pair.locator("summary").inner_text().split()
+    ).replace("10 6", "106")
+    boxes = [box for one in pair.locator("pre").all() if (box := one.bounding_box())]
+    assert boxes[0]["y"] == boxes[1]["y"]
+    marked = pair.locator("mark .n").all_inner_texts()
+    assert marked == (["2", "1", "2"] if first == aliases["Eve"] else ["1", "2", "2"])
+    pair.locator("h4 a", has_text="1–2").click()
+    assert "def double(x):" in page.locator(":target").inner_text()
+    said = part.inner_text()
+    assert "2, is the stub" in said
+    assert "too short to tell" in said
+    assert "3 each close to another of them" in said
+    assert not re.search("cheat|copied|plagiar|guilt|suspect", said, re.IGNORECASE)
+    part.get_by_role("link", name=aliases["Gus"]).click()
+    assert opened(page).get_by_role("heading", level=1).inner_text() == aliases["Gus"]
+
+
+# --- hostile
+
+
+def test_hostile_text_is_inert(open_page: Open) -> None:
+    page = open_page(hostile_page())
+    assert rows(page) == [f"candidate {n}" for n in range(1, len(HOSTILE_NAMES) + 1)]
+    page.get_by_label("reveal names").check()
+    names = shown(page.locator("#table .real"))
+    for name in ("__proto__", "</script><script>window.pwned = 2", "=HYPERLINK(1)", "a?b", "&amp;"):
+        assert name in names
+    assert "gnp.exe" in names
+    page.get_by_label("find").fill("__proto__")
+    wait_for_rows(page, 1)
+    page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+    for number in range(1, len(HOSTILE_NAMES) + 1):
+        page.evaluate("to => { location.hash = to }", f"candidate={number}")
+        page.locator("#parts .card").wait_for()
+        assert "<script>window.pwned = 1</script>" in page.locator("#parts").inner_text()
+    assert page.evaluate("window.pwned") is None
+    assert page.locator("img, iframe, [onload], [onerror], [onclick]").count() == 0
+    assert page.locator("a:not([href^='#'])").count() == 0
+    assert page.evaluate(
+        "({}).polluted === undefined && Object.keys(Object.prototype).length === 0"
+    )
+
+
+def test_policy_stops_what_would_slip_through(text: str, browser: Browser, tmp_path: Path) -> None:
+    planted = text.replace(
+        '<main id="overview">',
+        '<main id="overview"><script>window.pwned = 1</script><style>body { display: none }</style>'
+        "<svg onload='window.pwned = 2'></svg><img src='http://127.0.0.1:9/x'>",
+    )
+    file = tmp_path / "planted.html"
+    file.write_text(planted, encoding="utf-8")
+    page = browser.new_page()
+    asked: list[str] = []
+    page.on("requestfinished", lambda request: asked.append(request.url))
+    page.goto(file.as_uri())
+    assert page.evaluate("window.pwned") is None
+    assert page.locator("#table tbody tr").count() == 7
+    assert page.locator("body").is_visible()
+    assert asked == [file.as_uri()]
+    page.close()
+
+
+# --- many
+
+
+def test_five_thousand_candidates(doubles: dict[str, Graded], open_page: Open) -> None:
+    page = open_page(page_of(head_of("double"), crowd(5000, doubles)))
+    assert page.locator("#table tbody tr").count() == 5000
+    page.get_by_role("button", name="total").click()
+    totals = [float(total) for total in shown(page.locator("#table td.level"))]
+    assert totals == sorted(totals, reverse=True)
+    page.get_by_label("status").select_option("0:cannot be tried")
+    page.get_by_label("find").fill("99")
+    expect(page.locator("#shown")).to_have_text(re.compile(r"^\d\d of 5,000$"))
+    fitting = rows(page)
+    assert fitting
+    assert all("99" in alias for alias in fitting)
+    assert set(shown(page.locator("#table tbody .status"))) == {"cannot be tried"}
+    assert page.locator("#shown").inner_text() == f"{len(fitting)} of 5,000"
+    page.locator("#table tbody a").last.click()
+    page.locator("#parts .card").wait_for()
+    assert "does not parse" in page.locator("#parts").inner_text()
+    assert page.locator("#place").inner_text() == f"{len(fitting)} of {len(fitting)} in the list"

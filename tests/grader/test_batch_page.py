@@ -1,0 +1,374 @@
+"""What the page of a batch says and holds, how large it is, and that it needs nothing else."""
+
+from __future__ import annotations
+
+import base64
+import gc
+import hashlib
+import html
+import json
+import random
+import re
+import statistics
+import weakref
+import zlib
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from grader.hiring.candidates import Candidate, Handed
+from grader.hiring.results import Results
+from grader.hiring.store import Plan, Result, Store
+from grader.hiring.takehome import Sent, Takehome
+from grader.kit import Kit
+from grader.outputs.batch_counts import CheckCount, Checks, Spread, mistakes, spreads
+from grader.outputs.batch_packed import candidate_part
+from grader.outputs.batch_page import Entry, batch_page
+from grader.outputs.gradebook import Row, Score
+from grader.report import CheckResult, Report, Verdict
+from grader.sandbox.process import Sandbox
+from tests.grader.batch_samples import (
+    Graded,
+    crowd,
+    entry,
+    graded_doubles,
+    graded_heads,
+    head_of,
+    hostile_page,
+    named,
+    page_of,
+)
+from tests.grader.reading import LOADS, Read, text_of
+from tests.grader.samples import made
+
+BLOCK = re.compile(r'<script type="text/plain" id="([^"]+)"[^>]*>([A-Za-z0-9+/=]*)</script>')
+WORDS = re.compile(r'<script type="application/json" id="(words-\d+)">(.*?)</script>')
+
+
+@pytest.fixture(scope="module")
+def doubles(kit: Kit, sandbox: Sandbox) -> dict[str, Graded]:
+    return graded_doubles(kit, sandbox)
+
+
+@pytest.fixture(scope="module")
+def heads(sandbox: Sandbox) -> dict[str, Graded]:
+    return graded_heads(sandbox)
+
+
+def unpacked(page: str) -> dict[str, str]:
+    """Every packed text, unfolded as a browser does it."""
+    words = {name: json.loads(text) for name, text in WORDS.findall(page)}
+    blocks = {name: base64.b64decode(packed) for name, packed in BLOCK.findall(page)}
+    found = {}
+    for name, packed in blocks.items():
+        if name.startswith("packed-"):
+            shelf = name.split("-")[1]
+            common = blocks[f"common-{shelf}"]
+            size = len(zlib.decompressobj(-15).decompress(common))
+            whole = zlib.decompressobj(-15).decompress(common + packed)
+            text = whole[size:].decode()
+            for code, word in reversed(words[f"words-{shelf}"]):
+                text = text.replace(code, word)
+            found[name] = text
+    return found
+
+
+def figures(page: str) -> Iterator[list[Any]]:
+    (found,) = re.findall(r'<script type="application/json" id="figures">(.*?)</script>', page)
+    read = json.loads(found)
+    for place, row in zip(read["places"], read["rows"], strict=True):
+        yield [place, *row]
+
+
+def rows_of(page: str) -> list[tuple[str, str]]:
+    """Alias and name of each row of the table, as they stand there."""
+    pattern = (
+        r'scope="row"><a href="#candidate=\d+"><bdi class="real">(.*?) </bdi><span class="alias">'
+    )
+    names = re.findall(pattern + "(.*?)</span>", page)
+    return [(alias, html.unescape(name)) for name, alias in names]
+
+
+def assert_whole(page: str) -> None:
+    """One script and one style, both named by the policy, and nothing that loads."""
+    read = Read(re.sub(r"(<input[^>]*)>", r"\1/>", page))
+    policy = next(a["content"] for tag, a in read.tags if a.get("http-equiv")) or ""
+    assert policy.startswith("default-src 'none'; ")
+    styles = re.findall(r"<style>(.*?)</style>", page, re.S)
+    scripts = re.findall(r"<script>(.*?)</script>", page, re.S)
+    for rule, texts in (("style-src", styles), ("script-src", scripts)):
+        (text,) = texts
+        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        assert f"{rule} 'sha256-{digest}'" in policy
+    kinds = [a.get("type") for tag, a in read.tags if tag == "script"]
+    assert set(kinds) <= {None, "text/plain", "application/json"}
+    assert kinds.count(None) == 1
+    allowed = {"script", "form"}
+    assert not {tag for tag, _ in read.tags} & (LOADS - allowed)
+    names = {name for _, attributes in read.tags for name in attributes}
+    assert not {name for name in names if name.startswith("on") or name in ("src", "action")}
+    assert not re.search(r"url\(|@import|expression|image-set", styles[0])
+    ids = set(read.ids())
+    assert len(ids) == len(read.ids())
+    for link in read.links():
+        assert link.startswith("#candidate=") or link.removeprefix("#") in ids
+
+
+# --- what it holds
+
+
+def test_page_needs_nothing_beside_itself(
+    doubles: dict[str, Graded], heads: dict[str, Graded]
+) -> None:
+    exercises = ["double", "exercise5"]
+    entries = [entry(name, exercises, pair, heads["wrong"]) for name, pair in doubles.items()]
+    assert_whole(page_of(head_of(*exercises), entries))
+
+
+def test_page_without_candidates_and_one_without_reports_are_whole() -> None:
+    assert_whole(page_of(head_of("double"), []))
+    page = page_of(head_of("double"), [entry("nobody", ["double"])])
+    assert_whole(page)
+    assert "1 not graded" in " ".join(text_of(page).split())
+
+
+def test_head_tells_what_graded_and_how(doubles: dict[str, Graded]) -> None:
+    head = replace(head_of("double", "other", seeds=2), weights={"double": 1.0, "other": 0.5})
+    text = " ".join(text_of(page_of(head, [])).split())
+    for said in ("A take-home & more", "2026-01-02 03:04 UTC", "1, 2", "isolationfull", "1.2.3"):
+        assert said in text
+    assert "weighted double × 1, other × 0.5; of several seeds the lowest score counts" in text
+
+
+def test_every_report_is_in_it_as_the_single_report_has_it(doubles: dict[str, Graded]) -> None:
+    people = list(crowd(40, doubles))
+    page = page_of(head_of("double"), people)
+    found = unpacked(page)
+    assert len(found) == 40
+    for place, one in enumerate(people):
+        part = found[f"packed-0-{place}"]
+        assert part == candidate_part("e0", one.graded)
+        text = text_of(part)
+        ((report, source),) = one.graded
+        for check in report.checks:
+            assert check.claim in text
+            again = check.fault is not None  # the same exception is told once
+            assert report.problem or again or check.message.replace("`", "") in text
+        assert report.problem in text
+        assert source.splitlines()[0] in text
+
+
+def test_figures_are_those_of_the_rows(doubles: dict[str, Graded]) -> None:
+    people = [entry(kind, ["double"], pair) for kind, pair in doubles.items()]
+    page = page_of(head_of("double"), people)
+    by_name = {one.row.candidate: one.row for one in people}
+    names = [name for _, name in rows_of(page)]
+    assert sorted(names) == sorted(doubles)
+    for name, (place, total, scores, _) in zip(names, figures(page), strict=True):
+        row = by_name[name]
+        assert people[place].row is row
+        assert total == round(100 * row.total, 2)
+        earned, possible = row.scores[0].earned, row.scores[0].possible
+        status = {"right": "solved", "syntax": "cannot be tried"}.get(name, "graded")
+        assert scores == [[round(earned / possible, 4), status]]
+
+
+def test_packed_is_small_enough(heads: dict[str, Graded]) -> None:
+    words = random.Random(3)
+
+    def varied() -> Iterator[Entry]:
+        for one in crowd(300, heads):
+            ((report, source),) = one.graded
+            own = "".join(f"# {words.getrandbits(60):x}\n" for _ in range(10))  # 160 random bytes
+            yield replace(one, graded=[(report, source + own)])
+
+    assert len(page_of(head_of("exercise5"), varied())) / 300 < 3072
+
+
+def test_reports_are_let_go_while_the_page_is_written(doubles: dict[str, Graded]) -> None:
+    report, source = doubles["wrong"]
+    alive: list[weakref.ref[Report]] = []
+    most = 0
+
+    def one_by_one() -> Iterator[Entry]:
+        nonlocal most
+        for number in range(100):
+            own = replace(report, seed=number)
+            alive.append(weakref.ref(own))
+            yield entry(f"p{number}", ["double"], (own, source))
+            del own
+            gc.collect()
+            most = max(most, sum(ref() is not None for ref in alive))
+
+    pieces = batch_page(head_of("double"), one_by_one())
+    assert max(map(len, pieces)) < 100_000
+    assert len(alive) == 100
+    assert most <= 2
+
+
+# --- who is who
+
+
+def test_order_says_nothing_of_names(doubles: dict[str, Graded]) -> None:
+    people = list(crowd(200, doubles))
+    rows = rows_of(page_of(head_of("double"), people))
+    assert [alias for alias, _ in rows] == [f"candidate {n}" for n in range(1, 201)]
+    names = [name for _, name in rows]
+    ranks = [sorted(names).index(name) for name in names]
+    assert abs(statistics.correlation(range(200), ranks)) < 0.25
+    assert rows_of(page_of(head_of("double"), people[::-1])) == rows
+    other = replace(head_of("double"), shuffle=6)
+    assert rows_of(page_of(other, people)) != rows
+
+
+def test_file_is_called_by_the_exercise_until_names_are_shown(doubles: dict[str, Graded]) -> None:
+    report, source = named("jane_doe", doubles["crash"])
+    assert "jane_doe" in report.checks[0].fault.frames[0].file  # type: ignore[union-attr]
+    part = candidate_part("e0", [(report, source)])
+    assert part.count("jane_doe") == 1
+    assert '<p class="soft real">handed in as <bdi>in/jane_doe.py</bdi></p>' in part
+    assert '<a href="#e0-0-L2">double.py:2</a>' in part
+    notebook = replace(report, submission="jane_doe.ipynb")
+    assert "double.ipynb" in candidate_part("e0", [(notebook, source)])
+
+
+def test_hostile_text_ends_nothing() -> None:
+    page = hostile_page()
+    assert_whole(page)
+    parts = unpacked(page)
+    assert len(parts) == 15
+    for text in (page, *parts.values()):
+        assert not re.search(
+            "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ud800-\udfff]",
+            text,
+        )
+    assert not re.search(r"<(img|b|svg/onload)\b", "".join(parts.values()))
+
+
+# --- several seeds
+
+
+def test_seeds_that_disagree_are_told_with_what_differs(doubles: dict[str, Graded]) -> None:
+    pairs = [named("a", doubles[kind], seed) for seed, kind in ((1, "mostly"), (2, "wrong"))]
+    part = candidate_part("e0", pairs)
+    text = " ".join(text_of(part).split())
+    assert "the seeds disagree; the lowest score counts" in text
+    assert "double 1 of 4 points" in text
+    rows = re.findall(r'<tr><th scope="row">(.)</th><td>(.*?)</td><td>(.*?)</td></tr>', part)
+    assert rows == [
+        ("1", "3 / 4", "seven numbers"),
+        ("2", "1 / 4", "three numbers; five numbers"),
+    ]
+    assert part.count('class="part seed" open') == 1
+    assert '<details class="part seed" open><summary>seed 2: 1 / 4</summary>' in part
+    same = candidate_part("e0", [named("a", doubles["wrong"], seed) for seed in (1, 2)])
+    assert "all seeds agree" in same
+    row = entry("a", ["double"], *pairs).row
+    assert row.scores == [Score(1, 4, "disagrees")]
+
+
+# --- counts
+
+
+def test_correlation_is_that_of_the_textbook() -> None:
+    words = random.Random(5)
+    passed = [words.random() < 0.6 for _ in range(500)]
+    rest = [min(1.0, words.random() * 0.7 + 0.3 * one) for one in passed]
+    count = CheckCount("test_a", 1, "a")
+    for one, share in zip(passed, rest, strict=True):
+        count.add(one, share)
+    assert count.separates == pytest.approx(statistics.correlation(list(map(float, passed)), rest))
+    assert 0.2 < count.separates < 0.9
+
+
+@pytest.mark.parametrize(
+    ("passed", "rest", "says"),
+    [
+        ([True] * 20, [0.1, 0.9] * 10, "everybody passes"),
+        ([False] * 20, [0.1, 0.9] * 10, "nobody passes"),
+        ([True, False] * 4, [0.9, 0.1] * 4, "too few to say"),
+        ([True, False] * 10, [0.1] * 20, "the rest is the same for all"),
+    ],
+)
+def test_check_that_tells_nobody_apart_says_why(
+    passed: list[bool], rest: list[float], says: str
+) -> None:
+    count = CheckCount("test_a", 1, "a")
+    for one, share in zip(passed, rest, strict=True):
+        count.add(one, share)
+    assert count.separates is None
+    assert count.says == says
+
+
+def test_rest_is_that_of_the_other_checks_and_skips_do_not_count() -> None:
+    checks = Checks("double")
+    for a, b, c in [(1, 1, 0), (1, 1, 1), (0, 0, 0)] * 4:
+        results = [
+            CheckResult(f"test_{name}", Verdict.PASS if one else Verdict.FAIL, 2)
+            for name, one in (("a", a), ("b", b), ("c", c))
+        ]
+        checks.add(made(*results, CheckResult("test_d", Verdict.SKIP, 9)))
+    checks.add(made(problem="does not parse"))
+    checks.add(made(CheckResult("test_a", Verdict.TODO, 2)))
+    assert checks.tried == 12
+    assert [one.name for one in checks.ordered] == ["test_a", "test_b", "test_c"]
+    shares = [(b + c) / 2 for _, b, c in [(1, 1, 0), (1, 1, 1), (0, 0, 0)] * 4]
+    expected = statistics.correlation([1.0, 1.0, 0.0] * 4, shares)
+    assert checks.counts["test_a"].separates == pytest.approx(expected)
+
+
+def test_bins_hold_what_they_say() -> None:
+    spread = Spread("total", [0.0, 0.049, 0.05, 0.15, 0.35, 0.7, 0.95, 1.0], 0)
+    assert {low: count for low, _, count in spread.bins if count} == {
+        **{0: 2, 5: 1, 15: 1, 35: 1, 70: 1},
+        95: 2,
+    }
+    assert sum(count for _, _, count in spread.bins) == 8
+    assert "median 25 %" in spread.says
+    assert "1 with everything, 1 with nothing" in spread.says
+    assert Spread("total", [], 3).says == "nobody has a score"
+    assert Spread("total", [0.5], 0).says.startswith("median 50 %, the middle half from 50 to 50 %")
+
+
+def test_missing_and_not_graded_are_left_out_of_scores() -> None:
+    scores = [Score(4, 4, "graded"), Score(0, 4, "missing"), Score(0, 0, "not graded")]
+    rows = [Row(str(n), one.earned / 4, [one]) for n, one in enumerate(scores)]
+    total, double = spreads(["double"], rows)
+    assert (len(total.shares), total.left_out) == (2, 1)
+    assert (len(double.shares), double.left_out) == (1, 2)
+
+
+def test_mistakes_count_candidates_not_exercises() -> None:
+    a, b = Score(1, 4, "graded", ("never-scaled",)), Score(1, 4, "graded", ("unheard-of",))
+    rows = [Row("x", 0.0, [a, a]), Row("y", 0.0, [a, b]), Row("z", 0.0, [b, b])]
+    found = mistakes(["one", "two"], rows)
+    assert [(m.name, m.times, m.exercises) for m in found] == [
+        ("never-scaled", 2, ("one", "two")),
+        ("unheard-of", 2, ("two", "one")),
+    ]
+    assert found[0].says
+    assert found[1].says == ""
+
+
+# --- from a batch
+
+
+def test_batch_writes_its_page(doubles: dict[str, Graded], tmp_path: Path) -> None:
+    record = Takehome("A title", 90, "tiny", "1", "1", "a.zip", "0", (Sent("double", "0"),))
+    plan = Plan(record.to_toml(), ("double",), (1,), "full", "cpu", 5.0, 1024, "1.2.3", "2.9")
+    names = [*doubles, "late"]
+    candidates = [Candidate(name, {"double": Handed("double.py", bytes)}) for name in names]
+    with Store(tmp_path / "results.sqlite") as store:
+        store.hold_to(plan)
+        for name, (report, source) in doubles.items():
+            store.add(Result(name, "double", 1, "double.py", report, source))
+        written = Results(store, candidates, {"double": 1.0}).write(tmp_path / "out")
+    assert tmp_path / "out" / "report.html" in written
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert_whole(page)
+    assert "<title>A title: results</title>" in page
+    assert sorted(name for _, name in rows_of(page)) == sorted(names)
+    assert len(unpacked(page)) == len(doubles)

@@ -1,0 +1,194 @@
+"""What was handed in is found, and nothing in it leads outside or costs more than it may."""
+
+from __future__ import annotations
+
+import os
+import stat
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from grader.errors import GradeError
+from grader.hiring import candidates
+from grader.hiring.candidates import Candidate, find_candidates
+
+BOTH = ("exercise3", "bug7")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "handed"
+    made.mkdir()
+    return made
+
+
+def write(path: Path, text: str = "x = 1\n") -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+def zipped(path: Path, **files: str) -> None:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in files.items():
+            archive.writestr(name.replace("__", "/").replace("_py", ".py"), text)
+
+
+def one(folder: Path, exercises: tuple[str, ...] = ("exercise3",)) -> Candidate:
+    (found,) = find_candidates(folder, exercises)
+    return found
+
+
+def problem(folder: Path, exercises: tuple[str, ...] = ("exercise3",)) -> str:
+    handed = one(folder, exercises).handed["exercise3"]
+    if handed.problem:
+        return handed.problem
+    with pytest.raises(GradeError) as caught:
+        handed.read()
+    return str(caught.value)
+
+
+def test_folders_zips_and_files_are_candidates(folder: Path) -> None:
+    write(folder / "ada" / "exercise3.py", "ada")
+    write(folder / "ada" / "bug7.py")
+    zipped(folder / "bob.zip", work__exercise3_py="bob", work__bug7_py="")
+    write(folder / "cleo.py", "cleo")
+    write(folder / "dan.ipynb", "{}")
+    write(folder / "notes.txt")
+    write(folder / ".hidden.py")
+    (folder / "__MACOSX").mkdir()
+    found = find_candidates(folder, ("exercise3",))
+    assert [candidate.name for candidate in found] == ["ada", "bob", "cleo", "dan"]
+    read = [candidate.handed["exercise3"].read() for candidate in found]
+    assert read == [b"ada", b"bob", b"cleo", b"{}"]
+    assert found[1].handed["exercise3"].name == "work/exercise3.py"
+
+
+def test_names_come_from_a_list(folder: Path, tmp_path: Path) -> None:
+    write(folder / "x1.py")
+    write(folder / "x2.py")
+    names = tmp_path / "names.csv"
+    names.write_text('\ufefffile,name\r\nx1.py,"Lovelace, Ada"\r\n', encoding="utf-8")
+    found = [candidate.name for candidate in find_candidates(folder, ("exercise3",), names)]
+    assert found == ["Lovelace, Ada", "x2"]
+    names.write_text("file,name\nx9.py,Nobody\n")
+    with pytest.raises(GradeError, match=r"names `x9\.py`, which is not in"):
+        find_candidates(folder, ("exercise3",), names)
+    for bad in ("a,b\n1,2\n", "file,name\nx1.py\n", "\xff\xfe"):
+        names.write_bytes(bad.encode("latin-1"))
+        with pytest.raises(GradeError, match="no CSV file with the columns `file` and `name`"):
+            find_candidates(folder, ("exercise3",), names)
+
+
+def test_two_of_one_name_are_refused(folder: Path) -> None:
+    write(folder / "ada.py")
+    write(folder / "ada" / "exercise3.py")
+    with pytest.raises(GradeError, match=r"two candidates .* are called `ada`.*--names FILE"):
+        find_candidates(folder, ("exercise3",))
+
+
+def test_nearest_file_of_the_right_name_counts(folder: Path) -> None:
+    write(folder / "ada" / "deep" / "er" / "exercise3.py", "old")
+    write(folder / "ada" / "work" / "exercise3.py", "new")
+    write(folder / "ada" / ".venv" / "exercise3.py", "no")
+    write(folder / "ada" / "checks" / "test_exercise3.py", "no")
+    assert one(folder).handed["exercise3"].read() == b"new"
+    write(folder / "ada" / "other" / "exercise3.py")
+    assert "both claim to be it" in problem(folder)
+
+
+def test_missing_and_misnamed_files_are_told(folder: Path) -> None:
+    write(folder / "ada" / "mine.py", "only one")
+    assert one(folder).handed["exercise3"].read() == b"only one"
+    assert problem(folder, BOTH) == "`exercise3.py` was not handed in"
+    write(folder / "ada" / "other.py")
+    assert problem(folder) == "none of its 2 files is `exercise3.py`"
+
+
+def test_links_lead_nowhere(folder: Path, tmp_path: Path) -> None:
+    secret = tmp_path / "secret.py"
+    secret.write_text("secret")
+    write(folder / "ada" / "notes.py", "")
+    (folder / "ada" / "exercise3.py").symlink_to(secret)
+    (folder / "ada" / "loop").symlink_to(folder)
+    assert problem(folder, BOTH) == "`exercise3.py` was not handed in"
+    (folder / "bob.py").symlink_to(secret)
+    handed = find_candidates(folder, ("exercise3",))[1].handed["exercise3"]
+    assert "is a link" in handed.problem
+
+
+def test_pipe_is_not_waited_for(folder: Path) -> None:
+    (folder / "ada").mkdir()
+    os.mkfifo(folder / "ada" / "exercise3.py")
+    assert problem(folder) == "it is no regular file"
+
+
+def test_archive_leads_nowhere(folder: Path) -> None:
+    with zipfile.ZipFile(folder / "ada.zip", "w") as archive:
+        for name in ("../exercise3.py", "/exercise3.py", "a\\..\\..\\exercise3.py"):
+            archive.writestr(name, "outside")
+        link = zipfile.ZipInfo("exercise3.py")
+        link.external_attr = (stat.S_IFLNK | 0o777) << 16
+        archive.writestr(link, "/etc/passwd")
+        archive.writestr("/".join(["deep"] * 40) + "/exercise3.py", "deep")
+        archive.writestr("notes.py", "")
+    assert problem(folder, BOTH) == "`exercise3.py` was not handed in"
+    assert [path.name for path in folder.iterdir()] == ["ada.zip"]
+
+
+def test_bomb_is_read_no_further_than_a_file_may_be(folder: Path) -> None:
+    with zipfile.ZipFile(folder / "ada.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("exercise3.py", b"#" * (300 << 20))
+    data = one(folder).handed["exercise3"].read()
+    assert len(data) == (1 << 20) + 1  # one more than may be: it is refused as too large
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"PK\x03\x04 not really", "is no zip that can be read"),
+        (b"", "is no zip that can be read"),
+    ],
+)
+def test_damaged_archive_costs_its_candidate_alone(folder: Path, content: bytes, said: str) -> None:
+    (folder / "ada.zip").write_bytes(content)
+    write(folder / "bob.py", "bob")
+    ada, bob = find_candidates(folder, ("exercise3",))
+    assert said in ada.handed["exercise3"].problem
+    assert bob.handed["exercise3"].read() == b"bob"
+
+
+def test_damaged_member_is_told(folder: Path) -> None:
+    zipped(folder / "ada.zip", exercise3_py="x = 1\n" * 1000)
+    path = folder / "ada.zip"
+    data = bytearray(path.read_bytes())
+    data[45:60] = bytes(15)
+    path.write_bytes(data)
+    assert "cannot be taken out of its zip" in problem(folder)
+
+
+def test_archive_of_too_many_or_the_same_files_is_refused(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(candidates, "MAX_ENTRIES", 5)
+    zipped(folder / "ada.zip", **{f"x{n}_py": "" for n in range(6)})
+    assert "holds more than 5 files" in problem(folder)
+    for number in range(6):
+        write(folder / "bob" / f"x{number}.py")
+    bob = find_candidates(folder, ("exercise3",))[1]
+    assert "more than 5 files" in bob.handed["exercise3"].problem
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")  # that is the attack
+def test_archive_with_a_name_twice_is_refused(folder: Path) -> None:
+    with zipfile.ZipFile(folder / "ada.zip", "w") as archive:
+        archive.writestr("exercise3.py", "one")
+        archive.writestr("exercise3.py", "another")
+    assert "holds `exercise3.py` twice" in problem(folder)
+
+
+def test_nothing_handed_in_is_one_clear_line(folder: Path) -> None:
+    with pytest.raises(GradeError, match=r"holds no folder, zip, \.py or \.ipynb"):
+        find_candidates(folder, ("exercise3",))
+    with pytest.raises(GradeError, match="is no folder; name the one"):
+        find_candidates(folder / "nowhere", ("exercise3",))

@@ -1,0 +1,375 @@
+"""A batch on a Ray cluster: the same results as on one machine, whatever dies in between."""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from grader import __version__
+from grader.cli import run_command
+from grader.errors import GradeError
+from grader.hiring.cluster import Cluster
+from grader.hiring.crew import Crew, Done, Settings, Task
+from grader.hiring.nodes import Found, Node
+from grader.hiring.store import Store
+from grader.sandbox.process import Sandbox
+from tests.grader.terminal import COMMAND
+
+KIT = Path(__file__).parent / "kit"
+NEEDS = "needs ray, of the extra `cluster`"
+MEMORY = 512
+LONGEST = 120.0  # until a node has joined, in seconds
+KILLS = """
+    if "poison" in submission.source:
+        __import__("os")._exit(1)
+"""
+SPIES = """
+import os, socket
+def reach(what, action):
+    try:
+        print("reached", what, action())
+    except OSError:
+        pass
+reach("folder", lambda: os.listdir({folder!r}))
+reach("port", lambda: socket.create_connection({address!r}, 1))
+print("variables", [name for name in os.environ if "RAY" in name])
+def double(x):
+    return 2 * x
+"""
+SOURCES = {
+    "right": "def double(x):\n    return 2 * x\n",
+    "wrong": "def double(x):\n    return x\n",
+    "partly": "def double(x):\n    return 2 * x if len(x) == 3 else x\n",
+    "raises": "def double(x):\n    raise ValueError(x.shape)\n",
+    "syntax": "def double(x:\n",
+}
+ODD = 'import grader\ngrader.__version__ = "0.0.odd"\n'
+
+
+def settings(kit: Path, **more: Any) -> Settings:
+    fields = {"isolation": "auto", "device": "auto", "timeout": 2.0, "memory": 256, "search": 10}
+    return Settings(kit=str(kit), **{**fields, **more})
+
+
+def task(name: str, seed: int, source: str) -> Task:
+    return Task(name, "double", seed, "double.py", source.encode())
+
+
+def told(done: Done) -> Any:
+    """All that a grading found, but for times."""
+    assert done.report is not None, done.fault
+    return [
+        (check.name, check.verdict, check.points, check.message) for check in done.report.checks
+    ]
+
+
+@pytest.fixture(scope="module")
+def kit(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The tiny kit, whose suite ends its own process where the submission says so."""
+    folder = tmp_path_factory.mktemp("kits") / "kit"
+    shutil.copytree(KIT, folder, ignore=shutil.ignore_patterns(".grade"))
+    suite = folder / "tests/suites/basics/test_double.py"
+    text = suite.read_text(encoding="utf-8")
+    first = '    """2·x for x of this length."""\n'
+    assert first in text
+    suite.write_text(text.replace(first, first + KILLS), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module", autouse=True)
+def private() -> Iterator[None]:
+    """Nothing that a Ray of these tests does is open to others, or found by them later."""
+    with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        patch.setenv("RAY_AUTH_MODE", "token")  # Ray reads it when it is imported
+        patch.setenv("RAY_AUTH_TOKEN", secrets.token_hex())
+        patch.setenv("RAY_TMPDIR", folder)  # short, since sockets are in it
+        yield
+
+
+class Machines:
+    """A Ray cluster whose nodes are all on this machine: a head without a core, and others."""
+
+    def __init__(self) -> None:
+        from ray.cluster_utils import Cluster as OnOneMachine
+
+        head = {"num_cpus": 0, "include_dashboard": False, "node_name": "head"}
+        self.ray = OnOneMachine(initialize_head=True, head_node_args=head)
+        self.nodes: dict[str, Any] = {}
+        self.address: str = self.ray.address
+
+    def add(self, name: str, **environment: str) -> None:
+        added = self.ray.add_node(num_cpus=1, node_name=name, env_vars=environment)
+        self.nodes[name] = added
+
+    def kill(self, name: str) -> None:
+        self.ray.remove_node(self.nodes.pop(name), allow_graceful=False)
+
+
+@pytest.fixture(scope="module")
+def machines(private: None) -> Iterator[Machines]:
+    pytest.importorskip("ray", reason=NEEDS)
+    made = Machines()
+    try:
+        made.add("first")
+        made.add("second")
+        yield made
+    finally:
+        made.ray.shutdown()
+
+
+@dataclass
+class Story:
+    """A batch in which a process kills itself, a node is killed, and two nodes join."""
+
+    isolation: str = ""
+    outcomes: list[tuple[Task, Done]] = field(default_factory=list)
+    begun: list[Task] = field(default_factory=list)
+    most_ahead: int = 0  # tasks that were taken before there was a result of theirs
+    left_out: dict[str, str] = field(default_factory=dict)
+    used: set[str] = field(default_factory=set)  # names of nodes
+
+    def of(self, name: str) -> dict[int, Done]:
+        return {task.seed: done for task, done in self.outcomes if task.candidate == name}
+
+
+@pytest.fixture(scope="module")
+def story(machines: Machines, kit: Path, tmp_path_factory: pytest.TempPathFactory) -> Story:
+    told = Story()
+    host, _, port = machines.address.rpartition(":")
+    spy = SPIES.format(
+        folder=machines.ray.head_node.get_session_dir_path(), address=(host, int(port))
+    )
+    odd = tmp_path_factory.mktemp("odd")
+    (odd / "sitecustomize.py").write_text(ODD, encoding="utf-8")
+    path = f"{odd}:{Path(__file__).parents[2]}"
+
+    def tasks(cluster: Cluster) -> Iterator[Task]:
+        for seed in range(3):
+            yield from (task(name, seed, source) for name, source in SOURCES.items())
+        yield task("spy", 0, spy)
+        yield task("poison", 0, "# poison\n" + SOURCES["right"])
+        seed, end = 3, time.monotonic() + LONGEST
+        while time.monotonic() < end and (len(cluster.left_out) < 2 or "third" not in told.used):
+            yield task("right", seed, SOURCES["right"])
+            seed += 1
+
+    def counted(tasks: Iterator[Task]) -> Iterator[Task]:
+        for one in tasks:
+            told.begun.append(one)
+            told.most_ahead = max(told.most_ahead, len(told.begun) - len(told.outcomes))
+            yield one
+
+    with Cluster(settings(kit), machines.address, None, MEMORY) as cluster:
+        told.isolation = cluster.isolation
+        for outcome in cluster.run(counted(tasks(cluster))):
+            told.outcomes.append(outcome)
+            told.used |= {seat.node.name for seat in cluster._seats if seat.up}
+            if len(told.outcomes) == 5:
+                machines.kill("first")
+                machines.add("third")
+                machines.add("odd", PYTHONPATH=path)
+        told.left_out = cluster.left_out
+    machines.kill("odd")
+    return told
+
+
+def test_nothing_is_lost_and_nothing_done_twice(story: Story) -> None:
+    done = [(task.candidate, task.seed) for task, _ in story.outcomes]
+    assert len(done) == len(set(done))
+    assert sorted(done) == sorted((task.candidate, task.seed) for task in story.begun)
+
+
+def test_results_are_those_of_one_machine(story: Story, kit: Path) -> None:
+    tasks = [task(name, seed, source) for seed in range(3) for name, source in SOURCES.items()]
+    with Crew(settings(kit), 1) as crew:
+        for one, done in crew.run(tasks):
+            assert told(story.of(one.candidate)[one.seed]) == told(done)
+
+
+def test_walls_hold_inside_ray(story: Story) -> None:
+    with Sandbox() as sandbox:
+        assert story.isolation == sandbox.isolation
+    report = story.of("spy")[0].report
+    assert report is not None
+    assert report.isolation == story.isolation
+    assert report.earned == 4
+    assert "variables []" in report.output
+    assert ("reached" in report.output) == (story.isolation == "process")
+
+
+def test_task_that_kills_its_process_is_given_up(story: Story) -> None:
+    (done,) = story.of("poison").values()
+    assert done.report is None
+    assert "died 2 times" in done.fault
+    others = [done for task, done in story.outcomes if task.candidate != "poison"]
+    assert all(done.report for done in others)
+
+
+def test_nodes_come_and_go(story: Story) -> None:
+    assert story.used == {"first", "second", "third"}
+    reasons = sorted(story.left_out.values())
+    assert reasons == [
+        "node `first` went away",
+        f"node `odd` was left out: it has attention-drills `0.0.odd`, not `{__version__}` as here",
+    ]
+
+
+def test_tasks_are_taken_as_there_are_processes_for_them(story: Story) -> None:
+    assert 0 < story.most_ahead <= 3
+
+
+def test_node_that_cannot_grade_is_named(machines: Machines, kit: Path) -> None:
+    with pytest.raises(GradeError, match=r"^node `[a-z]+` cannot grade: .* no device `mps`"):
+        Cluster(settings(kit, device="mps"), machines.address, None, MEMORY)
+    with pytest.raises(GradeError, match=r"^no node of the cluster has a core and 1048576000 MiB$"):
+        Cluster(settings(kit), machines.address, None, 1000 << 20)
+
+
+@pytest.fixture
+def handed(tmp_path: Path) -> Path:
+    folder = tmp_path / "handed"
+    for number in range(3):
+        for name, source in SOURCES.items():
+            (folder / f"{name}{number}").mkdir(parents=True)
+            slow = "import time\ntime.sleep(0.3)\n" + source
+            (folder / f"{name}{number}" / "double.py").write_text(slow, encoding="utf-8")
+    return folder
+
+
+def words(handed: Path, kit: Path, out: Path, *more: str) -> list[str]:
+    some = ["--kit", str(kit), "--exercise", "double", "--seed", "5", "--out", str(out)]
+    return ["batch", str(handed), *some, "--memory", "256", *more]
+
+
+def results(out: Path) -> dict[tuple[str, int], Any]:
+    """What is in a store, into which nothing was put twice."""
+    with Store(out / "results.sqlite") as store:
+        found = list(store.results())
+        assert store._connection.execute("SELECT max(id) FROM result").fetchone() == (len(found),)
+        return {(one.candidate, one.seed): told(Done(one.report)) for one in found}
+
+
+def test_stopped_and_killed_batches_go_on_to_the_same_results(
+    machines: Machines, kit: Path, handed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "cluster"
+    on_cluster = words(handed, kit, out, "--ray", machines.address)
+    for number, how in enumerate((signal.SIGINT, signal.SIGKILL)):
+        enough = 3 * (number + 1)
+        with subprocess.Popen(
+            [sys.executable, *COMMAND, *on_cluster], stderr=subprocess.PIPE
+        ) as one:
+            end = time.monotonic() + LONGEST
+            while count(out) < enough and time.monotonic() < end:
+                time.sleep(0.05)
+            one.send_signal(how)
+            assert one.wait() == (130 if how is signal.SIGINT else -signal.SIGKILL)
+        assert enough <= count(out) < 15
+    before = count(out)
+    assert run_command(on_cluster) == 0
+    assert f"{15 - before} graded, {before} were there before" in capsys.readouterr().out
+    assert run_command(words(handed, kit, tmp_path / "crew")) == 0
+    assert results(out) == results(tmp_path / "crew")
+
+
+def count(out: Path) -> int:
+    if not (out / "results.sqlite").exists():
+        return 0
+    with Store(out / "results.sqlite") as store:
+        return len(store.done())
+
+
+def test_ray_of_its_own_gives_the_same_and_leaves_nothing(
+    private: None, kit: Path, handed: Path, tmp_path: Path
+) -> None:
+    pytest.importorskip("ray", reason=NEEDS)
+    before = set(Path("/tmp").glob("grade-ray-*"))
+    own = [sys.executable, *COMMAND, *words(handed, kit, tmp_path / "own", "--ray", "--jobs", "1")]
+    done = subprocess.run(own, capture_output=True, text=True, timeout=LONGEST, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "15 graded" in done.stdout
+    assert "ray" not in done.stderr.lower()
+    assert run_command(words(handed, kit, tmp_path / "crew")) == 0
+    assert results(tmp_path / "own") == results(tmp_path / "crew")
+    assert set(Path("/tmp").glob("grade-ray-*")) == before
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("handed", "`handed` is no address of a Ray: auto, host:port or ray://host:port"),
+        ("127.0.0.1:1", "no Ray answers at `127.0.0.1:1`: Connection refused"),
+        ("auto", "Ray at `auto` cannot be used: Could not find any running Ray instance"),
+    ],
+)
+def test_wrong_address_is_one_line(
+    address: str,
+    said: str,
+    kit: Path,
+    handed: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    pytest.importorskip("ray", reason=NEEDS)
+    assert run_command(words(handed, kit, tmp_path / "out", "--ray", address)) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"grade: {said}")
+
+
+def test_missing_ray_is_said(
+    kit: Path,
+    handed: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    assert run_command(words(handed, kit, tmp_path / "out", "--ray")) == 2
+    said = "grade: --ray needs ray: python -m pip install 'attention-drills[cluster]'\n"
+    assert capsys.readouterr().err == said
+
+
+def test_bound_for_one_machine_is_refused_for_a_cluster(
+    kit: Path, handed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    more = ("--ray", "auto", "--memory-all", "4096")
+    assert run_command(words(handed, kit, tmp_path / "out", *more)) == 2
+    assert "--jobs bounds a cluster" in capsys.readouterr().err
+
+
+def test_nodes_that_differ_are_told_apart() -> None:
+    first = Found(isolation="full", torch="2.13.0")
+    assert first.unlike(first, "a") == ""
+    other = Found(isolation="full", torch="2.9.1")
+    assert other.unlike(first, "a") == "it has torch `2.9.1`, not `2.13.0` as `a`"
+    weaker = Found(isolation="landlock", torch="2.13.0")
+    assert weaker.unlike(first, "a").startswith("it has isolation `landlock`, not `full` as `a`")
+
+
+@pytest.mark.parametrize(("gpus", "cores"), [(1, 1), (1, 3), (1, 7), (2, 3), (4, 96), (8, 3)])
+def test_every_process_finds_its_part_of_a_gpu(gpus: int, cores: int) -> None:
+    node = Node("id", "a", {"CPU": cores, "GPU": gpus, "memory": 2.0**40})
+    room = node.room(MEMORY, on_gpu=True)
+    share = node.share(room)
+    assert room == cores
+    assert share == round(share, 4) <= 1
+    assert int(1 / share) * gpus >= room
+    assert share > 0.9 / -(-room // gpus)
+
+
+def test_node_has_room_for_what_it_has_cores_memory_and_gpus_for() -> None:
+    node = Node("id", "a", {"CPU": 4.0, "memory": 3.5 * (MEMORY << 20)})
+    assert node.room(MEMORY, on_gpu=False) == 3
+    assert node.room(MEMORY, on_gpu=True) == 0
+    assert Node("id", "head", {}).room(MEMORY, on_gpu=False) == 0

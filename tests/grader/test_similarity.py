@@ -1,0 +1,289 @@
+"""Copies are found, honest people are not, and what is too short to tell is said to be."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import time
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from grader.hiring.similarity import MAX_CHARS, Pair, find_similar
+from grader.hiring.tokens import read, words_of
+from grader.kit import load_kit
+from tests.disguises import disguise, in_stub
+
+ROOT = Path(__file__).parent.parent.parent
+KIT = load_kit(ROOT)
+WRITTEN = [exercise.name for exercise in KIT.exercises if exercise.track != "bugs"]
+# Of our right answers these were made from one another; the last two share what six others do.
+KIN = {
+    frozenset({"right_loop_over_heads", "right_unusual_file"}),
+    frozenset({"right_guard_with_else", "right_list_comprehension"}),
+    frozenset({"right_plain", "right_unusual_file"}),
+}
+
+
+def stub_of(name: str) -> str:
+    return KIT.find(name).stub.read_text(encoding="utf-8")
+
+
+def answers(name: str) -> dict[str, str]:
+    files = sorted((ROOT / "tests/answers" / name).glob("right_*.py"))
+    return {file.stem: file.read_text(encoding="utf-8-sig") for file in files}
+
+
+def canonical() -> dict[str, str]:
+    people = tomllib.loads((Path(__file__).parent / "canonical.toml").read_text(encoding="utf-8"))
+    stub = stub_of("exercise3")
+    return {name: in_stub(stub, one["init"], one["forward"]) for name, one in people.items()}
+
+
+def names(pair: Pair) -> frozenset[str]:
+    return frozenset({pair.first, pair.second})
+
+
+def found(files: dict[str, str], stub: str) -> set[frozenset[str]]:
+    return {names(pair) for pair in find_similar(files, stub).pairs}
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_right_answers_written_independently_are_not_listed(name: str) -> None:
+    ours = KIT.find(name).solution.read_text(encoding="utf-8")
+    files = {**answers(name), "solution": ours}
+    assert found(files, stub_of(name)) <= KIN
+    assert not find_similar(files, stub_of(name)).groups
+
+
+def test_answers_made_from_one_another_are_listed() -> None:
+    assert len(found(answers("exercise5"), stub_of("exercise5")) & KIN) == 2
+
+
+@pytest.mark.parametrize("size", [2, 3, 7])
+@pytest.mark.parametrize("known", [(), tuple(answers("exercise3").values())], ids=["", "known"])
+def test_people_who_write_the_canonical_answer_are_not_listed(
+    size: int, known: tuple[str, ...]
+) -> None:
+    for some in itertools.combinations(canonical().items(), size):
+        assert find_similar(dict(some), stub_of("exercise3"), known).pairs == ()
+
+
+def test_canonical_people_are_not_listed_among_others() -> None:
+    assert found({**answers("exercise3"), **canonical()}, stub_of("exercise3")) == set()
+
+
+# How many of the copies have to be found; the rest are copies of what is common. The figures for
+# large batches are in benchmarks/similarity.py.
+@pytest.mark.parametrize(
+    ("ways", "share"),
+    [
+        ((), 1.0),
+        (("order",), 1.0),
+        (("dead code",), 0.85),
+        (("names",), 0.8),
+        (("names", "order", "dead code"), 0.8),
+        (("names", "order", "dead code", "idioms"), 0.45),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_disguised_copy_is_found_and_nobody_else(ways: tuple[str, ...], share: float) -> None:
+    hits, wrong, tried = 0, [], 0
+    for name in ("exercise3", "exercise4", "exercise5", "exercise6"):
+        files, stub = answers(name), stub_of(name)
+        for number, source in enumerate(files):
+            copy = disguise(files[source], stub, number, *ways)
+            pairs = found({**files, "copy": copy}, stub)
+            hits += frozenset({source, "copy"}) in pairs
+            kin = {frozenset({"copy", *pair - {source}}) for pair in KIN if source in pair}
+            wrong += pairs - KIN - kin - {frozenset({source, "copy"})}
+            tried += 1
+    assert tried == 49
+    assert wrong == []
+    assert hits >= share * tried, f"{hits} of {tried}"
+
+
+def test_same_code_in_other_layout_stands_on_top() -> None:
+    files = answers("exercise3")
+    plain = files["right_dtype_min"]
+    other = plain.replace('"', "'").replace("    ", "  ").replace("# unusual", "# mine: nothing")
+    other = other.replace(
+        "scores = q @ k.transpose(-2, -1)", "scores = (q @ k.transpose(\n-2, -1,))"
+    )
+    close = disguise(files["right_unusual_file"], stub_of("exercise3"), 0, "dead code")
+    result = find_similar({**files, "a": other, "b": close}, stub_of("exercise3"))
+    assert names(result.pairs[0]) == {"a", "right_dtype_min"}
+    assert result.pairs[0].evidence[0] == "same code"
+    assert names(result.pairs[1]) == {"b", "right_unusual_file"}
+    assert result.pairs[1].score > result.pairs[0].score
+
+
+def test_stub_and_empty_files_are_left_out() -> None:
+    stub = stub_of("exercise3")
+    commented = stub.replace("raise NotImplementedError", "raise NotImplementedError  # no time")
+    files = {"a": stub, "b": commented, "c": "# nothing\n", "d": "x" * (MAX_CHARS + 1)}
+    result = find_similar({**files, **canonical()}, stub)
+    assert [(one.name, one.why) for one in result.left_out] == [
+        ("a", "is the stub"),
+        ("b", "is the stub"),
+        ("c", "holds no code"),
+        ("d", "too long to compare"),
+    ]
+    assert result.pairs == ()
+    assert result.compared == 7
+    assert find_similar(files, stub).says.startswith("Nothing to compare")
+
+
+def test_thirty_with_the_same_code_are_one_group_and_one_pair() -> None:
+    files = answers("exercise5")
+    same = {f"same{n:02}": files["right_block_mask"] + f"# number {n}\n" for n in range(30)}
+    result = find_similar({**files, **same}, stub_of("exercise5"))
+    (group,) = result.groups
+    assert group.names == ("right_block_mask", *sorted(same))
+    assert group.same_code
+    assert names(result.pairs[0]) == {"right_block_mask", "same00"}
+    assert {names(pair) for pair in result.pairs[1:]} <= KIN
+    assert result.compared == len(files) + 30
+
+
+def test_ring_of_disguised_copies_is_a_group() -> None:
+    files, stub = answers("exercise5"), stub_of("exercise5")
+    source = files.pop("right_block_mask")
+    ring = {f"ring{n}": disguise(source, stub, n, "names", "order") for n in range(6)}
+    result = find_similar({**files, **ring}, stub)
+    (group,) = result.groups
+    assert group.names == tuple(ring)
+    assert not group.same_code
+    among = [pair for pair in result.pairs if pair.first in ring]
+    assert len(among) < 6  # each with its nearest, not each with each
+    assert {name for pair in among for name in names(pair)} == set(ring)
+
+
+def test_repair_of_one_line_is_too_short_to_tell() -> None:
+    stub, line = stub_of("bug7"), "b, t, h = x.size()"
+    assert stub.count(line) == 1
+    repairs = ("b, t, _ = x.size()", "b, t, c = x.shape", "b, t = x.size()[:2]")
+    files = {f"p{n}": stub.replace(line, repairs[n % 3]) for n in range(12)}
+    result = find_similar(files, stub)
+    assert result.too_short
+    assert "Too short to tell" in result.says
+    assert {pair.evidence for pair in result.pairs} == {("same code",)}
+    long = find_similar(answers("exercise5"), stub_of("exercise5"))
+    assert not long.too_short
+    assert "Too short" not in long.says
+
+
+def test_order_of_the_files_changes_nothing() -> None:
+    files, stub = answers("exercise5"), stub_of("exercise5")
+    for number, name in enumerate(list(files)[:5]):
+        files[f"copy{number}"] = disguise(files[name], stub, number, "names")
+    first = find_similar(files, stub)
+    shuffled = random.Random(0).sample(sorted(files.items()), len(files))
+    assert find_similar(dict(shuffled), stub) == first
+    assert len(first.pairs) > 3
+    fewer = find_similar(files, stub, most=2)
+    assert fewer.pairs == first.pairs[:2]
+    assert f"{len(first.pairs)} pairs are close, the first 2 are listed" in fewer.says
+
+
+def test_shared_lines_are_marked_and_the_stub_never() -> None:
+    stub = stub_of("exercise3")
+    files = {name: in_stub(stub, *_bodies(source)) for name, source in answers("exercise3").items()}
+    source = files["right_chunked_queries"]
+    files["copy"] = disguise(source, stub, 0, "names", "dead code")
+    pair = next(p for p in find_similar(files, stub).pairs if p.first == "copy")
+    marked = [_marked(files["copy"], pair.spans_first), _marked(source, pair.spans_second)]
+    for text in marked:
+        assert "range(0, " in text
+        assert ".new_ones(1, 1, 1, dtype=torch.bool)" in text
+        assert "super().__init__()" not in text
+        assert "Args:" not in text
+    assert pair.evidence == ("same structure",)
+
+
+def _bodies(source: str) -> list[str]:
+    """The bodies of the two methods of a short answer."""
+    init, forward = source.split("super().__init__()\n")[1].split("    def forward")
+    return [init, forward.split("\n", 1)[1]]
+
+
+def _marked(source: str, spans: tuple[tuple[int, int], ...]) -> str:
+    lines = source.split("\n")
+    assert all(0 < first <= last <= len(lines) for first, last in spans)
+    return "\n".join(line for first, last in spans for line in lines[first - 1 : last])
+
+
+def test_odd_names_and_odd_comments_are_evidence_of_their_own() -> None:
+    names_too, comments_too = ({**answers("exercise3"), **canonical()} for _ in range(2))
+    one, other = "right_bernoulli_on_exp", "right_own_dropout"
+    for number in range(9):  # the same names in unlike statements
+        names_too[one] += f"wheight{number} = torch.zeros({number})\n"
+        names_too[other] += f"wheight{number} = [{number}, {number}]\n"
+    for name in (one, other):
+        comments_too[name] += "# funny how this wroks at all, I never relized\n"
+        comments_too[name] += "# dont ask me why the hads come befor the tokens here\n"
+        comments_too[name] += "# realy must rember to divide by the root\n"
+    (pair,) = find_similar(names_too, stub_of("exercise3")).pairs
+    assert (pair.first, pair.second, pair.evidence) == (one, other, ("same names",))
+    (pair,) = find_similar(comments_too, stub_of("exercise3")).pairs
+    assert (pair.first, pair.second) == (one, other)
+    assert pair.evidence == ("same comments or strings",)
+    assert pair.spans_first[-1] == _last_lines(comments_too[one], 3)
+    assert pair.spans_second[-1] == _last_lines(comments_too[other], 3)
+
+
+def _last_lines(source: str, count: int) -> tuple[int, int]:
+    lines = len(source.splitlines())
+    return lines - count + 1, lines
+
+
+def test_file_that_does_not_parse_is_compared_all_the_same() -> None:
+    files, stub = answers("exercise3"), stub_of("exercise3")
+    source = files["right_chunked_queries"]
+    files["broken"] = source.replace("return self.output_proj(", "return self.output_proj((")
+    files["dedented"] = source.replace("        outputs = []", "     outputs = []")
+    pairs = found(files, stub)
+    assert any("broken" in pair for pair in pairs)
+    assert any("dedented" in pair for pair in pairs)
+    assert not any(
+        pair & (answers("exercise3").keys() - {"right_chunked_queries"}) for pair in pairs
+    )
+
+
+def test_hostile_files_cost_little_and_hide_nobody() -> None:
+    files, stub = answers("exercise3"), stub_of("exercise3")
+    source = files["right_chunked_queries"]
+    files["copy"] = disguise(source, stub, 0, "names")
+    hostile = {
+        "mebibyte": "x" * (1 << 20),
+        "one name": "x" * MAX_CHARS,
+        "open": "(" * 60_000,
+        "nested": "x = " + "[" * 1_500 + "]" * 1_500,
+        "operators": "x = " + "-" * 3_000 + "1",
+        "nul": "\x00" * 3_000 + "\nx = 1 + 1\n",
+        "surrogate": "x = '\ud800' + \ud800\n",
+        "string": "x = '''" + "\n'" * 30_000,
+        "deep": "\n".join(" " * n + "if x:" for n in range(300)),
+        "names": "\n".join(f"name{n} = other{n} + 1" for n in range(500)),
+        "escapes": "# \x1b[2J \u202e gpj.exe\nx = y + '\x1b]0;t\x07'\n",
+    }
+    crowd = {f"crowd{n:04}": f"{source}# {n}\n" for n in range(1_000)}
+    started = time.monotonic()
+    result = find_similar({**files, **hostile, **crowd}, stub)
+    assert time.monotonic() - started < 60  # it takes about 2 s
+    assert {one.name for one in result.left_out} == {"mebibyte", "open"}
+    assert result.pairs[0].evidence[0] == "same code"
+    assert "copy" in {name for pair in result.pairs for name in names(pair)}
+    assert result.groups[0].names == ("copy", *sorted(crowd), "right_chunked_queries")
+
+
+def test_what_is_free_to_change_is_not_read() -> None:
+    one = 'x: int = a.sum((1)) / .50\nif x: y = "s t"; z = [x]\n'
+    other = "# why\nx = a.sum(1,) / 0.5\nif (x):\n    y = 's t'\n    z = [x]\n"
+    structures = [
+        [t.what for t in read(text, words_of("")).traits if t.kind == "same structure"]
+        for text in (one, other)
+    ]
+    assert structures[0] == structures[1]
+    assert len(structures[0]) == 3

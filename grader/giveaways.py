@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import permutations
 
 from grader.kit import Exercise, Kit
@@ -17,20 +17,17 @@ from grader.stubs import pristine
 
 EXTRAS = frozenset({"heads", "masks", "dropout", "block"})  # what one attention has over another
 
-Extras = Callable[[Exercise], frozenset[str] | None]
-
 
 def giveaway(kit: Kit, exercises: Sequence[Exercise]) -> str:
     """Why these do not belong in one pack: which gives which away, and by what; empty if none."""
-    extras: Extras = functools.cache(_extras)
     for giver, taker in permutations(exercises, 2):
-        reason = _reason(giver, taker, kit, extras)
+        reason = _reason(giver, taker, kit)
         if reason:
             return f"`{giver.name}` gives `{taker.name}` away: its file comes with {reason}"
     return ""
 
 
-def _reason(giver: Exercise, taker: Exercise, kit: Kit, extras: Extras) -> str:
+def _reason(giver: Exercise, taker: Exercise, kit: Kit) -> str:
     """What of one exercise's file gives another away; empty where nothing does."""
     there = written_out(giver)
     for name in taker.entry_points:
@@ -39,13 +36,14 @@ def _reason(giver: Exercise, taker: Exercise, kit: Kit, extras: Extras) -> str:
     if not there or written_out(taker):
         return ""
     like = [e for e in kit.exercises if there.issuperset(e.entry_points)]
-    known = [found for found in map(extras, like) if found is not None]
-    wanted = extras(taker)
+    known = [found for found in map(_extras, like) if found is not None]
+    wanted = _extras(taker)
     if known and wanted is not None and wanted <= frozenset[str]().union(*known):
         return f"an attention that does all that `{taker.name}` asks for"
     return ""
 
 
+@functools.cache
 def written_out(exercise: Exercise) -> frozenset[str]:
     """The classes and functions of a stub that are not left to write."""
     body = ast.parse(pristine(exercise)).body
@@ -58,6 +56,7 @@ def _is_left_to_write(node: ast.AST) -> bool:
     return NotImplementedError.__name__ in names
 
 
+@functools.cache
 def _extras(exercise: Exercise) -> frozenset[str] | None:
     """What an exercise asks for beyond one head, by its suite; None where that does not say."""
     from grader.suite.reuse import load_suite  # torch takes a second, and most packs don't ask

@@ -88,6 +88,7 @@ class Kit:
             an installed package, which nobody should edit.
         version: Of the package that made a learner's folder; empty for a kit of its own.
         interview: Whether an interview is under way in the folder.
+        only: The exercises that a learner's folder was made for; all where empty.
     """
 
     name: str
@@ -97,6 +98,7 @@ class Kit:
     own_stubs: bool = True
     version: str = ""
     interview: bool = False
+    only: tuple[str, ...] = ()
 
     @property
     def renamed(self) -> dict[str, str]:
@@ -201,6 +203,7 @@ def _learners_kit(home: Path, manifest: Manifest) -> Kit:
         own_stubs=True,
         version=theirs.version,
         interview=theirs.interview,
+        only=tuple(theirs.only),
     )
 
 

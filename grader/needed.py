@@ -9,8 +9,10 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 from grader.cell_names import Part, read_parts
+from grader.cell_syntax import parses
 from grader.submission import SourceProblem, Submission
 
 MAX_STEPS = 200_000  # of following names; what takes more was made to take more
@@ -22,7 +24,8 @@ def only_needed(submission: Submission, entry_points: Sequence[str]) -> Submissi
 
     That is their last definitions, and whatever defines, imports or assigns a name that these
     use, directly or by way of others. What only has an effect, such as ``table.append(1)``, is
-    left out. A notebook that lacks an entry point, or does not parse, stays whole.
+    left out. A cell that does not parse is none. A notebook that lacks an entry
+    point stays whole.
 
     Args:
         submission: What is graded.
@@ -47,11 +50,21 @@ def needed_parts(submission: Submission, entry_points: Sequence[str]) -> list[Pa
     if not submission.cells:
         return None
     try:
-        parts = read_parts(submission)
+        parts = read_parts(_parsing(submission))
         kept = _follow(parts, entry_points)
     except (SourceProblem, SyntaxError, LookupError, RecursionError, MemoryError, ValueError):
         return None
     return [part for number, part in enumerate(parts) if number in kept or part.postpones]
+
+
+def _parsing(submission: Submission) -> Submission:
+    """A notebook without the cells that don't parse: Jupyter runs the others all the same."""
+    lines = submission.source.split("\n")
+    for first, after in pairwise([*submission.cells, len(lines)]):
+        cell = slice(first, max(after - 1, first))
+        if not parses("\n".join(lines[cell])):
+            lines[cell] = [""] * len(lines[cell])
+    return replace(submission, source="\n".join(lines))
 
 
 def _follow(parts: Sequence[Part], entry_points: Iterable[str]) -> set[int]:

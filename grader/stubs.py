@@ -74,11 +74,18 @@ def put_back(exercise: Exercise, kit: Kit) -> Path | None:
         raise GradeError("here is no folder of stubs; `grade init FOLDER` makes one")
     source = pristine(exercise)
     kept = None
-    if is_edited(exercise):
-        stamp = datetime.now().astimezone().strftime("%Y%m%d-%H%M%S-%f")
-        kept = kit.home / ".grade" / "replaced" / f"{exercise.name}-{stamp}.py"
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        exercise.file.rename(kept)
-    exercise.file.parent.mkdir(parents=True, exist_ok=True)
-    exercise.file.write_bytes(source)
+    draft = exercise.file.with_suffix(".draft")
+    try:
+        exercise.file.parent.mkdir(parents=True, exist_ok=True)
+        draft.write_bytes(source)
+        if is_edited(exercise):
+            stamp = datetime.now().astimezone().strftime("%Y%m%d-%H%M%S-%f")
+            kept = kit.home / ".grade" / "replaced" / f"{exercise.name}-{stamp}.py"
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            exercise.file.rename(kept)
+        draft.replace(exercise.file)
+    except OSError as error:
+        raise GradeError(
+            f"`{exercise.file}` cannot be written: {error.strerror}; nothing of yours is lost"
+        ) from None
     return kept

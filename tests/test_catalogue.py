@@ -45,12 +45,6 @@ def pairs(exercise: Exercise) -> list[tuple[Mistake, Mistake]]:
     return random.Random(exercise.name).sample(possible, PAIRS)
 
 
-@pytest.fixture(autouse=True)
-def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A loaded machine is no reason to name nothing."""
-    monkeypatch.setattr("grader.diagnosis.search.SECONDS", 20.0)
-
-
 @pytest.fixture(scope="module")
 def sandbox() -> Iterator[Sandbox]:
     with Sandbox() as made:

@@ -90,7 +90,7 @@ def _standings(kit_path: Path | None) -> tuple[Kit, dict[str, Standing], datetim
     kit = kit_in_use(kit_path)
     now = datetime.now(UTC)
     with open_history(kit, to_write=False) as history:
-        return kit, standings(history, now), now
+        return kit, standings(kit, history, now), now
 
 
 def _days(count: int) -> str:

@@ -137,7 +137,7 @@ def batch(
     Example: grade batch submissions --takehome takehome.toml --out results
     Exit codes: 0 all graded, 2 usage, 3 something could not be graded.
     """
-    from grader.hiring.batch import run
+    from grader.hiring.batch import compare, run
     from grader.hiring.candidates import find_candidates
     from grader.hiring.crew import Settings
     from grader.hiring.results import Results
@@ -163,7 +163,8 @@ def batch(
                 return 130
         for reason in getattr(crew, "left_out", {}).values():  # a cluster's nodes
             click.echo(f"grade: {reason}", err=True)
-        for path in Results(store, everyone, weights).write(out, forms):
+        alike = compare(store, [kit.find(name) for name in weights])
+        for path in Results(store, everyone, weights).write(out, forms, alike):
             click.echo(f"wrote `{path}`")
     return _close(progress, seeds)
 

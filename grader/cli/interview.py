@@ -18,7 +18,7 @@ from grader.practice.history import open_history
 from grader.practice.interview import Interview
 from grader.report import Report
 from grader.sandbox.process import Sandbox
-from grader.submission import read_submission
+from grader.submission import Submission, read_submission
 from grader.targets import own_path
 
 
@@ -27,7 +27,7 @@ from grader.targets import own_path
 @click.option("--exercises", "count", type=click.IntRange(1, 20), default=3, show_default=True)
 @click.option("--seed", type=click.IntRange(0), help="Draws the exercises; by default a fresh one.")
 @click.pass_context
-def interview(ctx: click.Context, minutes: float, count: int, seed: int | None) -> None:
+def interview(ctx: click.Context, minutes: float, count: int, seed: int | None) -> int:
     """Hold a mock interview: drawn exercises, a clock, no hints and no checks.
 
     The stubs lie in a folder of their own. Hand in with `grade interview submit`; when the time
@@ -38,18 +38,18 @@ def interview(ctx: click.Context, minutes: float, count: int, seed: int | None) 
     Example: grade interview --minutes 45 --exercises 3
     """
     if ctx.invoked_subcommand is not None:
-        return
+        return 0
     here = load_kit()
     if here.interview:
-        _run(here, interviews.read(here.home))
-        return
+        return _run(here, interviews.read(here.home))
     kit = installed_kit()
     folder = Path(datetime.now().astimezone().strftime("interview-%Y%m%d-%H%M%S"))
     chosen = secrets.randbits(32) if seed is None else seed
-    _run(load_kit(folder) if interviews.begin(folder, kit, minutes, count, chosen) else kit, None)
+    interviews.begin(folder, kit, minutes, count, chosen)
+    return _run(load_kit(folder), None)
 
 
-def _run(kit: Kit, known: Interview | None) -> None:
+def _run(kit: Kit, known: Interview | None) -> int:
     """Say what there is to do and, in a terminal, show the clock until the time is up."""
     current = known or interviews.read(kit.home)
     click.echo(f"{'resumed' if known else 'begun'}: seed {current.seed}, in {kit.home}")
@@ -58,13 +58,15 @@ def _run(kit: Kit, known: Interview | None) -> None:
     click.echo("write them; then, in that folder: `grade interview submit`")
     if not sys.stdout.isatty():
         click.echo(f"the time is up at {current.deadline.astimezone():%H:%M:%S}")
-        return
+        return 0
     try:
-        if _tick(kit, current):
-            click.echo("\rthe time is up" + " " * 20)
-            _submit(kit, None, no_color=False)
+        if not _tick(kit, current):
+            return 0
     except KeyboardInterrupt:
         click.echo("\nthe clock runs on; `grade interview` there shows it again")
+        return 0
+    click.echo("\rthe time is up" + " " * 20)
+    return _submit(kit, None, no_color=False)
 
 
 def _tick(kit: Kit, current: Interview) -> bool:
@@ -112,17 +114,17 @@ def _submit(kit: Kit, html_file: Path | None, no_color: bool) -> int:
     graded = _grade(kit)
     reports = [report for report, _ in graded]
     _record(kit, graded)
-    interviews.close(kit, current, now)
-    if html_file is not None:
-        from grader.outputs.html import report_page
-
-        write_text(html_file, report_page(graded))
     from grader.outputs.interview import render_interview
 
     out = console(no_color)
     minutes = {name: one.minutes for name, one in taken.items()}
     for part in render_interview(reports, minutes, {n: one.late for n, one in taken.items()}):
         out.print(part)
+    interviews.close(kit, current, now)
+    if html_file is not None:
+        from grader.outputs.html import report_page
+
+        write_text(html_file, report_page(graded))
     return 0 if all(report.solved for report in reports) else 1
 
 
@@ -132,10 +134,18 @@ def _grade(kit: Kit) -> list[tuple[Report, str]]:
         from grader.grading import Options, grade
 
         for exercise in kit.exercises:
-            submission = read_submission(own_path(exercise))
+            submission = _handed(own_path(exercise))
             report = grade(submission, exercise, Options(diagnosis=True), sandbox)
             graded.append((report, submission.source))
     return graded
+
+
+def _handed(path: Path) -> Submission:
+    """A file as it is when the time is up; one that cannot be read earns nothing."""
+    try:
+        return read_submission(path)
+    except GradeError as error:
+        return Submission(path, "", problem=str(error))
 
 
 def _record(kit: Kit, graded: list[tuple[Report, str]]) -> None:

@@ -42,7 +42,8 @@ def progress(html_file: Path | None, kit_path: Path | None) -> None:
     if not found:
         click.echo("nothing graded yet; next: `grade next`")
         return
-    click.echo(f"{len(solved)} of {len(kit.exercises)} exercises solved, {len(found)} gradings")
+    gradings = "1 grading" if len(found) == 1 else f"{len(found)} gradings"
+    click.echo(f"{len(solved)} of {len(kit.exercises)} exercises solved, {gradings}")
     click.echo(f"\n{'exercise':<11} {'tries':>5} {'best':>9}  {'last':<10} {'hints':>5}  scores")
     for exercise in kit.exercises:
         tries = [grading for grading in found if grading.exercise == exercise.name]
@@ -54,7 +55,7 @@ def _page(kit: Kit, history: History) -> str:
     from grader.outputs.progress_page import progress_page
     from grader.practice.schedule import standings
 
-    known = standings(history, datetime.now(UTC))
+    known = standings(kit, history, datetime.now(UTC))
     due = {name: one.due for name, one in known.items() if one.due is not None}
     titles = [(exercise.name, exercise.title) for exercise in kit.exercises]
     return progress_page(kit.title, titles, history.gradings(), history.solved(), due)

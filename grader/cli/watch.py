@@ -59,7 +59,7 @@ def _first(kit: Kit) -> Exercise:
 
     now = datetime.now(UTC)
     with open_history(kit, to_write=False) as history:
-        turn = next_turn(kit, standings(history, now), now)
+        turn = next_turn(kit, standings(kit, history, now), now)
     return turn.exercise if turn else kit.exercises[0]
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from grader.outputs.terminal import render_report
+from grader.outputs.terminal import render_maps, render_report
 from grader.outputs.text import clean
 from grader.report import Report
 
@@ -41,6 +41,7 @@ class Screen:
         news: One line about what has just happened.
         busy: Whether a grading is under way.
         report: The last one of this exercise.
+        maps: Whether its attention maps were asked for.
         hints: Those shown so far.
         page: Text instead of the report: a list, a solution.
     """
@@ -54,6 +55,7 @@ class Screen:
     news: str = ""
     busy: bool = False
     report: Report | None = None
+    maps: bool = False
     hints: Sequence[str] = ()
     page: str = ""
 
@@ -101,14 +103,17 @@ def _body(screen: Screen) -> Iterator[Part]:
         yield Text(screen.page)
         return
     yield Text.assemble((screen.name, "bold"), f": {screen.about}")
+    for number, hint in enumerate(screen.hints, start=1):
+        yield Padding(Text(f"hint {number}: {hint}", style="cyan"), (0, 0, 0, 2), expand=False)
     if screen.busy:
         yield Text("  grading … (another save stops it, and so do n and p)")
     elif screen.report is None:
         yield Text(f"  edit {clean(screen.file)} and save it: it is graded at once")
+    elif screen.maps:  # asked for: above all that may be cut
+        yield from render_maps(screen.report.maps)
+        yield from render_report(replace(screen.report, maps=()), brief=True)
     else:
         yield from render_report(screen.report, brief=True)
-    for number, hint in enumerate(screen.hints, start=1):
-        yield Padding(Text(f"hint {number}: {hint}", style="cyan"), (0, 0, 0, 2), expand=False)
 
 
 def _foot() -> Iterator[Part]:

@@ -138,7 +138,9 @@ def _details(report: Report, check: CheckResult, verbose: bool) -> Iterator[Text
         yield _indented(NOT_WRITTEN)
         return
     if check.fault is not None and check.fault.frames:  # at the margin, where editors look
-        yield Text(located(report, check.fault.frames[-1].line, check.message))
+        first, *more = clean(check.message).split("\n")
+        yield Text(located(report, check.fault.frames[-1].line, first))
+        yield from [_indented(line) for line in more]
     else:
         yield _indented(clean(check.message))
     if check.difference is not None:

@@ -56,16 +56,20 @@ def make_folder(folder: Path, kit: Kit, only: Sequence[str] = (), interview: boo
         GradeError: The folder has exercises already, or cannot be written.
     """
     target = folder / "exercises"
+    if target.exists() and not (target / MANIFEST).exists():
+        raise GradeError(f"`{target}` is there, without its `{MANIFEST}`; move it away first")
     if target.exists():
         raise GradeError(
             f"`{target}` is there already; `grade init {folder} --update` brings it up to date, "
             "`grade reset EXERCISE` renews one stub"
         )
-    chosen = [kit.find(name) for name in only] or kit.exercises
+    chosen = tuple(kit.find(name) for name in only) or kit.exercises
     with _writing(folder):
+        # The manifest first: what was left half made, `--update` makes whole.
+        made = replace(kit, exercises=chosen, only=tuple(only), interview=interview)
+        _write_manifest(folder, made)
         for exercise in chosen:
             _write(target / exercise.track / f"{exercise.name}.py", pristine(exercise))
-        _write_manifest(folder, replace(kit, exercises=tuple(chosen), interview=interview), only)
 
 
 def update_folder(kit: Kit) -> dict[str, str]:
@@ -110,8 +114,7 @@ def _update(exercise: Exercise, home: Path) -> str:
 def close_interview(kit: Kit) -> None:
     """Make an interview's folder one to practise in."""
     with _writing(kit.home):
-        only = [exercise.name for exercise in kit.exercises]
-        _write_manifest(kit.home, replace(kit, interview=False), only)
+        _write_manifest(kit.home, replace(kit, interview=False))
 
 
 @contextmanager
@@ -127,14 +130,15 @@ def _write(file: Path, source: bytes) -> None:
     file.write_bytes(source)
 
 
-def _write_manifest(home: Path, kit: Kit, only: Sequence[str] = ()) -> None:
+def _write_manifest(home: Path, kit: Kit) -> None:
     """Say what the folder holds."""
+    (home / "exercises").mkdir(parents=True, exist_ok=True)
     lines = [
         "# A learner's folder: the stubs are here, all else is in the installed kit.",
         "[kit]",
         f'stubs_of = "{kit.name}"',
         f'version = "{__version__}"',
-        *([f"only = {json.dumps(list(only))}"] if only else []),
+        *([f"only = {json.dumps(kit.only)}"] if kit.only else []),
         *(["interview = true"] if kit.interview else []),
         "",
         "[stubs]",

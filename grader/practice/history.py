@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import click
 import msgspec
@@ -73,9 +73,8 @@ class History:
 
     def hints(self, exercise: str) -> int:
         """How many hints of an exercise were shown."""
-        rows = self._connection.execute("SELECT shown FROM hint WHERE exercise = ?", (exercise,))
-        row = rows.fetchone()
-        return int(row[0]) if row else 0
+        rows = self._read("SELECT shown FROM hint WHERE exercise = ?", (exercise,))
+        return int(rows[0][0]) if rows else 0
 
     def show_hints(self, exercise: str, count: int) -> None:
         """Note that so many hints of an exercise were shown by now."""
@@ -102,14 +101,12 @@ class History:
 
     def events(self) -> list[tuple[str, Event, datetime]]:
         """What was done to which exercise and when, the oldest first."""
-        rows = self._connection.execute("SELECT exercise, kind, at FROM event ORDER BY id")
+        rows = self._read("SELECT exercise, kind, at FROM event ORDER BY id")
         return [(name, Event(kind), datetime.fromisoformat(at)) for name, kind, at in rows]
 
     def rename(self, names: Mapping[str, str]) -> None:
         """Keep what is known of exercises under their new names, by their old ones."""
-        rows = self._connection.execute(
-            "SELECT exercise FROM grading UNION SELECT exercise FROM hint"
-        )
+        rows = self._read("SELECT exercise FROM grading UNION SELECT exercise FROM hint")
         known = {row[0] for row in rows}
         if known.isdisjoint(names):
             return
@@ -126,7 +123,7 @@ class History:
     def solved(self) -> set[str]:
         """The exercises that the learner's own file has solved at some time."""
         query = "SELECT DISTINCT exercise FROM grading WHERE solved AND own"
-        return {str(row[0]) for row in self._connection.execute(query)}
+        return {str(row[0]) for row in self._read(query)}
 
     def record(self, report: Report, source: str, own: bool) -> None:
         """Add a grading; ``own`` says whether it was of the learner's own file."""
@@ -145,7 +142,7 @@ class History:
     def gradings(self, exercise: str | None = None) -> list[Grading]:
         """The gradings of the learner's own files, the oldest first; of one exercise or of all."""
         columns = Grading.__struct_fields__
-        rows = self._connection.execute(
+        rows = self._read(
             f"SELECT {', '.join(columns)} FROM grading "
             "WHERE own AND exercise = coalesce(?, exercise) ORDER BY id",
             (exercise,),
@@ -158,6 +155,12 @@ class History:
             found.append(msgspec.convert(values, Grading, strict=False))
         return found
 
+    def _read(self, query: str, values: tuple[object, ...] = ()) -> list[tuple[Any, ...]]:
+        try:
+            return self._connection.execute(query, values).fetchall()
+        except sqlite3.DatabaseError as error:
+            raise trouble(self._path, error) from None
+
     def _write(self, query: str, values: tuple[object, ...]) -> None:
         with self._writing() as connection:
             connection.execute(query, values)
@@ -168,7 +171,7 @@ class History:
         try:
             with self._connection:
                 yield self._connection
-        except sqlite3.OperationalError as error:
+        except sqlite3.DatabaseError as error:
             raise trouble(self._path, error) from None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import random
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -139,7 +140,7 @@ def note_save(kit: Kit, path: Path) -> None:
     """Note that an exercise was saved, for the time that it took."""
     for exercise in kit.exercises:
         if exercise.file.resolve() == path:
-            with open_history(kit) as history:
+            with suppress(GradeError), open_history(kit) as history:  # its file tells the time too
                 history.note(exercise.name, Event.SAVED)
 
 

@@ -12,7 +12,9 @@ from functools import cache
 
 from fsrs import Card, Rating, Scheduler
 
+from grader.kit import Kit
 from grader.practice.history import Event, Grading, History
+from grader.stubs import digest
 
 GAVE_UP = timedelta(hours=12)  # without a grading, and what was begun is a failed try
 QUICK = timedelta(minutes=6)  # from the stub to a full score: it was known by heart
@@ -68,21 +70,24 @@ class Standing:
     under_way: datetime | None = None
 
 
-def standings(history: History, now: datetime) -> dict[str, Standing]:
-    """How a learner stands with each exercise that was ever graded, at a time of day in UTC."""
+def standings(kit: Kit, history: History, now: datetime) -> dict[str, Standing]:
+    """How a learner stands with each exercise of a kit that was ever tried, at a time in UTC.
+
+    A stub that was graded as it came is no try.
+    """
     gradings, events = history.gradings(), history.events()
-    names = dict.fromkeys(grading.exercise for grading in gradings)
-    return {
-        name: _standing(
-            name,
-            sittings(
-                [grading for grading in gradings if grading.exercise == name],
-                [(kind, at) for exercise, kind, at in events if exercise == name],
-            ),
-            now,
-        )
-        for name in names
-    }
+    found = {}
+    for exercise in kit.exercises:
+        stubs = (exercise.digest, exercise.given)
+        tries = [
+            grading
+            for grading in gradings
+            if grading.exercise == exercise.name and digest(grading.source.encode()) not in stubs
+        ]
+        if tries:
+            done = [(kind, at) for name, kind, at in events if name == exercise.name]
+            found[exercise.name] = _standing(exercise.name, sittings(tries, done), now)
+    return found
 
 
 def sittings(

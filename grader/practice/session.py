@@ -65,20 +65,27 @@ class Session:
         return thread
 
     def _run(self, exercise: Exercise, submission: Submission, maps: bool) -> None:
-        outcome: Report | GradeError | None = None
-        try:
-            outcome = self._graded(exercise, submission, maps)
-        except KeyboardInterrupt:
-            pass
-        except GradeError as error:
-            outcome = error
-            if isinstance(error, GraderFault):
-                self._lose()
-        except Exception as error:
-            outcome = GraderFault(f"a fault of the grader: {type(error).__name__}: {error}")
-            self._lose()
+        outcome = self._outcome(exercise, submission, maps)
+        if isinstance(outcome, GraderFault):  # the sandbox was lost: with a new one it may do
+            outcome = self._outcome(exercise, submission, maps)
         self._tell(exercise, submission, outcome)
         self._get_ready()
+
+    def _outcome(
+        self, exercise: Exercise, submission: Submission, maps: bool
+    ) -> Report | GradeError | None:
+        try:
+            return self._graded(exercise, submission, maps)
+        except KeyboardInterrupt:
+            return None
+        except GraderFault as fault:
+            self._lose()
+            return fault
+        except GradeError as error:
+            return error
+        except Exception as error:
+            self._lose()
+            return GraderFault(f"a fault of the grader: {type(error).__name__}: {error}")
 
     def _graded(self, exercise: Exercise, submission: Submission, maps: bool) -> Report:
         from grader.grading import grade

@@ -68,9 +68,12 @@ def open_database(path: Path | None) -> sqlite3.Connection:
 
 def trouble(path: Path | None, error: Exception) -> GradeError:
     """Why a database cannot be used, for a person."""
-    return GradeError(
-        f"the history `{path}` cannot be used: {error}; see that the folder may be written to"
-    )
+    reason = error.strerror if isinstance(error, OSError) else str(error)
+    advice = {
+        "database is locked": "another process keeps it: end that one",
+        "database or disk is full": "make room on the disk",
+    }.get(str(reason), "see that the folder may be written to")
+    return GradeError(f"the history `{path}` cannot be used: {reason}; {advice}")
 
 
 def _opened(path: Path | str) -> sqlite3.Connection:
@@ -83,6 +86,9 @@ def _opened(path: Path | str) -> sqlite3.Connection:
             )
         if version < VERSION:
             _update(connection)
+        (sound,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+        if sound != "ok":
+            raise sqlite3.DatabaseError(sound)
     except BaseException:
         connection.close()
         raise

@@ -106,13 +106,16 @@ class Watch:
             return self._happenings.get()
 
     def _take(self, happening: Happening) -> None:
-        match happening:
-            case Saved():
-                self._saved(happening.path)
-            case Graded():
-                self._ended(happening)
-            case Key():
-                self._pressed(happening.name)
+        try:
+            match happening:
+                case Saved():
+                    self._saved(happening.path)
+                case Graded():
+                    self._ended(happening)
+                case Key():
+                    self._pressed(happening.name)
+        except GradeError as error:  # the history or a file cannot be used: all else goes on
+            self._news = str(error)
 
     def _saved(self, path: Path) -> None:
         for exercise in self._kit.exercises:
@@ -143,7 +146,7 @@ class Watch:
         self._under_way = False
         wanted, self._wanted = self._wanted, None
         if isinstance(graded.outcome, GradeError):
-            self._news = f"not graded: {graded.outcome}"
+            self._news = f"not graded: {str(graded.outcome).partition(chr(10))[0]}"
         elif graded.outcome is not None:
             self._judged(graded.exercise, graded.submission, graded.outcome)
         if wanted is not None:
@@ -154,18 +157,21 @@ class Watch:
         if exercise is self._exercise:
             self._news, self._report = "", report
             self._draw()  # before anything else is done
-        self._remember(report, submission)
+        trouble = self._remember(report, submission)
         if report.solved and exercise is self._exercise and not self._maps:
             self._go_on(report)
+        self._news = trouble or self._news
 
-    def _remember(self, report: Report, submission: Submission) -> None:
+    def _remember(self, report: Report, submission: Submission) -> str:
+        """Add a grading to the history, unless it is the last one again; why that failed."""
         try:
             with open_history(self._kit) as history:
                 last = history.gradings(report.exercise)[-1:]
                 if not last or last[0].source != submission.source:
                     history.record(report, submission.source, own=True)
         except GradeError as error:
-            self._news = f"not recorded: {error}"
+            return f"not recorded: {error}"
+        return ""
 
     def _go_on(self, report: Report) -> None:
         """Go on to the next exercise that is not solved, if this one was not solved before."""
@@ -227,6 +233,13 @@ class Watch:
 
     def _text(self) -> str:
         """The page that is open, if one is."""
+        try:
+            return self._page_text()
+        except GradeError as error:
+            self._news, self._page = str(error), ""
+            return ""
+
+    def _page_text(self) -> str:
         if self._page == "l":
             return "\n".join(list_lines(self._kit, self._solved))
         if self._page != "s":
@@ -253,6 +266,7 @@ class Watch:
                 news=self._news,
                 busy=busy,
                 report=self._report,
+                maps=self._maps,
                 hints=self._hints,
                 page=text,
             )

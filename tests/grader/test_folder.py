@@ -14,7 +14,7 @@ from grader.errors import GradeError
 from grader.kit import Kit, installed_kit, load_kit
 from grader.practice.folder import make_folder, update_folder
 from grader.practice.history import open_history
-from grader.stubs import digest, is_edited
+from grader.stubs import digest, is_edited, put_back
 
 
 @pytest.fixture
@@ -118,3 +118,36 @@ def test_only_a_learners_folder_is_updated(tmp_path: Path) -> None:
         update_folder(installed_kit())
     with pytest.raises(GradeError, match="is no kit"):
         load_kit(tmp_path)
+
+
+def test_half_made_folder_is_made_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def full(*_: object) -> bytes:
+        raise OSError(28, "No space left on device")
+
+    folder = tmp_path / "drills"
+    with monkeypatch.context() as patched:
+        patched.setattr("grader.practice.folder.pristine", full)
+        assert run_command(["init", str(folder)]) == 2
+    assert "cannot be written: No space left" in capsys.readouterr().err
+    assert run_command(["init", str(folder), "--update"]) == 0
+    assert all(exercise.file.is_file() for exercise in load_kit(folder).exercises)
+    (folder / "exercises/kit.toml").unlink()
+    assert run_command(["init", str(folder)]) == 2
+    assert "without its `kit.toml`; move it away first" in capsys.readouterr().err
+
+
+def test_reset_that_cannot_write_loses_nothing(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    exercise = load_kit(folder).find("warmup1")
+    exercise.file.write_text("my own work")
+
+    def full(*_: object) -> int:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(GradeError, match="No space left on device; nothing of yours is lost"):
+        put_back(exercise, load_kit(folder))
+    assert exercise.file.read_text() == "my own work"

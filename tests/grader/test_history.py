@@ -152,3 +152,29 @@ def test_file_of_the_first_version_is_taken_over(tmp_path: Path) -> None:
         assert history.hints("exercise3") == 2
         history.note("exercise3", Event.RESET)
         assert [(name, kind) for name, kind, _ in history.events()] == [("exercise3", Event.RESET)]
+
+
+def test_file_damaged_further_on_is_set_aside(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "history.sqlite"
+    with History(path) as history:
+        for number in range(40):
+            history.record(report(number), "source " * 1000, own=True)
+    data = bytearray(path.read_bytes())
+    data[4096:] = b"x" * (len(data) - 4096)
+    path.write_bytes(data)
+    with History(path) as history:
+        assert history.gradings() == []
+    assert "set aside as" in capsys.readouterr().err
+
+
+def test_locked_file_is_one_clear_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "history.sqlite"
+    History(path)
+    monkeypatch.setattr("grader.practice.store.WAIT", 0.1)
+    with sqlite3.connect(path, isolation_level=None) as connection:
+        connection.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(GradeError, match="database is locked; another process keeps it"):
+            History(path).note("exercise3", Event.RESET)
+    connection.close()

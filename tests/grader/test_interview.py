@@ -108,6 +108,37 @@ def test_submitting_is_interrupted_and_nothing_is_lost(
     assert "1 of 3 solved" in capsys.readouterr().out
 
 
+def test_file_that_cannot_be_read_costs_itself_alone(
+    begun: Kit, capsys: pytest.CaptureFixture[str]
+) -> None:
+    solve(begun, "warmup1")
+    begun.find("warmup2").file.unlink()
+    begun.find("exercise4").file.write_bytes(b"\xff\xfe")
+    assert run_command(["interview", "submit"]) == 1
+    out = capsys.readouterr().out
+    assert "1 of 3 solved" in out
+    assert "no such file" in out
+    assert "is not UTF-8" in out
+
+
+def test_page_that_cannot_be_written_loses_no_report(
+    begun: Kit, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_command(["interview", "submit", "--html", "nowhere/report.html"]) == 2
+    told = capsys.readouterr()
+    assert "0 of 3 solved" in told.out
+    assert "cannot be written" in told.err
+
+
+def test_update_keeps_an_interview_as_it_is(begun: Kit) -> None:
+    assert run_command(["init", ".", "--update"]) == 0
+    kit = load_kit()
+    assert kit.interview
+    assert [exercise.name for exercise in kit.exercises] == ["warmup1", "warmup2", "exercise4"]
+    assert run_command(["interview", "submit"]) == 1
+    assert len(load_kit().exercises) == 3
+
+
 def test_saves_share_out_the_time_and_late_ones_are_told(begun: Kit) -> None:
     record = interviews.read(begun.home)
     started = datetime.now(UTC) - timedelta(minutes=60)

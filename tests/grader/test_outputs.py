@@ -108,3 +108,10 @@ def test_hostile_text_is_inert_in_the_terminal() -> None:
         assert "\x1b" not in text
         assert "\u202e" not in text
         assert "[red]markup[/red]" in text
+
+
+def test_no_line_of_a_submissions_begins_a_line(kit: Kit, sandbox: Sandbox) -> None:
+    source = 'def double(x):\n    raise ValueError("a\\n::error::hi")\n'
+    text = shown(graded(kit, sandbox, source))
+    assert "::error::hi" in text
+    assert not any(line.startswith("::") for line in text.splitlines())

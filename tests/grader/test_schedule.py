@@ -15,6 +15,7 @@ from grader.practice.history import Event, History
 from grader.practice.schedule import Sitting, sittings, standings
 from grader.report import CheckResult, Report, Verdict
 
+KIT = installed_kit()
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
 
@@ -37,7 +38,7 @@ def grade(
         *(name, "x.py", "", (CheckResult("test_x", verdict, 1),), 1, "cpu", "full"),
         *(at.isoformat(timespec="milliseconds"), 0.1, {}),
     )
-    history.record(report, "", own=True)
+    history.record(report, "written", own=True)
 
 
 def solve(history: History, at: datetime, minutes: int = 15, name: str = "warmup1") -> None:
@@ -48,7 +49,7 @@ def solve(history: History, at: datetime, minutes: int = 15, name: str = "warmup
 
 
 def due_after(history: History, now: datetime, name: str = "warmup1") -> timedelta:
-    found = standings(history, now)[name].due
+    found = standings(KIT, history, now)[name].due
     assert found is not None
     return found - now
 
@@ -56,12 +57,12 @@ def due_after(history: History, now: datetime, name: str = "warmup1") -> timedel
 def test_solved_exercise_comes_back_when_it_is_due(history: History, kit: Kit) -> None:
     solve(history, START)
     now = START + HOUR
-    assert due(standings(history, now), now) == []
-    when, one = coming(standings(history, now), now)[0]
+    assert due(standings(KIT, history, now), now) == []
+    when, one = coming(standings(KIT, history, now), now)[0]
     assert one.exercise == "warmup1"
     assert when - now > DAY
     for later, reason in ((when - MINUTE, Reason.NEW), (when + MINUTE, Reason.DUE)):
-        turn = next_turn(kit, standings(history, later), later)
+        turn = next_turn(kit, standings(KIT, history, later), later)
         assert turn is not None
         assert turn.reason is reason
         assert (turn.exercise.name == "warmup1") is (reason is Reason.DUE)
@@ -86,7 +87,7 @@ def test_failed_review_comes_back_sooner(history: History) -> None:
     history.note("warmup1", Event.RESET, again)
     grade(history, again + MINUTE, solved=False)
     late = again + DAY
-    assert standings(history, late)["warmup1"].solved is not None
+    assert standings(KIT, history, late)["warmup1"].solved is not None
     assert due_after(history, late) < good
     assert due_after(history, late) < 5 * DAY
 
@@ -110,9 +111,9 @@ def test_rating_is_from_score_hints_and_time(change: dict[str, object], rating: 
 
 def test_grading_what_is_solved_once_more_is_no_review(history: History) -> None:
     solve(history, START)
-    before = standings(history, START + 9 * DAY)["warmup1"]
+    before = standings(KIT, history, START + 9 * DAY)["warmup1"]
     grade(history, START + 8 * DAY, solved=True)  # `grade all`
-    assert standings(history, START + 9 * DAY)["warmup1"] == before
+    assert standings(KIT, history, START + 9 * DAY)["warmup1"] == before
 
 
 def test_exercise_under_way_comes_first_and_what_was_left_is_a_failed_try(
@@ -121,26 +122,29 @@ def test_exercise_under_way_comes_first_and_what_was_left_is_a_failed_try(
     solve(history, START)
     now = START + 30 * DAY
     grade(history, now, solved=False, name="exercise3")
-    turn = next_turn(kit, standings(history, now + HOUR), now + HOUR)
+    turn = next_turn(kit, standings(KIT, history, now + HOUR), now + HOUR)
     assert turn is not None
     assert (turn.exercise.name, turn.reason) == ("exercise3", Reason.UNDER_WAY)
-    turn = next_turn(kit, standings(history, now + DAY), now + DAY)
+    turn = next_turn(kit, standings(KIT, history, now + DAY), now + DAY)
     assert turn is not None
     assert (turn.exercise.name, turn.reason) == ("warmup1", Reason.DUE)
-    assert standings(history, now + DAY)["exercise3"].due is None  # nothing to forget yet
+    assert standings(KIT, history, now + DAY)["exercise3"].due is None  # nothing to forget yet
 
 
 def test_the_most_forgotten_comes_first(history: History) -> None:
     solve(history, START, name="warmup2")
     solve(history, START + 9 * DAY, name="warmup1")
     now = START + 30 * DAY
-    assert [one.exercise for one in due(standings(history, now), now)] == ["warmup2", "warmup1"]
+    assert [one.exercise for one in due(standings(KIT, history, now), now)] == [
+        "warmup2",
+        "warmup1",
+    ]
 
 
 def test_all_solved_and_nothing_due(history: History, kit: Kit) -> None:
     for exercise in kit.exercises:
         solve(history, START, name=exercise.name)
-    assert next_turn(kit, standings(history, START + HOUR), START + HOUR) is None
+    assert next_turn(kit, standings(KIT, history, START + HOUR), START + HOUR) is None
 
 
 def test_looking_at_the_solution_counts_against_a_try(history: History) -> None:
@@ -159,7 +163,7 @@ def test_looking_at_the_solution_counts_against_a_try(history: History) -> None:
 
 def test_a_stub_alone_is_no_try(history: History) -> None:
     grade(history, START, solved=False, todo=True)
-    assert standings(history, START + DAY)["warmup1"].solved is None
+    assert standings(KIT, history, START + DAY)["warmup1"].solved is None
     assert sittings(history.gradings(), []) == []
 
 
@@ -178,3 +182,18 @@ def test_history_keeps_renamed_exercises(history: History) -> None:
     assert history.solved() == {"exercise9"}
     assert history.hints("exercise9") == 2
     assert {name for name, *_ in history.events()} == {"exercise9"}
+
+
+def test_untouched_file_to_repair_is_no_try(history: History, kit: Kit) -> None:
+    exercise = kit.find("bug1")
+    report = Report(
+        *("bug1", "x.py", "", (CheckResult("test_x", Verdict.FAIL, 1),), 1, "cpu", "full"),
+        *(START.isoformat(), 0.1, {}),
+    )
+    history.record(report, exercise.stub.read_text(encoding="utf-8"), own=True)
+    assert standings(KIT, history, START) == {}
+
+
+def test_exercise_that_the_kit_no_longer_has_is_not_due(history: History) -> None:
+    solve(history, START, name="gone")
+    assert standings(KIT, history, START + 400 * DAY) == {}

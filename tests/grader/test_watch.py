@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -125,6 +126,43 @@ def test_resized_terminal_keeps_its_keys_in_sight(folder: Path, mine: Path) -> N
         terminal.until("attention without a mask", "q quit")
         terminal.press("q")
         assert terminal.left() == 0
+
+
+def test_hint_and_map_are_seen_beside_a_long_report(folder: Path, mine: Path) -> None:
+    mine.write_text(WRONG)
+    with Terminal(folder, "watch", "warmup1", rows=24) as terminal:
+        terminal.until("score ", "more lines")
+        terminal.press("h")
+        terminal.until("hint 1: ", "more lines", "q quit")
+        terminal.press("m")
+        terminal.until("attention without a mask", "yours", "q quit")
+
+
+def test_sandbox_that_was_lost_is_started_again(folder: Path, mine: Path) -> None:
+    with Terminal(folder, "watch", "warmup1") as terminal:
+        terminal.until("edit exercises/warmups/warmup1.py")
+        mine.write_text(WRONG)
+        terminal.until("score ")
+        children = Path(f"/proc/{terminal.child.pid}/task/{terminal.child.pid}/children")
+        for pid in children.read_text().split():
+            if b"grader.sandbox.inside.template" in Path(f"/proc/{pid}/cmdline").read_bytes():
+                os.kill(int(pid), signal.SIGKILL)
+        mine.write_text(RIGHT)
+        terminal.until("warmup1 is solved")
+
+
+def test_history_that_cannot_be_used_is_said_and_the_watch_goes_on(
+    folder: Path, mine: Path
+) -> None:
+    with Terminal(folder, "watch", "warmup1") as terminal:
+        terminal.until("edit exercises/warmups/warmup1.py")
+        with sqlite3.connect(folder / ".grade/history.sqlite") as connection:
+            connection.execute("PRAGMA user_version = 99")
+        connection.close()
+        terminal.press("h")
+        terminal.until("from a newer version")
+        mine.write_text(RIGHT)
+        terminal.until("not recorded: ")
 
 
 def test_file_that_is_gone_is_said(folder: Path, mine: Path) -> None:

@@ -183,4 +183,5 @@ def main(arguments: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    with contextlib.suppress(ConnectionError):  # whoever asked has left
+        main(sys.argv[1:])

@@ -9,11 +9,11 @@ the system's Chromium.
 from __future__ import annotations
 
 import random
-import resource
 import shutil
 import sys
 import tempfile
 import time
+import tracemalloc
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -73,6 +73,23 @@ def batch(count: int, found: Mapping[str, Sequence[Graded]]) -> Iterator[Entry]:
         yield entry(name, list(found), *(named(name, pair) for pair in pairs))
 
 
+def kept(found: Mapping[str, Sequence[Graded]]) -> float:
+    """What a page in the making holds of each candidate, in KiB."""
+    held: list[int] = []
+
+    def watched() -> Iterator[Entry]:
+        for number, one in enumerate(batch(401, found)):
+            if number in (100, 400):
+                held.append(tracemalloc.get_traced_memory()[0])
+            yield one
+
+    tracemalloc.start()
+    for _ in batch_page(head_of(*found), watched()):
+        pass
+    tracemalloc.stop()
+    return (held[1] - held[0]) / 300 / 1024
+
+
 def median(page: Page, action: str) -> float:
     """The median of what an action takes, in milliseconds."""
     return sorted(page.evaluate(TIMED % action) for _ in range(REPEATS))[REPEATS // 2]
@@ -106,17 +123,15 @@ def main(count: str = "5000", exercises: str = "1") -> None:
     kit = installed_kit()
     with Sandbox() as sandbox:
         found = {name: answers(kit.find(name), sandbox) for name in NAMES[: int(exercises)]}
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "report.html")
         began = time.perf_counter()
         with file.open("w", encoding="utf-8", newline="") as out:
             out.writelines(batch_page(head_of(*found), batch(int(count), found)))
         print(f"written in    {time.perf_counter() - began:7.1f} s")
-        grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
-        print(f"memory        {grown / 1024:7.0f} MiB more at most")
         size = file.stat().st_size
         print(f"size          {size / (1 << 20):7.1f} MiB, {size / 1024 / int(count):.2f} KiB each")
+        print(f"memory        {kept(found):7.1f} KiB kept of each while it is written")
         in_browser(file)
 
 

@@ -9,7 +9,10 @@ from dataclasses import dataclass, field
 from grader.errors import GradeError
 from grader.hiring.candidates import Candidate, Handed, as_submission
 from grader.hiring.crew import Done, Task
+from grader.hiring.similarity import Similarity, find_similar
 from grader.hiring.store import Result, Store
+from grader.kit import Exercise
+from grader.stubs import pristine
 
 Key = tuple[str, str, int]  # candidate, exercise, seed
 
@@ -101,3 +104,13 @@ def run(
             progress.done += 1
         tell(progress)
     return progress
+
+
+def compare(store: Store, exercises: Sequence[Exercise]) -> dict[str, Similarity]:
+    """What came of comparing all that was handed in for each exercise."""
+    found = {}
+    for exercise in exercises:
+        stub = pristine(exercise).decode("utf-8")
+        solution = exercise.solution.read_text(encoding="utf-8")
+        found[exercise.name] = find_similar(store.sources(exercise.name), stub, [solution])
+    return found

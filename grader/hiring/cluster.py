@@ -15,7 +15,7 @@ from msgspec import structs
 from grader import __version__
 from grader.errors import GradeError, GraderFault
 from grader.hiring.crew import START_SECONDS, TRIES, Done, Settings, Task
-from grader.hiring.link import Link
+from grader.hiring.link import Gone, Link
 from grader.hiring.nodes import Found, Node
 
 GRACE = 30.0  # how long the first process that is up waits for the others, in seconds
@@ -58,6 +58,8 @@ class Cluster:
         memory: What each may take with all that belongs to it, in MiB.
 
     Attributes:
+        isolation: The level of confinement on all nodes.
+        torch: Its version on all nodes.
         left_out: Of nodes that are not used, by their ids: a sentence that says why.
 
     Raises:
@@ -77,28 +79,17 @@ class Cluster:
         self._link = Link(address, size, memory)
         try:
             self._settle(settings)
-            self._gather()
+            found = self._gather()
         except BaseException:
             self.close()
             raise
+        self.isolation, self.torch = found.isolation, found.torch
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exception: object) -> None:
         self.close()
-
-    @property
-    def isolation(self) -> str:
-        """The level of confinement in force on all nodes."""
-        assert self._first is not None
-        return self._first[1].isolation
-
-    @property
-    def torch(self) -> str:
-        """The version of torch on all nodes."""
-        assert self._first is not None
-        return self._first[1].torch
 
     def close(self) -> None:
         """End all processes, whatever they are at."""
@@ -113,29 +104,26 @@ class Cluster:
         Raises:
             GraderFault: For a long time there was no node that could grade.
         """
-        left, again = iter(tasks), deque[_Work]()
+        left, again = (_Work(task) for task in tasks), deque[_Work]()
         able = time.monotonic()
         while True:
             self._look()
-            up = [seat for seat in self._seats if seat.up]
-            for seat in up:
-                if seat.work is None and (work := _next(again, left)):
-                    self._begin(seat, work)
-            if up and not any(seat.work for seat in up):
-                return
-            able = time.monotonic() if up else able
-            if time.monotonic() - able > START_SECONDS:
+            self._begin(again, left)
+            if any(seat.up for seat in self._seats):
+                able = time.monotonic()
+                if not any(seat.work for seat in self._seats):
+                    return
+            elif time.monotonic() - able > START_SECONDS:
                 raise GraderFault("no node is left that can grade; the same command goes on")
             for seat, answer in self._answers():
                 work, seat.work = seat.work, None
                 if work is None:
-                    self._let_in(seat, answer)
-                elif isinstance(answer, bytes):
-                    yield work.task, msgspec.json.decode(answer, type=Done, strict=False)
-                elif work.tries < TRIES:
-                    again.append(work)
+                    self._greet(seat, answer)
+                elif done := self._outcome(seat, work, answer):
+                    self._begin(again, left)  # before whoever asked takes his time
+                    yield work.task, done
                 else:
-                    yield work.task, Done(fault=f"the process that graded it died {TRIES} times")
+                    again.append(work)
 
     def _settle(self, settings: Settings) -> None:
         """Find the device for all nodes, and what their processes are to be told."""
@@ -147,20 +135,23 @@ class Cluster:
         kit = str(Path(settings.kit).resolve()) if settings.kit else ""
         self._words = msgspec.json.encode(structs.replace(settings, device=device, kit=kit))
 
-    def _gather(self) -> None:
-        """Wait until the processes are up; those that take longer than others come in later."""
+    def _gather(self) -> Found:
+        """Wait until processes are up, the slowest not too long; what is found on all nodes."""
         self._look()
         if not self._seats:
             gpu = " and a GPU" if self._on_gpu else ""
             raise GradeError(f"no node of the cluster has a core{gpu} and {self._memory} MiB")
         end = time.monotonic() + START_SECONDS
-        while time.monotonic() < end and not all(seat.up for seat in self._seats):
+        while self._seats and time.monotonic() < end and not all(seat.up for seat in self._seats):
             for seat, answer in self._answers():
                 if reason := self._greet(seat, answer):
                     raise GradeError(f"node `{seat.node.name}` cannot grade: {reason}")
-                end = min(end, time.monotonic() + GRACE)
+                end = min(end, time.monotonic() + GRACE) if self._first else end
+            self._look()
         if self._first is None:
-            raise GraderFault(f"no core of the cluster came free in {START_SECONDS:.0f} s")
+            reasons = "; ".join(self.left_out.values())
+            raise GraderFault(reasons or f"no core came free in {START_SECONDS:.0f} s")
+        return self._first[1]
 
     def _look(self) -> None:
         """Now and then, see to it that each node has as many processes as there is room for."""
@@ -181,8 +172,8 @@ class Cluster:
                 actor = self._link.post(node, self._words, gpus)
                 self._seats.append(_Seat(node, actor, actor.hello.remote()))
 
-    def _answers(self) -> Iterator[tuple[_Seat, bytes | str]]:
-        """What processes answer within a while; one that is gone is let go, and a text says why."""
+    def _answers(self) -> Iterator[tuple[_Seat, bytes | Gone]]:
+        """What processes answer within a while."""
         waiting = {seat.awaited: seat for seat in self._seats if seat.awaited is not None}
         if not waiting:
             time.sleep(LOOK)
@@ -190,47 +181,63 @@ class Cluster:
         for awaited, answer in self._link.answers(list(waiting), LOOK):
             seat = waiting[awaited]
             seat.awaited = None
-            if isinstance(answer, str):
-                self._end(seat)
             yield seat, answer
 
-    def _greet(self, seat: _Seat, answer: bytes | str) -> str:
-        """Take in a process that can grade, and like the others; else let it go and say why."""
-        if isinstance(answer, str):
-            return answer
-        found = msgspec.json.decode(answer, type=Found)
-        node, first = self._first or (seat.node, found)
-        if found.grader != __version__:
-            reason = f"it has attention-drills `{found.grader}`, not `{__version__}` as here"
-        else:
-            reason = found.fault or found.unlike(first, node.name)
-        if reason:
-            self._end(seat)
-        else:
-            self._first, seat.up = (node, first), True
+    def _greet(self, seat: _Seat, answer: bytes | Gone) -> str:
+        """Take in a process that can grade, and like the others; else leave out its node.
+
+        One that died without a word may have died with its node, or by chance: it is replaced.
+
+        Returns:
+            Why its node cannot grade; empty where it can, or may yet.
+        """
+        node = seat.node
+        reason = self._unfit(node, answer)
+        if isinstance(answer, bytes) and not reason:
+            seat.up = True
+            self._failed[node.id] = 0
+            return ""
+        self._end(seat)
+        self._looked = 0.0
+        self._failed[node.id] = self._failed.get(node.id, 0) + 1
+        if reason or self._failed[node.id] >= TRIES:
+            why = reason or "its processes die as they start"
+            self.left_out[node.id] = f"node `{node.name}` was left out: {why}"
         return reason
 
-    def _let_in(self, seat: _Seat, answer: bytes | str) -> None:
-        """Take in a process that started late, or leave out its node."""
-        reason, node = self._greet(seat, answer), seat.node
-        self._failed[node.id] = self._failed.get(node.id, 0) + 1 if reason else 0
-        if reason and (isinstance(answer, bytes) or self._failed[node.id] >= TRIES):
-            self.left_out[node.id] = f"node `{node.name}` was left out: {reason}"
+    def _unfit(self, node: Node, answer: bytes | Gone) -> str:
+        """Why a node cannot grade, or not as the others do; empty where that is not known."""
+        if isinstance(answer, Gone):
+            return answer.reason and f"{answer.reason}; is attention-drills installed there?"
+        found = msgspec.json.decode(answer, type=Found)
+        if found.grader != __version__:
+            return f"it has attention-drills `{found.grader}`, not `{__version__}` as here"
+        if found.fault:
+            return found.fault
+        self._first = self._first or (node, found)
+        return found.unlike(self._first[1], self._first[0].name)
 
-    def _begin(self, seat: _Seat, work: _Work) -> None:
-        work.tries += 1
-        seat.work = work
-        seat.awaited = seat.actor.do.remote(msgspec.msgpack.encode(work.task))
-        seat.actor.prepare.remote()  # while its answer is on its way
+    def _begin(self, again: deque[_Work], left: Iterator[_Work]) -> None:
+        """Give work to whoever has none: first what was begun before."""
+        for seat in self._seats:
+            if seat.up and seat.work is None:
+                seat.work = again.popleft() if again else next(left, None)
+                if seat.work is not None:
+                    seat.work.tries += 1
+                    words = msgspec.msgpack.encode(seat.work.task)
+                    seat.awaited = seat.actor.do.remote(words)
+                    seat.actor.prepare.remote()  # while its answer is on its way
+
+    def _outcome(self, seat: _Seat, work: _Work, answer: bytes | Gone) -> Done | None:
+        """What came of a task; None where its process is gone, and it is to be tried again."""
+        if isinstance(answer, bytes):
+            return msgspec.json.decode(answer, type=Done, strict=False)
+        self._end(seat)
+        if work.tries < TRIES:
+            return None
+        reason = f": {answer.reason}" if answer.reason else ""
+        return Done(fault=f"the process that graded it died {TRIES} times{reason}")
 
     def _end(self, seat: _Seat) -> None:
         self._link.end(seat.actor)
         self._seats.remove(seat)
-
-
-def _next(again: deque[_Work], left: Iterator[Task]) -> _Work | None:
-    """What is to be done next: first what was begun before."""
-    if again:
-        return again.popleft()
-    task = next(left, None)
-    return None if task is None else _Work(task)

@@ -11,6 +11,7 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,17 @@ from grader.hiring.nodes import Node, Post
 REACH = 10.0  # for an answer from the address of a cluster, in seconds
 TOKEN = "; where it asks for a token, set RAY_AUTH_MODE=token and RAY_AUTH_TOKEN"
 STORE = 256 << 20  # for what is on its way on this machine, in bytes; more of it goes to the disk
+
+
+@dataclass(frozen=True)
+class Gone:
+    """In the place of an answer: the process is gone, or is not to be trusted any more.
+
+    Attributes:
+        reason: Why, if it could say so itself.
+    """
+
+    reason: str = ""
 
 
 class Link:
@@ -47,10 +59,12 @@ class Link:
         except (ImportError, OSError, RuntimeError, ValueError, self._ray.exceptions.RayError) as e:
             self.close()
             reason = str(e).strip().partition("\n")[0]
-            raise GradeError(f"Ray at `{address}` cannot be used: {reason}{TOKEN}") from None
+            hint = "" if address == "local" else TOKEN
+            raise GradeError(f"Ray at `{address}` cannot be used: {reason}{hint}") from None
         except BaseException:
             self.close()
             raise
+        self._post = self._ray.remote(Post)
 
     def close(self) -> None:
         """Leave the cluster, which ends the processes that were started there; end one's own."""
@@ -65,7 +79,7 @@ class Link:
     def post(self, node: Node, words: bytes, gpus: float) -> Any:
         """Start a process on a node, as soon as a core is free there; an actor of ``Post``."""
         there = self._ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy
-        kind = self._ray.remote(Post).options(
+        kind = self._post.options(
             num_cpus=1,
             num_gpus=gpus,
             memory=self._memory << 20,
@@ -77,21 +91,20 @@ class Link:
         """End a process, whatever it is at."""
         self._ray.kill(actor)
 
-    def answers(self, awaited: Sequence[Any], seconds: float) -> Iterator[tuple[Any, bytes | str]]:
-        """Wait until one answers at least, but no longer than this.
+    def answers(self, awaited: Sequence[Any], seconds: float) -> Iterator[tuple[Any, bytes | Gone]]:
+        """What was awaited and is there; waits for one at least, but no longer than this.
 
         Args:
             awaited: What methods of actors gave.
             seconds: To wait.
-
-        Yields:
-            What was awaited, and the answer; where the process is gone, a text that says why.
         """
         for one in self._ray.wait(list(awaited), timeout=seconds)[0]:
             try:
                 yield one, self._ray.get(one)
             except self._ray.exceptions.RayError as error:
-                yield one, str(getattr(error, "cause", None) or "its process died")
+                raised = isinstance(error, self._ray.exceptions.RayTaskError)
+                said = raised or getattr(error, "actor_init_failed", False)
+                yield one, Gone(str(error).strip().splitlines()[-1].strip() if said else "")
 
     def _start(self, size: int) -> None:
         """Start a Ray that nobody else can use or look into."""

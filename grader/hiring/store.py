@@ -150,6 +150,15 @@ class Store:
         for candidate, exercise, seed, file, report, source in rows:
             yield Result(candidate, exercise, int(seed), file, Report.from_json(report), source)
 
+    def sources(self, exercise: str) -> dict[str, str]:
+        """What each candidate handed in for an exercise, by name; nothing of who did not."""
+        rows = self._connection.execute(
+            "SELECT candidate, source FROM result WHERE exercise = ? AND source != '' "
+            "ORDER BY candidate",
+            (exercise,),
+        )
+        return dict(rows)
+
     def forget(self, candidates: set[str]) -> None:
         """Let the results of some candidates go, to grade them anew."""
         with self._connection:

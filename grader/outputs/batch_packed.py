@@ -16,6 +16,7 @@ from grader.outputs.template import render
 from grader.report import CheckResult, Report
 
 WINDOW = 1 << 15  # bytes that deflate looks back
+PRINTED = 1000  # characters of what one check printed
 SAMPLE = 12  # texts that words and a dictionary are chosen from
 RAW = -zlib.MAX_WBITS  # without a header
 # What stands for a word: characters that `clean` lets into no page.
@@ -157,14 +158,21 @@ def candidate_part(key: str, graded: Sequence[tuple[Report, str]]) -> str:
 
 
 def _nameless(report: Report) -> Report:
-    """The same report, its file called by the exercise: candidates put their names into those."""
+    """The same report, its file called by the exercise: candidates put their names into those.
+
+    What it printed is cut; those who print whole tensors would make the page many times as large.
+    """
     own = PurePath(report.submission).name
     plain = report.exercise + PurePath(own).suffix
-    return replace(
-        report,
-        submission=plain,
-        checks=tuple(_renamed(check, own, plain) for check in report.checks),
-    )
+    checks = (_renamed(replace(c, output=_cut(c.output)), own, plain) for c in report.checks)
+    return replace(report, submission=plain, checks=tuple(checks), output=_cut(report.output))
+
+
+def _cut(printed: str) -> str:
+    more = len(printed) - PRINTED
+    if more <= 0:
+        return printed
+    return f"{printed[:PRINTED]}\n… {more:,} characters more, in results.jsonl"
 
 
 def _renamed(check: CheckResult, own: str, plain: str) -> CheckResult:

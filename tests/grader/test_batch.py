@@ -36,10 +36,10 @@ SOURCES = {
     "raise": "def self_attention(x):\n    raise ValueError(x.shape)\n",
     "syntax": "def self_attention(x:\n",
     "empty": "",
-    "hang": "def self_attention(x):\n    while True:\n        pass\n",
 }
-SETTINGS = Settings("", "auto", "cpu", 0.5, 1024, 2000)
-GRADE = ["--exercise", "warmup1", "--timeout", "0.5", "--seed", "5"]
+HANG = "def self_attention(x):\n    while True:\n        pass\n"
+SETTINGS = Settings("", "auto", "cpu", 5.0, 1024, 2000)
+GRADE = ["--exercise", "warmup1", "--timeout", "5", "--seed", "5"]
 
 
 @pytest.fixture
@@ -81,7 +81,9 @@ def verdicts(out: Path) -> list[tuple[str, list[tuple[str, str, int]]]]:
 
 
 def test_batch_of_all_kinds(handed: Path, out: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert batch(handed, out, "--also", "junit", "--also", "gradescope", "--also", "exercism") == 0
+    (handed / "hang.py").write_text(HANG)
+    forms = ("--also", "junit", "--also", "gradescope", "--also", "exercism")
+    assert batch(handed, out, "--timeout", "1", *forms) == 0
     told = capsys.readouterr()
     assert "8 graded; seed 5" in told.out
     found = rows(out)
@@ -100,12 +102,20 @@ def test_batch_of_all_kinds(handed: Path, out: Path, capsys: pytest.CaptureFixtu
     assert {record["seed"] for record in records} == {5}
     hang = next(record for record in records if record["candidate"] == "hang")
     assert "timeout" in {check["verdict"] for check in hang["checks"]}
-    for name in SOURCES:
+    for name in (*SOURCES, "hang"):
         scope = json.loads((out / f"gradescope/{name}/results.json").read_text())
         assert scope["score"] == float(found[name]["warmup1 earned"])
         exercism = json.loads((out / f"exercism/{name}/warmup1/results.json").read_text())
         assert exercism["status"] == {"right": "pass"}.get(name, exercism["status"])
         assert (out / f"junit/{name}/junit.xml").is_file()
+
+
+def test_copies_are_shown_to_be_looked_at(handed: Path, out: Path) -> None:
+    (handed / "copy").mkdir()
+    (handed / "copy" / "warmup1.py").write_text(RIGHT + "\n# a colleague helped\n")
+    assert batch(handed, out) == 0
+    page = (out / "report.html").read_text(encoding="utf-8")
+    assert "same code" in page
 
 
 def test_same_command_goes_on_and_grades_nothing_twice(
@@ -116,16 +126,16 @@ def test_same_command_goes_on_and_grades_nothing_twice(
     before = Path(out / "results.sqlite").read_bytes()
     assert rows(out)["crash"]["warmup1 status"] == "not graded"
     assert batch(handed, out) == 0
-    assert "6 graded, 2 were there before" in capsys.readouterr().out
+    assert "5 graded, 2 were there before" in capsys.readouterr().out
     assert batch(handed, out) == 0
-    assert "0 graded, 8 were there before" in capsys.readouterr().out
+    assert "0 graded, 7 were there before" in capsys.readouterr().out
     assert before != Path(out / "results.sqlite").read_bytes()
     with sqlite3.connect(out / "results.sqlite") as connection:
-        assert connection.execute("SELECT count(*), max(id) FROM result").fetchone() == (8, 8)
+        assert connection.execute("SELECT count(*), max(id) FROM result").fetchone() == (7, 7)
     connection.close()
     assert batch(handed, out, "--only", "wrong", "--regrade") == 0
     assert "1 graded" in capsys.readouterr().out
-    assert len(verdicts(out)) == 8
+    assert len(verdicts(out)) == 7
 
 
 def test_changed_file_is_told_and_not_graded_behind_ones_back(
@@ -147,7 +157,7 @@ def test_batch_goes_on_only_as_it_was_begun(
     assert batch(handed, out, "--only", "right") == 0
     for words, field in (
         (["--seed", "6"], "`seeds`: (5,)"),
-        (["--timeout", "9"], "`timeout`: 0.5"),
+        (["--timeout", "9"], "`timeout`: 5.0"),
         (["--exercise", "warmup2"], "`exercises`: ('warmup1',)"),
         (["--isolation", "process"], "`isolation`: "),
     ):
@@ -199,9 +209,9 @@ def test_ctrl_c_says_so_and_leaves_what_was_done(handed: Path, out: Path) -> Non
         assert one.stderr is not None
         assert "the same command goes on" in one.stderr.read()
         assert one.wait(timeout=30) == 130
-    assert 0 < done(out) < 8
+    assert 0 < done(out) < 7
     assert batch(handed, out) == 0
-    assert len(verdicts(out)) == 8
+    assert len(verdicts(out)) == 7
 
 
 def done(out: Path) -> int:

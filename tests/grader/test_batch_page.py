@@ -248,6 +248,16 @@ def test_hostile_text_ends_nothing() -> None:
     assert not re.search(r"<(img|b|svg/onload)\b", "".join(parts.values()))
 
 
+def test_long_print_is_cut_and_says_where_it_is_whole(doubles: dict[str, Graded]) -> None:
+    report, source = doubles["right"]
+    loud = "".join(f"line {number}\n" for number in range(5000))
+    checks = (replace(report.checks[0], output=loud), *report.checks[1:])
+    text = text_of(candidate_part("e0", [(replace(report, checks=checks), source)]))
+    assert "line 100\n" in text
+    assert "line 200\n" not in text
+    assert f"… {len(loud) - 1000:,} characters more, in results.jsonl" in text
+
+
 # --- several seeds
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.people import STUB, Person
 from grader.hiring.similarity import MAX_CHARS, Pair, find_similar
 from grader.hiring.tokens import read, words_of
 from grader.kit import load_kit
@@ -72,6 +73,16 @@ def test_people_who_write_the_canonical_answer_are_not_listed(
 
 def test_canonical_people_are_not_listed_among_others() -> None:
     assert found({**answers("exercise3"), **canonical()}, stub_of("exercise3")) == set()
+
+
+@pytest.mark.parametrize(("size", "batches"), [(6, 60), (1_000, 1)])
+def test_made_up_people_are_hardly_ever_listed(size: int, batches: int) -> None:
+    known = list(answers("exercise3").values())
+    pairs = 0
+    for seed in range(batches):
+        files = {f"person{n:03}": Person(size * seed + n).file() for n in range(size)}
+        pairs += len(find_similar(files, STUB, known).pairs)
+    assert pairs <= 2  # of 900, of 499,500
 
 
 # How many of the copies have to be found; the rest are copies of what is common. The figures for
@@ -287,3 +298,9 @@ def test_what_is_free_to_change_is_not_read() -> None:
     ]
     assert structures[0] == structures[1]
     assert len(structures[0]) == 3
+
+
+def test_names_count_once_and_imported_ones_not_at_all() -> None:
+    text = "from a import b as c\nq, k = c.f(x, dim=1)\nself.own, y = q @ k, b(q)\n"
+    found = [t.what for t in read(text, words_of("x")).traits if t.kind == "same names"]
+    assert found == ["q k", "own", "y"]

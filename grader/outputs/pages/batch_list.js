@@ -7,8 +7,9 @@ const together = Math.max(1, ...groups.map(group => group.rows.length));
 const people = groups.flatMap(group => [...group.rows]).map((row, i) => {
   const [total, scores, mistakes] = figures.rows[i];
   const link = row.querySelector("a");
-  const name = link.querySelector(".real").textContent.trim();
-  return { number: i + 1, place: figures.places[i], name, row, link, total, scores, mistakes };
+  const real = link.querySelector(".real");
+  const name = real.textContent.trim();
+  return { number: i + 1, place: figures.places[i], name, real, row, link, total, scores, mistakes };
 });
 const compareNames = new Intl.Collator(undefined, { numeric: true }).compare;
 const folded = text => text.normalize("NFKC").toLowerCase();
@@ -21,6 +22,11 @@ let current = 0; // in `listed`: whose link is reached by Tab
 
 const aliasOf = one => `candidate ${one.number}`;
 const nameOf = one => (reveal.checked ? one.name : aliasOf(one));
+
+// Rows that are far from sight have no style yet, so that a screen reader would read hidden names.
+function showNames() {
+  for (const one of people) one.real.textContent = reveal.checked ? `${one.name} ` : "";
+}
 
 function sort() {
   const { key, up } = sorting;
@@ -133,8 +139,10 @@ function startList() {
   });
   reveal.addEventListener("change", () => {
     if (sorting.key === "who") sorting.up = true;
+    showNames();
     sort();
     list();
   });
+  showNames();
   list();
 }

@@ -86,6 +86,7 @@ class Memory:
         self._thread.start()
 
     def stop(self) -> float:
+        """Look no more; the most that was seen."""
         self._done.set()
         self._thread.join()
         return self.most

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from grader.grading import Options
     from grader.outputs.screen import Screen
 
+SEARCH = 6_000  # sets of mistakes that are tried: the verdict waits for it, a third of a second
+
 
 @click.command()
 @click.argument("name", metavar="[EXERCISE]", required=False, type=ExerciseName())
@@ -77,7 +79,7 @@ def _loop(
     def options() -> Options:
         from grader.grading import Options
 
-        return Options(device=device)
+        return Options(device=device, search=SEARCH)
 
     with ExitStack() as stack:
         session = stack.enter_context(

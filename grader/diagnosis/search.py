@@ -15,7 +15,7 @@ from grader.diagnosis.form import Form
 from grader.diagnosis.pipeline import Observation, Pipeline, Plan
 
 MOST = 3  # mistakes in one set, unless few are to be tried
-TRIED = 20_000  # sets, after which a search gives up; no clock, so that it always ends the same
+TRIED = 30_000  # sets, after which a search gives up; no clock, so that it always ends the same
 TOLERANCE = 1e-4  # a submission computes in float32; mistakes differ by 1e-3 and more
 Set = frozenset[str]  # names of mistakes
 RIGHT: Set = frozenset()

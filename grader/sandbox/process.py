@@ -185,6 +185,8 @@ def _launch(
         "PYTHONDONTWRITEBYTECODE": "1",
         "TMPDIR": tempfile.gettempdir(),
     }
+    if confinement.on_gpu and "CUDA_VISIBLE_DEVICES" in os.environ:
+        environment["CUDA_VISIBLE_DEVICES"] = os.environ["CUDA_VISIBLE_DEVICES"]
     number = str(connection.fileno())
     words = msgspec.json.encode(confinement).decode()
     return subprocess.Popen(

@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -24,10 +24,10 @@ from grader.hiring.crew import Crew, Done, Settings, Task
 from grader.hiring.nodes import Found, Node
 from grader.hiring.store import Store
 from grader.sandbox.process import Sandbox
+from grader.stubs import digest
 from tests.grader.terminal import COMMAND
 
 KIT = Path(__file__).parent / "kit"
-NEEDS = "needs ray, of the extra `cluster`"
 MEMORY = 512
 SEEDS = (0, 1, 2)
 LONGEST = 120.0  # until a node has joined, in seconds
@@ -86,6 +86,10 @@ def kit(tmp_path_factory: pytest.TempPathFactory) -> Path:
     first = '    """2·x for x of this length."""\n'
     assert first in text
     suite.write_text(text.replace(first, first + KILLS), encoding="utf-8")
+    manifest = folder / "exercises/kit.toml"
+    stub = digest((folder / "exercises/basics/double.py").read_bytes())
+    known = manifest.read_text(encoding="utf-8").replace("0" * len(stub), stub, 1)
+    manifest.write_text(known, encoding="utf-8")
     return folder
 
 
@@ -127,8 +131,12 @@ class Machines:
 
 
 @pytest.fixture(scope="module")
-def machines(private: None) -> Iterator[Machines]:
-    pytest.importorskip("ray", reason=NEEDS)
+def ray(private: None) -> None:
+    pytest.importorskip("ray", reason="needs ray, of the extra `cluster`")
+
+
+@pytest.fixture(scope="module")
+def machines(ray: None) -> Iterator[Machines]:
     made = Machines()
     try:
         made.add("first")
@@ -305,9 +313,8 @@ def test_stopped_and_killed_batches_go_on_to_the_same_results(
 
 
 def test_ray_of_its_own_gives_the_same_and_leaves_nothing(
-    kit: Path, handed: Path, right: dict[tuple[str, int], Any], tmp_path: Path
+    ray: None, kit: Path, handed: Path, right: dict[tuple[str, int], Any], tmp_path: Path
 ) -> None:
-    pytest.importorskip("ray", reason=NEEDS)
     before = set(Path("/tmp").glob("grade-ray-*"))
     own = words(handed, kit, tmp_path / "out", "--ray", "--jobs", "1")
     command = [sys.executable, *COMMAND, *own]
@@ -329,12 +336,12 @@ def test_ray_of_its_own_gives_the_same_and_leaves_nothing(
 def test_wrong_address_is_one_line(
     address: str,
     said: str,
+    ray: None,
     kit: Path,
     handed: Path,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    pytest.importorskip("ray", reason=NEEDS)
     assert run_command(words(handed, kit, tmp_path / "out", "--ray", address)) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith(f"grade: {said}")
@@ -386,3 +393,22 @@ def test_node_has_room_for_what_it_has_cores_memory_and_gpus_for() -> None:
     assert node.room(MEMORY, on_gpu=False) == 3
     assert node.room(MEMORY, on_gpu=True) == 0
     assert Node("id", "head", {}).room(MEMORY, on_gpu=False) == 0
+
+
+def test_nodes_that_were_left_out_are_told(
+    kit: Path,
+    handed: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    class Lonely(Crew):
+        left_out: ClassVar = {"id": "node `b` went away"}
+
+        def __init__(self, settings: Settings, address: str, size: int | None, memory: int) -> None:
+            assert (address, size) == ("host:1", 2)
+            super().__init__(settings, 1)
+
+    monkeypatch.setattr("grader.hiring.cluster.Cluster", Lonely)
+    assert run_command(words(handed, kit, tmp_path / "out", "--ray", "host:1", "--jobs", "2")) == 0
+    assert "\ngrade: node `b` went away\n" in capsys.readouterr().err

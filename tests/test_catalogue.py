@@ -45,6 +45,12 @@ def pairs(exercise: Exercise) -> list[tuple[Mistake, Mistake]]:
     return random.Random(exercise.name).sample(possible, PAIRS)
 
 
+@pytest.fixture(autouse=True)
+def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A loaded machine is no reason to name nothing."""
+    monkeypatch.setattr("grader.diagnosis.search.SECONDS", 10.0)
+
+
 @pytest.fixture(scope="module")
 def sandbox() -> Iterator[Sandbox]:
     with Sandbox() as made:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import isfinite
@@ -15,7 +16,8 @@ from grader.diagnosis.form import Form
 from grader.diagnosis.pipeline import Observation, Pipeline, Plan
 
 MOST = 3  # mistakes in one set, unless few are to be tried
-TRIED = 30_000  # sets, after which a search gives up; no clock, so that it always ends the same
+TRIED = 30_000  # sets, after which a search gives up: the same ones whatever the machine is at
+SECONDS = 2.0  # and after so long, should a set cost more than it usually does
 TOLERANCE = 1e-4  # a submission computes in float32; mistakes differ by 1e-3 and more
 Set = frozenset[str]  # names of mistakes
 RIGHT: Set = frozenset()
@@ -67,10 +69,12 @@ class Search:
         }
         self._tried = TRIED if tried is None else tried
         self._left = 0
+        self._until = 0.0
 
     def run(self) -> Explanation:
         """Explain stage by stage: each adds what the stages before it could not show."""
         self._left = self._tried
+        self._until = time.monotonic() + SECONDS
         whole = self._climb(list(self._stages))
         if whole.left:
             # A mistake that shows in an early stage only beside another one was not tried there,
@@ -127,7 +131,7 @@ class Search:
                 if mistake.step not in taken and any(stage.shows(name) for stage in stages)
             ]
             for names in itertools.combinations(showing, more):
-                if not self._left:
+                if not self._left or time.monotonic() > self._until:
                     return
                 self._left -= 1
                 steps = {self._mistakes[name].step for name in names}

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import atexit
 import io
-import math
 import shlex
 from concurrent.futures import ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING, Any
@@ -19,13 +18,12 @@ from IPython.display import display
 
 from grader.cli.names import ExerciseName, kit_in_use
 from grader.cli.options import wants_cuda
-from grader.cli.run import run
+from grader.cli.run import remember, run
 from grader.errors import GradeError
 from grader.kernel_cells import submission_from
-from grader.practice.history import open_history
 from grader.report import Report
 from grader.sandbox.process import Sandbox
-from grader.sandbox.wire.levels import BUDGET_CHECKS, Limits
+from grader.sandbox.wire.levels import Limits, limits_for
 
 if TYPE_CHECKING:
     from grader.kit import Exercise
@@ -101,14 +99,10 @@ class Notebook:
             self.close()
             raise
         _show(report, submission.source)
-        try:
-            with open_history(kit) as history:
-                history.record(report, cell, own=True)
-        except GradeError as error:
-            click.echo(f"grade: not recorded: {error}", err=True)
+        remember(report, kit, cell, own=True)
 
     def _started(self, timeout: float) -> Sandbox:
-        limits = Limits(cpu=math.ceil(timeout * BUDGET_CHECKS) + 5)
+        limits = limits_for(timeout)
         if limits != self._limits:
             self.close()
         if self._sandbox is None:

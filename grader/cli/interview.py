@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from grader.cli.options import console, no_color_option, write_text
+from grader.cli.options import console, html_option, no_color_option, write_text
 from grader.errors import GradeError
 from grader.kit import Kit, installed_kit, load_kit
 from grader.practice import interview as interviews
@@ -85,13 +85,7 @@ def _tick(kit: Kit, current: Interview) -> bool:
 
 
 @interview.command()
-@click.option(
-    "--html",
-    "html_file",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Write the report as a page too.",
-)
+@html_option("Write the report as a page too.")
 @no_color_option
 def submit(html_file: Path | None, no_color: bool) -> int:
     """Hand in: grade everything, and say what was right and what to practise.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -13,6 +14,8 @@ from grader.sandbox.wire.levels import LEVELS, Limits
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
 
 device_option = click.option(
     "--device",
@@ -39,6 +42,17 @@ memory_option = click.option(
 no_color_option = click.option(
     "--no-color", is_flag=True, help="No colour; the variable NO_COLOR does the same."
 )
+
+
+def html_option(help: str) -> Callable[[_Command], _Command]:
+    """The option of a command that writes a page."""
+    return click.option(
+        "--html",
+        "html_file",
+        type=click.Path(path_type=Path, dir_okay=False),
+        metavar="FILE",
+        help=help,
+    )
 
 
 def wants_cuda(device: str) -> bool:

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from grader.cli.names import exercise_argument, kit_in_use, kit_option
-from grader.cli.options import write_text
+from grader.cli.options import html_option, write_text
 from grader.errors import GradeError
 from grader.kit import Kit
 from grader.practice.history import Grading, History, open_history
@@ -19,13 +19,7 @@ SHOWN = 24  # gradings in a plot
 
 
 @click.command()
-@click.option(
-    "--html",
-    "html_file",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Write a page of it: one file, for any browser.",
-)
+@html_option("Write a page of it: one file, for any browser.")
 @kit_option
 def progress(html_file: Path | None, kit_path: Path | None) -> None:
     """Show how far you are: tries, best scores and how they grew.

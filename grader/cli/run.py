@@ -12,6 +12,7 @@ from grader.cli.names import Target, kit_in_use, kit_option
 from grader.cli.options import (
     console,
     device_option,
+    html_option,
     isolation_option,
     memory_option,
     no_color_option,
@@ -56,13 +57,7 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="Write the report as JSON too; a list where several are graded.",
 )
-@click.option(
-    "--html",
-    "html_file",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Write the report as a page too: one file, for any browser.",
-)
+@html_option("Write the report as a page too: one file, for any browser.")
 @click.option(
     "--format",
     "form",
@@ -118,7 +113,7 @@ def run(
             if form == "text":
                 _show(report, out, verbose, first=not graded)
             own = submission.path.resolve() == exercise.file.resolve()
-            _remember(report, kit, submission.source, own)
+            remember(report, kit, submission.source, own)
             graded.append((report, submission.source))
     reports = [report for report, _ in graded]
     if form != "text":
@@ -152,7 +147,7 @@ def _show(report: Report, console: Console, verbose: bool, first: bool) -> None:
         console.print(part)
 
 
-def _remember(report: Report, kit: Kit, source: str, own: bool) -> None:
+def remember(report: Report, kit: Kit, source: str, own: bool) -> None:
     """Add a grading to the history; where that fails, the verdict stands all the same."""
     try:
         with open_history(kit) as history:

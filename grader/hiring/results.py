@@ -24,7 +24,6 @@ from grader.outputs.junit import render_junit
 from grader.report import Report
 
 NOT_GRADED = Score(0, 0, "not graded")
-FORMS = ("junit", "gradescope", "exercism")
 
 
 class Results:

@@ -14,25 +14,19 @@ from grader.outputs.text import clean
 from grader.outputs.wording import explained_message
 from grader.report import CheckResult, Report, Verdict
 
-VISIBLE = ("visible", "hidden", "after_due_date", "after_published")
 
-
-def render_gradescope(
-    reports: Sequence[Report], weights: Mapping[str, float], visibility: str = "visible"
-) -> str:
+def render_gradescope(reports: Sequence[Report], weights: Mapping[str, float]) -> str:
     """One test for each check; its score is its share of the points of its exercise, weighted.
 
     Args:
         reports: Of all exercises of one submission.
         weights: The points of Gradescope that each exercise is worth; 1 where nothing is said
             leaves the points as they are.
-        visibility: Of each test, one of ``VISIBLE``. Where one is hidden, students don't see
-            their total.
     """
     tests = [
         test
         for number, report in enumerate(reports, 1)
-        for test in _tests(report, number, weights.get(report.exercise), visibility)
+        for test in _tests(report, number, weights.get(report.exercise))
     ]
     record = {
         "score": round(sum(test.get("score", 0.0) for test in tests), 6),
@@ -46,9 +40,7 @@ def render_gradescope(
     return msgspec.json.format(msgspec.json.encode(record), indent=2).decode() + "\n"
 
 
-def _tests(
-    report: Report, number: int, weight: float | None, visibility: str
-) -> Iterator[dict[str, Any]]:
+def _tests(report: Report, number: int, weight: float | None) -> Iterator[dict[str, Any]]:
     worth = 1.0 if weight is None else weight / max(report.possible, 1)
     for index, check in enumerate(report.checks, 1):
         test: dict[str, Any] = {
@@ -56,7 +48,7 @@ def _tests(
             "number": f"{number}.{index}",
             "output": _output(report, check),
             "output_format": "text",
-            "visibility": visibility,
+            "visibility": "visible",
             "tags": [report.exercise, str(check.verdict)],
         }
         if check.verdict is not Verdict.SKIP:  # what was not tried has no score to lose

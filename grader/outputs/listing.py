@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 # Pygments has no types.
-from pygments.lexers.python import PythonLexer  # type: ignore[import-untyped]
-from pygments.token import Token  # type: ignore[import-untyped]
+from pygments.lexers.python import PythonLexer
+from pygments.token import Token
 
 from grader.outputs.text import clean
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from grader.hiring.similarity import Group, LeftOut, Pair, Similarity
 from grader.kit import Kit
@@ -27,7 +27,7 @@ from tests.grader.batch_samples import (
     named,
     page_of,
 )
-from tests.grader.test_html_browser import CHROMIUM, CONTRASTS
+from tests.grader.test_html_browser import CONTRASTS
 
 Open = Callable[..., Page]
 EXERCISES = ("double", "exercise5")
@@ -41,17 +41,6 @@ PEOPLE = {
     "Fay": ("stub", ""),
     "Gus": ("mostly", "right"),
 }
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    if CHROMIUM is None:
-        pytest.skip("no Chromium here: `chromium` is not on the path")
-    with sync_playwright() as playwright:
-        # A test may run as root, where Chromium's own sandbox refuses to start.
-        found = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield found
-        found.close()
 
 
 @pytest.fixture

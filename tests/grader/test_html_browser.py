@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import itertools
 import re
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
 from grader.kit import Kit
 from grader.outputs.html import report_fragment, report_page
@@ -27,7 +26,6 @@ from tests.grader.samples import (
     real_mistake,
 )
 
-CHROMIUM = shutil.which("chromium")
 Open = Callable[..., Page]
 CRASH = "def half(x):\n    return x @ x[:1, None]\n\ndef double(x):\n    return half(x)\n"
 
@@ -35,17 +33,6 @@ CRASH = "def half(x):\n    return x @ x[:1, None]\n\ndef double(x):\n    return 
 @pytest.fixture(scope="module")
 def wrong_scale(sandbox: Sandbox) -> tuple[Report, str]:
     return real_mistake(sandbox)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    if CHROMIUM is None:
-        pytest.skip("no Chromium here: `chromium` is not on the path")
-    with sync_playwright() as playwright:
-        # A test may run as root, where Chromium's own sandbox refuses to start.
-        found = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield found
-        found.close()
 
 
 @pytest.fixture

@@ -106,7 +106,7 @@ def test_failed_review_comes_back_sooner(history: History) -> None:
 )
 def test_rating_is_from_score_hints_and_time(change: dict[str, object], rating: Rating) -> None:
     usual = Sitting(START, START + 15 * MINUTE, tries=2, solved=True)
-    assert replace(usual, **change).rating is rating  # type: ignore[arg-type]
+    assert replace(usual, **change).rating is rating  # type: ignore[arg-type]  # as the cases say
 
 
 def test_grading_what_is_solved_once_more_is_no_review(history: History) -> None:

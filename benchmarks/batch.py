@@ -174,7 +174,7 @@ def kill(times: str = "50", count: str = "60") -> None:
                 kills += _killed(command(submissions, again), dice.uniform(0.5, 9.0))
             subprocess.run(command(submissions, again), capture_output=True, check=True)
             assert _gradebook(again) == wanted, f"round {rounds} came to something else"
-    print(f"{kills} kills in {rounds} batches of {count}: each came to the same results")
+    print(f"{kills} kills in {rounds} × {count} submissions: each came to the same results")
 
 
 def _killed(words: list[str], after: float) -> bool:

@@ -25,7 +25,7 @@ from grader.sandbox.process import Sandbox
 from grader.sandbox.remote import RemoteSubmission
 from grader.sandbox.wire.levels import BUDGET_CHECKS
 from grader.sandbox.workers import WorkerEnded
-from grader.submission import SourceProblem, Submission, parse
+from grader.submission import SourceProblem, Submission, parse, readable
 from grader.suite.compare import CheckFailed
 from grader.suite.observe import EARLY
 from grader.suite.plugin import SuitePlugin
@@ -95,7 +95,7 @@ def grade(submission: Submission, exercise: Exercise, options: Options, sandbox:
         problem = f"{problem}\n{explain_crash(remote.load_error.fault, tried.source)}".strip()
     return Report(
         exercise=exercise.name,
-        submission=str(submission.path),
+        submission=readable(str(submission.path)),
         sha256=submission.sha256,
         checks=tuple(checks),
         seed=seed,

@@ -9,7 +9,6 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from itertools import pairwise
 
 from grader.cell_names import Part, read_parts
 from grader.cell_syntax import parses
@@ -60,10 +59,10 @@ def needed_parts(submission: Submission, entry_points: Sequence[str]) -> list[Pa
 def _parsing(submission: Submission) -> Submission:
     """A notebook without the cells that don't parse: Jupyter runs the others all the same."""
     lines = submission.source.split("\n")
-    for first, after in pairwise([*submission.cells, len(lines)]):
-        cell = slice(first, max(after - 1, first))
-        if not parses("\n".join(lines[cell])):
-            lines[cell] = [""] * len(lines[cell])
+    for before, code in submission.parts():
+        if not parses(code):
+            count = code.count("\n") + 1
+            lines[before : before + count] = [""] * count
     return replace(submission, source="\n".join(lines))
 
 

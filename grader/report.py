@@ -227,11 +227,14 @@ class Report:
             return f"{name}:{line}"
         return f"{name} cell {cell}:{max(line - self.cells[cell - 1], 1)}"
 
-    def to_json(self) -> str:
-        """This report and its score, as indented JSON."""
+    def to_builtins(self) -> dict[str, Any]:
+        """This report and its score in JSON's own types; what is not finite is a string."""
         score = {"earned": self.earned, "possible": self.possible, "solved": self.solved}
-        record = {"score": score, **_finite(msgspec.to_builtins(self))}
-        return msgspec.json.format(msgspec.json.encode(record), indent=2).decode()
+        return {"score": score, **_finite(msgspec.to_builtins(self))}
+
+    def to_json(self) -> str:
+        """The same as indented JSON."""
+        return msgspec.json.format(msgspec.json.encode(self.to_builtins()), indent=2).decode()
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Report:

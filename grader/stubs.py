@@ -17,6 +17,18 @@ def digest(source: bytes) -> str:
     return hashlib.sha256(source).hexdigest()[:16]
 
 
+def digest_of(kit: Kit) -> str:
+    """One for the suites and rules of a kit: the same for kits that judge alike."""
+    judged_by = [
+        (e.name, e.entry_points, sorted(e.forbidden), e.diagnosis, _suite(e)) for e in kit.exercises
+    ]
+    return digest(repr(judged_by).encode())
+
+
+def _suite(exercise: Exercise) -> bytes:
+    return exercise.suite.read_bytes() if exercise.suite.is_file() else b""
+
+
 def is_edited(exercise: Exercise) -> bool:
     """Whether the learner's file is no longer the stub as shipped."""
     if not exercise.file.is_file():

@@ -39,7 +39,7 @@ class Submission:
     @property
     def name(self) -> str:
         """What the file is called in tracebacks."""
-        return self.path.name
+        return readable(self.path.name)
 
     @property
     def sha256(self) -> str:
@@ -55,6 +55,11 @@ class Submission:
         for first, after in pairwise([*self.cells, len(lines)]):
             if first < after:
                 yield first, "\n".join(lines[first : after - 1])
+
+
+def readable(name: str) -> str:
+    """A file's name as text; what is not UTF-8 of it comes out as `�`."""
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 class SourceProblem(Exception):

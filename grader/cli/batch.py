@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-import os
-import secrets
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from grader import __version__
+from grader.cli.batch_told import progress_bar, sum_up, tell_of_changes
 from grader.cli.names import ExerciseName, kit_in_use, kit_option
 from grader.cli.options import device_option, isolation_option, memory_option
 from grader.errors import GradeError
 from grader.kit import Kit
 
 if TYPE_CHECKING:
-    from grader.hiring.batch import Progress
-    from grader.hiring.candidates import Candidate
     from grader.hiring.cluster import Cluster
-    from grader.hiring.crew import Crew, Settings
-    from grader.hiring.store import Plan, Store
+    from grader.hiring.crew import Crew, Hello, Settings
+    from grader.hiring.store import Plan
 
-BASE = 700  # MiB that a process which grades takes with its template, beside submissions
 LEVELS_FOR_STRANGERS = ("full", "landlock")
 SEARCH = 2_000  # sets of mistakes that are tried, a tenth of what one grading alone tries
 
@@ -88,7 +82,7 @@ SEARCH = 2_000  # sets of mistakes that are tried, a tenth of what one grading a
     default=5.0,
     show_default=True,
     metavar="SECONDS",
-    help="Wall-clock limit of one check; the checks together may take twice as long.",
+    help="Wall-clock limit of one check; the checks together may take half as long again.",
 )
 @memory_option
 @click.option(
@@ -137,7 +131,7 @@ def batch(
     Example: grade batch submissions --takehome takehome.toml --out results
     Exit codes: 0 all graded, 2 usage, 3 something could not be graded.
     """
-    from grader.hiring.batch import compare, run
+    from grader.hiring.batch import choose_seeds, compare, run, select
     from grader.hiring.candidates import find_candidates
     from grader.hiring.crew import Settings
     from grader.hiring.results import Results
@@ -145,17 +139,17 @@ def batch(
 
     kit = kit_in_use(kit_path)
     weights, sent = _sent(record, names, kit)
-    everyone = find_candidates(submissions, list(weights), list_of_names)
-    chosen = _chosen(everyone, only)
+    everyone = find_candidates(submissions, list(weights), list_of_names, out)
+    chosen = select(everyone, only)
     settings = Settings(str(kit_path or ""), isolation, device, timeout, memory, SEARCH)
     with Store(out / "results.sqlite") as store:
-        seeds = _seeds(seed, count, store.known_plan())
-        with _crew(settings, jobs, memory_all, address) as crew, _bar() as tell:
-            _hold_to(isolation, crew)
-            store.hold_to(_plan(crew, settings, sent, tuple(weights), seeds))
+        seeds = choose_seeds(seed, count, store.known_plan())
+        with _crew(settings, jobs, memory_all, address) as crew, progress_bar() as tell:
+            _hold_to(isolation, crew.found.isolation)
+            store.hold_to(_plan(crew.found, settings, sent, tuple(weights), seeds))
             if regrade:
                 store.forget({candidate.name for candidate in chosen})
-            _tell_of_changes(chosen, store)
+            tell_of_changes(chosen, store)
             try:
                 progress = run(crew.run, chosen, seeds, store, tell)
             except KeyboardInterrupt:
@@ -163,14 +157,17 @@ def batch(
                 return 130
         for reason in getattr(crew, "left_out", {}).values():  # a cluster's nodes
             click.echo(f"grade: {reason}", err=True)
-        alike = compare(store, [kit.find(name) for name in weights])
-        for path in Results(store, everyone, weights).write(out, forms, alike):
+        click.echo("comparing the submissions with each other", err=True)
+        exercises = [kit.find(name) for name in weights]
+        alike = compare(store, exercises)
+        stubs = {exercise.name: exercise.digest for exercise in exercises}
+        for path in Results(store, everyone, weights, stubs).write(out, forms, alike):
             click.echo(f"wrote `{path}`")
-    return _close(progress, seeds)
+    return sum_up(progress, seeds)
 
 
 def _sent(record: Path | None, names: tuple[str, ...], kit: Kit) -> tuple[dict[str, float], str]:
-    """The weights of the exercises, in order, and the take-home's record as text."""
+    """The weights of the exercises, in order, and the take-home's record without them."""
     from grader.hiring.takehome import read_takehome
 
     if (record is None) == (not names):
@@ -178,68 +175,29 @@ def _sent(record: Path | None, names: tuple[str, ...], kit: Kit) -> tuple[dict[s
     if record is None:
         return {kit.find(name).name: 1.0 for name in names}, ""
     takehome = read_takehome(record, kit)
-    return {one.exercise: one.weight for one in takehome.sent}, takehome.to_toml()
-
-
-def _chosen(everyone: list[Candidate], only: tuple[str, ...]) -> list[Candidate]:
-    unknown = set(only) - {candidate.name for candidate in everyone}
-    if unknown:
-        raise GradeError(f"there is no candidate `{min(unknown)}`; names are those of the files")
-    return [candidate for candidate in everyone if not only or candidate.name in only]
-
-
-def _seeds(seed: int | None, count: int, begun: Plan | None) -> tuple[int, ...]:
-    """One seed for each grading; a batch that goes on keeps those that it was begun with."""
-    if begun is not None and seed is None and len(begun.seeds) == count:
-        return begun.seeds
-    first = secrets.randbits(32) if seed is None else seed
-    return tuple(range(first, first + count))
+    weights = {one.exercise: one.weight for one in takehome.sent}
+    return weights, takehome.unweighted().to_toml()
 
 
 def _crew(
     settings: Settings, jobs: int | None, memory_all: int | None, address: str | None
 ) -> Crew | Cluster:
     """Processes that grade: on this machine, or on a Ray cluster."""
-    from grader.hiring.crew import Crew
+    from grader.hiring.crew import BASE, Crew, fitting
 
     if address is None:
-        return Crew(settings, jobs or _fitting(settings.memory, memory_all))
+        return Crew(settings, jobs or fitting(settings.memory, memory_all))
     from grader.hiring.cluster import Cluster
 
     if address == "local":
-        jobs = jobs or _fitting(settings.memory, memory_all)
+        jobs = jobs or fitting(settings.memory, memory_all)
     elif memory_all is not None:
         raise GradeError("--memory-all is for one machine; --jobs bounds a cluster")
     return Cluster(settings, address, jobs, settings.memory + BASE)
 
 
-def _fitting(memory: int, memory_all: int | None) -> int:
-    """As many processes as there are cores, and as the memory is enough for."""
-    pages = os.sysconf("SC_AVPHYS_PAGES") if hasattr(os, "sysconf") else 0
-    free = pages * os.sysconf("SC_PAGE_SIZE") >> 20 if pages > 0 else 1 << 20
-    room = memory_all or int(free * 0.8)
-    fitting = room // (memory + BASE)
-    if fitting < 1:
-        raise GradeError(
-            f"{room} MiB are too little for one process that grades ({memory + BASE} MiB); "
-            "lower --memory or raise --memory-all"
-        )
-    return min(len(os.sched_getaffinity(0)), fitting)
-
-
-def _tell_of_changes(chosen: list[Candidate], store: Store) -> None:
-    from grader.hiring.batch import changed
-
-    for name, exercise in changed(chosen, store.done()):
-        click.echo(
-            f"grade: `{name}`, {exercise}: changed since it was graded; "
-            f"--only {name} --regrade grades it anew",
-            err=True,
-        )
-
-
-def _hold_to(isolation: str, crew: Crew | Cluster) -> None:
-    if isolation == "auto" and crew.isolation not in LEVELS_FOR_STRANGERS:
+def _hold_to(wanted: str, isolation: str) -> None:
+    if wanted == "auto" and isolation not in LEVELS_FOR_STRANGERS:
         raise GradeError(
             "this machine offers no more isolation than a process, and strangers' files need "
             "more; `grade doctor` says what is missing, --isolation process grades all the same"
@@ -247,7 +205,7 @@ def _hold_to(isolation: str, crew: Crew | Cluster) -> None:
 
 
 def _plan(
-    crew: Crew | Cluster,
+    found: Hello,
     settings: Settings,
     sent: str,
     exercises: tuple[str, ...],
@@ -259,44 +217,11 @@ def _plan(
         takehome=sent,
         exercises=exercises,
         seeds=seeds,
-        isolation=crew.isolation,
-        device=settings.device,
+        isolation=found.isolation,
+        device=found.device,
         timeout=settings.timeout,
         memory=settings.memory,
         grader=__version__,
-        torch=crew.torch,
+        torch=found.torch,
+        kit=found.kit,
     )
-
-
-@contextmanager
-def _bar() -> Iterator[Callable[[Progress], None]]:
-    """A progress bar with rate and time left, on standard error; a line now and then in a pipe."""
-    from rich import progress as bars
-    from rich.console import Console
-
-    console = Console(stderr=True)
-    columns = (
-        *(bars.BarColumn(), bars.MofNCompleteColumn()),
-        *(bars.TextColumn("{task.fields[rate]}"), bars.TimeRemainingColumn()),
-    )
-    with bars.Progress(*columns, console=console) as bar:
-        task = bar.add_task("grading", rate="")
-
-        def tell(progress: Progress) -> None:
-            bar.update(task, total=progress.total, completed=progress.done + len(progress.faults))
-            bar.update(task, rate=f"{progress.rate:.1f} a second")
-
-        yield tell
-
-
-def _close(progress: Progress, seeds: tuple[int, ...]) -> int:
-    """Say what was done; the exit code."""
-    new = progress.done - progress.before
-    again = f", {progress.before} were there before" if progress.before else ""
-    click.echo(f"{new} graded{again}; seed {', '.join(map(str, seeds))}")
-    for task, fault in progress.faults:
-        click.echo(f"grade: not graded: `{task.candidate}`, {task.exercise}: {fault}", err=True)
-    if progress.faults:
-        click.echo("grade: the same command tries these again", err=True)
-        return 3
-    return 0

@@ -68,13 +68,14 @@ def _first(kit: Kit) -> Exercise:
 def _loop(
     kit: Kit, exercise: Exercise, start: partial[Sandbox], device: str, console: Console
 ) -> None:
-    from grader.practice import watch
+    from grader.practice.happenings import Graded, Happening, Key, Redraw, Saved
     from grader.practice.keyboard import keys
     from grader.practice.saves import saves
     from grader.practice.session import Session
+    from grader.practice.watch import Watch
 
     keyed = console.is_terminal and sys.stdin.isatty()
-    happenings: SimpleQueue[watch.Happening] = SimpleQueue()
+    happenings: SimpleQueue[Happening] = SimpleQueue()
 
     def options() -> Options:
         from grader.grading import Options
@@ -83,20 +84,18 @@ def _loop(
 
     with ExitStack() as stack:
         session = stack.enter_context(
-            Session(start, options, lambda *graded: happenings.put(watch.Graded(*graded)))
+            Session(start, options, lambda *graded: happenings.put(Graded(*graded)))
         )
-        stack.enter_context(
-            saves(kit.home / "exercises", lambda path: happenings.put(watch.Saved(path)))
-        )
+        stack.enter_context(saves(kit.home / "exercises", lambda path: happenings.put(Saved(path))))
         if keyed:
             stack.enter_context(
                 keys(
-                    lambda key: happenings.put(watch.Key(key)),
-                    lambda: happenings.put(watch.Redraw()),
+                    lambda key: happenings.put(Key(key)),
+                    lambda: happenings.put(Redraw()),
                 )
             )
         show = _Shown(console, keyed)
-        watch.Watch(kit, exercise, happenings, show).run(session)
+        Watch(kit, exercise, happenings, show).run(session)
 
 
 class _Shown:

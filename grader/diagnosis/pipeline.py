@@ -14,6 +14,7 @@ from grader.diagnosis.steps import CHOICES, STEPS, State
 from grader.diagnosis.steps.state import BLOCK_STEPS
 
 Plan = Mapping[str, str]  # step -> choice; a step that is not named is done right
+POOL = 10_000  # states that are kept for later searches, some 50 MB
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,18 @@ class Observation:
     weigh: Tensor | None = None
     gradients: dict[str, Tensor | None] | None = None
 
+    def asks_the_same(self, other: Observation) -> bool:
+        """Whether both were made from the same inputs, whatever came of them."""
+        return (
+            (self.form, self.heads, self.training, self.rate, self.seed)
+            == (other.form, other.heads, other.training, other.rate, other.seed)
+            and self.weights.keys() == other.weights.keys()
+            and _equal(self.x, other.x)
+            and _equal(self.attention_mask, other.attention_mask)
+            and _equal(self.weigh, other.weigh)
+            and all(_equal(weight, other.weights[name]) for name, weight in self.weights.items())
+        )
+
 
 class Pipeline:
     """Does what a submission was asked to do, by any plan.
@@ -61,6 +74,20 @@ class Pipeline:
         self._seen = seen
         self._steps = [step for step in STEPS if form.block or step not in BLOCK_STEPS]
         self._kept: dict[tuple[str, ...], State] = {}
+
+    @classmethod
+    def pooled(cls, seen: Observation, lowest: float = float("-inf")) -> Pipeline:
+        """The same pipeline for the same inputs, with all that it knows by now.
+
+        With one seed, all submissions of a batch are given the same.
+        """
+        if sum(1 + len(known._kept) for known in _pool) > POOL:
+            _pool.clear()
+        for known in _pool:
+            if known._lowest == lowest and known._seen.asks_the_same(seen):
+                return known
+        _pool.append(cls(seen, lowest))
+        return _pool[-1]
 
     def output(self, plan: Plan) -> Tensor | None:
         """The output by a plan, of the observation's shape; None where it cannot be done."""
@@ -124,3 +151,12 @@ class Pipeline:
         """Without the batch axis where the input has none; sequences cut apart again."""
         shape = (*self._seen.x.shape[:-1], out.size(-1))
         return out.reshape(shape) if out.dim() == 3 and out.numel() == prod(shape) else out
+
+
+_pool: list[Pipeline] = []
+
+
+def _equal(one: Tensor | None, other: Tensor | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    return one.dtype == other.dtype and torch.equal(one, other)

@@ -147,7 +147,7 @@ class _Stage:
         # query may see nothing.
         lowest = [float("-inf"), torch.finfo(torch.float32).min]
         ways = lowest if seen.attention_mask is not None else lowest[:1]
-        self._pipelines = [Pipeline(seen, way) for way in ways]
+        self._pipelines = [Pipeline.pooled(seen, way) for way in ways]
         self._seen = seen
         self._mistakes = mistakes
         self._matched: dict[Set, bool] = {}

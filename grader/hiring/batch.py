@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,7 +11,7 @@ from grader.errors import GradeError
 from grader.hiring.candidates import Candidate, Handed, as_submission
 from grader.hiring.crew import Done, Task
 from grader.hiring.similarity import Similarity, find_similar
-from grader.hiring.store import Result, Store
+from grader.hiring.store import Plan, Result, Store
 from grader.kit import Exercise
 from grader.stubs import pristine
 
@@ -41,6 +42,26 @@ class Progress:
         return (self.done - self.before) / max(time.monotonic() - self.began, 1e-9)
 
 
+def select(everyone: Sequence[Candidate], only: Collection[str]) -> list[Candidate]:
+    """The candidates of these names; all of them where none is given.
+
+    Raises:
+        GradeError: A name is nobody's.
+    """
+    unknown = set(only) - {candidate.name for candidate in everyone}
+    if unknown:
+        raise GradeError(f"there is no candidate `{min(unknown)}`; names are those of the files")
+    return [candidate for candidate in everyone if not only or candidate.name in only]
+
+
+def choose_seeds(seed: int | None, count: int, begun: Plan | None) -> tuple[int, ...]:
+    """One seed for each grading; a batch that goes on keeps those that it was begun with."""
+    if begun is not None and seed is None and len(begun.seeds) == count:
+        return begun.seeds
+    first = secrets.randbits(32) if seed is None else seed
+    return tuple(range(first, first + count))
+
+
 def tasks(
     candidates: Sequence[Candidate], seeds: Sequence[int], done: Collection[Key]
 ) -> Iterator[Task]:
@@ -60,8 +81,10 @@ def changed(candidates: Sequence[Candidate], done: Mapping[Key, str]) -> Iterato
     for candidate in candidates:
         for exercise, handed in candidate.handed.items():
             digest = known.get((candidate.name, exercise))
+            if digest is None:
+                continue  # it is yet to be graded, and is read then
             data, problem = _read(handed)
-            if digest and digest != as_submission(exercise, handed.name, data, problem).sha256:
+            if digest != as_submission(exercise, handed.name, data, problem).sha256:
                 yield candidate.name, exercise
 
 

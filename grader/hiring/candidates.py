@@ -12,11 +12,12 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 
 from grader.errors import GradeError
-from grader.submission import Submission, most_bytes, submission_of
+from grader.submission import Submission, most_bytes, readable, submission_of
 
 KINDS = (".py", ".ipynb")
 MAX_ENTRIES = 10_000  # of one archive or folder
 MAX_ARCHIVE = 256 << 20  # bytes on disk
+MAX_DIRECTORY = 512 * MAX_ENTRIES  # bytes of an archive's directory, which is read as a whole
 DEPTH = 8  # of folders within folders
 IGNORED = {"__MACOSX", "__pycache__", "venv", "node_modules", "site-packages"}
 
@@ -53,7 +54,7 @@ Files = dict[PurePosixPath, Callable[[], bytes]]
 
 
 def find_candidates(
-    folder: Path, exercises: Sequence[str], names: Path | None = None
+    folder: Path, exercises: Sequence[str], names: Path | None = None, results: Path | None = None
 ) -> list[Candidate]:
     """The candidates of a folder: in it, a folder, a zip, a ``.py`` or a ``.ipynb`` for each.
 
@@ -64,6 +65,7 @@ def find_candidates(
         folder: What was handed in.
         exercises: That were sent.
         names: A CSV file with the columns ``file`` and ``name``, for what is in the folder.
+        results: Where results go; no candidate, should it lie in the folder too.
 
     Raises:
         GradeError: The folder holds no candidate, or the list of names does not fit.
@@ -76,7 +78,10 @@ def find_candidates(
     for entry in entries:
         if not (entry.is_dir() or entry.suffix.lower() in (*KINDS, ".zip")):
             continue
-        name = known.pop(entry.name, entry.name if entry.is_dir() else entry.stem)
+        if results is not None and entry.resolve() == results.resolve():
+            continue
+        own = readable(entry.name if entry.is_dir() else entry.stem)
+        name = known.pop(readable(entry.name), own)
         if name in found:
             raise GradeError(
                 f"two candidates in `{folder}` are called `{name}`; rename one, or give both "
@@ -121,8 +126,9 @@ def _names(path: Path) -> dict[str, str]:
 def _handed(entry: Path, exercises: Sequence[str]) -> dict[str, Handed]:
     try:
         files = _files(entry)
-    except GradeError as error:
-        problem = str(error)
+    except (GradeError, OSError) as error:
+        problem = f"it cannot be read: {error}" if isinstance(error, OSError) else str(error)
+        problem = readable(problem)
         return {name: Handed("", bytes, problem) for name in exercises}
     return {name: _choose(files, name, single=len(exercises) == 1) for name in exercises}
 
@@ -139,8 +145,8 @@ def _choose(files: Files, exercise: str, single: bool) -> Handed:
     fitting.sort(key=lambda path: (len(path.parts), path))
     first = fitting[0]
     if len(fitting) > 1 and len(fitting[1].parts) == len(first.parts):
-        return Handed("", bytes, f"`{first}` and `{fitting[1]}` both claim to be it")
-    return Handed(str(first), files[first])
+        return Handed("", bytes, readable(f"`{first}` and `{fitting[1]}` both claim to be it"))
+    return Handed(readable(str(first)), files[first])
 
 
 def _files(entry: Path) -> Files:
@@ -188,6 +194,8 @@ def _in_archive(path: Path) -> Files:
     try:
         if path.stat().st_size > MAX_ARCHIVE:
             raise GradeError(f"`{path.name}` is larger than {MAX_ARCHIVE >> 20} MiB")
+        if _directory_size(path) > MAX_DIRECTORY:
+            raise GradeError(f"`{path.name}` holds more than {MAX_ENTRIES} files")
         with zipfile.ZipFile(path) as archive:
             members = archive.infolist()
     except (OSError, zipfile.BadZipFile, ValueError, NotImplementedError) as error:
@@ -203,6 +211,13 @@ def _in_archive(path: Path) -> Files:
             raise GradeError(f"`{path.name}` holds `{name}` twice")
         found[name] = partial(_extract, path, member.filename, most_bytes(name))
     return found
+
+
+def _directory_size(path: Path) -> int:
+    """How many bytes ``ZipFile`` would read as the directory, and make objects of."""
+    with path.open("rb") as file:
+        end = zipfile._EndRecData(file)  # type: ignore[attr-defined]  # there is no public way
+    return int(end[zipfile._ECD_SIZE]) if end else 0  # type: ignore[attr-defined]  # nor here
 
 
 def _passed_over(member: zipfile.ZipInfo, name: PurePosixPath) -> bool:

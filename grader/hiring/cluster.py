@@ -58,8 +58,7 @@ class Cluster:
         memory: What each may take with all that belongs to it, in MiB.
 
     Attributes:
-        isolation: The level of confinement on all nodes.
-        torch: Its version on all nodes.
+        found: What there is on all nodes.
         left_out: Of nodes that are not used, by their ids: a sentence that says why.
 
     Raises:
@@ -79,11 +78,10 @@ class Cluster:
         self._link = Link(address, size, memory)
         try:
             self._settle(settings)
-            found = self._gather()
+            self.found = self._gather()
         except BaseException:
             self.close()
             raise
-        self.isolation, self.torch = found.isolation, found.torch
 
     def __enter__(self) -> Self:
         return self

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import multiprocessing
+import os
 import sys
 from collections.abc import Iterable, Iterator
 from multiprocessing.connection import Connection, wait
@@ -16,6 +17,7 @@ from grader.errors import GradeError, GraderFault
 from grader.report import Report
 
 TRIES = 2  # of a grading whose process died
+BASE = 700  # MiB that a process which grades takes with its template, beside submissions
 START_SECONDS = 180.0
 
 
@@ -71,10 +73,19 @@ class Done(msgspec.Struct, frozen=True):
 
 
 class Hello(msgspec.Struct, frozen=True):
-    """What a process of a crew has found on its machine, or why it cannot grade."""
+    """What a process of a crew has found on its machine.
+
+    Attributes:
+        device: Where tensors lie, once ``auto`` is settled.
+        torch: Its version.
+        kit: The digest of what it judges by.
+        fault: Why it cannot grade; empty where it can.
+    """
 
     isolation: str = ""
+    device: str = ""
     torch: str = ""
+    kit: str = ""
     fault: str = ""
 
 
@@ -122,6 +133,9 @@ class Crew:
         settings: How to grade.
         size: How many processes.
 
+    Attributes:
+        found: What there is on this machine.
+
     Raises:
         GradeError: The device or the level of confinement cannot be had.
     """
@@ -136,8 +150,7 @@ class Crew:
             if hello.fault:
                 self.close()
                 raise GradeError(hello.fault)
-        self.isolation = hellos[0].isolation
-        self.torch = hellos[0].torch
+        self.found = hellos[0]
 
     def __enter__(self) -> Self:
         return self
@@ -200,3 +213,27 @@ class Crew:
             raise GraderFault(hello.fault)
         self._graders[self._graders.index(grader)] = fresh
         return fresh
+
+
+def fitting(memory: int, memory_all: int | None) -> int:
+    """As many processes as there are cores, and as the memory is enough for.
+
+    Args:
+        memory: Of a submission, in MiB.
+        memory_all: Of all processes together, in MiB; most of what is free where None.
+
+    Raises:
+        GradeError: It is not enough for one.
+    """
+    pages = os.sysconf("SC_AVPHYS_PAGES") if hasattr(os, "sysconf") else 0
+    free = pages * os.sysconf("SC_PAGE_SIZE") >> 20 if pages > 0 else 1 << 20
+    room = memory_all or int(free * 0.8)
+    # On macOS a process cannot be told on which cores it may run.
+    cores = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+    fitting = room // (memory + BASE)
+    if fitting < 1:
+        raise GradeError(
+            f"{room} MiB are too little for one process that grades ({memory + BASE} MiB); "
+            "lower --memory or raise --memory-all"
+        )
+    return min(cores, fitting)

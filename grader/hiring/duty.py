@@ -18,8 +18,9 @@ from grader.hiring.crew import Done, Hello, Settings, Task
 from grader.kit import load_kit
 from grader.sandbox.process import Sandbox
 from grader.sandbox.wire.levels import limits_for
+from grader.stubs import digest_of
 
-BUDGET = 2  # times the limit of a check, for all of them: a hang keeps a core from the others
+BUDGET = 1.5  # times the limit of a check, for all of them: a hang keeps a core from the others
 
 
 def serve(connection: Connection, words: bytes) -> None:
@@ -44,9 +45,7 @@ def serve(connection: Connection, words: bytes) -> None:
 
 def encode(done: Done) -> bytes:
     """A result as JSON, in which what is not finite is a string."""
-    if done.report is None:
-        return msgspec.json.encode(done)
-    report = msgspec.Raw(done.report.to_json().encode())
+    report = None if done.report is None else done.report.to_builtins()
     return msgspec.json.encode({"report": report, "source": done.source, "fault": done.fault})
 
 
@@ -69,7 +68,9 @@ class Duty:
             search=settings.search,
         )
         self.sandbox = Sandbox(settings.isolation, limits, on_gpu=device == "cuda")
-        self.hello = Hello(self.sandbox.isolation, str(torch.__version__))
+        self.hello = Hello(
+            self.sandbox.isolation, device, str(torch.__version__), digest_of(self._kit)
+        )
         gc.freeze()
 
     def do(self, task: Task) -> Done:

@@ -8,7 +8,13 @@ from typing import Any
 
 import msgspec
 
-NEXT = {"torch": "", "isolation": "; --isolation asks for one that all have"}
+from grader.hiring.crew import Hello
+
+NEXT = {
+    "torch": "",
+    "isolation": "; --isolation asks for one that all have",
+    "kit": "; all need the same suites",
+}
 FINEST = 10_000  # Ray counts parts of a GPU in steps of 1/10000
 
 
@@ -50,18 +56,10 @@ class Node:
         return FINEST // on_each / FINEST
 
 
-class Found(msgspec.Struct, frozen=True):
-    """What a process has found on its node.
+class Found(Hello, frozen=True):
+    """What a process has found on its node, and by which version of this package."""
 
-    Attributes:
-        grader: The version of this package.
-        fault: Why it cannot grade; empty where it can.
-    """
-
-    isolation: str = ""
-    torch: str = ""
     grader: str = ""
-    fault: str = ""
 
     def unlike(self, first: Found, name: str) -> str:
         """How it differs from the first of a batch, on the node of that name; else empty."""

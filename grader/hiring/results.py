@@ -22,6 +22,7 @@ from grader.outputs.gradebook import Row, Score, render_gradebook
 from grader.outputs.gradescope import render_gradescope
 from grader.outputs.junit import render_junit
 from grader.report import Report
+from grader.stubs import digest
 
 NOT_GRADED = Score(0, 0, "not graded")
 
@@ -33,22 +34,30 @@ class Results:
         store: Of the batch.
         candidates: All of them, also those that have no result yet.
         weights: Of each exercise, in the order in which they were sent.
+        stubs: The digest of each exercise's stub.
     """
 
     def __init__(
-        self, store: Store, candidates: Sequence[Candidate], weights: Mapping[str, float]
+        self,
+        store: Store,
+        candidates: Sequence[Candidate],
+        weights: Mapping[str, float],
+        stubs: Mapping[str, str],
     ) -> None:
         self._store = store
         self._names = [candidate.name for candidate in candidates]
         self._weights = weights
+        self._stubs = stubs
 
     def write(
         self,
         folder: Path,
         forms: Sequence[str] = (),
         alike: Mapping[str, Alike] | None = None,
-    ) -> list[Path]:
+    ) -> Iterator[Path]:
         """Write ``results.jsonl``, ``gradebook.csv``, ``report.html`` and what else was asked for.
+
+        Each is given as soon as it is written: of thousands, the page takes a minute.
 
         Args:
             folder: Where to.
@@ -58,10 +67,11 @@ class Results:
         Raises:
             GradeError: A file cannot be written.
         """
-        written = [folder / name for name in ("results.jsonl", "gradebook.csv", "report.html")]
-        _write(written[0], self._jsonl())
-        _write(written[1], [render_gradebook(list(self._weights), self.rows())])
-        _write(written[2], batch_page(self._head(alike or {}), self._entries()))
+        yield _write(folder / "results.jsonl", self._jsonl())
+        gradebook = render_gradebook(list(self._weights), self.rows())
+        yield _write(folder / "gradebook.csv", [gradebook])
+        page = batch_page(self._head(alike or {}), self._entries())
+        yield _write(folder / "report.html", page)
         each: dict[str, Callable[[Sequence[Result]], Iterator[tuple[str, str]]]] = {
             "junit": self._junit,
             "gradescope": self._gradescope,
@@ -71,8 +81,7 @@ class Results:
             for name, results in self.by_candidate():
                 for file, text in each[form](results):
                     _write(folder / form / safe_name(name) / file, [text])
-            written.append(folder / form)
-        return written
+            yield folder / form
 
     def by_candidate(self) -> Iterator[tuple[str, list[Result]]]:
         """The results of each candidate who has any; one candidate at a time in memory."""
@@ -102,7 +111,7 @@ class Results:
         by_exercise: dict[str, list[Result]] = {}
         for result in results:
             by_exercise.setdefault(result.exercise, []).append(result)
-        return {exercise: score(found) for exercise, found in by_exercise.items()}
+        return {name: score(found, self._stubs[name]) for name, found in by_exercise.items()}
 
     def _head(self, alike: Mapping[str, Alike]) -> Head:
         plan = self._store.known_plan()
@@ -131,29 +140,34 @@ class Results:
     def _jsonl(self) -> Iterator[str]:
         for _, results in self.by_candidate():
             for one in results:
-                report = msgspec.json.decode(one.report.to_json())
-                record = {"candidate": one.candidate, "file": one.file, **report}
+                record = {"candidate": one.candidate, "file": one.file, **one.report.to_builtins()}
                 yield msgspec.json.encode(record).decode() + "\n"
 
     def _junit(self, results: Sequence[Result]) -> Iterator[tuple[str, str]]:
         yield "junit.xml", render_junit([one.report for one in results])
 
     def _gradescope(self, results: Sequence[Result]) -> Iterator[tuple[str, str]]:
-        lowest = _lowest(results)
-        yield "results.json", render_gradescope(lowest, {})
+        yield "results.json", render_gradescope(_lowest(results), self._weights)
 
     def _exercism(self, results: Sequence[Result]) -> Iterator[tuple[str, str]]:
         for report in _lowest(results):
             yield f"{report.exercise}/results.json", render_exercism(report)
 
 
-def score(results: Sequence[Result]) -> Score:
-    """The score of one candidate's exercise: of several gradings the lowest."""
+def score(results: Sequence[Result], stub: str) -> Score:
+    """The score of one candidate's exercise: of several gradings the lowest.
+
+    Args:
+        results: One for each seed.
+        stub: The digest of what was sent.
+    """
     reports = [one.report for one in results]
     worst = min(reports, key=lambda report: report.earned)
     status = "graded"
     if not results[0].file:
         status = "missing"
+    elif digest(results[0].source.encode()) == stub:
+        status = "as sent"
     elif worst.problem:
         status = "cannot be tried"
     elif len({report.earned for report in reports}) > 1:
@@ -180,8 +194,8 @@ def safe_name(name: str) -> str:
     return f"{plain or 'candidate'}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
 
 
-def _write(path: Path, parts: Iterable[str]) -> None:
-    """Write a file, whole or not at all."""
+def _write(path: Path, parts: Iterable[str]) -> Path:
+    """Write a file, whole or not at all; where it is."""
     draft = path.with_name(path.name + ".draft")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -190,3 +204,4 @@ def _write(path: Path, parts: Iterable[str]) -> None:
         draft.replace(path)
     except OSError as error:
         raise GradeError(f"`{path}` cannot be written: {error.strerror}") from None
+    return path

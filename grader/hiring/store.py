@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Self
 
 import msgspec
 
-from grader.errors import GradeError
+from grader.errors import GradeError, GraderFault
 from grader.report import Report
 
 VERSION = 1
@@ -37,7 +37,8 @@ class Plan(msgspec.Struct, frozen=True):
     """What every result of a batch was made with; a batch that goes on must go on so.
 
     Attributes:
-        takehome: The whole record of what was sent, as TOML; empty for plain exercises.
+        takehome: The record of what was sent, all weights as one, as TOML; empty for plain
+            exercises.
         exercises: Their names.
         seeds: Of the gradings; the same for all candidates.
         isolation: The level of confinement.
@@ -46,6 +47,7 @@ class Plan(msgspec.Struct, frozen=True):
         memory: Of a submission, in MiB.
         grader: The version of this package.
         torch: The version of torch.
+        kit: The digest of what was judged by.
     """
 
     takehome: str
@@ -57,6 +59,7 @@ class Plan(msgspec.Struct, frozen=True):
     memory: int
     grader: str
     torch: str
+    kit: str
 
 
 class Result(msgspec.Struct, frozen=True):
@@ -105,8 +108,8 @@ class Store:
         Raises:
             GradeError: The batch was begun with another.
         """
-        with self._connection:
-            self._connection.execute(
+        with self._writing() as connection:
+            connection.execute(
                 "INSERT OR IGNORE INTO plan VALUES (1, ?)", (msgspec.json.encode(plan).decode(),)
             )
         known = self.known_plan()
@@ -124,15 +127,19 @@ class Store:
         return msgspec.json.decode(row[0], type=Plan) if row else None
 
     def add(self, result: Result) -> None:
-        """Keep a result, in the place of one for the same candidate, exercise and seed."""
+        """Keep a result, in the place of one for the same candidate, exercise and seed.
+
+        Raises:
+            GraderFault: It cannot be written, as on a full disk.
+        """
         report = result.report
-        with self._connection:
-            self._connection.execute(
+        with self._writing() as connection:
+            connection.execute(
                 "INSERT OR REPLACE INTO result VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (
                     *(result.candidate, result.exercise, str(result.seed), result.file),
                     *(report.sha256, report.earned, report.possible),
-                    *(report.to_json(), result.source),
+                    *(msgspec.json.encode(report.to_builtins()).decode(), result.source),
                 ),
             )
 
@@ -161,10 +168,22 @@ class Store:
 
     def forget(self, candidates: set[str]) -> None:
         """Let the results of some candidates go, to grade them anew."""
-        with self._connection:
-            self._connection.executemany(
+        with self._writing() as connection:
+            connection.executemany(
                 "DELETE FROM result WHERE candidate = ?", [(name,) for name in candidates]
             )
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        """A transaction."""
+        try:
+            with self._connection:
+                yield self._connection
+        except sqlite3.Error as error:
+            raise GraderFault(
+                f"`{self.path}` cannot be written: {error}; once that is mended, the same command "
+                "goes on"
+            ) from None
 
     def _make(self) -> None:
         self._connection.execute("BEGIN IMMEDIATE")

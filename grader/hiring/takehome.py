@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
+from msgspec import structs
 
 from grader.errors import GradeError
 from grader.kit import Kit
@@ -58,12 +59,18 @@ class Takehome(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     sha256: str
     sent: tuple[Sent, ...] = ()
 
+    def unweighted(self) -> Takehome:
+        """This record with every weight as one: what it takes to grade, not how it counts."""
+        return structs.replace(
+            self, sent=tuple(structs.replace(one, weight=1.0) for one in self.sent)
+        )
+
     def to_toml(self) -> str:
         """This record as TOML, with a word on what may be changed."""
-        named = msgspec.structs.asdict(self)
+        named = structs.asdict(self)
         lines = [f"{name} = {_toml(named[name])}" for name in named if name != "sent"]
         for one in self.sent:
-            fields = msgspec.structs.asdict(one)
+            fields = structs.asdict(one)
             lines += ["", "[[sent]]", *(f"{name} = {_toml(fields[name])}" for name in fields)]
         return HEADER + "\n".join(lines) + "\n"
 

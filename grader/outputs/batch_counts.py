@@ -146,11 +146,12 @@ class Checks:
         if report.problem or report.untouched:
             return
         self.tried += 1
+        earned, possible = report.earned, report.possible
         for check in report.checks:
             if check.verdict is not Verdict.SKIP:
                 count = self.counts.setdefault(check.name, _fresh(check))
-                possible = report.possible - check.possible
-                rest = (report.earned - check.earned) / possible if possible else 0.0
+                others = possible - check.possible
+                rest = (earned - check.earned) / others if others else 0.0
                 count.add(check.verdict is Verdict.PASS, rest)
 
     @property

@@ -19,8 +19,8 @@ class Score:
     Attributes:
         earned: Points; of several gradings the lowest.
         possible: Points that could be earned.
-        status: ``graded``, ``missing``, ``cannot be tried``, ``not graded``, or ``disagrees``
-            where several gradings gave different scores.
+        status: ``graded``, ``missing``, ``as sent``, ``cannot be tried``, ``not graded``, or
+            ``disagrees`` where several gradings gave different scores.
         diagnosis: The mistakes found, by name.
     """
 

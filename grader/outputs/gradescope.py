@@ -14,22 +14,28 @@ from grader.outputs.text import clean
 from grader.outputs.wording import explained_message
 from grader.report import CheckResult, Report, Verdict
 
+OUT_OF = 100  # points of an assignment
+
 
 def render_gradescope(reports: Sequence[Report], weights: Mapping[str, float]) -> str:
-    """One test for each check; its score is its share of the points of its exercise, weighted.
+    """One test for each check; all of them are worth 100 points, as the gradebook's percent.
 
     Args:
-        reports: Of all exercises of one submission.
-        weights: The points of Gradescope that each exercise is worth; 1 where nothing is said
-            leaves the points as they are.
+        reports: Of one submission, one for each exercise.
+        weights: Of all exercises.
     """
+    whole = sum(weights.values())
+    worth = {  # of one of our points
+        report.exercise: OUT_OF * weights[report.exercise] / whole / max(report.possible, 1)
+        for report in reports
+    }
     tests = [
         test
         for number, report in enumerate(reports, 1)
-        for test in _tests(report, number, weights.get(report.exercise))
+        for test in _tests(report, number, worth[report.exercise])
     ]
     record = {
-        "score": round(sum(test.get("score", 0.0) for test in tests), 6),
+        "score": round(sum(report.earned * worth[report.exercise] for report in reports), 6),
         "execution_time": round(sum(report.seconds for report in reports), 3),
         "output": "\n".join(_summary(report) for report in reports),
         "output_format": "text",
@@ -40,8 +46,7 @@ def render_gradescope(reports: Sequence[Report], weights: Mapping[str, float]) -
     return msgspec.json.format(msgspec.json.encode(record), indent=2).decode() + "\n"
 
 
-def _tests(report: Report, number: int, weight: float | None) -> Iterator[dict[str, Any]]:
-    worth = 1.0 if weight is None else weight / max(report.possible, 1)
+def _tests(report: Report, number: int, worth: float) -> Iterator[dict[str, Any]]:
     for index, check in enumerate(report.checks, 1):
         test: dict[str, Any] = {
             "name": f"{report.exercise}: {check.claim}",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -117,4 +118,9 @@ def _coloured(lines: list[str]) -> list[list[tuple[str, str]]]:
 
 def _tokens(lines: list[str]) -> Iterator[tuple[str, str]]:
     for token, text in PythonLexer(stripnl=False).get_tokens("\n".join(lines)):
-        yield next((name for kind, name in KINDS if token in kind), ""), text
+        yield _kind(token), text
+
+
+@functools.cache
+def _kind(token: object) -> str:
+    return next((name for kind, name in KINDS if token in kind), "")

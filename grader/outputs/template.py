@@ -38,7 +38,7 @@ def _environment() -> Environment:
 
 def _inert(value: Any) -> Any:
     """A value before it is escaped: text without what reorders, hides or cannot be encoded."""
-    if not isinstance(value, str) or isinstance(value, Markup):
+    if not isinstance(value, str) or isinstance(value, Markup) or value.isprintable():
         return value
     # A file's name that is not UTF-8 comes with surrogates.
     return clean(value).encode("utf-8", "replace").decode()

@@ -16,4 +16,6 @@ _CONTROLS = re.compile(
 
 def clean(text: str) -> str:
     """The text without terminal escapes and control characters."""
+    if text.isprintable():  # most is, and thousands of pieces make a page
+        return text
     return _CONTROLS.sub("", _ESCAPES.sub("", text.replace("\r\n", "\n").replace("\r", "\n")))

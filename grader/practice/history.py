@@ -155,6 +155,12 @@ class History:
             found.append(msgspec.convert(values, Grading, strict=False))
         return found
 
+    def last_source(self, exercise: str) -> str | None:
+        """What was graded last of the learner's own file; None where nothing was."""
+        query = "SELECT source FROM grading WHERE own AND exercise = ? ORDER BY id DESC LIMIT 1"
+        rows = self._read(query, (exercise,))
+        return str(rows[0][0]) if rows else None
+
     def _read(self, query: str, values: tuple[object, ...] = ()) -> list[tuple[Any, ...]]:
         try:
             return self._connection.execute(query, values).fetchall()

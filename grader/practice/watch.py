@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, SimpleQueue
 
@@ -11,6 +10,7 @@ from grader.errors import GradeError
 from grader.kit import Exercise, Kit
 from grader.outputs.screen import Screen
 from grader.practice.folder import list_lines, start_anew
+from grader.practice.happenings import Graded, Happening, Key, Saved
 from grader.practice.history import Event, open_history
 from grader.practice.session import Session
 from grader.report import Report
@@ -19,36 +19,6 @@ from grader.submission import Submission, read_submission
 from grader.targets import own_path
 
 PATIENCE = 0.4  # before the screen says that a grading is under way, in seconds
-
-
-@dataclass(frozen=True)
-class Saved:
-    """A file was saved."""
-
-    path: Path
-
-
-@dataclass(frozen=True)
-class Key:
-    """A key was pressed."""
-
-    name: str
-
-
-@dataclass(frozen=True)
-class Graded:
-    """A grading came to an end; without an outcome if it was stopped."""
-
-    exercise: Exercise
-    submission: Submission
-    outcome: Report | GradeError | None
-
-
-class Redraw:
-    """The terminal has another size."""
-
-
-Happening = Saved | Key | Graded | Redraw
 
 
 class Watch:
@@ -166,8 +136,7 @@ class Watch:
         """Add a grading to the history, unless it is the last one again; why that failed."""
         try:
             with open_history(self._kit) as history:
-                last = history.gradings(report.exercise)[-1:]
-                if not last or last[0].source != submission.source:
+                if history.last_source(report.exercise) != submission.source:
                     history.record(report, submission.source, own=True)
         except GradeError as error:
             return f"not recorded: {error}"

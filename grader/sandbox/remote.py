@@ -18,7 +18,7 @@ from grader.sandbox.wire.frames import BadFrame
 from grader.sandbox.workers import Worker, WorkerEnded, WorkerTimeout
 from grader.submission import Submission
 
-SHORTER = 5  # after a check that took too long, the others get this part of its limit
+SHORTER = 10  # after a check that took too long, the others get this part of its limit
 
 _T = TypeVar("_T")
 
@@ -32,7 +32,7 @@ class RemoteSubmission:
     Args:
         sandbox: Gives out the workers.
         submission: What is loaded into them.
-        timeout: Wall-clock limit of one check, loading included, in seconds; a fifth of it for
+        timeout: Wall-clock limit of one check, loading included, in seconds; a tenth of it for
             the checks after one that took longer.
         budget: Wall-clock limit of all checks together, in seconds.
     """

@@ -91,7 +91,7 @@ class SuiteRunner:
         arguments = [
             *(word for name in UNUSED_PLUGINS for word in ("-p", f"no:{name}")),
             *("-c", str(SETTINGS), "--rootdir", str(self._suite.parent), "--noconftest"),
-            *("--import-mode=importlib", "--tb=line", "--json-report-file=none"),
+            *("--import-mode=importlib", "--json-report-file=none"),
             *("--json-report-omit", "collectors", "log", "streams", "traceback", "keywords"),
             *("--", str(self._suite)),
         ]

@@ -71,7 +71,7 @@ def entry(name: str, exercises: Sequence[str], *pairs: Graded) -> Entry:
     scores = []
     for exercise in exercises:
         own = [one for one in results if one.exercise == exercise]
-        scores.append(score(own) if own else NOT_GRADED)
+        scores.append(score(own, "") if own else NOT_GRADED)
     total = sum(one.earned / max(one.possible, 1) for one in scores) / len(scores)
     return Entry(Row(name, total, scores), pairs)
 

@@ -18,13 +18,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from grader.cli import run_command
-from grader.errors import GradeError
+from grader.errors import GradeError, GraderFault
 from grader.hiring.crew import Crew, Settings, Task
 from grader.hiring.results import safe_name
 from grader.hiring.store import Plan, Store
-from grader.kit import installed_kit
+from grader.kit import installed_kit, load_kit
+from grader.stubs import pristine
 from tests.grader.terminal import COMMAND
 
 KIT = installed_kit()
@@ -104,7 +106,7 @@ def test_batch_of_all_kinds(handed: Path, out: Path, capsys: pytest.CaptureFixtu
     assert "timeout" in {check["verdict"] for check in hang["checks"]}
     for name in (*SOURCES, "hang"):
         scope = json.loads((out / f"gradescope/{name}/results.json").read_text())
-        assert scope["score"] == float(found[name]["warmup1 earned"])
+        assert f"{scope['score']:.2f}" == found[name]["total percent"]
         exercism = json.loads((out / f"exercism/{name}/warmup1/results.json").read_text())
         assert exercism["status"] == {"right": "pass"}.get(name, exercism["status"])
         assert (out / f"junit/{name}/junit.xml").is_file()
@@ -165,6 +167,61 @@ def test_batch_goes_on_only_as_it_was_begun(
         err = capsys.readouterr().err
         assert f"was begun with another {field}" in err
         assert "--out" in err
+
+
+def test_file_that_nobody_changed_is_told(tmp_path: Path) -> None:
+    handed, out = tmp_path / "handed", tmp_path / "out"
+    for name, end in (("idle", b""), ("windows", b""), ("busy", b"\n# tried\n")):
+        (handed / name).mkdir(parents=True)
+        for exercise in ("warmup1", "bug4"):
+            source = pristine(KIT.find(exercise)) + end
+            ends = b"\r\n" if name == "windows" else b"\n"
+            (handed / name / f"{exercise}.py").write_bytes(source.replace(b"\n", ends))
+    words = ["--exercise", "warmup1", "--exercise", "bug4", "--out", str(out)]
+    assert run_command(["batch", str(handed), *words]) == 0
+    found = {name: (row["warmup1 status"], row["bug4 status"]) for name, row in rows(out).items()}
+    assert found["idle"] == found["windows"] == ("as sent", "as sent")
+    assert found["busy"] == ("graded", "graded")
+
+
+def test_weights_may_be_changed_once_all_is_graded(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    handed, out, record = (tmp_path / name for name in ("handed", "out", "sent.toml"))
+    (handed / "ada").mkdir(parents=True)
+    (handed / "ada" / "warmup1.py").write_text(RIGHT)
+    pack = ["pack", "warmup1", "warmup2", "--title", "t", "--minutes", "9"]
+    assert run_command([*pack, "--out", str(record.with_suffix(".zip"))]) == 0
+    grade = ["batch", str(handed), "--takehome", str(record), "--out", str(out)]
+    assert run_command(grade) == 0
+    assert rows(out)["ada"]["total percent"] == "50.00"
+    text = record.read_text(encoding="utf-8")
+    record.write_text(text.replace("weight = 1.0", "weight = 3.0", 1), encoding="utf-8")
+    capsys.readouterr()
+    assert run_command([*grade, "--also", "gradescope"]) == 0
+    assert "0 graded, 2 were there before" in capsys.readouterr().out
+    assert rows(out)["ada"]["total percent"] == "75.00"
+    scope = json.loads((out / "gradescope/ada/results.json").read_text(encoding="utf-8"))
+    assert scope["score"] == 75
+    record.write_text(text.replace('title = "t"', 'title = "u"'), encoding="utf-8")
+    assert run_command(grade) == 2
+    assert "was begun with another `takehome`" in capsys.readouterr().err
+
+
+def test_batch_does_not_go_on_with_another_suite(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kit, handed, out = (tmp_path / name for name in ("kit", "handed", "out"))
+    shutil.copytree(Path(__file__).parent / "kit", kit)
+    handed.mkdir()
+    shutil.copy(load_kit(kit).find("double").solution, handed / "ada.py")
+    grade = ["batch", str(handed), "--kit", str(kit), "--exercise", "double", "--out", str(out)]
+    assert run_command(grade) == 0
+    suite = load_kit(kit).find("double").suite
+    suite.write_text(suite.read_text(encoding="utf-8") + "\n", encoding="utf-8")
+    capsys.readouterr()
+    assert run_command(grade) == 2
+    assert "was begun with another `kit`" in capsys.readouterr().err
 
 
 def test_several_seeds_tell_of_disagreement(
@@ -307,8 +364,21 @@ def test_store_from_a_newer_version_or_damaged_is_said(out: Path) -> None:
         Store(out / "newer.sqlite")
 
 
+def test_full_disk_is_told_and_what_was_graded_stays(handed: Path, out: Path) -> None:
+    assert batch(handed, out, "--only", "right") == 0
+    (kept,) = Store(out / "results.sqlite").results()
+    with Store(out / "results.sqlite") as store:
+        pages = store._connection.execute("PRAGMA page_count").fetchone()[0]
+        store._connection.execute(f"PRAGMA max_page_count = {pages}")
+        large = replace(kept, candidate="other", source="x" * 1_000_000)
+        with pytest.raises(GraderFault, match=r"cannot be written: .* full; .* goes on"):
+            store.add(large)
+    with Store(out / "results.sqlite") as store:
+        assert list(store.results()) == [kept]
+
+
 def test_plan_is_kept_as_it_was_begun(out: Path) -> None:
-    plan = Plan("", ("warmup1",), (5,), "full", "cpu", 5.0, 1024, "0.1.0", "2.13.0")
+    plan = Plan("", ("warmup1",), (5,), "full", "cpu", 5.0, 1024, "0.1.0", "2.13.0", "k")
     with Store(out / "results.sqlite") as store:
         assert store.known_plan() is None
         store.hold_to(plan)
@@ -350,5 +420,5 @@ def test_gradescopes_script_works_in_a_folder_laid_out_as_theirs(tmp_path: Path)
     )
     assert done.returncode == 0, done.stdout + done.stderr
     record = json.loads((home / "results/results.json").read_text(encoding="utf-8"))
-    assert record["score"] == 20
+    assert record["score"] == 100
     assert ", isolation " in record["output"]

@@ -368,14 +368,15 @@ def test_mistakes_count_candidates_not_exercises() -> None:
 
 def test_batch_writes_its_page(doubles: dict[str, Graded], tmp_path: Path) -> None:
     record = Takehome("A title", 90, "tiny", "1", "1", "a.zip", "0", (Sent("double", "0"),))
-    plan = Plan(record.to_toml(), ("double",), (1,), "full", "cpu", 5.0, 1024, "1.2.3", "2.9")
+    plan = Plan(record.to_toml(), ("double",), (1,), "full", "cpu", 5.0, 1024, "1.2.3", "2.9", "k")
     names = [*doubles, "late"]
     candidates = [Candidate(name, {"double": Handed("double.py", bytes)}) for name in names]
     with Store(tmp_path / "results.sqlite") as store:
         store.hold_to(plan)
         for name, (report, source) in doubles.items():
             store.add(Result(name, "double", 1, "double.py", report, source))
-        written = Results(store, candidates, {"double": 1.0}).write(tmp_path / "out")
+        results = Results(store, candidates, {"double": 1.0}, {"double": ""})
+        written = list(results.write(tmp_path / "out"))
     assert tmp_path / "out" / "report.html" in written
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     assert_whole(page)

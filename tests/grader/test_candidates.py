@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import stat
+import struct
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -167,6 +169,21 @@ def test_damaged_member_is_told(folder: Path) -> None:
     assert "cannot be taken out of its zip" in problem(folder)
 
 
+@pytest.mark.parametrize("zip64", [False, True])
+def test_directory_of_a_million_files_is_not_read(
+    folder: Path, zip64: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(zipfile, "ZipFile", None)  # it would make an object of each
+    entry = struct.pack("<4s4B4HL2L5H2L", b"PK\1\2", 20, 3, 20, *[0] * 8, 1, *[0] * 6) + b"a"
+    size, count = len(entry) * 200_000, 200_000 if zip64 else 65_535
+    end = struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, 1, 1, 0 if zip64 else size, 0, 0)
+    if zip64:
+        more = struct.pack("<4sQ2H2L4Q", b"PK\6\6", 44, 45, 45, 0, 0, count, count, size, 0)
+        end = more + struct.pack("<4sLQL", b"PK\6\7", 0, size, 1) + end
+    (folder / "ada.zip").write_bytes(entry * 200_000 + end)
+    assert "holds more than 10000 files" in problem(folder)
+
+
 def test_archive_of_too_many_or_the_same_files_is_refused(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -192,3 +209,37 @@ def test_nothing_handed_in_is_one_clear_line(folder: Path) -> None:
         find_candidates(folder, ("exercise3",))
     with pytest.raises(GradeError, match="is no folder; name the one"):
         find_candidates(folder / "nowhere", ("exercise3",))
+
+
+def test_names_that_are_not_utf_8_are_shown_as_far_as_they_can_be(folder: Path) -> None:
+    for name in (b"a\xff.py", b"b\xff/c\xff.py"):
+        write(folder / os.fsdecode(name))
+    first, second = find_candidates(folder, ("exercise3",))
+    assert (first.name, first.handed["exercise3"].name) == ("a�", "a�.py")
+    assert (second.name, second.handed["exercise3"].name) == ("b�", "c�.py")
+    assert second.handed["exercise3"].read() == b"x = 1\n"
+
+
+def test_folder_that_cannot_be_read_costs_its_candidate_alone(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(folder / "ada" / "shut" / "exercise3.py")
+    write(folder / "bob.py")
+    listed = Path.iterdir
+
+    def iterdir(path: Path) -> Iterator[Path]:
+        if path.name == "shut":
+            raise PermissionError(13, "Permission denied", str(path))
+        return listed(path)
+
+    monkeypatch.setattr(Path, "iterdir", iterdir)
+    ada, bob = find_candidates(folder, ("exercise3",))
+    assert "Permission denied" in ada.handed["exercise3"].problem
+    assert not bob.handed["exercise3"].problem
+
+
+def test_results_are_no_candidate(folder: Path) -> None:
+    write(folder / "ada.py")
+    write(folder / "results" / "junit" / "ada" / "exercise3.py")
+    found = find_candidates(folder, ("exercise3",), results=folder / ".." / "handed" / "results")
+    assert [candidate.name for candidate in found] == ["ada"]

@@ -233,6 +233,15 @@ def test_missing_device_is_usage(grade: Grade) -> None:
     assert "no device `mps` that torch can use; it has `cpu`" in one_line(err)
 
 
+def test_name_that_is_not_utf_8_is_shown_as_far_as_it_can_be(grade: Grade, tmp_path: Path) -> None:
+    odd = tmp_path / os.fsdecode(b"mine\xff.py")
+    odd.write_text(SOLUTION.read_text(encoding="utf-8"), encoding="utf-8")
+    code, out, _ = grade("warmup1", odd, "--json", "report.json", "--html", "report.html")
+    assert code == 0
+    assert "mine\ufffd.py" in out
+    assert json.loads(Path("report.json").read_text())["submission"].endswith("mine\ufffd.py")
+
+
 def test_unwritable_json_is_said(grade: Grade) -> None:
     code, _, err = grade("warmup1", SOLUTION, "--json", "nowhere/report.json")
     assert code == 2

@@ -189,7 +189,7 @@ def story(machines: Machines, kit: Path, tmp_path_factory: pytest.TempPathFactor
             yield one
 
     with Cluster(settings(kit), machines.address, None, MEMORY) as cluster:
-        told.isolation = cluster.isolation
+        told.isolation = cluster.found.isolation
         for outcome in cluster.run(counted(tasks(cluster))):
             told.outcomes.append(outcome)
             told.used |= {seat.node.name for seat in cluster._seats if seat.up}
@@ -375,6 +375,8 @@ def test_nodes_that_differ_are_told_apart() -> None:
     assert other.unlike(first, "a") == "it has torch `2.9.1`, not `2.13.0` as `a`"
     weaker = Found(isolation="landlock", torch="2.13.0")
     assert weaker.unlike(first, "a").startswith("it has isolation `landlock`, not `full` as `a`")
+    edited = Found(isolation="full", torch="2.13.0", kit="0123")
+    assert edited.unlike(first, "a").startswith("it has kit `0123`, not ``")
 
 
 @pytest.mark.parametrize(("gpus", "cores"), [(1, 1), (1, 3), (1, 7), (2, 3), (4, 96), (8, 3)])

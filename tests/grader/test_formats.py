@@ -83,8 +83,8 @@ def test_github_gets_one_annotation_for_each_thing_that_is_wrong() -> None:
 
 
 def test_gradescope_has_its_fields_and_no_others() -> None:
-    record = json.loads(render_gradescope([REPORT], {}))
-    assert record["score"] == REPORT.earned
+    record = json.loads(render_gradescope([REPORT], {"exercise3": 2.0, "bug7": 6.0}))
+    assert record["score"] == pytest.approx(25 * REPORT.earned / REPORT.possible)
     assert isinstance(record["execution_time"], float)
     top = {"score", "execution_time", "output", "output_format", "stdout_visibility"}
     assert set(record) == top | {"extra_data", "tests"}
@@ -97,9 +97,8 @@ def test_gradescope_has_its_fields_and_no_others() -> None:
             assert "score" not in test
         else:
             assert test["status"] == ("passed" if check.earned else "failed")
-            assert test["max_score"] == check.points
-    weighted = json.loads(render_gradescope([REPORT], {"exercise3": 50.0}))
-    assert weighted["score"] == pytest.approx(50 * REPORT.earned / REPORT.possible)
+            assert test["max_score"] == pytest.approx(25 * check.points / REPORT.possible)
+            assert test["score"] == (test["max_score"] if check.earned else 0)
 
 
 def test_exercism_has_its_fields_and_no_others() -> None:

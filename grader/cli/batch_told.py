@@ -1,0 +1,60 @@
+"""What ``grade batch`` says while it runs and when it is done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from grader.hiring.batch import Progress
+    from grader.hiring.candidates import Candidate
+    from grader.hiring.store import Store
+
+
+@contextmanager
+def progress_bar() -> Iterator[Callable[[Progress], None]]:
+    """A progress bar with rate and time left, on standard error; a line now and then in a pipe."""
+    from rich import progress as bars
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    columns = (
+        *(bars.BarColumn(), bars.MofNCompleteColumn()),
+        *(bars.TextColumn("{task.fields[rate]}"), bars.TimeRemainingColumn()),
+    )
+    with bars.Progress(*columns, console=console) as bar:
+        task = bar.add_task("grading", rate="")
+
+        def tell(progress: Progress) -> None:
+            bar.update(task, total=progress.total, completed=progress.done + len(progress.faults))
+            bar.update(task, rate=f"{progress.rate:.1f} a second")
+
+        yield tell
+
+
+def tell_of_changes(chosen: Sequence[Candidate], store: Store) -> None:
+    """Say whose files are no longer those that were graded."""
+    from grader.hiring.batch import changed
+
+    for name, exercise in changed(chosen, store.done()):
+        click.echo(
+            f"grade: `{name}`, {exercise}: changed since it was graded; "
+            f"--only {name} --regrade grades it anew",
+            err=True,
+        )
+
+
+def sum_up(progress: Progress, seeds: Sequence[int]) -> int:
+    """Say what was done; the exit code."""
+    new = progress.done - progress.before
+    again = f", {progress.before} were there before" if progress.before else ""
+    click.echo(f"{new} graded{again}; seed {', '.join(map(str, seeds))}")
+    for task, fault in progress.faults:
+        click.echo(f"grade: not graded: `{task.candidate}`, {task.exercise}: {fault}", err=True)
+    if progress.faults:
+        click.echo("grade: the same command tries these again", err=True)
+        return 3
+    return 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import importlib.util
 import os
 import site
@@ -51,7 +52,8 @@ class Sandbox:
                 f"isolation `{isolation}` needs Linux; this system has `process` only"
             )
         levels = [level for level in LEVELS if isolation in ("auto", level)]
-        self._confinement = Confinement(levels, limits or Limits(), on_gpu, _import_paths(), spawn)
+        paths = _import_paths() + (_driver_folders() if on_gpu else [])
+        self._confinement = Confinement(levels, limits or Limits(), on_gpu, paths, spawn)
         self.on_gpu = on_gpu
         self.spawns = spawn
         self.stop = threading.Event()  # set, it ends the grading under way, with ``Stopped``
@@ -185,8 +187,9 @@ def _launch(
         "PYTHONDONTWRITEBYTECODE": "1",
         "TMPDIR": tempfile.gettempdir(),
     }
-    if confinement.on_gpu and "CUDA_VISIBLE_DEVICES" in os.environ:
-        environment["CUDA_VISIBLE_DEVICES"] = os.environ["CUDA_VISIBLE_DEVICES"]
+    if confinement.on_gpu:
+        names = ("CUDA_VISIBLE_DEVICES", "LD_LIBRARY_PATH")
+        environment |= {name: os.environ[name] for name in names if name in os.environ}
     number = str(connection.fileno())
     words = msgspec.json.encode(confinement).decode()
     return subprocess.Popen(
@@ -206,3 +209,14 @@ def _import_paths() -> list[str]:
     found = [importlib.util.find_spec(name) for name in ("grader", "msgspec", "torch")]
     folders = {str(Path(spec.origin).parents[1]) for spec in found if spec and spec.origin}
     return sorted(folders - set(site.getsitepackages()))
+
+
+def _driver_folders() -> list[str]:
+    """Where CUDA's driver lies, which containers mount outside the system's folders."""
+    try:
+        ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return []
+    lines = Path("/proc/self/maps").read_text(encoding="utf-8").splitlines()
+    found = [Path(line.split(maxsplit=5)[5]) for line in lines if "/libcuda.so" in line]
+    return sorted({str(path.parent) for path in found})

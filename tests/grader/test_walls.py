@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -12,6 +14,7 @@ import pytest
 
 from grader.errors import GraderFault
 from grader.sandbox.inside.confine import Walls
+from grader.sandbox.inside.walls import landlock
 from grader.sandbox.process import Sandbox
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="walls are Linux's")
@@ -76,3 +79,46 @@ def test_session_leaves_no_folder() -> None:
         assert len(ours()) == 1
         worker.kill()
         assert not ours()
+
+
+def test_a_device_may_be_controlled_and_nothing_else_that_may_be_written() -> None:
+    if landlock.version() < 5:
+        pytest.skip("this kernel's Landlock lets everybody control every device")
+    code = (
+        "import fcntl, sys\n"
+        "from pathlib import Path\n"
+        "from grader.sandbox.inside.walls import landlock\n"
+        "written, device = Path('/dev/random'), Path('/dev/urandom')\n"
+        "landlock.enter(landlock.make_ruleset([], [written], [device]))\n"
+        "for path in (written, device):\n"
+        "    with path.open('rb') as file:\n"
+        "        try: print(len(fcntl.ioctl(file, 0x80045200, bytes(4))))  # RNDGETENTCNT\n"
+        "        except PermissionError: print('refused')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["refused", "4"]
+
+
+def test_driver_is_found_where_a_container_mounts_it(tmp_path: Path) -> None:
+    (library,) = [
+        Path(line.split(maxsplit=5)[5])
+        for line in Path("/proc/self/maps").read_text(encoding="utf-8").splitlines()
+        if re.search(r" r-xp .*/libm[.-]", line)
+    ]
+    shutil.copy(library, tmp_path / "libcuda.so.1")
+    code = (
+        "import sys\n"
+        "from pathlib import Path\n"
+        "from grader.sandbox.inside.confine import readable\n"
+        "from grader.sandbox.process import Sandbox\n"
+        "with Sandbox(on_gpu=True) as sandbox:\n"
+        "    sandbox.isolation\n"
+        "    print(Path(sys.argv[1]) in readable(sandbox._confinement))\n"
+    )
+    for folder, found in ((tmp_path, "True"), (tmp_path / "empty", "False")):
+        done = subprocess.run(
+            [sys.executable, "-c", code, str(tmp_path)],
+            capture_output=True, text=True, check=True,
+            env={**os.environ, "LD_LIBRARY_PATH": str(folder)},
+        )  # fmt: skip
+        assert done.stdout.strip() == found

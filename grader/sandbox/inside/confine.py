@@ -23,7 +23,7 @@ from grader.sandbox.wire.levels import Confinement
 
 DEVICES = ("/dev/null", "/dev/zero", "/dev/random", "/dev/urandom")
 GPU_DEVICES = ("nvidiactl", "nvidia-uvm", "nvidia-uvm-tools", "nvidia[0-9]*", "nvidia-caps")
-GPU_FILES = ("/proc", "/sys/devices/system/cpu", "/sys/bus/pci", "/sys/module/nvidia")
+GPU_FILES = ("/sys/devices/system/cpu", "/sys/bus/pci", "/sys/module/nvidia")
 SYSTEM = (
     "/lib", "/lib32", "/lib64", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/local/lib",
     "/etc/ld.so.cache", "/etc/localtime",
@@ -52,15 +52,14 @@ def readable(confinement: Confinement) -> list[Path]:
     """All that a worker may read, in the order of their names."""
     folders = package_folders(confinement.paths)
     system = [Path(path) for path in (*SYSTEM, *DEVICES)]
-    return sorted({*folders, *system, *gpu_paths(confinement)})
+    tables = [Path(path) for path in GPU_FILES] if confinement.on_gpu else []
+    return sorted({*folders, *system, *tables, *gpu_devices(confinement)})
 
 
-def gpu_paths(confinement: Confinement) -> list[Path]:
-    """The device files and the tables that CUDA reads; none where it is not wanted."""
-    if not confinement.on_gpu:
-        return []
-    devices = [path for name in GPU_DEVICES for path in Path("/dev").glob(name)]
-    return [*devices, *(Path(path) for path in GPU_FILES if path != "/proc")]
+def gpu_devices(confinement: Confinement) -> list[Path]:
+    """The device files of CUDA; none where it is not wanted."""
+    names = GPU_DEVICES if confinement.on_gpu else ()
+    return [path for name in names for path in Path("/dev").glob(name)]
 
 
 def without_own_package(paths: list[Path]) -> Iterator[Path]:
@@ -145,8 +144,8 @@ class Walls:
             paths: list[Path] = [Path("/")]
         else:
             paths = list(without_own_package(readable(self.confinement)))
-        writable = [folder, Path("/dev/null"), *gpu_paths(self.confinement)]
-        return landlock.make_ruleset(paths, writable)
+        writable = [folder, Path("/dev/null")]
+        return landlock.make_ruleset(paths, writable, gpu_devices(self.confinement))
 
     @staticmethod
     def remove(folder: str) -> None:

@@ -37,12 +37,15 @@ def version() -> int:
     return syscall("landlock", CREATE_RULESET, None, 0, GET_VERSION)
 
 
-def make_ruleset(readable: Iterable[Path], writable: Iterable[Path]) -> int:
+def make_ruleset(
+    readable: Iterable[Path], writable: Iterable[Path], devices: Iterable[Path]
+) -> int:
     """A ruleset, to be entered by this process or one that it forks.
 
     Args:
         readable: Files and folders that may be read, with all beneath them.
         writable: Files that may be read and written, and folders that may be filled.
+        devices: Device files that may be read, written and controlled.
 
     Returns:
         Its descriptor.
@@ -61,6 +64,8 @@ def make_ruleset(readable: Iterable[Path], writable: Iterable[Path]) -> int:
         _allow(ruleset, path, READ)
     for path in writable:
         _allow(ruleset, path, handled & ~(EXECUTE | IOCTL_DEV))
+    for path in devices:
+        _allow(ruleset, path, handled & (READ | WRITE_FILE | IOCTL_DEV))
     return ruleset
 
 
@@ -71,7 +76,7 @@ def _allow(ruleset: int, path: Path, rights: int) -> None:
         return  # what is not there need not be allowed
     try:
         if not stat.S_ISDIR(os.fstat(descriptor).st_mode):
-            rights &= WRITE_FILE | READ_FILE | TRUNCATE
+            rights &= WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV
         rule = ctypes.create_string_buffer(struct.pack("<Qi", rights, descriptor))
         syscall("landlock_add_rule", ADD_RULE, ruleset, RULE_PATH_BENEATH, rule, 0)
     finally:

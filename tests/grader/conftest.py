@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -13,7 +13,7 @@ from grader.kit import Kit, load_kit
 from grader.sandbox.process import Sandbox
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Browser, Page
 
 HERE = Path(__file__).parent
 
@@ -41,3 +41,31 @@ def browser() -> Iterator[Browser]:
         found = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         yield found
         found.close()
+
+
+@pytest.fixture
+def open_page(browser: Browser, tmp_path: Path) -> Iterator[Callable[..., Page]]:
+    """Open a page; at the end, nothing was loaded, and nobody complained."""
+    heard: list[str] = []
+    opened: list[Page] = []
+
+    def open_one(text: str, hash: str = "", width: int = 1000, **settings: Any) -> Page:
+        file = tmp_path / f"{len(opened)}.html"
+        file.write_text(text, encoding="utf-8", newline="")
+        page = browser.new_page(viewport={"width": width, "height": 700}, **settings)
+        page.set_default_timeout(10_000)
+        opened.append(page)
+        page.on("console", lambda message: heard.append(message.text))
+        page.on("pageerror", lambda error: heard.append(str(error)))
+        page.on("dialog", lambda dialog: heard.append(dialog.message))
+        page.on(
+            "request",
+            lambda asked: asked.url.split("#")[0] == file.as_uri() or heard.append(asked.url),
+        )
+        page.goto(file.as_uri() + hash)
+        return page
+
+    yield open_one
+    for page in opened:
+        page.close()
+    assert heard == []

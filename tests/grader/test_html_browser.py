@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Browser, Page
@@ -33,29 +31,6 @@ CRASH = "def half(x):\n    return x @ x[:1, None]\n\ndef double(x):\n    return 
 @pytest.fixture(scope="module")
 def wrong_scale(sandbox: Sandbox) -> tuple[Report, str]:
     return real_mistake(sandbox)
-
-
-@pytest.fixture
-def open_page(browser: Browser, tmp_path: Path) -> Iterator[Open]:
-    """Open a page; at the end, nothing was loaded, and nobody complained."""
-    heard: list[str] = []
-    opened: list[Page] = []
-
-    def open_one(text: str, scheme: Any = "light", width: int = 1000) -> Page:
-        file = tmp_path / f"{len(opened)}.html"
-        file.write_text(text, encoding="utf-8")
-        page = browser.new_page(color_scheme=scheme, viewport={"width": width, "height": 700})
-        opened.append(page)
-        page.on("console", lambda message: heard.append(message.text))
-        page.on("pageerror", lambda error: heard.append(str(error)))
-        page.on("request", lambda asked: asked.url == file.as_uri() or heard.append(asked.url))
-        page.goto(file.as_uri())
-        return page
-
-    yield open_one
-    for page in opened:
-        page.close()
-    assert heard == []
 
 
 @pytest.fixture(scope="module")
@@ -110,7 +85,7 @@ CONTRASTS = """() => {
 def test_every_text_stands_out(
     name: str, scheme: str, pages: dict[str, str], open_page: Open
 ) -> None:
-    found = open_page(pages[name], scheme).evaluate(CONTRASTS)
+    found = open_page(pages[name], color_scheme=scheme).evaluate(CONTRASTS)
     assert len(found) > 10
     assert [(ratio, text) for ratio, text in found if ratio < 4.5] == []
 
@@ -124,14 +99,18 @@ def background(page: Page) -> str:
 def test_light_and_dark_have_their_own_background(
     name: str, pages: dict[str, str], open_page: Open
 ) -> None:
-    assert background(open_page(pages[name], "light")) != background(open_page(pages[name], "dark"))
+    dark = open_page(pages[name], color_scheme="dark")
+    assert background(open_page(pages[name])) != background(dark)
 
 
 def test_fragment_follows_the_theme_of_the_notebook(pages: dict[str, str], open_page: Open) -> None:
-    dark, light = (background(open_page(pages["fragment"], scheme)) for scheme in ("dark", "light"))
+    dark, light = (
+        background(open_page(pages["fragment"], color_scheme=scheme))
+        for scheme in ("dark", "light")
+    )
     said = pages["fragment"].replace("<body>", '<body data-jp-theme-light="false">')
-    assert background(open_page(said, "light")) == dark
-    assert background(open_page(said.replace("false", "true", 1), "dark")) == light
+    assert background(open_page(said)) == dark
+    assert background(open_page(said.replace("false", "true", 1), color_scheme="dark")) == light
     assert (
         background(open_page(pages["fragment"].replace("<body>", '<body class="vscode-dark">')))
         == dark
@@ -238,7 +217,7 @@ def test_headings_follow_each_other(pages: dict[str, str]) -> None:
 
 
 def test_print_shows_what_is_folded(pages: dict[str, str], open_page: Open) -> None:
-    page = open_page(pages["verdicts"], "dark")
+    page = open_page(pages["verdicts"], color_scheme="dark")
     page.emulate_media(media="print", color_scheme="dark")
     assert page.get_by_text("Why it matters.").is_visible()
     assert background(page) == "rgb(255, 255, 255)"

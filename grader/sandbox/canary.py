@@ -62,7 +62,7 @@ def _probe(worker: Worker, path: str, port: int) -> list[str]:
     deadline = time.monotonic() + SECONDS
     arguments = {"args": {"tuple": [path, port]}, "kwargs": {"dict": {}}}
     call = {"target": "probe", "method": "", "calls": [arguments]}
-    more: dict[str, Any] = {"parameters": {}, "learned": [], "mode": None, "grad": False}
+    more: dict[str, Any] = {"parameters": {}, "learned": [], "mode": None, "graph": None}
     source = SOURCE.read_text(encoding="utf-8")
     try:
         for request in (

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import torch
 from torch import Tensor, nn
 
 from grader.sandbox.calls import Target
+from grader.sandbox.requests import moving
 from grader.sandbox.wire import values
 from grader.sandbox.workers import WorkerEnded
 
@@ -37,28 +38,24 @@ class RemoteModule(nn.Module):
     The parameters here are the truth: a call sends those that changed since the last one.
     ``state_dict``, ``load_state_dict``, ``to``, ``train``, ``eval`` and ``torch.func`` work as on
     any module; tied parameters stay tied. Double backward is not supported.
-
-    Attributes:
-        set_at_once: Names of the weights that were given with the constructor's request, and fit.
     """
 
     def __init__(
         self,
         submission: RemoteSubmission,
+        number: int,
         name: str,
         answer: dict[str, Any],
         sent: list[Tensor],
-        weights: Mapping[str, Tensor],
     ) -> None:
         super().__init__()
         self._name = name
         self._submission = submission
-        self._number = submission.believe(lambda: int(answer["object"]))
+        self._number = number
         self._worker = submission.worker
         weakref.finalize(self, submission.forget, self._number, self._worker)
         self._known: dict[str, Tensor] = {}
-        self.set_at_once: set[str] = set()
-        submission.believe(lambda: self._mirror(answer["parameters"], sent, weights))
+        submission.believe(lambda: self._mirror(answer["parameters"], sent))
         self.training = submission.believe(lambda: bool(answer["training"]))
         self._told = True  # whether the worker knows the mode
 
@@ -83,10 +80,8 @@ class RemoteModule(nn.Module):
         """Move here and in the worker; ``to``, ``double``, ``cuda`` and so on come through here."""
         super()._apply(fn, recurse)
         probe = fn(next(self.parameters(), torch.empty(0)).detach())
-        dtype = str(probe.dtype).removeprefix("torch.")
-        where = {"dtype": dtype, "device": str(probe.device)}
         self._check_worker()
-        self._submission.request({"do": "move", "target": self._number, **where})
+        self._submission.request(*moving(self._number, probe.dtype, str(probe.device)))
         self._known = {}
         return self
 
@@ -105,24 +100,15 @@ class RemoteModule(nn.Module):
         if self._submission.worker is not self._worker or not self._worker.alive:
             raise WorkerEnded("had already ended")
 
-    def _mirror(
-        self,
-        descriptions: list[dict[str, Any]],
-        sent: list[Tensor],
-        weights: Mapping[str, Tensor],
-    ) -> None:
-        """Make the parameters as described; one without a value was set to what was given."""
+    def _mirror(self, descriptions: list[dict[str, Any]], sent: list[Tensor]) -> None:
+        """Make the parameters as described."""
         made: dict[str, nn.Parameter] = {}
         for entry in descriptions:
             name, first = str(entry["name"]), str(entry["same_as"])
             if len(name) > MAX_NAME or name.count(".") > MAX_DEPTH:
                 raise ValueError("a parameter has a name of no sensible length")
             if first not in made:
-                if entry["value"] is None:
-                    value = weights[name].detach().clone()
-                    self.set_at_once.add(name)
-                else:
-                    value = values.decode(entry["value"], sent)
+                value = values.decode(entry["value"], sent)
                 made[first] = nn.Parameter(
                     value.clone(), requires_grad=bool(entry["requires_grad"])
                 )

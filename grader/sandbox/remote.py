@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-import msgspec
 from torch import Tensor
 
-from grader.sandbox.faults import SubmissionError, SubmissionRefused, ToldFault, read_fault
+from grader.sandbox.answers import Answer, read_answer, read_several
+from grader.sandbox.faults import SubmissionError
 from grader.sandbox.modules import RemoteFunction, RemoteModule
 from grader.sandbox.process import Sandbox
+from grader.sandbox.requests import Request, creation
 from grader.sandbox.wire import values
 from grader.sandbox.wire.frames import BadFrame
 from grader.sandbox.workers import Worker, WorkerEnded, WorkerTimeout
@@ -51,6 +53,7 @@ class RemoteSubmission:
         self._deadline = 0.0
         self._drop: list[int] = []
         self._seed: int | None = None  # not yet sent
+        self._numbers = itertools.count(1)
         self.changed: list[int] = []  # positions of the tensors that the last call changed
         self.said_on_load: str | None = None  # None until the source has run for the first time
 
@@ -101,7 +104,7 @@ class RemoteSubmission:
         if self._loading:
             self._loading = False
             try:
-                self._answer()
+                self._receive(read_answer)
             except (SubmissionError, WorkerEnded) as error:
                 self._load_error = error
                 raise
@@ -163,34 +166,19 @@ class RemoteSubmission:
             SubmissionError: The constructor raised an exception.
             SubmissionRefused: There is no such class, or it is no ``nn.Module``.
         """
-        return self.create_with({}, name, *args, **kwargs)
-
-    def create_with(
-        self, weights: Mapping[str, Tensor], name: str, *args: Any, **kwargs: Any
-    ) -> RemoteModule:
-        """Construct a module and set its weights, in one request.
-
-        A weight is set where the module has a parameter of that name, shape, dtype and device;
-        the others are left as the constructor made them. Raises what ``create`` raises.
-        """
-        tensors: list[Tensor] = []
-        header = {
-            "do": "create",
-            "name": name,
-            "args": values.encode(args, tensors),
-            "kwargs": values.encode(kwargs, tensors),
-            "weights": {name: len(tensors) + i for i, name in enumerate(weights)},
-        }
-        answer, sent = self.request(header, [*tensors, *weights.values()])
-        return RemoteModule(self, name, answer, sent, weights)
+        number = self.number()
+        answer, sent = self.request(*creation(number, name, args, kwargs, told=True))
+        return RemoteModule(self, number, name, answer, sent)
 
     def function(self, name: str) -> RemoteFunction:
         """A plain function of the submission."""
         return RemoteFunction(self, name)
 
-    def request(
-        self, header: dict[str, Any], tensors: Sequence[Tensor] = ()
-    ) -> tuple[dict[str, Any], list[Tensor]]:
+    def number(self) -> int:
+        """A number for an object or a graph that a request is to make."""
+        return next(self._numbers)
+
+    def request(self, header: dict[str, Any], tensors: Sequence[Tensor] = ()) -> Answer:
         """Send a request and take its answer.
 
         Raises:
@@ -198,16 +186,26 @@ class RemoteSubmission:
             SubmissionRefused: It is not of the shape that the request needs.
             WorkerEnded: It crashed, exited, took too long, or answered nonsense.
         """
-        if self._worker is None or not self._worker.alive:
-            raise WorkerEnded("had already ended")
         specs, body = values.dump_tensors(list(tensors), strided=True)
-        header = {**header, "tensors": specs}
-        if self._seed is not None:
-            header["seed"], self._seed = self._seed, None
-        if self._drop:
-            header["drop"], self._drop = self._drop, []
-        self._worker.send(header, body, self._deadline)
-        return self._answer()
+        self._send({**header, "tensors": specs}, body)
+        return self._receive(read_answer)
+
+    def several(self, requests: Sequence[Request]) -> list[Answer | Exception]:
+        """Send several requests as one, which takes a fraction of the time.
+
+        Returns:
+            Their answers, up to the first that failed: for that one, what ``request`` raises.
+
+        Raises:
+            WorkerEnded: The worker crashed, exited, took too long, or answered nonsense.
+        """
+        headers, parts = [], []
+        for header, tensors in requests:
+            specs, body = values.dump_tensors(list(tensors), strided=True)
+            headers.append({**header, "tensors": specs, "size": len(body)})
+            parts.append(body)
+        self._send({"several": headers}, b"".join(parts))
+        return self._receive(lambda header, body: read_several(header, body, len(requests)))
 
     def forget(self, number: int, worker: Worker) -> None:
         """Let an object of a worker go, with the next request to that worker."""
@@ -220,15 +218,20 @@ class RemoteSubmission:
         assert self._worker is not None
         return self._worker
 
-    def _answer(self) -> tuple[dict[str, Any], list[Tensor]]:
+    def _send(self, header: dict[str, Any], body: bytes) -> None:
+        if self._worker is None or not self._worker.alive:
+            raise WorkerEnded("had already ended")
+        if self._seed is not None:
+            header["seed"], self._seed = self._seed, None
+        if self._drop:
+            header["drop"], self._drop = self._drop, []
+        self._worker.send(header, body, self._deadline)
+
+    def _receive(self, read: Callable[[dict[str, Any], bytes], _T]) -> _T:
         header, body = self.worker.receive(self._deadline)
         try:
-            if "refused" in header:
-                raise SubmissionRefused(str(header["refused"])[:1000])
-            if "fault" in header:
-                raise read_fault(msgspec.convert(header["fault"], ToldFault))
-            return header, values.load_tensors(header.pop("tensors", []), body)
-        except (BadFrame, msgspec.ValidationError) as problem:
+            return read(header, body)
+        except BadFrame as problem:
             raise self.worker.distrust(str(problem)) from None
 
     def believe(self, build: Callable[[], _T]) -> _T:

@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import torch
-from torch import Tensor
 
 from grader.report import AttentionMap
-from grader.suite.subject import Sizes
+from grader.suite.call import PlannedCall
 from grader.suite.trial import Trial
-from grader.suite.weights import Module
 
 T = 6  # positions: enough to see a pattern, few enough for a terminal
 
@@ -31,23 +29,19 @@ def attention_maps(trial: Trial) -> list[AttentionMap]:
     heads = 2 if any(sizes.H > 1 for sizes in subject.sizes) else 1
     wide = replace(trial.sizes, H=heads).revealing()
     sizes = replace(wide, B=trial.sizes.B and 2, T=T)
-    module = trial.module(sizes)
-    x = trial.input(sizes)
-    found = [*_maps(trial, module, x, None, sizes)]
+    module, x = trial.module(sizes), trial.input(sizes)
+    calls = [module.call(x)]
     if subject.masks:
-        causal = torch.ones(T, T, device=trial.device).tril()
-        found += _maps(trial, module, x, causal, sizes)
-    return found
+        calls.append(module.call(x, torch.ones(T, T, device=trial.device).tril()))
+    return [one for call in calls for one in _maps(call)]
 
 
-def _maps(
-    trial: Trial, module: Module, x: Tensor, mask: Tensor | None, sizes: Sizes
-) -> list[AttentionMap]:
-    yours = trial.map_of(module, x, trial.run(module, x, mask, sizes), sizes)
-    right = trial.map_of(module, x, trial.expected(module, x, mask, sizes), sizes)
-    if x.dim() == 3:
+def _maps(call: PlannedCall) -> list[AttentionMap]:
+    yours, right = call.maps(call.out, call.expected)
+    if call.x.dim() == 3:
         yours, right = yours[0], right[0]  # (T, H, T): of the first sequence
-    title = "under a causal mask" if mask is not None else "without a mask"
+    sizes = call.module.sizes
+    title = "under a causal mask" if call.mask is not None else "without a mask"
     return [
         AttentionMap.of(
             title if sizes.H == 1 else f"head {head + 1}, {title}",

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
-import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from grader.diagnosis.pipeline import Observation
 from grader.diagnosis.search import Explanation, Search
 from grader.sandbox.faults import SubmissionError, SubmissionRefused
+from grader.suite.call import PlannedCall
 from grader.suite.compare import CheckFailed
+from grader.suite.oracle import right_weights
 from grader.suite.subject import Sizes
 from grader.suite.trial import Trial
-from grader.suite.weights import Module, right_weights
 
 RATE = 0.3  # of dropout: neither a half nor its own rest
 INSIDE = "the attention inside"
@@ -74,28 +75,21 @@ def _observe(trial: Trial, what: str, sizes: Sizes) -> Observation:
     assert form is not None
     trains = what in (TRAINED, DROPPED, DROPPED_MASKED)
     rate = 0.0 if what == TRAINED else RATE
-    module = trial.module(sizes, **({"dropout_rate": rate} if trial.subject.dropout else {}))
-    if what == EVEN:
-        trial.level(module)
-    if isinstance(module, nn.Module):
-        module.train(trains)
-    x = trial.smooth_input(module, sizes)
+    make = trial.levelled if what == EVEN else trial.module
+    changes: dict[str, Any] = {"dropout_rate": rate} if trial.subject.dropout else {}
+    module = make(sizes, **changes)
+    x = trial.smooth_input(module)
     mask = _mask(trial, sizes) if "mask" in what else None
     seed = int(trial.draw.normal(1).abs() * 1e6)
-    trial.submission.seed(seed)
-    weigh = trial.draw.normal(*sizes.shape(sizes.out))
-    gradients: dict[str, Tensor | None] | None = None
-    if what == TRAINED:
-        out, gradients = _with_gradients(trial, module, x, weigh, sizes)
-    else:
-        with torch.no_grad():
-            out = module(x) if mask is None else module(x, mask)
+    weigh = trial.draw.normal(*sizes.shape(sizes.out)) if what == TRAINED else None
+    call = module.train(trains).call(x, mask, weigh=weigh, seed=seed)
+    out = call.result if weigh is None else call.out  # of its shape, where it is weighed
     if not isinstance(out, Tensor) or out.device.type == "meta":
         raise CheckFailed("no tensor came")
     return Observation(
         what=what,
         form=form,
-        weights=right_weights(module),
+        weights=right_weights(module.weights),
         x=_plain(x),
         attention_mask=None if mask is None else mask.cpu(),
         heads=sizes.H,
@@ -103,8 +97,8 @@ def _observe(trial: Trial, what: str, sizes: Sizes) -> Observation:
         rate=rate,
         seed=seed,
         output=_plain(out),
-        weigh=_plain(weigh) if gradients is not None else None,
-        gradients=gradients,
+        weigh=None if weigh is None else _plain(weigh),
+        gradients=None if weigh is None else _gradients(call),
     )
 
 
@@ -115,22 +109,11 @@ def _mask(trial: Trial, sizes: Sizes) -> Tensor:
     return mask
 
 
-def _with_gradients(
-    trial: Trial, module: Module, x: Tensor, weigh: Tensor, sizes: Sizes
-) -> tuple[Tensor, dict[str, Tensor | None]]:
-    x = x.clone().requires_grad_()
-    sources = {"x": x}
-    if isinstance(module, nn.Module):
-        sources |= dict(module.named_parameters())
-    out = module(x)
-    if not isinstance(out, Tensor) or out.shape != weigh.shape or out.device.type == "meta":
-        raise CheckFailed("no tensor of the right shape came")
-    if not out.requires_grad:
-        return out, dict.fromkeys(sources)
-    learned = {name: value for name, value in sources.items() if value.requires_grad}
-    found = torch.autograd.grad((out * weigh).sum(), list(learned.values()), allow_unused=True)
-    given = dict(zip(learned, found, strict=True))
-    return out, {n: None if given.get(n) is None else _plain(given[n]) for n in sources}
+def _gradients(call: PlannedCall) -> dict[str, Tensor | None]:
+    """The gradients, None where there is none."""
+    if not call.carries_gradients:
+        return dict.fromkeys(("x", *call.weights))
+    return {n: None if grad is None else _plain(grad) for n, grad in call.gradients.items()}
 
 
 def _plain(tensor: Tensor) -> Tensor:

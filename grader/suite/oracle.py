@@ -5,10 +5,17 @@ Source: Vaswani et al. 2017, eq. 1, arXiv:1706.03762
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import torch
 from torch import Tensor
 
 Weights = dict[str, Tensor]
+
+
+def right_weights(weights: Mapping[str, Tensor]) -> Weights:
+    """The same in float64, on the CPU, as all that is right is computed."""
+    return {name: w.detach().double().cpu() for name, w in weights.items()}
 
 
 def linear(weights: Weights, name: str, x: Tensor) -> Tensor:

@@ -146,17 +146,17 @@ def warm_up() -> None:
 
     ask(do="load", source=WARM_UP, filename="warm_up.py")
     arguments = {"args": {"tuple": [3]}, "kwargs": {"dict": {}}}
-    for _ in range(2):
-        ask(do="create", name="Layer", weights={}, seed=0, **arguments)
+    for target in (1, 2):
+        ask(do="create", target=target, name="Layer", told=True, seed=0, **arguments)
     x, mask = torch.randn(2, 3, 3), torch.ones(3, 3)
     call = {"args": {"tuple": [{"tensor": 0}, {"tensor": 1}]}, "kwargs": {"dict": {}}}
     more: dict[str, object] = {"method": "", "calls": [call], "parameters": {}, "mode": True}
-    ask(x, mask, do="call", target=1, learned=[], grad=False, **more)
+    ask(x, mask, do="call", target=1, learned=[], graph=None, **more)
     learned = ["proj.weight", "more.0.bias"]
-    ask(x.requires_grad_(), mask, do="call", target=1, learned=learned, grad=True, **more)
+    ask(x.requires_grad_(), mask, do="call", target=1, learned=learned, graph=3, **more)
     ask(x.detach(), do="backward", graph=3)
     ask(do="move", target=2, dtype="float32", device="meta")
-    ask(x.detach().to("meta"), mask.to("meta"), do="call", target=2, learned=[], grad=False, **more)
+    ask(x.detach().to("meta"), mask.to("meta"), do="call", target=2, learned=[], graph=None, **more)
     del sys.modules[MODULE]
 
 

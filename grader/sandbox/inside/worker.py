@@ -37,30 +37,53 @@ class Worker:
         self.module = ModuleType(MODULE)
         self.objects: dict[int, Any] = {}
         self.graphs: dict[int, Graph] = {}
-        self.numbers = iter(range(1, 1 << 62))
         self.sent: list[Tensor] = []
 
     def answer(self, request: dict[str, Any], body: bytes) -> bytes:
         """Carry out a request and pack its answer."""
-        self.sent = []
         number = request.pop("number")
+        header, data = self._carry_out(request, body)
+        return frames.pack({**header, "number": number}, data)
+
+    def _carry_out(self, request: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:
+        """The answer to a request: its header and its tensors."""
+        self.sent = []
         try:
             for dropped in request.pop("drop", ()):
                 self.objects.pop(dropped, None)
                 self.graphs.pop(dropped, None)
             if (seed := request.pop("seed", None)) is not None:
                 _seed(seed)
+            if "several" in request:
+                return self._carry_out_all(request["several"], body)
             tensors = values.load_tensors(request.pop("tensors", []), body)
             operation: Callable[..., dict[str, Any]] = getattr(self, "do_" + request.pop("do"))
             header = operation(tensors=tensors, **request)
             specs, data = values.dump_tensors(self.sent)
-            return frames.pack({**header, "number": number, "tensors": specs}, data)
+            return {**header, "tensors": specs}, data
         except (Refusal, values.Unsendable) as error:
-            return frames.pack({"number": number, "refused": str(error)})
+            return {"refused": str(error)}, b""
         except BaseException as error:
             fault = faults.describe(error, self.filename)
             faults.forget(error.__traceback__)
-            return frames.pack({"number": number, "fault": fault})
+            return {"fault": fault}, b""
+
+    def _carry_out_all(
+        self, requests: list[dict[str, Any]], body: bytes
+    ) -> tuple[dict[str, Any], bytes]:
+        """The answers to several requests, up to the first that fails."""
+        answers, parts, start = [], [], 0
+        for request in requests:
+            end = start + request.pop("size")
+            header, data = self._carry_out(request, body[start:end])
+            answers.append({**header, "size": len(data)})
+            parts.append(data)
+            start = end
+            if sum(map(len, parts)) > frames.MAX_BODY:
+                raise values.Unsendable(f"is larger than {frames.MAX_BODY >> 20} MiB in all")
+            if "tensors" not in header:
+                break
+        return {"several": answers}, b"".join(parts)
 
     def do_load(self, source: str, filename: str, tensors: list[Tensor]) -> dict[str, Any]:
         """Run a submission's source as a module of its own."""
@@ -77,33 +100,32 @@ class Worker:
         return {}
 
     def do_create(
-        self, name: str, args: Any, kwargs: Any, weights: dict[str, int], tensors: list[Tensor]
+        self,
+        target: int,
+        name: str,
+        args: Any,
+        kwargs: Any,
+        told: bool,
+        tensors: list[Tensor],
     ) -> dict[str, Any]:
-        """Construct a module, set what fits of ``weights``, and describe its parameters."""
+        """Construct a module and describe its parameters, with their values if ``told`` is set.
+
+        ``target`` is what later requests call it by.
+        """
         made = self._global(name)(*values.decode(args, tensors), **values.decode(kwargs, tensors))
         if not isinstance(made, nn.Module):
             kind = type(made).__qualname__
             raise Refusal(f"`{name}(…)` gives an object of type `{kind}`, not an `nn.Module`")
-        number = next(self.numbers)
-        self.objects[number] = made
+        self.objects[target] = made
         parameters = dict(made.named_parameters(remove_duplicate=False))
         first = {id(p): name for name, p in reversed(parameters.items())}
-        tied = len(first) < len(parameters)  # which value is the last, the other side decides
-        fitting = {
-            name: tensors[index]
-            for name, index in weights.items()
-            if not tied and name in parameters and _form(parameters[name]) == _form(tensors[index])
-        }
-        with torch.no_grad():
-            for name, value in fitting.items():
-                parameters[name].copy_(value)
         return {
-            "object": number,
             "training": made.training,
             "parameters": [
                 {
                     "name": name,
-                    "value": None if name in fitting else values.encode(p, self.sent),
+                    "shape": list(p.shape),
+                    "value": values.encode(p, self.sent) if told else None,
                     "same_as": first[id(p)],
                     "requires_grad": p.requires_grad,
                 }
@@ -112,10 +134,10 @@ class Worker:
         }
 
     def do_move(
-        self, target: int, dtype: str, device: str, tensors: list[Tensor]
+        self, target: int, dtype: str | None, device: str | None, tensors: list[Tensor]
     ) -> dict[str, Any]:
-        """Move a module to a dtype and a device."""
-        self.objects[target].to(device=device, dtype=values.DTYPES[dtype])
+        """Move a module to a dtype and a device; None leaves it where it is."""
+        self.objects[target].to(device=device, dtype=dtype and values.DTYPES[dtype])
         return {}
 
     def do_call(
@@ -126,15 +148,15 @@ class Worker:
         parameters: dict[str, int],
         learned: list[str],
         mode: bool | None,
-        grad: bool,
+        graph: int | None,
         tensors: list[Tensor],
     ) -> dict[str, Any]:
         """Call a module, a method of it, or a function; keep the graph where one is wanted.
 
         Each of ``calls`` has tensors of its own, so that what one does to them no other sees.
         ``parameters`` are new values by index; gradients may be asked for, in this order, of
-        the inputs that require one and of the parameters named in ``learned``. ``mode`` is given
-        where training and evaluation changed.
+        the inputs that require one and of the parameters named in ``learned``: by the number
+        ``graph``, where there is one. ``mode`` is given where training and evaluation changed.
         """
         if mode is not None:
             self.objects[target].train(mode)  # type: ignore[index]  # only a module has a mode
@@ -147,7 +169,7 @@ class Worker:
         inputs = tensors[: len(tensors) - len(parameters)]
         on_meta = any(x.device.type == "meta" for x in inputs)
         before = [] if on_meta else [x.detach().clone() for x in inputs]
-        grad = grad and not on_meta
+        grad = graph is not None and not on_meta
         kept = kept_for_backward(own) if grad else nullcontext()
         header: dict[str, Any] = {"results": []}
         for call in calls:
@@ -159,17 +181,18 @@ class Worker:
                 self.sent[:] = [x.detach().clone() for x in self.sent]
         outputs = list(self.sent)
         header["grad"] = [x.requires_grad for x in outputs]
-        if any(header["grad"]):
+        if graph is not None and any(header["grad"]):
             sources = [*(x for x in inputs if x.requires_grad), *(own[name] for name in learned)]
-            header["graph"] = next(self.numbers)
-            self.graphs[header["graph"]] = Graph(sources, [x for x in outputs if x.requires_grad])
+            self.graphs[graph] = Graph(sources, [x for x in outputs if x.requires_grad])
         pairs = enumerate(zip(before, inputs, strict=bool(before)))
         header["changed"] = [i for i, (old, new) in pairs if not _same(old, new)]
         return header
 
     def do_backward(self, graph: int, tensors: list[Tensor]) -> dict[str, Any]:
-        """Gradients of a kept graph's inputs, given those of its outputs."""
-        return {"result": values.encode(self.graphs[graph].backward(tensors), self.sent)}
+        """Gradients of a kept graph's inputs, given those of its outputs; None without a graph."""
+        kept = self.graphs.get(graph)
+        found = None if kept is None else kept.backward(tensors)
+        return {"result": values.encode(found, self.sent)}
 
     def _global(self, name: str) -> Any:
         try:
@@ -188,10 +211,6 @@ class Worker:
         if not hasattr(module, method):
             raise Refusal(f"`{type(module).__qualname__}` has no method `{method}`")
         return getattr(module, method), learned
-
-
-def _form(tensor: Tensor) -> tuple[torch.Size, torch.dtype, torch.device]:
-    return tensor.shape, tensor.dtype, tensor.device
 
 
 def _same(old: Tensor, new: Tensor) -> bool:

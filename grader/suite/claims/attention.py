@@ -16,14 +16,12 @@ SURE = 1e-3  # weights below this are too small for their logarithm
 
 def reveal(trial: Trial) -> list[tuple[Sizes, Tensor, Tensor]]:
     """At two sizes: the weights (B, T, H, T) that the submission mixes with, and the right ones."""
+    every = [sizes.revealing() for sizes in trial.subject.sizes[:2]]
+    calls = [trial.module(sizes).call(trial.input(sizes)) for sizes in every]
     found = []
-    for first in trial.subject.sizes[:2]:
-        sizes = first.revealing()
-        module = trial.module(sizes)
-        x = trial.input(sizes)
-        outs = [trial.run(module, x, sizes=sizes), trial.expected(module, x, sizes=sizes)]
-        weights, right = trial.maps_of(module, x, outs, sizes)
-        found.append((sizes, weights, right))
+    for call in calls:
+        weights, right = call.maps(call.out, call.expected)
+        found.append((call.module.sizes, weights, right))
     return found
 
 
@@ -67,19 +65,16 @@ def weights_sum_to_one(trial: Trial) -> None:
 @points(2)
 def attends_all_alike_without_queries(trial: Trial) -> None:
     """With all queries at zero, the output is the mean of the values and of nothing else."""
-    module = trial.module()
-    trial.level(module)
-    x = trial.input()
-    expect_close(trial.run(module, x), trial.expected(module, x), "output at uniform weights")
+    call = trial.levelled().call(trial.input())
+    expect_close(call.out, call.expected, "output at uniform weights")
 
 
 @points(1)
 def large_scores_stay_finite(trial: Trial) -> None:
     """Exp overflows at 89 in float32: a softmax subtracts the largest score first."""
-    module = trial.module()
     x = trial.input()
-    usual, out = trial.runs(module, [x, x * 60])
-    gap = usual.double().cpu() - trial.expected(module, x)
-    expect_finite(out, "output for large scores")
+    usual, large = trial.module().calls([x, x * 60])
+    gap = usual.out.double().cpu() - usual.expected
+    expect_finite(large.out, "output for large scores")
     if float(gap.abs().max()) < 1e-3:  # the formula is right, so it has to be right here too
-        expect_close(out, trial.expected(module, x * 60), "output for large scores", 2e-2)
+        expect_close(large.out, large.expected, "output for large scores", 2e-2)

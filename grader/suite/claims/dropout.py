@@ -11,11 +11,12 @@ from math import sqrt
 import torch
 from torch import Tensor
 
+from grader.suite.call import PlannedCall
 from grader.suite.compare import expect, expect_close, expect_finite
 from grader.suite.marks import points
+from grader.suite.planned import PlannedModule
 from grader.suite.subject import Sizes
 from grader.suite.trial import Trial
-from grader.suite.weights import Module
 
 SIZES = Sizes(B=7, T=11, C=37)  # few vectors of many features: an output reveals its weights
 VISIBLE = 0.02  # weights below this are too small to be told from a dropped one
@@ -78,21 +79,24 @@ class Observed:
 def observe(trial: Trial) -> dict[Setting, Observed]:
     """Every setting, each with a module of its own; all are made before the first is called."""
     modules = {s: trial.module(SIZES, dropout_rate=s.rate) for s in SETTINGS}
-    return {setting: _observe(trial, setting, module) for setting, module in modules.items()}
+    calls = {setting: _plan(trial, setting, module) for setting, module in modules.items()}
+    return {setting: _observe(setting, *planned) for setting, planned in calls.items()}
 
 
-def _observe(trial: Trial, setting: Setting, module: Module) -> Observed:
+def _plan(
+    trial: Trial, setting: Setting, module: PlannedModule
+) -> tuple[PlannedCall, list[PlannedCall]]:
+    """A call in evaluation, and some in training."""
     x = trial.input(SIZES)
     mask = trial.draw.mask(SIZES.B, SIZES.T, SIZES.T) if setting.masked else None
-    still = trial.run(module, x, mask, sizes=SIZES)
-    outs = trial.runs(_train(module), [(x, mask)] * RUNS, sizes=SIZES)
-    still, *maps = trial.maps_of(module, x, [still, *outs], SIZES)
-    rate = trial.subject.default_rate if setting.rate is None else setting.rate
-    return Observed(rate, still, maps, outs, mask)
+    return module.call(x, mask), module.train().calls([(x, mask)] * RUNS)
 
 
-def _train(module: Module, mode: bool = True) -> Module:
-    return module.train(mode)  # type: ignore[union-attr]  # only a module has dropout
+def _observe(setting: Setting, still: PlannedCall, calls: list[PlannedCall]) -> Observed:
+    outs = [call.out for call in calls]
+    weights, *maps = still.maps(still.out, *outs)
+    rate = still.module.trial.subject.default_rate if setting.rate is None else setting.rate
+    return Observed(rate, weights, maps, outs, still.mask)
 
 
 @points(2)
@@ -164,14 +168,13 @@ def evaluation_is_deterministic(trial: Trial) -> None:
     """In evaluation the same input gives the same output, before and after training."""
     module = trial.module(dropout_rate=0.6)
     x = trial.input()
-    mask = trial.draw.mask(trial.sizes.B, trial.sizes.T, trial.sizes.T)
-    inputs = [(x, None), (x, mask)]
-    still = trial.runs(module, inputs * 2)
-    for got, first in zip(still[2:], still, strict=False):
-        expect_close(got, first, "output in evaluation, once more")
-    trial.runs(_train(module), inputs)
-    for got, first in zip(trial.runs(_train(module, False), inputs), still, strict=False):
-        expect_close(got, first, "output in evaluation, after training")
+    inputs = [(x, None), (x, trial.draw.mask(trial.sizes.B, trial.sizes.T, trial.sizes.T))]
+    first, again = module.calls(inputs), module.calls(inputs)
+    module.train().calls(inputs)
+    after = module.train(False).calls(inputs)
+    for calls, when in ((again, "once more"), (after, "after training")):
+        for got, still in zip(calls, first, strict=True):
+            expect_close(got.out, still.out, f"output in evaluation, {when}")
 
 
 @points(1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
+from grader.suite.call import Gradients
 from grader.suite.compare import expect_close, fail
 from grader.suite.marks import points
 from grader.suite.trial import Trial
@@ -12,7 +13,7 @@ from grader.suite.trial import Trial
 TOLERANCE = 1e-4
 
 
-Gradients = tuple[dict[str, Tensor], dict[str, Tensor | None]]  # the right ones, those found
+Pair = tuple[dict[str, Tensor], Gradients]  # the right ones, those found
 
 
 @points(1)
@@ -30,19 +31,18 @@ def parameter_gradients_are_right(trial: Trial) -> None:
             _expect(name, found.get(name), right[name])
 
 
-def observe(trial: Trial) -> list[Gradients]:
+def observe(trial: Trial) -> list[Pair]:
     """All gradients, without a mask and, if it takes one, with."""
-    seen = []
-    for sizes in (trial.sizes, trial.usual):
-        # At the usual sizes in training: what is detached only there is never learned.
-        module = trial.undropped(sizes) if sizes == trial.usual else trial.module(sizes)
-        x = trial.smooth_input(module, sizes)
+    calls = []
+    # At the usual sizes in training: what is detached only there is never learned.
+    for module in (trial.module(), trial.undropped(trial.usual)):
+        x, sizes = trial.smooth_input(module), module.sizes
         weigh = trial.draw.normal(*sizes.shape(sizes.out))
-        B, T = sizes.B, sizes.T
-        for mask in (None, trial.draw.mask(B, T, T)) if trial.subject.masks else (None,):
-            found = trial.gradients(module, x, mask, weigh, sizes)
-            seen.append((trial.right_gradients(module, x, mask, weigh, sizes), found))
-    return seen
+        calls.append(module.call(x, weigh=weigh))
+        if trial.subject.masks:
+            mask = trial.draw.mask(sizes.B, sizes.T, sizes.T)
+            calls.append(module.call(x, mask, weigh=weigh))
+    return [(call.right_gradients, call.gradients) for call in calls]
 
 
 def _expect(name: str, got: Tensor | None, expected: Tensor) -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from grader.suite.compare import expect, expect_close, expect_differs, expect_tensor
+from grader.suite.call import PlannedCall
+from grader.suite.compare import expect, expect_close, expect_differs, fail
 from grader.suite.marks import points
+from grader.suite.oracle import Weights
 from grader.suite.trial import Trial
-from grader.suite.weights import Module, right_weights, set_weights
 
 HIDDEN = 1  # the position that a mask hides from all
 
@@ -18,24 +19,21 @@ HIDDEN = 1  # the position that a mask hides from all
 @points(2)
 def matches_the_formula_under_a_mask(trial: Trial) -> None:
     """The visible keys share the whole weight among themselves."""
-    for sizes in (*trial.subject.sizes, trial.usual):
-        module = trial.module(sizes)
-        x = trial.input(sizes)
-        mask = trial.draw.mask(sizes.B, sizes.T, sizes.T)
-        got = trial.run(module, x, mask, sizes=sizes)
-        expected = trial.expected(module, x, mask, sizes=sizes)
-        expect_close(got, expected, "output under a mask")
+    calls = [
+        trial.module(sizes).call(trial.input(sizes), trial.draw.mask(sizes.B, sizes.T, sizes.T))
+        for sizes in (*trial.subject.sizes, trial.usual)
+    ]
+    for call in calls:
+        expect_close(call.out, call.expected, "output under a mask")
 
 
 @points(2)
 def nonzero_may_attend(trial: Trial) -> None:
     """`nn.MultiheadAttention` means the opposite; mixing them up hides what should be seen."""
     sizes = trial.sizes.revealing()
-    module = trial.module(sizes)
-    x = trial.input(sizes)
     mask = trial.draw.mask(sizes.B, sizes.T, sizes.T)
-    out = trial.run(module, x, mask, sizes=sizes)
-    weights = trial.map_of(module, x, out, sizes).abs().amax(-2)  # over the heads
+    call = trial.module(sizes).call(trial.input(sizes), mask)
+    weights = call.maps(call.out)[0].abs().amax(-2)  # over the heads
     hidden = weights[mask.cpu() == 0]
     visible = weights[mask.cpu() != 0]
     expect(
@@ -49,55 +47,52 @@ def nonzero_may_attend(trial: Trial) -> None:
 @points(2)
 def hidden_key_has_no_influence(trial: Trial) -> None:
     """Not a little: none, whatever stands at the hidden position."""
-    module, x, mask, others = _hiding(trial)
+    module = trial.module()
+    x, mask, others = _hiding(trial)
     changed = []
     for position, size in ((HIDDEN, 1.0), (HIDDEN, 30.0), (others[-1], 1.0)):
         other = x.clone()
         other[:, position] = trial.input()[:, HIDDEN] * size
         changed.append((other, mask))
-    before, *outs, seen = trial.runs(module, [(x, mask), *changed])
+    calls = module.calls([(x, mask), *changed])
+    far = _under_far_scores(trial, module.weights, x, mask)
+    before, *outs, seen = [call.out for call in calls]
     for got in outs:
         expect_close(got[:, others], before[:, others], "output of the visible positions")
-    _hide_under_far_scores(trial, module, x, mask, before)
+    if far is not None:
+        what = "output when a number is added to all scores of a query"
+        expect_close(far.out, before.double(), what, 0.3)
     seen, before = seen[:, others[:-1]], before[:, others[:-1]]
     expect_differs(seen, before, "the output after a change at a visible position")
 
 
-def _hide_under_far_scores(
-    trial: Trial, module: Module, x: Tensor, mask: Tensor, before: Tensor
-) -> None:
+def _under_far_scores(
+    trial: Trial, weights: Weights, x: Tensor, mask: Tensor
+) -> PlannedCall | None:
     """Scores that all lie far from 0: a number that was filled in for a hidden one shows."""
-    if trial.subject.shift_keys is None or not isinstance(module, nn.Module):
-        return
-    shift = trial.draw.normal(trial.sizes.C).double().cpu() * 1.5e5
-    shifted = trial.create()
-    assert isinstance(shifted, nn.Module)
-    set_weights(shifted, trial.subject.shift_keys(right_weights(module), shift))
-    after = trial.run(shifted, x, mask)
-    expect_close(
-        after, before.double(), "output when a number is added to all scores of a query", 0.3
-    )
+    if trial.subject.shift_keys is None:
+        return None
+    shift = trial.draw.normal(trial.sizes.C) * 1.5e5
+    return trial.module(weights=trial.subject.shift_keys(weights, shift)).call(x, mask)
 
 
-def _hiding(trial: Trial) -> tuple[Module, Tensor, Tensor, list[int]]:
-    """A module, x, a mask that hides one key from all, and the other positions."""
+def _hiding(trial: Trial) -> tuple[Tensor, Tensor, list[int]]:
+    """x, a mask that hides one key from all, and the other positions."""
     T = trial.sizes.T
     mask = torch.ones(T, T, dtype=torch.bool, device=trial.device)
     mask[:, HIDDEN] = False
-    return trial.module(), trial.input(), mask, [t for t in range(T) if t != HIDDEN]
+    return trial.input(), mask, [t for t in range(T) if t != HIDDEN]
 
 
 @points(1)
 def hidden_key_gets_no_gradient(trial: Trial) -> None:
     """A hidden future that gets gradient still leaks."""
-    module, x, mask, others = _hiding(trial)
-    x.requires_grad_()
-    out = trial.run(module, x, mask)
-    expect(out.requires_grad, "the output carries no gradient")
-    weigh = trial.draw.normal(*out.shape)
+    x, mask, others = _hiding(trial)
+    weigh = trial.draw.normal(*trial.sizes.shape(trial.sizes.out))
     weigh[:, HIDDEN] = 0
-    (grad,) = torch.autograd.grad((out * weigh).sum(), [x], allow_unused=True)
-    expect(grad is not None, "x gets no gradient")
+    grad = trial.module().call(x, mask, weigh=weigh).gradients["x"]
+    if grad is None:
+        fail("x gets no gradient")
     hidden = grad[:, HIDDEN]
     expect_close(hidden, torch.zeros_like(hidden), "gradient of x at the hidden position")
     visible = grad[:, others]
@@ -108,8 +103,7 @@ def hidden_key_gets_no_gradient(trial: Trial) -> None:
 def mask_broadcasts(trial: Trial) -> None:
     """Padding gives (B, 1, T), causality (T, T): both broadcast to (B, T, T)."""
     B, T = trial.sizes.B, trial.sizes.T
-    module = trial.module()
-    x = trial.input()
+    module, x = trial.module(), trial.input()
     masks = {
         "(T,)": trial.draw.mask(T),
         "(T, T)": trial.draw.mask(T, T),
@@ -127,24 +121,24 @@ def mask_broadcasts(trial: Trial) -> None:
         mask[..., 0, :] = 0  # what a fully hidden row gives is left open: only others count
     whole = [mask.expand(B, T, T).contiguous() for mask in masks.values()]
     given = [*whole, *masks.values(), *queries.values()]
-    unmasked, *outs = trial.runs(module, [x, *((x, mask) for mask in given)])
+    calls = module.calls([x, *((x, mask) for mask in given)])
+    square, mask = trial.input(replace(trial.sizes, B=T)), trial.draw.mask(T, T)
+    squares = module.calls([(square, mask.expand(T, T, T).contiguous()), (square, mask)])
+    unmasked, *outs = [call.out for call in calls]
     for letters, right, got in zip(masks, outs, outs[len(masks) :], strict=False):
         expect_differs(right, unmasked, "the output under a mask")
         expect_close(got, right, f"output under a mask of shape {letters}")
     for letters, got in zip(queries, outs[-len(queries) :], strict=True):
         what = f"visible rows under a mask of shape {letters}"
         expect_close(got[:, 1:], unmasked[:, 1:], what)
-    square, mask = trial.input(replace(trial.sizes, B=T)), trial.draw.mask(T, T)
-    given = [mask.expand(T, T, T).contiguous(), mask]
-    right, got = trial.runs(module, [(square, mask) for mask in given])
+    right, got = [call.out for call in squares]
     expect_close(got, right, "output under a mask of shape (T, T), at B = T")
 
 
 @points(1)
 def mask_dtypes_mean_the_same(trial: Trial) -> None:
     """Zero hides and any other number shows, in bool, int and float."""
-    module = trial.module()
-    x = trial.input()
+    module, x = trial.module(), trial.input()
     mask = trial.draw.mask(trial.sizes.B, trial.sizes.T, trial.sizes.T)
     numbers = torch.where(trial.draw.normal(*mask.shape) > 0, 0.5, -3.0)
     masks = {
@@ -158,11 +152,10 @@ def mask_dtypes_mean_the_same(trial: Trial) -> None:
         "float32, with -0.5 for visible": mask * -0.5,
         "float64": mask.double(),
     }
-    unmasked, whole, *outs = trial.runs(
-        module, [x, (x, mask), *((x, given) for given in masks.values())]
-    )
+    calls = module.calls([x, (x, mask), *((x, given) for given in masks.values())])
+    named = module.call(x, mask, named=True)
+    unmasked, whole, *outs = [call.out for call in calls]
     expect_differs(whole, unmasked, "the output under a mask")
     for kind, out in zip(masks, outs, strict=True):
         expect_close(out, whole, f"output under a mask ({kind})")
-    named = expect_tensor(module(x, attention_mask=mask), x.shape, "output", "(B, T, C)")
-    expect_close(named, whole, "mask given by name")
+    expect_close(named.out, whole, "mask given by name")

@@ -9,10 +9,10 @@ import torch
 from torch import Tensor, nn
 
 from grader.sandbox.faults import SubmissionError
+from grader.sandbox.modules import RemoteFunction, RemoteModule
 from grader.suite.compare import expect, expect_close, expect_finite, fail
 from grader.suite.marks import points
 from grader.suite.trial import Trial
-from grader.suite.weights import Module, set_weights
 
 TIMES = (3, 32)  # that a sequence of 8 is said
 
@@ -39,35 +39,33 @@ def computes_in_bfloat16(trial: Trial) -> None:
 
 def _in_dtype(trial: Trial, dtype: torch.dtype) -> tuple[Tensor, Tensor, Tensor]:
     """At uniform weights: the output in a dtype, the submission's own in float32, the right one."""
-    module = trial.module()
-    trial.level(module)
-    x = trial.input()
-    own = trial.run(module, x)
-    if isinstance(module, nn.Module):
-        module.to(dtype)
+    module, x = trial.levelled(), trial.input()
+    own = module.call(x)
     inputs: list[tuple[Tensor, Tensor | None]] = [(x.to(dtype), None)]
     if trial.subject.masks:
         mask = trial.draw.mask(trial.sizes.B, trial.sizes.T, trial.sizes.T)
         inputs.append((x.to(dtype), mask))
-    out, *masked = trial.runs(module, inputs)
+    calls = module.to(dtype).calls(inputs)
+    own_out, out, *masked = [call.out for call in (own, *calls)]
     for what, value in [("output", out), *(("output under a mask", under) for under in masked)]:
         names = [str(d).removeprefix("torch.") for d in (dtype, value.dtype)]
         expect(value.dtype == dtype, f"{what}: expected dtype {names[0]}, got {names[1]}")
         expect_finite(value, what)
-    return out, own, trial.expected(module, x)
+    return out, own_out, own.expected
 
 
 @points(1)
 def handles_a_single_token(trial: Trial) -> None:
     """One position attends to itself with weight 1."""
+    planned = []
     for sizes in (replace(trial.sizes, T=1), replace(trial.sizes, B=min(trial.sizes.B, 1))):
-        module = trial.module(sizes)
         x = trial.input(sizes)
-        out, twice = trial.runs(module, [x, torch.cat([x, x], dim=-2)])
-        if sizes.T == 1:
-            expect_close(out, trial.expected(module, x), f"output at x of shape {tuple(x.shape)}")
-        again = twice[..., : sizes.T, :]
-        expect_close(again, out, f"output at x of shape {tuple(x.shape)}, said twice")
+        planned.append(trial.module(sizes).calls([x, torch.cat([x, x], dim=-2)]))
+    for once, twice in planned:
+        T, what = once.module.sizes.T, f"output at x of shape {tuple(once.x.shape)}"
+        if T == 1:
+            expect_close(once.out, once.expected, what)
+        expect_close(twice.out[..., :T, :], once.out, f"{what}, said twice")
 
 
 @points(1)
@@ -76,11 +74,10 @@ def handles_a_long_sequence(trial: Trial) -> None:
 
     A sequence that is said over and over gives what it gives once: every key has its copies.
     """
-    module = trial.module()
     x = trial.input(replace(trial.sizes, T=8))
     further = trial.input(replace(trial.sizes, T=257))
     inputs = [*(torch.cat([x] * times, dim=-2) for times in (1, *TIMES)), further]
-    once, *outs, last = trial.runs(module, inputs)
+    once, *outs, last = trial.outs(inputs)
     for times, many in zip(TIMES, outs, strict=True):
         expected = torch.cat([once] * times, dim=-2)
         expect_close(many, expected, f"output at T = {8 * times}, a sequence said {times} times")
@@ -90,7 +87,6 @@ def handles_a_long_sequence(trial: Trial) -> None:
 @points(1)
 def handles_non_contiguous_input(trial: Trial) -> None:
     """A transposed or sliced tensor is as good as any."""
-    module = trial.module()
     x = trial.input()
     wide = torch.zeros(*x.shape[:-1], 2 * x.shape[-1], device=x.device)
     wide[..., ::2] = x
@@ -99,7 +95,7 @@ def handles_non_contiguous_input(trial: Trial) -> None:
         "features apart": wide[..., ::2],
         "one sequence repeated": x[:1].expand(x.shape),
     }
-    outs = trial.runs(module, [*layouts.values(), *(x.contiguous() for x in layouts.values())])
+    outs = trial.outs([*layouts.values(), *(x.contiguous() for x in layouts.values())])
     for name, got, plain in zip(layouts, outs, outs[len(layouts) :], strict=False):
         expect_close(got, plain, f"output for non-contiguous x ({name})")
 
@@ -107,25 +103,21 @@ def handles_non_contiguous_input(trial: Trial) -> None:
 @points(1)
 def changes_no_input(trial: Trial) -> None:
     """The caller still needs what it passed in."""
-    module = trial.module()
-    x = trial.input()
+    module, x = trial.module(), trial.input()
     masks: list[Tensor | None] = [None]
     if trial.subject.masks:
         mask = trial.draw.mask(trial.sizes.B, trial.sizes.T, trial.sizes.T)
         masks += [mask, mask.float()]
-    for given in masks:
-        trial.run(module, x, given)
-        names = [("x", "attention_mask")[position] for position in trial.submission.changed]
+    for call in [module.call(x, given) for given in masks]:
+        _, names = call.out, call.changed
         expect(not names, f"`{''.join(names[:1])}` was changed in place by the call")
 
 
 @points(1)
 def remembers_nothing(trial: Trial) -> None:
     """A call gives the same, whatever came before it."""
-    module = trial.module()
-    x = trial.input()
+    module, x, sizes = trial.module(), trial.input(), trial.sizes
     trial.module(trial.subject.sizes[1])  # another one, of other sizes, is made before the call
-    sizes = trial.sizes
     others: list[tuple[Tensor, Tensor | None]] = [
         (trial.input(replace(sizes, B=sizes.B and sizes.B + 1)), None),
         (trial.input(), None),
@@ -133,18 +125,15 @@ def remembers_nothing(trial: Trial) -> None:
     ]
     if trial.subject.masks:
         others.append((x, trial.draw.mask(sizes.B, sizes.T, sizes.T)))
-    calls = [(x, None), *(call for other in others for call in (other, (x, None)))]
-    first, *outs = trial.runs(module, calls)
-    for (other, mask), out, again in zip(others, outs[::2], outs[1::2], strict=True):
-        after = "another input" if mask is None else "a call with a mask"
-        expect_close(again, first, f"output after {after}")
-        if mask is None:
-            fresh = trial.run(trial.module_like(module), other)
-            expect_close(out, fresh, "output after another input")
-    if isinstance(module, nn.Module):
-        set_weights(module, trial.weights(sizes))
-        fresh = trial.run(trial.module_like(module), x)
-        expect_close(trial.run(module, x), fresh, "output after other weights are set")
+    first, *calls = module.calls([(x, None), *(c for other in others for c in (other, (x, None)))])
+    fresh = [trial.module(weights=module.weights).call(*other) for other in others]
+    changed = module.set(trial.weights(sizes)).call(x)
+    unused = trial.module(weights=module.weights).call(x)
+    for alone, call, again in zip(fresh, calls[::2], calls[1::2], strict=True):
+        after = "another input" if call.mask is None else "a call with a mask"
+        expect_close(again.out, first.out, f"output after {after}")
+        expect_close(call.out, alone.out, "output after another input")
+    expect_close(changed.out, unused.out, "output after other weights are set")
 
 
 @points(1)
@@ -158,8 +147,8 @@ def is_pinned_to_no_device(trial: Trial) -> None:
     given: list[tuple[Tensor, ...]] = [(x,)]
     if trial.subject.masks:
         given.append((x, torch.ones(T, T, device=trial.device)))
-    trial.create().each(given)  # what fails here as well is no matter of devices
-    module = trial.create()
+    _live(trial).each(given)  # what fails here as well is no matter of devices
+    module = _live(trial)
     if isinstance(module, nn.Module):
         module.to("meta")
     moved = [tuple(value.to("meta") for value in call) for call in given]
@@ -169,7 +158,14 @@ def is_pinned_to_no_device(trial: Trial) -> None:
         _try_elsewhere(module, moved)
 
 
-def _try_elsewhere(module: Module, given: list[tuple[Tensor, ...]]) -> None:
+def _live(trial: Trial) -> RemoteModule | RemoteFunction:
+    """The submission's module or function itself, which can be moved."""
+    if trial.subject.parameters is None:
+        return trial.submission.function(trial.subject.name)
+    return trial.create()
+
+
+def _try_elsewhere(module: RemoteModule | RemoteFunction, given: list[tuple[Tensor, ...]]) -> None:
     try:
         outs = module.each(given)
     except SubmissionError as error:

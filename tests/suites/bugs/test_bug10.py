@@ -1,12 +1,11 @@
 """bug10: first values from [0, 1)."""
 
-from grader.suite.compare import expect
+from grader.suite.compare import expect, expect_tensor
 from grader.suite.marks import points
-from grader.suite.oracle import attention_map
+from grader.suite.oracle import attention_map, right_weights
 from grader.suite.reuse import checks_of, load_suite
 from grader.suite.subject import Sizes
 from grader.suite.trial import Trial
-from grader.suite.weights import right_weights
 
 variant = load_suite(__file__, "../warmups/test_warmup2.py")
 subject = variant.subject
@@ -18,7 +17,7 @@ def test_fresh_module_spreads_its_attention(trial: Trial) -> None:
     sizes = Sizes(2, 16, 256, 256)
     module = trial.create(sizes)
     x = trial.input(sizes)
-    weights = right_weights(module)
+    weights = right_weights(dict(module.named_parameters()))
     q, k = (x.double().cpu() @ weights[name] for name in ("query", "key"))
     largest = float(attention_map(q, k, 1 / 16).amax(-1).mean())
     expect(
@@ -26,7 +25,7 @@ def test_fresh_module_spreads_its_attention(trial: Trial) -> None:
         "expected a fresh module of width 256 to spread its attention: the largest weight of a "
         f"query below 0.5 on average, got {largest:.2f}",
     )
-    trial.run(module, x, sizes=sizes)
+    expect_tensor(module(x), sizes.shape(sizes.out), "output", "(B, T, E)")
 
 
 globals().update(checks_of(variant))

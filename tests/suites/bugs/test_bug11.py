@@ -26,26 +26,24 @@ def mask_of(trial: Trial) -> Tensor:
 @points(4)
 def test_query_that_sees_nothing_gets_zeros(trial: Trial) -> None:
     """Nothing to attend to is nothing to say; all other queries are as they were."""
-    module = trial.undropped(trial.sizes)
+    module = trial.undropped()
     x, mask = trial.input(), mask_of(trial)
     sighted = mask.any(-1)
-    for training in (True, False):
-        module.train(training)
-        out = trial.run(module, x, mask)
+    for call in (module.call(x, mask), module.train(False).call(x, mask)):
+        out = call.out
         expect_finite(out, "output under a mask that hides everything from some queries")
         blind = out[~sighted]
         expect_close(blind, torch.zeros_like(blind), "output of queries that see nothing")
-        right = trial.expected(module, x, mask)[sighted.cpu()]
+        right = call.expected[sighted.cpu()]
         expect_close(out[sighted], right, "output of the other queries")
 
 
 @points(2)
 def test_no_gradient_is_nan(trial: Trial) -> None:
     """0 · NaN is NaN: a loss that leaves those queries out does not keep it away."""
-    module = trial.undropped(trial.sizes)
-    x, mask = trial.input().requires_grad_(), mask_of(trial)
+    x, mask = trial.input(), mask_of(trial)
     weigh = trial.draw.normal(*x.shape) * mask.any(-1, keepdim=True)
-    found = trial.gradients(module, x, mask, weigh, trial.sizes)
+    found = trial.undropped().call(x, mask, weigh=weigh).gradients
     for name, grad in found.items():
         expect(grad is not None, f"`{name}` gets no gradient")
         assert grad is not None

@@ -12,7 +12,6 @@ from grader.suite.marks import points
 from grader.suite.oracle import Weights, linear, multi_head, split_heads
 from grader.suite.subject import Sizes, Subject
 from grader.suite.trial import Trial
-from grader.suite.weights import set_weights
 
 LAYERS = ("to_queries", "to_keys", "to_values", "unify_heads")
 
@@ -73,20 +72,16 @@ def test_heads_are_blocks_of_consecutive_features(trial: Trial) -> None:
     """Other queries in the middle head change that head's block of features and no other."""
     sizes = trial.sizes
     D = sizes.C // sizes.H
-    module = trial.module()
-    set_weights(module, {"unify_heads.weight": torch.eye(sizes.C)})
-    x = trial.input()
-    before = trial.run(module, x)
-    expected = trial.expected(module, x)
-    queries = trial.weights(sizes)["to_queries.weight"]
-    queries[:D] = module.to_queries.weight[:D]
-    queries[2 * D :] = module.to_queries.weight[2 * D :]
-    set_weights(module, {"to_queries.weight": queries})
-    after = trial.run(module, x)
+    module, x = trial.module(), trial.input()
+    before = module.set({"unify_heads.weight": torch.eye(sizes.C, device=trial.device)}).call(x)
+    queries = module.weights["to_queries.weight"].clone()
+    queries[D : 2 * D] = trial.weights(sizes)["to_queries.weight"][D : 2 * D]
+    after = module.set({"to_queries.weight": queries}).call(x)
+    old, new, expected = before.out, after.out, before.expected
     for block in (slice(0, D), slice(2 * D, None)):
-        expect_close(after[..., block], before[..., block].double(), "features of the other heads")
-        expect_close(before[..., block], expected[..., block], "features of the other heads")
-    expect_close(after, trial.expected(module, x), "features of all heads, without unify_heads")
+        expect_close(new[..., block], old[..., block].double(), "features of the other heads")
+        expect_close(old[..., block], expected[..., block], "features of the other heads")
+    expect_close(new, after.expected, "features of all heads, without unify_heads")
 
 
 @points(2)
@@ -98,10 +93,10 @@ def test_heads_are_merged_back_token_by_token(trial: Trial) -> None:
 @points(1)
 def test_unify_heads_mixes_the_merged_heads(trial: Trial) -> None:
     """The last projection is the only place where heads meet: at zero it leaves nothing."""
-    module = trial.module()
-    set_weights(module, {"unify_heads.weight": torch.zeros(trial.sizes.C, trial.sizes.C)})
-    x = trial.input()
-    expect_close(trial.run(module, x), trial.expected(module, x), "output with unify_heads at zero")
+    weights = trial.weights(trial.sizes)
+    weights["unify_heads.weight"] *= 0
+    call = trial.module(weights=weights).call(trial.input())
+    expect_close(call.out, call.expected, "output with unify_heads at zero")
 
 
 test_batch_items_are_independent = claims.batch_items_are_independent

@@ -13,7 +13,6 @@ from grader.suite.oracle import Weights, layer_norm, linear
 from grader.suite.reuse import load_suite
 from grader.suite.subject import Sizes, Subject
 from grader.suite.trial import Trial
-from grader.suite.weights import set_weights
 
 LAYERS = ("to_queries", "to_keys", "to_values", "unify_heads")
 SIZES = (Sizes(2, 7, 15, H=3), Sizes(3, 5, 7, H=1), Sizes(2, 3, 14, H=2))
@@ -77,11 +76,10 @@ NO_FEED_FORWARD = ("ff.2.weight", "ff.2.bias")
 
 def expect_block(trial: Trial, *silent: str, **weights: Tensor) -> None:
     """The output is right when some parameters are zero."""
-    module = trial.module()
-    zeros = {name: torch.zeros(shapes(trial.sizes)[name]) for name in silent}
-    set_weights(module, {**zeros, **weights})
-    x = trial.input()
-    expect_close(trial.run(module, x), trial.expected(module, x))
+    drawn = trial.weights(trial.sizes)
+    zeros = {name: drawn[name] * 0 for name in silent}
+    call = trial.module(weights={**drawn, **zeros, **weights}).call(trial.input())
+    expect_close(call.out, call.expected)
 
 
 test_parameters_are_those_of_the_contract = claims.has_its_parameters
@@ -115,7 +113,8 @@ def test_each_norm_comes_after_its_sum(trial: Trial) -> None:
 def test_the_two_norms_have_their_own_weights(trial: Trial) -> None:
     """A norm used twice cannot learn two things."""
     C = trial.sizes.C
-    plain = {"norm1.weight": torch.ones(C), "norm1.bias": torch.zeros(C)}
+    numbers = {"norm1.weight": 1.0, "norm1.bias": 0.0}
+    plain = {n: torch.full((C,), value, device=trial.device) for n, value in numbers.items()}
     expect_block(trial, *NO_ATTENTION, *NO_FEED_FORWARD, **plain)
 
 

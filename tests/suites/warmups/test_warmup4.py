@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from math import sqrt
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -10,10 +11,9 @@ from grader.diagnosis.form import Form
 from grader.suite import claims
 from grader.suite.compare import expect, expect_close, expect_tensor, fail
 from grader.suite.marks import points
-from grader.suite.oracle import Weights, linear
+from grader.suite.oracle import Weights, linear, right_weights
 from grader.suite.subject import Sizes, Subject
 from grader.suite.trial import Trial
-from grader.suite.weights import Module, right_weights
 
 TOKENS = [[1.16, 0.23], [0.57, 1.36], [4.41, -2.16]]
 # As printed there, seed 42, with four decimals.
@@ -57,9 +57,8 @@ subject = replace(
 )
 
 
-def steps_of(module: Module, x: Tensor) -> dict[str, Tensor]:
+def expect_steps_of(found: Any, x: Tensor) -> dict[str, Tensor]:
     """What ``intermediates`` gives, which must be a dict of Tensors with the seven keys."""
-    found = module.method("intermediates")(x)  # type: ignore[union-attr]  # a module it is
     if not isinstance(found, dict):
         fail(f"intermediates: expected a dict, got `{type(found).__name__}`")
     expect(
@@ -82,10 +81,9 @@ def expect_steps(trial: Trial, *names: str) -> None:
     counted_back = replace(subject, sizes=one_sequence.sizes)  # -2 and -1 serve (T, C) too
     for case in (trial.of(one_sequence), trial, trial.of(counted_back)):
         for sizes in case.subject.sizes:
-            module = case.module(sizes)
-            x = case.input(sizes)
-            found = steps_of(module, x)
-            right = right_steps(right_weights(module), x.double().cpu())
+            (call,) = case.module(sizes).calls([case.input(sizes)], method="intermediates")
+            found = expect_steps_of(call.result, call.x)
+            right = right_steps(right_weights(call.weights), call.x.double().cpu())
             for name in names:
                 expect_close(found[name], right[name], name)
 
@@ -97,10 +95,9 @@ test_parameters_are_those_of_the_contract = claims.has_its_parameters
 def test_seed_42_gives_the_figures_of_the_source(trial: Trial) -> None:
     """The layers are made in the order of the contract, with torch's own first values."""
     trial.submission.seed(42)
-    found = steps_of(
-        trial.submission.create("SelfAttention").to(trial.device),
-        torch.tensor(TOKENS, device=trial.device),
-    )
+    module = trial.submission.create("SelfAttention").to(trial.device)
+    x = torch.tensor(TOKENS, device=trial.device)
+    found = expect_steps_of(module.method("intermediates")(x), x)
     for name, figures in FIGURES.items():
         expect_close(found[name], torch.tensor(figures).double(), f"{name} at seed 42", 6e-5)
 
@@ -108,7 +105,8 @@ def test_seed_42_gives_the_figures_of_the_source(trial: Trial) -> None:
 @points(1)
 def test_intermediates_are_a_dict_with_seven_keys(trial: Trial) -> None:
     """The names under which the steps can be looked at."""
-    steps_of(trial.module(), trial.input())
+    (call,) = trial.module().calls([trial.input()], method="intermediates")
+    expect_steps_of(call.result, call.x)
 
 
 @points(1)

@@ -20,7 +20,7 @@ from grader.sandbox.process import Sandbox
 from grader.sandbox.wire.levels import limits_for
 from grader.stubs import digest_of
 
-BUDGET = 1.5  # times the limit of a check, for all of them: a hang keeps a core from the others
+BUDGET = 1.25  # times the limit of a check, for all of them: a hang keeps a core from the others
 
 
 def serve(connection: Connection, words: bytes) -> None:

@@ -150,12 +150,17 @@ class Store:
 
     def results(self) -> Iterator[Result]:
         """All results, by candidate, exercise and seed; one at a time in memory."""
-        rows = self._connection.execute(
-            "SELECT candidate, exercise, seed, file, report, source FROM result "
-            "ORDER BY candidate, exercise, seed"
-        )
-        for candidate, exercise, seed, file, report, source in rows:
+        columns = "candidate, exercise, seed, file, report, source"
+        for candidate, exercise, seed, file, report, source in self._in_order(columns):
             yield Result(candidate, exercise, int(seed), file, Report.from_json(report), source)
+
+    def reports(self) -> Iterator[tuple[str, str, str]]:
+        """The candidate, the file and the report of each result, in the same order, as JSON."""
+        return self._in_order("candidate, file, report")
+
+    def _in_order(self, columns: str) -> sqlite3.Cursor:
+        query = f"SELECT {columns} FROM result ORDER BY candidate, exercise, seed"
+        return self._connection.execute(query)
 
     def sources(self, exercise: str) -> dict[str, str]:
         """What each candidate handed in for an exercise, by name; nothing of who did not."""

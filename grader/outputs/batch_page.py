@@ -10,8 +10,9 @@ from __future__ import annotations
 import hashlib
 from base64 import b64encode
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -67,13 +68,31 @@ class Entry:
     row: Row
     graded: Sequence[tuple[Report, str]] = ()
 
+    def of(self, exercise: str) -> list[tuple[Report, str]]:
+        """What is graded of one exercise."""
+        return [pair for pair in self.graded if pair[0].exercise == exercise]
 
-def batch_page(head: Head, candidates: Iterable[Entry]) -> Iterator[str]:
+
+Parts = dict[str, str]  # what a candidate's page shows, by exercise
+Render = Callable[[Entry], Parts]
+
+
+def one_by_one(render: Render, entries: Iterable[Entry]) -> Iterator[tuple[Entry, Parts]]:
+    """Each entry and what is rendered of it."""
+    return ((entry, render(entry)) for entry in entries)
+
+
+def batch_page(
+    head: Head,
+    candidates: Iterable[Entry],
+    spread: Callable[[Render, Iterable[Entry]], Iterator[tuple[Entry, Parts]]] = one_by_one,
+) -> Iterator[str]:
     """A batch as one page, piece by piece; of the reports, one candidate's are held at a time.
 
     Args:
         head: What is said of the batch as a whole.
         candidates: In any order; the page has one of its own, which says nothing of names.
+        spread: Renders each of them, in this order; several at a time where it likes.
     """
     style = Markup(render("batch_style.css"))
     script = Markup(_script())
@@ -84,11 +103,21 @@ def batch_page(head: Head, candidates: Iterable[Entry]) -> Iterator[str]:
     )
     batch = _Batch(head)
     yield render("batch_begin.html", head=head, style=style, policy=policy)
-    for entry in candidates:
-        yield from batch.add(entry)
+    for entry, parts in spread(partial(_render, list(head.weights)), candidates):
+        yield from batch.add(entry, parts)
     yield from batch.rest()
     yield from batch.pages()
     yield f"<script>{script}</script>\n</body>\n</html>\n"
+
+
+def _render(exercises: Sequence[str], entry: Entry) -> Parts:
+    """What takes nearly all the time of a page."""
+    graded = {name: entry.of(name) for name in exercises}
+    return {
+        name: candidate_part(f"e{number}", graded[name])
+        for number, name in enumerate(exercises)
+        if graded[name]
+    }
 
 
 class _Batch:
@@ -103,18 +132,16 @@ class _Batch:
         self._wanted = {name: wanted(found) for name, found in head.alike.items()}
         self._sources: dict[str, dict[str, str]] = {name: {} for name in head.alike}
 
-    def add(self, entry: Entry) -> Iterator[str]:
+    def add(self, entry: Entry, parts: Parts) -> Iterator[str]:
         """Take a candidate; gives the packed reports that are ready."""
         place, name = len(self._rows), entry.row.candidate
         self._rows.append(entry.row)
-        for number, exercise in enumerate(self._exercises):
-            graded = [pair for pair in entry.graded if pair[0].exercise == exercise]
-            if graded:
-                self._checks[exercise].add(min((r for r, _ in graded), key=lambda r: r.earned))
-                part = candidate_part(f"e{number}", graded)
-                yield from self._shelves[exercise].add(place, part)
-                if name in self._wanted.get(exercise, ()):
-                    self._sources[exercise][name] = graded[0][1]
+        for exercise, part in parts.items():
+            graded = entry.of(exercise)
+            self._checks[exercise].add(min((r for r, _ in graded), key=lambda r: r.earned))
+            yield from self._shelves[exercise].add(place, part)
+            if name in self._wanted.get(exercise, ()):
+                self._sources[exercise][name] = graded[0][1]
 
     def rest(self) -> Iterator[str]:
         """The packed reports that waited."""

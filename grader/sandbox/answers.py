@@ -25,7 +25,7 @@ class Results:
         trees: Of each call, as ``values.decode`` takes it.
         outputs: The tensors in them.
         grads: Whether each of these carries a gradient.
-        changed: Positions of the tensors that were sent and that the calls changed.
+        changed: Positions of the tensors that were sent and that the calls changed, if watched.
     """
 
     trees: list[Any]

@@ -62,12 +62,12 @@ def _probe(worker: Worker, path: str, port: int) -> list[str]:
     deadline = time.monotonic() + SECONDS
     arguments = {"args": {"tuple": [path, port]}, "kwargs": {"dict": {}}}
     call = {"target": "probe", "method": "", "calls": [arguments]}
-    more: dict[str, Any] = {"parameters": {}, "learned": [], "mode": None, "graph": None}
+    more: dict[str, Any] = {"parameters": {}, "learned": [], "mode": None}
     source = SOURCE.read_text(encoding="utf-8")
     try:
         for request in (
             {"do": "load", "source": source, "filename": "canary.py"},
-            {"do": "call", **call, **more},
+            {"do": "call", **call, **more, "graph": None, "watch": False},
         ):
             worker.send(request, deadline=deadline)
             header, _ = worker.receive(deadline)

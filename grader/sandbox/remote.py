@@ -20,7 +20,7 @@ from grader.sandbox.wire.frames import BadFrame
 from grader.sandbox.workers import Worker, WorkerEnded, WorkerTimeout
 from grader.submission import Submission
 
-SHORTER = 10  # after a check that took too long, the others get this part of its limit
+SHORTER = 20  # after a check that took too long, the others get this part of its limit
 
 _T = TypeVar("_T")
 
@@ -28,14 +28,13 @@ _T = TypeVar("_T")
 class RemoteSubmission:
     """A submission in a worker: a fresh one after a time-out or a crash.
 
-    What it does to its inputs is told in ``changed``, and happens to copies: nothing that a check
-    holds is ever changed by a submission.
+    What it does to its inputs happens to copies: nothing that a check holds is ever changed by it.
 
     Args:
         sandbox: Gives out the workers.
         submission: What is loaded into them.
-        timeout: Wall-clock limit of one check, loading included, in seconds; a tenth of it for
-            the checks after one that took longer.
+        timeout: Wall-clock limit of one check, loading included, in seconds; a twentieth of it
+            for the checks after one that took longer, and as long as loading took.
         budget: Wall-clock limit of all checks together, in seconds.
     """
 
@@ -49,18 +48,19 @@ class RemoteSubmission:
         self._left = budget
         self._worker: Worker | None = None
         self._loading = False
+        self._load_seconds = 0.0  # that the source takes to run
         self._load_error: Exception | None = None
-        self._deadline = 0.0
+        self._started = self._deadline = 0.0
         self._drop: list[int] = []
         self._seed: int | None = None  # not yet sent
         self._numbers = itertools.count(1)
-        self.changed: list[int] = []  # positions of the tensors that the last call changed
         self.said_on_load: str | None = None  # None until the source has run for the first time
 
     def start(self) -> None:
         """Ask for a worker and send it the source; the answer is taken when it is needed."""
         self._worker = self._sandbox.worker()  # the first waits until the template is up
-        self._deadline = time.monotonic() + self._limit
+        self._started = time.monotonic()
+        self._deadline = self._started + self._limit
         self._drop = []
         self._loading = True
         header = {"do": "load", "source": self._submission.source, "filename": self.name}
@@ -105,6 +105,7 @@ class RemoteSubmission:
             self._loading = False
             try:
                 self._receive(read_answer)
+                self._load_seconds = time.monotonic() - self._started
             except (SubmissionError, WorkerEnded) as error:
                 self._load_error = error
                 raise
@@ -129,7 +130,7 @@ class RemoteSubmission:
         """Stop the clock of a check; what the submission printed in it."""
         self._left -= seconds
         if seconds >= self._limit:
-            self._limit = self._timeout / SHORTER
+            self._limit = self._timeout / SHORTER + self._load_seconds
         return self.take_output()
 
     def take_output(self) -> str:

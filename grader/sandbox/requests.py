@@ -53,6 +53,7 @@ def calling(
     mode: bool | None,
     graph: int | None = None,
     learned: Sequence[str] = (),
+    watch: bool = False,
 ) -> Request:
     """Call a module or a function once for each pair of arguments and keywords.
 
@@ -65,6 +66,7 @@ def calling(
         graph: The number that a backward request calls these calls by; None for no gradients.
         learned: Names of the parameters that gradients may be asked of, beside the inputs that
             require one.
+        watch: Whether to tell which inputs the calls change.
     """
     tensors: list[Tensor] = []
     trees = [
@@ -80,5 +82,6 @@ def calling(
         "learned": list(learned),
         "mode": mode,
         "graph": graph,
+        "watch": watch,
     }
     return header, [*tensors, *parameters.values()]

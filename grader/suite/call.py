@@ -66,7 +66,7 @@ class PlannedCall:
 
     @property
     def changed(self) -> list[str]:
-        """Which of the inputs the call changed in place; for the only call of its step."""
+        """Which of its inputs a call that was watched, by itself, changed in place."""
         return [("x", "attention_mask")[position] for position in self._results.changed]
 
     @property

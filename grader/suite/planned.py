@@ -81,6 +81,7 @@ class PlannedModule:
         named: bool = False,
         weigh: Tensor | None = None,
         seed: int | None = None,
+        watch: bool = False,
     ) -> list[PlannedCall]:
         """Plan a call with each of several inputs.
 
@@ -91,6 +92,7 @@ class PlannedModule:
             weigh: What the output of the one call is multiplied by, where gradients of the sum
                 of that are wanted.
             seed: Of torch's random numbers, set before the first call.
+            watch: Whether the one call is to tell which inputs it changes.
         """
         pairs = [given if isinstance(given, tuple) else (given, None) for given in inputs]
         graph = None if weigh is None else self.trial.submission.number()
@@ -99,7 +101,7 @@ class PlannedModule:
         arguments = [_arguments(x, mask, named) for x, mask in pairs]
         learned = list(self.weights)
         header, tensors = calling(
-            self._target, method, arguments, self._unset, self._mode, graph, learned
+            self._target, method, arguments, self._unset, self._mode, graph, learned, watch
         )
         if seed is not None:
             header["seed"] = seed

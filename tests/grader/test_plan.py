@@ -179,8 +179,10 @@ def test_gradients_are_those_of_the_oracle(trial: Trial) -> None:
 
 def test_what_a_call_changes_is_told_of_that_call(trial: Trial) -> None:
     module, x = trial.module(), trial.input()
-    plain, masked = module.call(x), module.call(x, torch.ones(5))
+    before, mask = x.clone(), torch.ones(5)
+    plain, masked = module.call(x, watch=True), module.call(x, mask, watch=True)
     assert (plain.changed, masked.changed) == ([], ["x"])
+    assert torch.equal(x, before)
 
 
 def test_methods_seeds_and_functions(trial: Trial) -> None:

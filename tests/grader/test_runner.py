@@ -113,6 +113,19 @@ def test_checks_after_one_that_took_too_long_get_less(sandbox: Sandbox) -> None:
     assert limits[1] < 2.0 / SHORTER + 1.0
 
 
+def test_a_source_that_loads_slowly_is_given_the_time_again(sandbox: Sandbox) -> None:
+    slow = "import time\ntime.sleep(0.8)\ndef fine(x):\n    return x\n" + LOOP
+    remote = RemoteSubmission(sandbox, Submission(Path("double.py"), slow), 4.0, 60.0)
+    started = time.monotonic()
+    remote.begin_check(1)
+    with pytest.raises(WorkerTimeout):
+        remote.function("double")(3)
+    remote.end_check(time.monotonic() - started)
+    remote.begin_check(1)
+    assert remote.function("fine")(3) == 3
+    remote.close()
+
+
 def test_stop_reaches_a_request_under_way(sandbox: Sandbox) -> None:
     remote = RemoteSubmission(sandbox, Submission(Path("double.py"), LOOP), 60.0, 60.0)
     remote.begin_check(1)

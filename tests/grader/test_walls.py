@@ -122,3 +122,16 @@ def test_driver_is_found_where_a_container_mounts_it(tmp_path: Path) -> None:
             env={**os.environ, "LD_LIBRARY_PATH": str(folder)},
         )  # fmt: skip
         assert done.stdout.strip() == found
+
+
+def test_memory_holds_what_it_held_after_it_was_gathered() -> None:
+    code = (
+        "import hashlib\n"
+        "from grader.sandbox.inside import pages\n"
+        "kept = [bytes([n % 251]) * 40_000 for n in range(1000)]\n"
+        "before = hashlib.sha256(b''.join(kept)).digest()\n"
+        "print(len(list(pages._places())) > 5, pages.collapse() >= 0)\n"
+        "print(hashlib.sha256(b''.join(kept)).digest() == before)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["True", "True", "True"]

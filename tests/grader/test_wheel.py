@@ -45,7 +45,7 @@ def test_wheel_holds_the_kit_outside_every_package(wheel: Path) -> None:
             f"tests/{k}/{exercise.track}/test_{exercise.name}.py" for k in ("suites", "public")
         ]
         assert {f"exercises/{path}", f"solutions/{path}", *checks} <= set(share)
-    assert not [name for name in names if "answers" in name or "__pycache__" in name]
+    assert not [name for name in names if "/answers/" in name or "__pycache__" in name]
 
 
 def test_installed_wheel_grades_in_an_empty_folder(wheel: Path, tmp_path: Path) -> None:

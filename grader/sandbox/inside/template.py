@@ -23,13 +23,15 @@ import msgspec
 import torch
 from torch import Tensor
 
-from grader.sandbox.inside import serving
+from grader.sandbox.inside import pages, serving
 from grader.sandbox.inside.confine import Walls, choose
 from grader.sandbox.inside.walls.libc import WallError
 from grader.sandbox.inside.walls.limits import limit_resources
 from grader.sandbox.inside.worker import MODULE, Worker
 from grader.sandbox.wire import frames, values
 from grader.sandbox.wire.levels import Confinement
+
+MANY = 10  # forks, after which there will be more: then what makes each faster pays off
 
 
 class Template:
@@ -44,6 +46,7 @@ class Template:
         self.control = control
         self.walls = walls
         self.folders: dict[int, str] = {}  # of the workers, by process number
+        self.forks = 0
 
     def run(self) -> None:
         """Serve until the trusted side is gone; then end every worker."""
@@ -65,6 +68,9 @@ class Template:
         return True
 
     def _fork(self, descriptors: list[int]) -> None:
+        self.forks += 1
+        if self.forks == MANY:
+            pages.collapse()
         try:
             pid, folder = self.walls.fork()
         except (WallError, OSError) as error:
@@ -150,7 +156,8 @@ def warm_up() -> None:
         ask(do="create", target=target, name="Layer", told=True, seed=0, **arguments)
     x, mask = torch.randn(2, 3, 3), torch.ones(3, 3)
     call = {"args": {"tuple": [{"tensor": 0}, {"tensor": 1}]}, "kwargs": {"dict": {}}}
-    more: dict[str, object] = {"method": "", "calls": [call], "parameters": {}, "mode": True}
+    more: dict[str, object] = {"method": "", "calls": [call], "parameters": {}}
+    more |= {"mode": True, "watch": False}
     ask(x, mask, do="call", target=1, learned=[], graph=None, **more)
     learned = ["proj.weight", "more.0.bias"]
     ask(x.requires_grad_(), mask, do="call", target=1, learned=learned, graph=3, **more)

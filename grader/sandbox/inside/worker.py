@@ -149,6 +149,7 @@ class Worker:
         learned: list[str],
         mode: bool | None,
         graph: int | None,
+        watch: bool,
         tensors: list[Tensor],
     ) -> dict[str, Any]:
         """Call a module, a method of it, or a function; keep the graph where one is wanted.
@@ -157,6 +158,7 @@ class Worker:
         ``parameters`` are new values by index; gradients may be asked for, in this order, of
         the inputs that require one and of the parameters named in ``learned``: by the number
         ``graph``, where there is one. ``mode`` is given where training and evaluation changed.
+        What the calls change of their inputs is told if ``watch`` is set.
         """
         if mode is not None:
             self.objects[target].train(mode)  # type: ignore[index]  # only a module has a mode
@@ -168,7 +170,7 @@ class Worker:
                 own[name].copy_(tensors[index])
         inputs = tensors[: len(tensors) - len(parameters)]
         on_meta = any(x.device.type == "meta" for x in inputs)
-        before = [] if on_meta else [x.detach().clone() for x in inputs]
+        before = [x.detach().clone() for x in inputs] if watch else []
         grad = graph is not None and not on_meta
         kept = kept_for_backward(own) if grad else nullcontext()
         header: dict[str, Any] = {"results": []}
@@ -184,7 +186,7 @@ class Worker:
         if graph is not None and any(header["grad"]):
             sources = [*(x for x in inputs if x.requires_grad), *(own[name] for name in learned)]
             self.graphs[graph] = Graph(sources, [x for x in outputs if x.requires_grad])
-        pairs = enumerate(zip(before, inputs, strict=bool(before)))
+        pairs = enumerate(zip(before, inputs, strict=watch))
         header["changed"] = [i for i, (old, new) in pairs if not _same(old, new)]
         return header
 

@@ -14,7 +14,7 @@ from grader.suite.compare import expect, expect_close, expect_finite, fail
 from grader.suite.marks import points
 from grader.suite.trial import Trial
 
-TIMES = (3, 32)  # that a sequence of 8 is said
+TIMES = (3, 33)  # that a sequence of 8 is said: 264 positions
 
 
 @points(1)
@@ -74,14 +74,11 @@ def handles_a_long_sequence(trial: Trial) -> None:
 
     A sequence that is said over and over gives what it gives once: every key has its copies.
     """
-    x = trial.input(replace(trial.sizes, T=8))
-    further = trial.input(replace(trial.sizes, T=257))
-    inputs = [*(torch.cat([x] * times, dim=-2) for times in (1, *TIMES)), further]
-    once, *outs, last = trial.outs(inputs)
+    x = trial.input(replace(trial.sizes, B=min(trial.sizes.B, 1), T=8))
+    once, *outs = trial.outs([torch.cat([x] * times, dim=-2) for times in (1, *TIMES)])
     for times, many in zip(TIMES, outs, strict=True):
         expected = torch.cat([once] * times, dim=-2)
         expect_close(many, expected, f"output at T = {8 * times}, a sequence said {times} times")
-    expect_finite(last, "output at T = 257")
 
 
 @points(1)
@@ -108,7 +105,7 @@ def changes_no_input(trial: Trial) -> None:
     if trial.subject.masks:
         mask = trial.draw.mask(trial.sizes.B, trial.sizes.T, trial.sizes.T)
         masks += [mask, mask.float()]
-    for call in [module.call(x, given) for given in masks]:
+    for call in [module.call(x, given, watch=True) for given in masks]:
         _, names = call.out, call.changed
         expect(not names, f"`{''.join(names[:1])}` was changed in place by the call")
 

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
 from torch import Tensor
 
-from grader.sandbox.answers import Results, read_gradients, read_results
+from grader.sandbox.answers import Results, read_gradients
 from grader.sandbox.wire import values
 from grader.suite.compare import expect, expect_tensor, fail
+from grader.suite.known import once
 from grader.suite.oracle import Weights, right_weights
 from grader.suite.plan import Step
 
 if TYPE_CHECKING:
     from grader.suite.planned import PlannedModule
 
+_T = TypeVar("_T")
 Gradients = dict[str, Tensor | None]
 
 
@@ -96,18 +99,28 @@ class PlannedCall:
     @property
     def _results(self) -> Results:
         self.module.expect_fit()
-        answer = self._step.answer
-        asked = len(self._step.request[0]["calls"])
-        return self.module.trial.submission.believe(lambda: read_results(answer, asked))
+        return self._step.results
 
     @property
     def expected(self) -> Tensor:
         """The right output, in float64, on the CPU."""
-        return self._through_the_oracle(right_weights(self.weights), self.x.detach().double().cpu())
+        return self._once("output", self._expected)
 
     @property
     def right_gradients(self) -> dict[str, Tensor]:
         """The right gradients of ``(output · weigh).sum()``, in float64, on the CPU."""
+        return self._once("gradients", self._right_gradients)
+
+    def _once(self, what: str, compute: Callable[[], _T]) -> _T:
+        subject = self.module.trial.subject
+        given = (self.x, self.mask, self._weigh, *self.weights.values())
+        key = (what, subject.oracle, subject.mix, self.module.sizes, *self.weights)
+        return once(key, given, compute)
+
+    def _expected(self) -> Tensor:
+        return self._through_the_oracle(right_weights(self.weights), self.x.detach().double().cpu())
+
+    def _right_gradients(self) -> dict[str, Tensor]:
         assert self._weigh is not None
         sources = {"x": self.x.detach().double().cpu(), **right_weights(self.weights)}
         x, *_ = (source.requires_grad_() for source in sources.values())
@@ -132,8 +145,14 @@ class PlannedCall:
         subject, sizes = self.module.trial.subject, self.module.sizes
         if subject.mix is None:
             fail(f"`{subject.name}` shows no attention weights")
-        x = self.x.detach().double().cpu()
-        mixed, added = subject.mix(right_weights(self.weights), x, sizes)
-        back = torch.linalg.pinv(mixed)
+        added, back = self._once("mixing", self._mixing)
         flat = [(out.detach().double().cpu() - added) @ back for out in outs]
         return [one.reshape(*one.shape[:-1], sizes.H, sizes.T) for one in flat]
+
+    def _mixing(self) -> tuple[Tensor | float, Tensor]:
+        """What is added to each mixture, and what takes a mixture back to its weights."""
+        subject = self.module.trial.subject
+        assert subject.mix is not None
+        x = self.x.detach().double().cpu()
+        mixed, added = subject.mix(right_weights(self.weights), x, self.module.sizes)
+        return added, torch.linalg.pinv(mixed)

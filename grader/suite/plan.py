@@ -7,7 +7,9 @@ which all was planned.
 
 from __future__ import annotations
 
-from grader.sandbox.answers import Answer
+from functools import cached_property
+
+from grader.sandbox.answers import Answer, Results, read_results
 from grader.sandbox.remote import RemoteSubmission
 from grader.sandbox.requests import Request
 
@@ -35,6 +37,20 @@ class Step:
             raise self.answered.with_traceback(None)  # each raise adds to it
         assert self.answered is not None
         return self.answered
+
+    @cached_property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Of the parameters of a module that was made, by name."""
+        told, _ = self.answer
+        return self._plan.submission.believe(
+            lambda: {str(p["name"]): tuple(map(int, p["shape"])) for p in told["parameters"]}
+        )
+
+    @cached_property
+    def results(self) -> Results:
+        """What calls gave."""
+        answer, asked = self.answer, len(self.request[0]["calls"])
+        return self._plan.submission.believe(lambda: read_results(answer, asked))
 
 
 class Plan:

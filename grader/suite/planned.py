@@ -125,10 +125,7 @@ class PlannedModule:
         """
         if self.made is None:
             return
-        told, _ = self.made.answer
-        shapes = self.trial.submission.believe(
-            lambda: {str(p["name"]): tuple(map(int, p["shape"])) for p in told["parameters"]}
-        )
+        shapes = self.made.shapes
         for name, value in self.weights.items():
             if name not in shapes:
                 there = ", ".join(f"`{own}`" for own in shapes) or "no parameter at all"

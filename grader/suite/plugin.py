@@ -68,16 +68,17 @@ class SuitePlugin:
     def pytest_json_runtest_metadata(
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> dict[str, Any]:
-        """What came of one stage of a check, for pytest-json-report."""
-        if call.when == "teardown":
-            return {"output": self._submission.end_check(time.monotonic() - self._started)}
+        """What came of a check, for pytest-json-report, once its last stage is over."""
         if call.when == "setup":
             marker = item.get_closest_marker("points")
             why = (inspect.getdoc(item.function) or "").partition("\n\n")[0]  # type: ignore[attr-defined]  # a function's item
             self._noted = {"points": marker.args[0] if marker else 1, "why": why}
         if call.excinfo is not None:
             self._noted |= _judge(call.excinfo.value)
-        return self._noted
+        if call.when != "teardown":
+            return {}
+        output = self._submission.end_check(time.monotonic() - self._started)
+        return self._noted | {"output": output}
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> bool:

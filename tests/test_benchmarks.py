@@ -1,0 +1,32 @@
+"""What the benchmarks compare with does the same work."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from grader.kit import load_kit
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.mark.parametrize("name", ["warmup1", "exercise1", "exercise3"])
+def test_plain_pytest_of_a_suite_passes_the_solution(name: str) -> None:
+    exercise = load_kit(ROOT).find(name)
+    pytest_of_it = [sys.executable, "-m", "pytest", "-q", "-p", "in_process", "-W", "ignore"]
+    settings = ["-c", str(ROOT / "grader/suite/suite.ini")]
+    done = subprocess.run(
+        [*pytest_of_it, *settings, str(exercise.suite)],
+        env={
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "benchmarks")]),
+            "SUBMISSION": str(exercise.solution),
+        },
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout
+    assert " passed" in done.stdout

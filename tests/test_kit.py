@@ -164,6 +164,73 @@ def test_wrong_version_loses_the_check_that_names_it(wrong: Wrong, sandbox: Sand
     assert not report.solved
 
 
+# What a right answer gives is made into this, whatever is called.
+ODD = {
+    "another device": "out.to('meta')",
+    "another dtype": "out.double()",
+    "numbers that are whole": "out.int()",
+    "complex numbers": "out * 1j",
+    "no values": "out * float('nan')",
+    "a tuple": "(out, out)",
+    "nothing": "None",
+    "one more dimension": "out[None]",
+    "one number": "out.sum()",
+    "nothing to see": "out[..., :0]",
+    "far too much": "out.expand(10**8, *out.shape)",
+    "another layout": "out.to_sparse()",
+    "text that is none": "chr(0xD800)",
+}
+ODDLY = """
+
+def _oddly(given):
+    def call(*args, **kwargs):
+        out = given(*args, **kwargs)
+        return {odd} if isinstance(out, torch.Tensor) else out
+    return call
+
+
+for _name in {names}:
+    if isinstance(globals()[_name], type):
+        globals()[_name].forward = _oddly(globals()[_name].forward)
+    else:
+        globals()[_name] = _oddly(globals()[_name])
+"""
+# A module that has nothing of what it should have.
+BARE = """
+import torch
+
+class {name}(torch.nn.Module):
+    def __init__(self, *args, **kwargs):
+        super().__init__()
+        {made}
+
+    def forward(self, x, *args, **kwargs):
+        return x
+"""
+MADE = (
+    "self.query = self.key = self.value = torch.nn.Linear(3, 3)",
+    "self.w = torch.nn.Parameter(torch.zeros(2))",
+    "raise KeyError(3)",
+    "self.training = torch.tensor(True)",
+)
+
+
+@each_exercise
+def test_odd_file_loses_points_and_is_no_fault_of_the_grader(
+    exercise: Exercise, sandbox: Sandbox
+) -> None:
+    right = read_submission(exercise.solution).source
+    odd = [right + ODDLY.format(odd=odd, names=exercise.entry_points) for odd in ODD.values()]
+    bare = [
+        "".join(BARE.format(name=name, made=made) for name in exercise.entry_points)
+        for made in MADE
+    ]
+    for source in [*odd, *bare]:
+        submission = Submission(Path(f"{exercise.name}.py"), "import torch\n" + source)
+        report = grade(submission, exercise, Options(device="cpu", search=20), sandbox)
+        assert not report.solved or exercise.name == "bug14", source
+
+
 @each_exercise
 def test_enough_right_and_wrong_versions(exercise: Exercise) -> None:
     if exercise.track == "bugs":

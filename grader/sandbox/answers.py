@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from grader.sandbox.faults import SubmissionError, SubmissionRefused, ToldFault, read_fault
+from grader.sandbox.requests import Request
 from grader.sandbox.wire import values
 from grader.sandbox.wire.frames import BadFrame
 
@@ -91,12 +92,16 @@ def _parts(several: Any, body: bytes) -> list[tuple[dict[str, Any], bytes]]:
     return [(part, body[a:b]) for part, a, b in zip(several, starts, ends, strict=False)]
 
 
-def read_results(answer: Answer, asked: int) -> Results:
-    """What so many calls gave; raises whatever an answer of another form makes it raise."""
+def read_results(answer: Answer, request: Request) -> Results:
+    """What the calls of a request gave; raises anything where the answer is of another form."""
     header, sent = answer
+    asked, given = request
     trees = list(header["results"])
-    if len(trees) != asked:
+    if len(trees) != len(asked["calls"]):
         raise ValueError("results and calls do not agree")
+    changed = [int(position) for position in header["changed"]]
+    if not all(0 <= position < len(given) - len(asked["parameters"]) for position in changed):
+        raise ValueError("what is said to be changed is no input")
     grads = [bool(grad) for grad in header["grad"]]
     outputs = sent[: len(grads)]
     for tree in trees:
@@ -105,7 +110,7 @@ def read_results(answer: Answer, asked: int) -> Results:
         grad and not out.is_floating_point() for out, grad in zip(outputs, grads, strict=True)
     ):
         raise ValueError("outputs and gradients do not agree")
-    return Results(trees, outputs, grads, [int(position) for position in header["changed"]])
+    return Results(trees, outputs, grads, changed)
 
 
 def read_gradients(

@@ -29,9 +29,9 @@ class _Request:
 
     def run(self) -> tuple[list[Tensor], list[bool]]:
         """The outputs, and whether each carries a gradient."""
-        answer = self.submission.request(self.header, self.tensors)
-        asked = len(self.header["calls"])
-        results = self.submission.believe(lambda: read_results(answer, asked))
+        request = self.header, self.tensors
+        answer = self.submission.request(*request)
+        results = self.submission.believe(lambda: read_results(answer, request))
         self.trees = results.trees
         return results.outputs, results.grads
 

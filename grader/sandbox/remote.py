@@ -11,12 +11,11 @@ from typing import Any, TypeVar
 from torch import Tensor
 
 from grader.sandbox.answers import Answer, read_answer, read_several
-from grader.sandbox.faults import SubmissionError
+from grader.sandbox.faults import SubmissionError, SubmissionRefused
 from grader.sandbox.modules import RemoteFunction, RemoteModule
 from grader.sandbox.process import Sandbox
 from grader.sandbox.requests import Request, creation
 from grader.sandbox.wire import values
-from grader.sandbox.wire.frames import BadFrame
 from grader.sandbox.workers import Worker, WorkerEnded, WorkerTimeout
 from grader.submission import Submission
 
@@ -232,8 +231,10 @@ class RemoteSubmission:
         header, body = self.worker.receive(self._deadline)
         try:
             return read(header, body)
-        except BadFrame as problem:
-            raise self.worker.distrust(str(problem)) from None
+        except (SubmissionError, SubmissionRefused):
+            raise
+        except Exception as problem:  # an answer that was made to break us may do it in any way
+            raise self.worker.distrust(str(problem)[:200]) from None
 
     def believe(self, build: Callable[[], _T]) -> _T:
         """Take an answer apart; a worker whose answer has another form is ended.

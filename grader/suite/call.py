@@ -59,13 +59,12 @@ class PlannedCall:
 
     @property
     def out(self) -> Tensor:
-        """The output, which must be a Tensor of the right shape, without gradients."""
+        """The output, which must be a Tensor of the right shape; on the device of x."""
         sizes = self.module.sizes
         letters = "(B, T, E)" if sizes.E else "(B, T, C)"
         shape = (*self.x.shape[:-1], sizes.out)
-        return expect_tensor(
-            self.result, shape, "output", letters if self.x.dim() == 3 else letters[4:]
-        )
+        letters = letters if self.x.dim() == 3 else letters[4:]
+        return expect_tensor(self.result, shape, "output", letters).to(self.x.device)
 
     @property
     def changed(self) -> list[str]:

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Callable, Hashable, Iterable
 from typing import Any, TypeVar
 
+import torch
 from torch import Tensor
 
 KEPT = 2_000  # values, some 20 MB
@@ -26,7 +27,7 @@ def once(what: Hashable, tensors: Iterable[Tensor | None], compute: Callable[[],
     for tensor in tensors:
         content.update(repr(None if tensor is None else (tensor.shape, tensor.dtype)).encode())
         if tensor is not None:
-            content.update(tensor.detach().cpu().contiguous().numpy().tobytes())
+            content.update(tensor.detach().cpu().flatten().view(torch.uint8).numpy().tobytes())
     key = (what, content.digest())
     if key not in _known:
         if len(_known) >= KEPT:

@@ -19,7 +19,7 @@ class Step:
 
     def __init__(self, plan: Plan, request: Request) -> None:
         self.request = request
-        self.answered: Answer | Exception | None = None
+        self.answered: Answer | BaseException | None = None
         self._plan = plan
 
     @property
@@ -33,24 +33,27 @@ class Step:
         """
         if self.answered is None:
             self._plan.settle()
-        if isinstance(self.answered, Exception):
+        if isinstance(self.answered, BaseException):
             raise self.answered.with_traceback(None)  # each raise adds to it
         assert self.answered is not None
         return self.answered
 
     @cached_property
-    def shapes(self) -> dict[str, tuple[int, ...]]:
-        """Of the parameters of a module that was made, by name."""
+    def parameters(self) -> dict[str, tuple[tuple[int, ...], str]]:
+        """Of a module that was made: the shape of each, and the first name that it goes by."""
         told, _ = self.answer
         return self._plan.submission.believe(
-            lambda: {str(p["name"]): tuple(map(int, p["shape"])) for p in told["parameters"]}
+            lambda: {
+                str(p["name"]): (tuple(map(int, p["shape"])), str(p["same_as"]))
+                for p in told["parameters"]
+            }
         )
 
     @cached_property
     def results(self) -> Results:
         """What calls gave."""
-        answer, asked = self.answer, len(self.request[0]["calls"])
-        return self._plan.submission.believe(lambda: read_results(answer, asked))
+        answer = self.answer
+        return self._plan.submission.believe(lambda: read_results(answer, self.request))
 
 
 class Plan:
@@ -62,18 +65,25 @@ class Plan:
 
     def __init__(self, submission: RemoteSubmission) -> None:
         self.submission = submission
-        self._waiting: list[Step] = []
+        self._waiting: list[tuple[Step, object]] = []
 
-    def add(self, request: Request) -> Step:
-        """Plan a request."""
+    def add(self, request: Request, needs: object) -> Step:
+        """Plan a request; what it needs is held until then."""
         step = Step(self, request)
-        self._waiting.append(step)
+        self._waiting.append((step, needs))
         return step
 
     def settle(self) -> None:
         """Ask for all that waits. After a step that failed the others are not tried."""
-        steps, self._waiting = self._waiting, []
-        answers = self.submission.several([step.request for step in steps])
-        answers += answers[-1:] * (len(steps) - len(answers))
-        for step, answer in zip(steps, answers, strict=True):
-            step.answered = answer
+        waiting, self._waiting = self._waiting, []
+        steps = [step for step, _ in waiting]
+        answers: list[Answer | BaseException] = []
+        try:
+            answers += self.submission.several([step.request for step in steps])
+        except BaseException as error:
+            answers.append(error)
+            raise
+        finally:
+            answers += answers[-1:] * (len(steps) - len(answers))
+            for step, answer in zip(steps, answers, strict=True):
+                step.answered = answer

@@ -48,9 +48,10 @@ class PlannedModule:
         submission = trial.submission
         number = self._target = submission.number()
         self._mode = False
-        self.made = trial.plan.add(creation(number, trial.subject.name, (), arguments, told=False))
+        made = creation(number, trial.subject.name, (), arguments, told=False)
+        self.made = trial.plan.add(made, self)
         if trial.device != "cpu":
-            trial.plan.add(moving(number, None, trial.device))
+            trial.plan.add(moving(number, None, trial.device), self)
         weakref.finalize(self, submission.forget, number, submission.worker)
 
     def train(self, mode: bool = True) -> PlannedModule:
@@ -61,7 +62,7 @@ class PlannedModule:
     def to(self, dtype: torch.dtype) -> PlannedModule:
         """Move its weights to another dtype."""
         if isinstance(self._target, int):
-            self.trial.plan.add(moving(self._target, dtype, None))
+            self.trial.plan.add(moving(self._target, dtype, None), self)
         return self
 
     def set(self, weights: Weights) -> PlannedModule:
@@ -105,12 +106,12 @@ class PlannedModule:
         )
         if seed is not None:
             header["seed"] = seed
-        step = self.trial.plan.add((header, tensors))
+        step = self.trial.plan.add((header, tensors), self)
         self._unset, self._mode = {}, None
         made = [PlannedCall(self, step, i, x, mask) for i, (x, mask) in enumerate(pairs)]
         if graph is not None and weigh is not None:
             submission = self.trial.submission
-            back = self.trial.plan.add(going_back(graph, [weigh]))
+            back = self.trial.plan.add(going_back(graph, [weigh]), self)
             weakref.finalize(back, submission.forget, graph, submission.worker)
             made[0].weigh_by(weigh, back)
         return made
@@ -119,22 +120,25 @@ class PlannedModule:
         """Fail the check unless the module has a parameter for each of the weights.
 
         Raises:
-            CheckFailed: One is missing, or has another shape.
+            CheckFailed: One is missing, has another shape, or is another one at the same time.
             SubmissionError: The constructor raised an exception.
             SubmissionRefused: There is no such class, or it is no ``nn.Module``.
         """
         if self.made is None:
             return
-        shapes = self.made.shapes
+        there = self.made.parameters
+        owners: dict[str, str] = {}
         for name, value in self.weights.items():
-            if name not in shapes:
-                there = ", ".join(f"`{own}`" for own in shapes) or "no parameter at all"
-                fail(f"expected a parameter `{name}`; there is {there}")
-            if shapes[name] != value.shape:
-                fail(
-                    f"expected the parameter `{name}` of shape {tuple(value.shape)}, "
-                    f"got {shapes[name]}"
-                )
+            if name not in there:
+                listing = ", ".join(f"`{own}`" for own in there) or "no parameter at all"
+                fail(f"expected a parameter `{name}`; there is {listing}")
+            shape, first = there[name]
+            if shape != value.shape:
+                wanted = tuple(value.shape)
+                fail(f"expected the parameter `{name}` of shape {wanted}, got {shape}")
+            owner = owners.setdefault(first, name)
+            if owner != name:
+                fail(f"`{name}` is the same parameter as `{owner}`; expected two")
 
 
 def _arguments(x: Tensor, mask: Tensor | None, named: bool) -> tuple[Any, Any]:

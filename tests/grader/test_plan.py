@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -55,8 +56,21 @@ class Layer(nn.Module):
     def count(self, x):
         return self.calls, len(made)
 
+    def surrogate(self, x):
+        return "\\ud800"
+
     def noise(self, x):
         return torch.rand(3), self.lin(x).detach()
+
+
+class Folding(Layer):
+    def train(self, mode=True):
+        if not mode:
+            self.folded = self.lin.weight.detach().clone()
+        return super().train(mode)
+
+    def forward(self, x):
+        return x @ self.folded.T + self.lin.bias
 
 
 def twice(x):
@@ -203,6 +217,135 @@ def test_worker_lets_go_of_what_no_check_holds(trial: Trial) -> None:
         assert trial.module().call(trial.input(), weigh=trial.draw.normal(2, 3, 5)).gradients
     assert sorted(trial.submission._drop) == sorted(set(trial.submission._drop))
     assert len(trial.submission._drop) == 2  # the last module and its graph; the rest is gone
+
+
+HOSTILE = """
+import sys
+
+Worker = sys.modules["grader.sandbox.inside.worker"].Worker
+frames = sys.modules["grader.sandbox.wire.frames"]
+honest = Worker.do_call, Worker.do_create, Worker._carry_out_all
+
+
+def do_call(self, **request):
+    return honest[0](self, **request) | CALL
+
+
+def do_create(self, **request):
+    return honest[1](self, **request) | CREATE
+
+
+def deep(self, requests, body):
+    inner = "x"
+    for _ in range(DEPTH):
+        inner = {"a": inner}
+    return {"refused": inner}, b""
+
+
+Worker.do_call, Worker.do_create = do_call, do_create
+if DEPTH:
+    Worker._carry_out_all = deep
+"""
+
+
+def hostile(sandbox: Sandbox, call: str = "{}", create: str = "{}", depth: int = 0) -> Trial:
+    source = f"CALL, CREATE, DEPTH = {call}, {create}, {depth}\n{HOSTILE}{SOURCE}"
+    made = RemoteSubmission(sandbox, Submission(Path("mine.py"), source), 5.0, 60.0)
+    made.begin_check(1)
+    return Trial(LAYER, made, Draw(1), "cpu", {})
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "{'changed': [7]}", "{'changed': [-1]}", "{'changed': 'x'}", "{'changed': [1]}",
+        "{'grad': [True, True]}", "{'grad': 3}", "{'results': []}", "{'results': [[]]}",
+        "{'results': [{'tensor': 3}]}",
+    ],
+)  # fmt: skip
+def test_results_of_another_form_end_the_worker(sandbox: Sandbox, call: str) -> None:
+    trial = hostile(sandbox, call)
+    planned = trial.module().call(trial.input(), watch=True, weigh=trial.draw.normal(2, 3, 5))
+    with pytest.raises(WorkerEnded, match="cannot be read"):
+        _ = planned.changed, planned.gradients
+    trial.submission.close()
+
+
+@pytest.mark.parametrize(
+    "create",
+    [
+        "{'parameters': 3}", "{'parameters': [{}]}",
+        "{'parameters': [{'name': 'x', 'shape': 'y', 'same_as': 'x'}]}",
+    ],
+)  # fmt: skip
+def test_parameters_of_another_form_end_the_worker(sandbox: Sandbox, create: str) -> None:
+    trial = hostile(sandbox, create=create)
+    with pytest.raises(WorkerEnded, match="cannot be read"):
+        _ = trial.module().call(trial.input()).out
+    trial.submission.close()
+
+
+@pytest.mark.parametrize("depth", [100, 900, 960, 980, 990, 1000, 2000])
+def test_nested_answers_are_refused_at_any_depth(sandbox: Sandbox, depth: int) -> None:
+    trial = hostile(sandbox, depth=depth)
+    planned = trial.module().call(trial.input())
+    for _ in range(2):  # whoever looks again is told the same
+        with pytest.raises((WorkerEnded, SubmissionRefused, SubmissionError)):
+            _ = planned.out
+    trial.submission.close()
+
+
+def test_deeply_nested_refusals_never_break_a_check() -> None:
+    """Just where an answer can still be read and no longer be told, whatever the stack is."""
+    inner: Any = "x"
+    outcomes = set()
+    for depth in range(1, 1100):
+        inner = {"a": inner}
+        if depth < 850:
+            continue
+        told = RemoteSubmission.__new__(RemoteSubmission)
+        told._worker = Mute({"refused": inner})  # type: ignore[assignment]  # looks like one
+        told._deadline = 0.0
+        try:
+            told._receive(lambda header, body: read_several(header, body, 2))
+        except Exception as error:
+            outcomes.add(type(error))
+    assert outcomes <= {SubmissionRefused, WorkerEnded}
+    assert outcomes
+
+
+class Mute:
+    """A worker that gave this answer."""
+
+    def __init__(self, header: dict[str, Any]) -> None:
+        self._header = header
+
+    def receive(self, deadline: float) -> tuple[dict[str, Any], bytes]:
+        return self._header, b""
+
+    def distrust(self, problem: str) -> WorkerEnded:
+        return WorkerEnded(problem)
+
+
+def test_what_cannot_be_told_is_an_error_of_its_own(trial: Trial) -> None:
+    before = trial.module().call(trial.input())
+    (odd,) = trial.module().calls([trial.input()], method="surrogate")
+    expect_close(before.out, before.expected)
+    with pytest.raises(SubmissionError, match="surrogates not allowed"):
+        _ = odd.result
+
+
+def test_weights_are_there_when_a_module_is_told_its_mode(submission: RemoteSubmission) -> None:
+    folding = Trial(replace(LAYER, name="Folding"), submission, Draw(1), "cpu", {})
+    call = folding.module().call(folding.input())
+    expect_close(call.out, call.expected)
+
+
+def test_one_parameter_under_two_names_is_told(submission: RemoteSubmission) -> None:
+    shapes = {"lin.weight": (5, 5), "again.weight": (5, 5)}
+    tied = Trial(replace(LAYER, parameters=lambda sizes: shapes), submission, Draw(1), "cpu", {})
+    with pytest.raises(CheckFailed, match="is the same parameter as `lin"):
+        _ = tied.module().call(tied.input()).out
 
 
 def part(**changes: Any) -> dict[str, Any]:

@@ -101,7 +101,16 @@ def test_bool_bytes_are_made_0_or_1() -> None:
 def test_spec_that_does_not_fit_its_bytes_is_refused(change: dict[str, object]) -> None:
     specs, body = values.dump_tensors([torch.ones(2, 3)])
     with pytest.raises(BadFrame):
-        values.load_tensors([{**msgspec.to_builtins(specs[0]), **change}], body)
+        values.load_tensors([{**msgspec.to_builtins(specs[0]), **change}], body, strided=True)
+
+
+def test_strides_are_for_requests_alone() -> None:
+    """Eight bytes that lie far apart would take gigabytes of whoever reads the answer."""
+    specs, body = values.dump_tensors([torch.ones(2, 3).mT], strided=True)
+    with pytest.raises(BadFrame, match="strides"):
+        values.load_tensors(specs, body)
+    (got,) = values.load_tensors(specs, body, strided=True)
+    assert got.stride() == (1, 3)
 
 
 def test_missing_bytes_are_refused() -> None:

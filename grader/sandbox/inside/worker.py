@@ -14,6 +14,7 @@ from contextlib import nullcontext
 from types import ModuleType
 from typing import Any
 
+import msgspec
 import torch
 from torch import Tensor, nn
 
@@ -56,11 +57,12 @@ class Worker:
                 _seed(seed)
             if "several" in request:
                 return self._carry_out_all(request["several"], body)
-            tensors = values.load_tensors(request.pop("tensors", []), body)
+            tensors = values.load_tensors(request.pop("tensors", []), body, strided=True)
             operation: Callable[..., dict[str, Any]] = getattr(self, "do_" + request.pop("do"))
             header = operation(tensors=tensors, **request)
             specs, data = values.dump_tensors(self.sent)
-            return {**header, "tensors": specs}, data
+            told = {key: msgspec.Raw(msgspec.json.encode(value)) for key, value in header.items()}
+            return {**told, "tensors": specs}, data
         except (Refusal, values.Unsendable) as error:
             return {"refused": str(error)}, b""
         except BaseException as error:
@@ -160,14 +162,14 @@ class Worker:
         ``graph``, where there is one. ``mode`` is given where training and evaluation changed.
         What the calls change of their inputs is told if ``watch`` is set.
         """
-        if mode is not None:
-            self.objects[target].train(mode)  # type: ignore[index]  # only a module has a mode
         function, own = self._callable(target, method)
         with torch.no_grad():
             for name, index in parameters.items():
                 if name not in own:
                     raise Refusal(f"the parameter `{name}` is gone since the module was made")
                 own[name].copy_(tensors[index])
+        if mode is not None:  # only now: a module may fold its weights when it is told
+            self.objects[target].train(mode)  # type: ignore[index]  # only a module has a mode
         inputs = tensors[: len(tensors) - len(parameters)]
         on_meta = any(x.device.type == "meta" for x in inputs)
         before = [x.detach().clone() for x in inputs] if watch else []

@@ -14,7 +14,7 @@ import msgspec
 
 MAX_BODY = 256 << 20
 MAX_REQUEST_HEADER = 4 << 20  # the trusted side sends whole sources
-MAX_REPLY_HEADER = 256 << 10
+MAX_REPLY_HEADER = 1 << 20
 
 _HEAD = struct.Struct("<4sIQ")
 _MAGIC = b"ADW1"

@@ -160,8 +160,13 @@ def _spec(tensor: Tensor, strided: bool) -> TensorSpec:
     return spec
 
 
-def load_tensors(specs: Any, body: bytes) -> list[Tensor]:
+def load_tensors(specs: Any, body: bytes, strided: bool = False) -> list[Tensor]:
     """Build tensors anew from their bytes.
+
+    Args:
+        specs: Of each.
+        body: The bytes of all.
+        strided: Whether strides may come with them, which can make little data take much memory.
 
     Raises:
         BadFrame: Specs and bytes do not agree, or a spec asks for what is not there.
@@ -173,6 +178,8 @@ def load_tensors(specs: Any, body: bytes) -> list[Tensor]:
         data, start = bytearray(body), 0
         tensors = []
         for spec in wanted:
+            if spec.stride is not None and not strided:
+                raise BadFrame("it has strides, which nobody asked for")
             tensor, start = _build(spec, data, start)
             tensors.append(tensor)
         if start != len(data):

@@ -60,7 +60,8 @@ def keeps_shape_and_dtype(trial: Trial) -> None:
     for x, call in zip(inputs.values(), calls, strict=True):
         out = call.out
         expect(out.dtype == x.dtype, f"output: expected dtype {_name(x)}, got {_name(out)}")
-        expect(out.device == x.device, f"output: expected on {x.device}, got {out.device}")
+        device = call.result.device
+        expect(device == x.device, f"output: expected on {x.device}, got {device}")
 
 
 def _name(tensor: torch.Tensor) -> str:

@@ -1,5 +1,6 @@
 """bug10: first values from [0, 1)."""
 
+from grader.suite import claims
 from grader.suite.compare import expect, expect_tensor
 from grader.suite.marks import points
 from grader.suite.oracle import attention_map, right_weights
@@ -15,9 +16,9 @@ subject = variant.subject
 def test_fresh_module_spreads_its_attention(trial: Trial) -> None:
     """A saturated softmax has hardly a gradient to learn from."""
     sizes = Sizes(2, 16, 256, 256)
-    module = trial.create(sizes)
-    x = trial.input(sizes)
-    weights = right_weights(dict(module.named_parameters()))
+    claims.has_its_parameters(trial, sizes)
+    module, x = trial.create(sizes), trial.input(sizes)
+    weights = right_weights(dict(module.named_parameters(remove_duplicate=False)))
     q, k = (x.double().cpu() @ weights[name] for name in ("query", "key"))
     largest = float(attention_map(q, k, 1 / 16).amax(-1).mean())
     expect(

@@ -90,7 +90,7 @@ class RemoteSubmission:
         return self._submission.name
 
     def load(self) -> None:
-        """Wait until the source has run; a source that failed is not tried again.
+        """Wait until the source has run; one that failed the first time is not tried again.
 
         Raises:
             SubmissionError: It raised an exception.
@@ -106,7 +106,8 @@ class RemoteSubmission:
                 self._receive(read_answer)
                 self._load_seconds = time.monotonic() - self._started
             except (SubmissionError, WorkerEnded) as error:
-                self._load_error = error
+                if self.said_on_load is None:  # else it has run before
+                    self._load_error = error
                 raise
             finally:
                 if self.said_on_load is None:

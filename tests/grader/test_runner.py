@@ -126,6 +126,22 @@ def test_a_source_that_loads_slowly_is_given_the_time_again(sandbox: Sandbox) ->
     remote.close()
 
 
+def test_a_source_that_has_run_once_does_import(sandbox: Sandbox) -> None:
+    """However little time there is for it in a later check."""
+    right = Submission(Path("double.py"), "def double(x):\n    return 2 * x\n")
+    remote = RemoteSubmission(sandbox, right, 5.0, 60.0)
+    remote.begin_check(1)
+    remote.close()
+    remote._limit = 1e-9
+    with pytest.raises(WorkerTimeout):
+        remote.begin_check(2)
+    assert remote.load_error is None
+    remote._limit = 5.0
+    remote.begin_check(3)
+    assert remote.function("double")(3) == 6
+    remote.close()
+
+
 def test_stop_reaches_a_request_under_way(sandbox: Sandbox) -> None:
     remote = RemoteSubmission(sandbox, Submission(Path("double.py"), LOOP), 60.0, 60.0)
     remote.begin_check(1)

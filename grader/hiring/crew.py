@@ -14,6 +14,7 @@ from typing import Self
 import msgspec
 
 from grader.errors import GradeError, GraderFault
+from grader.hiring.spread import cores
 from grader.report import Report
 
 TRIES = 2  # of a grading whose process died
@@ -228,12 +229,10 @@ def fitting(memory: int, memory_all: int | None) -> int:
     pages = os.sysconf("SC_AVPHYS_PAGES") if hasattr(os, "sysconf") else 0
     free = pages * os.sysconf("SC_PAGE_SIZE") >> 20 if pages > 0 else 1 << 20
     room = memory_all or int(free * 0.8)
-    # On macOS a process cannot be told on which cores it may run.
-    cores = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
     fitting = room // (memory + BASE)
     if fitting < 1:
         raise GradeError(
             f"{room} MiB are too little for one process that grades ({memory + BASE} MiB); "
             "lower --memory or raise --memory-all"
         )
-    return min(cores, fitting)
+    return min(cores(), fitting)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -13,6 +14,12 @@ from typing import TypeVar
 AHEAD = 4  # items for each process that are taken before their turn
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
+
+
+def cores() -> int:
+    """Those that this process may run on."""
+    # On macOS a process cannot be told on which cores it may run.
+    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
 
 
 def spread(
@@ -25,7 +32,7 @@ def spread(
         items: To work on.
         processes: As many as there are cores where None.
     """
-    processes = processes or os.cpu_count() or 1
+    processes = processes or cores()
     context = multiprocessing.get_context("forkserver")
     with ProcessPoolExecutor(processes, context, _leave_interrupts_to_the_parent) as pool:
         waiting: deque[tuple[_Item, Future[_Result]]] = deque()

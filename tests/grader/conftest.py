@@ -11,6 +11,8 @@ import pytest
 
 from grader.kit import Kit, load_kit
 from grader.sandbox.process import Sandbox
+from grader.sandbox.remote import RemoteSubmission
+from grader.submission import Submission
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -27,6 +29,21 @@ def kit() -> Kit:
 def sandbox() -> Iterator[Sandbox]:
     with Sandbox() as made:
         yield made
+
+
+@pytest.fixture
+def begin(sandbox: Sandbox) -> Iterator[Callable[[str], RemoteSubmission]]:
+    """Load a source into a worker and begin a check of it."""
+    begun: list[RemoteSubmission] = []
+
+    def begin_one(source: str) -> RemoteSubmission:
+        begun.append(RemoteSubmission(sandbox, Submission(Path("mine.py"), source), 5.0, 60.0))
+        begun[-1].begin_check(1)
+        return begun[-1]
+
+    yield begin_one
+    for one in begun:
+        one.close()
 
 
 @pytest.fixture(scope="module")

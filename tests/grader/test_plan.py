@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
-from grader.sandbox.answers import read_several
+from grader.sandbox.answers import read_gradients, read_several
 from grader.sandbox.faults import SubmissionError, SubmissionRefused
-from grader.sandbox.process import Sandbox
 from grader.sandbox.remote import RemoteSubmission
 from grader.sandbox.wire.frames import BadFrame
 from grader.sandbox.workers import WorkerEnded
-from grader.submission import Submission
 from grader.suite.compare import CheckFailed, expect_close
 from grader.suite.draw import Draw
 from grader.suite.oracle import linear
 from grader.suite.subject import Sizes, Subject
 from grader.suite.trial import Trial
 
+Begin = Callable[[str], RemoteSubmission]
 SOURCE = """
 import torch
 from torch import nn
@@ -87,11 +85,8 @@ TWICE = Subject(name="twice", sizes=(Sizes(2, 3, 5),), oracle=lambda weights, x,
 
 
 @pytest.fixture
-def submission(sandbox: Sandbox) -> Iterator[RemoteSubmission]:
-    made = RemoteSubmission(sandbox, Submission(Path("mine.py"), SOURCE), 5.0, 60.0)
-    made.begin_check(1)
-    yield made
-    made.close()
+def submission(begin: Begin) -> RemoteSubmission:
+    return begin(SOURCE)
 
 
 @pytest.fixture
@@ -248,11 +243,9 @@ if DEPTH:
 """
 
 
-def hostile(sandbox: Sandbox, call: str = "{}", create: str = "{}", depth: int = 0) -> Trial:
+def hostile(begin: Begin, call: str = "{}", create: str = "{}", depth: int = 0) -> Trial:
     source = f"CALL, CREATE, DEPTH = {call}, {create}, {depth}\n{HOSTILE}{SOURCE}"
-    made = RemoteSubmission(sandbox, Submission(Path("mine.py"), source), 5.0, 60.0)
-    made.begin_check(1)
-    return Trial(LAYER, made, Draw(1), "cpu", {})
+    return Trial(LAYER, begin(source), Draw(1), "cpu", {})
 
 
 @pytest.mark.parametrize(
@@ -263,12 +256,11 @@ def hostile(sandbox: Sandbox, call: str = "{}", create: str = "{}", depth: int =
         "{'results': [{'tensor': 3}]}",
     ],
 )  # fmt: skip
-def test_results_of_another_form_end_the_worker(sandbox: Sandbox, call: str) -> None:
-    trial = hostile(sandbox, call)
+def test_results_of_another_form_end_the_worker(begin: Begin, call: str) -> None:
+    trial = hostile(begin, call)
     planned = trial.module().call(trial.input(), watch=True, weigh=trial.draw.normal(2, 3, 5))
     with pytest.raises(WorkerEnded, match="cannot be read"):
         _ = planned.changed, planned.gradients
-    trial.submission.close()
 
 
 @pytest.mark.parametrize(
@@ -278,21 +270,19 @@ def test_results_of_another_form_end_the_worker(sandbox: Sandbox, call: str) -> 
         "{'parameters': [{'name': 'x', 'shape': 'y', 'same_as': 'x'}]}",
     ],
 )  # fmt: skip
-def test_parameters_of_another_form_end_the_worker(sandbox: Sandbox, create: str) -> None:
-    trial = hostile(sandbox, create=create)
+def test_parameters_of_another_form_end_the_worker(begin: Begin, create: str) -> None:
+    trial = hostile(begin, create=create)
     with pytest.raises(WorkerEnded, match="cannot be read"):
         _ = trial.module().call(trial.input()).out
-    trial.submission.close()
 
 
 @pytest.mark.parametrize("depth", [100, 900, 960, 980, 990, 1000, 2000])
-def test_nested_answers_are_refused_at_any_depth(sandbox: Sandbox, depth: int) -> None:
-    trial = hostile(sandbox, depth=depth)
+def test_nested_answers_are_refused_at_any_depth(begin: Begin, depth: int) -> None:
+    trial = hostile(begin, depth=depth)
     planned = trial.module().call(trial.input())
     for _ in range(2):  # whoever looks again is told the same
         with pytest.raises((WorkerEnded, SubmissionRefused, SubmissionError)):
             _ = planned.out
-    trial.submission.close()
 
 
 def test_deeply_nested_refusals_never_break_a_check() -> None:
@@ -346,6 +336,13 @@ def test_one_parameter_under_two_names_is_told(submission: RemoteSubmission) -> 
     tied = Trial(replace(LAYER, parameters=lambda sizes: shapes), submission, Draw(1), "cpu", {})
     with pytest.raises(CheckFailed, match="is the same parameter as `lin"):
         _ = tied.module().call(tied.input()).out
+
+
+@pytest.mark.parametrize("dtype", [torch.int64, torch.bool])
+def test_gradients_that_are_no_floats_are_not_believed(dtype: torch.dtype) -> None:
+    answer = {"result": {"list": [{"tensor": 0}]}}, [torch.ones(3).to(dtype)]
+    with pytest.raises(ValueError, match="form of its input"):
+        read_gradients(answer, [(torch.Size([3]), torch.device("cpu"))])
 
 
 def part(**changes: Any) -> dict[str, Any]:

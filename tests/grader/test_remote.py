@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
@@ -18,6 +18,7 @@ from grader.sandbox.wire.values import Opaque
 from grader.sandbox.workers import WorkerEnded
 from grader.submission import Submission
 
+Begin = Callable[[str], RemoteSubmission]
 SOURCE = """
 import os
 import torch
@@ -85,11 +86,8 @@ def folder():
 
 
 @pytest.fixture
-def submission(sandbox: Sandbox) -> Iterator[RemoteSubmission]:
-    made = RemoteSubmission(sandbox, Submission(Path("mine.py"), SOURCE), 5.0, 60.0)
-    made.begin_check(1)
-    yield made
-    made.close()
+def submission(begin: Begin) -> RemoteSubmission:
+    return begin(SOURCE)
 
 
 @pytest.fixture(scope="module")

@@ -122,6 +122,8 @@ def read_gradients(
     if not isinstance(grads, list) or len(grads) != len(forms):
         raise ValueError("gradients are not those of the inputs")
     for grad, form in zip(grads, forms, strict=True):
-        if grad is not None and (grad.shape, grad.device) != form:
+        if grad is None:
+            continue
+        if (grad.shape, grad.device) != form or not grad.is_floating_point():
             raise ValueError("a gradient has not the form of its input")
     return grads

@@ -43,7 +43,7 @@ def ready(sandbox: Sandbox) -> float:
 
     def once() -> None:
         deadline = time.monotonic() + 10
-        worker = sandbox.worker(checked=False)
+        worker = sandbox.worker()
         worker.send({"do": "nothing"}, deadline=deadline)
         worker.receive(deadline)
         workers.append(worker)

@@ -110,6 +110,7 @@ def grade(submission: Submission, exercise: Exercise, options: Options, sandbox:
         diagnosis=mistakes,
         maps=tuple(maps),
         cells=submission.cells,
+        refused=sandbox.refused,
     )
 
 

@@ -17,7 +17,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.display import display
 
 from grader.cli.names import ExerciseName, kit_in_use
-from grader.cli.options import wants_cuda
+from grader.cli.options import tell_untried, wants_cuda
 from grader.cli.run import remember, run
 from grader.errors import GradeError
 from grader.kernel_cells import submission_from
@@ -106,6 +106,7 @@ class Notebook:
         if limits != self._limits:
             self.close()
         if self._sandbox is None:
+            tell_untried()
             self._sandbox = Sandbox(limits=limits, on_gpu=wants_cuda("auto"))
             self._limits = limits
         return self._sandbox

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import PurePath
 from typing import Any
@@ -171,6 +171,7 @@ class Report:
             where no input tells them apart.
         maps: Attention maps, of those that were asked for or are wrong.
         cells: Of a notebook, the line of its source on which each code cell begins.
+        refused: Why each stronger level of confinement could not be had, by its name.
     """
 
     exercise: str
@@ -189,6 +190,7 @@ class Report:
     diagnosis: tuple[tuple[str, ...], ...] = ()
     maps: tuple[AttentionMap, ...] = ()
     cells: tuple[int, ...] = ()
+    refused: dict[str, str] = field(default_factory=dict)
 
     @property
     def earned(self) -> int:

@@ -10,7 +10,7 @@ import click
 from grader import __version__
 from grader.cli.batch_told import progress_bar, sum_up, tell_of_changes
 from grader.cli.names import ExerciseName, kit_in_use, kit_option
-from grader.cli.options import device_option, isolation_option, memory_option
+from grader.cli.options import device_option, isolation_option, memory_option, tell_untried
 from grader.errors import GradeError
 from grader.kit import Kit
 
@@ -139,13 +139,14 @@ def batch(
 
     kit = kit_in_use(kit_path)
     weights, sent = _sent(record, names, kit)
+    tell_untried()
     everyone = find_candidates(submissions, list(weights), list_of_names, out)
     chosen = select(everyone, only)
     settings = Settings(str(kit_path or ""), isolation, device, timeout, memory, SEARCH)
     with Store(out / "results.sqlite") as store:
         seeds = choose_seeds(seed, count, store.known_plan())
         with _crew(settings, jobs, memory_all, address) as crew, progress_bar() as tell:
-            _hold_to(isolation, crew.found.isolation)
+            _hold_to(isolation, crew.found)
             store.hold_to(_plan(crew.found, settings, sent, tuple(weights), seeds))
             if regrade:
                 store.forget({candidate.name for candidate in chosen})
@@ -196,8 +197,11 @@ def _crew(
     return Cluster(settings, address, jobs, settings.memory + BASE)
 
 
-def _hold_to(wanted: str, isolation: str) -> None:
-    if wanted == "auto" and isolation not in LEVELS_FOR_STRANGERS:
+def _hold_to(wanted: str, found: Hello) -> None:
+    """Refuse what is no level for strangers, unless it was asked for; say why it is no stronger."""
+    for level, reason in found.refused.items():
+        click.echo(f"grade: isolation `{level}` cannot be had here: {reason}", err=True)
+    if wanted == "auto" and found.isolation not in LEVELS_FOR_STRANGERS:
         raise GradeError(
             "this machine offers no more isolation than a process, and strangers' files need "
             "more; `grade doctor` says what is missing, --isolation process grades all the same"

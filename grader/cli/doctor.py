@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import platform
+from importlib.metadata import version
 
 import click
 
+from grader.cli.options import tell_untried
 from grader.errors import GraderFault
-from grader.sandbox.canary import check_walls
 from grader.sandbox.process import Sandbox
 from grader.sandbox.wire.levels import LEVELS
+from grader.versions import PYTHONS, TORCHES
 
 WALLS = {
     "full": "namespaces, Landlock, seccomp, limits",
@@ -26,7 +28,7 @@ ADVICE = {
 
 @click.command()
 def doctor() -> None:
-    """Show what this machine offers: levels of isolation, devices.
+    """Show what this machine offers: levels of isolation, versions, devices.
 
     \b
     Example: grade doctor
@@ -38,6 +40,10 @@ def doctor() -> None:
         click.echo(f"  {level:<9} {text}")
     for sandbox in sandboxes.values():
         sandbox.close()
+    click.echo("versions")
+    click.echo(f"  python    {platform.python_version()}, known to work: {', '.join(PYTHONS)}")
+    click.echo(f"  torch     {version('torch')}, known to work: {' to '.join(TORCHES)}")
+    tell_untried()
     click.echo("devices")
     for name, text in _devices().items():
         click.echo(f"  {name:<9} {text}")
@@ -50,12 +56,14 @@ def _cannot(level: str) -> str:
 
 
 def _examine(sandbox: Sandbox, level: str) -> str:
-    """Let a canary try a level's walls."""
+    """Whether a level's walls hold; its sandbox lets a canary try them."""
     try:
         assert sandbox.isolation
-        done = check_walls(sandbox, sandbox.worker(checked=False))
     except GraderFault as fault:
-        return f"not here: {fault}\n            to get it: {ADVICE[level]}"
+        return (
+            f"not here: {sandbox.refused.get(level, fault)}\n            to get it: {ADVICE[level]}"
+        )
+    done = sandbox.open_walls
     open_walls = f"; by its nature a worker there {', '.join(done)}" if done else ""
     return f"holds: {WALLS[level]}{open_walls}"
 
@@ -63,7 +71,7 @@ def _examine(sandbox: Sandbox, level: str) -> str:
 def _devices() -> dict[str, str]:
     import torch
 
-    found = {"cpu": f"{platform.machine()}, torch {torch.__version__}"}
+    found = {"cpu": platform.machine()}
     count = torch.cuda.device_count()
     names = ", ".join(torch.cuda.get_device_name(i) for i in range(count))
     found["cuda"] = names or "none that torch can use"

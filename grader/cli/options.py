@@ -11,6 +11,7 @@ import click
 
 from grader.errors import GradeError
 from grader.sandbox.wire.levels import LEVELS, Limits
+from grader.versions import untried
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -58,6 +59,12 @@ def html_option(help: str) -> Callable[[_Command], _Command]:
 def wants_cuda(device: str) -> bool:
     """Whether workers need the devices of CUDA; found without torch, which is not loaded yet."""
     return device == "cuda" or (device == "auto" and Path("/dev/nvidiactl").exists())
+
+
+def tell_untried() -> None:
+    """Say on standard error what here is newer than what this version was tried with."""
+    if newer := untried():
+        click.echo(f"grade: {newer}; going on", err=True)
 
 
 def console(no_color: bool) -> Console:

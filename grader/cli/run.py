@@ -16,6 +16,7 @@ from grader.cli.options import (
     isolation_option,
     memory_option,
     no_color_option,
+    tell_untried,
     wants_cuda,
     write_text,
 )
@@ -99,6 +100,7 @@ def run(
     """
     kit = kit_in_use(kit_path)
     pairs = [(exercise, read_submission(path)) for exercise, path in resolve(targets, kit)]
+    tell_untried()
     graded: list[tuple[Report, str]] = []
     limits = limits_for(timeout, memory)
     with Sandbox(isolation, limits, on_gpu=wants_cuda(device)) as sandbox:

@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING
 import click
 
 from grader.cli.names import ExerciseName, kit_in_use, kit_option
-from grader.cli.options import console, device_option, isolation_option, no_color_option, wants_cuda
+from grader.cli.options import (
+    console,
+    device_option,
+    isolation_option,
+    no_color_option,
+    tell_untried,
+    wants_cuda,
+)
 from grader.errors import GradeError
 from grader.kit import Exercise, Kit
 from grader.practice.agenda import next_turn
@@ -52,6 +59,7 @@ def watch(
     if not kit.own_stubs:
         raise GradeError("here is no folder of stubs to watch; `grade init drills` makes one")
     exercise = kit.find(name) if name else _first(kit)
+    tell_untried()
     start = partial(Sandbox, isolation, on_gpu=wants_cuda(device))
     _loop(kit, exercise, start, device, console(no_color))
 

@@ -80,6 +80,7 @@ class Hello(msgspec.Struct, frozen=True):
         device: Where tensors lie, once ``auto`` is settled.
         torch: Its version.
         kit: The digest of what it judges by.
+        refused: Why each stronger level of confinement cannot be had there.
         fault: Why it cannot grade; empty where it can.
     """
 
@@ -87,6 +88,7 @@ class Hello(msgspec.Struct, frozen=True):
     device: str = ""
     torch: str = ""
     kit: str = ""
+    refused: dict[str, str] = {}
     fault: str = ""
 
 

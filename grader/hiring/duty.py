@@ -69,7 +69,11 @@ class Duty:
         )
         self.sandbox = Sandbox(settings.isolation, limits, on_gpu=device == "cuda")
         self.hello = Hello(
-            self.sandbox.isolation, device, str(torch.__version__), digest_of(self._kit)
+            isolation=self.sandbox.isolation,
+            device=device,
+            torch=str(torch.__version__),
+            kit=digest_of(self._kit),
+            refused=self.sandbox.refused,
         )
         gc.freeze()
 

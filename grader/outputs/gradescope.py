@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from grader.outputs.text import clean
-from grader.outputs.wording import explained_message
+from grader.outputs.wording import explained_message, isolation_in_force
 from grader.report import CheckResult, Report, Verdict
 
 OUT_OF = 100  # points of an assignment
@@ -69,6 +69,6 @@ def _output(report: Report, check: CheckResult) -> str:
 
 
 def _summary(report: Report) -> str:
-    facts = f"seed {report.seed}, isolation {report.isolation}"
+    facts = f"seed {report.seed}, {isolation_in_force(report)}"
     text = f"{report.exercise}: {report.earned} / {report.possible}, {facts}"
     return f"{text}\n{clean(report.problem)}" if report.problem else text

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from xml.etree import ElementTree as ET
 
 from grader.outputs.text import clean
-from grader.outputs.wording import explained_message
+from grader.outputs.wording import explained_message, isolation_in_force
 from grader.report import CheckResult, Report, Verdict
 
 ILLEGAL = re.compile("[^\t\n -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # in XML 1.0
@@ -44,7 +44,7 @@ def _suite(report: Report) -> ET.Element:
         "score": str(report.earned),
         "possible": str(report.possible),
         "seed": str(report.seed),
-        "isolation": report.isolation,
+        "isolation": isolation_in_force(report).removeprefix("isolation "),
         "device": report.device,
     }
     suite.append(_properties(facts))

@@ -11,6 +11,7 @@ from grader.outputs.listing import Line, Note, list_source, read_lines
 from grader.outputs.wording import (
     NOT_WRITTEN,
     difference_facts,
+    isolation_in_force,
     next_step,
     printed_lines,
     still_a_stub,
@@ -118,6 +119,11 @@ class ShownReport:
     def next_step(self) -> str:
         """What to do now."""
         return next_step(self.report)
+
+    @property
+    def isolation(self) -> str:
+        """The level of confinement, and why no stronger one is in force."""
+        return isolation_in_force(self.report).removeprefix("isolation ")
 
     @property
     def maps(self) -> list[Heat]:

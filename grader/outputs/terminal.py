@@ -11,6 +11,7 @@ from grader.outputs.text import clean
 from grader.outputs.wording import (
     NOT_WRITTEN,
     describe_difference,
+    isolation_in_force,
     located,
     mark_of,
     next_step,
@@ -178,7 +179,7 @@ def _indented(text: str, style: str = "") -> Padding:
 
 def _score(report: Report) -> Text:
     style = "bold green" if report.solved else "bold"
-    facts = f"seed {report.seed} · {report.device} · isolation {report.isolation}"
+    facts = f"seed {report.seed} · {report.device} · {isolation_in_force(report)}"
     return Text.assemble(
         ("score ", style),
         (f"{report.earned} / {report.possible}", style),

@@ -29,6 +29,12 @@ def next_step(report: Report) -> str:
     return f"`grade hint {name}`"
 
 
+def isolation_in_force(report: Report) -> str:
+    """The level of confinement, and why no stronger one is in force."""
+    reasons = "; ".join(f"`{level}` cannot be had: {why}" for level, why in report.refused.items())
+    return clean(f"isolation {report.isolation}" + (f" ({reasons})" if reasons else ""))
+
+
 def difference_facts(difference: Difference) -> dict[str, str]:
     """The largest difference, where it is, yours and the right value, each as text."""
     return {

@@ -6,13 +6,10 @@ import socket
 import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 from grader.errors import GraderFault
-
-if TYPE_CHECKING:
-    from grader.sandbox.process import Sandbox
-    from grader.sandbox.workers import Worker
+from grader.sandbox.workers import Worker, WorkerEnded
 
 SOURCE = Path(__file__).parent / "inside" / "canary.py"
 SECONDS = 20.0
@@ -32,30 +29,42 @@ OPEN_AT_PROCESS = {
 }
 
 
-def check_walls(sandbox: Sandbox, worker: Worker) -> list[str]:
+class Tried(NamedTuple):
+    """What came of a canary's attempts.
+
+    Attributes:
+        done: What it could do, as phrases such as ``reads a hidden file``.
+        problem: Why the level does not hold, as one line; empty where it does.
+    """
+
+    done: list[str]
+    problem: str
+
+
+def try_walls(level: str, worker: Worker, memory_is_bounded: bool) -> Tried:
     """Let a canary try the walls of a worker, which is ended afterwards.
 
-    Returns:
-        What it could do, as phrases such as ``reads a hidden file``.
-
-    Raises:
-        GraderFault: It could do something that the level in force promises to refuse.
+    Args:
+        level: The level of confinement that the worker says it is in.
+        worker: A fresh one.
+        memory_is_bounded: Whether the platform can bound a worker's memory at all.
     """
     with tempfile.TemporaryDirectory() as folder, socket.create_server(("127.0.0.1", 0)) as server:
         hidden = Path(folder) / "hidden"
         hidden.write_text("secret", encoding="utf-8")
-        done = _probe(worker, str(hidden), server.getsockname()[1])
-    allowed = OPEN_AT_PROCESS if sandbox.isolation == "process" else set()
-    if open_walls := sorted(set(done) - allowed - _beyond(sandbox)):
-        raise GraderFault(
-            f"isolation `{sandbox.isolation}` does not hold here: a worker {', '.join(open_walls)}"
-        )
-    return done
+        try:
+            done = _probe(worker, str(hidden), server.getsockname()[1])
+        except (GraderFault, WorkerEnded, _NotTried) as reason:
+            return Tried([], f"its walls could not be tried: {reason}")
+    allowed = OPEN_AT_PROCESS if level == "process" else set()
+    if not memory_is_bounded:
+        allowed = allowed | {"takes 4 gib"}
+    open_walls = sorted(set(done) - allowed)
+    return Tried(done, f"a worker {', '.join(open_walls)}" if open_walls else "")
 
 
-def _beyond(sandbox: Sandbox) -> set[str]:
-    """What the platform cannot refuse at all."""
-    return {"takes 4 gib"} if sandbox.spawns or sandbox.on_gpu else set()
+class _NotTried(Exception):
+    """The canary failed; the text says how, as one line."""
 
 
 def _probe(worker: Worker, path: str, port: int) -> list[str]:
@@ -71,8 +80,9 @@ def _probe(worker: Worker, path: str, port: int) -> list[str]:
         ):
             worker.send(request, deadline=deadline)
             header, _ = worker.receive(deadline)
+            if fault := header.get("fault"):
+                text = str(fault["message"]).partition("\n")[0][:200]
+                raise _NotTried(f"{fault['type']}: {text}")
     finally:
         worker.kill()
-    if "results" not in header:
-        raise GraderFault(f"the canary that tries the walls failed: {header}")
     return [str(name) for name in header["results"][0]["list"]]

@@ -17,7 +17,7 @@ from typing import Any, Self
 import msgspec
 
 from grader.errors import GraderFault
-from grader.sandbox.canary import check_walls
+from grader.sandbox.canary import try_walls
 from grader.sandbox.wire import frames
 from grader.sandbox.wire.levels import LEVELS, Confinement, Limits
 from grader.sandbox.workers import Process, Spawned, Worker
@@ -58,13 +58,12 @@ class Sandbox:
         self.spawns = spawn
         self.stop = threading.Event()  # set, it ends the grading under way, with ``Stopped``
         self._lock = threading.Lock()
-        self._hello: dict[str, Any] = {"level": "process", "refused": {}} if spawn else {}
-        self._checked = False
+        self.open_walls: list[str] = []  # what a worker at the level in force may do
+        self._level = ""  # in force, once the canary has tried it
+        self._refused: dict[str, str] = {}
         self._spare: Worker | None = None
         if not spawn:
-            self._control, theirs = socket.socketpair()
-            with theirs:
-                self._template = _launch(theirs, self._confinement)
+            self._start_template()
 
     def __enter__(self) -> Self:
         return self
@@ -74,35 +73,53 @@ class Sandbox:
 
     @property
     def isolation(self) -> str:
-        """The level of confinement in force; waits until the template is up.
+        """The level of confinement in force; waits until a canary has tried it.
 
         Raises:
-            GraderFault: The level that was asked for cannot be had here.
+            GraderFault: None of those that will do can be had here.
         """
-        if not self._hello:
-            self._hello = self._receive()
-        if not self._hello["level"]:
-            reasons = "; ".join(f"`{k}`: {v}" for k, v in self._hello["refused"].items())
-            raise GraderFault(f"isolation cannot be had here: {reasons}; see `grade doctor`")
-        return str(self._hello["level"])
+        while not self._level:
+            if self._confinement.levels[-1] in self._refused:
+                reasons = "; ".join(f"`{level}`: {why}" for level, why in self._refused.items())
+                raise GraderFault(f"isolation cannot be had here: {reasons}; see `grade doctor`")
+            if level := self._offered():
+                self._try(level)
+        return self._level
 
     @property
     def refused(self) -> dict[str, str]:
-        """Why each stronger level cannot be had here."""
-        return dict(self._hello["refused"]) if self.isolation else {}
+        """Why each stronger level cannot be had here, once ``isolation`` was asked for."""
+        return dict(self._refused)
 
-    def worker(self, checked: bool = True) -> Worker:
+    def _offered(self) -> str:
+        """The strongest level that the template can put up; empty where it can put up none."""
+        if self.spawns:
+            return "process"
+        hello = self._receive()
+        self._refused |= hello["refused"]
+        return str(hello["level"])
+
+    def _try(self, level: str) -> None:
+        """Let a canary try a level; where it does not hold, a template of the others is started."""
+        memory_is_bounded = not (self.spawns or self.on_gpu)
+        tried = try_walls(level, Worker(self._start_worker, self.stop), memory_is_bounded)
+        if not tried.problem:
+            self._level, self.open_walls = level, tried.done
+            return
+        self._refused[level] = tried.problem
+        levels = self._confinement.levels
+        if left := levels[levels.index(level) + 1 :]:
+            self.close()
+            self._confinement = msgspec.structs.replace(self._confinement, levels=left)
+            self._start_template()
+
+    def worker(self) -> Worker:
         """A fresh worker, ready to be sent a submission.
 
-        Args:
-            checked: Whether a canary tries the walls before the first one is given out.
-
         Raises:
-            GraderFault: The template is gone or did not start, or the canary found a wall open.
+            GraderFault: The template is gone or did not start, or no level that will do holds.
         """
-        if checked and not self._checked:
-            self._checked = True
-            check_walls(self, Worker(self._start_worker, self.stop))
+        assert self.isolation
         ready, self._spare = self._spare, None
         if ready is not None and ready.gone:
             ready.kill()
@@ -124,10 +141,14 @@ class Sandbox:
                 self._template.kill()
                 self._template.wait()
 
+    def _start_template(self) -> None:
+        self._control, theirs = socket.socketpair()
+        with theirs:
+            self._template = _launch(theirs, self._confinement)
+
     def _start_worker(self, theirs: socket.socket, pipe: int) -> Process:
         if self.spawns:
             return Spawned(_launch(theirs, self._confinement, stdout=pipe))
-        assert self.isolation
         answer = self._ask(b"fork", [theirs.fileno(), pipe])
         if "refused" in answer:
             raise GraderFault(f"no worker can be started: {answer['refused']}")

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import html
+import io
 import json
 import re
 from dataclasses import replace
 from xml.etree import ElementTree as ET
 
 import pytest
+from rich.console import Console
 
 from grader.outputs.exercism import render_exercism
 from grader.outputs.github import render_github
 from grader.outputs.gradebook import Row, Score, guarded, render_gradebook
 from grader.outputs.gradescope import render_gradescope
+from grader.outputs.html import report_page
 from grader.outputs.junit import render_junit
+from grader.outputs.terminal import render_report
 from grader.report import CheckResult, Difference, Fault, Frame, Report, Verdict
 
 HOSTILE = "]]><x>&\x00\x1b[31m\ufffe‮ ::set-env name=a::b\r\n::error::no%0A"
@@ -147,3 +152,19 @@ def test_gradebook_quotes_what_has_commas() -> None:
     (line,) = csv.DictReader(render_gradebook(["exercise3"], rows).splitlines())
     assert line["candidate"] == 'Ada "the first", L.'
     assert line["exercise3 earned"] == "2"
+
+
+def test_level_in_force_and_why_no_stronger_one_is_said_in_every_form() -> None:
+    weaker = replace(REPORT, isolation="landlock", refused={"full": "unshare: <not> permitted"})
+    said = "landlock (`full` cannot be had: unshare: <not> permitted)"
+    terminal = io.StringIO()
+    for part in render_report(weaker):
+        Console(file=terminal, width=200).print(part)
+    assert f"isolation {said} · " in terminal.getvalue()
+    root = ET.fromstring(render_junit([weaker]).encode())
+    assert [p.get("value") for p in root.findall(".//property[@name='isolation']")] == [said]
+    gradescope = json.loads(render_gradescope([weaker], {"exercise3": 1.0}))
+    assert gradescope["output"].endswith(f"isolation {said}")
+    assert f"<dd>{html.escape(said)}</dd>" in report_page([(weaker, "")])
+    assert json.loads(weaker.to_json())["refused"] == weaker.refused
+    assert Report.from_json(weaker.to_json()) == weaker

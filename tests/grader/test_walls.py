@@ -13,9 +13,14 @@ from pathlib import Path
 import pytest
 
 from grader.errors import GraderFault
+from grader.sandbox import process
+from grader.sandbox.canary import Tried
 from grader.sandbox.inside.confine import Walls
 from grader.sandbox.inside.walls import landlock
 from grader.sandbox.process import Sandbox
+from grader.sandbox.remote import RemoteSubmission
+from grader.sandbox.wire.levels import LEVELS, Limits
+from grader.submission import Submission
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="walls are Linux's")
 
@@ -135,3 +140,110 @@ def test_memory_holds_what_it_held_after_it_was_gathered() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["True", "True", "True"]
+
+
+def run_in_worker(level: str, source: str) -> str:
+    """What a source prints while a worker at a level imports it; skipped where it cannot be had."""
+    with Sandbox(level, Limits(memory=512)) as sandbox:
+        try:
+            assert sandbox.isolation == level
+        except GraderFault as fault:
+            pytest.skip(f"level {level} cannot be had here: {fault}")
+        remote = RemoteSubmission(sandbox, Submission(Path("mine.py"), source), 60.0, 120.0)
+        remote.begin_check(1)
+        remote.close()
+    assert remote.load_error is None
+    return remote.said_on_load or ""
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_memory_is_bounded_beyond_what_python_and_torch_take(level: str) -> None:
+    source = (
+        "import mmap\n"
+        "for mebibytes in (400, 700):\n"
+        "    try: print(len(mmap.mmap(-1, mebibytes << 20)) >> 20)\n"
+        "    except OSError as error: print(error.strerror)\n"
+    )
+    assert run_in_worker(level, source).splitlines() == ["400", "Cannot allocate memory"]
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_what_is_imported_or_looked_up_late_is_found_behind_the_walls(level: str) -> None:
+    source = (
+        "import importlib, sys\n"
+        "for name in ('unicodedata', 'stringprep', 'decimal', '_elementtree', '_zoneinfo',\n"
+        "             'statistics', 'fractions', 'cmath', 'array', 'unittest.mock', 'timeit',\n"
+        "             'numpy.random', 'torch.func', 'torch.nn.attention', 'torch.nn.utils'):\n"
+        "    importlib.import_module(name)\n"
+        "for codec in ('idna', 'punycode', 'utf-16', 'cp1252', 'shift_jis', 'rot13', 'zip'):\n"
+        "    __import__('codecs').lookup(codec)\n"
+        "print('found')\n"
+    )
+    assert run_in_worker(level, source) == "found\n"
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_starting_a_worker_prints_nothing(level: str, capfd: pytest.CaptureFixture[str]) -> None:
+    assert run_in_worker(level, "") == ""
+    assert capfd.readouterr() == ("", "")
+
+
+def test_interpreter_is_told_of_a_fork_on_both_sides() -> None:
+    code = (
+        "import os\n"
+        "from grader.sandbox.inside.walls import namespaces\n"
+        "told = []\n"
+        "os.register_at_fork(before=lambda: told.append('before'),\n"
+        "    after_in_parent=lambda: told.append('parent'),\n"
+        "    after_in_child=lambda: told.append('child'))\n"
+        "pid = namespaces.fork_into(0)\n"
+        "if pid: os.waitpid(pid, 0)\n"
+        "os.write(1, f'{told}\\n'.encode())\n"
+        "os._exit(0)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["['before', 'child']", "['before', 'parent']"]
+    assert not done.stderr
+
+
+@pytest.fixture
+def full_is_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = process.try_walls
+
+    def try_walls(level: str, worker: process.Worker, memory_is_bounded: bool) -> Tried:
+        tried = real(level, worker, memory_is_bounded)
+        return Tried([], "a worker reads a hidden file") if level == "full" else tried
+
+    monkeypatch.setattr(process, "try_walls", try_walls)
+
+
+@pytest.mark.usefixtures("full_is_open")
+def test_next_level_is_taken_where_the_canary_finds_a_wall_open() -> None:
+    with Sandbox() as sandbox:
+        if "full" in sandbox.refused:
+            pytest.skip(f"level full cannot be had here: {sandbox.refused}")
+        assert sandbox.isolation == "landlock"
+        assert sandbox.refused == {"full": "a worker reads a hidden file"}
+        sandbox.worker().kill()
+
+
+@pytest.mark.usefixtures("full_is_open")
+def test_level_asked_for_by_name_is_refused_where_a_wall_is_open() -> None:
+    with Sandbox("full") as sandbox:
+        for _ in range(2):  # however often it is asked
+            with pytest.raises(GraderFault, match=r"cannot be had here: `full`: "):
+                sandbox.worker()
+
+
+def test_canary_that_fails_is_told_in_one_line(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    broken = tmp_path / "canary.py"
+    broken.write_text("def probe(path, port):\n    'x'.encode('no such codec')\n")
+    monkeypatch.setattr("grader.sandbox.canary.SOURCE", broken)
+    with Sandbox("process") as sandbox, pytest.raises(GraderFault) as raised:
+        sandbox.worker()
+    assert str(raised.value) == (
+        "isolation cannot be had here: `process`: its walls could not be tried: LookupError: "
+        "unknown encoding: no such codec; see `grade doctor`"
+    )

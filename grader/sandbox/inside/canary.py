@@ -1,6 +1,8 @@
 """Tries what no submission may do. Loaded into a worker as a submission is, never imported.
 
-Every attempt that succeeds is named in the answer; a wall that holds raises an exception.
+Every attempt that succeeds is named in the answer; a wall that holds raises an exception of the
+system. Any other shows nothing of the wall, and ends the trial. So nothing here needs what Python
+would first have to look up or import: no host's name, no codec.
 """
 
 import ctypes
@@ -27,7 +29,9 @@ def _changes_its_mode(path: str, port: int) -> object:
 
 
 def _connects_to_this_machine(path: str, port: int) -> object:
-    with socket.create_connection(("127.0.0.1", port), timeout=1):
+    with socket.socket() as caller:
+        caller.settimeout(1)
+        caller.connect(("127.0.0.1", port))
         return True
 
 
@@ -97,4 +101,7 @@ def probe(path: str, port: int) -> list[str]:
                 done.append(attempt.__name__.strip("_").replace("_", " "))
         except (OSError, MemoryError):
             continue
+        except Exception as error:
+            name = attempt.__name__.strip("_").replace("_", " ")
+            raise RuntimeError(f"`{name}` ended with {type(error).__name__}: {error}") from None
     return done

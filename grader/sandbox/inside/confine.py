@@ -18,7 +18,7 @@ from pathlib import Path
 
 from grader.sandbox.inside.walls import landlock, namespaces, privileges, seccomp
 from grader.sandbox.inside.walls.libc import WallError
-from grader.sandbox.inside.walls.limits import limit_resources
+from grader.sandbox.inside.walls.limits import in_use, limit_resources
 from grader.sandbox.wire.levels import Confinement
 
 DEVICES = ("/dev/null", "/dev/zero", "/dev/random", "/dev/urandom")
@@ -122,14 +122,14 @@ class Walls:
             WallError: A wall of the level cannot be put up.
         """
         os.setsid()
-        limits = self.confinement.limits
+        limits, used = self.confinement.limits, in_use()  # soon there is no /proc to ask
         if self.level == "full":
             privileges.die_with_parent(signal.SIGKILL)
             namespaces.mount_scratch(limits.scratch)
             namespaces.cover_proc(own=self.confinement.on_gpu)
             folder = "/scratch"
         os.chdir(folder)
-        limit_resources(limits, self.level == "full", self.confinement.on_gpu)
+        limit_resources(limits, used, self.level == "full", self.confinement.on_gpu)
         if self.level == "process":
             return
         if self.level == "landlock":
@@ -177,13 +177,21 @@ def _try(confinement: Confinement, level: str) -> str:
     reader, writer = os.pipe()
     pid = os.fork()
     if pid == 0:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # what dies here is told in one line
         os.write(writer, _try_here(confinement, level).encode())
         os._exit(1)  # a worker that could not confine itself comes here too: its reason is told
     os.close(writer)
     with os.fdopen(reader, encoding="utf-8") as pipe:
         reason = pipe.read()
-    os.waitpid(pid, 0)
-    return reason
+    _, status = os.waitpid(pid, 0)
+    return reason or _crash(status)
+
+
+def _crash(status: int) -> str:
+    """How a process was ended by a signal, in words; empty where it was not."""
+    if not os.WIFSIGNALED(status):
+        return ""
+    return f"a worker that tried it was ended by {signal.Signals(os.WTERMSIG(status)).name}"
 
 
 def _try_here(confinement: Confinement, level: str) -> str:
@@ -197,4 +205,4 @@ def _try_here(confinement: Confinement, level: str) -> str:
         walls.remove(folder)
     except (WallError, OSError) as error:
         return str(error)
-    return "" if status == 0 else "a worker cannot confine itself"
+    return "" if status == 0 else _crash(status) or "a worker cannot confine itself"

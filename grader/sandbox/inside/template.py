@@ -26,7 +26,7 @@ from torch import Tensor
 from grader.sandbox.inside import pages, serving
 from grader.sandbox.inside.confine import Walls, choose
 from grader.sandbox.inside.walls.libc import WallError
-from grader.sandbox.inside.walls.limits import limit_resources
+from grader.sandbox.inside.walls.limits import in_use, limit_resources
 from grader.sandbox.inside.worker import MODULE, Worker
 from grader.sandbox.wire import frames, values
 from grader.sandbox.wire.levels import Confinement
@@ -176,7 +176,7 @@ def main(arguments: list[str]) -> None:
     gc.freeze()
     confinement = msgspec.json.decode(arguments[1], type=Confinement)
     if confinement.spawned:
-        limit_resources(confinement.limits, own_users=False, on_gpu=confinement.on_gpu)
+        limit_resources(confinement.limits, in_use(), own_users=False, on_gpu=confinement.on_gpu)
         with tempfile.TemporaryDirectory(prefix=f"grade-{os.getpid()}-") as folder:
             os.chdir(folder)
             control.sendall(frames.pack({"number": 0, "level": "process"}))

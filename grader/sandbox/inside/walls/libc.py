@@ -9,6 +9,8 @@ import platform
 MACHINE = platform.machine()
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.syscall.restype = ctypes.c_long
+_locked_libc = ctypes.PyDLL(None, use_errno=True)  # the same, with the interpreter's lock kept
+_locked_libc.syscall.restype = ctypes.c_long
 
 
 class WallError(Exception):
@@ -16,7 +18,10 @@ class WallError(Exception):
 
 
 def syscall(
-    name: str, number: int, *arguments: int | bytes | ctypes.Array[ctypes.c_char] | None
+    name: str,
+    number: int,
+    *arguments: int | bytes | ctypes.Array[ctypes.c_char] | None,
+    locked: bool = False,
 ) -> int:
     """Make a system call.
 
@@ -24,12 +29,13 @@ def syscall(
         name: For the error.
         number: The call's, on this machine.
         arguments: Integers, or buffers by address.
+        locked: Whether the interpreter's lock is kept meanwhile, as a fork needs it.
 
     Raises:
         WallError: The call failed.
     """
     given = [ctypes.c_long(a) if isinstance(a, int) else a for a in arguments]
-    result: int = _libc.syscall(ctypes.c_long(number), *given)
+    result: int = (_locked_libc if locked else _libc).syscall(ctypes.c_long(number), *given)
     if result < 0:
         raise WallError(f"{name}: {os.strerror(ctypes.get_errno())}")
     return result

@@ -7,17 +7,36 @@ from __future__ import annotations
 
 import resource
 from pathlib import Path
+from typing import NamedTuple
 
 from grader.sandbox.wire.levels import Limits
 
 MIB = 1 << 20
 
 
-def limit_resources(limits: Limits, own_users: bool, on_gpu: bool) -> None:
+class InUse(NamedTuple):
+    """What this process takes already, in bytes: addresses, and those that it may write to."""
+
+    space: int
+    data: int
+
+
+def in_use() -> InUse:
+    """What this process takes now, to be asked while there is a /proc; a guess without one."""
+    try:
+        status = Path("/proc/self/status").read_text(encoding="utf-8")
+    except OSError:
+        return InUse(1024 * MIB, 1024 * MIB)
+    sizes = dict(line.split(":", 1) for line in status.splitlines())
+    return InUse(*(int(sizes[name].split()[0]) * 1024 for name in ("VmSize", "VmData")))
+
+
+def limit_resources(limits: Limits, used: InUse, own_users: bool, on_gpu: bool) -> None:
     """Bound memory, processor time, files and locks, for good.
 
     Args:
-        limits: The bounds.
+        limits: The bounds; of memory, beyond what is in use.
+        used: What was in use before any of it was the submission's.
         own_users: Whether this process is in a user namespace of its own: elsewhere the number
             of tasks counts everything that the user runs.
         on_gpu: Whether CUDA is wanted, which reserves more addresses than it uses.
@@ -33,21 +52,11 @@ def limit_resources(limits: Limits, own_users: bool, on_gpu: bool) -> None:
             values[getattr(resource, name)] = 0
     if not on_gpu:
         space = limits.memory * MIB
-        values[resource.RLIMIT_AS] = space + _in_use("VmSize")
-        values[resource.RLIMIT_DATA] = space + _in_use("VmData")
+        values[resource.RLIMIT_AS] = space + used.space
+        values[resource.RLIMIT_DATA] = space + used.data
     if own_users:
         values[resource.RLIMIT_NPROC] = limits.tasks
     for kind, value in values.items():
         _, hard = resource.getrlimit(kind)
         bound = value if hard == resource.RLIM_INFINITY else min(value, hard)
         resource.setrlimit(kind, (bound, bound))
-
-
-def _in_use(field: str) -> int:
-    """A figure of this process, in bytes; a guess where there is no /proc."""
-    try:
-        status = Path("/proc/self/status").read_text(encoding="utf-8")
-    except OSError:
-        return 1024 * MIB
-    line = next(line for line in status.splitlines() if line.startswith(field + ":"))
-    return int(line.split()[1]) * 1024

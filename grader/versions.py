@@ -1,0 +1,34 @@
+"""The versions of Python and torch that this one is tested with. Loads neither torch nor click."""
+
+from __future__ import annotations
+
+import platform
+from importlib.metadata import PackageNotFoundError, version
+
+PYTHONS = ("3.11", "3.12", "3.13")  # CI runs each of them
+TORCHES = ("2.5", "2.15")  # the oldest and the newest that were tried
+
+
+def untried(python: str | None = None, torch: str | None = None) -> str:
+    """What here is newer than what was tried, as one sentence; empty where nothing is.
+
+    Args:
+        python: A version such as ``3.11.7``; this interpreter's where None.
+        torch: A version such as ``2.13.0+cpu``; the installed one's where None.
+    """
+    python = python or platform.python_version()
+    try:
+        torch = torch or version("torch")
+    except PackageNotFoundError:
+        torch = TORCHES[-1]
+    newer = [
+        f"{name} {found} is newer than {tried[-1]}, the newest that this version was tried with"
+        for name, found, tried in (("Python", python, PYTHONS), ("torch", torch, TORCHES))
+        if _numbers(found) > _numbers(tried[-1])
+    ]
+    return "; ".join(newer)
+
+
+def _numbers(text: str) -> tuple[int, int]:
+    major, minor = text.split(".")[:2]
+    return int(major), int("".join(c for c in minor if c.isdigit()))

@@ -1,0 +1,38 @@
+"""Which versions are known to work, said in one way."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from grader.versions import PYTHONS, TORCHES, untried
+
+PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))[
+    "project"
+]
+
+
+def test_project_names_the_versions_that_are_known() -> None:
+    named = re.findall(r":: Python :: (3\.\d+)$", "\n".join(PROJECT["classifiers"]), re.MULTILINE)
+    assert tuple(named) == PYTHONS
+    assert PROJECT["requires-python"] == f">={PYTHONS[0]}"
+    assert f"torch>={TORCHES[0]}" in PROJECT["dependencies"]
+
+
+@pytest.mark.parametrize(
+    ("python", "torch", "said"),
+    [
+        ("3.11.7", "2.5.0", ""),
+        ("3.13.0", "2.15.1+cu130", ""),
+        ("3.10.1", "2.4.0", ""),
+        ("3.99.0rc1", "2.13.0", "Python 3.99.0rc1 is newer than 3.13,"),
+        ("3.12.1", "2.100.0a0+git1234", "torch 2.100.0a0+git1234 is newer than 2.15,"),
+        ("3.12.1", "3.0.0", "torch 3.0.0 is newer than"),
+    ],
+)
+def test_only_what_is_newer_is_said_to_be_untried(python: str, torch: str, said: str) -> None:
+    assert untried(python, torch).startswith(said)
+    assert bool(untried(python, torch)) == bool(said)

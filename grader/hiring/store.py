@@ -90,7 +90,11 @@ class Store:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._connection = sqlite3.connect(path, timeout=WAIT)
-            self._make()
+            try:
+                self._make()
+            except BaseException:
+                self._connection.close()
+                raise
         except (sqlite3.Error, OSError) as error:
             raise GradeError(
                 f"`{path}` cannot be used: {error}; take another folder with --out"

@@ -26,7 +26,7 @@ def saves(folder: Path, tell: Callable[[Path], None]) -> Iterator[None]:
     arguments = (folder.resolve(), tell, done, ready)
     thread = threading.Thread(target=_follow, args=arguments, daemon=True)
     thread.start()
-    ready.wait(timeout=5)
+    ready.wait(timeout=60)  # a busy machine may take long; what is saved earlier is not seen
     try:
         yield
     finally:

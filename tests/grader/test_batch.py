@@ -14,6 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -132,7 +133,7 @@ def test_same_command_goes_on_and_grades_nothing_twice(
     assert batch(handed, out) == 0
     assert "0 graded, 7 were there before" in capsys.readouterr().out
     assert before != Path(out / "results.sqlite").read_bytes()
-    with sqlite3.connect(out / "results.sqlite") as connection:
+    with closing(sqlite3.connect(out / "results.sqlite")) as connection, connection:
         assert connection.execute("SELECT count(*), max(id) FROM result").fetchone() == (7, 7)
     connection.close()
     assert batch(handed, out, "--only", "wrong", "--regrade") == 0
@@ -357,16 +358,16 @@ def test_store_from_a_newer_version_or_damaged_is_said(out: Path) -> None:
     (out / "results.sqlite").write_text("no database at all " * 500)
     with pytest.raises(GradeError, match=r"cannot be used: .*; take another folder"):
         Store(out / "results.sqlite")
-    with sqlite3.connect(out / "newer.sqlite") as connection:
+    with closing(sqlite3.connect(out / "newer.sqlite")) as connection, connection:
         connection.execute("PRAGMA user_version = 9")
-    connection.close()
     with pytest.raises(GradeError, match="from a newer version"):
         Store(out / "newer.sqlite")
 
 
 def test_full_disk_is_told_and_what_was_graded_stays(handed: Path, out: Path) -> None:
     assert batch(handed, out, "--only", "right") == 0
-    (kept,) = Store(out / "results.sqlite").results()
+    with Store(out / "results.sqlite") as store:
+        (kept,) = store.results()
     with Store(out / "results.sqlite") as store:
         pages = store._connection.execute("PRAGMA page_count").fetchone()[0]
         store._connection.execute(f"PRAGMA max_page_count = {pages}")

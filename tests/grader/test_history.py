@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -110,7 +111,7 @@ def test_kill_in_the_middle_loses_at_most_the_one_under_way(tmp_path: Path) -> N
 
 def test_newer_file_is_not_touched(tmp_path: Path) -> None:
     path = tmp_path / "history.sqlite"
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute(f"PRAGMA user_version = {VERSION + 1}")
     connection.close()
     with pytest.raises(GradeError, match="from a newer version"):
@@ -142,7 +143,7 @@ def test_nothing_is_made_by_reading(tmp_path: Path) -> None:
 
 def test_file_of_the_first_version_is_taken_over(tmp_path: Path) -> None:
     path = tmp_path / "history.sqlite"
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection, connection:
         for statement in STEPS[0].split(";"):
             connection.execute(statement)
         connection.execute("INSERT INTO hint VALUES ('exercise3', 2)")
@@ -173,7 +174,7 @@ def test_locked_file_is_one_clear_line(tmp_path: Path, monkeypatch: pytest.Monke
     path = tmp_path / "history.sqlite"
     History(path)
     monkeypatch.setattr("grader.practice.store.WAIT", 0.1)
-    with sqlite3.connect(path, isolation_level=None) as connection:
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection, connection:
         connection.execute("BEGIN EXCLUSIVE")
         with pytest.raises(GradeError, match="database is locked; another process keeps it"):
             History(path).note("exercise3", Event.RESET)

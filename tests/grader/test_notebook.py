@@ -108,7 +108,7 @@ def test_outputs_may_be_large(tmp_path: Path) -> None:
         (
             '{"nbformat": 4, "cells": [{"cell_type": "code", "source": '
             + "[" * 5_000 + "]" * 5_000 + "}]}",
-            "is no notebook: it is nested too deeply",
+            "is no notebook: ",  # too deep for one Python, no text for another
         ),
     ],
 )  # fmt: skip

@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -156,7 +157,7 @@ def test_history_that_cannot_be_used_is_said_and_the_watch_goes_on(
 ) -> None:
     with Terminal(folder, "watch", "warmup1") as terminal:
         terminal.until("edit exercises/warmups/warmup1.py")
-        with sqlite3.connect(folder / ".grade/history.sqlite") as connection:
+        with closing(sqlite3.connect(folder / ".grade/history.sqlite")) as connection, connection:
             connection.execute("PRAGMA user_version = 99")
         connection.close()
         terminal.press("h")

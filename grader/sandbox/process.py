@@ -5,12 +5,14 @@ from __future__ import annotations
 import ctypes
 import importlib.util
 import os
+import select
 import site
 import socket
 import subprocess
 import sys
 import tempfile
 import threading
+import time
 from pathlib import Path
 from typing import Any, Self
 
@@ -20,7 +22,7 @@ from grader.errors import GraderFault
 from grader.sandbox.canary import try_walls
 from grader.sandbox.wire import frames
 from grader.sandbox.wire.levels import LEVELS, Confinement, Limits
-from grader.sandbox.workers import Process, Spawned, Worker
+from grader.sandbox.workers import LOOK, Process, Spawned, Stopped, Worker
 
 START_SECONDS = 120.0  # a cold disk may take long to give torch
 
@@ -95,9 +97,23 @@ class Sandbox:
         """The strongest level that the template can put up; empty where it can put up none."""
         if self.spawns:
             return "process"
+        self._wait_for_template()
         hello = self._receive()
         self._refused |= hello["refused"]
         return str(hello["level"])
+
+    def _wait_for_template(self) -> None:
+        """Wait until the template has something to say, which takes as long as importing torch.
+
+        Raises:
+            Stopped: The sandbox was told to stop meanwhile.
+        """
+        deadline = time.monotonic() + START_SECONDS
+        while time.monotonic() < deadline:
+            if self.stop.is_set():
+                raise Stopped
+            if select.select([self._control], [], [], LOOK)[0]:
+                return
 
     def _try(self, level: str) -> None:
         """Let a canary try a level; where it does not hold, a template of the others is started."""

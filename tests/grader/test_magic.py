@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from queue import Empty
 from typing import Any
 
 import nbformat
@@ -190,7 +191,11 @@ class Kernel:
             self._manager.interrupt_kernel()
         said: list[str] = []
         while True:
-            message = self._client.get_iopub_msg(timeout=120)
+            try:
+                message = self._client.get_iopub_msg(timeout=120 if interrupt_after is None else 60)
+            except Empty:  # a busy machine had not begun with the cell
+                self._manager.interrupt_kernel()
+                continue
             content: dict[str, Any] = message["content"]
             if message["parent_header"].get("msg_id") != number:
                 continue

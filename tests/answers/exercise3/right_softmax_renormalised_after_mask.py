@@ -18,7 +18,7 @@ class SelfAttentionV3(nn.Module):
         visible = attention_mask.bool().expand_as(scores)
         lowest = torch.finfo(scores.dtype).min
         highest = torch.where(visible, scores, lowest).amax(dim=-1, keepdim=True).detach()
-        # hidden scores may lie above the highest visible one: clamp so that exp stays finite
-        e = torch.exp((scores - highest).clamp(max=0)) * visible
+        # hidden scores may lie above the highest visible one: level them so that exp stays finite
+        e = torch.exp(torch.where(visible, scores - highest, 0.0)) * visible
         weights = e / e.sum(dim=-1, keepdim=True).clamp_min(torch.finfo(scores.dtype).tiny)
         return self.output_proj(self.dropout(weights) @ v)

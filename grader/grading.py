@@ -17,15 +17,15 @@ from grader.diagnosis.crashes import explain_crash
 from grader.diagnosis.search import Search
 from grader.errors import GradeError
 from grader.kit import Exercise
-from grader.needed import only_needed
+from grader.kit.static_checks import check_source
 from grader.report import AttentionMap, CheckResult, Report, Verdict
-from grader.rules import check_rules
 from grader.sandbox.faults import SubmissionError, SubmissionRefused
 from grader.sandbox.process import Sandbox
 from grader.sandbox.remote import RemoteSubmission
 from grader.sandbox.wire.levels import BUDGET_CHECKS
 from grader.sandbox.workers import WorkerEnded
 from grader.submission import SourceProblem, Submission, parse, readable
+from grader.submission.notebook.slicing import only_needed
 from grader.suite.compare import CheckFailed
 from grader.suite.observe import EARLY
 from grader.suite.plugin import SuitePlugin
@@ -170,7 +170,7 @@ def _start(remote: RemoteSubmission, submission: Submission, exercise: Exercise)
     try:
         if submission.problem:
             raise SourceProblem(submission.problem)
-        check_rules(parse(submission), exercise.entry_points, exercise.forbidden)
+        check_source(parse(submission), exercise.entry_points, exercise.forbidden)
     except SourceProblem as problem:
         remote.refuse(problem)
     else:

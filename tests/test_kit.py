@@ -14,9 +14,9 @@ import pytest
 from grader.diagnosis.catalogue import catalogue
 from grader.grading import Options, grade
 from grader.kit import Exercise, load_kit
+from grader.kit.stubs import digest
 from grader.report import Report, Verdict
 from grader.sandbox.process import Sandbox
-from grader.stubs import digest
 from grader.submission import Submission, read_submission
 
 ROOT = Path(__file__).parent.parent

@@ -13,13 +13,13 @@ import click
 from grader.cli.options import console, html_option, no_color_option, write_text
 from grader.errors import GradeError
 from grader.kit import Kit, installed_kit, load_kit
+from grader.kit.stubs import own_path
 from grader.practice import interview as interviews
 from grader.practice.history import open_history
 from grader.practice.interview import Interview
 from grader.report import Report
 from grader.sandbox.process import Sandbox
 from grader.submission import Submission, read_submission
-from grader.targets import own_path
 
 
 @click.group(invoke_without_command=True)

@@ -7,9 +7,9 @@ from pathlib import Path
 import click
 from click.shell_completion import CompletionItem
 
+from grader.cli.arguments import ALL
 from grader.errors import GradeError
 from grader.kit import Kit, load_kit
-from grader.targets import ALL
 
 kit_option = click.option(
     "--kit",
@@ -69,7 +69,7 @@ class ExerciseName(click.ParamType[str]):
         return matching_names(incomplete, extra=())
 
 
-class Target(click.ParamType[str]):
+class ExerciseOrFile(click.ParamType[str]):
     """An exercise's name, ``all``, or a file."""
 
     name = "exercise or file"

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from grader.cli.names import Target, kit_in_use, kit_option
+from grader.cli.arguments import resolve
+from grader.cli.names import ExerciseOrFile, kit_in_use, kit_option
 from grader.cli.options import (
     console,
     device_option,
@@ -27,14 +28,15 @@ from grader.report import Report
 from grader.sandbox.process import Sandbox
 from grader.sandbox.wire.levels import limits_for
 from grader.submission import read_submission
-from grader.targets import resolve
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 
 @click.command()
-@click.argument("targets", nargs=-1, required=True, type=Target(), metavar="EXERCISE|FILE|all...")
+@click.argument(
+    "targets", nargs=-1, required=True, type=ExerciseOrFile(), metavar="EXERCISE|FILE|all..."
+)
 @device_option
 @click.option(
     "--seed",

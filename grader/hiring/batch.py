@@ -13,7 +13,7 @@ from grader.hiring.crew import Done, Task
 from grader.hiring.similarity import Similarity, find_similar
 from grader.hiring.store import Plan, Result, Store
 from grader.kit import Exercise
-from grader.stubs import pristine
+from grader.kit.stubs import pristine
 
 Key = tuple[str, str, int]  # candidate, exercise, seed
 

@@ -14,9 +14,9 @@ from pathlib import Path
 from string import Template
 
 from grader.errors import GradeError
-from grader.giveaways import written_out
 from grader.kit import Exercise, Kit
-from grader.stubs import pristine
+from grader.kit.spoilers import written_out
+from grader.kit.stubs import pristine
 
 TEMPLATES = Path(__file__).with_name("bundle")
 NEEDED = ("numpy", "pytest", "torch")

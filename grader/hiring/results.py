@@ -16,6 +16,7 @@ from grader.errors import GradeError
 from grader.hiring.candidates import Candidate
 from grader.hiring.spread import spread
 from grader.hiring.store import Result, Store
+from grader.kit.stubs import digest
 from grader.outputs.batch_alike import Alike
 from grader.outputs.batch_page import Entry, Head, batch_page, one_by_one
 from grader.outputs.exercism import render_exercism
@@ -23,7 +24,6 @@ from grader.outputs.gradebook import Row, Score, render_gradebook
 from grader.outputs.gradescope import render_gradescope
 from grader.outputs.junit import render_junit
 from grader.report import Report
-from grader.stubs import digest
 
 NOT_GRADED = Score(0, 0, "not graded")
 MANY = 200  # candidates, from which on it is faster to start processes for the page

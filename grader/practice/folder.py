@@ -12,8 +12,8 @@ from pathlib import Path
 from grader import __version__
 from grader.errors import GradeError
 from grader.kit import MANIFEST, Exercise, Kit
+from grader.kit.stubs import is_edited, pristine, put_back
 from grader.practice.history import Event, open_history
-from grader.stubs import is_edited, pristine, put_back
 
 
 def list_lines(kit: Kit, solved: set[str]) -> list[str]:

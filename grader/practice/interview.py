@@ -13,8 +13,8 @@ from pathlib import Path
 import msgspec
 
 from grader.errors import GradeError
-from grader.giveaways import giveaway
 from grader.kit import Exercise, Kit
+from grader.kit.spoilers import spoiler
 from grader.practice.folder import close_interview, make_folder
 from grader.practice.history import Event, open_history
 
@@ -83,7 +83,7 @@ def draw(kit: Kit, count: int, seed: int) -> list[str]:
             )
         while left:
             candidate = left.pop()
-            if not giveaway(kit, [*drawn, candidate]):
+            if not spoiler(kit, [*drawn, candidate]):
                 drawn.append(candidate)
                 break
     order = [exercise.name for exercise in kit.exercises]

@@ -13,8 +13,8 @@ from functools import cache
 from fsrs import Card, Rating, Scheduler
 
 from grader.kit import Kit
+from grader.kit.stubs import digest
 from grader.practice.history import Event, Grading, History
-from grader.stubs import digest
 
 GAVE_UP = timedelta(hours=12)  # without a grading, and what was begun is a failed try
 QUICK = timedelta(minutes=6)  # from the stub to a full score: it was known by heart

@@ -8,15 +8,14 @@ from queue import Empty, SimpleQueue
 
 from grader.errors import GradeError
 from grader.kit import Exercise, Kit
+from grader.kit.stubs import is_edited, own_path
 from grader.outputs.screen import Screen
 from grader.practice.folder import list_lines, start_anew
 from grader.practice.happenings import Graded, Happening, Key, Saved
 from grader.practice.history import Event, open_history
 from grader.practice.session import Session
 from grader.report import Report
-from grader.stubs import is_edited
 from grader.submission import Submission, read_submission
-from grader.targets import own_path
 
 PATIENCE = 0.4  # before the screen says that a grading is under way, in seconds
 

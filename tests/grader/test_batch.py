@@ -27,7 +27,7 @@ from grader.hiring.crew import Crew, Settings, Task
 from grader.hiring.results import safe_name
 from grader.hiring.store import Plan, Store
 from grader.kit import installed_kit, load_kit
-from grader.stubs import pristine
+from grader.kit.stubs import pristine
 from tests.grader.terminal import COMMAND
 
 KIT = installed_kit()

@@ -10,7 +10,7 @@ import warnings
 import pytest
 from IPython.core.inputtransformer2 import TransformerManager
 
-from grader.cell_syntax import plain_python
+from grader.submission.notebook.magics import plain_python
 
 
 @pytest.mark.parametrize(

@@ -23,8 +23,8 @@ from grader.hiring.cluster import Cluster
 from grader.hiring.crew import Crew, Done, Settings, Task
 from grader.hiring.nodes import Found, Node
 from grader.hiring.store import Store
+from grader.kit.stubs import digest
 from grader.sandbox.process import Sandbox
-from grader.stubs import digest
 from tests.grader.terminal import COMMAND
 
 KIT = Path(__file__).parent / "kit"

@@ -8,13 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from grader import kit as kits
 from grader.cli import run_command
 from grader.errors import GradeError
 from grader.kit import Kit, installed_kit, load_kit
+from grader.kit.stubs import digest, is_edited, put_back
 from grader.practice.folder import make_folder, update_folder
 from grader.practice.history import open_history
-from grader.stubs import digest, is_edited, put_back
 
 
 @pytest.fixture
@@ -96,7 +95,7 @@ def test_renamed_exercise_keeps_file_and_history(
         first = replace(kit.exercises[0], formerly=("attention1",))
         return replace(kit, exercises=(first, *kit.exercises[1:]))
 
-    monkeypatch.setattr(kits, "installed_kit", renamed)
+    monkeypatch.setattr("grader.kit.manifest.installed_kit", renamed)
     kit = load_kit(folder)
     with pytest.raises(GradeError, match="`attention1` is called `warmup1` now"):
         kit.find("attention1")

@@ -13,8 +13,8 @@ import pytest
 
 from grader.cli import run_command
 from grader.errors import GradeError
-from grader.giveaways import giveaway
 from grader.kit import Kit, installed_kit, load_kit
+from grader.kit.spoilers import spoiler
 from grader.practice import interview as interviews
 from grader.practice.history import Event, open_history
 from tests.grader.terminal import Terminal
@@ -44,7 +44,7 @@ def test_draw_is_by_the_seed_and_nothing_gives_another_away() -> None:
         names = interviews.draw(KIT, 3, seed)
         assert names == interviews.draw(KIT, 3, seed)
         assert len(set(names)) == 3
-        assert not giveaway(KIT, [KIT.find(name) for name in names])
+        assert not spoiler(KIT, [KIT.find(name) for name in names])
         seen.update(KIT.find(name).track for name in names)
     assert seen == {exercise.track for exercise in KIT.exercises}
     with pytest.raises(GradeError, match="24 exercises cannot be drawn"):

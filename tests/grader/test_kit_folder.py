@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from grader.cli.arguments import resolve
 from grader.errors import GradeError
 from grader.kit import Kit, installed_kit, load_kit
+from grader.kit.stubs import digest, is_edited, pristine, put_back
 from grader.practice.folder import make_folder
-from grader.stubs import digest, is_edited, pristine, put_back
-from grader.targets import resolve
 
 
 @pytest.fixture

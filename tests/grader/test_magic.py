@@ -19,10 +19,10 @@ from jupyter_client.manager import KernelManager
 from nbclient import NotebookClient
 
 from grader.cli import run_command
-from grader.kernel_cells import submission_from
 from grader.kit import installed_kit, load_kit
 from grader.practice.history import open_history
 from grader.report import Report
+from grader.submission.notebook.kernel import submission_from
 
 KERNEL = "this-python"  # the one that runs the tests
 SOLUTION = installed_kit().find("warmup1").solution.read_text(encoding="utf-8")

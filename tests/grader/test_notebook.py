@@ -14,11 +14,11 @@ from grader.cli import run_command
 from grader.errors import GradeError
 from grader.grading import Options, grade
 from grader.kit import Kit, installed_kit
-from grader.needed import only_needed
-from grader.notebook_file import join_cells
 from grader.report import Report, Verdict
 from grader.sandbox.process import Sandbox
 from grader.submission import SourceProblem, Submission, parse, read_submission
+from grader.submission.notebook.cells import join_cells
+from grader.submission.notebook.slicing import only_needed
 
 TINY = Path(__file__).parent / "kit"
 DOUBLE = "def double(x):\n    return 2 * x\n"

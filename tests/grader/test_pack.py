@@ -16,10 +16,10 @@ from click.testing import CliRunner
 from grader.cli.pack import pack
 from grader.diagnosis.catalogue import catalogue
 from grader.errors import GradeError
-from grader.giveaways import giveaway
 from grader.hiring.pack import make_takehome, record_beside
 from grader.hiring.takehome import read_takehome
 from grader.kit import Exercise, load_kit
+from grader.kit.spoilers import spoiler
 from tests.grader.alone import run_alone
 
 ROOT = Path(__file__).parents[2]
@@ -178,9 +178,9 @@ def test_ours_cannot_be_imported_where_bundles_are_tried(tmp_path: Path) -> None
 )
 def test_exercises_that_give_each_other_away_are_told(giver: str, taker: str) -> None:
     for names in ([giver, taker], ["warmup2", taker, giver]):
-        given = giveaway(KIT, [KIT.find(name) for name in names])
+        given = spoiler(KIT, [KIT.find(name) for name in names])
         assert " away: its file comes with " in given
-    assert f"`{giver}` gives `{taker}` away" in giveaway(KIT, [KIT.find(giver), KIT.find(taker)])
+    assert f"`{giver}` gives `{taker}` away" in spoiler(KIT, [KIT.find(giver), KIT.find(taker)])
 
 
 @pytest.mark.parametrize(
@@ -196,7 +196,7 @@ def test_exercises_that_give_each_other_away_are_told(giver: str, taker: str) ->
     ids=" ".join,
 )
 def test_exercises_that_keep_their_secrets_are_packed(names: list[str]) -> None:
-    assert giveaway(KIT, [KIT.find(name) for name in names]) == ""
+    assert spoiler(KIT, [KIT.find(name) for name in names]) == ""
 
 
 @pytest.mark.parametrize(
@@ -263,8 +263,8 @@ def test_suite_that_does_not_say_what_it_asks_for_tells_of_the_same_class_only(
     suite.write_text("def test_any():\n    assert True\n", encoding="utf-8")
     exercises = tuple(replace(e, suite=suite) for e in KIT.exercises)
     kit = replace(KIT, exercises=exercises)
-    assert giveaway(kit, [kit.find("bug2"), kit.find("exercise4")]) == ""
-    told = giveaway(kit, [kit.find("bug2"), kit.find("exercise3")])
+    assert spoiler(kit, [kit.find("bug2"), kit.find("exercise4")]) == ""
+    told = spoiler(kit, [kit.find("bug2"), kit.find("exercise3")])
     assert "a `SelfAttentionV3` that is written out" in told
 
 

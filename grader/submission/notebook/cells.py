@@ -7,8 +7,8 @@ from pathlib import Path
 
 import msgspec
 
-from grader.cell_syntax import plain_python
 from grader.errors import GradeError
+from grader.submission.notebook.magics import plain_python
 
 MAX_JSON = 4 << 20  # bytes that the code cells take in the file, where 1 MiB of code is 1 to 2
 MAX_CELLS = 10_000

@@ -1,4 +1,4 @@
-"""The kit: a folder with a manifest, stubs, solutions and suites."""
+"""A kit's manifest -> its exercises, and where their files lie."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def installed_kit() -> Kit:
     Raises:
         GradeError: Neither is there.
     """
-    repository = Path(__file__).parent.parent
+    repository = Path(__file__).parents[2]
     if (repository / "exercises" / MANIFEST).is_file():
         return _read(repository)
     for scheme in (None, sysconfig.get_preferred_scheme("user")):

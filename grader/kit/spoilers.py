@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import ast
 import functools
+import runpy
 from collections.abc import Sequence
 from itertools import permutations
 
-from grader.kit import Exercise, Kit
-from grader.stubs import pristine
+from grader.kit.manifest import Exercise, Kit
+from grader.kit.stubs import pristine
 
 EXTRAS = frozenset({"heads", "masks", "dropout", "block"})  # what one attention has over another
 
 
-def giveaway(kit: Kit, exercises: Sequence[Exercise]) -> str:
+def spoiler(kit: Kit, exercises: Sequence[Exercise]) -> str:
     """Why these do not belong in one pack: which gives which away, and by what; empty if none."""
     for giver, taker in permutations(exercises, 2):
         reason = _reason(giver, taker, kit)
@@ -59,8 +60,6 @@ def _is_left_to_write(node: ast.AST) -> bool:
 @functools.cache
 def _extras(exercise: Exercise) -> frozenset[str] | None:
     """What an exercise asks for beyond one head, by its suite; None where that does not say."""
-    from grader.suite.reuse import load_suite  # torch takes a second, and most packs don't ask
-
-    subject = getattr(load_suite(str(exercise.suite), exercise.suite.name), "subject", None)
+    subject = runpy.run_path(str(exercise.suite)).get("subject")
     form = getattr(subject, "form", None)
     return None if form is None else form.features & EXTRAS

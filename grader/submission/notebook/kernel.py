@@ -6,10 +6,10 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from pathlib import Path
 
-from grader.cell_syntax import parses, plain_python
-from grader.needed import needed_parts
-from grader.notebook_file import join_cells
-from grader.submission import MAX_BYTES, Submission
+from grader.submission.notebook.cells import join_cells
+from grader.submission.notebook.magics import parses, plain_python
+from grader.submission.notebook.slicing import needed_parts
+from grader.submission.source import MAX_BYTES, Submission
 
 NAME = Path("notebook")  # a kernel does not know the name of its file
 HEAD = 20  # bytes at most of the line above a cell

@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 
 from grader.errors import GradeError
-from grader.kit import Exercise, Kit
+from grader.kit.manifest import Exercise, Kit
 
 
 def digest(source: bytes) -> str:
@@ -34,6 +34,14 @@ def is_edited(exercise: Exercise) -> bool:
     if not exercise.file.is_file():
         return False
     return digest(exercise.file.read_bytes()) not in (exercise.digest, exercise.given)
+
+
+def own_path(exercise: Exercise) -> Path:
+    """The learner's file, from the working directory if it lies below."""
+    try:
+        return exercise.file.relative_to(Path.cwd())
+    except ValueError:
+        return exercise.file
 
 
 def pristine(exercise: Exercise) -> bytes:

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from grader.submission import Submission, parse
+from grader.submission.source import Submission, parse
 
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 

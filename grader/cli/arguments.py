@@ -7,6 +7,7 @@ from pathlib import Path
 
 from grader.errors import GradeError
 from grader.kit import Exercise, Kit
+from grader.kit.stubs import own_path
 
 ALL = "all"
 
@@ -66,11 +67,3 @@ def _own_file(exercise: Exercise, kit: Kit) -> tuple[Exercise, Path]:
             f"`{exercise.file}` is missing; `grade reset {exercise.name}` puts the stub back"
         )
     return exercise, own_path(exercise)
-
-
-def own_path(exercise: Exercise) -> Path:
-    """The learner's file, from the working directory if it lies below."""
-    try:
-        return exercise.file.relative_to(Path.cwd())
-    except ValueError:
-        return exercise.file

@@ -10,9 +10,9 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from grader.cell_names import Part, read_parts
-from grader.cell_syntax import parses
-from grader.submission import SourceProblem, Submission
+from grader.submission.notebook.def_use import Part, read_parts
+from grader.submission.notebook.magics import parses
+from grader.submission.source import SourceProblem, Submission
 
 MAX_STEPS = 200_000  # of following names; what takes more was made to take more
 AT_THE_END = 1 << 60

@@ -10,7 +10,7 @@ from grader.submission import SourceProblem
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-def check_rules(tree: ast.Module, entry_points: Iterable[str], forbidden: frozenset[str]) -> None:
+def check_source(tree: ast.Module, entry_points: Iterable[str], forbidden: frozenset[str]) -> None:
     """Refuse a source without its entry points, or with a forbidden call that ``ast`` can see.
 
     What stands under ``if __name__ == "__main__":`` is the learner's own affair.

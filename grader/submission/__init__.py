@@ -1,0 +1,15 @@
+"""A .py or .ipynb file -> Submission: read with care, never imported, never compiled."""
+
+from grader.submission.reading import most_bytes, read_submission, submission_of
+from grader.submission.source import MAX_BYTES, SourceProblem, Submission, parse, readable
+
+__all__ = [
+    "MAX_BYTES",
+    "SourceProblem",
+    "Submission",
+    "most_bytes",
+    "parse",
+    "read_submission",
+    "readable",
+    "submission_of",
+]

@@ -1,0 +1,79 @@
+"""A .py or .ipynb file on disk -> Submission: read with care, never imported, never compiled."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path, PurePath
+
+from grader.errors import GradeError
+from grader.submission.notebook.cells import join_cells, read_cells, too_much_code
+from grader.submission.source import MAX_BYTES, Submission
+
+MAX_NOTEBOOK = 64 << 20  # its outputs hold pictures
+
+
+def read_submission(path: Path) -> Submission:
+    """Read a submission's source.
+
+    A notebook's magics, shell lines and calls for help are left out of it, line by line.
+
+    Raises:
+        GradeError: There is no such file, or it is no regular file, too large, or not UTF-8; or
+            it is called a notebook and is none, or has no code.
+    """
+    return submission_of(path, _read(path, most_bytes(path)))
+
+
+def most_bytes(path: PurePath) -> int:
+    """How many bytes a file of this name may have."""
+    return MAX_NOTEBOOK if path.suffix.lower() == ".ipynb" else MAX_BYTES
+
+
+def submission_of(path: Path, data: bytes) -> Submission:
+    """The submission in a file's bytes.
+
+    Raises:
+        GradeError: They are too many, not UTF-8, or no notebook where the name says so.
+    """
+    text = _decoded(path, data)
+    if path.suffix.lower() != ".ipynb":
+        return Submission(path, text.replace("\r\n", "\n").replace("\r", "\n"))
+    source, cells = join_cells(read_cells(text, path))
+    if len(source.encode()) > MAX_BYTES:
+        raise too_much_code(path)
+    return Submission(path, source, cells)
+
+
+def _read(path: Path, most: int) -> bytes:
+    """A file's bytes; one more than may be, at most."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    except OSError as error:
+        raise GradeError(f"`{path}` cannot be read: {_reason(error)}") from None
+    mode = os.fstat(descriptor).st_mode
+    if not stat.S_ISREG(mode):
+        os.close(descriptor)
+        kind = "a folder" if stat.S_ISDIR(mode) else "no regular file"
+        raise GradeError(f"`{path}` is {kind}; name the Python file to grade")
+    with os.fdopen(descriptor, "rb") as file:
+        return file.read(most + 1)
+
+
+def _decoded(path: Path, data: bytes) -> str:
+    most = most_bytes(path)
+    if len(data) > most:
+        short = "a submission is a short Python file" if most == MAX_BYTES else "clear its outputs"
+        raise GradeError(f"`{path}` is larger than {most >> 20} MiB; {short}")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise GradeError(
+            f"`{path}` is not UTF-8 (byte {error.start} is 0x{data[error.start]:02x}); "
+            "save it as UTF-8"
+        ) from None
+
+
+def _reason(error: OSError) -> str:
+    reason = error.strerror or str(error)
+    return reason[0].lower() + reason[1:]

@@ -22,7 +22,7 @@ import torch
 from grader.diagnosis.catalogue import Mistake, mistakes_for
 from grader.grading import Options, grade
 from grader.kit import Exercise, load_kit
-from grader.report import CheckResult, Verdict
+from grader.records import CheckResult, Verdict
 from grader.sandbox.process import Sandbox
 from grader.suite.subject import Subject
 from tests.planted import explained, planted, subject_of

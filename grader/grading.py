@@ -18,7 +18,7 @@ from grader.diagnosis.search import Search
 from grader.errors import GradeError
 from grader.kit import Exercise
 from grader.kit.static_checks import check_source
-from grader.report import AttentionMap, CheckResult, Report, Verdict
+from grader.records import AttentionMap, CheckResult, Report, Verdict
 from grader.sandbox.faults import SubmissionError, SubmissionRefused
 from grader.sandbox.process import Sandbox
 from grader.sandbox.remote import RemoteSubmission

@@ -20,7 +20,7 @@ from grader.cli.names import ExerciseName, kit_in_use
 from grader.cli.options import tell_untried, wants_cuda
 from grader.cli.run import remember, run
 from grader.errors import GradeError
-from grader.report import Report
+from grader.records import Report
 from grader.sandbox.process import Sandbox
 from grader.sandbox.wire.levels import Limits, limits_for
 from grader.submission.notebook.kernel import submission_from

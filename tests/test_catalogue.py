@@ -13,7 +13,7 @@ from grader.diagnosis.catalogue import Mistake, catalogue, mistakes_for
 from grader.diagnosis.steps import CHOICES
 from grader.grading import Options, grade
 from grader.kit import Exercise, load_kit
-from grader.report import Report
+from grader.records import Report
 from grader.sandbox.process import Sandbox
 from grader.submission import read_submission
 from grader.suite.observe import DROPPED, DROPPED_MASKED

@@ -15,7 +15,7 @@ from grader.diagnosis.catalogue import catalogue
 from grader.grading import Options, grade
 from grader.kit import Exercise, load_kit
 from grader.kit.stubs import digest
-from grader.report import Report, Verdict
+from grader.records import Report, Verdict
 from grader.sandbox.process import Sandbox
 from grader.submission import Submission, read_submission
 

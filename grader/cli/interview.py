@@ -17,7 +17,7 @@ from grader.kit.stubs import own_path
 from grader.practice import interview as interviews
 from grader.practice.history import open_history
 from grader.practice.interview import Interview
-from grader.report import Report
+from grader.records import Report
 from grader.sandbox.process import Sandbox
 from grader.submission import Submission, read_submission
 

@@ -24,7 +24,7 @@ from grader.cli.options import (
 from grader.errors import GradeError
 from grader.kit import Kit
 from grader.practice.history import open_history
-from grader.report import Report
+from grader.records import Report
 from grader.sandbox.process import Sandbox
 from grader.sandbox.wire.levels import limits_for
 from grader.submission import read_submission

@@ -8,7 +8,7 @@ from dataclasses import replace
 from grader.diagnosis.crashes import explain_crash
 from grader.diagnosis.search import Explanation
 from grader.diagnosis.words import describe, reasons
-from grader.report import CheckResult, Verdict
+from grader.records import CheckResult, Verdict
 
 
 def explain_crashes(checks: Sequence[CheckResult], source: str) -> list[CheckResult]:

@@ -15,7 +15,7 @@ import msgspec
 import torch
 from torch import Tensor
 
-from grader.report import Fault
+from grader.records import Fault
 
 
 class Crash(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

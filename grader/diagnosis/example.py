@@ -8,7 +8,7 @@ from torch import Tensor
 from grader.diagnosis.catalogue import Mistake
 from grader.diagnosis.form import Form
 from grader.diagnosis.pipeline import Observation, Pipeline
-from grader.report import AttentionMap
+from grader.records import AttentionMap
 
 T, C = 6, 8
 GAIN = 1.3

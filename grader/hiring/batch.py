@@ -10,10 +10,11 @@ from dataclasses import dataclass, field
 from grader.errors import GradeError
 from grader.hiring.candidates import Candidate, Handed, as_submission
 from grader.hiring.crew import Done, Task
-from grader.hiring.similarity import Similarity, find_similar
+from grader.hiring.similarity import find_similar
 from grader.hiring.store import Plan, Result, Store
 from grader.kit import Exercise
 from grader.kit.stubs import pristine
+from grader.records import Similarity
 
 Key = tuple[str, str, int]  # candidate, exercise, seed
 

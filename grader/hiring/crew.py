@@ -15,7 +15,7 @@ import msgspec
 
 from grader.errors import GradeError, GraderFault
 from grader.hiring.spread import cores
-from grader.report import Report
+from grader.records import Report
 
 TRIES = 2  # of a grading whose process died
 BASE = 700  # MiB that a process which grades takes with its template, beside submissions

@@ -17,13 +17,12 @@ from grader.hiring.candidates import Candidate
 from grader.hiring.spread import spread
 from grader.hiring.store import Result, Store
 from grader.kit.stubs import digest
-from grader.outputs.batch_alike import Alike
 from grader.outputs.batch_page import Entry, Head, batch_page, one_by_one
 from grader.outputs.exercism import render_exercism
-from grader.outputs.gradebook import Row, Score, render_gradebook
+from grader.outputs.gradebook import render_gradebook
 from grader.outputs.gradescope import render_gradescope
 from grader.outputs.junit import render_junit
-from grader.report import Report
+from grader.records import Report, Row, Score, Similarity
 
 NOT_GRADED = Score(0, 0, "not graded")
 MANY = 200  # candidates, from which on it is faster to start processes for the page
@@ -55,7 +54,7 @@ class Results:
         self,
         folder: Path,
         forms: Sequence[str] = (),
-        alike: Mapping[str, Alike] | None = None,
+        alike: Mapping[str, Similarity] | None = None,
     ) -> Iterator[Path]:
         """Write ``results.jsonl``, ``gradebook.csv``, ``report.html`` and what else was asked for.
 
@@ -116,7 +115,7 @@ class Results:
             by_exercise.setdefault(result.exercise, []).append(result)
         return {name: score(found, self._stubs[name]) for name, found in by_exercise.items()}
 
-    def _head(self, alike: Mapping[str, Alike]) -> Head:
+    def _head(self, alike: Mapping[str, Similarity]) -> Head:
         plan = self._store.known_plan()
         if plan is None:
             raise GradeError(f"`{self._store.path}` holds no batch; `grade batch` begins one")

@@ -11,7 +11,7 @@ from typing import Self
 import msgspec
 
 from grader.errors import GradeError, GraderFault
-from grader.report import Report
+from grader.records import Report
 
 VERSION = 1
 WAIT = 30.0  # for another process that writes, in seconds

@@ -5,83 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from grader.outputs.listing import Line, list_source
+from grader.records import Group, Pair, Similarity
 
 NAMED = 40  # of a group, at most
-
-
-class Pair(Protocol):
-    """Two submissions that are close; what hiring finds is one."""
-
-    @property
-    def first(self) -> str:
-        """The one candidate."""
-
-    @property
-    def second(self) -> str:
-        """The other."""
-
-    @property
-    def score(self) -> float:
-        """One such pair of strangers in ten to the power of this."""
-
-    @property
-    def spans_first(self) -> Sequence[tuple[int, int]]:
-        """The lines that the first shares, from and to."""
-
-    @property
-    def spans_second(self) -> Sequence[tuple[int, int]]:
-        """Those of the second."""
-
-    @property
-    def evidence(self) -> Sequence[str]:
-        """In a few words each."""
-
-
-class Group(Protocol):
-    """Three or more submissions, each close to another of them."""
-
-    @property
-    def names(self) -> Sequence[str]:
-        """The candidates."""
-
-    @property
-    def same_code(self) -> bool:
-        """Whether the code of all is the same."""
-
-
-class LeftOut(Protocol):
-    """A submission that was not compared."""
-
-    @property
-    def why(self) -> str:
-        """The reason."""
-
-
-class Alike(Protocol):
-    """What came of comparing the submissions of one exercise."""
-
-    @property
-    def pairs(self) -> Sequence[Pair]:
-        """The closest first."""
-
-    @property
-    def groups(self) -> Sequence[Group]:
-        """The largest first."""
-
-    @property
-    def left_out(self) -> Sequence[LeftOut]:
-        """Those that were not compared."""
-
-    @property
-    def too_short(self) -> bool:
-        """Whether most hold too little of their own to tell a copy from chance."""
-
-    @property
-    def says(self) -> str:
-        """All that in a few sentences."""
 
 
 @dataclass(frozen=True)
@@ -134,7 +62,7 @@ class ShownAlike:
     """What there is to look at together of one exercise."""
 
     exercise: str
-    found: Alike
+    found: Similarity
     pairs: Sequence[ShownPair]
     groups: Sequence[ShownGroup]
 
@@ -144,13 +72,13 @@ class ShownAlike:
         return Counter(one.why for one in self.found.left_out).most_common()
 
 
-def wanted(found: Alike) -> set[str]:
+def wanted(found: Similarity) -> set[str]:
     """The candidates whose sources are to be shown."""
     return {name for pair in found.pairs for name in (pair.first, pair.second)}
 
 
 def show_alike(
-    exercise: str, found: Alike, numbers: Mapping[str, int], sources: Mapping[str, str]
+    exercise: str, found: Similarity, numbers: Mapping[str, int], sources: Mapping[str, str]
 ) -> ShownAlike:
     """What was found of one exercise, ready to be shown.
 

@@ -9,8 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from grader.diagnosis.catalogue import catalogue
-from grader.outputs.gradebook import Row, Score
-from grader.report import CheckResult, Report, Verdict
+from grader.records import CheckResult, Report, Row, Score, Verdict
 
 BINS = 20
 FEW = 10  # candidates, below which a correlation says nothing

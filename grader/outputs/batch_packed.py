@@ -13,7 +13,7 @@ from pathlib import PurePath
 
 from grader.outputs.shown import ShownReport
 from grader.outputs.template import render
-from grader.report import CheckResult, Report
+from grader.records import CheckResult, Report
 
 WINDOW = 1 << 15  # bytes that deflate looks back
 PRINTED = 1000  # characters of what one check printed

@@ -18,12 +18,11 @@ from typing import Any
 
 from markupsafe import Markup
 
-from grader.outputs.batch_alike import Alike, ShownAlike, show_alike, wanted
+from grader.outputs.batch_alike import ShownAlike, show_alike, wanted
 from grader.outputs.batch_counts import Checks, mistakes, share_of, spreads, status_of
 from grader.outputs.batch_packed import Shelf, candidate_part, json_block
-from grader.outputs.gradebook import Row
 from grader.outputs.template import render
-from grader.report import Report
+from grader.records import Report, Row, Similarity
 
 SCRIPTS = ("batch_list.js", "batch_opened.js")
 GROUP = 50  # rows that a browser lays out together, once they come into sight
@@ -52,7 +51,7 @@ class Head:
     isolation: str
     versions: Mapping[str, str]
     shuffle: int = 0
-    alike: Mapping[str, Alike] = field(default_factory=dict)
+    alike: Mapping[str, Similarity] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import msgspec
 
 from grader.outputs.text import clean
 from grader.outputs.wording import explained_message
-from grader.report import CheckResult, Report, Verdict
+from grader.records import CheckResult, Report, Verdict
 
 MAX_MESSAGE = 65_535  # characters, of the whole
 MAX_OUTPUT = 500  # of what one test printed

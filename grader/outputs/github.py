@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from grader.outputs.text import clean
 from grader.outputs.wording import explained_message, still_a_stub, with_repeats
-from grader.report import CheckResult, Report, Verdict
+from grader.records import CheckResult, Report, Verdict
 
 QUIET = (Verdict.PASS, Verdict.SKIP)
 

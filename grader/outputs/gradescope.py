@@ -12,7 +12,7 @@ import msgspec
 
 from grader.outputs.text import clean
 from grader.outputs.wording import explained_message, isolation_in_force
-from grader.report import CheckResult, Report, Verdict
+from grader.records import CheckResult, Report, Verdict
 
 OUT_OF = 100  # points of an assignment
 

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from grader.outputs.wording import mark_of
-from grader.report import AttentionMap
+from grader.records import AttentionMap
 
 Weights = tuple[tuple[float, ...], ...]
 ROUNDING = 0.01  # what two weights may differ by and still be called the same

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from grader.outputs.shown import ShownReport
 from grader.outputs.template import render
-from grader.report import Report
+from grader.records import Report
 
 
 def report_fragment(report: Report, source: str) -> str:

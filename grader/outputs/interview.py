@@ -8,7 +8,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from grader.outputs.terminal import STYLES, render_report
-from grader.report import Report, Verdict
+from grader.records import Report, Verdict
 
 
 def render_interview(

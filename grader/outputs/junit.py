@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 
 from grader.outputs.text import clean
 from grader.outputs.wording import explained_message, isolation_in_force
-from grader.report import CheckResult, Report, Verdict
+from grader.records import CheckResult, Report, Verdict
 
 ILLEGAL = re.compile("[^\t\n -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # in XML 1.0
 SHORT = 500  # characters of a message that is an attribute; the element holds it whole

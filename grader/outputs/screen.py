@@ -11,7 +11,7 @@ from rich.text import Text
 
 from grader.outputs.terminal import render_maps, render_report
 from grader.outputs.text import clean
-from grader.report import Report
+from grader.records import Report
 
 KEYS = {
     "n": "next",

@@ -17,7 +17,7 @@ from grader.outputs.wording import (
     still_a_stub,
     with_repeats,
 )
-from grader.report import CheckResult, Frame, Report, Verdict
+from grader.records import CheckResult, Frame, Report, Verdict
 
 # As they are shown; what went wrong in whatever way stays in the suite's order.
 ORDER = dict.fromkeys(Verdict, 1) | {Verdict.PASS: 0, Verdict.TODO: 2, Verdict.SKIP: 3}

@@ -19,7 +19,7 @@ from grader.outputs.wording import (
     still_a_stub,
     with_repeats,
 )
-from grader.report import AttentionMap, CheckResult, Fault, Report, Verdict
+from grader.records import AttentionMap, CheckResult, Fault, Report, Verdict
 
 STYLES = {
     Verdict.PASS: "green",

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import PurePath
 
 from grader.outputs.text import clean
-from grader.report import CheckResult, Difference, Frame, Report, Verdict
+from grader.records import CheckResult, Difference, Frame, Report, Verdict
 
 NOT_WRITTEN = "not written yet: it raises NotImplementedError"
 NAN, IMPOSSIBLE = "?", "!"  # how a weight is marked that is no share of anything

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from grader.errors import GradeError
 from grader.kit import Exercise
-from grader.report import Report
+from grader.records import Report
 from grader.submission import Submission
 
 

@@ -15,7 +15,7 @@ import msgspec
 
 from grader.kit import Exercise, Kit
 from grader.practice.store import open_database, trouble
-from grader.report import Report
+from grader.records import Report
 
 
 class Event(StrEnum):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from grader.errors import GradeError, GraderFault
 from grader.kit import Exercise
-from grader.report import Report
+from grader.records import Report
 from grader.sandbox.process import Sandbox
 from grader.submission import Submission
 

@@ -14,7 +14,7 @@ from grader.practice.folder import list_lines, start_anew
 from grader.practice.happenings import Graded, Happening, Key, Saved
 from grader.practice.history import Event, open_history
 from grader.practice.session import Session
-from grader.report import Report
+from grader.records import Report
 from grader.submission import Submission, read_submission
 
 PATIENCE = 0.4  # before the screen says that a grading is under way, in seconds

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from grader.report import Fault, Frame, TensorLocal
+from grader.records import Fault, Frame, TensorLocal
 
 
 class SubmissionError(Exception):

@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 import torch
 from torch import Tensor
 
-from grader.report import Difference
+from grader.records import Difference
 from grader.sandbox.wire.values import Opaque
 
 # Room for the rounding of another order of operations, relative to the largest expected value

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import torch
 
-from grader.report import AttentionMap
+from grader.records import AttentionMap
 from grader.suite.call import PlannedCall
 from grader.suite.trial import Trial
 

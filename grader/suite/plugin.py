@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from grader.diagnosis.pipeline import Observation
-from grader.report import AttentionMap, Verdict
+from grader.records import AttentionMap, Verdict
 from grader.sandbox.faults import SubmissionError, SubmissionRefused
 from grader.sandbox.remote import RemoteSubmission
 from grader.sandbox.workers import WorkerEnded, WorkerTimeout

@@ -18,7 +18,7 @@ import torch
 from pytest_jsonreport import plugin as json_report
 
 from grader.errors import GraderFault
-from grader.report import CheckResult, Difference, Fault, Verdict
+from grader.records import CheckResult, Difference, Fault, Verdict
 from grader.sandbox.remote import RemoteSubmission
 from grader.suite.plugin import SuitePlugin
 

@@ -8,13 +8,10 @@ from pathlib import Path
 
 from grader.grading import Options, grade
 from grader.hiring.results import NOT_GRADED, score
-from grader.hiring.similarity import Group, LeftOut, Pair, Similarity
 from grader.hiring.store import Result
 from grader.kit import Kit, installed_kit
-from grader.outputs.batch_alike import Alike
 from grader.outputs.batch_page import Entry, Head, batch_page
-from grader.outputs.gradebook import Row
-from grader.report import Report
+from grader.records import Group, LeftOut, Pair, Report, Row, Similarity
 from grader.sandbox.process import Sandbox
 from grader.submission import Submission, read_submission
 from tests.grader.samples import NASTY, graded, hostile_report, real_mistake
@@ -76,7 +73,7 @@ def entry(name: str, exercises: Sequence[str], *pairs: Graded) -> Entry:
     return Entry(Row(name, total, scores), pairs)
 
 
-def head_of(*exercises: str, alike: Mapping[str, Alike] | None = None, seeds: int = 1) -> Head:
+def head_of(*exercises: str, alike: Mapping[str, Similarity] | None = None, seeds: int = 1) -> Head:
     return Head(
         title="A take-home & more",
         weights=dict.fromkeys(exercises, 1.0),

@@ -27,8 +27,7 @@ from grader.kit import Kit
 from grader.outputs.batch_counts import CheckCount, Checks, Spread, mistakes, spreads
 from grader.outputs.batch_packed import candidate_part
 from grader.outputs.batch_page import Entry, batch_page
-from grader.outputs.gradebook import Row, Score
-from grader.report import CheckResult, Report, Verdict
+from grader.records import CheckResult, Report, Row, Score, Verdict
 from grader.sandbox.process import Sandbox
 from tests.grader.batch_samples import (
     Graded,

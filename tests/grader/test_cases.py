@@ -13,7 +13,7 @@ import pytest
 
 from grader.grading import Options, grade
 from grader.kit import Kit
-from grader.report import Verdict
+from grader.records import Verdict
 from grader.sandbox.process import Sandbox
 from grader.submission import read_submission
 

@@ -14,7 +14,7 @@ import pytest
 
 from grader.cli import run_command
 from grader.kit import installed_kit
-from grader.report import Report
+from grader.records import Report
 
 SOLUTION = installed_kit().find("warmup1").solution
 Grade = Callable[..., tuple[int, str, str]]

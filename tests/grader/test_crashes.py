@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from grader.diagnosis.crashes import crashes, explain_crash, find_crash
-from grader.report import Fault, Frame
+from grader.records import Fault, Frame
 
 RAISED_BY = {
     "constructor-never-ran": (

@@ -14,7 +14,7 @@ from grader.diagnosis.words import describe
 from grader.errors import GradeError
 from grader.grading import Options, grade
 from grader.kit import load_kit
-from grader.report import CheckResult, Difference, Report, Verdict
+from grader.records import CheckResult, Difference, Report, Verdict
 from grader.sandbox.process import Sandbox
 from grader.submission import Submission
 
@@ -114,7 +114,7 @@ def test_maps_are_shown_when_asked_for(sandbox: Sandbox) -> None:
 
 
 def test_map_with_nan_is_wrong() -> None:
-    from grader.report import AttentionMap
+    from grader.records import AttentionMap
 
     rows = ((0.5, 0.5), (0.0, 1.0))
     assert not AttentionMap("", rows, rows).wrong

@@ -14,12 +14,12 @@ from rich.console import Console
 
 from grader.outputs.exercism import render_exercism
 from grader.outputs.github import render_github
-from grader.outputs.gradebook import Row, Score, guarded, render_gradebook
+from grader.outputs.gradebook import guarded, render_gradebook
 from grader.outputs.gradescope import render_gradescope
 from grader.outputs.html import report_page
 from grader.outputs.junit import render_junit
 from grader.outputs.terminal import render_report
-from grader.report import CheckResult, Difference, Fault, Frame, Report, Verdict
+from grader.records import CheckResult, Difference, Fault, Frame, Report, Row, Score, Verdict
 
 HOSTILE = "]]><x>&\x00\x1b[31m\ufffe‮ ::set-env name=a::b\r\n::error::no%0A"
 FAULT = Fault("ValueError", "no", (Frame("mine.py", 7, "forward", "raise ValueError"),))

@@ -17,7 +17,7 @@ import pytest
 from grader.errors import GradeError
 from grader.practice.history import Event, History
 from grader.practice.store import STEPS, VERSION
-from grader.report import CheckResult, Report, Verdict
+from grader.records import CheckResult, Report, Verdict
 
 WRITER = """
 import sys

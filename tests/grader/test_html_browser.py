@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page
 
 from grader.kit import Kit
 from grader.outputs.html import report_fragment, report_page
-from grader.report import Report
+from grader.records import Report
 from grader.sandbox.process import Sandbox
 from tests.grader.reading import Read
 from tests.grader.samples import (

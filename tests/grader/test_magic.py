@@ -21,7 +21,7 @@ from nbclient import NotebookClient
 from grader.cli import run_command
 from grader.kit import installed_kit, load_kit
 from grader.practice.history import open_history
-from grader.report import Report
+from grader.records import Report
 from grader.submission.notebook.kernel import submission_from
 
 KERNEL = "this-python"  # the one that runs the tests

@@ -14,7 +14,7 @@ from grader.cli import run_command
 from grader.errors import GradeError
 from grader.grading import Options, grade
 from grader.kit import Kit, installed_kit
-from grader.report import Report, Verdict
+from grader.records import Report, Verdict
 from grader.sandbox.process import Sandbox
 from grader.submission import SourceProblem, Submission, parse, read_submission
 from grader.submission.notebook.cells import join_cells

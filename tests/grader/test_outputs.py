@@ -13,7 +13,7 @@ from grader.grading import Options, grade
 from grader.kit import Kit
 from grader.outputs.terminal import render_report
 from grader.outputs.text import clean
-from grader.report import CheckResult, Report, Verdict
+from grader.records import CheckResult, Report, Verdict
 from grader.sandbox.process import Sandbox
 from grader.submission import Submission
 

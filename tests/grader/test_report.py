@@ -7,7 +7,7 @@ from dataclasses import replace
 import msgspec
 import pytest
 
-from grader.report import CheckResult, Difference, Fault, Frame, Report, TensorLocal, Verdict
+from grader.records import CheckResult, Difference, Fault, Frame, Report, TensorLocal, Verdict
 
 FAULT = Fault(
     "RuntimeError",

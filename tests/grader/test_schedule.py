@@ -13,7 +13,7 @@ from grader.kit import Kit, installed_kit
 from grader.practice.agenda import Reason, coming, due, next_turn
 from grader.practice.history import Event, History
 from grader.practice.schedule import Sitting, sittings, standings
-from grader.report import CheckResult, Report, Verdict
+from grader.records import CheckResult, Report, Verdict
 
 KIT = installed_kit()
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)

@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from benchmarks.people import STUB, Person
-from grader.hiring.similarity import MAX_CHARS, Pair, find_similar
+from grader.hiring.similarity import MAX_CHARS, find_similar
 from grader.hiring.tokens import read, words_of
 from grader.kit import load_kit
+from grader.records import Pair
 from tests.disguises import disguise, in_stub
 
 ROOT = Path(__file__).parent.parent.parent

@@ -1,0 +1,32 @@
+"""What outputs show: the record of one grading, of a batch's scores, of what is alike in it."""
+
+from grader.records.report import (
+    AttentionMap,
+    CheckResult,
+    Difference,
+    Fault,
+    Frame,
+    Report,
+    TensorLocal,
+    Verdict,
+)
+from grader.records.scores import Row, Score
+from grader.records.similarity import Group, LeftOut, Pair, Similarity, Span
+
+__all__ = [
+    "AttentionMap",
+    "CheckResult",
+    "Difference",
+    "Fault",
+    "Frame",
+    "Group",
+    "LeftOut",
+    "Pair",
+    "Report",
+    "Row",
+    "Score",
+    "Similarity",
+    "Span",
+    "TensorLocal",
+    "Verdict",
+]

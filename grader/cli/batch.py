@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from grader import __version__
-from grader.cli.batch_told import progress_bar, sum_up, tell_of_changes
+from grader.cli.batch_progress import progress_bar, sum_up, tell_of_changes
 from grader.cli.names import ExerciseName, kit_in_use, kit_option
 from grader.cli.options import device_option, isolation_option, memory_option, tell_untried
 from grader.errors import GradeError
@@ -16,8 +16,9 @@ from grader.kit import Kit
 
 if TYPE_CHECKING:
     from grader.hiring.cluster import Cluster
-    from grader.hiring.crew import Crew, Hello, Settings
-    from grader.hiring.store import Plan
+    from grader.hiring.process_pool import GradingPool
+    from grader.hiring.store import BatchSettings
+    from grader.hiring.tasks import Capabilities, Settings
 
 LEVELS_FOR_STRANGERS = ("full", "landlock")
 SEARCH = 2_000  # sets of mistakes that are tried, a tenth of what one grading alone tries
@@ -133,9 +134,9 @@ def batch(
     """
     from grader.hiring.batch import choose_seeds, compare, run, select
     from grader.hiring.candidates import find_candidates
-    from grader.hiring.crew import Settings
     from grader.hiring.results import Results
     from grader.hiring.store import Store
+    from grader.hiring.tasks import Settings
 
     kit = kit_in_use(kit_path)
     weights, sent = _sent(record, names, kit)
@@ -144,19 +145,19 @@ def batch(
     chosen = select(everyone, only)
     settings = Settings(str(kit_path or ""), isolation, device, timeout, memory, SEARCH)
     with Store(out / "results.sqlite") as store:
-        seeds = choose_seeds(seed, count, store.known_plan())
-        with _crew(settings, jobs, memory_all, address) as crew, progress_bar() as tell:
-            _hold_to(isolation, crew.found)
-            store.hold_to(_plan(crew.found, settings, sent, tuple(weights), seeds))
+        seeds = choose_seeds(seed, count, store.known_settings())
+        with _pool(settings, jobs, memory_all, address) as pool, progress_bar() as tell:
+            _hold_to(isolation, pool.found)
+            store.hold_to(_batch_settings(pool.found, settings, sent, tuple(weights), seeds))
             if regrade:
                 store.forget({candidate.name for candidate in chosen})
             tell_of_changes(chosen, store)
             try:
-                progress = run(crew.run, chosen, seeds, store, tell)
+                progress = run(pool.run, chosen, seeds, store, tell)
             except KeyboardInterrupt:
                 click.echo("stopped; the same command goes on from here", err=True)
                 return 130
-        for reason in getattr(crew, "left_out", {}).values():  # a cluster's nodes
+        for reason in getattr(pool, "left_out", {}).values():  # a cluster's nodes
             click.echo(f"grade: {reason}", err=True)
         click.echo("comparing the submissions with each other", err=True)
         exercises = [kit.find(name) for name in weights]
@@ -180,24 +181,24 @@ def _sent(record: Path | None, names: tuple[str, ...], kit: Kit) -> tuple[dict[s
     return weights, takehome.unweighted().to_toml()
 
 
-def _crew(
+def _pool(
     settings: Settings, jobs: int | None, memory_all: int | None, address: str | None
-) -> Crew | Cluster:
+) -> GradingPool | Cluster:
     """Processes that grade: on this machine, or on a Ray cluster."""
-    from grader.hiring.crew import BASE, Crew, fitting
+    from grader.hiring.process_pool import BASE, GradingPool, processes_that_fit
 
     if address is None:
-        return Crew(settings, jobs or fitting(settings.memory, memory_all))
+        return GradingPool(settings, jobs or processes_that_fit(settings.memory, memory_all))
     from grader.hiring.cluster import Cluster
 
     if address == "local":
-        jobs = jobs or fitting(settings.memory, memory_all)
+        jobs = jobs or processes_that_fit(settings.memory, memory_all)
     elif memory_all is not None:
         raise GradeError("--memory-all is for one machine; --jobs bounds a cluster")
     return Cluster(settings, address, jobs, settings.memory + BASE)
 
 
-def _hold_to(wanted: str, found: Hello) -> None:
+def _hold_to(wanted: str, found: Capabilities) -> None:
     """Refuse what is no level for strangers, unless it was asked for; say why it is no stronger."""
     for level, reason in found.refused.items():
         click.echo(f"grade: isolation `{level}` cannot be had here: {reason}", err=True)
@@ -208,16 +209,16 @@ def _hold_to(wanted: str, found: Hello) -> None:
         )
 
 
-def _plan(
-    found: Hello,
+def _batch_settings(
+    found: Capabilities,
     settings: Settings,
     sent: str,
     exercises: tuple[str, ...],
     seeds: tuple[int, ...],
-) -> Plan:
-    from grader.hiring.store import Plan
+) -> BatchSettings:
+    from grader.hiring.store import BatchSettings
 
-    return Plan(
+    return BatchSettings(
         takehome=sent,
         exercises=exercises,
         seeds=seeds,

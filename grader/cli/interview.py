@@ -71,9 +71,9 @@ def _run(kit: Kit, known: Interview | None) -> int:
 
 def _tick(kit: Kit, current: Interview) -> bool:
     """Show the clock; whether the time is up, and nobody has handed in meanwhile."""
-    from grader.practice.saves import saves
+    from grader.practice.file_watcher import watch_files
 
-    with saves(kit.home / "exercises", lambda path: interviews.note_save(kit, path)):
+    with watch_files(kit.home / "exercises", lambda path: interviews.note_save(kit, path)):
         while (left := (current.deadline - datetime.now(UTC)).total_seconds()) > 0:
             minutes, seconds = divmod(int(left), 60)
             click.echo(f"\r{minutes:02}:{seconds:02} left ", nl=False)

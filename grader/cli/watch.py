@@ -76,14 +76,14 @@ def _first(kit: Kit) -> Exercise:
 def _loop(
     kit: Kit, exercise: Exercise, start: partial[Sandbox], device: str, console: Console
 ) -> None:
-    from grader.practice.happenings import Graded, Happening, Key, Redraw, Saved
+    from grader.practice.events import Graded, Key, Redraw, Saved, WatchEvent
+    from grader.practice.file_watcher import watch_files
     from grader.practice.keyboard import keys
-    from grader.practice.saves import saves
     from grader.practice.session import Session
     from grader.practice.watch import Watch
 
     keyed = console.is_terminal and sys.stdin.isatty()
-    happenings: SimpleQueue[Happening] = SimpleQueue()
+    events: SimpleQueue[WatchEvent] = SimpleQueue()
 
     def options() -> Options:
         from grader.grading import Options
@@ -92,18 +92,20 @@ def _loop(
 
     with ExitStack() as stack:
         session = stack.enter_context(
-            Session(start, options, lambda *graded: happenings.put(Graded(*graded)))
+            Session(start, options, lambda *graded: events.put(Graded(*graded)))
         )
-        stack.enter_context(saves(kit.home / "exercises", lambda path: happenings.put(Saved(path))))
+        stack.enter_context(
+            watch_files(kit.home / "exercises", lambda path: events.put(Saved(path)))
+        )
         if keyed:
             stack.enter_context(
                 keys(
-                    lambda key: happenings.put(Key(key)),
-                    lambda: happenings.put(Redraw()),
+                    lambda key: events.put(Key(key)),
+                    lambda: events.put(Redraw()),
                 )
             )
         show = _Shown(console, keyed)
-        Watch(kit, exercise, happenings, show).run(session)
+        Watch(kit, exercise, events, show).run(session)
 
 
 class _Shown:

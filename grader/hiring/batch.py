@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 
 from grader.errors import GradeError
 from grader.hiring.candidates import Candidate, Handed, as_submission
-from grader.hiring.crew import Done, Task
 from grader.hiring.similarity import find_similar
-from grader.hiring.store import Plan, Result, Store
+from grader.hiring.store import BatchSettings, Result, Store
+from grader.hiring.tasks import Outcome, Task
 from grader.kit import Exercise
 from grader.kit.stubs import pristine
 from grader.records import Similarity
@@ -55,7 +55,7 @@ def select(everyone: Sequence[Candidate], only: Collection[str]) -> list[Candida
     return [candidate for candidate in everyone if not only or candidate.name in only]
 
 
-def choose_seeds(seed: int | None, count: int, begun: Plan | None) -> tuple[int, ...]:
+def choose_seeds(seed: int | None, count: int, begun: BatchSettings | None) -> tuple[int, ...]:
     """One seed for each grading; a batch that goes on keeps those that it was begun with."""
     if begun is not None and seed is None and len(begun.seeds) == count:
         return begun.seeds
@@ -99,7 +99,7 @@ def _read(handed: Handed) -> tuple[bytes, str]:
 
 
 def run(
-    grade: Callable[[Iterator[Task]], Iterator[tuple[Task, Done]]],
+    grade: Callable[[Iterator[Task]], Iterator[tuple[Task, Outcome]]],
     candidates: Sequence[Candidate],
     seeds: Sequence[int],
     store: Store,

@@ -14,9 +14,10 @@ from msgspec import structs
 
 from grader import __version__
 from grader.errors import GradeError, GraderFault
-from grader.hiring.crew import START_SECONDS, TRIES, Done, Settings, Task
-from grader.hiring.link import Gone, Link
-from grader.hiring.nodes import Found, Node
+from grader.hiring.process_pool import START_SECONDS, TRIES
+from grader.hiring.ray_client import Gone, RayClient
+from grader.hiring.ray_nodes import Node, NodeCapabilities
+from grader.hiring.tasks import Outcome, Settings, Task
 
 GRACE = 30.0  # how long the first process that is up waits for the others, in seconds
 LOOK = 2.0  # how often the nodes are looked at, in seconds
@@ -29,7 +30,7 @@ class _Work:
 
 
 @dataclass(eq=False)
-class _Seat:
+class _Slot:
     """One process on a node, and what it is at.
 
     Attributes:
@@ -45,7 +46,7 @@ class _Seat:
 
 
 class Cluster:
-    """Grades tasks on all nodes of a Ray cluster at once; a context manager, like ``Crew``.
+    """Grades tasks on all nodes of a Ray cluster at once; a context manager, like ``GradingPool``.
 
     A process that dies, alone or with its node, is replaced, and costs its task one try. A node
     that joins later is used too, unless it differs from the others.
@@ -69,13 +70,13 @@ class Cluster:
     def __init__(self, settings: Settings, address: str, size: int | None, memory: int) -> None:
         self._size = size
         self._memory = memory
-        self._seats: list[_Seat] = []
+        self._slots: list[_Slot] = []
         self._names: dict[str, str] = {}  # of all nodes that were used, by their ids
         self._failed: dict[str, int] = {}  # starts in a row without a hello, by node
         self._looked = 0.0
-        self._first: tuple[Node, Found] | None = None  # what the others have to be like
+        self._first: tuple[Node, NodeCapabilities] | None = None  # what the others have to be like
         self.left_out: dict[str, str] = {}
-        self._link = Link(address, size, memory)
+        self._client = RayClient(address, size, memory)
         try:
             self._settle(settings)
             self.found = self._gather()
@@ -91,9 +92,9 @@ class Cluster:
 
     def close(self) -> None:
         """End all processes, whatever they are at."""
-        self._link.close()
+        self._client.close()
 
-    def run(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Done]]:
+    def run(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Outcome]]:
         """Grade tasks; each is given as soon as it is done.
 
         Args:
@@ -107,17 +108,17 @@ class Cluster:
         while True:
             self._look()
             self._begin(again, left)
-            if any(seat.up for seat in self._seats):
+            if any(slot.up for slot in self._slots):
                 able = time.monotonic()
-                if not any(seat.work for seat in self._seats):
+                if not any(slot.work for slot in self._slots):
                     return
             elif time.monotonic() - able > START_SECONDS:
                 raise GraderFault("no node is left that can grade; the same command goes on")
-            for seat, answer in self._answers():
-                work, seat.work = seat.work, None
+            for slot, answer in self._answers():
+                work, slot.work = slot.work, None
                 if work is None:
-                    self._greet(seat, answer)
-                elif done := self._outcome(seat, work, answer):
+                    self._greet(slot, answer)
+                elif done := self._outcome(slot, work, answer):
                     self._begin(again, left)  # before whoever asked takes his time
                     yield work.task, done
                 else:
@@ -125,7 +126,7 @@ class Cluster:
 
     def _settle(self, settings: Settings) -> None:
         """Find the device for all nodes, and what their processes are to be told."""
-        nodes = [node for node in self._link.nodes() if node.room(self._memory, on_gpu=False)]
+        nodes = [node for node in self._client.nodes() if node.room(self._memory, on_gpu=False)]
         device = settings.device
         if device == "auto":
             device = "cuda" if nodes and all(node.gpus for node in nodes) else "cpu"
@@ -133,17 +134,17 @@ class Cluster:
         kit = str(Path(settings.kit).resolve()) if settings.kit else ""
         self._words = msgspec.json.encode(structs.replace(settings, device=device, kit=kit))
 
-    def _gather(self) -> Found:
+    def _gather(self) -> NodeCapabilities:
         """Wait until processes are up, the slowest not too long; what is found on all nodes."""
         self._look()
-        if not self._seats:
+        if not self._slots:
             gpu = " and a GPU" if self._on_gpu else ""
             raise GradeError(f"no node of the cluster has a core{gpu} and {self._memory} MiB")
         end = time.monotonic() + START_SECONDS
-        while self._seats and time.monotonic() < end and not all(seat.up for seat in self._seats):
-            for seat, answer in self._answers():
-                if reason := self._greet(seat, answer):
-                    raise GradeError(f"node `{seat.node.name}` cannot grade: {reason}")
+        while self._slots and time.monotonic() < end and not all(slot.up for slot in self._slots):
+            for slot, answer in self._answers():
+                if reason := self._greet(slot, answer):
+                    raise GradeError(f"node `{slot.node.name}` cannot grade: {reason}")
                 end = min(end, time.monotonic() + GRACE) if self._first else end
             self._look()
         if self._first is None:
@@ -156,32 +157,32 @@ class Cluster:
         if time.monotonic() - self._looked < LOOK:
             return
         self._looked = time.monotonic()
-        nodes = self._link.nodes()
+        nodes = self._client.nodes()
         for gone in self._names.keys() - {node.id for node in nodes}:
             self.left_out[gone] = f"node `{self._names[gone]}` went away"
         for node in nodes:
             room = node.room(self._memory, self._on_gpu)
-            more = room - sum(seat.node.id == node.id for seat in self._seats)
+            more = room - sum(slot.node.id == node.id for slot in self._slots)
             if self._size is not None:
-                more = min(more, self._size - len(self._seats))
+                more = min(more, self._size - len(self._slots))
             for _ in range(0 if node.id in self.left_out else more):
                 self._names[node.id] = node.name
                 gpus = node.share(room) if self._on_gpu else 0.0
-                actor = self._link.post(node, self._words, gpus)
-                self._seats.append(_Seat(node, actor, actor.hello.remote()))
+                actor = self._client.start_actor(node, self._words, gpus)
+                self._slots.append(_Slot(node, actor, actor.hello.remote()))
 
-    def _answers(self) -> Iterator[tuple[_Seat, bytes | Gone]]:
+    def _answers(self) -> Iterator[tuple[_Slot, bytes | Gone]]:
         """What processes answer within a while."""
-        waiting = {seat.awaited: seat for seat in self._seats if seat.awaited is not None}
+        waiting = {slot.awaited: slot for slot in self._slots if slot.awaited is not None}
         if not waiting:
             time.sleep(LOOK)
             return
-        for awaited, answer in self._link.answers(list(waiting), LOOK):
-            seat = waiting[awaited]
-            seat.awaited = None
-            yield seat, answer
+        for awaited, answer in self._client.answers(list(waiting), LOOK):
+            slot = waiting[awaited]
+            slot.awaited = None
+            yield slot, answer
 
-    def _greet(self, seat: _Seat, answer: bytes | Gone) -> str:
+    def _greet(self, slot: _Slot, answer: bytes | Gone) -> str:
         """Take in a process that can grade, and like the others; else leave out its node.
 
         One that died without a word may have died with its node, or by chance: it is replaced.
@@ -189,13 +190,13 @@ class Cluster:
         Returns:
             Why its node cannot grade; empty where it can, or may yet.
         """
-        node = seat.node
+        node = slot.node
         reason = self._unfit(node, answer)
         if isinstance(answer, bytes) and not reason:
-            seat.up = True
+            slot.up = True
             self._failed[node.id] = 0
             return ""
-        self._end(seat)
+        self._end(slot)
         self._looked = 0.0
         self._failed[node.id] = self._failed.get(node.id, 0) + 1
         if reason or self._failed[node.id] >= TRIES:
@@ -207,7 +208,7 @@ class Cluster:
         """Why a node cannot grade, or not as the others do; empty where that is not known."""
         if isinstance(answer, Gone):
             return answer.reason and f"{answer.reason}; is attention-drills installed there?"
-        found = msgspec.json.decode(answer, type=Found)
+        found = msgspec.json.decode(answer, type=NodeCapabilities)
         if found.grader != __version__:
             return f"it has attention-drills `{found.grader}`, not `{__version__}` as here"
         if found.fault:
@@ -217,25 +218,25 @@ class Cluster:
 
     def _begin(self, again: deque[_Work], left: Iterator[_Work]) -> None:
         """Give work to whoever has none: first what was begun before."""
-        for seat in self._seats:
-            if seat.up and seat.work is None:
-                seat.work = again.popleft() if again else next(left, None)
-                if seat.work is not None:
-                    seat.work.tries += 1
-                    words = msgspec.msgpack.encode(seat.work.task)
-                    seat.awaited = seat.actor.do.remote(words)
-                    seat.actor.prepare.remote()  # while its answer is on its way
+        for slot in self._slots:
+            if slot.up and slot.work is None:
+                slot.work = again.popleft() if again else next(left, None)
+                if slot.work is not None:
+                    slot.work.tries += 1
+                    words = msgspec.msgpack.encode(slot.work.task)
+                    slot.awaited = slot.actor.do.remote(words)
+                    slot.actor.prepare.remote()  # while its answer is on its way
 
-    def _outcome(self, seat: _Seat, work: _Work, answer: bytes | Gone) -> Done | None:
+    def _outcome(self, slot: _Slot, work: _Work, answer: bytes | Gone) -> Outcome | None:
         """What came of a task; None where its process is gone, and it is to be tried again."""
         if isinstance(answer, bytes):
-            return msgspec.json.decode(answer, type=Done, strict=False)
-        self._end(seat)
+            return msgspec.json.decode(answer, type=Outcome, strict=False)
+        self._end(slot)
         if work.tries < TRIES:
             return None
         reason = f": {answer.reason}" if answer.reason else ""
-        return Done(fault=f"the process that graded it died {TRIES} times{reason}")
+        return Outcome(fault=f"the process that graded it died {TRIES} times{reason}")
 
-    def _end(self, seat: _Seat) -> None:
-        self._link.end(seat.actor)
-        self._seats.remove(seat)
+    def _end(self, slot: _Slot) -> None:
+        self._client.end(slot.actor)
+        self._slots.remove(slot)

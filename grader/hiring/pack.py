@@ -15,7 +15,7 @@ import msgspec
 from grader import __version__
 from grader.errors import GradeError
 from grader.hiring.contents import contents
-from grader.hiring.takehome import Sent, Takehome, faults
+from grader.hiring.takehome import Takehome, TakehomeItem, faults
 from grader.kit import MANIFEST, Exercise, Kit
 
 
@@ -86,10 +86,10 @@ def zipped(files: Mapping[str, bytes]) -> bytes:
     return buffer.getvalue()
 
 
-def _sent(exercises: Sequence[Exercise], weights: Mapping[str, float]) -> tuple[Sent, ...]:
+def _sent(exercises: Sequence[Exercise], weights: Mapping[str, float]) -> tuple[TakehomeItem, ...]:
     for name in weights.keys() - {exercise.name for exercise in exercises}:
         raise GradeError(f"there is a weight for `{name}`, which is not in the pack; leave it out")
-    return tuple(Sent(e.name, e.digest, float(weights.get(e.name, 1))) for e in exercises)
+    return tuple(TakehomeItem(e.name, e.digest, float(weights.get(e.name, 1))) for e in exercises)
 
 
 def _version(kit: Kit) -> str:

@@ -14,7 +14,7 @@ import msgspec
 
 from grader.errors import GradeError
 from grader.hiring.candidates import Candidate
-from grader.hiring.spread import spread
+from grader.hiring.parallel import parallel_map
 from grader.hiring.store import Result, Store
 from grader.kit.stubs import digest
 from grader.outputs.batch_page import Entry, Head, batch_page, one_by_one
@@ -72,7 +72,9 @@ class Results:
         gradebook = render_gradebook(list(self._weights), self.rows())
         yield _write(folder / "gradebook.csv", [gradebook])
         many = len(self._names) >= MANY
-        page = batch_page(self._head(alike or {}), self._entries(), spread if many else one_by_one)
+        page = batch_page(
+            self._head(alike or {}), self._entries(), parallel_map if many else one_by_one
+        )
         yield _write(folder / "report.html", page)
         each: dict[str, Callable[[Sequence[Result]], Iterator[tuple[str, str]]]] = {
             "junit": self._junit,
@@ -116,17 +118,17 @@ class Results:
         return {name: score(found, self._stubs[name]) for name, found in by_exercise.items()}
 
     def _head(self, alike: Mapping[str, Similarity]) -> Head:
-        plan = self._store.known_plan()
-        if plan is None:
+        settings = self._store.known_settings()
+        if settings is None:
             raise GradeError(f"`{self._store.path}` holds no batch; `grade batch` begins one")
         return Head(
-            title=str(tomllib.loads(plan.takehome).get("title") or ", ".join(self._weights)),
+            title=str(tomllib.loads(settings.takehome).get("title") or ", ".join(self._weights)),
             weights=self._weights,
             made=f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
-            seeds=plan.seeds,
-            isolation=plan.isolation,
-            versions={"attention-drills": plan.grader, "torch": plan.torch},
-            shuffle=plan.seeds[0],
+            seeds=settings.seeds,
+            isolation=settings.isolation,
+            versions={"attention-drills": settings.grader, "torch": settings.torch},
+            shuffle=settings.seeds[0],
             alike=alike,
         )
 

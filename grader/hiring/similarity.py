@@ -1,9 +1,9 @@
 """Which submissions of an exercise are closer than the stub and the exercise explain.
 
 Attention has one canonical form, so that two honest people write much the same. What two files
-share is therefore judged by how rare it is among the others: see ``chance``. A pair is listed when
-a batch of this size would bring hardly one such pair by chance. It is a list to look at: two who
-followed one tutorial are on it as well as two who copied.
+share is therefore judged by how rare it is among the others: see ``likelihood``. A pair is listed
+when a batch of this size would bring hardly one such pair by chance. It is a list to look at: two
+who followed one tutorial are on it as well as two who copied.
 
 Winnowing (Schleimer, Wilkerson and Aiken 2003; copydetect is a package of it) samples sequences of
 symbols from long files and knows nothing of rarity: among a thousand made-up people it lists
@@ -20,8 +20,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from grader.hiring.chance import Close, Evidence, Indices
-from grader.hiring.tokens import COMMENTS, KINDS, Held, TooLong, read, words_of
+from grader.hiring.likelihood import Evidence, Indices, ScoredPair
+from grader.hiring.tokens import COMMENTS, KINDS, TooLong, TraitSets, read, words_of
 from grader.records import Group, LeftOut, Pair, Similarity, Span
 
 MAX_CHARS = 1 << 16
@@ -35,7 +35,7 @@ class _Code:
     """Submissions whose code is the same, in alphabetical order, and the traits of the first."""
 
     names: list[str]
-    held: Held
+    held: TraitSets
 
 
 def find_similar(
@@ -107,7 +107,7 @@ def _groups(codes: Sequence[_Code], labels: Indices) -> tuple[Group, ...]:
 
 
 def _pair(
-    close: Close,
+    close: ScoredPair,
     codes: Sequence[_Code],
     evidence: Evidence,
     sources: Mapping[str, str],

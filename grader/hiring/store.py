@@ -33,7 +33,7 @@ CREATE TABLE result (
 """
 
 
-class Plan(msgspec.Struct, frozen=True):
+class BatchSettings(msgspec.Struct, frozen=True):
     """What every result of a batch was made with; a batch that goes on must go on so.
 
     Attributes:
@@ -106,29 +106,30 @@ class Store:
     def __exit__(self, *exception: object) -> None:
         self._connection.close()
 
-    def hold_to(self, plan: Plan) -> None:
-        """Begin with this plan, or go on with it.
+    def hold_to(self, settings: BatchSettings) -> None:
+        """Begin with these settings, or go on with them.
 
         Raises:
-            GradeError: The batch was begun with another.
+            GradeError: The batch was begun with others.
         """
         with self._writing() as connection:
             connection.execute(
-                "INSERT OR IGNORE INTO plan VALUES (1, ?)", (msgspec.json.encode(plan).decode(),)
+                "INSERT OR IGNORE INTO plan VALUES (1, ?)",
+                (msgspec.json.encode(settings).decode(),),
             )
-        known = self.known_plan()
-        for field in Plan.__struct_fields__:
-            if getattr(known, field) != getattr(plan, field):
+        known = self.known_settings()
+        for field in BatchSettings.__struct_fields__:
+            if getattr(known, field) != getattr(settings, field):
                 was = "" if field == "takehome" else f": {getattr(known, field)}"
                 raise GradeError(
                     f"`{self.path.parent}` was begun with another `{field}`{was}; go on with "
                     "that, or take another folder with --out"
                 )
 
-    def known_plan(self) -> Plan | None:
-        """The plan that this batch was begun with, if it was."""
+    def known_settings(self) -> BatchSettings | None:
+        """What this batch was begun with, if it was."""
         row = self._connection.execute("SELECT plan FROM plan").fetchone()
-        return msgspec.json.decode(row[0], type=Plan) if row else None
+        return msgspec.json.decode(row[0], type=BatchSettings) if row else None
 
     def add(self, result: Result) -> None:
         """Keep a result, in the place of one for the same candidate, exercise and seed.

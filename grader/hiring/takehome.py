@@ -22,7 +22,7 @@ HEADER = """\
 DAMAGE = (ValueError, OverflowError, RecursionError, msgspec.ValidationError)
 
 
-class Sent(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class TakehomeItem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One exercise of a take-home.
 
     Attributes:
@@ -57,7 +57,7 @@ class Takehome(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     grader: str
     archive: str
     sha256: str
-    sent: tuple[Sent, ...] = ()
+    sent: tuple[TakehomeItem, ...] = ()
 
     def unweighted(self) -> Takehome:
         """This record with every weight as one: what it takes to grade, not how it counts."""

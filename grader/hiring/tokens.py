@@ -19,7 +19,7 @@ from tokenize import TokenInfo
 from typing import NamedTuple
 
 STRUCTURE, NAMES, COMMENTS = KINDS = ("same structure", "same names", "same comments or strings")
-Held = tuple[frozenset[str], ...]  # the traits of each kind, in the order of KINDS
+TraitSets = tuple[frozenset[str], ...]  # the traits of each kind, in the order of KINDS
 WORDS = re.compile(r"\w+")
 FIXED = frozenset(dir(builtins)) | frozenset(keyword.kwlist)
 NAMELESS = {"def", "class", "@"}  # statements that the contract gives, but for their names
@@ -59,7 +59,7 @@ class Reading:
     code: str
     traits: tuple[Trait, ...]
 
-    def held(self) -> Held:
+    def held(self) -> TraitSets:
         """What it holds of each kind."""
         return tuple(
             frozenset(sys.intern(trait.what) for trait in self.traits if trait.kind == kind)

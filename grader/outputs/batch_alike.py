@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from grader.outputs.listing import Line, list_source
+from grader.outputs.source_listing import Line, list_source
 from grader.records import Group, Pair, Similarity
 
 NAMED = 40  # of a group, at most

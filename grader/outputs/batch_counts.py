@@ -28,7 +28,7 @@ def share_of(score: Score) -> float:
 
 
 @dataclass(frozen=True)
-class Spread:
+class ScoreHistogram:
     """How scores spread.
 
     Attributes:
@@ -71,14 +71,14 @@ class Spread:
         )
 
 
-def spreads(exercises: Sequence[str], rows: Sequence[Row]) -> list[Spread]:
+def histograms(exercises: Sequence[str], rows: Sequence[Row]) -> list[ScoreHistogram]:
     """The spread of the totals, then that of each exercise."""
     whole = [row for row in rows if all(one.status != "not graded" for one in row.scores)]
-    found = [Spread("total", [row.total for row in whole], len(rows) - len(whole))]
+    found = [ScoreHistogram("total", [row.total for row in whole], len(rows) - len(whole))]
     for number, name in enumerate(exercises):
         scores = (row.scores[number] for row in rows)
         shares = [share_of(one) for one in scores if one.status not in UNSCORED]
-        found.append(Spread(name, shares, len(rows) - len(shares)))
+        found.append(ScoreHistogram(name, shares, len(rows) - len(shares)))
     return found
 
 

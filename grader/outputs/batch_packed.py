@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import PurePath
 
-from grader.outputs.shown import ShownReport
-from grader.outputs.template import render
+from grader.outputs.jinja import render
+from grader.outputs.view_models import ShownReport
 from grader.records import CheckResult, Report
 
 WINDOW = 1 << 15  # bytes that deflate looks back

@@ -19,9 +19,9 @@ from typing import Any
 from markupsafe import Markup
 
 from grader.outputs.batch_alike import ShownAlike, show_alike, wanted
-from grader.outputs.batch_counts import Checks, mistakes, share_of, spreads, status_of
+from grader.outputs.batch_counts import Checks, histograms, mistakes, share_of, status_of
 from grader.outputs.batch_packed import Shelf, candidate_part, json_block
-from grader.outputs.template import render
+from grader.outputs.jinja import render
 from grader.records import Report, Row, Similarity
 
 SCRIPTS = ("batch_list.js", "batch_opened.js")
@@ -84,14 +84,14 @@ def one_by_one(render: Render, entries: Iterable[Entry]) -> Iterator[tuple[Entry
 def batch_page(
     head: Head,
     candidates: Iterable[Entry],
-    spread: Callable[[Render, Iterable[Entry]], Iterator[tuple[Entry, Parts]]] = one_by_one,
+    render_each: Callable[[Render, Iterable[Entry]], Iterator[tuple[Entry, Parts]]] = one_by_one,
 ) -> Iterator[str]:
     """A batch as one page, piece by piece; of the reports, one candidate's are held at a time.
 
     Args:
         head: What is said of the batch as a whole.
         candidates: In any order; the page has one of its own, which says nothing of names.
-        spread: Renders each of them, in this order; several at a time where it likes.
+        render_each: Renders each of them, in this order; several at a time where it likes.
     """
     style = Markup(render("batch_style.css"))
     script = Markup(_script())
@@ -102,7 +102,7 @@ def batch_page(
     )
     batch = _Batch(head)
     yield render("batch_begin.html", head=head, style=style, policy=policy)
-    for entry, parts in spread(partial(_render, list(head.weights)), candidates):
+    for entry, parts in render_each(partial(_render, list(head.weights)), candidates):
         yield from batch.add(entry, parts)
     yield from batch.rest()
     yield from batch.pages()
@@ -164,7 +164,7 @@ class _Batch:
         yield render(
             "batch_rest.html",
             **basics,
-            spreads=spreads(self._exercises, rows),
+            histograms=histograms(self._exercises, rows),
             checks=list(self._checks.values()),
             mistakes=found,
             alike=self._alike(rows),

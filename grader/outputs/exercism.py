@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 
-from grader.outputs.text import clean
-from grader.outputs.wording import explained_message
+from grader.outputs.phrases import explained_message
+from grader.outputs.sanitise import clean
 from grader.records import CheckResult, Report, Verdict
 
 MAX_MESSAGE = 65_535  # characters, of the whole

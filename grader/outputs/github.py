@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from grader.outputs.text import clean
-from grader.outputs.wording import explained_message, still_a_stub, with_repeats
+from grader.outputs.phrases import explained_message, still_a_stub, with_repeats
+from grader.outputs.sanitise import clean
 from grader.records import CheckResult, Report, Verdict
 
 QUIET = (Verdict.PASS, Verdict.SKIP)

@@ -10,8 +10,8 @@ from typing import Any
 
 import msgspec
 
-from grader.outputs.text import clean
-from grader.outputs.wording import explained_message, isolation_in_force
+from grader.outputs.phrases import explained_message, isolation_in_force
+from grader.outputs.sanitise import clean
 from grader.records import CheckResult, Report, Verdict
 
 OUT_OF = 100  # points of an assignment

@@ -5,8 +5,8 @@ from __future__ import annotations
 import secrets
 from collections.abc import Sequence
 
-from grader.outputs.shown import ShownReport
-from grader.outputs.template import render
+from grader.outputs.jinja import render
+from grader.outputs.view_models import ShownReport
 from grader.records import Report
 
 

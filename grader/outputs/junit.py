@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from xml.etree import ElementTree as ET
 
-from grader.outputs.text import clean
-from grader.outputs.wording import explained_message, isolation_in_force
+from grader.outputs.phrases import explained_message, isolation_in_force
+from grader.outputs.sanitise import clean
 from grader.records import CheckResult, Report, Verdict
 
 ILLEGAL = re.compile("[^\t\n -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # in XML 1.0

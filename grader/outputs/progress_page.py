@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Protocol
 
 from grader.diagnosis.catalogue import catalogue
-from grader.outputs.template import render
+from grader.outputs.jinja import render
 
 READ_OUT = 40  # scores that the text beside a plot gives
 

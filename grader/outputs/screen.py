@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
+from grader.outputs.sanitise import clean
 from grader.outputs.terminal import render_maps, render_report
-from grader.outputs.text import clean
 from grader.records import Report
 
 KEYS = {

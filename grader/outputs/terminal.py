@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from rich.padding import Padding
 from rich.text import Text
 
-from grader.outputs.text import clean
-from grader.outputs.wording import (
+from grader.outputs.phrases import (
     NOT_WRITTEN,
     describe_difference,
     isolation_in_force,
@@ -19,6 +18,7 @@ from grader.outputs.wording import (
     still_a_stub,
     with_repeats,
 )
+from grader.outputs.sanitise import clean
 from grader.records import AttentionMap, CheckResult, Fault, Report, Verdict
 
 STYLES = {

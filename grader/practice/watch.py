@@ -10,8 +10,8 @@ from grader.errors import GradeError
 from grader.kit import Exercise, Kit
 from grader.kit.stubs import is_edited, own_path
 from grader.outputs.screen import Screen
+from grader.practice.events import Graded, Key, Saved, WatchEvent
 from grader.practice.folder import list_lines, start_anew
-from grader.practice.happenings import Graded, Happening, Key, Saved
 from grader.practice.history import Event, open_history
 from grader.practice.session import Session
 from grader.records import Report
@@ -21,12 +21,12 @@ PATIENCE = 0.4  # before the screen says that a grading is under way, in seconds
 
 
 class Watch:
-    """What is under work, and what each happening makes of it.
+    """What is under work, and what each event makes of it.
 
     Args:
         kit: Whose exercises they are.
         exercise: The one to begin with.
-        happenings: What is to be taken in, in turn.
+        events: What is to be taken in, in turn.
         draw: Shows a screen.
     """
 
@@ -34,11 +34,11 @@ class Watch:
         self,
         kit: Kit,
         exercise: Exercise,
-        happenings: SimpleQueue[Happening],
+        events: SimpleQueue[WatchEvent],
         draw: Callable[[Screen], None],
     ) -> None:
         self._kit = kit
-        self._happenings = happenings
+        self._events = events
         self._show = draw
         self._exercise = exercise
         self._report: Report | None = None
@@ -55,34 +55,34 @@ class Watch:
             self._solved = history.solved()
 
     def run(self, session: Session) -> None:
-        """Take in happenings until the person quits."""
+        """Take in events until the person quits."""
         self._session = session
         self._look(self._exercise)
         while True:
             self._draw()
-            happening = self._wait()
-            if isinstance(happening, Key) and happening.name == "q":
+            event = self._wait()
+            if isinstance(event, Key) and event.name == "q":
                 return
-            self._take(happening)
+            self._take(event)
 
-    def _wait(self) -> Happening:
+    def _wait(self) -> WatchEvent:
         if not self._under_way:
-            return self._happenings.get()
+            return self._events.get()
         try:
-            return self._happenings.get(timeout=PATIENCE)
+            return self._events.get(timeout=PATIENCE)
         except Empty:
             self._draw(busy=True)
-            return self._happenings.get()
+            return self._events.get()
 
-    def _take(self, happening: Happening) -> None:
+    def _take(self, event: WatchEvent) -> None:
         try:
-            match happening:
+            match event:
                 case Saved():
-                    self._saved(happening.path)
+                    self._saved(event.path)
                 case Graded():
-                    self._ended(happening)
+                    self._ended(event)
                 case Key():
-                    self._pressed(happening.name)
+                    self._pressed(event.name)
         except GradeError as error:  # the history or a file cannot be used: all else goes on
             self._news = str(error)
 

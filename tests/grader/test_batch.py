@@ -23,9 +23,10 @@ from msgspec.structs import replace
 
 from grader.cli import run_command
 from grader.errors import GradeError, GraderFault
-from grader.hiring.crew import Crew, Settings, Task
+from grader.hiring.process_pool import GradingPool
 from grader.hiring.results import safe_name
-from grader.hiring.store import Plan, Store
+from grader.hiring.store import BatchSettings, Store
+from grader.hiring.tasks import Settings, Task
 from grader.kit import installed_kit, load_kit
 from grader.kit.stubs import pristine
 from tests.grader.terminal import COMMAND
@@ -281,10 +282,10 @@ def done(out: Path) -> int:
 
 def test_process_that_dies_costs_its_task_a_try_and_nobody_else_anything() -> None:
     tasks = [Task(f"c{n}", "warmup1", 5, "warmup1.py", RIGHT.encode()) for n in range(6)]
-    with Crew(SETTINGS, 2) as crew:
-        outcomes = crew.run(tasks)
+    with GradingPool(SETTINGS, 2) as pool:
+        outcomes = pool.run(tasks)
         names = [next(outcomes)[0].candidate]
-        os.kill(crew.pids[0], signal.SIGKILL)
+        os.kill(pool.pids[0], signal.SIGKILL)
         for task, outcome in outcomes:
             names.append(task.candidate)
             assert outcome.report is not None
@@ -293,13 +294,13 @@ def test_process_that_dies_costs_its_task_a_try_and_nobody_else_anything() -> No
 
 
 def test_task_whose_process_dies_again_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    def killed(self: Crew, grader: object) -> None:
+    def killed(self: GradingPool, grader: object) -> None:
         return None
 
     task = Task("c", "warmup1", 5, "warmup1.py", RIGHT.encode())
-    with Crew(SETTINGS, 1) as crew:
-        monkeypatch.setattr(Crew, "_outcome", killed)
-        ((told, outcome),) = list(crew.run([task]))
+    with GradingPool(SETTINGS, 1) as pool:
+        monkeypatch.setattr(GradingPool, "_outcome", killed)
+        ((told, outcome),) = list(pool.run([task]))
     assert told is task
     assert outcome.report is None
     assert "died 2 times" in outcome.fault
@@ -313,8 +314,8 @@ def test_tasks_are_taken_as_there_are_processes_for_them() -> None:
             taken.append(number)
             yield Task(f"c{number}", "warmup1", 5, "warmup1.py", RIGHT.encode())
 
-    with Crew(SETTINGS, 1) as crew:
-        for done, _ in enumerate(crew.run(tasks()), 1):
+    with GradingPool(SETTINGS, 1) as pool:
+        for done, _ in enumerate(pool.run(tasks()), 1):
             assert len(taken) <= done + 1
 
 
@@ -378,13 +379,15 @@ def test_full_disk_is_told_and_what_was_graded_stays(handed: Path, out: Path) ->
         assert list(store.results()) == [kept]
 
 
-def test_plan_is_kept_as_it_was_begun(out: Path) -> None:
-    plan = Plan("", ("warmup1",), (5,), "full", "cpu", 5.0, 1024, "0.1.0", "2.13.0", "k")
+def test_batch_keeps_the_settings_it_was_begun_with(out: Path) -> None:
+    settings = BatchSettings(
+        "", ("warmup1",), (5,), "full", "cpu", 5.0, 1024, "0.1.0", "2.13.0", "k"
+    )
     with Store(out / "results.sqlite") as store:
-        assert store.known_plan() is None
-        store.hold_to(plan)
-        store.hold_to(plan)
-        assert store.known_plan() == plan
+        assert store.known_settings() is None
+        store.hold_to(settings)
+        store.hold_to(settings)
+        assert store.known_settings() == settings
 
 
 @pytest.mark.parametrize(

@@ -21,10 +21,10 @@ import pytest
 
 from grader.hiring.candidates import Candidate, Handed
 from grader.hiring.results import Results
-from grader.hiring.store import Plan, Result, Store
-from grader.hiring.takehome import Sent, Takehome
+from grader.hiring.store import BatchSettings, Result, Store
+from grader.hiring.takehome import Takehome, TakehomeItem
 from grader.kit import Kit
-from grader.outputs.batch_counts import CheckCount, Checks, Spread, mistakes, spreads
+from grader.outputs.batch_counts import CheckCount, Checks, ScoreHistogram, histograms, mistakes
 from grader.outputs.batch_packed import candidate_part
 from grader.outputs.batch_page import Entry, batch_page
 from grader.records import CheckResult, Report, Row, Score, Verdict
@@ -330,22 +330,24 @@ def test_rest_is_that_of_the_other_checks_and_skips_do_not_count() -> None:
 
 
 def test_bins_hold_what_they_say() -> None:
-    spread = Spread("total", [0.0, 0.049, 0.05, 0.15, 0.35, 0.7, 0.95, 1.0], 0)
-    assert {low: count for low, _, count in spread.bins if count} == {
+    histogram = ScoreHistogram("total", [0.0, 0.049, 0.05, 0.15, 0.35, 0.7, 0.95, 1.0], 0)
+    assert {low: count for low, _, count in histogram.bins if count} == {
         **{0: 2, 5: 1, 15: 1, 35: 1, 70: 1},
         95: 2,
     }
-    assert sum(count for _, _, count in spread.bins) == 8
-    assert "median 25 %" in spread.says
-    assert "1 with everything, 1 with nothing" in spread.says
-    assert Spread("total", [], 3).says == "nobody has a score"
-    assert Spread("total", [0.5], 0).says.startswith("median 50 %, the middle half from 50 to 50 %")
+    assert sum(count for _, _, count in histogram.bins) == 8
+    assert "median 25 %" in histogram.says
+    assert "1 with everything, 1 with nothing" in histogram.says
+    assert ScoreHistogram("total", [], 3).says == "nobody has a score"
+    assert ScoreHistogram("total", [0.5], 0).says.startswith(
+        "median 50 %, the middle half from 50 to 50 %"
+    )
 
 
 def test_missing_and_not_graded_are_left_out_of_scores() -> None:
     scores = [Score(4, 4, "graded"), Score(0, 4, "missing"), Score(0, 0, "not graded")]
     rows = [Row(str(n), one.earned / 4, [one]) for n, one in enumerate(scores)]
-    total, double = spreads(["double"], rows)
+    total, double = histograms(["double"], rows)
     assert (len(total.shares), total.left_out) == (2, 1)
     assert (len(double.shares), double.left_out) == (1, 2)
 
@@ -366,12 +368,14 @@ def test_mistakes_count_candidates_not_exercises() -> None:
 
 
 def test_batch_writes_its_page(doubles: dict[str, Graded], tmp_path: Path) -> None:
-    record = Takehome("A title", 90, "tiny", "1", "1", "a.zip", "0", (Sent("double", "0"),))
-    plan = Plan(record.to_toml(), ("double",), (1,), "full", "cpu", 5.0, 1024, "1.2.3", "2.9", "k")
+    record = Takehome("A title", 90, "tiny", "1", "1", "a.zip", "0", (TakehomeItem("double", "0"),))
+    settings = BatchSettings(
+        record.to_toml(), ("double",), (1,), "full", "cpu", 5.0, 1024, "1.2.3", "2.9", "k"
+    )
     names = [*doubles, "late"]
     candidates = [Candidate(name, {"double": Handed("double.py", bytes)}) for name in names]
     with Store(tmp_path / "results.sqlite") as store:
-        store.hold_to(plan)
+        store.hold_to(settings)
         for name, (report, source) in doubles.items():
             store.add(Result(name, "double", 1, "double.py", report, source))
         results = Results(store, candidates, {"double": 1.0}, {"double": ""})

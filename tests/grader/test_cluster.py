@@ -20,9 +20,10 @@ from grader import __version__
 from grader.cli import run_command
 from grader.errors import GradeError
 from grader.hiring.cluster import Cluster
-from grader.hiring.crew import Crew, Done, Settings, Task
-from grader.hiring.nodes import Found, Node
+from grader.hiring.process_pool import GradingPool
+from grader.hiring.ray_nodes import Node, NodeCapabilities
 from grader.hiring.store import Store
+from grader.hiring.tasks import Outcome, Settings, Task
 from grader.kit.stubs import digest
 from grader.sandbox.process import Sandbox
 from tests.grader.terminal import COMMAND
@@ -68,7 +69,7 @@ def task(name: str, seed: int, source: str) -> Task:
     return Task(name, "double", seed, "double.py", source.encode())
 
 
-def told(done: Done) -> Any:
+def told(done: Outcome) -> Any:
     """All that a grading found, but for times."""
     assert done.report is not None, done.fault
     return [
@@ -97,8 +98,8 @@ def kit(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def right(kit: Path) -> dict[tuple[str, int], Any]:
     """What the processes of one machine find."""
     tasks = [task(name, seed, SOURCES[name]) for name in SOURCES for seed in SEEDS]
-    with Crew(settings(kit), 1) as crew:
-        return {(one.candidate, one.seed): told(done) for one, done in crew.run(tasks)}
+    with GradingPool(settings(kit), 1) as pool:
+        return {(one.candidate, one.seed): told(done) for one, done in pool.run(tasks)}
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -151,13 +152,13 @@ class Story:
     """A batch in which a process kills itself, a node is killed, and two nodes join."""
 
     isolation: str = ""
-    outcomes: list[tuple[Task, Done]] = field(default_factory=list)
+    outcomes: list[tuple[Task, Outcome]] = field(default_factory=list)
     begun: list[Task] = field(default_factory=list)
     most_ahead: int = 0  # tasks that were taken before there was a result of theirs
     left_out: dict[str, str] = field(default_factory=dict)
     used: set[str] = field(default_factory=set)  # names of nodes
 
-    def of(self, name: str) -> dict[int, Done]:
+    def of(self, name: str) -> dict[int, Outcome]:
         return {task.seed: done for task, done in self.outcomes if task.candidate == name}
 
 
@@ -192,7 +193,7 @@ def story(machines: Machines, kit: Path, tmp_path_factory: pytest.TempPathFactor
         told.isolation = cluster.found.isolation
         for outcome in cluster.run(counted(tasks(cluster))):
             told.outcomes.append(outcome)
-            told.used |= {seat.node.name for seat in cluster._seats if seat.up}
+            told.used |= {slot.node.name for slot in cluster._slots if slot.up}
             if len(told.outcomes) == 5:
                 machines.kill("first")
                 machines.add("third")
@@ -279,7 +280,7 @@ def results(out: Path) -> dict[tuple[str, int], Any]:
     with Store(out / "results.sqlite") as store:
         found = list(store.results())
         assert store._connection.execute("SELECT max(id) FROM result").fetchone() == (len(found),)
-        return {(one.candidate, one.seed): told(Done(one.report)) for one in found}
+        return {(one.candidate, one.seed): told(Outcome(one.report)) for one in found}
 
 
 def ended(command: list[str], out: Path, enough: int, how: signal.Signals) -> int:
@@ -369,13 +370,13 @@ def test_bound_for_one_machine_is_refused_for_a_cluster(
 
 
 def test_nodes_that_differ_are_told_apart() -> None:
-    first = Found(isolation="full", torch="2.13.0")
+    first = NodeCapabilities(isolation="full", torch="2.13.0")
     assert first.unlike(first, "a") == ""
-    other = Found(isolation="full", torch="2.9.1")
+    other = NodeCapabilities(isolation="full", torch="2.9.1")
     assert other.unlike(first, "a") == "it has torch `2.9.1`, not `2.13.0` as `a`"
-    weaker = Found(isolation="landlock", torch="2.13.0")
+    weaker = NodeCapabilities(isolation="landlock", torch="2.13.0")
     assert weaker.unlike(first, "a").startswith("it has isolation `landlock`, not `full` as `a`")
-    edited = Found(isolation="full", torch="2.13.0", kit="0123")
+    edited = NodeCapabilities(isolation="full", torch="2.13.0", kit="0123")
     assert edited.unlike(first, "a").startswith("it has kit `0123`, not ``")
 
 
@@ -404,7 +405,7 @@ def test_nodes_that_were_left_out_are_told(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    class Lonely(Crew):
+    class Lonely(GradingPool):
         left_out: ClassVar = {"id": "node `b` went away"}
 
         def __init__(self, settings: Settings, address: str, size: int | None, memory: int) -> None:

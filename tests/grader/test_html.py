@@ -15,8 +15,8 @@ import pytest
 
 from grader.kit import Kit
 from grader.outputs.html import report_fragment, report_page
-from grader.outputs.listing import MAX_COLOURED, MAX_LINES, list_source
-from grader.outputs.text import clean
+from grader.outputs.sanitise import clean
+from grader.outputs.source_listing import MAX_COLOURED, MAX_LINES, list_source
 from grader.records import CheckResult, Difference, Fault, Frame, Report, Verdict
 from grader.sandbox.process import Sandbox
 from tests.grader.reading import Read, assert_self_contained, text_of

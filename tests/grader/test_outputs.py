@@ -11,8 +11,8 @@ from rich.console import Console
 
 from grader.grading import Options, grade
 from grader.kit import Kit
+from grader.outputs.sanitise import clean
 from grader.outputs.terminal import render_report
-from grader.outputs.text import clean
 from grader.records import CheckResult, Report, Verdict
 from grader.sandbox.process import Sandbox
 from grader.submission import Submission

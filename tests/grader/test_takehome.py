@@ -11,7 +11,7 @@ import pytest
 from grader import __version__
 from grader.errors import GradeError
 from grader.hiring.pack import make_takehome, record_beside
-from grader.hiring.takehome import Sent, read_takehome
+from grader.hiring.takehome import TakehomeItem, read_takehome
 from grader.kit import load_kit
 
 KIT = load_kit(Path(__file__).parents[2])
@@ -30,7 +30,7 @@ def test_record_tells_what_was_sent(out: Path) -> None:
     assert (made.kit, made.kit_version, made.grader) == (KIT.name, __version__, __version__)
     assert made.sha256 == hashlib.sha256(out.read_bytes()).hexdigest()
     assert made.sent == tuple(
-        Sent(name, KIT.find(name).digest, 0.5 if name == "bug4" else 1.0) for name in PACK
+        TakehomeItem(name, KIT.find(name).digest, 0.5 if name == "bug4" else 1.0) for name in PACK
     )
     assert record_beside(out) == out.with_name("takehome.toml")
 

@@ -22,7 +22,7 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
 
 
-def spread(
+def parallel_map(
     work: Callable[[_Item], _Result], items: Iterable[_Item], processes: int | None = None
 ) -> Iterator[tuple[_Item, _Result]]:
     """Each item and what the work makes of it, in their order; few of them are held at a time.

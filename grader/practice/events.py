@@ -38,4 +38,4 @@ class Redraw:
     """The terminal has another size."""
 
 
-Happening = Saved | Key | Graded | Redraw
+WatchEvent = Saved | Key | Graded | Redraw

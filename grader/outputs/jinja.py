@@ -10,7 +10,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from grader.outputs.text import clean
+from grader.outputs.sanitise import clean
 
 
 def render(template: str, **values: Any) -> str:

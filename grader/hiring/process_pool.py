@@ -14,91 +14,22 @@ from typing import Self
 import msgspec
 
 from grader.errors import GradeError, GraderFault
-from grader.hiring.spread import cores
-from grader.records import Report
+from grader.hiring.parallel import cores
+from grader.hiring.tasks import Capabilities, Outcome, Settings, Task
 
 TRIES = 2  # of a grading whose process died
 BASE = 700  # MiB that a process which grades takes with its template, beside submissions
 START_SECONDS = 180.0
 
 
-class Settings(msgspec.Struct, frozen=True):
-    """How a crew grades.
-
-    Attributes:
-        kit: The kit's folder; empty for the installed one.
-        isolation: A level of confinement, or ``auto``.
-        device: Where tensors lie.
-        timeout: Of one check, in seconds.
-        memory: Of a submission, in MiB.
-        search: How many sets of mistakes are tried for a diagnosis.
-    """
-
-    kit: str
-    isolation: str
-    device: str
-    timeout: float
-    memory: int
-    search: int
-
-
-class Task(msgspec.Struct, frozen=True):
-    """One grading to be done.
-
-    Attributes:
-        file: What was handed in, as it is called in a report.
-        data: Its bytes; empty where there is none.
-        problem: Why it cannot be tried; empty where it can.
-    """
-
-    candidate: str
-    exercise: str
-    seed: int
-    file: str
-    data: bytes
-    problem: str = ""
-
-
-class Done(msgspec.Struct, frozen=True):
-    """What came of a task.
-
-    Attributes:
-        report: None where it could not be graded, through no fault of the submission.
-        source: That was graded.
-        fault: Why it could not be graded.
-    """
-
-    report: Report | None = None
-    source: str = ""
-    fault: str = ""
-
-
-class Hello(msgspec.Struct, frozen=True):
-    """What a process of a crew has found on its machine.
-
-    Attributes:
-        device: Where tensors lie, once ``auto`` is settled.
-        torch: Its version.
-        kit: The digest of what it judges by.
-        refused: Why each stronger level of confinement cannot be had there.
-        fault: Why it cannot grade; empty where it can.
-    """
-
-    isolation: str = ""
-    device: str = ""
-    torch: str = ""
-    kit: str = ""
-    refused: dict[str, str] = {}
-    fault: str = ""
-
-
 class _Grader:
-    """One process of a crew, and the connection to it."""
+    """One process of a pool, and the connection to it."""
 
     def __init__(self, settings: Settings) -> None:
         context = multiprocessing.get_context("forkserver")
-        context.set_forkserver_preload(["grader.hiring.duty"])  # torch, once for all of them
-        from grader.hiring.duty import serve
+        # torch, once for all of them
+        context.set_forkserver_preload(["grader.hiring.grading_process"])
+        from grader.hiring.grading_process import serve
 
         self.connection, theirs = context.Pipe()
         self.process: BaseProcess = context.Process(
@@ -109,12 +40,14 @@ class _Grader:
         self.task: Task | None = None
         self.tries = 0  # of it
 
-    def hello(self) -> Hello:
+    def hello(self) -> Capabilities:
         """What it has found; waits until its sandbox is up."""
         with contextlib.suppress(EOFError, OSError):
             if self.connection.poll(START_SECONDS):
-                return msgspec.json.decode(self.connection.recv_bytes(), type=Hello)
-        return Hello(fault="a process that grades did not start; `grade doctor` may tell why")
+                return msgspec.json.decode(self.connection.recv_bytes(), type=Capabilities)
+        return Capabilities(
+            fault="a process that grades did not start; `grade doctor` may tell why"
+        )
 
     def begin(self, task: Task, tries: int = 1) -> None:
         self.task, self.tries = task, tries
@@ -127,7 +60,7 @@ class _Grader:
         self.process.join()
 
 
-class Crew:
+class GradingPool:
     """Grades tasks in several processes at once; a context manager.
 
     A process that dies, for whatever reason, is replaced, and costs its task one try.
@@ -171,7 +104,7 @@ class Crew:
         for grader in self._graders:
             grader.end()
 
-    def run(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Done]]:
+    def run(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Outcome]]:
         """Grade tasks; each is given as soon as it is done.
 
         Args:
@@ -191,7 +124,7 @@ class Crew:
                     if tries < TRIES:
                         grader.begin(task, tries + 1)
                         continue
-                    done = Done(fault=f"the process that graded it died {TRIES} times")
+                    done = Outcome(fault=f"the process that graded it died {TRIES} times")
                 self._next(grader, left)
                 yield task, done
 
@@ -201,10 +134,10 @@ class Crew:
         if task is not None:
             grader.begin(task)
 
-    def _outcome(self, grader: _Grader) -> Done | None:
+    def _outcome(self, grader: _Grader) -> Outcome | None:
         """What a process says of its task; None if it is gone."""
         try:
-            return msgspec.json.decode(grader.connection.recv_bytes(), type=Done, strict=False)
+            return msgspec.json.decode(grader.connection.recv_bytes(), type=Outcome, strict=False)
         except (EOFError, OSError):
             return None
 
@@ -218,7 +151,7 @@ class Crew:
         return fresh
 
 
-def fitting(memory: int, memory_all: int | None) -> int:
+def processes_that_fit(memory: int, memory_all: int | None) -> int:
     """As many processes as there are cores, and as the memory is enough for.
 
     Args:
@@ -231,10 +164,10 @@ def fitting(memory: int, memory_all: int | None) -> int:
     pages = os.sysconf("SC_AVPHYS_PAGES") if hasattr(os, "sysconf") else 0
     free = pages * os.sysconf("SC_PAGE_SIZE") >> 20 if pages > 0 else 1 << 20
     room = memory_all or int(free * 0.8)
-    fitting = room // (memory + BASE)
-    if fitting < 1:
+    fit = room // (memory + BASE)
+    if fit < 1:
         raise GradeError(
             f"{room} MiB are too little for one process that grades ({memory + BASE} MiB); "
             "lower --memory or raise --memory-all"
         )
-    return min(cores(), fitting)
+    return min(cores(), fit)

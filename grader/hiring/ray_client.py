@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from grader.errors import GradeError
-from grader.hiring.nodes import Node, Post
+from grader.hiring.ray_nodes import GraderActor, Node
 
 REACH = 10.0  # for an answer from the address of a cluster, in seconds
 TOKEN = "; where it asks for a token, set RAY_AUTH_MODE=token and RAY_AUTH_TOKEN"
@@ -34,7 +34,7 @@ class Gone:
     reason: str = ""
 
 
-class Link:
+class RayClient:
     """Ray, as far as a batch needs it.
 
     Args:
@@ -64,7 +64,7 @@ class Link:
         except BaseException:
             self.close()
             raise
-        self._post = self._ray.remote(Post)
+        self._actor_class = self._ray.remote(GraderActor)
 
     def close(self) -> None:
         """Leave the cluster, which ends the processes that were started there; end one's own."""
@@ -76,16 +76,16 @@ class Link:
         """The machines that are there now."""
         return [Node.of(record) for record in self._ray.nodes() if record["Alive"]]
 
-    def post(self, node: Node, words: bytes, gpus: float) -> Any:
-        """Start a process on a node, as soon as a core is free there; an actor of ``Post``."""
+    def start_actor(self, node: Node, words: bytes, gpus: float) -> Any:
+        """Start a ``GraderActor`` on a node, as soon as a core is free there."""
         there = self._ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy
-        kind = self._post.options(
+        actor_class = self._actor_class.options(
             num_cpus=1,
             num_gpus=gpus,
             memory=self._memory << 20,
             scheduling_strategy=there(node.id, soft=False),
         )
-        return kind.remote(words)
+        return actor_class.remote(words)
 
     def end(self, actor: Any) -> None:
         """End a process, whatever it is at."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from grader.hiring.crew import Hello
+from grader.hiring.tasks import Capabilities
 
 NEXT = {
     "torch": "",
@@ -47,8 +47,8 @@ class Node:
         """How many processes fit, each with a core and so much memory, in MiB."""
         if on_gpu and not self.gpus:
             return 0
-        fitting = int(self.resources.get("memory", 0)) // (memory << 20)
-        return min(int(self.resources.get("CPU", 0)), fitting)
+        fit = int(self.resources.get("memory", 0)) // (memory << 20)
+        return min(int(self.resources.get("CPU", 0)), fit)
 
     def share(self, count: int) -> float:
         """What each of so many processes takes of a GPU, so that all of them find one."""
@@ -56,12 +56,12 @@ class Node:
         return FINEST // on_each / FINEST
 
 
-class Found(Hello, frozen=True):
+class NodeCapabilities(Capabilities, frozen=True):
     """What a process has found on its node, and by which version of this package."""
 
     grader: str = ""
 
-    def unlike(self, first: Found, name: str) -> str:
+    def unlike(self, first: NodeCapabilities, name: str) -> str:
         """How it differs from the first of a batch, on the node of that name; else empty."""
         for what in NEXT:
             mine, others = getattr(self, what), getattr(first, what)
@@ -70,7 +70,7 @@ class Found(Hello, frozen=True):
         return ""
 
 
-class Post:
+class GraderActor:
     """One process on a node, as Ray runs it; bytes go in and come out.
 
     Nothing of ours is imported before ``hello``, so that a node without it can say so.
@@ -78,32 +78,32 @@ class Post:
 
     def __init__(self, words: bytes) -> None:
         self._words = words
-        self._duty: Any = None
+        self._grader: Any = None
 
     def hello(self) -> bytes:
-        """What it has found, a ``Found`` as JSON; waits until the sandbox is up."""
+        """What it has found, a ``NodeCapabilities`` as JSON; waits until the sandbox is up."""
         import grader
         from grader.errors import GradeError
-        from grader.hiring.crew import Settings
-        from grader.hiring.duty import Duty
+        from grader.hiring.grading_process import GraderProcess
+        from grader.hiring.tasks import Settings
 
         try:
-            self._duty = Duty(msgspec.json.decode(self._words, type=Settings))
+            self._grader = GraderProcess(msgspec.json.decode(self._words, type=Settings))
         except GradeError as error:
             return msgspec.json.encode({"grader": grader.__version__, "fault": str(error)})
-        found = {"grader": grader.__version__, **msgspec.to_builtins(self._duty.hello)}
+        found = {"grader": grader.__version__, **msgspec.to_builtins(self._grader.capabilities)}
         return msgspec.json.encode(found)
 
     def do(self, words: bytes) -> bytes:
         """Grade a task; what came of it as JSON."""
-        from grader.hiring.crew import Task
-        from grader.hiring.duty import encode
+        from grader.hiring.grading_process import encode
+        from grader.hiring.tasks import Task
 
-        return encode(self._duty.do(msgspec.msgpack.decode(words, type=Task)))
+        return encode(self._grader.do(msgspec.msgpack.decode(words, type=Task)))
 
     def prepare(self) -> None:
         """Have the next worker stand ready; where none can be had any more, end this process."""
         try:
-            self._duty.sandbox.prepare()
+            self._grader.sandbox.prepare()
         except Exception:  # whatever it is, a fresh process in this one's place may do better
             os._exit(1)

@@ -14,7 +14,7 @@ BURST = 50  # and how long one may last
 
 
 @contextmanager
-def saves(folder: Path, tell: Callable[[Path], None]) -> Iterator[None]:
+def watch_files(folder: Path, tell: Callable[[Path], None]) -> Iterator[None]:
     """Tell of each Python file in a folder that is saved, in a thread of its own.
 
     Args:

@@ -1,4 +1,4 @@
-"""What a process of a crew does: grade one task after the other."""
+"""What a process of a pool does: grade one task after the other."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import torch
 from grader.errors import GradeError
 from grader.grading import Options, choose_device, grade
 from grader.hiring.candidates import as_submission
-from grader.hiring.crew import Done, Hello, Settings, Task
+from grader.hiring.tasks import Capabilities, Outcome, Settings, Task
 from grader.kit import load_kit
 from grader.kit.stubs import digest_of
 from grader.sandbox.process import Sandbox
@@ -28,28 +28,28 @@ def serve(connection: Connection, words: bytes) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asks
     settings = msgspec.json.decode(words, type=Settings)
     try:
-        duty = Duty(settings)
+        grader = GraderProcess(settings)
     except GradeError as error:
-        connection.send_bytes(msgspec.json.encode(Hello(fault=str(error))))
+        connection.send_bytes(msgspec.json.encode(Capabilities(fault=str(error))))
         return
-    with duty.sandbox:
-        connection.send_bytes(msgspec.json.encode(duty.hello))
+    with grader.sandbox:
+        connection.send_bytes(msgspec.json.encode(grader.capabilities))
         try:
             while True:
                 task = msgspec.msgpack.decode(connection.recv_bytes(), type=Task)
-                connection.send_bytes(encode(duty.do(task)))
-                duty.sandbox.prepare()
+                connection.send_bytes(encode(grader.do(task)))
+                grader.sandbox.prepare()
         except (EOFError, OSError):
             return  # whoever asked is gone
 
 
-def encode(done: Done) -> bytes:
+def encode(outcome: Outcome) -> bytes:
     """A result as JSON, in which what is not finite is a string."""
-    report = None if done.report is None else done.report.to_builtins()
-    return msgspec.json.encode({"report": report, "source": done.source, "fault": done.fault})
+    report = None if outcome.report is None else outcome.report.to_builtins()
+    return msgspec.json.encode({"report": report, "source": outcome.source, "fault": outcome.fault})
 
 
-class Duty:
+class GraderProcess:
     """A sandbox, and how to grade in it.
 
     Raises:
@@ -68,7 +68,7 @@ class Duty:
             search=settings.search,
         )
         self.sandbox = Sandbox(settings.isolation, limits, on_gpu=device == "cuda")
-        self.hello = Hello(
+        self.capabilities = Capabilities(
             isolation=self.sandbox.isolation,
             device=device,
             torch=str(torch.__version__),
@@ -77,12 +77,12 @@ class Duty:
         )
         gc.freeze()
 
-    def do(self, task: Task) -> Done:
+    def do(self, task: Task) -> Outcome:
         """Grade one task."""
         exercise = self._kit.find(task.exercise)
         submission = as_submission(exercise.name, task.file, task.data, task.problem)
         try:
             options = replace(self._options, seed=task.seed)
-            return Done(grade(submission, exercise, options, self.sandbox), submission.source)
+            return Outcome(grade(submission, exercise, options, self.sandbox), submission.source)
         except GradeError as error:
-            return Done(fault=str(error))
+            return Outcome(fault=str(error))

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import PurePath
 
-from grader.outputs.heat import Heat, heat_of
-from grader.outputs.listing import Line, Note, list_source, read_lines
-from grader.outputs.wording import (
+from grader.outputs.heatmap import Heatmap, heatmap_of
+from grader.outputs.phrases import (
     NOT_WRITTEN,
     difference_facts,
     isolation_in_force,
@@ -17,6 +16,7 @@ from grader.outputs.wording import (
     still_a_stub,
     with_repeats,
 )
+from grader.outputs.source_listing import Line, Note, list_source, read_lines
 from grader.records import CheckResult, Frame, Report, Verdict
 
 # As they are shown; what went wrong in whatever way stays in the suite's order.
@@ -126,9 +126,9 @@ class ShownReport:
         return isolation_in_force(self.report).removeprefix("isolation ")
 
     @property
-    def maps(self) -> list[Heat]:
+    def maps(self) -> list[Heatmap]:
         """Its attention maps."""
-        return [heat_of(one) for one in self.report.maps]
+        return [heatmap_of(one) for one in self.report.maps]
 
     @property
     def printed(self) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from grader.outputs.wording import mark_of
+from grader.outputs.phrases import mark_of
 from grader.records import AttentionMap
 
 Weights = tuple[tuple[float, ...], ...]
@@ -48,7 +48,7 @@ class Panel:
 
 
 @dataclass(frozen=True)
-class Heat:
+class Heatmap:
     """An attention map, yours and the right one, and where they differ the most."""
 
     title: str
@@ -61,7 +61,7 @@ class Heat:
         return self.panels[0].marks | self.panels[1].marks
 
 
-def heat_of(one: AttentionMap) -> Heat:
+def heatmap_of(one: AttentionMap) -> Heatmap:
     """A map, ready to be drawn."""
     worst = _worst(one)
     gap = "the two agree"
@@ -70,7 +70,7 @@ def heat_of(one: AttentionMap) -> Heat:
         yours, right = (_number(side[query][key]) for side in (one.yours, one.right))
         gap = f"furthest apart at query {query}, key {key}: yours {yours}, right {right}"
     panels = (_panel("yours", one.yours, worst), _panel("right", one.right, worst))
-    return Heat(one.title, panels, gap)
+    return Heatmap(one.title, panels, gap)
 
 
 def _panel(name: str, weights: Weights, worst: tuple[int, int] | None) -> Panel:

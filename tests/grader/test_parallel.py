@@ -1,4 +1,4 @@
-"""Work that is spread over processes comes back in order, and takes few items at a time."""
+"""Work that several processes share comes back in order, and takes few items at a time."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from grader.hiring.spread import AHEAD, spread
+from grader.hiring.parallel import AHEAD, parallel_map
 
 
 def square_and_process(number: int) -> tuple[int, int]:
@@ -19,7 +19,7 @@ def divide(number: int) -> float:
 
 
 def test_results_come_in_order_from_several_processes() -> None:
-    done = list(spread(square_and_process, range(50), 2))
+    done = list(parallel_map(square_and_process, range(50), 2))
     assert [(item, result[0]) for item, result in done] == [(n, n * n) for n in range(50)]
     others = {process for _, (_, process) in done}
     assert 1 <= len(others) <= 2
@@ -35,17 +35,17 @@ def test_few_items_are_taken_before_their_turn() -> None:
             taken += 1
             yield number
 
-    for number, _ in spread(square_and_process, items(), 2):
+    for number, _ in parallel_map(square_and_process, items(), 2):
         assert taken <= number + 2 * AHEAD + 1
     assert taken == 100
 
 
 def test_exception_comes_with_its_item() -> None:
-    work = spread(divide, [2, 1, 0, 3], 1)
+    work = parallel_map(divide, [2, 1, 0, 3], 1)
     assert [next(work), next(work)] == [(2, 0.5), (1, 1.0)]
     with pytest.raises(ZeroDivisionError):
         next(work)
 
 
 def test_nothing_to_do_is_done() -> None:
-    assert list(spread(divide, [], 2)) == []
+    assert list(parallel_map(divide, [], 2)) == []

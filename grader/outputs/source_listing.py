@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pygments.lexers.python import PythonLexer
 from pygments.token import Token
 
-from grader.outputs.text import clean
+from grader.outputs.sanitise import clean
 
 MAX_LINES = 5_000  # a page of more is slow to open
 MAX_COLOURED = 100_000  # characters; the lexer takes up to ten microseconds for each

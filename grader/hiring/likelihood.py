@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.hiring.tokens import KINDS, Held
+from grader.hiring.tokens import KINDS, TraitSets
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -34,7 +34,7 @@ LEAST_PAIRS = 100  # so many are allowed for in a batch of two: what is usual is
 RARE = 0.5  # what fewer than this share hold is worth marking
 
 
-class Close(NamedTuple):
+class ScoredPair(NamedTuple):
     """Two submissions and the evidence that they are no strangers.
 
     Attributes:
@@ -55,25 +55,29 @@ class Evidence:
         least: What is near enough.
     """
 
-    def __init__(self, held: Sequence[Held], known: Sequence[Held], given: Held) -> None:
+    def __init__(
+        self, held: Sequence[TraitSets], known: Sequence[TraitSets], given: TraitSets
+    ) -> None:
         """Count what is held: by the submissions, by known answers, by the stub."""
         self._count = len(held)
         self.least = math.log(max(math.comb(len(held), 2), LEAST_PAIRS) / CHANCE_PAIRS)
         self._kinds = [
-            Kind([one[place] for one in held], [one[place] for one in known], given[place], usual)
+            TraitModel(
+                [one[place] for one in held], [one[place] for one in known], given[place], usual
+            )
             for place, usual in enumerate(USUAL)
         ]
         self._whole = np.cumsum([kind.whole() for kind in self._kinds], axis=0)
 
-    def same(self, number: int) -> Close:
+    def same(self, number: int) -> ScoredPair:
         """What two whose code is the same would be."""
-        return Close(number, number, float(self._whole[-1, number]))
+        return ScoredPair(number, number, float(self._whole[-1, number]))
 
     def telling(self, kinds: int = len(KINDS)) -> list[int]:
         """Those of whom a copy would be near enough that takes over the first so many kinds."""
         return np.flatnonzero(self._whole[kinds - 1] >= self.least).tolist()
 
-    def nearest(self) -> tuple[list[Close], Indices]:
+    def nearest(self) -> tuple[list[ScoredPair], Indices]:
         """Each one's nearest where it is near enough; a label that all who hang together share."""
         found: dict[tuple[int, int], float] = {}
         labels = np.arange(self._count)
@@ -86,7 +90,7 @@ class Evidence:
                 found[min(number, other), max(number, other)] = float(row[other])
                 joined = np.unique(labels[[number, *near]])
                 labels[np.isin(labels, joined)] = joined[0]
-        return [Close(*pair, evidence) for pair, evidence in found.items()], labels
+        return [ScoredPair(*pair, evidence) for pair, evidence in found.items()], labels
 
     def by_kind(self, first: int, second: int) -> list[float]:
         """The evidence of each kind."""
@@ -98,7 +102,7 @@ class Evidence:
         return {(name, trait) for name, kind, traits in kinds for trait in kind.rare(traits)}
 
 
-class Kind:
+class TraitModel:
     """The traits of one kind in a batch, and what each says."""
 
     def __init__(

@@ -28,7 +28,7 @@ from grader.kit.stubs import digest
 from grader.sandbox.process import Sandbox
 from tests.grader.terminal import COMMAND
 
-KIT = Path(__file__).parent / "kit"
+KIT = Path(__file__).parents[1] / "kit"
 MEMORY = 512
 SEEDS = (0, 1, 2)
 LONGEST = 120.0  # until a node has joined, in seconds
@@ -171,7 +171,7 @@ def story(machines: Machines, kit: Path, tmp_path_factory: pytest.TempPathFactor
     )
     odd = tmp_path_factory.mktemp("odd")
     (odd / "sitecustomize.py").write_text(ODD, encoding="utf-8")
-    path = f"{odd}:{Path(__file__).parents[2]}"
+    path = f"{odd}:{Path(__file__).parents[3]}"
 
     def tasks(cluster: Cluster) -> Iterator[Task]:
         for seed in SEEDS:

@@ -214,7 +214,7 @@ def test_batch_does_not_go_on_with_another_suite(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     kit, handed, out = (tmp_path / name for name in ("kit", "handed", "out"))
-    shutil.copytree(Path(__file__).parent / "kit", kit)
+    shutil.copytree(Path(__file__).parents[1] / "kit", kit)
     handed.mkdir()
     shutil.copy(load_kit(kit).find("double").solution, handed / "ada.py")
     grade = ["batch", str(handed), "--kit", str(kit), "--exercise", "double", "--out", str(out)]
@@ -414,7 +414,7 @@ def test_gradescopes_script_works_in_a_folder_laid_out_as_theirs(tmp_path: Path)
     words = " ".join(shlex.quote(word) for word in (sys.executable, *COMMAND))
     command.write_text(f'#!/bin/sh\nexec {words} "$@"\n')
     command.chmod(0o755)
-    script = Path(__file__).parents[2] / "docs/gradescope/run_autograder"
+    script = Path(__file__).parents[3] / "docs/gradescope/run_autograder"
     done = subprocess.run(
         [script],
         env={**os.environ, "AUTOGRADER": str(home), "EXERCISES": "warmup1"},

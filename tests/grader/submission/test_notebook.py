@@ -20,7 +20,7 @@ from grader.submission import SourceProblem, Submission, parse, read_submission
 from grader.submission.notebook.cells import join_cells
 from grader.submission.notebook.slicing import only_needed
 
-TINY = Path(__file__).parent / "kit"
+TINY = Path(__file__).parents[1] / "kit"
 DOUBLE = "def double(x):\n    return 2 * x\n"
 
 

@@ -14,7 +14,7 @@ from grader.hiring.pack import make_takehome, record_beside
 from grader.hiring.takehome import TakehomeItem, read_takehome
 from grader.kit import load_kit
 
-KIT = load_kit(Path(__file__).parents[2])
+KIT = load_kit(Path(__file__).parents[3])
 PACK = ("exercise3", "exercise5", "bug4")
 
 

@@ -17,7 +17,7 @@ from grader.kit import load_kit
 from grader.records import Pair
 from tests.disguises import disguise, in_stub
 
-ROOT = Path(__file__).parent.parent.parent
+ROOT = Path(__file__).parents[3]
 KIT = load_kit(ROOT)
 WRITTEN = [exercise.name for exercise in KIT.exercises if exercise.track != "bugs"]
 # Of our right answers these were made from one another; the last two share what six others do.

@@ -26,7 +26,7 @@ from tests.grader.batch_samples import (
     named,
     page_of,
 )
-from tests.grader.test_html_browser import CONTRASTS
+from tests.grader.outputs.test_html_browser import CONTRASTS
 
 Open = Callable[..., Page]
 EXERCISES = ("double", "exercise5")

@@ -29,7 +29,7 @@ from tests.grader.samples import (
     real_mistake,
 )
 
-CASES = sorted((Path(__file__).parent / "cases").glob("*.py"))
+CASES = sorted((Path(__file__).parents[1] / "cases").glob("*.py"))
 
 
 @pytest.fixture(scope="module")

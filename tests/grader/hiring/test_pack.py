@@ -22,7 +22,7 @@ from grader.kit import Exercise, load_kit
 from grader.kit.spoilers import spoiler
 from tests.grader.alone import run_alone
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 KIT = load_kit(ROOT)
 PACK = ("exercise3", "exercise5", "bug4")
 # Lines that say nothing about any answer.

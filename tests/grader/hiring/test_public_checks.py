@@ -14,7 +14,7 @@ from grader.submission import read_submission
 from tests.grader.alone import run_alone
 from tests.test_kit import right_files
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 KIT = load_kit(ROOT)
 
 each_exercise = pytest.mark.parametrize("exercise", KIT.exercises, ids=lambda e: e.name)

@@ -128,14 +128,14 @@ def test_several_files_give_a_list_of_reports(grade: Grade) -> None:
 
 
 def test_own_kit_by_path(grade: Grade) -> None:
-    tiny = Path(__file__).parent / "kit"
+    tiny = Path(__file__).parents[1] / "kit"
     code, out, err = grade("double", tiny / "solutions/basics/double.py", "--kit", tiny)
     assert code == 0, out + err
     assert "score 4 / 4" in out
 
 
 def test_broken_suite_is_not_the_learners_fault(grade: Grade) -> None:
-    tiny = Path(__file__).parent / "kit"
+    tiny = Path(__file__).parents[1] / "kit"
     code, out, err = grade("broken", tiny / "solutions/basics/broken.py", "--kit", tiny)
     assert code == 3, out
     assert "the check `test_divides_by_zero` itself failed" in err

@@ -23,7 +23,7 @@ from grader.errors import GradeError
 from grader.kernel_cells import submission_from
 from grader.report import Report
 from grader.sandbox.process import Sandbox
-from grader.sandbox.wire.levels import Limits, limits_for
+from grader.wire.levels import Limits, limits_for
 
 if TYPE_CHECKING:
     from grader.kit import Exercise

@@ -69,7 +69,7 @@ def _list() -> None:
 def _explain(mistake: Mistake) -> None:
     from rich.console import Console
 
-    from grader.diagnosis.example import example_map
+    from grader.attention.example import example_map
     from grader.outputs.terminal import render_maps
 
     click.echo(mistake.name)

@@ -17,8 +17,8 @@ from grader.hiring.candidates import as_submission
 from grader.hiring.crew import Done, Hello, Settings, Task
 from grader.kit import load_kit
 from grader.sandbox.process import Sandbox
-from grader.sandbox.wire.levels import limits_for
 from grader.stubs import digest_of
+from grader.wire.levels import limits_for
 
 BUDGET = 1.25  # times the limit of a check, for all of them: a hang keeps a core from the others
 

@@ -61,6 +61,6 @@ def _extras(exercise: Exercise) -> frozenset[str] | None:
     """What an exercise asks for beyond one head, by its suite; None where that does not say."""
     from grader.suite.reuse import load_suite  # torch takes a second, and most packs don't ask
 
-    subject = getattr(load_suite(str(exercise.suite), exercise.suite.name), "subject", None)
-    form = getattr(subject, "form", None)
-    return None if form is None else form.features & EXTRAS
+    contract = getattr(load_suite(str(exercise.suite), exercise.suite.name), "contract", None)
+    layout = getattr(contract, "layout", None)
+    return None if layout is None else layout.features & EXTRAS

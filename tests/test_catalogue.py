@@ -126,5 +126,5 @@ def test_every_mistake_has_its_words_and_applies_somewhere() -> None:
         assert not mistake.says.endswith(".")
         assert mistake.hurts.endswith(".")
         assert mistake.hint.endswith("?")
-        assert mistake.seen
+        assert mistake.source
     assert len(catalogue()) >= 45

@@ -77,7 +77,7 @@ def _explain(mistake: Mistake) -> None:
         f"What is done: {mistake.says}.",
         f"Why it hurts: {mistake.hurts}",
         f"A hint: {mistake.hint}",
-        f"Seen: {mistake.seen}.",
+        f"Seen: {mistake.source}.",
     ):
         click.echo(textwrap.fill(text, 96, initial_indent="  ", subsequent_indent="  "))
     shown = example_map(mistake)

@@ -24,7 +24,7 @@ class Mistake(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         says: What is done, as a clause: ``the scores are divided by …``.
         hurts: Why it matters.
         hint: A question that does not give it away.
-        seen: Where.
+        source: Where it was seen.
     """
 
     name: str
@@ -34,7 +34,7 @@ class Mistake(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     says: str
     hurts: str
     hint: str
-    seen: str
+    source: str
 
     def applies_to(self, features: frozenset[str]) -> bool:
         """Whether an exercise that has these features can be got wrong in this way."""

@@ -110,7 +110,7 @@ class Contract:
         sizes: To be tried; the first are used where one will do.
         inputs: By name, in the order of the arguments.
         outputs: The shape of each in letters, by name; None for what is only handed on. One alone
-            is given as it is, several as a tuple in this order or as a dict of these keys.
+            is given as it is, several as a tuple in this order.
         oracle: The right outputs in float64: takes weights, sizes, and the inputs by name; gives
             a Tensor, or one for each output that is compared, by name.
         parameters: Names and shapes of all parameters, by sizes; None for a function.

@@ -19,13 +19,13 @@ from pathlib import Path
 
 import torch
 
+from grader.attention.contract import AttentionContract
 from grader.diagnosis.catalogue import Mistake, mistakes_for
 from grader.grading import Options, grade
 from grader.kit import Exercise, load_kit
 from grader.records import CheckResult, Verdict
 from grader.sandbox.process import Sandbox
-from grader.suite.subject import Subject
-from tests.planted import explained, planted, subject_of
+from tests.planted import contract_of, explained, planted
 from tests.test_kit import wrong_versions
 
 ROOT = Path(__file__).parent.parent
@@ -59,10 +59,14 @@ class Bench:
         self.sandbox = sandbox
 
     def plant(
-        self, tally: Tally, exercise: Exercise, subject: Subject, mistakes: Sequence[Mistake]
+        self,
+        tally: Tally,
+        exercise: Exercise,
+        contract: AttentionContract,
+        mistakes: Sequence[Mistake],
     ) -> None:
         """Plant mistakes and see what is said of them."""
-        submission = planted(exercise, subject, mistakes)
+        submission = planted(exercise, contract, mistakes)
         options = Options(seed=1, device="cpu", diagnosis=False)
         tally.tried += 1
         names = {mistake.name for mistake in mistakes}
@@ -70,7 +74,7 @@ class Bench:
             tally.survived += 1
             print(f"survives {exercise.name}: {' + '.join(sorted(names))}")
         started = time.perf_counter()
-        found = explained(submission, subject, self.sandbox)
+        found = explained(submission, contract, self.sandbox)
         tally.seconds.append(time.perf_counter() - started)
         sets = [{mistake.name for mistake in one} for one in found.sets]
         if names in sets:
@@ -126,17 +130,17 @@ def main(pairs: str = "60", triples: str = "10") -> None:
     with Sandbox() as sandbox:
         bench = Bench(sandbox)
         for exercise in exercises:
-            subject = subject_of(exercise)
-            if subject.form is None:
+            contract = contract_of(exercise)
+            if contract.layout is None:
                 continue
-            possible = mistakes_for(subject.form)
+            possible = mistakes_for(contract.layout.features)
             sets = itertools.chain(
                 ((mistake,) for mistake in possible),
                 sample(possible, 2, int(pairs)),
                 sample(possible, 3, int(triples)),
             )
             for one in sets:
-                bench.plant(tallies[len(one)], exercise, subject, one)
+                bench.plant(tallies[len(one)], exercise, contract, one)
         for size, title in ((1, "singles"), (2, "pairs"), (3, "triples")):
             print(tallies[size].line(title))
         bench.by_hand(exercises)

@@ -12,10 +12,11 @@ from collections.abc import Callable
 
 import torch
 
-from grader.sandbox.answers import read_answer, read_several
-from grader.sandbox.faults import SubmissionError, SubmissionRefused
-from grader.sandbox.wire import frames, values
-from grader.sandbox.wire.frames import BadFrame
+from grader.sandbox.replies import Answered, read_reply, read_results
+from grader.wire import frames, messages, values
+from grader.wire.frames import BadFrame
+
+CALL = messages.Call("f", [messages.Arguments({"tuple": []}, {"dict": {}})])
 
 
 def reader(data: bytes) -> Callable[[int], bytes]:
@@ -42,14 +43,13 @@ def seeds() -> list[bytes]:
     ]
     specs, body = values.dump_tensors([*tensors, torch.empty(2, device="meta")])
     tree = {"dict": {"a": {"tensor": 0}, "b": {"tuple": [{"list": [1, None]}, {"float": "inf"}]}}}
-    answers = [
-        ({"number": 1, "results": [tree], "grad": [True], "changed": []}, body),
-        ({"number": 1, "fault": {"type": "E", "message": "m", "frames": [], "tensors": []}}, b""),
-    ]
-    parts = [({**header, "tensors": specs if data else []}, data) for header, data in answers]
-    several = [{**header, "size": len(data)} for header, data in parts]
-    whole = ({"number": 1, "several": several}, b"".join(data for _, data in parts))
-    return [frames.pack(header, data) for header, data in (*parts, whole)]
+    called = messages.Called(
+        results=[tree], grads=[True], changed=[], tensors=specs, size=len(body)
+    )
+    fault = messages.RaisedFault("E", ["E"], "m", [], [], raised_here=True)
+    raised = messages.Raised(fault=fault)
+    replies = [([called], body), ([raised], b""), ([called, raised], body)]
+    return [frames.pack(messages.Reply(1, answers), data) for answers, data in replies]
 
 
 def change(rng: random.Random, frame: bytes) -> bytes:
@@ -80,13 +80,11 @@ def main(count: str = "1000000") -> None:
             before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         try:
             receive = reader(change(rng, rng.choice(honest)))
-            header, body = frames.unpack(receive, frames.MAX_REPLY_HEADER)
-            if "several" in header:
-                read_several(header, body, 2)
-            else:
-                _, tensors = read_answer(header, body)
-                values.decode(header.get("results"), tensors)
-        except (BadFrame, EOFError, SubmissionError, SubmissionRefused):
+            reply, body = frames.unpack(receive, frames.MAX_REPLY_HEADER, messages.Reply)
+            for answered in read_reply(reply, body, 2):
+                if isinstance(answered, Answered):
+                    read_results(answered, CALL, 1)
+        except (BadFrame, EOFError, ValueError):
             refused += 1
     grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
     print(f"{count} frames: {refused} refused, the rest read; memory grew by {grown:.1f} MiB")

@@ -12,65 +12,61 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from torch import Tensor
 
-from grader.sandbox.answers import Answer
-from grader.sandbox.inside.worker import Worker
-from grader.sandbox.requests import Request
+from grader.sandbox.batch import RequestBatch
+from grader.sandbox.channel import Outgoing
+from grader.sandbox.replies import Answered
 from grader.suite.draw import Draw
-from grader.suite.subject import Subject
-from grader.suite.trial import Trial
+from grader.suite.harness import Harness
+from grader.wire.messages import Load
+from grader.worker.handler import RequestHandler
 
 
-class LocalSubmission:
+class LocalChannel:
     """A submission's file, imported here; what checks plan is done at once, and nothing copied."""
 
     def __init__(self, path: Path) -> None:
-        self._worker = Worker()
-        self._worker.do_load(path.read_text(encoding="utf-8"), str(path), [])
-        self._numbers = itertools.count(1)
-        self.worker = None
+        self._handler = RequestHandler()
+        self._handler.do_load(Load(path.read_text(encoding="utf-8"), str(path)), [])
+        self._handles = itertools.count(1)
 
-    def create(self, name: str, *args: Any, **kwargs: Any) -> Any:
-        """Construct one of its modules."""
-        return _with_each(getattr(self._worker.module, name)(*args, **kwargs))
+    def new_handle(self) -> int:
+        """A handle for an object."""
+        return next(self._handles)
 
-    def function(self, name: str) -> Any:
-        """One of its functions."""
-        return _with_each(getattr(self._worker.module, name))
-
-    def number(self) -> int:
-        """A number for an object."""
-        return next(self._numbers)
-
-    def several(self, requests: Sequence[Request]) -> list[Answer]:
+    def exchange(self, steps: Sequence[Outgoing]) -> list[Answered]:
         """Do what was planned."""
-        return [self._do(tensors, **header) for header, tensors in requests]
+        return [self._do(step) for step in steps]
 
-    def _do(self, tensors: Sequence[Tensor], do: str, **header: Any) -> Answer:
-        self._worker.sent = []
-        told = getattr(self._worker, f"do_{do}")(tensors=list(tensors), **header)
-        return told, self._worker.sent
+    def _do(self, step: Outgoing) -> Answered:
+        self._handler.sent = []
+        do = getattr(self._handler, "do_" + type(step.operation).__name__.lower())
+        answer = do(step.operation, list(step.tensors))
+        return Answered(answer, self._handler.sent)
 
-    def believe(self, build: Callable[[], Any]) -> Any:
+    def validated(self, read: Callable[[], Any]) -> Any:
         """Take an answer as it is."""
-        return build()
+        return read()
 
-    def forget(self, number: int, _: object) -> None:
+    def release(self, handle: int) -> None:
         """Let an object go."""
-        self._worker.objects.pop(number, None)
-        self._worker.graphs.pop(number, None)
+        self._handler.objects.pop(handle, None)
+        self._handler.graphs.pop(handle, None)
 
 
-def _with_each(target: Any) -> Any:
-    target.each = lambda calls: [target(*arguments) for arguments in calls]
-    return target
+class LocalSession:
+    """A session whose worker is this process."""
+
+    def __init__(self, path: Path) -> None:
+        self._channel: Any = LocalChannel(path)
+
+    def batch(self) -> RequestBatch:
+        """A batch of requests to it."""
+        return RequestBatch(self._channel)
 
 
 @pytest.fixture
-def trial(request: pytest.FixtureRequest) -> Trial:
-    """A try at the suite's subject, with the file that ``SUBMISSION`` names."""
-    subject: Subject = request.module.subject
-    submission = LocalSubmission(Path(os.environ["SUBMISSION"]))
-    seen: dict[Any, Any] = {}
-    return Trial(subject, submission, Draw(1), "cpu", seen)  # type: ignore[arg-type]  # looks like one
+def harness(request: pytest.FixtureRequest) -> Harness:
+    """A try at the suite's contract, with the file that ``SUBMISSION`` names."""
+    session: Any = LocalSession(Path(os.environ["SUBMISSION"]))
+    return Harness(request.module.contract, session, Draw(1), "cpu", {})

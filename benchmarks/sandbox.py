@@ -20,10 +20,11 @@ import torch
 from grader.grading import Options, grade
 from grader.kit import installed_kit
 from grader.sandbox.process import Sandbox
-from grader.sandbox.remote import RemoteSubmission
-from grader.sandbox.wire.levels import LEVELS
-from grader.sandbox.workers import Worker
+from grader.sandbox.session import Session
+from grader.sandbox.workers import WorkerProcess
 from grader.submission import Submission, read_submission
+from grader.wire.levels import LEVELS
+from grader.wire.messages import Ping, Request, Step
 
 LAYER = Submission(Path("layer.py"), "from torch import nn\nclass Layer(nn.Linear):\n    pass\n")
 
@@ -44,11 +45,11 @@ def ready(sandbox: Sandbox) -> float:
     def once() -> None:
         deadline = time.monotonic() + 10
         worker = sandbox.worker()
-        worker.send({"do": "nothing"}, deadline=deadline)
+        worker.send(Request([Step(Ping())]), deadline=deadline)
         worker.receive(deadline)
         workers.append(worker)
 
-    workers: list[Worker] = []
+    workers: list[WorkerProcess] = []
     result = milliseconds(once, 15)
     for worker in workers:
         worker.kill()
@@ -57,13 +58,19 @@ def ready(sandbox: Sandbox) -> float:
 
 def forward(sandbox: Sandbox) -> float:
     """A forward of 16 KiB, there and back."""
-    remote = RemoteSubmission(sandbox, LAYER, 10.0, 600.0)
-    remote.begin_check(1)
-    module = remote.create("Layer", 64, 64)
+    session = Session(sandbox, LAYER, 10.0, 600.0)
+    session.begin_check(1)
+    batch = session.batch()
+    module = batch.create("Layer", (64, 64))
     x = torch.randn(64, 64)
-    with torch.no_grad():
-        result = milliseconds(lambda: module(x), 500)
-    remote.close()
+
+    def once() -> object:
+        call = batch.call(module, [((x,), {})])
+        batch.send()
+        return call.result()
+
+    result = milliseconds(once, 500)
+    session.close()
     return result
 
 

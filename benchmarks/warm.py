@@ -16,7 +16,7 @@ import torch
 from grader.grading import Options, grade
 from grader.kit import installed_kit
 from grader.sandbox.process import Sandbox
-from grader.sandbox.remote import RemoteSubmission
+from grader.sandbox.session import Session
 from grader.submission import Submission, read_submission
 
 
@@ -40,17 +40,19 @@ def suite_cost(name: str, runs: int, sandbox: Sandbox) -> None:
 def request_cost(sandbox: Sandbox) -> None:
     """Print how long a forward of 16 KiB takes, there and back."""
     source = "from torch import nn\nclass Layer(nn.Linear):\n    pass\n"
-    remote = RemoteSubmission(sandbox, Submission(Path("layer.py"), source), 10.0, 600.0)
-    remote.begin_check(1)
-    module = remote.create("Layer", 64, 64)
+    session = Session(sandbox, Submission(Path("layer.py"), source), 10.0, 600.0)
+    session.begin_check(1)
+    batch = session.batch()
+    module = batch.create("Layer", (64, 64))
     x = torch.randn(64, 64)  # 16 KiB
     times = []
-    with torch.no_grad():
-        for _ in range(1000):
-            started = time.perf_counter()
-            module(x)
-            times.append(time.perf_counter() - started)
-    remote.close()
+    for _ in range(1000):
+        started = time.perf_counter()
+        call = batch.call(module, [((x,), {})])
+        batch.send()
+        call.result()
+        times.append(time.perf_counter() - started)
+    session.close()
     print(f"forward of 16 KiB          {statistics.median(times) * 1000:6.2f} ms (to reach: 1)")
 
 

@@ -11,25 +11,25 @@ from datetime import UTC, datetime
 import torch
 
 from grader import __version__
+from grader.attention.observe import EARLY
+from grader.attention.search import Search
 from grader.diagnosis.attach import explain_crashes, explain_values
 from grader.diagnosis.catalogue import catalogue
 from grader.diagnosis.crashes import explain_crash
-from grader.diagnosis.search import Search
 from grader.errors import GradeError
 from grader.kit import Exercise
 from grader.kit.static_checks import check_source
 from grader.records import AttentionMap, CheckResult, Report, Verdict
-from grader.sandbox.faults import SubmissionError, SubmissionRefused
+from grader.sandbox.errors import SubmissionError, SubmissionRefused
 from grader.sandbox.process import Sandbox
-from grader.sandbox.remote import RemoteSubmission
-from grader.sandbox.wire.levels import BUDGET_CHECKS
+from grader.sandbox.session import Session
 from grader.sandbox.workers import WorkerEnded
 from grader.submission import SourceProblem, Submission, parse, readable
 from grader.submission.notebook.slicing import only_needed
 from grader.suite.compare import CheckFailed
-from grader.suite.observe import EARLY
 from grader.suite.plugin import SuitePlugin
-from grader.suite.run import one_thread, suite_runner
+from grader.suite.runner import one_thread, suite_runner
+from grader.wire.levels import BUDGET_CHECKS
 
 WEIGHING = {"score", "scale", "mask", "softmax"}  # steps whose mistakes an attention map shows
 
@@ -79,20 +79,20 @@ def grade(submission: Submission, exercise: Exercise, options: Options, sandbox:
     clock = time.monotonic()
     budget = options.timeout * options.budget
     tried = only_needed(submission, exercise.entry_points)
-    remote = RemoteSubmission(sandbox, tried, options.timeout, budget)
+    session = Session(sandbox, tried, options.timeout, budget)
     try:
-        _start(remote, tried, exercise)
+        _start(session, tried, exercise)
         runner = suite_runner(exercise.suite)
-        checks, plugin = runner.run(remote, seed, device), runner.plugin
+        checks, plugin = runner.run(session, seed, device), runner.plugin
         mistakes: tuple[tuple[str, ...], ...] = ()
         if explains:
             checks, mistakes = _diagnose(checks, plugin, tried.source, options)
         maps = _maps(plugin, mistakes, options)
     finally:
-        remote.close()
-    problem, line = _problem(remote.load_error)
-    if isinstance(remote.load_error, SubmissionError) and explains:
-        problem = f"{problem}\n{explain_crash(remote.load_error.fault, tried.source)}".strip()
+        session.close()
+    problem, line = _problem(session.load_error)
+    if isinstance(session.load_error, SubmissionError) and explains:
+        problem = f"{problem}\n{explain_crash(session.load_error.fault, tried.source)}".strip()
     return Report(
         exercise=exercise.name,
         submission=readable(str(submission.path)),
@@ -106,7 +106,7 @@ def grade(submission: Submission, exercise: Exercise, options: Options, sandbox:
         versions=_versions(),
         problem=problem,
         problem_line=line,
-        output=remote.said_on_load or "",
+        output=session.said_on_load or "",
         diagnosis=mistakes,
         maps=tuple(maps),
         cells=submission.cells,
@@ -144,7 +144,7 @@ def _diagnose(
         return checks, ()
     with one_thread():
         return explain_values(
-            checks, Search(seen[-1].form, seen, EARLY, tried=options.search).run()
+            checks, Search(seen[-1].layout, seen, EARLY, tried=options.search).run()
         )
 
 
@@ -165,16 +165,16 @@ def choose_device(wanted: str) -> str:
     return wanted
 
 
-def _start(remote: RemoteSubmission, submission: Submission, exercise: Exercise) -> None:
+def _start(session: Session, submission: Submission, exercise: Exercise) -> None:
     """Let a worker load the submission while the suite is collected, unless it breaks a rule."""
     try:
         if submission.problem:
             raise SourceProblem(submission.problem)
         check_source(parse(submission), exercise.entry_points, exercise.forbidden)
     except SourceProblem as problem:
-        remote.refuse(problem)
+        session.refuse(problem)
     else:
-        remote.start()
+        session.start()
 
 
 def _problem(error: Exception | None) -> tuple[str, int]:

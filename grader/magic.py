@@ -22,8 +22,8 @@ from grader.cli.run import remember, run
 from grader.errors import GradeError
 from grader.records import Report
 from grader.sandbox.process import Sandbox
-from grader.sandbox.wire.levels import Limits, limits_for
 from grader.submission.notebook.kernel import submission_from
+from grader.wire.levels import Limits, limits_for
 
 if TYPE_CHECKING:
     from grader.kit import Exercise

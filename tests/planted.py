@@ -8,24 +8,23 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from grader.diagnosis import form, steps
-from grader.diagnosis.catalogue import Mistake
-from grader.diagnosis.search import Explanation
+from grader.attention import layout, steps
+from grader.attention.contract import AttentionContract
+from grader.attention.observe import explain
+from grader.diagnosis.catalogue import Explanation, Mistake
 from grader.kit import Exercise
-from grader.sandbox.faults import SubmissionError, SubmissionRefused
+from grader.sandbox.errors import SubmissionError, SubmissionRefused
 from grader.sandbox.process import Sandbox
-from grader.sandbox.remote import RemoteSubmission
+from grader.sandbox.session import Session
 from grader.submission import Submission
 from grader.suite.draw import Draw
-from grader.suite.observe import explain
-from grader.suite.subject import Subject
-from grader.suite.trial import Trial
+from grader.suite.harness import Harness
 
 MODULES = {
-    "grader.diagnosis": "",
-    "grader.diagnosis.form": inspect.getsource(form),
+    "grader.attention": "",
+    "grader.attention.layout": inspect.getsource(layout),
     **{
-        f"grader.diagnosis.steps.{name}": inspect.getsource(getattr(steps, name))
+        f"grader.attention.steps.{name}": inspect.getsource(getattr(steps, name))
         for name in (
             "state",
             "projection",
@@ -51,14 +50,14 @@ for name, source in {modules!r}.items():
     sys.modules[name] = ModuleType(name)
     exec(compile(source, name, "exec"), sys.modules[name].__dict__)
 
-Form = sys.modules["grader.diagnosis.form"].Form
-state = sys.modules["grader.diagnosis.steps.state"]
-FORM, PLAN = Form(**{form!r}), {plan!r}
+WeightLayout = sys.modules["grader.attention.layout"].WeightLayout
+state = sys.modules["grader.attention.steps.state"]
+LAYOUT, CHOICES = WeightLayout(**{layout!r}), {choices!r}
 
 
 class Live(state.State):
     def drop(self, where, value):
-        acts = self.form.dropout and where in self.drop_at and (self.training or self.drop_always)
+        acts = self.layout.dropout and where in self.drop_at and (self.training or self.drop_always)
         if not acts:
             return value
         rate = self.rate if self.drop_rate is None else self.drop_rate
@@ -70,12 +69,12 @@ class Live(state.State):
         return self
 
 
-def go(form, weights, x, mask, H, training, rate):
+def go(layout, weights, x, mask, H, training, rate):
     given = x if x.dim() == 3 else x.unsqueeze(0)
-    s = Live(form, weights, given, mask, H, training, rate, 0, x=given)
+    s = Live(layout, weights, given, mask, H, training, rate, 0, x=given)
     for step in state.STEPS:
-        if form.block or step not in state.BLOCK_STEPS:
-            state.CHOICES[step][PLAN.get(step, "right")](s)
+        if layout.block or step not in state.BLOCK_STEPS:
+            state.CHOICES[step][CHOICES.get(step, "right")](s)
     if s.out.dim() == 3 and s.out.shape[:2] != given.shape[:2]:
         s.out = s.out.reshape(*given.shape[:2], -1)
     if x.dim() == 2:
@@ -84,34 +83,34 @@ def go(form, weights, x, mask, H, training, rate):
 
 
 class Attention(nn.Module):
-    def __init__(self, form, C, E, H, rate, bias):
+    def __init__(self, layout, C, E, H, rate, bias):
         super().__init__()
         if C % H:
             raise ValueError(f"{{H}} heads do not divide {{C}} features")
-        self.form, self.H, self.rate = form, H, rate
-        for name in (form.queries, form.keys, form.values):
+        self.layout, self.H, self.rate = layout, H, rate
+        for name in (layout.queries, layout.keys, layout.values):
             if name:
-                made = nn.Parameter(torch.randn(C, E)) if form.bare else nn.Linear(C, E, bias)
+                made = nn.Parameter(torch.randn(C, E)) if layout.bare else nn.Linear(C, E, bias)
                 setattr(self, name, made)
-        if form.fused:
-            setattr(self, form.fused, nn.Linear(C, 3 * C, bias))
-        if form.output:
-            setattr(self, form.output, nn.Linear(C, C, bias))
+        if layout.fused:
+            setattr(self, layout.fused, nn.Linear(C, 3 * C, bias))
+        if layout.output:
+            setattr(self, layout.output, nn.Linear(C, C, bias))
 
     def run(self, x, attention_mask=None):
         weights = dict(self.named_parameters())
-        return go(self.form, weights, x, attention_mask, self.H, self.training, self.rate)
+        return go(self.layout, weights, x, attention_mask, self.H, self.training, self.rate)
 
 
 class Module(Attention):
     def __init__(self, **given):
         C = next(given[n] for n in ("hidden_dim", "embed_dim", "d_model", "d_in") if n in given)
-        inner = replace(FORM, block=False)
+        inner = replace(LAYOUT, block=False)
         settings = (C, given.get("d_out", C), given.get("num_heads", 1))
-        rate, bias = given.get("dropout_rate", 0.1), given.get("qkv_bias", FORM.bias)
-        if FORM.block:
+        rate, bias = given.get("dropout_rate", 0.1), given.get("qkv_bias", LAYOUT.bias)
+        if LAYOUT.block:
             nn.Module.__init__(self)
-            self.form, self.H, self.rate = FORM, given["num_heads"], 0.0
+            self.layout, self.H, self.rate = LAYOUT, given["num_heads"], 0.0
             self.attention = Attention(inner, *settings, rate, bias)
             self.norm1, self.norm2 = nn.LayerNorm(C), nn.LayerNorm(C)
             self.ff = nn.Sequential(nn.Linear(C, 4 * C), nn.ReLU(), nn.Linear(4 * C, C))
@@ -136,14 +135,14 @@ class {name}(Module):
 FUNCTION = """
 
 def {name}(x):
-    return go(FORM, {{}}, x, None, 1, False, 0.0).out
+    return go(LAYOUT, {{}}, x, None, 1, False, 0.0).out
 """
 INSIDE = """
 
 class MultiHeadSelfAttention(Attention):
     def __init__(self, embed_dim, num_heads):
-        inner = replace(FORM, block=False)
-        super().__init__(inner, embed_dim, embed_dim, num_heads, 0.0, FORM.bias)
+        inner = replace(LAYOUT, block=False)
+        super().__init__(inner, embed_dim, embed_dim, num_heads, 0.0, LAYOUT.bias)
 
     def forward(self, x):
         return self.run(x).out
@@ -159,48 +158,50 @@ ARGUMENTS = {
 }
 
 
-def subject_of(exercise: Exercise) -> Subject:
-    """The subject that an exercise's suite defines."""
+def contract_of(exercise: Exercise) -> AttentionContract:
+    """The contract that an exercise's suite defines."""
     spec = importlib.util.spec_from_file_location(f"suite_{exercise.name}", exercise.suite)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    found: Subject = module.subject
+    found: AttentionContract = module.contract
     return found
 
 
-def explained(submission: Submission, subject: Subject, sandbox: Sandbox) -> Explanation:
+def explained(submission: Submission, contract: AttentionContract, sandbox: Sandbox) -> Explanation:
     """Which mistakes reproduce a submission, found without its suite; none where it cannot run."""
-    remote = RemoteSubmission(sandbox, submission, 10.0, 60.0)
+    session = Session(sandbox, submission, 10.0, 60.0)
     try:
-        remote.begin_check(1)
-        return explain(Trial(subject, remote, Draw(1), "cpu", {}))
+        session.begin_check(1)
+        return explain(Harness(contract, session, Draw(1), "cpu", {}))
     except (SubmissionError, SubmissionRefused):
         return Explanation((), (), ())
     finally:
-        remote.close()
+        session.close()
 
 
-def planted(exercise: Exercise, subject: Subject, mistakes: Sequence[Mistake]) -> Submission:
+def planted(
+    exercise: Exercise, contract: AttentionContract, mistakes: Sequence[Mistake]
+) -> Submission:
     """A file for an exercise that makes these mistakes and no others."""
-    assert subject.form is not None
-    plan = {mistake.step: mistake.choice for mistake in mistakes}
-    given = list(subject.arguments(subject.sizes[0]))
+    assert contract.layout is not None
+    choices = {mistake.step: mistake.choice for mistake in mistakes}
+    given = list(contract.arguments(contract.sizes[0]))
     names = [name for name in given if name in ARGUMENTS]
     arguments = ", ".join(ARGUMENTS[name] for name in names)
     if exercise.name == "warmup3":
         arguments, names = f"{arguments}, qkv_bias=False", [*names, "qkv_bias"]
     text = WRITTEN_OUT.format(
         modules=MODULES,
-        form=asdict(subject.form),
-        plan=plan,
-        name=subject.name if subject.parameters else "Unused",
+        layout=asdict(contract.layout),
+        choices=choices,
+        name=contract.entry if contract.parameters else "Unused",
         arguments=arguments or "hidden_dim",
         keywords=", ".join(f"{name}={name}" for name in names),
     )
-    if subject.parameters is None:
-        text += FUNCTION.format(name=subject.name)
-    if subject.inner is not None:
+    if contract.parameters is None:
+        text += FUNCTION.format(name=contract.entry)
+    if contract.inner is not None:
         text += INSIDE
     return Submission(Path(f"{exercise.name}.py"), text)

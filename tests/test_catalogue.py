@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
+from grader.attention.observe import DROPPED, DROPPED_MASKED
+from grader.attention.steps import CHOICES
 from grader.diagnosis.catalogue import Mistake, catalogue, mistakes_for
-from grader.diagnosis.steps import CHOICES
 from grader.grading import Options, grade
 from grader.kit import Exercise, load_kit
 from grader.records import Report
 from grader.sandbox.process import Sandbox
 from grader.submission import read_submission
-from grader.suite.observe import DROPPED, DROPPED_MASKED
-from tests.planted import explained, planted, subject_of
+from tests.planted import contract_of, explained, planted
 
 KIT = load_kit(Path(__file__).parent.parent)
 ANSWERS = Path(__file__).parent / "answers"
@@ -27,13 +27,13 @@ PAIRS = 10  # of each exercise; benchmarks/diagnosis.py tries many more
 
 def with_form() -> list[Exercise]:
     """Where a report names mistakes; what a fix-it exercise breaks is among them."""
-    return [e for e in KIT.exercises if e.diagnosis and subject_of(e).form is not None]
+    return [e for e in KIT.exercises if e.diagnosis and contract_of(e).layout is not None]
 
 
 def applicable(exercise: Exercise) -> list[Mistake]:
-    form = subject_of(exercise).form
-    assert form is not None
-    return mistakes_for(form)
+    layout = contract_of(exercise).layout
+    assert layout is not None
+    return mistakes_for(layout.features)
 
 
 def pairs(exercise: Exercise) -> list[tuple[Mistake, Mistake]]:
@@ -48,7 +48,7 @@ def pairs(exercise: Exercise) -> list[tuple[Mistake, Mistake]]:
 @pytest.fixture(autouse=True)
 def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """A loaded machine is no reason to name nothing."""
-    monkeypatch.setattr("grader.diagnosis.search.SECONDS", 10.0)
+    monkeypatch.setattr("grader.attention.search.SECONDS", 10.0)
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +58,7 @@ def sandbox() -> Iterator[Sandbox]:
 
 
 def graded(exercise: Exercise, mistakes: list[Mistake], sandbox: Sandbox) -> Report:
-    return grade(planted(exercise, subject_of(exercise), mistakes), exercise, OPTIONS, sandbox)
+    return grade(planted(exercise, contract_of(exercise), mistakes), exercise, OPTIONS, sandbox)
 
 
 @pytest.mark.parametrize("exercise", with_form(), ids=lambda e: e.name)
@@ -105,7 +105,7 @@ def test_two_mistakes_lose_points_and_are_named(
     ids=lambda value: value.stem if isinstance(value, Path) else value.name,
 )
 def test_right_answer_shows_no_mistake(exercise: Exercise, path: Path, sandbox: Sandbox) -> None:
-    found = explained(read_submission(path), subject_of(exercise), sandbox)
+    found = explained(read_submission(path), contract_of(exercise), sandbox)
     assert found.sets == ((),)
     # Dropout by random numbers of its own cannot be foretold, and is no mistake.
     assert set(found.left) <= {DROPPED, DROPPED_MASKED}
@@ -126,5 +126,5 @@ def test_every_mistake_has_its_words_and_applies_somewhere() -> None:
         assert not mistake.says.endswith(".")
         assert mistake.hurts.endswith(".")
         assert mistake.hint.endswith("?")
-        assert mistake.seen
+        assert mistake.source
     assert len(catalogue()) >= 45

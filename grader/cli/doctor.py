@@ -10,8 +10,8 @@ import click
 from grader.cli.options import tell_untried
 from grader.errors import GraderFault
 from grader.sandbox.process import Sandbox
-from grader.sandbox.wire.levels import LEVELS
 from grader.versions import PYTHONS, TORCHES
+from grader.wire.levels import LEVELS
 
 WALLS = {
     "full": "namespaces, Landlock, seccomp, limits",

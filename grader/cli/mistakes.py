@@ -69,7 +69,7 @@ def _list() -> None:
 def _explain(mistake: Mistake) -> None:
     from rich.console import Console
 
-    from grader.diagnosis.example import example_map
+    from grader.attention.example import example_map
     from grader.outputs.terminal import render_maps
 
     click.echo(mistake.name)
@@ -77,7 +77,7 @@ def _explain(mistake: Mistake) -> None:
         f"What is done: {mistake.says}.",
         f"Why it hurts: {mistake.hurts}",
         f"A hint: {mistake.hint}",
-        f"Seen: {mistake.seen}.",
+        f"Seen: {mistake.source}.",
     ):
         click.echo(textwrap.fill(text, 96, initial_indent="  ", subsequent_indent="  "))
     shown = example_map(mistake)

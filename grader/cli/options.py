@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from grader.errors import GradeError
-from grader.sandbox.wire.levels import LEVELS, Limits
 from grader.versions import untried
+from grader.wire.levels import LEVELS, Limits
 
 if TYPE_CHECKING:
     from rich.console import Console

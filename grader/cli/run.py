@@ -26,8 +26,8 @@ from grader.kit import Kit
 from grader.practice.history import open_history
 from grader.records import Report
 from grader.sandbox.process import Sandbox
-from grader.sandbox.wire.levels import limits_for
 from grader.submission import read_submission
+from grader.wire.levels import limits_for
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -64,7 +64,7 @@ if TYPE_CHECKING:
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["text", "json", "junit", "github"]),
+    type=click.Choice(["text", "json", "junit", "github", "pytest-json"]),
     default="text",
     show_default=True,
     help="What is printed: text for people, or what editors and CI read.",
@@ -106,7 +106,7 @@ def run(
     graded: list[tuple[Report, str]] = []
     limits = limits_for(timeout, memory)
     with Sandbox(isolation, limits, on_gpu=wants_cuda(device)) as sandbox:
-        # Now the template imports torch, and so does this process: side by side.
+        # Now the zygote imports torch, and so does this process: side by side.
         from grader.grading import Options, grade
 
         gc.freeze()  # what was imported stays; no collection need look at it again
@@ -135,11 +135,13 @@ def _rendered(reports: list[Report], form: str) -> str:
     """Reports as editors and CI read them."""
     from grader.outputs.github import render_github
     from grader.outputs.junit import render_junit
+    from grader.outputs.pytest_json import render_pytest_json
 
     if form == "json":
         texts = [report.to_json() for report in reports]
         return (texts[0] if len(texts) == 1 else "[" + ",\n".join(texts) + "]") + "\n"
-    return render_junit(reports) if form == "junit" else render_github(reports)
+    renders = {"junit": render_junit, "github": render_github, "pytest-json": render_pytest_json}
+    return renders[form](reports)
 
 
 def _show(report: Report, console: Console, verbose: bool, first: bool) -> None:

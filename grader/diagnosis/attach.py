@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from grader.diagnosis.catalogue import Explanation
 from grader.diagnosis.crashes import explain_crash
-from grader.diagnosis.search import Explanation
 from grader.diagnosis.words import describe, reasons
 from grader.records import CheckResult, Verdict
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import difflib
 import functools
 import tomllib
+from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 
-from grader.diagnosis.form import Form
 from grader.errors import GradeError
 
 
@@ -24,7 +24,7 @@ class Mistake(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         says: What is done, as a clause: ``the scores are divided by …``.
         hurts: Why it matters.
         hint: A question that does not give it away.
-        seen: Where.
+        source: Where it was seen.
     """
 
     name: str
@@ -34,11 +34,27 @@ class Mistake(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     says: str
     hurts: str
     hint: str
-    seen: str
+    source: str
 
-    def applies_to(self, form: Form) -> bool:
-        """Whether an exercise of this form can be got wrong in this way."""
-        return form.features.issuperset(self.needs)
+    def applies_to(self, features: frozenset[str]) -> bool:
+        """Whether an exercise that has these features can be got wrong in this way."""
+        return features.issuperset(self.needs)
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What reproduces a submission.
+
+    Attributes:
+        sets: The smallest sets of mistakes that do, all of the same size; no set where none does.
+            The empty set says that nothing is wrong.
+        explained: What was reproduced, such as ``output`` and ``output under a mask``.
+        left: What was not.
+    """
+
+    sets: tuple[tuple[Mistake, ...], ...]
+    explained: tuple[str, ...]
+    left: tuple[str, ...]
 
 
 class _File(msgspec.Struct, forbid_unknown_fields=True):
@@ -66,6 +82,6 @@ def find_mistake(name: str) -> Mistake:
     raise GradeError(f"there is no mistake `{name}`; {advice}")
 
 
-def mistakes_for(form: Form) -> list[Mistake]:
-    """The mistakes that are possible in an exercise of this form."""
-    return [mistake for mistake in catalogue().values() if mistake.applies_to(form)]
+def mistakes_for(features: frozenset[str]) -> list[Mistake]:
+    """The mistakes that are possible in an exercise that has these features."""
+    return [mistake for mistake in catalogue().values() if mistake.applies_to(features)]

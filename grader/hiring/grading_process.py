@@ -18,7 +18,7 @@ from grader.hiring.tasks import Capabilities, Outcome, Settings, Task
 from grader.kit import load_kit
 from grader.kit.stubs import digest_of
 from grader.sandbox.process import Sandbox
-from grader.sandbox.wire.levels import limits_for
+from grader.wire.levels import limits_for
 
 BUDGET = 1.25  # times the limit of a check, for all of them: a hang keeps a core from the others
 

@@ -60,6 +60,6 @@ def _is_left_to_write(node: ast.AST) -> bool:
 @functools.cache
 def _extras(exercise: Exercise) -> frozenset[str] | None:
     """What an exercise asks for beyond one head, by its suite; None where that does not say."""
-    subject = runpy.run_path(str(exercise.suite)).get("subject")
-    form = getattr(subject, "form", None)
-    return None if form is None else form.features & EXTRAS
+    contract = runpy.run_path(str(exercise.suite)).get("contract")
+    layout = getattr(contract, "layout", None)
+    return None if layout is None else layout.features & EXTRAS

@@ -1,1 +1,1 @@
-"""The submission in a process of its own: RemoteModule here, the worker on the other side."""
+"""The submission in a process of its own: what is asked of it, and what is believed."""

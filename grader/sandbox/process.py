@@ -1,4 +1,4 @@
-"""The template process behind a session, and the workers that it gives out. No torch here."""
+"""The zygote process behind a session, and the workers that it gives out. No torch here."""
 
 from __future__ import annotations
 
@@ -14,23 +14,25 @@ import tempfile
 import threading
 import time
 from pathlib import Path
-from typing import Any, Self
+from typing import Self, TypeVar
 
 import msgspec
 
 from grader.errors import GraderFault
-from grader.sandbox.canary import try_walls
-from grader.sandbox.wire import frames
-from grader.sandbox.wire.levels import LEVELS, Confinement, Limits
-from grader.sandbox.workers import LOOK, Process, Spawned, Stopped, Worker
+from grader.sandbox.wall_check import try_walls
+from grader.sandbox.workers import LOOK, Process, Spawned, Stopped, WorkerProcess
+from grader.wire import frames, messages
+from grader.wire.levels import LEVELS, Confinement, Limits
 
 START_SECONDS = 120.0  # a cold disk may take long to give torch
 
+_T = TypeVar("_T")
+
 
 class Sandbox:
-    """Gives out workers; a template process stands behind it where the platform can fork.
+    """Gives out workers; a zygote process stands behind it where the platform can fork.
 
-    One serves a whole session. Starting it returns at once: the template imports torch while
+    One serves a whole session. Starting it returns at once: the zygote imports torch while
     the trusted side does the same.
 
     Args:
@@ -61,11 +63,12 @@ class Sandbox:
         self.stop = threading.Event()  # set, it ends the grading under way, with ``Stopped``
         self._lock = threading.Lock()
         self.open_walls: list[str] = []  # what a worker at the level in force may do
-        self._level = ""  # in force, once the canary has tried it
+        self._offer = ""  # of the zygote: a level that the canary is to try
+        self._level = ""  # in force, once it has
         self._refused: dict[str, str] = {}
-        self._spare: Worker | None = None
+        self._spare: WorkerProcess | None = None
         if not spawn:
-            self._start_template()
+            self._start_zygote()
 
     def __enter__(self) -> Self:
         return self
@@ -84,8 +87,9 @@ class Sandbox:
             if self._confinement.levels[-1] in self._refused:
                 reasons = "; ".join(f"`{level}`: {why}" for level, why in self._refused.items())
                 raise GraderFault(f"isolation cannot be had here: {reasons}; see `grade doctor`")
-            if level := self._offered():
-                self._try(level)
+            self._offer = self._offer or self._offered()
+            if self._offer:
+                self._try(self._offer)
         return self._level
 
     @property
@@ -94,16 +98,16 @@ class Sandbox:
         return dict(self._refused)
 
     def _offered(self) -> str:
-        """The strongest level that the template can put up; empty where it can put up none."""
+        """The strongest level that the zygote can put up; empty where it can put up none."""
         if self.spawns:
             return "process"
-        self._wait_for_template()
-        hello = self._receive()
-        self._refused |= hello["refused"]
-        return str(hello["level"])
+        self._wait_for_zygote()
+        offer = self._receive(messages.Offer)
+        self._refused |= offer.refused
+        return offer.level
 
-    def _wait_for_template(self) -> None:
-        """Wait until the template has something to say, which takes as long as importing torch.
+    def _wait_for_zygote(self) -> None:
+        """Wait until the zygote has something to say, which takes as long as importing torch.
 
         Raises:
             Stopped: The sandbox was told to stop meanwhile.
@@ -116,31 +120,31 @@ class Sandbox:
                 return
 
     def _try(self, level: str) -> None:
-        """Let a canary try a level; where it does not hold, a template of the others is started."""
+        """Let a canary try a level; where it does not hold, a zygote of the others is started."""
         memory_is_bounded = not (self.spawns or self.on_gpu)
-        tried = try_walls(level, Worker(self._start_worker, self.stop), memory_is_bounded)
+        tried = try_walls(level, WorkerProcess(self._start_worker, self.stop), memory_is_bounded)
         if not tried.problem:
             self._level, self.open_walls = level, tried.done
             return
-        self._refused[level] = tried.problem
+        self._refused[level], self._offer = tried.problem, ""
         levels = self._confinement.levels
         if left := levels[levels.index(level) + 1 :]:
             self.close()
             self._confinement = msgspec.structs.replace(self._confinement, levels=left)
-            self._start_template()
+            self._start_zygote()
 
-    def worker(self) -> Worker:
+    def worker(self) -> WorkerProcess:
         """A fresh worker, ready to be sent a submission.
 
         Raises:
-            GraderFault: The template is gone or did not start, or no level that will do holds.
+            GraderFault: The zygote is gone or did not start, or no level that will do holds.
         """
         assert self.isolation
         ready, self._spare = self._spare, None
         if ready is not None and ready.gone:
             ready.kill()
             ready = None
-        return ready or Worker(self._start_worker, self.stop)
+        return ready or WorkerProcess(self._start_worker, self.stop)
 
     def prepare(self) -> None:
         """Have the next worker stand ready before it is asked for."""
@@ -148,37 +152,37 @@ class Sandbox:
             self._spare = self.worker()
 
     def close(self) -> None:
-        """End the template; it ends what it forked."""
+        """End the zygote; it ends what it forked."""
         if not self.spawns:
             self._control.close()
             try:
-                self._template.wait(timeout=5)
+                self._zygote.wait(timeout=5)
             except subprocess.TimeoutExpired:
-                self._template.kill()
-                self._template.wait()
+                self._zygote.kill()
+                self._zygote.wait()
 
-    def _start_template(self) -> None:
+    def _start_zygote(self) -> None:
         self._control, theirs = socket.socketpair()
         with theirs:
-            self._template = _launch(theirs, self._confinement)
+            self._zygote = _launch(theirs, self._confinement)
 
     def _start_worker(self, theirs: socket.socket, pipe: int) -> Process:
         if self.spawns:
             return Spawned(_launch(theirs, self._confinement, stdout=pipe))
-        answer = self._ask(b"fork", [theirs.fileno(), pipe])
-        if "refused" in answer:
-            raise GraderFault(f"no worker can be started: {answer['refused']}")
-        return _Forked(self, answer["pid"])
+        forked = self._ask(b"fork", [theirs.fileno(), pipe], messages.Forked)
+        if forked.refused:
+            raise GraderFault(f"no worker can be started: {forked.refused}")
+        return _Forked(self, forked.pid)
 
-    def _ask(self, message: bytes, descriptors: list[int]) -> dict[str, Any]:
+    def _ask(self, message: bytes, descriptors: list[int], answer: type[_T]) -> _T:
         with self._lock:
             try:
                 socket.send_fds(self._control, [message], descriptors)
             except OSError:
-                raise _template_gone() from None
-            return self._receive()
+                raise _zygote_gone() from None
+            return self._receive(answer)
 
-    def _receive(self) -> dict[str, Any]:
+    def _receive(self, answer: type[_T]) -> _T:
         def receive(count: int) -> bytes:
             data = self._control.recv(count, socket.MSG_WAITALL)
             if len(data) < count:
@@ -187,27 +191,27 @@ class Sandbox:
 
         try:
             self._control.settimeout(START_SECONDS)
-            return frames.unpack(receive, frames.MAX_REPLY_HEADER)[0]
+            return frames.unpack(receive, frames.MAX_REPLY_HEADER, answer)[0]
         except OSError:
-            raise _template_gone() from None
+            raise _zygote_gone() from None
 
 
-def _template_gone() -> GraderFault:
+def _zygote_gone() -> GraderFault:
     return GraderFault(
-        "the grader's template process is gone or did not start; "
+        "the grader's zygote process is gone or did not start; "
         f"`{sys.executable} -c 'import torch'` shows whether torch itself works"
     )
 
 
 class _Forked:
-    """The process of a worker that the template forked."""
+    """The process of a worker that the zygote forked."""
 
     def __init__(self, sandbox: Sandbox, pid: int) -> None:
         self._sandbox = sandbox
         self._pid = pid
 
     def end(self) -> int:
-        return int(self._sandbox._ask(f"end {self._pid}".encode(), [])["status"])
+        return self._sandbox._ask(f"end {self._pid}".encode(), [], messages.Ended).status
 
 
 def _launch(
@@ -230,7 +234,7 @@ def _launch(
     number = str(connection.fileno())
     words = msgspec.json.encode(confinement).decode()
     return subprocess.Popen(
-        [sys.executable, "-P", "-s", "-m", "grader.sandbox.inside.template", number, words],
+        [sys.executable, "-P", "-s", "-m", "grader.worker.zygote", number, words],
         cwd="/",
         env=environment,
         stdin=subprocess.DEVNULL,

@@ -15,10 +15,11 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from grader.errors import GraderFault
-from grader.sandbox.wire import frames
+from grader.wire import frames
+from grader.wire.messages import Greeting, Reply, Request
 
 MAX_OUTPUT = 64 << 10
 LOOK = 0.1  # how often a wait looks whether it is to be stopped, in seconds
@@ -43,7 +44,7 @@ class Process(Protocol):
         """Kill it if it still lives, and all that it started; how it ended, as a wait status."""
 
 
-class Worker:
+class WorkerProcess:
     """One worker process and the connection to it.
 
     Args:
@@ -73,21 +74,22 @@ class Worker:
             theirs.close()
             os.close(pipe)
 
-    def send(self, header: dict[str, Any], body: bytes = b"", deadline: float = 0.0) -> None:
+    def send(self, request: Request, body: bytes = b"", deadline: float = 0.0) -> None:
         """Send a request.
 
         Args:
-            header: The operation (``do``) and what it needs.
-            body: Its tensors.
+            request: Its steps.
+            body: Their tensors.
             deadline: On the monotonic clock, in seconds.
 
         Raises:
             WorkerEnded: It has answered what it was not asked, does not take it, or is gone.
         """
         if self._confined and self._read_ahead:
-            raise self.distrust("it belongs to no request")
+            raise self.reject("it belongs to no request")
         self._number += 1
-        data = memoryview(frames.pack({**header, "number": self._number}, body))
+        request.number = self._number
+        data = memoryview(frames.pack(request, body))
         while data:
             try:
                 data = data[self._connection.send(data) :]
@@ -96,7 +98,7 @@ class Worker:
             except OSError:
                 raise self._ended() from None
 
-    def receive(self, deadline: float) -> tuple[dict[str, Any], bytes]:
+    def receive(self, deadline: float) -> tuple[Reply, bytes]:
         """Receive the answer to a request; ``deadline`` is on the monotonic clock, in seconds.
 
         Raises:
@@ -107,19 +109,19 @@ class Worker:
         try:
             receive = functools.partial(self._exactly, deadline=deadline)
             if not self._confined:
-                self._greet(frames.unpack(receive, frames.MAX_REPLY_HEADER)[0])
-            header, body = frames.unpack(receive, frames.MAX_REPLY_HEADER)
+                self._greet(frames.unpack(receive, frames.MAX_REPLY_HEADER, Greeting)[0])
+            reply, body = frames.unpack(receive, frames.MAX_REPLY_HEADER, Reply)
         except frames.BadFrame as problem:
-            raise self.distrust(str(problem)) from None
-        if header.get("number") != self._number:
-            raise self.distrust("it belongs to no request")
-        return header, body
+            raise self.reject(str(problem)) from None
+        if reply.number != self._number:
+            raise self.reject("it belongs to no request")
+        return reply, body
 
-    def _greet(self, hello: dict[str, Any]) -> None:
+    def _greet(self, greeting: Greeting) -> None:
         """Take a worker's first words, said before it has seen a line of the submission."""
-        if "refused" in hello:
+        if greeting.refused:
             self.kill()
-            raise GraderFault(f"a worker could not confine itself: {hello['refused']}")
+            raise GraderFault(f"a worker could not confine itself: {greeting.refused}")
         self._confined = True
 
     @property
@@ -129,7 +131,7 @@ class Worker:
         waiting.register(self._connection, 0)  # tells of a connection that was hung up
         return bool(waiting.poll(0))
 
-    def distrust(self, problem: str) -> WorkerEnded:
+    def reject(self, problem: str) -> WorkerEnded:
         """End a worker whose answer cannot be believed; the error to raise for it."""
         self.kill()
         return WorkerEnded(f"gave an answer that cannot be read: {problem}")

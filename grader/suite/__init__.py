@@ -1,1 +1,55 @@
-"""What a suite imports: subjects, claims, comparisons, points, and pytest settings of its own."""
+"""What the author of a suite needs, in one import: contracts, claims, comparisons, points."""
+
+from grader.sandbox.batch import RequestBatch
+from grader.sandbox.errors import SubmissionError
+from grader.sandbox.session import Session
+from grader.suite import claims
+from grader.suite.calls import Call, Handle, Module
+from grader.suite.compare import (
+    CheckFailed,
+    expect,
+    expect_all_close,
+    expect_close,
+    expect_differs,
+    expect_finite,
+    expect_tensor,
+    fail,
+)
+from grader.suite.contract import Contract, Input, Sizes
+from grader.suite.draw import Draw
+from grader.suite.harness import Harness
+from grader.suite.marks import needs, points
+from grader.suite.oracle import Weights, exact, layer_norm, linear, right_weights
+from grader.suite.reuse import checks_of, load_suite
+
+__all__ = [
+    "Call",
+    "CheckFailed",
+    "Contract",
+    "Draw",
+    "Handle",
+    "Harness",
+    "Input",
+    "Module",
+    "RequestBatch",
+    "Session",
+    "Sizes",
+    "SubmissionError",
+    "Weights",
+    "checks_of",
+    "claims",
+    "exact",
+    "expect",
+    "expect_all_close",
+    "expect_close",
+    "expect_differs",
+    "expect_finite",
+    "expect_tensor",
+    "fail",
+    "layer_norm",
+    "linear",
+    "load_suite",
+    "needs",
+    "points",
+    "right_weights",
+]

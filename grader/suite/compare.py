@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 import torch
 from torch import Tensor
 
 from grader.records import Difference
-from grader.sandbox.wire.values import Opaque
+from grader.wire.values import Opaque
 
 # Room for the rounding of another order of operations, relative to the largest expected value
 # (a sum of large terms may end near 0). The known mistakes differ by 1e-3 and more.
@@ -59,6 +60,27 @@ def expect_tensor(value: Any, shape: tuple[int, ...], what: str, sizes: str) -> 
     if tuple(value.shape) != shape:
         fail(f"{what}: expected shape {sizes} = {shape}, got {tuple(value.shape)}")
     return value
+
+
+def expect_tuple(value: Any, names: Sequence[str]) -> tuple[Any, ...]:
+    """A result as a tuple, or a list, of as many parts as there are names."""
+    if not isinstance(value, tuple | list):
+        kind = value.type if isinstance(value, Opaque) else type(value).__name__
+        fail(f"expected a tuple of {len(names)} ({', '.join(names)}), got `{kind}`")
+    if len(value) != len(names):
+        fail(f"expected a tuple of {len(names)} ({', '.join(names)}), got {len(value)} parts")
+    return tuple(value)
+
+
+def expect_all_close(
+    got: Mapping[str, Tensor],
+    expected: Mapping[str, Tensor],
+    suffix: str = "",
+    tolerance: float | None = None,
+) -> None:
+    """``expect_close`` for each of several outputs; a suffix such as ``under a mask``."""
+    for name, right in expected.items():
+        expect_close(got[name], right, f"{name} {suffix}".rstrip(), tolerance)
 
 
 def expect_close(

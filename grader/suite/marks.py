@@ -1,5 +1,48 @@
-"""Marks of a check."""
+"""Marks of a check: what it is worth, and what its contract must offer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
 
 import pytest
 
+from grader.suite.contract import Contract
+
 points = pytest.mark.points
+
+_C = TypeVar("_C", bound=Callable[..., object])
+
+
+def needs(
+    kind: type[Contract] = Contract,
+    *fields: str,
+    inputs: tuple[str, ...] = (),
+    letters: str = "",
+) -> Callable[[_C], _C]:
+    """Say what a claim can be made of; a suite that makes it of anything else is broken.
+
+    Args:
+        kind: Of contract.
+        fields: Of the contract that must be set.
+        inputs: That it must have.
+        letters: Sizes that it must have.
+    """
+
+    def mark(claim: _C) -> _C:
+        claim.__needs__ = (kind, fields, inputs, letters)  # type: ignore[attr-defined]  # set here
+        return claim
+
+    return mark
+
+
+def unmet(check: object, contract: Contract) -> str:
+    """What a check needs and a contract lacks, as the end of a sentence; empty where nothing."""
+    kind, fields, inputs, letters = getattr(check, "__needs__", (Contract, (), (), ""))
+    if not isinstance(contract, kind):
+        return f"needs a `{kind.__name__}`, not a `{type(contract).__name__}`"
+    lacking = [f"`{name}`" for name in fields if getattr(contract, name) in (None, False)]
+    lacking += [f"an input `{name}`" for name in inputs if name not in contract.inputs]
+    sizes = contract.sizes[0] if contract.sizes else {}
+    lacking += [f"a size `{letter}`" for letter in letters if letter not in sizes]
+    return f"needs {', '.join(lacking)}" if lacking else ""

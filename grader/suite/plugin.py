@@ -9,21 +9,19 @@ import traceback
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-import msgspec
 import pytest
 
-from grader.diagnosis.pipeline import Observation
-from grader.records import AttentionMap, Verdict
-from grader.sandbox.faults import SubmissionError, SubmissionRefused
-from grader.sandbox.remote import RemoteSubmission
+from grader.errors import GraderFault
+from grader.records import AttentionMap, CheckResult, Difference, Fault, Verdict
+from grader.sandbox.errors import SubmissionError, SubmissionRefused
+from grader.sandbox.session import Session
 from grader.sandbox.workers import WorkerEnded, WorkerTimeout
 from grader.submission import SourceProblem
 from grader.suite.compare import CheckFailed
+from grader.suite.contract import Contract
 from grader.suite.draw import Draw, derive_seed
-from grader.suite.maps import attention_maps
-from grader.suite.observe import observe
-from grader.suite.subject import Subject
-from grader.suite.trial import Trial
+from grader.suite.harness import Harness
+from grader.suite.marks import unmet
 
 _T = TypeVar("_T")
 
@@ -35,25 +33,28 @@ class SuitePlugin:
     """
 
     def __init__(self) -> None:
-        self._submission: RemoteSubmission
+        self._session: Session
         self._seed = 0
         self._device = "cpu"
         self._started = 0.0
-        self._noted: dict[str, Any] = {}  # of the check that runs
-        self._seen: dict[Any, Any] = {}  # by one check, for the others too
-        self._subject: Subject | None = None  # of the suite, once a check has asked for a trial
-        self.broken = ""  # why the suite itself cannot be collected
+        self._seconds = 0.0  # of the check that runs
+        self._ended: BaseException | None = None  # what it raised
+        self._memo: dict[Any, Any] = {}  # what one check saw, for the others too
+        self._contract: Contract | None = None
+        self.results: list[CheckResult] = []
+        self.fault: GraderFault | None = None  # of a check itself
+        self.broken = ""  # why the suite itself cannot be run
 
-    def begin(self, submission: RemoteSubmission, seed: int, device: str) -> None:
+    def begin(self, session: Session, seed: int, device: str) -> None:
         """Turn to another submission.
 
         Args:
-            submission: What is being graded.
+            session: Of what is being graded.
             seed: Of the whole grading.
             device: Where tensors are to lie, such as ``cpu`` or ``cuda``.
         """
-        self._submission, self._seed, self._device = submission, seed, device
-        self._seen, self._subject = {}, None
+        self._session, self._seed, self._device = session, seed, device
+        self._memo, self.results, self.fault = {}, [], None
 
     @pytest.hookimpl(trylast=True)
     def pytest_configure(self, config: pytest.Config) -> None:
@@ -65,20 +66,46 @@ class SuitePlugin:
         if report.failed:
             self.broken = str(report.longrepr)[-4000:]
 
-    def pytest_json_runtest_metadata(
-        self, item: pytest.Item, call: pytest.CallInfo[None]
-    ) -> dict[str, Any]:
-        """What came of a check, for pytest-json-report, once its last stage is over."""
+    def pytest_collection_modifyitems(self, items: list[pytest.Function]) -> None:
+        """Note the suite's contract, and whether it can serve every check."""
+        for item in items:
+            contract = getattr(item.module, "contract", None)
+            if isinstance(contract, Contract):
+                self._contract = contract
+                if lacking := unmet(item.function, contract):
+                    self.broken = f"`{item.name}` {lacking}, which `{contract.entry}` has not"
+        if self.broken:
+            items.clear()
+
+    def pytest_runtest_makereport(self, item: pytest.Function, call: pytest.CallInfo[None]) -> None:
+        """Note what came of a stage of a check; of the whole, once its last stage is over."""
         if call.when == "setup":
-            marker = item.get_closest_marker("points")
-            why = (inspect.getdoc(item.function) or "").partition("\n\n")[0]  # type: ignore[attr-defined]  # a function's item
-            self._noted = {"points": marker.args[0] if marker else 1, "why": why}
+            self._ended, self._seconds = None, 0.0
         if call.excinfo is not None:
-            self._noted |= _judge(call.excinfo.value)
+            self._ended = call.excinfo.value
         if call.when != "teardown":
-            return {}
-        output = self._submission.end_check(time.monotonic() - self._started)
-        return self._noted | {"output": output}
+            self._seconds += call.duration
+            return
+        output = self._session.end_check(time.monotonic() - self._started)
+        try:
+            self.results.append(self._result(item, output))
+        except GraderFault as fault:
+            self.fault = self.fault or fault
+
+    def _result(self, item: pytest.Function, output: str) -> CheckResult:
+        marker = item.get_closest_marker("points")
+        verdict, message, difference, fault = _judge(item.name, self._ended)
+        return CheckResult(
+            name=item.name,
+            verdict=verdict,
+            points=marker.args[0] if marker else 1,
+            why=(inspect.getdoc(item.function) or "").partition("\n\n")[0],
+            message=message,
+            difference=difference,
+            fault=fault,
+            output=output,
+            seconds=round(self._seconds, 4),
+        )
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> bool:
@@ -88,20 +115,15 @@ class SuitePlugin:
         """
         self._started = time.monotonic()
         try:
-            self._submission.begin_check(self._seed_of(pyfuncitem, "worker"))
+            self._session.begin_check(self._seed_of(pyfuncitem, "worker"))
             wanted = inspect.signature(pyfuncitem.obj).parameters
             given = pyfuncitem.funcargs.items()  # `request` is among them, wanted or not
             pyfuncitem.obj(**{name: value for name, value in given if name in wanted})
         except (KeyboardInterrupt, pytest.exit.Exception):
             raise
         except BaseException as error:
-            self._noted |= _judge(error)
+            self._ended = error
         return True
-
-    @pytest.fixture
-    def submission(self) -> RemoteSubmission:
-        """The submission, in its worker."""
-        return self._submission
 
     @pytest.fixture
     def device(self) -> str:
@@ -114,46 +136,44 @@ class SuitePlugin:
         return self._draw_of(request.node)
 
     @pytest.fixture
-    def trial(self, request: pytest.FixtureRequest) -> Trial:
-        """A try at the ``subject`` that the suite's module defines."""
-        self._subject = request.node.module.subject
-        return self._trial(self._draw_of(request.node))
+    def harness(self, request: pytest.FixtureRequest) -> Harness:
+        """A try at the ``contract`` that the suite's module defines."""
+        return self._harness(self._draw_of(request.node))
 
-    def _trial(self, draw: Draw) -> Trial:
-        assert self._subject is not None
-        return Trial(self._subject, self._submission, draw, self._device, self._seen)
+    def _harness(self, draw: Draw) -> Harness:
+        if self._contract is None:
+            raise GraderFault("the suite defines no `contract`")
+        return Harness(self._contract, self._session, draw, self._device, self._memo)
 
-    def observe(self) -> list[Observation]:
-        """What the submission does, for a diagnosis; nothing where its suite has no subject.
+    def observe(self) -> list[Any]:
+        """What the submission does, for a diagnosis; nothing where its suite has no contract.
 
         Raises:
             SubmissionError: It cannot be tried.
             WorkerEnded: It crashed, exited or took too long.
         """
-        if self._subject is None or self._subject.form is None:
-            return []
-        return self._aside("diagnosis", observe)
+        contract = self._contract
+        return [] if contract is None else self._aside("diagnosis", contract.observe)
 
     def maps(self) -> list[AttentionMap]:
-        """What the submission attends to; nothing where its suite has no subject.
+        """What the submission attends to; nothing where its suite has no contract.
 
         Raises:
             SubmissionError: It cannot be tried.
             WorkerEnded: It crashed, exited or took too long.
             CheckFailed: Its output has another shape, or shows no weights.
         """
-        return [] if self._subject is None else self._aside("maps", attention_maps)
+        return [] if self._contract is None else self._aside("maps", self._contract.maps)
 
-    def _aside(self, purpose: str, look: Callable[[Trial], list[_T]]) -> list[_T]:
+    def _aside(self, purpose: str, look: Callable[[Harness], list[_T]]) -> list[_T]:
         """Look at a submission outside its checks, in the time that is left."""
-        self._submission.begin_check(derive_seed(self._seed, f"{purpose}/worker"))
+        self._session.begin_check(derive_seed(self._seed, f"{purpose}/worker"))
         started = time.monotonic()
         try:
-            return look(
-                self._trial(Draw(derive_seed(self._seed, f"{purpose}/inputs"), self._device))
-            )
+            draw = Draw(derive_seed(self._seed, f"{purpose}/inputs"), self._device)
+            return look(self._harness(draw))
         finally:
-            self._submission.end_check(time.monotonic() - started)
+            self._session.end_check(time.monotonic() - started)
 
     def _draw_of(self, check: pytest.Item) -> Draw:
         return Draw(self._seed_of(check, "inputs"), self._device)
@@ -162,26 +182,27 @@ class SuitePlugin:
         return derive_seed(self._seed, f"{check.name}/{purpose}")
 
 
-def _judge(error: BaseException) -> dict[str, Any]:
-    """An exception that ended a check, as its verdict."""
+def _judge(
+    name: str, error: BaseException | None
+) -> tuple[Verdict, str, Difference | None, Fault | None]:
+    """What ended a check, as its verdict, message, difference and fault."""
     match error:
+        case None:
+            return Verdict.PASS, "", None, None
         case CheckFailed():
-            noted = {"verdict": Verdict.FAIL, "message": str(error)}
-            if error.difference is not None:
-                noted["difference"] = msgspec.to_builtins(error.difference)
-            return noted
+            return Verdict.FAIL, str(error), error.difference, None
         case SubmissionError():
             verdict = Verdict.TODO if error.todo else Verdict.ERROR
-            fault = msgspec.to_builtins(error.fault)
-            return {"verdict": verdict, "message": str(error), "fault": fault}
+            return verdict, str(error), None, error.fault
         case SubmissionRefused() | SourceProblem():
-            return {"verdict": Verdict.ERROR, "message": str(error)}
+            return Verdict.ERROR, str(error), None, None
         case WorkerTimeout():
-            return {"verdict": Verdict.TIMEOUT, "message": f"the submission {error}"}
+            return Verdict.TIMEOUT, f"the submission {error}", None, None
         case WorkerEnded():
-            return {"verdict": Verdict.ERROR, "message": f"the submission {error}"}
+            return Verdict.ERROR, f"the submission {error}", None, None
         case pytest.skip.Exception():
-            return {"verdict": Verdict.SKIP, "message": error.msg or ""}
+            return Verdict.SKIP, error.msg or "", None, None
+    text = type(error).__name__
     with contextlib.suppress(Exception):
-        return {"broken": "".join(traceback.format_exception(error))[-4000:]}
-    return {"broken": type(error).__name__}
+        text = "".join(traceback.format_exception(error))[-4000:]
+    raise GraderFault(f"the check `{name}` itself failed; please report this:\n{text}")

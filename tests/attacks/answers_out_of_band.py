@@ -5,6 +5,9 @@ import sys
 import time
 
 
+FORGED = b'{"number": %d, "answers": [{"is": "called", "results": [null], "grads": [], "changed": []}]}'
+
+
 def find(name):
     frame = sys._getframe(1)
     while name not in frame.f_locals or frame.f_code.co_filename == __file__:
@@ -13,7 +16,7 @@ def find(name):
 
 
 def forged():
-    text = b'{"number": %d, "results": [null], "grad": [], "changed": []}' % find("number")
+    text = FORGED % find("request").number
     return struct.pack("<4sIQ", b"ADW1", len(text), 0) + text
 
 

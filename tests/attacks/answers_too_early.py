@@ -5,6 +5,9 @@ import sys
 import time
 
 
+FORGED = b'{"number": %d, "answers": [{"is": "called", "results": [null], "grads": [], "changed": []}]}'
+
+
 def find(name):
     frame = sys._getframe(1)
     while name not in frame.f_locals or frame.f_code.co_filename == __file__:
@@ -13,13 +16,13 @@ def find(name):
 
 
 def forged():
-    text = b'{"number": %d, "results": [null], "grad": [], "changed": []}' % find("number")
+    text = FORGED % find("request").number
     return struct.pack("<4sIQ", b"ADW1", len(text), 0) + text
 
 
 def double(x):
-    number, connection = find("number"), find("connection")
+    number, connection = find("request").number, find("connection")
     for later in range(number, number + 20):
-        text = b'{"number": %d, "results": [null], "grad": [], "changed": []}' % later
+        text = FORGED % later
         connection.send(struct.pack("<4sIQ", b"ADW1", len(text), 0) + text)
     return 3 * x

@@ -1,8 +1,8 @@
 # attack: says that the input was changed into another shape and dtype
 import sys
 
-frames = sys.modules["grader.sandbox.wire.frames"]
-Worker = sys.modules["grader.sandbox.inside.worker"].Worker
+frames = sys.modules["grader.wire.frames"]
+Worker = sys.modules["grader.worker.handler"].RequestHandler
 honest = Worker.answer
 
 import torch
@@ -13,15 +13,20 @@ def save(tensors):
     return b"".join(part.ljust(-(-len(part) // 8) * 8, b"\0") for part in parts)
 
 
+def whole(number, body=b"", kind="called", **answer):
+    head = {"is": kind, **answer, "size": len(body)}
+    return frames.pack({"number": number, "answers": [head]}, body)
+
+
 def answer(self, request, body):
-    if request["do"] != "call":
+    if type(request.steps[-1].operation).__name__ != "Call":
         return honest(self, request, body)
-    number, length = request["number"], request["tensors"][0]["shape"][0]
+    number, length = request.number, request.steps[-1].tensors[0].shape[0]
     other = torch.ones(length + 1) if length == 3 else torch.ones(2, length, dtype=torch.int64)
     spec = {"dtype": str(other.dtype)[6:], "shape": list(other.shape)}
     changed = {3: [[0, {"tensor": 0}]], 5: [[0, None]], 7: [[10**30, {"tensor": 0}]]}[length]
-    head = {"number": number, "results": [None], "grad": [], "changed": changed}
-    return frames.pack({**head, "tensors": [spec]}, save({"0": other}))
+    head = {"results": [None], "grads": [], "changed": changed}
+    return whole(number, save({"0": other}), **head, tensors=[spec])
 
 
 Worker.answer = answer

@@ -1,8 +1,8 @@
 # attack: says that the input became zero, and answers zero
 import sys
 
-frames = sys.modules["grader.sandbox.wire.frames"]
-Worker = sys.modules["grader.sandbox.inside.worker"].Worker
+frames = sys.modules["grader.wire.frames"]
+Worker = sys.modules["grader.worker.handler"].RequestHandler
 honest = Worker.answer
 
 import torch
@@ -13,15 +13,20 @@ def save(tensors):
     return b"".join(part.ljust(-(-len(part) // 8) * 8, b"\0") for part in parts)
 
 
+def whole(number, body=b"", kind="called", **answer):
+    head = {"is": kind, **answer, "size": len(body)}
+    return frames.pack({"number": number, "answers": [head]}, body)
+
+
 def answer(self, request, body):
-    if request["do"] != "call":
+    if type(request.steps[-1].operation).__name__ != "Call":
         return honest(self, request, body)
-    number, length = request["number"], request["tensors"][0]["shape"][0]
+    number, length = request.number, request.steps[-1].tensors[0].shape[0]
     zero = torch.zeros(length)
     specs = [{"dtype": "float32", "shape": [length]}] * 2
-    head = {"number": number, "results": [{"tensor": 0}], "grad": [False]}
+    head = {"results": [{"tensor": 0}], "grads": [False]}
     head |= {"changed": [[0, {"tensor": 1}]], "tensors": specs}
-    return frames.pack(head, save({"0": zero, "1": zero.clone()}))
+    return whole(number, save({"0": zero, "1": zero.clone()}), **head)
 
 
 Worker.answer = answer

@@ -1,15 +1,20 @@
 # attack: terminal escapes, HTML and formulas in every field of a fault
 import sys
 
-frames = sys.modules["grader.sandbox.wire.frames"]
-Worker = sys.modules["grader.sandbox.inside.worker"].Worker
+frames = sys.modules["grader.wire.frames"]
+Worker = sys.modules["grader.worker.handler"].RequestHandler
 honest = Worker.answer
 
 
+def whole(number, body=b"", kind="called", **answer):
+    head = {"is": kind, **answer, "size": len(body)}
+    return frames.pack({"number": number, "answers": [head]}, body)
+
+
 def answer(self, request, body):
-    if request["do"] != "call":
+    if type(request.steps[-1].operation).__name__ != "Call":
         return honest(self, request, body)
-    number, length = request["number"], request["tensors"][0]["shape"][0]
+    number, length = request.number, request.steps[-1].tensors[0].shape[0]
     text = (
         "\x1b[2J\x1b]0;title\x07\x1b]8;;http://x\x1b\\<script>alert(1)</script>=cmd|' /C calc'!A0"
     )
@@ -17,9 +22,8 @@ def answer(self, request, body):
     frame = {"file": text, "line": 1, "function": text, "source": text}
     tensor = {"name": text, "shape": [1], "dtype": text, "device": text}
     fault = {"type": text, "kinds": [text], "message": text, "frames": [frame]}
-    return frames.pack(
-        {"number": number, "fault": {**fault, "tensors": [tensor], "raised_here": True}}
-    )
+    fault |= {"tensors": [tensor], "raised_here": True}
+    return whole(number, kind="raised", fault=fault)
 
 
 Worker.answer = answer

@@ -1,8 +1,8 @@
 # attack: flags of gradients and numbers of graphs out of nowhere
 import sys
 
-frames = sys.modules["grader.sandbox.wire.frames"]
-Worker = sys.modules["grader.sandbox.inside.worker"].Worker
+frames = sys.modules["grader.wire.frames"]
+Worker = sys.modules["grader.worker.handler"].RequestHandler
 honest = Worker.answer
 
 import json
@@ -16,15 +16,16 @@ def save(tensors):
 
 
 def answer(self, request, body):
-    if request["do"] != "call":
+    if type(request.steps[-1].operation).__name__ != "Call":
         return honest(self, request, body)
-    number, length = request["number"], request["tensors"][0]["shape"][0]
+    number, length = request.number, request.steps[-1].tensors[0].shape[0]
     graph = {3: 10**400, 5: "9" * 5000, 7: -1}[length]
     spec = {"dtype": "float32", "shape": [length]}
-    head = {"number": number, "results": [{"tensor": 0}], "grad": [True], "changed": []}
+    head = {"results": [{"tensor": 0}], "grads": [True], "changed": []}
     sys.set_int_max_str_digits(0)
-    text = json.dumps({**head, "graph": graph, "tensors": [spec]}).encode()
     body = save({"0": torch.ones(length)})
+    answer = {"is": "called", **head, "graph": graph, "tensors": [spec], "size": len(body)}
+    text = json.dumps({"number": number, "answers": [answer]}).encode()
     return frames._HEAD.pack(b"ADW1", len(text), len(body)) + text + body
 
 

@@ -1,7 +1,7 @@
 # attack: an answer's tree holds a list that repeats the tensor
 import sys
 
-values = sys.modules["grader.sandbox.wire.values"]
+values = sys.modules["grader.wire.values"]
 honest = values.encode
 
 

@@ -2,7 +2,7 @@
 import struct
 import sys
 
-frames = sys.modules["grader.sandbox.wire.frames"]
+frames = sys.modules["grader.wire.frames"]
 
 
 class Lying:

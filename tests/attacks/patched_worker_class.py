@@ -1,13 +1,18 @@
 # attack: the worker's class answers with a guess and a verdict
 import sys
 
-Worker = sys.modules["grader.sandbox.inside.worker"].Worker
-frames = sys.modules["grader.sandbox.wire.frames"]
+Worker = sys.modules["grader.worker.handler"].RequestHandler
+frames = sys.modules["grader.wire.frames"]
+
+
+def whole(number, body=b"", kind="called", **answer):
+    head = {"is": kind, **answer, "size": len(body)}
+    return frames.pack({"number": number, "answers": [head]}, body)
 
 
 def answer(self, request, body):
     forged = {"verdict": "pass", "points": 4, "earned": 4, "metadata": {"verdict": "pass"}}
-    return frames.pack({"number": request["number"], "grad": [], "changed": [], **forged})
+    return whole(request.number, grads=[], changed=[], results=[{"list": []}], **forged)
 
 
 Worker.answer = answer

@@ -5,6 +5,9 @@ import sys
 import time
 
 
+FORGED = b'{"number": %d, "answers": [{"is": "called", "results": [null], "grads": [], "changed": []}]}'
+
+
 def find(name):
     frame = sys._getframe(1)
     while name not in frame.f_locals or frame.f_code.co_filename == __file__:
@@ -13,7 +16,7 @@ def find(name):
 
 
 def forged():
-    text = b'{"number": %d, "results": [null], "grad": [], "changed": []}' % find("number")
+    text = FORGED % find("request").number
     return struct.pack("<4sIQ", b"ADW1", len(text), 0) + text
 
 
@@ -26,7 +29,7 @@ def serve(connection):
         text = data[16 : 16 + int.from_bytes(data[4:8], "little")]
         at = text.rfind(b'"number":')
         number = int(text[at + 9 :].split(b",")[0].split(b"}")[0]) if at >= 0 else 0
-        answer = b'{"number": %d, "results": [null], "grad": [], "changed": []}' % number
+        answer = FORGED % number
         connection.send(struct.pack("<4sIQ", b"ADW1", len(answer), 0) + answer)
 
 

@@ -1,18 +1,23 @@
 # attack: more results than calls, none, and no list at all
 import sys
 
-frames = sys.modules["grader.sandbox.wire.frames"]
-Worker = sys.modules["grader.sandbox.inside.worker"].Worker
+frames = sys.modules["grader.wire.frames"]
+Worker = sys.modules["grader.worker.handler"].RequestHandler
 honest = Worker.answer
 
 
+def whole(number, body=b"", kind="called", **answer):
+    head = {"is": kind, **answer, "size": len(body)}
+    return frames.pack({"number": number, "answers": [head]}, body)
+
+
 def answer(self, request, body):
-    if request["do"] != "call":
+    if type(request.steps[-1].operation).__name__ != "Call":
         return honest(self, request, body)
-    number, length = request["number"], request["tensors"][0]["shape"][0]
+    number, length = request.number, request.steps[-1].tensors[0].shape[0]
     results = {3: [1.0, 2.0], 5: [], 7: {"0": 1.0}}[length]
-    head = {"number": number, "results": results, "grad": [], "changed": []}
-    return frames.pack({**head, "tensors": []})
+    head = {"results": results, "grads": [], "changed": []}
+    return whole(number, **head, tensors=[])
 
 
 Worker.answer = answer

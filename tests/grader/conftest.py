@@ -11,7 +11,7 @@ import pytest
 
 from grader.kit import Kit, load_kit
 from grader.sandbox.process import Sandbox
-from grader.sandbox.remote import RemoteSubmission
+from grader.sandbox.session import Session
 from grader.submission import Submission
 
 if TYPE_CHECKING:
@@ -32,12 +32,12 @@ def sandbox() -> Iterator[Sandbox]:
 
 
 @pytest.fixture
-def begin(sandbox: Sandbox) -> Iterator[Callable[[str], RemoteSubmission]]:
+def begin(sandbox: Sandbox) -> Iterator[Callable[[str], Session]]:
     """Load a source into a worker and begin a check of it."""
-    begun: list[RemoteSubmission] = []
+    begun: list[Session] = []
 
-    def begin_one(source: str) -> RemoteSubmission:
-        begun.append(RemoteSubmission(sandbox, Submission(Path("mine.py"), source), 5.0, 60.0))
+    def begin_one(source: str) -> Session:
+        begun.append(Session(sandbox, Submission(Path("mine.py"), source), 5.0, 60.0))
         begun[-1].begin_check(1)
         return begun[-1]
 

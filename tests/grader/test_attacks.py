@@ -28,8 +28,8 @@ from grader.errors import GraderFault
 from grader.grading import Options, grade
 from grader.kit import Kit
 from grader.sandbox.process import Sandbox
-from grader.sandbox.wire.levels import LEVELS, Limits
 from grader.submission import Submission, read_submission
+from grader.wire.levels import LEVELS, Limits
 
 ATTACKS = sorted((Path(__file__).parent.parent / "attacks").glob("*.py"))
 SECRET = "SECRET-" + os.urandom(8).hex()
@@ -52,7 +52,7 @@ class World:
     @property
     def scratch(self) -> str:
         """How the folders that this sandbox makes begin."""
-        return f"grade-{self.sandbox._template.pid}-"
+        return f"grade-{self.sandbox._zygote.pid}-"
 
     def files(self) -> set[str]:
         """Every file that must neither come nor go nor change."""
@@ -104,7 +104,7 @@ def world(
             "abstract": f"\0{SECRET[-8:]}",
             "victim": victim.pid,
             "grader": os.getpid(),
-            "template": sandbox._template.pid,
+            "template": sandbox._zygote.pid,
         }
         sockets = [server, datagrams, paths, unix, abstract]
         made = World(level, sandbox, folder, victim, sockets, targets)
@@ -166,7 +166,7 @@ def test_attack_gains_leaks_harms_and_hangs_nothing(world: World, path: Path, ki
     assert report.earned <= int(facts.get("earns", 0)), report
     assert report.possible == 4
     assert taken < LONGEST
-    template = world.sandbox._template.pid
+    template = world.sandbox._zygote.pid
     assert descendants(template) == set(), "a process is left"
     if not (world.level == "process" and facts.get("promised from") == "landlock"):
         assert SECRET not in report.to_json()
@@ -212,7 +212,7 @@ def test_there_are_enough_attacks() -> None:
 def test_kill_of_the_grader_leaves_nothing() -> None:
     code = (
         "import time; from grader.sandbox.process import Sandbox\n"
-        "s = Sandbox(); w = s.worker(); print(s._template.pid, flush=True); time.sleep(60)"
+        "s = Sandbox(); w = s.worker(); print(s._zygote.pid, flush=True); time.sleep(60)"
     )
     grader = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
     assert grader.stdout is not None

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from grader.diagnosis.attach import explain_values
-from grader.diagnosis.catalogue import find_mistake
-from grader.diagnosis.search import Explanation
+from grader.diagnosis.catalogue import Explanation, find_mistake
 from grader.diagnosis.words import describe
 from grader.errors import GradeError
 from grader.grading import Options, grade

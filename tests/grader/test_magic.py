@@ -242,7 +242,7 @@ def test_endless_loop_is_a_timeout(kernel: Kernel) -> None:
 
 
 def test_sandbox_is_kept_between_gradings(kernel: Kernel) -> None:
-    ask = "[p for p in __import__('psutil').Process().children() if 'template' in str(p.cmdline())]"
+    ask = "[p for p in __import__('psutil').Process().children() if 'zygote' in str(p.cmdline())]"
     before = kernel.run(ask)[0]
     assert solved(kernel.run(f"%%grade warmup1 --timeout 2\n{RIGHT}")[0])
     assert kernel.run(ask)[0] == before

@@ -7,12 +7,12 @@ from dataclasses import replace
 import pytest
 import torch
 
-from grader.diagnosis import pipeline
-from grader.diagnosis.form import Form
-from grader.diagnosis.pipeline import Observation, Pipeline
-from grader.diagnosis.search import Search
+from grader.attention import pipeline
+from grader.attention.layout import WeightLayout
+from grader.attention.pipeline import Observation, Pipeline
+from grader.attention.search import Search
 
-FORM = Form("query", "key", "value")
+FORM = WeightLayout("query", "key", "value")
 WRONG = {"scale": "never"}
 
 
@@ -27,7 +27,7 @@ def observation() -> Observation:
     names = ("query.weight", "key.weight", "value.weight")
     return Observation(
         what="output",
-        form=FORM,
+        layout=FORM,
         weights={name: torch.randn(shape, generator=draw).double() for name in names},
         x=torch.randn(2, 4, 5, generator=draw).double(),
         attention_mask=None,
@@ -54,8 +54,8 @@ def test_same_inputs_give_the_same_pipeline_whatever_came_of_them() -> None:
         {"training": True},
         {"rate": 0.3},
         {"seed": 4},
-        {"form": Form("query", "key", "value", scaled=False)},
-        {"weigh": torch.ones(2, 4, 5).double()},
+        {"layout": WeightLayout("query", "key", "value", scaled=False)},
+        {"grad_output": torch.ones(2, 4, 5).double()},
         {"weights": observation().weights | {"key.weight": torch.eye(5).double()}},
         {"weights": observation().weights | {"bias": torch.eye(5).double()}},
     ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import threading
 import time
@@ -14,10 +15,18 @@ from grader.errors import GraderFault
 from grader.grading import Options, grade
 from grader.kit import Kit
 from grader.sandbox.process import Sandbox
-from grader.sandbox.remote import SHORTER, RemoteSubmission
+from grader.sandbox.session import SHORTER, Session
 from grader.sandbox.workers import Stopped, WorkerTimeout
 from grader.submission import Submission, read_submission
-from grader.suite.run import SuiteRunner, suite_runner
+from grader.suite.runner import SuiteRunner, suite_runner
+
+
+def run(session: Session, name: str, value: int) -> object:
+    batch = session.batch()
+    call = batch.call(name, [((value,), {})])
+    batch.send()
+    return call.result()
+
 
 LOOP = "def double(x):\n    while True:\n        pass\n"
 
@@ -73,6 +82,57 @@ def test_suite_that_is_missing_broken_or_empty_is_a_fault(tmp_path: Path) -> Non
         SuiteRunner(empty)
 
 
+MISUSED = """
+from grader.attention import AttentionContract, MASK, X
+from grader.attention import claims as attention
+from grader.suite import Contract, Sizes, claims
+
+general = Contract(entry="f", oracle=lambda weights, sizes, x: x, sizes=(Sizes(B=2, T=3, C=5),))
+bare = AttentionContract(entry="f", oracle=general.oracle, sizes=general.sizes)
+masked = AttentionContract(
+    entry="f", oracle=general.oracle, sizes=general.sizes, inputs={"x": X, "attention_mask": MASK}
+)
+"""
+
+
+@pytest.mark.parametrize(
+    ("contract", "claim", "said"),
+    [
+        (
+            "general",
+            "attention.weights_sum_to_one",
+            "needs a `AttentionContract`, not a `Contract`",
+        ),
+        ("bare", "attention.weights_sum_to_one", "needs `value_vectors`"),
+        ("bare", "attention.mask_broadcasts", "needs `masks`"),
+        ("masked", "attention.drops_weights", "needs `dropout`, `value_vectors`"),
+        ("masked", "attention.mistake_is_gone('never-scaled', why='')", "needs `layout`"),
+        ("bare", "claims.has_its_parameters", "needs `parameters`"),
+    ],
+)
+def test_claim_that_a_contract_cannot_serve_is_the_suites_fault(
+    tmp_path: Path, contract: str, claim: str, said: str
+) -> None:
+    suite = tmp_path / "test_misused.py"
+    suite.write_text(f"{MISUSED}\ncontract = {contract}\ntest_it = {claim}\n")
+    with pytest.raises(GraderFault, match=re.escape(f"`test_it` {said}")):
+        SuiteRunner(suite)
+
+
+def test_result_that_was_never_asked_for_is_the_suites_fault(
+    tmp_path: Path, sandbox: Sandbox
+) -> None:
+    suite = tmp_path / "test_unasked.py"
+    suite.write_text(
+        f"{MISUSED}\ncontract = general\n"
+        "def test_it(harness):\n    harness.module().call(harness.inputs()).out\n"
+    )
+    session = Session(sandbox, Submission(Path("f.py"), "def f(x):\n    return x\n"), 5.0, 60.0)
+    with pytest.raises(GraderFault, match="looked at before"):
+        SuiteRunner(suite).run(session, 1, "cpu")
+    session.close()
+
+
 def test_stopped_grading_ends_and_the_next_is_right(kit: Kit, sandbox: Sandbox) -> None:
     exercise = kit.find("double")
     runner = suite_runner(exercise.suite)
@@ -99,54 +159,54 @@ def test_worker_that_died_while_it_waited_is_not_given_out(sandbox: Sandbox) -> 
 
 
 def test_checks_after_one_that_took_too_long_get_less(sandbox: Sandbox) -> None:
-    remote = RemoteSubmission(sandbox, Submission(Path("double.py"), LOOP), 2.0, 60.0)
+    session = Session(sandbox, Submission(Path("double.py"), LOOP), 2.0, 60.0)
     limits = []
     for _ in range(2):
         started = time.monotonic()
-        remote.begin_check(1)
+        session.begin_check(1)
         with pytest.raises(WorkerTimeout):
-            remote.function("double")(3)
+            run(session, "double", 3)
         limits.append(time.monotonic() - started)
-        remote.end_check(limits[-1])
-    remote.close()
+        session.end_check(limits[-1])
+    session.close()
     assert limits[0] >= 2.0
     assert limits[1] < 2.0 / SHORTER + 1.0
 
 
 def test_a_source_that_loads_slowly_is_given_the_time_again(sandbox: Sandbox) -> None:
     slow = "import time\ntime.sleep(0.8)\ndef fine(x):\n    return x\n" + LOOP
-    remote = RemoteSubmission(sandbox, Submission(Path("double.py"), slow), 4.0, 60.0)
+    session = Session(sandbox, Submission(Path("double.py"), slow), 4.0, 60.0)
     started = time.monotonic()
-    remote.begin_check(1)
+    session.begin_check(1)
     with pytest.raises(WorkerTimeout):
-        remote.function("double")(3)
-    remote.end_check(time.monotonic() - started)
-    remote.begin_check(1)
-    assert remote.function("fine")(3) == 3
-    remote.close()
+        run(session, "double", 3)
+    session.end_check(time.monotonic() - started)
+    session.begin_check(1)
+    assert run(session, "fine", 3) == 3
+    session.close()
 
 
 def test_a_source_that_has_run_once_does_import(sandbox: Sandbox) -> None:
     """However little time there is for it in a later check."""
     right = Submission(Path("double.py"), "def double(x):\n    return 2 * x\n")
-    remote = RemoteSubmission(sandbox, right, 5.0, 60.0)
-    remote.begin_check(1)
-    remote.close()
-    remote._limit = 1e-9
+    session = Session(sandbox, right, 5.0, 60.0)
+    session.begin_check(1)
+    session.close()
+    session._limit = 1e-9
     with pytest.raises(WorkerTimeout):
-        remote.begin_check(2)
-    assert remote.load_error is None
-    remote._limit = 5.0
-    remote.begin_check(3)
-    assert remote.function("double")(3) == 6
-    remote.close()
+        session.begin_check(2)
+    assert session.load_error is None
+    session._limit = 5.0
+    session.begin_check(3)
+    assert run(session, "double", 3) == 6
+    session.close()
 
 
 def test_stop_reaches_a_request_under_way(sandbox: Sandbox) -> None:
-    remote = RemoteSubmission(sandbox, Submission(Path("double.py"), LOOP), 60.0, 60.0)
-    remote.begin_check(1)
+    session = Session(sandbox, Submission(Path("double.py"), LOOP), 60.0, 60.0)
+    session.begin_check(1)
     threading.Timer(0.3, sandbox.stop.set).start()
     with pytest.raises(Stopped):
-        remote.function("double")(3)
+        run(session, "double", 3)
     sandbox.stop.clear()
-    remote.close()
+    session.close()

@@ -14,13 +14,13 @@ import pytest
 
 from grader.errors import GraderFault
 from grader.sandbox import process
-from grader.sandbox.canary import Tried
-from grader.sandbox.inside.confine import Walls
-from grader.sandbox.inside.walls import landlock
 from grader.sandbox.process import Sandbox
-from grader.sandbox.remote import RemoteSubmission
-from grader.sandbox.wire.levels import LEVELS, Limits
+from grader.sandbox.session import Session
+from grader.sandbox.wall_check import Tried
 from grader.submission import Submission
+from grader.wire.levels import LEVELS, Limits
+from grader.worker.confine import Walls
+from grader.worker.walls import landlock
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="walls are Linux's")
 
@@ -79,7 +79,7 @@ def test_session_leaves_no_folder() -> None:
         return {p.name for p in Path(tempfile.gettempdir()).iterdir() if p.name.startswith(name)}
 
     with Sandbox("process") as sandbox:
-        name = f"grade-{sandbox._template.pid}-"
+        name = f"grade-{sandbox._zygote.pid}-"
         worker = sandbox.worker()
         assert len(ours()) == 1
         worker.kill()
@@ -92,7 +92,7 @@ def test_a_device_may_be_controlled_and_nothing_else_that_may_be_written() -> No
     code = (
         "import fcntl, sys\n"
         "from pathlib import Path\n"
-        "from grader.sandbox.inside.walls import landlock\n"
+        "from grader.worker.walls import landlock\n"
         "written, device = Path('/dev/random'), Path('/dev/urandom')\n"
         "landlock.enter(landlock.make_ruleset([], [written], [device]))\n"
         "for path in (written, device):\n"
@@ -114,7 +114,7 @@ def test_driver_is_found_where_a_container_mounts_it(tmp_path: Path) -> None:
     code = (
         "import sys\n"
         "from pathlib import Path\n"
-        "from grader.sandbox.inside.confine import readable\n"
+        "from grader.worker.confine import readable\n"
         "from grader.sandbox.process import Sandbox\n"
         "with Sandbox(on_gpu=True) as sandbox:\n"
         "    sandbox.isolation\n"
@@ -132,10 +132,10 @@ def test_driver_is_found_where_a_container_mounts_it(tmp_path: Path) -> None:
 def test_memory_holds_what_it_held_after_it_was_gathered() -> None:
     code = (
         "import hashlib\n"
-        "from grader.sandbox.inside import pages\n"
+        "from grader.worker import hugepages\n"
         "kept = [bytes([n % 251]) * 40_000 for n in range(1000)]\n"
         "before = hashlib.sha256(b''.join(kept)).digest()\n"
-        "print(len(list(pages._places())) > 5, pages.collapse() >= 0)\n"
+        "print(len(list(hugepages._places())) > 5, hugepages.collapse() >= 0)\n"
         "print(hashlib.sha256(b''.join(kept)).digest() == before)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -149,11 +149,11 @@ def run_in_worker(level: str, source: str) -> str:
             assert sandbox.isolation == level
         except GraderFault as fault:
             pytest.skip(f"level {level} cannot be had here: {fault}")
-        remote = RemoteSubmission(sandbox, Submission(Path("mine.py"), source), 60.0, 120.0)
-        remote.begin_check(1)
-        remote.close()
-    assert remote.load_error is None
-    return remote.said_on_load or ""
+        session = Session(sandbox, Submission(Path("mine.py"), source), 60.0, 120.0)
+        session.begin_check(1)
+        session.close()
+    assert session.load_error is None
+    return session.said_on_load or ""
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -191,7 +191,7 @@ def test_starting_a_worker_prints_nothing(level: str, capfd: pytest.CaptureFixtu
 def test_interpreter_is_told_of_a_fork_on_both_sides() -> None:
     code = (
         "import os\n"
-        "from grader.sandbox.inside.walls import namespaces\n"
+        "from grader.worker.walls import namespaces\n"
         "told = []\n"
         "os.register_at_fork(before=lambda: told.append('before'),\n"
         "    after_in_parent=lambda: told.append('parent'),\n"
@@ -240,7 +240,7 @@ def test_canary_that_fails_is_told_in_one_line(
 ) -> None:
     broken = tmp_path / "canary.py"
     broken.write_text("def probe(path, port):\n    'x'.encode('no such codec')\n")
-    monkeypatch.setattr("grader.sandbox.canary.SOURCE", broken)
+    monkeypatch.setattr("grader.sandbox.wall_check.SOURCE", broken)
     with Sandbox("process") as sandbox, pytest.raises(GraderFault) as raised:
         sandbox.worker()
     assert str(raised.value) == (

@@ -10,8 +10,11 @@ import msgspec
 import pytest
 import torch
 
-from grader.sandbox.wire import frames, values
-from grader.sandbox.wire.frames import BadFrame
+from grader.sandbox.replies import Answered, read_reply, read_results
+from grader.wire import frames, messages, values
+from grader.wire.frames import BadFrame
+
+CALL = messages.Call("f", [messages.Arguments({"tuple": []}, {"dict": {}})])
 
 
 def reader(data: bytes) -> Callable[[int], bytes]:
@@ -25,8 +28,8 @@ def reader(data: bytes) -> Callable[[int], bytes]:
     return receive
 
 
-def unpack(data: bytes) -> tuple[dict[str, object], bytes]:
-    return frames.unpack(reader(data), frames.MAX_REPLY_HEADER)
+def unpack(data: bytes) -> tuple[messages.Reply, bytes]:
+    return frames.unpack(reader(data), frames.MAX_REPLY_HEADER, messages.Reply)
 
 
 def head(magic: bytes = b"ADW1", header: int = 0, body: int = 0) -> bytes:
@@ -34,7 +37,8 @@ def head(magic: bytes = b"ADW1", header: int = 0, body: int = 0) -> bytes:
 
 
 def test_frame_goes_out_and_back() -> None:
-    assert unpack(frames.pack({"a": [1, None, "ü"]}, b"body")) == ({"a": [1, None, "ü"]}, b"body")
+    reply = messages.Reply(3, [messages.Refused(text="ü"), messages.Done(size=4)])
+    assert unpack(frames.pack(reply, b"body")) == (reply, b"body")
 
 
 @pytest.mark.parametrize(
@@ -44,6 +48,9 @@ def test_frame_goes_out_and_back() -> None:
         head(header=frames.MAX_REPLY_HEADER + 1),
         head(header=2, body=frames.MAX_BODY + 1) + b"{}",
         head(header=2) + b"[]",
+        head(header=2) + b"{}",
+        head(header=29) + b'{"number": "1", "answers": []}'[:29],
+        head(header=47) + b'{"number": 1, "answers": [{"is": "no such one"}]}'[:47],
         head(header=4) + b"\xff\xfe\x00\x00",
         head(header=200_000) + b"[" * 200_000,
     ],
@@ -100,8 +107,9 @@ def test_bool_bytes_are_made_0_or_1() -> None:
 )
 def test_spec_that_does_not_fit_its_bytes_is_refused(change: dict[str, object]) -> None:
     specs, body = values.dump_tensors([torch.ones(2, 3)])
+    spec = msgspec.structs.replace(specs[0], **change)
     with pytest.raises(BadFrame):
-        values.load_tensors([{**msgspec.to_builtins(specs[0]), **change}], body, strided=True)
+        values.load_tensors([spec], body, strided=True)
 
 
 def test_strides_are_for_requests_alone() -> None:
@@ -118,7 +126,7 @@ def test_missing_bytes_are_refused() -> None:
     with pytest.raises(BadFrame):
         values.load_tensors(specs, b"")
     with pytest.raises(BadFrame):
-        values.load_tensors([{"dtype": "float32", "shape": [10**9, 10**9], "device": "meta"}], b"")
+        values.load_tensors([messages.TensorSpec("float32", [10**9, 10**9], "meta")], b"")
 
 
 @pytest.mark.parametrize(
@@ -146,17 +154,20 @@ def test_tree_of_another_form_is_refused(tree: object) -> None:
 def test_mutated_answers_are_read_or_refused() -> None:
     rng = random.Random(0)
     specs, body = values.dump_tensors([torch.ones(2, 3), torch.zeros(3, dtype=torch.bool)])
-    frame = frames.pack({"tensors": specs, "results": {"tuple": [{"tensor": 0}, 1.5]}}, body)
+    tree = {"tuple": [{"tensor": 0}, 1.5]}
+    called = messages.Called(results=[tree], grads=[], changed=[], tensors=specs, size=len(body))
+    frame = frames.pack(messages.Reply(1, [called]), body)
     refused = 0
     for _ in range(3000):
         data = bytearray(frame)
         for _ in range(rng.randint(1, 4)):
             data[rng.randrange(len(data))] = rng.randrange(256)
         try:
-            header, rest = unpack(bytes(data))
-            tensors = values.load_tensors(header.get("tensors", []), rest)
-            values.decode(header.get("results"), tensors)
-        except (BadFrame, EOFError):
+            reply, rest = unpack(bytes(data))
+            for answer in read_reply(reply, rest, 1):
+                if isinstance(answer, Answered):
+                    read_results(answer, CALL, 1)
+        except (BadFrame, EOFError, ValueError):
             refused += 1
     assert refused > 1000
 
@@ -170,5 +181,5 @@ def test_unsendable_tensor_says_why() -> None:
 
 def test_spec_is_plain_json() -> None:
     specs, _ = values.dump_tensors([torch.ones(2, 3).T], strided=True)
-    assert msgspec.json.decode(msgspec.json.encode(specs), type=list[values.TensorSpec]) == specs
+    assert msgspec.json.decode(msgspec.json.encode(specs), type=list[messages.TensorSpec]) == specs
     assert specs[0].stride == [1, 3]

@@ -3,45 +3,54 @@
 from __future__ import annotations
 
 from torch import Tensor
+from torch.autograd.gradcheck import GradcheckError, gradcheck
 
-from grader.suite.call import Gradients
+from grader.suite.calls import Gradients
 from grader.suite.compare import expect_close, fail
-from grader.suite.marks import points
-from grader.suite.trial import Trial
+from grader.suite.contract import Contract
+from grader.suite.harness import Harness
+from grader.suite.marks import needs, points
 
 # Gradients are longer sums than outputs, in another order.
 TOLERANCE = 1e-4
-
 
 Pair = tuple[dict[str, Tensor], Gradients]  # the right ones, those found
 
 
 @points(1)
-def input_gradient_is_right(trial: Trial) -> None:
+@needs(Contract, "differentiable")
+def input_gradient_is_right(harness: Harness) -> None:
     """What lies below this layer learns through it."""
-    for right, found in trial.shared(observe):
-        _expect("x", found["x"], right["x"])
+    for right, found in harness.shared(observe):
+        for name in [name for name in right if name in harness.contract.inputs]:
+            _expect(name, found[name], right[name])
 
 
 @points(2)
-def parameter_gradients_are_right(trial: Trial) -> None:
+@needs(Contract, "parameters")
+def parameter_gradients_are_right(harness: Harness) -> None:
     """Right values with wrong gradients train to nothing."""
-    for right, found in trial.shared(observe):
-        for name in [name for name in right if name != "x"]:
+    for right, found in harness.shared(observe):
+        for name in [name for name in right if name not in harness.contract.inputs]:
             _expect(name, found.get(name), right[name])
 
 
-def observe(trial: Trial) -> list[Pair]:
-    """All gradients, without a mask and, if it takes one, with."""
+def observe(harness: Harness) -> list[Pair]:
+    """All gradients, without what a call may leave out and, if there is any, with it."""
     calls = []
     # At the usual sizes in training: what is detached only there is never learned.
-    for module in (trial.module(), trial.undropped(trial.usual)):
-        x, sizes = trial.smooth_input(module), module.sizes
-        weigh = trial.draw.normal(*sizes.shape(sizes.out))
-        calls.append(module.call(x, weigh=weigh))
-        if trial.subject.masks:
-            mask = trial.draw.mask(sizes.B, sizes.T, sizes.T)
-            calls.append(module.call(x, mask, weigh=weigh))
+    for module in (harness.module(), harness.in_training(harness.sizes.usual())):
+        inputs = harness.smooth_inputs(module)
+        more = {name: harness.input(name, module.sizes) for name in harness.contract.optional}
+        outputs = harness.contract.outputs.items()
+        grad_output = {
+            name: harness.draw.normal(*module.sizes.shape(letters))
+            for name, letters in outputs
+            if letters is not None
+        }
+        for given in (inputs, {**inputs, **more}) if more else (inputs,):
+            calls.append(module.call(given, grad_output=grad_output))
+    harness.ask()
     return [(call.right_gradients, call.gradients) for call in calls]
 
 
@@ -51,3 +60,19 @@ def _expect(name: str, got: Tensor | None, expected: Tensor) -> None:
             f"`{name}` gets no gradient: it is detached, frozen or unused on the way to the output"
         )
     expect_close(got, expected, f"gradient of {name}", TOLERANCE)
+
+
+@points(2)
+@needs(Contract, "differentiable")
+def passes_gradcheck(harness: Harness) -> None:
+    """A backward that is written by hand is the derivative of its forward."""
+    inputs = {name: value.double() for name, value in harness.inputs().items()}
+    face = harness.face()
+    leaves = [
+        value.requires_grad_(name in harness.contract.differentiable)
+        for name, value in inputs.items()
+    ]
+    try:
+        gradcheck(face, leaves, fast_mode=True)
+    except GradcheckError as error:
+        fail(str(error).strip().splitlines()[0])

@@ -2,179 +2,215 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from grader.sandbox.faults import SubmissionError
-from grader.sandbox.modules import RemoteFunction, RemoteModule
-from grader.suite.compare import expect, expect_close, expect_finite, fail
-from grader.suite.marks import points
-from grader.suite.trial import Trial
+from grader.sandbox.errors import SubmissionError
+from grader.suite.calls import Call
+from grader.suite.compare import expect, expect_all_close, expect_close, expect_finite, fail
+from grader.suite.contract import Sizes
+from grader.suite.harness import Harness
+from grader.suite.marks import needs, points
 
 TIMES = (3, 33)  # that a sequence of 8 is said
 LENGTH = 257  # is prime: no block fits
 
 
 @points(1)
-def computes_in_float64(trial: Trial) -> None:
+def computes_in_float64(harness: Harness) -> None:
     """Nothing is narrowed on the way.
 
-    At uniform weights even a scale that was rounded to float32 has no effect, so whatever a
-    right submission misses to 1e-10 was narrowed. A wrong one is only held to its own values.
+    Where the contract has an input at which no constant matters, even a scale that was rounded
+    to float32 has no effect there, so whatever a right submission misses to 1e-10 was narrowed. A
+    wrong one is only held to its own values.
     """
-    out, own, expected = _in_dtype(trial, torch.float64)
-    expect_close(out, own, "float64 output", 1e-4)
-    if float((out.detach().cpu() - expected).abs().max()) < 1e-4:
-        expect_close(out, expected, "float64 output", 1e-10)
+    call, own = _in_dtype(harness, torch.float64)
+    expect_all_close(call.outs, own.outs, "in float64", 1e-4)
+    gaps = [call.outs[name].detach().cpu() - right for name, right in own.rights.items()]
+    if max(float(gap.abs().max()) for gap in gaps) < 1e-4:
+        expect_all_close(call.outs, own.rights, "in float64", 1e-10)
 
 
 @points(1)
-def computes_in_bfloat16(trial: Trial) -> None:
+def computes_in_bfloat16(harness: Harness) -> None:
     """Models run in bfloat16; every tensor made on the way follows the input."""
-    out, own, _ = _in_dtype(trial, torch.bfloat16)
-    expect_close(out, own, "bfloat16 output")
+    call, own = _in_dtype(harness, torch.bfloat16)
+    expect_all_close(call.outs, own.outs, "in bfloat16")
 
 
-def _in_dtype(trial: Trial, dtype: torch.dtype) -> tuple[Tensor, Tensor, Tensor]:
-    """At uniform weights: the output in a dtype, the submission's own in float32, the right one."""
-    module, x = trial.levelled(), trial.input()
-    own = module.call(x)
-    inputs: list[tuple[Tensor, Tensor | None]] = [(x.to(dtype), None)]
-    if trial.subject.masks:
-        mask = trial.draw.mask(trial.sizes.B, trial.sizes.T, trial.sizes.T)
-        inputs.append((x.to(dtype), mask))
-    calls = module.to(dtype).calls(inputs)
-    own_out, out, *masked = [call.out for call in (own, *calls)]
-    for what, value in [("output", out), *(("output under a mask", under) for under in masked)]:
-        names = [str(d).removeprefix("torch.") for d in (dtype, value.dtype)]
-        expect(value.dtype == dtype, f"{what}: expected dtype {names[0]}, got {names[1]}")
-        expect_finite(value, what)
-    return out, own_out, own.expected
+def _in_dtype(harness: Harness, dtype: torch.dtype) -> tuple[Call, Call]:
+    """A call in a dtype, and the submission's own in float32."""
+    weights = harness.contract.plain_weights(harness.weights(harness.sizes))
+    module, every = harness.module(weights=weights), harness.every_input()
+    own = module.call(every[0])
+    calls = module.to(dtype).calls([_cast(inputs, dtype) for inputs in every])
+    harness.ask()
+    _ = own.outs
+    for call, suffix in zip(calls, ("", " with everything given"), strict=False):
+        for name, value in call.outs.items():
+            names = [str(d).removeprefix("torch.") for d in (dtype, value.dtype)]
+            what = f"{name}{suffix}"
+            expect(value.dtype == dtype, f"{what}: expected dtype {names[0]}, got {names[1]}")
+            expect_finite(value, what)
+    return calls[0], own
+
+
+def _cast(inputs: dict[str, Tensor], dtype: torch.dtype) -> dict[str, Tensor]:
+    return {n: v.to(dtype) if v.is_floating_point() else v for n, v in inputs.items()}
 
 
 @points(1)
-def handles_a_single_token(trial: Trial) -> None:
+@needs(letters="T")
+def handles_a_single_token(harness: Harness) -> None:
     """One position attends to itself with weight 1."""
-    planned = []
-    for sizes in (replace(trial.sizes, T=1), replace(trial.sizes, B=min(trial.sizes.B, 1))):
-        x = trial.input(sizes)
-        planned.append(trial.module(sizes).calls([x, torch.cat([x, x], dim=-2)]))
+    first, planned = harness.sizes, []
+    for sizes in (first.replace(T=1), first.replace(B=min(first.B, 1))):
+        inputs = harness.inputs(sizes)
+        said_twice = _repeated(harness, inputs, sizes, 2)
+        planned.append(harness.module(sizes).calls([inputs, said_twice]))
+    harness.ask()
     for once, twice in planned:
-        T, what = once.module.sizes.T, f"output at x of shape {tuple(once.x.shape)}"
-        if T == 1:
-            expect_close(once.out, once.expected, what)
-        expect_close(twice.out[..., :T, :], once.out, f"{what}, said twice")
+        shape = tuple(next(iter(once.tensors.values())).shape)
+        if once.module.sizes.T == 1:
+            expect_all_close(once.outs, once.rights, f"at x of shape {shape}")
+        for name, out in once.outs.items():
+            cut = _first(twice, name, once.sizes.T)
+            expect_close(cut, out, f"{name} at x of shape {shape}, said twice")
 
 
 @points(1)
-def handles_a_long_sequence(trial: Trial) -> None:
+@needs(letters="T")
+def handles_a_long_sequence(harness: Harness) -> None:
     """No table or mask has a length of its own.
 
     A sequence that is said over and over gives what it gives once: every key has its copies.
     """
-    module, sizes = trial.module(), trial.sizes
-    x = trial.input(replace(sizes, B=min(sizes.B, 1), T=8))
-    token = trial.input(replace(sizes, B=min(sizes.B, 2), T=1))
-    said = [(x, times) for times in TIMES] + [(token, LENGTH)]
-    calls = [module.calls([one, torch.cat([one] * times, dim=-2)]) for one, times in said]
-    for (one, times), (once, many) in zip(said, calls, strict=True):
-        expected = torch.cat([once.out] * times, dim=-2)
-        T = one.shape[-2] * times
-        expect_close(many.out, expected, f"output at T = {T}, a sequence said {times} times")
+    module, first = harness.module(), harness.sizes
+    short, token = first.replace(B=min(first.B, 1), T=8), first.replace(B=min(first.B, 2), T=1)
+    said = [(short, times) for times in TIMES] + [(token, LENGTH)]
+    calls = []
+    for sizes, times in said:
+        inputs = harness.inputs(sizes)
+        calls.append(module.calls([inputs, _repeated(harness, inputs, sizes, times)]))
+    harness.ask()
+    for (_, times), (once, many) in zip(said, calls, strict=True):
+        T = once.sizes.T * times
+        for name, out in once.outs.items():
+            expected = torch.cat([out] * times, dim=_axis(once, name))
+            what = f"{name} at T = {T}, a sequence said {times} times"
+            expect_close(many.outs[name], expected, what)
 
 
-@points(1)
-def handles_non_contiguous_input(trial: Trial) -> None:
-    """A transposed or sliced tensor is as good as any."""
-    x = trial.input()
-    wide = torch.zeros(*x.shape[:-1], 2 * x.shape[-1], device=x.device)
-    wide[..., ::2] = x
-    layouts = {
-        "transposed": x.transpose(0, 1).contiguous().transpose(0, 1),
-        "features apart": wide[..., ::2],
-        "one sequence repeated": x[:1].expand(x.shape),
+def _repeated(
+    harness: Harness, inputs: dict[str, Tensor], sizes: Sizes, times: int
+) -> dict[str, Tensor]:
+    """The inputs with what lies along T so many times over."""
+    axes = {name: sizes.axes(harness.contract.inputs[name].shape) for name in inputs}
+    return {
+        name: torch.cat([value] * times, dim=axes[name].index("T")) if "T" in axes[name] else value
+        for name, value in inputs.items()
     }
-    outs = trial.outs([*layouts.values(), *(x.contiguous() for x in layouts.values())])
-    for name, got, plain in zip(layouts, outs, outs[len(layouts) :], strict=False):
-        expect_close(got, plain, f"output for non-contiguous x ({name})")
+
+
+def _axis(call: Call, name: str) -> int:
+    return call.sizes.axes(call.contract.outputs[name] or "").index("T")
+
+
+def _first(call: Call, name: str, count: int) -> Tensor:
+    return call.outs[name].narrow(_axis(call, name), 0, count)
 
 
 @points(1)
-def changes_no_input(trial: Trial) -> None:
+def handles_non_contiguous_input(harness: Harness) -> None:
+    """A transposed or sliced tensor is as good as any."""
+    module, inputs = harness.module(), harness.inputs()
+    planned = {}
+    for name, x in inputs.items():
+        for layout, value in _layouts(x).items():
+            given = [{**inputs, name: value}, {**inputs, name: value.contiguous()}]
+            planned[f"{name} ({layout})"] = module.calls(given)
+    harness.ask()
+    for what, (got, plain) in planned.items():
+        expect_all_close(got.outs, plain.outs, f"for non-contiguous {what}")
+
+
+def _layouts(x: Tensor) -> dict[str, Tensor]:
+    wide = torch.zeros(*x.shape[:-1], 2 * x.shape[-1], dtype=x.dtype, device=x.device)
+    wide[..., ::2] = x
+    found = {"features apart": wide[..., ::2]}
+    if x.dim() > 1:
+        found["transposed"] = x.transpose(0, 1).contiguous().transpose(0, 1)
+        found["one sequence repeated"] = x[:1].expand(x.shape)
+    return found
+
+
+@points(1)
+def changes_no_input(harness: Harness) -> None:
     """The caller still needs what it passed in."""
-    module, x = trial.module(), trial.input()
-    masks: list[Tensor | None] = [None]
-    if trial.subject.masks:
-        mask = trial.draw.mask(trial.sizes.B, trial.sizes.T, trial.sizes.T)
-        masks += [mask, mask.float()]
-    for call in [module.call(x, given, watch=True) for given in masks]:
-        _, names = call.out, call.changed
+    module = harness.module()
+    every = harness.every_input()
+    floats = {name: value.float() for name, value in every[-1].items()}
+    if any(value.dtype == torch.bool for value in every[-1].values()):
+        every.append(floats)
+    calls = [module.call(inputs, detect_inplace=True) for inputs in every]
+    harness.ask()
+    for call in calls:
+        _, names = call.outs, call.changed
         expect(not names, f"`{''.join(names[:1])}` was changed in place by the call")
 
 
 @points(1)
-def remembers_nothing(trial: Trial) -> None:
+def remembers_nothing(harness: Harness) -> None:
     """A call gives the same, whatever came before it."""
-    module, x, sizes = trial.module(), trial.input(), trial.sizes
-    _other = trial.module(trial.subject.sizes[1])  # is made before the call, and of other sizes
-    others: list[tuple[Tensor, Tensor | None]] = [
-        (trial.input(replace(sizes, B=sizes.B and sizes.B + 1)), None),
-        (trial.input(), None),
-        (trial.input(replace(sizes, T=sizes.T + 2)), None),
-    ]
-    if trial.subject.masks:
-        others.append((x, trial.draw.mask(sizes.B, sizes.T, sizes.T)))
-    first, *calls = module.calls([(x, None), *(c for other in others for c in (other, (x, None)))])
-    fresh = [trial.module(weights=module.weights).call(*other) for other in others]
-    changed = module.set(trial.weights(sizes)).call(x)
-    unused = trial.module(weights=module.weights).call(x)
+    module, sizes = harness.module(), harness.sizes
+    _other = harness.module(harness.contract.sizes[-1])  # is made before the call, of other sizes
+    inputs, *whole = harness.every_input()
+    changes = [{"B": sizes.B + 1}] if sizes.get("B") else []
+    changes += [{}, *({letter: sizes[letter] + 2} for letter in "TS" if letter in sizes)]
+    others = [harness.inputs(sizes.replace(**change)) for change in changes] + whole
+    first, *calls = module.calls([inputs, *(c for other in others for c in (other, inputs))])
+    fresh = [harness.module(weights=module.weights).call(other) for other in others]
+    changed = module.set(harness.weights(sizes)).call(inputs)
+    unused = harness.module(weights=module.weights).call(inputs)
+    harness.ask()
     for alone, call, again in zip(fresh, calls[::2], calls[1::2], strict=True):
-        after = "another input" if call.mask is None else "a call with a mask"
-        expect_close(again.out, first.out, f"output after {after}")
-        expect_close(call.out, alone.out, "output after another input")
-    expect_close(changed.out, unused.out, "output after other weights are set")
+        after = "another input" if call.inputs.keys() == inputs.keys() else "a call with everything"
+        expect_all_close(again.outs, first.outs, f"after {after}")
+        expect_all_close(call.outs, alone.outs, "after another input")
+    expect_all_close(changed.outs, unused.outs, "after other weights are set")
 
 
 @points(1)
-def is_pinned_to_no_device(trial: Trial) -> None:
+def is_pinned_to_no_device(harness: Harness) -> None:
     """A tensor made without `device=` stays on the CPU when the module moves.
 
     Tried with torch's ``meta`` device in the place of a GPU, so that none is needed.
     """
-    T = trial.sizes.T
-    x = trial.input()
-    given: list[tuple[Tensor, ...]] = [(x,)]
-    if trial.subject.masks:
-        given.append((x, torch.ones(T, T, device=trial.device)))
-    _live(trial).each(given)  # what fails here as well is no matter of devices
-    module = _live(trial)
-    if isinstance(module, nn.Module):
-        module.to("meta")
-    moved = [tuple(value.to("meta") for value in call) for call in given]
-    for training in (False, True) if isinstance(module, nn.Module) else (False,):
-        if isinstance(module, nn.Module):
-            module.train(training)
-        _try_elsewhere(module, moved)
+    every = harness.every_input()
+    plain = harness.module(weights={}).calls(every)
+    harness.ask()
+    _ = [call.result for call in plain]  # what fails here as well is no matter of devices
+    module = harness.module(weights={}).to(device="meta")
+    moved = [{name: value.to("meta") for name, value in inputs.items()} for inputs in every]
+    for training in (False, True) if module.made is not None else (False,):
+        calls = module.train(training).calls(moved)
+        harness.ask()
+        _expect_there(calls)
 
 
-def _live(trial: Trial) -> RemoteModule | RemoteFunction:
-    """The submission's module or function itself, which can be moved."""
-    if trial.subject.parameters is None:
-        return trial.submission.function(trial.subject.name)
-    return trial.create()
-
-
-def _try_elsewhere(module: RemoteModule | RemoteFunction, given: list[tuple[Tensor, ...]]) -> None:
+def _expect_there(calls: list[Call]) -> None:
     try:
-        outs = module.each(given)
+        results = [call.result for call in calls]
     except SubmissionError as error:
         if error.fault.type != "MixedDevices" and not error.own:
             pytest.skip(f"without a GPU it cannot be tried on another device ({error})")
         line = error.fault.frames[-1] if error.fault.frames else None
         where = f" (line {line.line}: `{line.source}`)" if line else ""
         fail(f"{error.fault.message}{where}")
-    there = all(isinstance(out, Tensor) and out.device.type == "meta" for out in outs)
-    expect(there, "output: expected on the input's device, got it on the CPU")
+    for call, result in zip(calls, results, strict=True):
+        parts = result if isinstance(result, tuple) else (result,)
+        pairs = zip(parts, call.contract.outputs.values(), strict=False)
+        outs = [part for part, letters in pairs if letters is not None]
+        there = all(isinstance(out, Tensor) and out.device.type == "meta" for out in outs)
+        expect(there, "output: expected on the input's device, got it on the CPU")

@@ -6,38 +6,78 @@ as a leak between sequences; whether the values are right is for the claims with
 
 from __future__ import annotations
 
-from grader.suite.compare import expect_close, expect_differs
-from grader.suite.marks import points
-from grader.suite.trial import Trial
+from torch import Tensor
+
+from grader.suite.compare import expect_all_close, expect_close, expect_differs
+from grader.suite.harness import Harness
+from grader.suite.marks import needs, points
 
 
 @points(3)
-def matches_the_formula(trial: Trial) -> None:
+def matches_the_formula(harness: Harness) -> None:
     """The whole formula, at several sizes, on scores that leave a mistake no room to hide."""
-    every = (*trial.subject.sizes, trial.usual)
-    calls = [trial.module(sizes).call(trial.input(sizes)) for sizes in every]
-    training = trial.undropped().call(trial.input())
+    every = (*harness.contract.sizes, harness.sizes.usual())
+    calls = [harness.module(sizes).call(harness.inputs(sizes)) for sizes in every]
+    training = harness.in_training().call(harness.inputs())
+    harness.ask()
     for call in calls:
-        expect_close(call.out, call.expected)
-    expect_close(training.out, training.expected, "output in training, where nothing is dropped")
+        expect_all_close(call.outs, call.rights)
+    expect_all_close(training.outs, training.rights, "in training, where nothing is dropped")
+
+
+@points(2)
+def matches_the_formula_with_everything_given(harness: Harness) -> None:
+    """What may be left out changes the output when it is given."""
+    every = (*harness.contract.sizes, harness.sizes.usual())
+    calls = [harness.module(sizes).call(harness.every_input(sizes)[-1]) for sizes in every]
+    harness.ask()
+    for call in calls:
+        expect_all_close(call.outs, call.rights)
 
 
 @points(1)
-def batch_items_are_independent(trial: Trial) -> None:
+@needs(letters="B")
+def batch_items_are_independent(harness: Harness) -> None:
     """What one sequence says must not reach another."""
-    x = trial.input()
-    other = x.clone()
-    other[0] = trial.input()[0] * 3
-    before, after = trial.outs([x, other])
-    expect_differs(after[0], before[0], "the output of a sequence that changed")
-    expect_close(after[1:], before[1:], "output of the sequences that did not change")
+    inputs, fresh = harness.inputs(), harness.inputs()
+    other = {name: value.clone() for name, value in inputs.items()}
+    for name in _along(harness, "B"):
+        loud = 3 if fresh[name].is_floating_point() else 1
+        other[name][0] = fresh[name][0] * loud
+    before, after = harness.module().calls([inputs, other])
+    harness.ask()
+    for name, old in before.outs.items():
+        new = after.outs[name]
+        expect_differs(new[0], old[0], f"the {name} of a sequence that changed")
+        expect_close(new[1:], old[1:], f"{name} of the sequences that did not change")
 
 
 @points(1)
-def follows_a_permutation(trial: Trial) -> None:
+@needs(letters="T")
+def follows_a_permutation(harness: Harness) -> None:
     """Without positions, tokens in another order give the same outputs in that order."""
-    x = trial.input()
-    order = trial.draw.order(trial.sizes.T)
-    before, after = trial.outs([x, x[..., order, :].contiguous()])
-    expect_differs(before[..., order, :], before, "the outputs of different tokens")
-    expect_close(after, before[..., order, :], "output for tokens in another order")
+    inputs = harness.inputs()
+    order = harness.draw.order(harness.sizes.T)
+    axes = _along(harness, "T")
+    moved = {name: inputs[name].index_select(dim, order) for name, dim in axes.items()}
+    before, after = harness.module().calls([inputs, {**inputs, **moved}])
+    harness.ask()
+    for name, old in before.outs.items():
+        right = _permuted(harness, name, old, order)
+        expect_differs(right, old, f"the {name}s of different tokens")
+        expect_close(after.outs[name], right, f"{name} for tokens in another order")
+
+
+def _permuted(harness: Harness, name: str, out: Tensor, order: Tensor) -> Tensor:
+    letters = harness.contract.outputs[name] or ""
+    return out.index_select(harness.sizes.axes(letters).index("T"), order)
+
+
+def _along(harness: Harness, letter: str) -> dict[str, int]:
+    """The inputs that have an axis of this letter and must be there, and which axis it is."""
+    found = {}
+    for name, spec in harness.contract.inputs.items():
+        axes = harness.sizes.axes(spec.shape)
+        if letter in axes and not spec.optional:
+            found[name] = axes.index(letter)
+    return found

@@ -4,8 +4,9 @@
 import os
 import struct
 
-TEXT = b'{"results": [{"tensor": 0}], "grad": [false], "changed": [], "tensors": [SPEC]}'
-TEXT = TEXT.replace(b"SPEC", b'{"dtype": "float32", "shape": [3]}')
+SPEC = b'{"dtype": "float32", "shape": [3]}'
+TEXT = b'{"is": "called", "results": [{"tensor": 0}], "grads": [false], "changed": [], "tensors": ['
+TEXT = b'{"number": 0, "answers": [' + TEXT + SPEC + b"]}]}"
 
 
 def answer_first():

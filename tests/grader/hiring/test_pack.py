@@ -258,7 +258,7 @@ def test_exercise_without_public_checks_cannot_be_packed(out: Path) -> None:
 def test_suite_that_does_not_say_what_it_asks_for_tells_of_the_same_class_only(
     out: Path,
 ) -> None:
-    """A kit of one's own needs no ``Subject`` in its suites."""
+    """A kit of one's own needs no ``Contract`` in its suites."""
     suite = out.parent / "test_any.py"
     suite.write_text("def test_any():\n    assert True\n", encoding="utf-8")
     exercises = tuple(replace(e, suite=suite) for e in KIT.exercises)

@@ -18,6 +18,7 @@ from grader.outputs.gradebook import guarded, render_gradebook
 from grader.outputs.gradescope import render_gradescope
 from grader.outputs.html import report_page
 from grader.outputs.junit import render_junit
+from grader.outputs.pytest_json import render_pytest_json
 from grader.outputs.terminal import render_report
 from grader.records import CheckResult, Difference, Fault, Frame, Report, Row, Score, Verdict
 
@@ -65,6 +66,27 @@ def test_junit_is_what_pytest_writes() -> None:
     assert {p.get("name"): p.get("value") for p in suite.findall("properties/property")}["score"]
     problem = broken.find("testcase/error")
     assert problem is None or "does not parse" in str(problem.text)
+
+
+def test_pytest_json_has_the_form_of_pytest_json_report() -> None:
+    whole = json.loads(render_pytest_json([REPORT, replace(BROKEN, submission="other.py")]))
+    assert set(whole) == {
+        "created", "duration", "exitcode", "root", "environment", "summary", "tests"
+    }  # fmt: skip
+    assert whole["summary"] == {
+        "passed": 2, "failed": 12, "skipped": 2, "total": 16, "collected": 16
+    }  # fmt: skip
+    assert whole["exitcode"] == 1
+    for test, check in zip(whole["tests"], CHECKS * 2, strict=True):
+        assert test["nodeid"].endswith(f"::exercise3::{check.name}")
+        assert test["metadata"]["points"] == check.earned
+        assert test["metadata"]["verdict"] == check.verdict
+        assert {test[when]["outcome"] for when in ("setup", "teardown")} == {"passed"}
+        assert test["call"]["outcome"] == test["outcome"]
+        assert ("longrepr" in test["call"]) == (test["outcome"] != "passed")
+        assert "u001b" not in json.dumps(test)
+    assert whole["tests"][1]["metadata"]["difference"]["largest"] == 0.5
+    assert whole["tests"][2]["lineno"] == 6
 
 
 def test_junit_messages_are_cut_and_texts_are_whole() -> None:

@@ -146,7 +146,7 @@ def test_sandbox_that_was_lost_is_started_again(folder: Path, mine: Path) -> Non
         terminal.until("score ")
         children = Path(f"/proc/{terminal.child.pid}/task/{terminal.child.pid}/children")
         for pid in children.read_text().split():
-            if b"grader.sandbox.inside.template" in Path(f"/proc/{pid}/cmdline").read_bytes():
+            if b"grader.worker.zygote" in Path(f"/proc/{pid}/cmdline").read_bytes():
                 os.kill(int(pid), signal.SIGKILL)
         mine.write_text(RIGHT)
         terminal.until("warmup1 is solved")

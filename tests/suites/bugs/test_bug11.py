@@ -3,33 +3,32 @@
 import torch
 from torch import Tensor
 
-from grader.suite.compare import expect, expect_close, expect_finite
-from grader.suite.marks import points
-from grader.suite.reuse import checks_of, load_suite
-from grader.suite.trial import Trial
+from grader.suite import Harness, checks_of, expect, expect_close, expect_finite, load_suite, points
 
 variant = load_suite(__file__, "../variants/test_exercise4.py")
-subject = variant.subject
+contract = variant.contract
 
 BLIND = 1  # the position that may attend to nothing
 
 
-def mask_of(trial: Trial) -> Tensor:
+def mask_of(harness: Harness) -> Tensor:
     """A mask with a sequence, and a position of the others, that may attend to nothing."""
-    B, T = trial.sizes.B, trial.sizes.T
-    mask = trial.draw.mask(B, T, T)
+    B, T = harness.sizes.B, harness.sizes.T
+    mask = harness.draw.mask(B, T, T)
     mask[0] = False
     mask[:, BLIND] = False
     return mask
 
 
 @points(4)
-def test_query_that_sees_nothing_gets_zeros(trial: Trial) -> None:
+def test_query_that_sees_nothing_gets_zeros(harness: Harness) -> None:
     """Nothing to attend to is nothing to say; all other queries are as they were."""
-    module = trial.undropped()
-    x, mask = trial.input(), mask_of(trial)
+    module, mask = harness.in_training(), mask_of(harness)
+    inputs = {**harness.inputs(), "attention_mask": mask}
     sighted = mask.any(-1)
-    for call in (module.call(x, mask), module.train(False).call(x, mask)):
+    calls = module.call(inputs), module.train(False).call(inputs)
+    harness.ask()
+    for call in calls:
         out = call.out
         expect_finite(out, "output under a mask that hides everything from some queries")
         blind = out[~sighted]
@@ -39,12 +38,14 @@ def test_query_that_sees_nothing_gets_zeros(trial: Trial) -> None:
 
 
 @points(2)
-def test_no_gradient_is_nan(trial: Trial) -> None:
+def test_no_gradient_is_nan(harness: Harness) -> None:
     """0 · NaN is NaN: a loss that leaves those queries out does not keep it away."""
-    x, mask = trial.input(), mask_of(trial)
-    weigh = trial.draw.normal(*x.shape) * mask.any(-1, keepdim=True)
-    found = trial.undropped().call(x, mask, weigh=weigh).gradients
-    for name, grad in found.items():
+    x, mask = harness.input("x"), mask_of(harness)
+    grad_output = harness.draw.normal(*x.shape) * mask.any(-1, keepdim=True)
+    inputs = {"x": x, "attention_mask": mask}
+    call = harness.in_training().call(inputs, grad_output=grad_output)
+    harness.ask()
+    for name, grad in call.gradients.items():
         expect(grad is not None, f"`{name}` gets no gradient")
         assert grad is not None
         expect_finite(grad, f"gradient of {name}")

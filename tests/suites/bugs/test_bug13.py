@@ -1,9 +1,9 @@
 """bug13: five mistakes in one block, a check for each."""
 
-from grader.suite import claims
-from grader.suite.reuse import load_suite
+from grader.attention import claims as attention
+from grader.suite import load_suite
 
-subject = load_suite(__file__, "../variants/test_exercise6.py").subject
+contract = load_suite(__file__, "../variants/test_exercise6.py").contract
 PLANTED = {
     "scaled-by-the-length": "The softmax sees scores of variance 1, whatever the text.",
     "softmax-over-the-queries": "Each query shares out exactly 1.",
@@ -18,4 +18,4 @@ PLANTED = {
     test_first_of_the_block,
     test_second_of_the_block,
     test_third_of_the_block,
-) = claims.planted_mistakes_are_gone(list(PLANTED), list(PLANTED.values()))
+) = attention.planted_mistakes_are_gone(list(PLANTED), list(PLANTED.values()))

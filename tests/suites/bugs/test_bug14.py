@@ -3,14 +3,11 @@
 import ast
 from collections.abc import Callable
 
-from grader.sandbox.faults import SubmissionError
-from grader.sandbox.remote import RemoteSubmission
-from grader.suite.compare import expect, fail
-from grader.suite.marks import points
-from grader.suite.subject import Subject
-from grader.suite.trial import Trial
+from grader.suite import Contract, Harness, Session, SubmissionError, expect, fail, points
 
-subject = Subject(name="check_version_2", sizes=(), oracle=lambda weights, x, mask, sizes: x)
+contract = Contract(
+    entry="check_version_2", inputs={}, outputs={}, oracle=lambda weights, sizes: {}
+)
 RIGHT = """class SelfAttentionV2(torch.nn.Module):
     def __init__(self, hidden_dim):
         super().__init__()
@@ -32,23 +29,26 @@ OTHERWISE = (  # the same in other styles
 RUNS = 5  # a test draws its inputs; one that finds a mistake now and then has not found it
 
 
-def passed(trial: Trial, version: str) -> int:
+def passed(harness: Harness, version: str) -> int:
     """How many of `RUNS` runs of the learner's check let a version of the class pass.
 
     Raises:
         SubmissionError: It raised something else than an AssertionError.
     """
-    whole = trial.submission.rewritten(_with(trial.submission.source, version))
+    whole = harness.session.rewritten(_with(harness.session.source, version))
     try:
-        return sum(_passes(whole, int(trial.draw.normal(1).abs() * 1e6)) for _ in range(RUNS))
+        return sum(_passes(whole, int(harness.draw.normal(1).abs() * 1e6)) for _ in range(RUNS))
     finally:
         whole.close()
 
 
-def _passes(whole: RemoteSubmission, seed: int) -> bool:
+def _passes(whole: Session, seed: int) -> bool:
     whole.begin_check(seed)
+    batch = whole.batch()
+    run = batch.call(contract.entry, [((), {})], grad_parameters=())  # it may differentiate
+    batch.send()
     try:
-        whole.function(subject.name)()
+        _ = run.answered
     except SubmissionError as error:
         if "AssertionError" in error.kinds:
             return False
@@ -70,19 +70,19 @@ def _with(source: str, version: str) -> str:
     return "".join([*lines[: first - 1], "import torch\n", version, *lines[last:]])
 
 
-def lets_right_versions_pass(trial: Trial) -> bool:
+def lets_right_versions_pass(harness: Harness) -> bool:
     """Whether no right version is refused."""
     versions = [RIGHT, *(RIGHT.replace(old, new) for old, new in OTHERWISE)]
-    return all(passed(trial, version) == RUNS for version in versions)
+    return all(passed(harness, version) == RUNS for version in versions)
 
 
-def finds(old: str, new: str, why: str) -> Callable[[Trial], None]:
+def finds(old: str, new: str, why: str) -> Callable[[Harness], None]:
     """A check that a wrong version is refused, by a test that lets right ones pass."""
     assert RIGHT.count(old) == 1
 
-    def check(trial: Trial) -> None:
-        expect(trial.shared(lets_right_versions_pass), "it refuses right versions, too")
-        times = passed(trial, RIGHT.replace(old, new))
+    def check(harness: Harness) -> None:
+        expect(harness.shared(lets_right_versions_pass), "it refuses right versions, too")
+        times = passed(harness, RIGHT.replace(old, new))
         expect(times == 0, f"the wrong version passes in {times} of {RUNS} runs")
 
     check.__doc__ = why
@@ -128,7 +128,7 @@ test_detached_weights_are_found = finds(
 
 
 @points(3)
-def test_right_versions_pass(trial: Trial) -> None:
+def test_right_versions_pass(harness: Harness) -> None:
     """A test that refuses right work is worse than none: every style passes."""
-    expect(trial.shared(lets_right_versions_pass), "it refuses a right version")
-    expect(not passed(trial, RIGHT.replace("weights, v)", "weights, 2 * v)")), "it never fails")
+    expect(harness.shared(lets_right_versions_pass), "it refuses a right version")
+    expect(not passed(harness, RIGHT.replace("weights, v)", "weights, 2 * v)")), "it never fails")

@@ -1,12 +1,12 @@
 """bug2: dropout on the masked scores."""
 
-from grader.suite import claims
-from grader.suite.reuse import checks_of, load_suite
+from grader.attention import claims as attention
+from grader.suite import checks_of, load_suite
 
 variant = load_suite(__file__, "../variants/test_exercise3.py")
-subject = variant.subject
+contract = variant.contract
 
-test_training_with_a_mask_is_sound = claims.mistake_is_gone(
+test_training_with_a_mask_is_sound = attention.mistake_is_gone(
     "dropout-before-the-softmax",
     why="What is hidden stays hidden, and what is dropped is a connection.",
 )

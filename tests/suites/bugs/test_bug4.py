@@ -1,12 +1,12 @@
 """bug4: the weights mix the input."""
 
-from grader.suite import claims
-from grader.suite.reuse import checks_of, load_suite
+from grader.attention import claims as attention
+from grader.suite import checks_of, load_suite
 
 variant = load_suite(__file__, "../variants/test_exercise1.py")
-subject = variant.subject
+contract = variant.contract
 
-test_every_layer_takes_part = claims.mistake_is_gone(
+test_every_layer_takes_part = attention.mistake_is_gone(
     "input-mixed-instead-of-values",
     why="A layer that the output does not depend on never learns.",
 )

@@ -4,16 +4,15 @@ from math import sqrt
 
 from torch import Tensor
 
-from grader.diagnosis.form import Form
-from grader.suite import claims
-from grader.suite.oracle import Weights, attention_map, linear
-from grader.suite.subject import Sizes, Subject
+from grader.attention import AttentionContract, WeightLayout, attention_map
+from grader.attention import claims as attention
+from grader.suite import Sizes, Weights, claims, linear
 
 
-def attend(weights: Weights, x: Tensor, mask: Tensor | None, sizes: Sizes) -> Tensor:
+def attend(weights: Weights, sizes: Sizes, x: Tensor) -> Tensor:
     """softmax(q·kᵀ/√C)·v, with q, k, v in this order along the output of ``proj``."""
     q, k, v = linear(weights, "proj", x).chunk(3, dim=-1)
-    return attention_map(q, k, 1 / sqrt(sizes.C), mask) @ v
+    return attention_map(q, k, 1 / sqrt(sizes.C)) @ v
 
 
 def shapes(sizes: Sizes) -> dict[str, tuple[int, ...]]:
@@ -21,12 +20,12 @@ def shapes(sizes: Sizes) -> dict[str, tuple[int, ...]]:
     return {"proj.weight": (3 * sizes.C, sizes.C), "proj.bias": (3 * sizes.C,)}
 
 
-def mix(weights: Weights, x: Tensor, sizes: Sizes) -> tuple[Tensor, float]:
+def value_vectors(weights: Weights, sizes: Sizes, x: Tensor) -> tuple[Tensor, float]:
     """What the attention weights mix: the values."""
     return linear(weights, "proj", x)[..., 2 * sizes.C :], 0.0
 
 
-def level(weights: Weights) -> Weights:
+def zero_queries(weights: Weights) -> Weights:
     """All queries zero: the first third of ``proj``."""
     changed = {name: w.clone() for name, w in weights.items()}
     for name in ("proj.weight", "proj.bias"):
@@ -34,27 +33,27 @@ def level(weights: Weights) -> Weights:
     return changed
 
 
-subject = Subject(
-    name="SelfAttentionV2",
-    sizes=(Sizes(3, 5, 7), Sizes(2, 7, 3), Sizes(5, 2, 11)),
+contract = AttentionContract(
+    entry="SelfAttentionV2",
+    sizes=(Sizes(B=3, T=5, C=7), Sizes(B=2, T=7, C=3), Sizes(B=5, T=2, C=11)),
     arguments=lambda sizes: {"hidden_dim": sizes.C},
     parameters=shapes,
     oracle=attend,
     scale=lambda sizes: 1 / sqrt(sizes.C),
-    mix=mix,
-    level_queries=level,
-    form=Form(fused="proj", bias=True),
+    value_vectors=value_vectors,
+    zero_queries=zero_queries,
+    layout=WeightLayout(fused="proj", bias=True),
 )
 
 test_parameters_are_those_of_the_contract = claims.has_its_parameters
 test_output_keeps_shape_dtype_and_device = claims.keeps_shape_and_dtype
 test_output_matches_the_formula = claims.matches_the_formula
-test_scores_are_divided_by_the_root_of_hidden_dim = claims.scores_are_scaled
-test_weights_of_each_query_sum_to_one = claims.weights_sum_to_one
-test_values_are_mixed_not_the_input = claims.attends_all_alike_without_queries
+test_scores_are_divided_by_the_root_of_hidden_dim = attention.scores_are_scaled
+test_weights_of_each_query_sum_to_one = attention.weights_sum_to_one
+test_values_are_mixed_not_the_input = attention.attends_all_alike_without_queries
 test_batch_items_are_independent = claims.batch_items_are_independent
 test_tokens_are_treated_alike = claims.follows_a_permutation
-test_large_scores_stay_finite = claims.large_scores_stay_finite
+test_large_scores_stay_finite = attention.large_scores_stay_finite
 test_gradient_of_the_input_is_right = claims.input_gradient_is_right
 test_gradients_of_all_parameters_are_right = claims.parameter_gradients_are_right
 test_input_is_not_changed = claims.changes_no_input

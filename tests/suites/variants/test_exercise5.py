@@ -5,78 +5,81 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from grader.diagnosis.form import Form
-from grader.suite import claims
-from grader.suite.compare import expect_close
-from grader.suite.marks import points
-from grader.suite.oracle import Weights, linear, multi_head, split_heads
-from grader.suite.subject import Sizes, Subject
-from grader.suite.trial import Trial
+from grader.attention import AttentionContract, WeightLayout, multi_head, split_heads
+from grader.attention import claims as attention
+from grader.suite import Harness, Sizes, Weights, claims, expect_close, linear, points
 
 LAYERS = ("to_queries", "to_keys", "to_values", "unify_heads")
 
 
-def attend(weights: Weights, x: Tensor, mask: Tensor | None, sizes: Sizes) -> Tensor:
+def attend(weights: Weights, sizes: Sizes, x: Tensor) -> Tensor:
     """Heads of softmax(q·kᵀ/√D)·v, concatenated, then unify_heads."""
     q, k, v = (linear(weights, name, x) for name in LAYERS[:3])
     return linear(weights, "unify_heads", multi_head(q, k, v, sizes.H))
 
 
-def mix(weights: Weights, x: Tensor, sizes: Sizes) -> tuple[Tensor, float]:
+def value_vectors(weights: Weights, sizes: Sizes, x: Tensor) -> tuple[Tensor, float]:
     """What the attention weights mix: each head's values, as unify_heads turns them."""
     v = split_heads(linear(weights, "to_values", x), sizes.H)  # (B, H, T, D)
     unify = split_heads(weights["unify_heads.weight"][None], sizes.H)  # (1, H, C, D)
     return (v @ unify.mT).flatten(1, 2), 0.0
 
 
-subject = Subject(
-    name="MultiHeadSelfAttention",
-    sizes=(Sizes(2, 7, 15, H=3), Sizes(3, 5, 7, H=1), Sizes(2, 3, 14, H=2), Sizes(3, 2, 5, H=5)),
+contract = AttentionContract(
+    entry="MultiHeadSelfAttention",
+    sizes=(
+        Sizes(B=2, T=7, C=15, H=3),
+        Sizes(B=3, T=5, C=7, H=1),
+        Sizes(B=2, T=3, C=14, H=2),
+        Sizes(B=3, T=2, C=5, H=5),
+    ),
     arguments=lambda sizes: {"embed_dim": sizes.C, "num_heads": sizes.H},
     parameters=lambda sizes: {f"{name}.weight": (sizes.C, sizes.C) for name in LAYERS},
     oracle=attend,
     scale=lambda sizes: (sizes.C / sizes.H) ** -0.5,
-    mix=mix,
-    level_queries=lambda weights: {
+    value_vectors=value_vectors,
+    zero_queries=lambda weights: {
         **weights,
         "to_queries.weight": weights["to_queries.weight"] * 0,
     },
-    form=Form("to_queries", "to_keys", "to_values", output="unify_heads", heads=True),
+    layout=WeightLayout("to_queries", "to_keys", "to_values", output="unify_heads", heads=True),
 )
-one_head = replace(subject, sizes=(Sizes(3, 5, 7, H=1),))
+one_head = replace(contract, sizes=(Sizes(B=3, T=5, C=7, H=1),))
 
 test_parameters_are_those_of_the_contract = claims.has_its_parameters
 
 
 @points(1)
-def test_heads_that_do_not_divide_are_a_value_error(trial: Trial) -> None:
+def test_heads_that_do_not_divide_are_a_value_error(harness: Harness) -> None:
     """C features are cut into H heads of the same size, or not at all."""
     for C, H in ((15, 4), (14, 4), (12, 5), (9, 2)):
-        claims.constructor_raises(trial, "ValueError", embed_dim=C, num_heads=H)
+        claims.constructor_raises(harness, "ValueError", embed_dim=C, num_heads=H)
 
 
 test_output_keeps_shape_dtype_and_device = claims.keeps_shape_and_dtype
 test_output_matches_the_formula = claims.matches_the_formula
-test_scores_are_divided_by_the_root_of_the_head_size = claims.scores_are_scaled
-test_weights_of_each_query_sum_to_one = claims.weights_sum_to_one
+test_scores_are_divided_by_the_root_of_the_head_size = attention.scores_are_scaled
+test_weights_of_each_query_sum_to_one = attention.weights_sum_to_one
 
 
 @points(2)
-def test_values_are_mixed_not_the_input(trial: Trial) -> None:
+def test_values_are_mixed_not_the_input(harness: Harness) -> None:
     """With all queries at zero, one head gives the mean of the values and of nothing else."""
-    claims.attends_all_alike_without_queries(trial.of(one_head))
+    attention.attends_all_alike_without_queries(harness.of(one_head))
 
 
 @points(2)
-def test_heads_are_blocks_of_consecutive_features(trial: Trial) -> None:
+def test_heads_are_blocks_of_consecutive_features(harness: Harness) -> None:
     """Other queries in the middle head change that head's block of features and no other."""
-    sizes = trial.sizes
+    sizes = harness.sizes
     D = sizes.C // sizes.H
-    module, x = trial.module(), trial.input()
-    before = module.set({"unify_heads.weight": torch.eye(sizes.C, device=trial.device)}).call(x)
+    module, inputs = harness.module(), harness.inputs()
+    unified = {"unify_heads.weight": torch.eye(sizes.C, device=harness.device)}
+    before = module.set(unified).call(inputs)
     queries = module.weights["to_queries.weight"].clone()
-    queries[D : 2 * D] = trial.weights(sizes)["to_queries.weight"][D : 2 * D]
-    after = module.set({"to_queries.weight": queries}).call(x)
+    queries[D : 2 * D] = harness.weights(sizes)["to_queries.weight"][D : 2 * D]
+    after = module.set({"to_queries.weight": queries}).call(inputs)
+    harness.ask()
     old, new, expected = before.out, after.out, before.expected
     for block in (slice(0, D), slice(2 * D, None)):
         expect_close(new[..., block], old[..., block].double(), "features of the other heads")
@@ -85,23 +88,24 @@ def test_heads_are_blocks_of_consecutive_features(trial: Trial) -> None:
 
 
 @points(2)
-def test_heads_are_merged_back_token_by_token(trial: Trial) -> None:
+def test_heads_are_merged_back_token_by_token(harness: Harness) -> None:
     """With all queries at zero every token gets the same output; a lost transpose mixes tokens."""
-    claims.attends_all_alike_without_queries(trial)
+    attention.attends_all_alike_without_queries(harness)
 
 
 @points(1)
-def test_unify_heads_mixes_the_merged_heads(trial: Trial) -> None:
+def test_unify_heads_mixes_the_merged_heads(harness: Harness) -> None:
     """The last projection is the only place where heads meet: at zero it leaves nothing."""
-    weights = trial.weights(trial.sizes)
+    weights = harness.weights(harness.sizes)
     weights["unify_heads.weight"] *= 0
-    call = trial.module(weights=weights).call(trial.input())
+    call = harness.module(weights=weights).call(harness.inputs())
+    harness.ask()
     expect_close(call.out, call.expected, "output with unify_heads at zero")
 
 
 test_batch_items_are_independent = claims.batch_items_are_independent
 test_tokens_are_treated_alike = claims.follows_a_permutation
-test_large_scores_stay_finite = claims.large_scores_stay_finite
+test_large_scores_stay_finite = attention.large_scores_stay_finite
 test_gradient_of_the_input_is_right = claims.input_gradient_is_right
 test_gradients_of_all_parameters_are_right = claims.parameter_gradients_are_right
 test_input_is_not_changed = claims.changes_no_input

@@ -1,33 +1,40 @@
 """warmup1: attention without weights."""
 
+from math import sqrt
+
 from torch import Tensor
 
-from grader.diagnosis.form import Form
-from grader.suite import claims
-from grader.suite.oracle import Weights, attention_map
-from grader.suite.subject import Sizes, Subject
+from grader.attention import AttentionContract, WeightLayout, attention_map
+from grader.attention import claims as attention
+from grader.suite import Draw, Input, Sizes, Weights, claims
 
 
-def attend(weights: Weights, x: Tensor, mask: Tensor | None, sizes: Sizes) -> Tensor:
+def attend(weights: Weights, sizes: Sizes, x: Tensor) -> Tensor:
     """softmax(x·xᵀ)·x."""
     return attention_map(x, x, 1.0) @ x
 
 
-subject = Subject(
-    name="self_attention",
-    sizes=(Sizes(3, 5, 7), Sizes(2, 7, 3), Sizes(5, 2, 11)),
+def unsaturated(draw: Draw, shape: tuple[int, ...], sizes: Sizes) -> Tensor:
+    """The scores are x·xᵀ itself: of an x of this size, they leave the softmax unsaturated."""
+    return draw.normal(*shape, std=1.5 / sqrt(sizes.C))
+
+
+contract = AttentionContract(
+    entry="self_attention",
+    inputs={"x": Input("B T C", unsaturated)},
+    sizes=(Sizes(B=3, T=5, C=7), Sizes(B=2, T=7, C=3), Sizes(B=5, T=2, C=11)),
     oracle=attend,
-    mix=lambda weights, x, sizes: (x, 0.0),
-    form=Form(scaled=False),
+    value_vectors=lambda weights, sizes, x: (x, 0.0),
+    layout=WeightLayout(scaled=False),
 )
 
 test_output_keeps_shape_dtype_and_device = claims.keeps_shape_and_dtype
 test_output_matches_the_formula = claims.matches_the_formula
-test_scores_are_not_scaled = claims.scores_are_scaled
-test_weights_of_each_query_sum_to_one = claims.weights_sum_to_one
+test_scores_are_not_scaled = attention.scores_are_scaled
+test_weights_of_each_query_sum_to_one = attention.weights_sum_to_one
 test_batch_items_are_independent = claims.batch_items_are_independent
 test_tokens_are_treated_alike = claims.follows_a_permutation
-test_large_scores_stay_finite = claims.large_scores_stay_finite
+test_large_scores_stay_finite = attention.large_scores_stay_finite
 test_gradient_of_the_input_is_right = claims.input_gradient_is_right
 test_input_is_not_changed = claims.changes_no_input
 test_nothing_is_remembered_between_calls = claims.remembers_nothing

@@ -5,32 +5,30 @@ from math import sqrt
 
 from torch import Tensor
 
-from grader.diagnosis.form import Form
-from grader.suite import claims
-from grader.suite.marks import points
-from grader.suite.oracle import Weights, attention_map
-from grader.suite.subject import Sizes, Subject
-from grader.suite.trial import Trial
+from grader.attention import AttentionContract, WeightLayout, attention_map
+from grader.attention import claims as attention
+from grader.suite import Harness, Sizes, Weights, claims, points
 
 
-def attend(weights: Weights, x: Tensor, mask: Tensor | None, sizes: Sizes) -> Tensor:
+def attend(weights: Weights, sizes: Sizes, x: Tensor) -> Tensor:
     """softmax(q·kᵀ/√d_out)·v."""
     q, k, v = (x @ weights[name] for name in ("query", "key", "value"))
-    return attention_map(q, k, 1 / sqrt(sizes.out)) @ v
+    return attention_map(q, k, 1 / sqrt(sizes.E)) @ v
 
 
-subject = Subject(
-    name="SelfAttention",
-    sizes=(Sizes(2, 5, 7, 11), Sizes(3, 7, 5, 3), Sizes(2, 3, 5, 5)),
-    arguments=lambda sizes: {"d_in": sizes.C, "d_out": sizes.out},
-    parameters=lambda sizes: dict.fromkeys(("query", "key", "value"), (sizes.C, sizes.out)),
+contract = AttentionContract(
+    entry="SelfAttention",
+    sizes=(Sizes(B=2, T=5, C=7, E=11), Sizes(B=3, T=7, C=5, E=3), Sizes(B=2, T=3, C=5, E=5)),
+    arguments=lambda sizes: {"d_in": sizes.C, "d_out": sizes.E},
+    parameters=lambda sizes: dict.fromkeys(("query", "key", "value"), (sizes.C, sizes.E)),
     oracle=attend,
-    scale=lambda sizes: 1 / sqrt(sizes.out),
-    mix=lambda weights, x, sizes: (x @ weights["value"], 0.0),
-    level_queries=lambda weights: {**weights, "query": weights["query"] * 0},
-    form=Form("query", "key", "value", bare=True, widens=True),
+    outputs={"output": "B T E"},
+    scale=lambda sizes: 1 / sqrt(sizes.E),
+    value_vectors=lambda weights, sizes, x: (x @ weights["value"], 0.0),
+    zero_queries=lambda weights: {**weights, "query": weights["query"] * 0},
+    layout=WeightLayout("query", "key", "value", bare=True, widens=True),
 )
-one_sequence = replace(subject, sizes=(Sizes(0, 5, 7, 11), Sizes(0, 1, 3, 5)))
+one_sequence = replace(contract, sizes=(Sizes(B=0, T=5, C=7, E=11), Sizes(B=0, T=1, C=3, E=5)))
 
 test_parameters_are_those_of_the_contract = claims.has_its_parameters
 test_output_keeps_shape_dtype_and_device = claims.keeps_shape_and_dtype
@@ -38,17 +36,17 @@ test_output_matches_the_formula = claims.matches_the_formula
 
 
 @points(1)
-def test_sequence_without_a_batch(trial: Trial) -> None:
+def test_sequence_without_a_batch(harness: Harness) -> None:
     """(T, d_in) in, (T, d_out) out: `.T` turns all axes of a batch around, `.mT` the last two."""
-    claims.matches_the_formula(trial.of(one_sequence))
+    claims.matches_the_formula(harness.of(one_sequence))
 
 
-test_scores_are_divided_by_the_root_of_d_out = claims.scores_are_scaled
-test_weights_of_each_query_sum_to_one = claims.weights_sum_to_one
-test_values_are_mixed_not_the_input = claims.attends_all_alike_without_queries
+test_scores_are_divided_by_the_root_of_d_out = attention.scores_are_scaled
+test_weights_of_each_query_sum_to_one = attention.weights_sum_to_one
+test_values_are_mixed_not_the_input = attention.attends_all_alike_without_queries
 test_batch_items_are_independent = claims.batch_items_are_independent
 test_tokens_are_treated_alike = claims.follows_a_permutation
-test_large_scores_stay_finite = claims.large_scores_stay_finite
+test_large_scores_stay_finite = attention.large_scores_stay_finite
 test_gradient_of_the_input_is_right = claims.input_gradient_is_right
 test_gradients_of_all_parameters_are_right = claims.parameter_gradients_are_right
 test_input_is_not_changed = claims.changes_no_input

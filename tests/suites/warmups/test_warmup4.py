@@ -7,13 +7,20 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grader.diagnosis.form import Form
-from grader.suite import claims
-from grader.suite.compare import expect, expect_close, expect_tensor, fail
-from grader.suite.marks import points
-from grader.suite.oracle import Weights, linear, right_weights
-from grader.suite.subject import Sizes, Subject
-from grader.suite.trial import Trial
+from grader.attention import AttentionContract, WeightLayout
+from grader.attention import claims as attention
+from grader.suite import (
+    Harness,
+    Sizes,
+    Weights,
+    claims,
+    expect,
+    expect_close,
+    expect_tensor,
+    fail,
+    linear,
+    points,
+)
 
 TOKENS = [[1.16, 0.23], [0.57, 1.36], [4.41, -2.16]]
 # As printed there, seed 42, with four decimals.
@@ -39,20 +46,20 @@ def right_steps(weights: Weights, x: Tensor) -> dict[str, Tensor]:
     return dict(zip(STEPS, (q, k, v, similarities, scaled, mix, mix @ v), strict=True))
 
 
-one_sequence = Subject(
-    name="SelfAttention",
-    sizes=(Sizes(0, 5, 7), Sizes(0, 7, 3), Sizes(0, 3, 2)),
+one_sequence = AttentionContract(
+    entry="SelfAttention",
+    sizes=(Sizes(B=0, T=5, C=7), Sizes(B=0, T=7, C=3), Sizes(B=0, T=3, C=2)),
     arguments=lambda sizes: {"d_model": sizes.C},
     parameters=lambda sizes: {f"{n}.weight": (sizes.C, sizes.C) for n in ("W_q", "W_k", "W_v")},
-    oracle=lambda weights, x, mask, sizes: right_steps(weights, x)["output"],
+    oracle=lambda weights, sizes, x: right_steps(weights, x)["output"],
     scale=lambda sizes: 1 / sqrt(sizes.C),
-    mix=lambda weights, x, sizes: (linear(weights, "W_v", x), 0.0),
-    level_queries=lambda weights: {**weights, "W_q.weight": weights["W_q.weight"] * 0},
-    form=Form("W_q", "W_k", "W_v"),
+    value_vectors=lambda weights, sizes, x: (linear(weights, "W_v", x), 0.0),
+    zero_queries=lambda weights: {**weights, "W_q.weight": weights["W_q.weight"] * 0},
+    layout=WeightLayout("W_q", "W_k", "W_v"),
 )
-subject = replace(
+contract = replace(
     one_sequence,
-    sizes=(Sizes(3, 5, 7), Sizes(2, 7, 3), Sizes(5, 2, 11)),
+    sizes=(Sizes(B=3, T=5, C=7), Sizes(B=2, T=7, C=3), Sizes(B=5, T=2, C=11)),
     arguments=lambda sizes: {"d_model": sizes.C, "row_dim": -2, "col_dim": -1},
 )
 
@@ -76,85 +83,92 @@ def expect_steps_of(found: Any, x: Tensor) -> dict[str, Tensor]:
     }
 
 
-def expect_steps(trial: Trial, *names: str) -> None:
+def expect_steps(harness: Harness, *names: str) -> None:
     """These intermediate values are right, for one sequence and for a batch."""
-    counted_back = replace(subject, sizes=one_sequence.sizes)  # -2 and -1 serve (T, C) too
-    for case in (trial.of(one_sequence), trial, trial.of(counted_back)):
-        for sizes in case.subject.sizes:
-            (call,) = case.module(sizes).calls([case.input(sizes)], method="intermediates")
-            found = expect_steps_of(call.result, call.x)
-            right = right_steps(right_weights(call.weights), call.x.double().cpu())
-            for name in names:
-                expect_close(found[name], right[name], name)
+    counted_back = replace(contract, sizes=one_sequence.sizes)  # -2 and -1 serve (T, C) too
+    planned = [
+        case.module(sizes).call(case.inputs(sizes), method="intermediates")
+        for case in (harness.of(one_sequence), harness, harness.of(counted_back))
+        for sizes in case.contract.sizes
+    ]
+    harness.ask()
+    for call in planned:
+        found = expect_steps_of(call.result, call.tensors["x"])
+        right = right_steps(call.right_weights, call.right_inputs["x"])
+        for name in names:
+            expect_close(found[name], right[name], name)
 
 
 test_parameters_are_those_of_the_contract = claims.has_its_parameters
 
 
 @points(3)
-def test_seed_42_gives_the_figures_of_the_source(trial: Trial) -> None:
+def test_seed_42_gives_the_figures_of_the_source(harness: Harness) -> None:
     """The layers are made in the order of the contract, with torch's own first values."""
-    trial.submission.seed(42)
-    module = trial.submission.create("SelfAttention").to(trial.device)
-    x = torch.tensor(TOKENS, device=trial.device)
-    found = expect_steps_of(module.method("intermediates")(x), x)
+    alone = harness.of(one_sequence)
+    module = alone.module(Sizes(B=0, T=3, C=2), {}, seed=42, d_model=None)
+    x = torch.tensor(TOKENS, device=harness.device)
+    call = module.train().call({"x": x}, method="intermediates")
+    harness.ask()
+    found = expect_steps_of(call.result, x)
     for name, figures in FIGURES.items():
         expect_close(found[name], torch.tensor(figures).double(), f"{name} at seed 42", 6e-5)
 
 
 @points(1)
-def test_intermediates_are_a_dict_with_seven_keys(trial: Trial) -> None:
+def test_intermediates_are_a_dict_with_seven_keys(harness: Harness) -> None:
     """The names under which the steps can be looked at."""
-    (call,) = trial.module().calls([trial.input()], method="intermediates")
-    expect_steps_of(call.result, call.x)
+    call = harness.module().call(harness.inputs(), method="intermediates")
+    harness.ask()
+    expect_steps_of(call.result, call.tensors["x"])
 
 
 @points(1)
-def test_q_k_and_v_come_from_their_own_layers(trial: Trial) -> None:
+def test_q_k_and_v_come_from_their_own_layers(harness: Harness) -> None:
     """Three projections of the same input."""
-    expect_steps(trial, "q", "k", "v")
+    expect_steps(harness, "q", "k", "v")
 
 
 @points(1)
-def test_similarities_are_q_times_k_transposed(trial: Trial) -> None:
+def test_similarities_are_q_times_k_transposed(harness: Harness) -> None:
     """One number for each pair of a query and a key."""
-    expect_steps(trial, "similarities")
+    expect_steps(harness, "similarities")
 
 
 @points(2)
-def test_scaled_are_similarities_over_the_root_of_d_model(trial: Trial) -> None:
+def test_scaled_are_similarities_over_the_root_of_d_model(harness: Harness) -> None:
     """Divided before the softmax, by the root of the number of features."""
-    expect_steps(trial, "scaled")
+    expect_steps(harness, "scaled")
 
 
 @points(2)
-def test_weights_are_a_softmax_over_the_keys(trial: Trial) -> None:
+def test_weights_are_a_softmax_over_the_keys(harness: Harness) -> None:
     """Each row, the keys of one query, sums to one."""
-    expect_steps(trial, "weights")
+    expect_steps(harness, "weights")
 
 
 @points(2)
-def test_output_is_weights_times_v(trial: Trial) -> None:
+def test_output_is_weights_times_v(harness: Harness) -> None:
     """Each query gets the values in the shares of its weights."""
-    expect_steps(trial, "output")
+    expect_steps(harness, "output")
 
 
 @points(2)
-def test_forward_gives_the_output_for_one_sequence(trial: Trial) -> None:
+def test_forward_gives_the_output_for_one_sequence(harness: Harness) -> None:
     """With the default row_dim and col_dim, (T, C) in, (T, C) out."""
-    claims.matches_the_formula(trial.of(one_sequence))
+    claims.matches_the_formula(harness.of(one_sequence))
 
 
 @points(2)
-def test_forward_gives_the_output_for_a_batch(trial: Trial) -> None:
+def test_forward_gives_the_output_for_a_batch(harness: Harness) -> None:
     """With row_dim=-2 and col_dim=-1, (B, T, C) in, (B, T, C) out."""
-    claims.matches_the_formula(trial)
+    claims.matches_the_formula(harness)
 
 
 test_output_keeps_shape_dtype_and_device = claims.keeps_shape_and_dtype
 test_batch_items_are_independent = claims.batch_items_are_independent
 test_tokens_are_treated_alike = claims.follows_a_permutation
-test_large_scores_stay_finite = claims.large_scores_stay_finite
+test_large_scores_stay_finite = attention.large_scores_stay_finite
 test_gradient_of_the_input_is_right = claims.input_gradient_is_right
 test_gradients_of_all_parameters_are_right = claims.parameter_gradients_are_right
 test_input_is_not_changed = claims.changes_no_input

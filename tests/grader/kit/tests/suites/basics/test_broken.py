@@ -1,8 +1,6 @@
 """broken: the suite's own fault, which must never be the submission's."""
 
-from grader.sandbox.remote import RemoteSubmission
 
-
-def test_divides_by_zero(submission: RemoteSubmission) -> None:
+def test_divides_by_zero(device: str) -> None:
     """A mistake of ours."""
     assert 1 / len([]) > 0

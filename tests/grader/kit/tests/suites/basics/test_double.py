@@ -1,31 +1,37 @@
 """double: three checks that differ in the length of x, so that a case can fail one of them."""
 
-from grader.sandbox.remote import RemoteSubmission
-from grader.suite.compare import expect_close, expect_tensor
-from grader.suite.draw import Draw
-from grader.suite.marks import points
+from grader.suite import Contract, Harness, Input, Sizes, expect_close, points
+
+contract = Contract(
+    entry="double",
+    sizes=(Sizes(T=3),),
+    inputs={"x": Input("T")},
+    outputs={"output": "T"},
+    oracle=lambda weights, sizes, x: 2 * x,
+)
 
 
-def doubled(submission: RemoteSubmission, draw: Draw, length: int) -> None:
+def doubled(harness: Harness, length: int) -> None:
     """2·x for x of this length."""
-    x = draw.normal(length)
-    out = expect_tensor(submission.function("double")(x), (length,), "output", "(T,)")
-    expect_close(out, 2 * x.double())
+    sizes = Sizes(T=length)
+    call = harness.module(sizes).call(harness.inputs(sizes))
+    harness.ask()
+    expect_close(call.out, call.expected)
 
 
 @points(2)
-def test_three_numbers(submission: RemoteSubmission, draw: Draw) -> None:
+def test_three_numbers(harness: Harness) -> None:
     """Doubled."""
-    doubled(submission, draw, 3)
+    doubled(harness, 3)
 
 
 @points(1)
-def test_five_numbers(submission: RemoteSubmission, draw: Draw) -> None:
+def test_five_numbers(harness: Harness) -> None:
     """Doubled."""
-    doubled(submission, draw, 5)
+    doubled(harness, 5)
 
 
 @points(1)
-def test_seven_numbers(submission: RemoteSubmission, draw: Draw) -> None:
+def test_seven_numbers(harness: Harness) -> None:
     """Doubled."""
-    doubled(submission, draw, 7)
+    doubled(harness, 7)

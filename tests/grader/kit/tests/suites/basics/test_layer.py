@@ -1,26 +1,30 @@
 """layer: parameters and values."""
 
-import torch
+from grader.suite import Contract, Harness, Input, Sizes, expect, expect_close, linear, points
 
-from grader.sandbox.remote import RemoteSubmission
-from grader.suite.compare import expect, expect_close, expect_tensor
-from grader.suite.draw import Draw
-from grader.suite.marks import points
+contract = Contract(
+    entry="Layer",
+    sizes=(Sizes(B=3, C=5),),
+    arguments=lambda sizes: {"width": sizes.C},
+    parameters=lambda sizes: {"linear.weight": (sizes.C, sizes.C), "linear.bias": (sizes.C,)},
+    inputs={"x": Input("B C")},
+    outputs={"output": "B C"},
+    oracle=lambda weights, sizes, x: linear(weights, "linear", x),
+)
 
 
 @points(1)
-def test_parameters(submission: RemoteSubmission) -> None:
+def test_parameters(harness: Harness) -> None:
     """A weight and a bias."""
-    module = submission.create("Layer", width=5)
-    expect(set(module.state_dict()) == {"linear.weight", "linear.bias"}, "other parameters")
+    module = harness.module(weights={})
+    harness.ask()
+    assert module.made is not None
+    expect(set(module.made.parameters) == {"linear.weight", "linear.bias"}, "other parameters")
 
 
 @points(2)
-def test_values(submission: RemoteSubmission, draw: Draw) -> None:
+def test_values(harness: Harness) -> None:
     """x·wᵀ + b."""
-    module = submission.create("Layer", width=5)
-    x = draw.normal(3, 5)
-    out = expect_tensor(module(x), (3, 5), "output", "(B, C)")
-    weights = {name: p.detach().double() for name, p in module.named_parameters()}
-    right = torch.nn.functional.linear(x.double(), *weights.values())
-    expect_close(out, right)
+    call = harness.module().call(harness.inputs())
+    harness.ask()
+    expect_close(call.out, call.expected)

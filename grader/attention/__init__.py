@@ -1,0 +1,22 @@
+"""What the author of a suite about attention needs beyond ``grader.suite``, in one import."""
+
+from grader.attention import claims
+from grader.attention.contract import MASK, NO_DROPOUT, AttentionContract, X, causal_mask
+from grader.attention.layout import WeightLayout
+from grader.attention.maps import recover_attention
+from grader.attention.oracle import attention_map, merge_heads, multi_head, split_heads
+
+__all__ = [
+    "MASK",
+    "NO_DROPOUT",
+    "AttentionContract",
+    "WeightLayout",
+    "X",
+    "attention_map",
+    "causal_mask",
+    "claims",
+    "merge_heads",
+    "multi_head",
+    "recover_attention",
+    "split_heads",
+]

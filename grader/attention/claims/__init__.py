@@ -1,0 +1,46 @@
+"""The claims that only attention can be held to."""
+
+from grader.attention.claims.dropout import (
+    drops_each_weight_on_its_own,
+    drops_weights,
+    evaluation_is_deterministic,
+    hidden_keys_stay_hidden_in_training,
+    keeps_the_mean,
+    uses_its_rate,
+)
+from grader.attention.claims.masks import (
+    hidden_key_gets_no_gradient,
+    hidden_key_has_no_influence,
+    mask_broadcasts,
+    mask_dtypes_mean_the_same,
+    matches_the_formula_under_a_mask,
+    nonzero_may_attend,
+)
+from grader.attention.claims.mistakes import mistake_is_gone, planted_mistakes_are_gone
+from grader.attention.claims.scores import (
+    attends_all_alike_without_queries,
+    large_scores_stay_finite,
+    scores_are_scaled,
+    weights_sum_to_one,
+)
+
+__all__ = [
+    "attends_all_alike_without_queries",
+    "drops_each_weight_on_its_own",
+    "drops_weights",
+    "evaluation_is_deterministic",
+    "hidden_key_gets_no_gradient",
+    "hidden_key_has_no_influence",
+    "hidden_keys_stay_hidden_in_training",
+    "keeps_the_mean",
+    "large_scores_stay_finite",
+    "mask_broadcasts",
+    "mask_dtypes_mean_the_same",
+    "matches_the_formula_under_a_mask",
+    "mistake_is_gone",
+    "nonzero_may_attend",
+    "planted_mistakes_are_gone",
+    "scores_are_scaled",
+    "uses_its_rate",
+    "weights_sum_to_one",
+]

@@ -1,0 +1,195 @@
+"""Claims about dropout: on the weights, after the softmax, at the given rate, in training only.
+
+Judged by the ratio of the weights in training to the submission's own weights in evaluation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import sqrt
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from grader.attention.contract import AttentionContract
+from grader.attention.maps import recover_attention
+from grader.suite.calls import Call, Module
+from grader.suite.compare import expect, expect_close, expect_finite
+from grader.suite.contract import Sizes
+from grader.suite.harness import Harness
+from grader.suite.marks import needs, points
+
+SIZES = Sizes(B=7, T=11, C=37)  # few vectors of many features: an output reveals its weights
+VISIBLE = 0.02  # weights below this are too small to be told from a dropped one
+RUNS = 4
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How dropout is tried.
+
+    Attributes:
+        rate: That the constructor is given; None for none.
+        masked: Whether some keys are hidden.
+    """
+
+    rate: float | None
+    masked: bool = False
+
+    def __str__(self) -> str:
+        given = "no dropout_rate given" if self.rate is None else f"dropout_rate={self.rate}"
+        return given + (" under a mask" if self.masked else "")
+
+
+HALF = Setting(0.5)
+MASKED = Setting(0.4, masked=True)
+SETTINGS = (HALF, Setting(0.7), MASKED, Setting(None))
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What came of one setting.
+
+    Attributes:
+        rate: Of dropout.
+        still: The attention weights in evaluation, (B, T, 1, T).
+        maps: The same in training, of each run.
+        outs: The outputs in training.
+        mask: (B, T, T), if there was one.
+    """
+
+    rate: float
+    still: Tensor
+    maps: list[Tensor]
+    outs: list[Tensor]
+    mask: Tensor | None
+
+    @property
+    def sure(self) -> Tensor:
+        """Where a weight is large enough to be told from a dropped one."""
+        return self.still > VISIBLE
+
+    @property
+    def ratios(self) -> list[Tensor]:
+        """Weights in training over those in evaluation, of each run, where they are large."""
+        sure = self.sure
+        expect(bool(sure.any()), "expected positive attention weights in evaluation, got none")
+        return [(weights / self.still)[sure] for weights in self.maps]
+
+
+def observe(harness: Harness) -> dict[Setting, Observed]:
+    """Every setting, each with a module of its own; all are made before the first is called."""
+    modules = {s: harness.module(SIZES, dropout_rate=s.rate) for s in SETTINGS}
+    calls = {setting: _plan(harness, setting, module) for setting, module in modules.items()}
+    harness.ask()
+    return {setting: _observe(setting, *planned) for setting, planned in calls.items()}
+
+
+def _plan(harness: Harness, setting: Setting, module: Module) -> tuple[Call, list[Call]]:
+    """A call in evaluation, and some in training."""
+    inputs = harness.inputs(SIZES, *(["attention_mask"] if setting.masked else []))
+    return module.call(inputs), module.train().calls([inputs] * RUNS)
+
+
+def _observe(setting: Setting, still: Call, calls: list[Call]) -> Observed:
+    contract: Any = still.contract
+    outs = [call.out for call in calls]
+    weights, *maps = recover_attention(still, still.out, *outs)
+    rate = contract.default_rate if setting.rate is None else setting.rate
+    return Observed(rate, weights, maps, outs, still.tensors.get("attention_mask"))
+
+
+@points(2)
+@needs(AttentionContract, "dropout", "masks", "value_vectors")
+def drops_weights(harness: Harness) -> None:
+    """Each weight is either dropped or kept whole, anew in every call."""
+    first, second, *_ = harness.shared(observe)[HALF].ratios
+    kept = first[first.abs() > 0.05]
+    expect(kept.numel() > 0, "training: expected some weights to be kept, all are 0")
+    expect(kept.numel() < first.numel(), "training: expected some weights to be 0, none is")
+    low, high = float(kept.min()), float(kept.max())
+    expect(
+        high - low < 0.02,
+        "training: expected each attention weight to be either 0 or its value in evaluation "
+        f"times one number; that number goes from {low:.3g} to {high:.3g}",
+    )
+    expect(
+        bool((first - second).abs().max() > 0.1),
+        "training: expected other weights to be dropped in every call, two calls gave the same",
+    )
+
+
+@points(1)
+@needs(AttentionContract, "dropout", "masks", "value_vectors")
+def drops_each_weight_on_its_own(harness: Harness) -> None:
+    """Whether one weight is dropped says nothing about another of its row, column or batch."""
+    seen = harness.shared(observe)[HALF]
+    kept = torch.stack(seen.maps).abs() > 0.05 * seen.still
+    signs = torch.where(kept, 1.0, -1.0) * seen.sure  # (runs, B, T, 1, S): 0 where unknown
+    for dim, name in ((1, "sequences"), (2, "queries"), (-1, "keys")):
+        together = (signs * signs.roll(1, dims=dim)).flatten()
+        count = int((together != 0).sum())
+        share = float(together.sum()) / max(count, 1)
+        expect(
+            abs(share) < 6 / sqrt(max(count, 1)),  # six standard deviations
+            f"training: expected each weight to be dropped on its own, neighbours among "
+            f"the {name} are dropped together (correlation {share:.2f})",
+        )
+
+
+@points(1)
+@needs(AttentionContract, "dropout", "masks", "value_vectors")
+def uses_its_rate(harness: Harness) -> None:
+    """The share of dropped weights is the rate that was asked for."""
+    for setting, seen in harness.shared(observe).items():
+        dropped = (torch.cat(seen.ratios).abs() < 0.05).double()
+        share = float(dropped.mean())
+        bound = 6 * sqrt(seen.rate * (1 - seen.rate) / dropped.numel())  # standard deviations
+        expect(
+            abs(share - seen.rate) < bound,
+            f"training with {setting}: expected about {seen.rate:.0%} of the weights to be "
+            f"dropped, got {share:.0%} of {dropped.numel()}",
+        )
+
+
+@points(1)
+@needs(AttentionContract, "dropout", "masks", "value_vectors")
+def keeps_the_mean(harness: Harness) -> None:
+    """Kept weights grow by 1/(1 - rate), so that the mean stays."""
+    for setting, seen in harness.shared(observe).items():
+        ratios = torch.cat(seen.ratios)
+        kept = ratios[ratios.abs() > 0.05]
+        mean = float(kept.mean()) if kept.numel() else 0.0
+        expect(
+            setting.rate is None or abs(mean * (1 - seen.rate) - 1) < 0.01,
+            f"training with {setting}: expected the kept weights × {1 / (1 - seen.rate):.3g}, "
+            f"got × {mean:.3g}",
+        )
+
+
+@points(2)
+@needs(AttentionContract, "dropout")
+def evaluation_is_deterministic(harness: Harness) -> None:
+    """In evaluation the same input gives the same output, before and after training."""
+    module = harness.module(dropout_rate=0.6)
+    inputs = harness.every_input()
+    first, again = module.calls(inputs), module.calls(inputs)
+    module.train().calls(inputs)
+    after = module.train(False).calls(inputs)
+    harness.ask()
+    for calls, when in ((again, "once more"), (after, "after training")):
+        for got, still in zip(calls, first, strict=True):
+            expect_close(got.out, still.out, f"output in evaluation, {when}")
+
+
+@points(1)
+@needs(AttentionContract, "dropout", "masks", "value_vectors")
+def hidden_keys_stay_hidden_in_training(harness: Harness) -> None:
+    """0 · -inf is NaN: dropout belongs after the softmax, the mask before."""
+    seen = harness.shared(observe)[MASKED]
+    assert seen.mask is not None
+    for out, weights in zip(seen.outs, seen.maps, strict=True):
+        expect_finite(out, "training output under a mask")
+        hidden = weights.squeeze(-2)[seen.mask.cpu() == 0]
+        expect_close(hidden, torch.zeros_like(hidden), "training: weights of hidden keys", 1e-3)

@@ -1,0 +1,182 @@
+"""Claims about ``attention_mask``: nonzero = may attend, zero = hidden."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from grader.attention.contract import AttentionContract, causal_mask
+from grader.attention.maps import recover_attention
+from grader.suite.calls import Call
+from grader.suite.compare import expect, expect_all_close, expect_close, expect_differs, fail
+from grader.suite.harness import Harness
+from grader.suite.marks import needs, points
+from grader.suite.oracle import Weights
+
+HIDDEN = 1  # the position that a mask hides from all
+
+
+@points(2)
+@needs(AttentionContract, "masks")
+def matches_the_formula_under_a_mask(harness: Harness) -> None:
+    """The visible keys share the whole weight among themselves."""
+    calls = [
+        harness.module(sizes).call(harness.inputs(sizes, "attention_mask"))
+        for sizes in (*harness.contract.sizes, harness.sizes.usual())
+    ]
+    harness.ask()
+    for call in calls:
+        expect_all_close(call.outs, call.rights, "under a mask")
+
+
+@points(2)
+@needs(AttentionContract, "masks", "value_vectors")
+def nonzero_may_attend(harness: Harness) -> None:
+    """`nn.MultiheadAttention` means the opposite; mixing them up hides what should be seen."""
+    contract: Any = harness.contract
+    sizes = contract.revealing(harness.sizes)
+    inputs = harness.inputs(sizes, "attention_mask")
+    mask = inputs["attention_mask"]
+    call = harness.module(sizes).call(inputs)
+    harness.ask()
+    weights = recover_attention(call, call.out)[0].abs().amax(-2)  # over the heads
+    hidden = weights[mask.cpu() == 0]
+    visible = weights[mask.cpu() != 0]
+    expect(
+        bool(hidden.max() < 1e-3),
+        f"expected weight 0 where the mask is zero, got up to {float(hidden.max()):.3g}",
+    )
+    seen = float(visible.max())
+    expect(seen > 0.05, f"expected weight where the mask is nonzero, got up to {seen:.3g}")
+
+
+@points(2)
+@needs(AttentionContract, "masks")
+def hidden_key_has_no_influence(harness: Harness) -> None:
+    """Not a little: none, whatever stands at the hidden position."""
+    module = harness.module()
+    x, mask, others = _hiding(harness)
+    changed = [x]
+    for position, size in ((HIDDEN, 1.0), (HIDDEN, 30.0), (others[-1], 1.0)):
+        other = x.clone()
+        other[:, position] = harness.input("x")[:, HIDDEN] * size
+        changed.append(other)
+    calls = module.calls([{"x": one, "attention_mask": mask} for one in changed])
+    far = _under_far_scores(harness, module.weights, x, mask)
+    harness.ask()
+    before, *outs, seen = [call.out for call in calls]
+    for got in outs:
+        expect_close(got[:, others], before[:, others], "output of the visible positions")
+    if far is not None:
+        what = "output when a number is added to all scores of a query"
+        expect_close(far.out, before.double(), what, 0.3)
+    seen, before = seen[:, others[:-1]], before[:, others[:-1]]
+    expect_differs(seen, before, "the output after a change at a visible position")
+
+
+def _under_far_scores(harness: Harness, weights: Weights, x: Tensor, mask: Tensor) -> Call | None:
+    """Scores that all lie far from 0: a number that was filled in for a hidden one shows."""
+    contract: Any = harness.contract
+    if contract.shift_keys is None:
+        return None
+    shift = harness.draw.normal(harness.sizes.C) * 1.5e5
+    module = harness.module(weights=contract.shift_keys(weights, shift))
+    return module.call({"x": x, "attention_mask": mask})
+
+
+def _hiding(harness: Harness) -> tuple[Tensor, Tensor, list[int]]:
+    """x, a mask that hides one key from all, and the other positions."""
+    T = harness.sizes.T
+    mask = torch.ones(T, T, dtype=torch.bool, device=harness.device)
+    mask[:, HIDDEN] = False
+    return harness.input("x"), mask, [t for t in range(T) if t != HIDDEN]
+
+
+@points(1)
+@needs(AttentionContract, "masks")
+def hidden_key_gets_no_gradient(harness: Harness) -> None:
+    """A hidden future that gets gradient still leaks."""
+    x, mask, others = _hiding(harness)
+    letters = harness.contract.outputs[harness.contract.compared[0]]
+    grad_output = harness.draw.normal(*harness.sizes.shape(letters or ""))
+    grad_output[:, HIDDEN] = 0
+    inputs = {"x": x, "attention_mask": mask}
+    call = harness.module().call(inputs, grad_output=grad_output)
+    harness.ask()
+    grad = call.gradients["x"]
+    if grad is None:
+        fail("x gets no gradient")
+    hidden = grad[:, HIDDEN]
+    expect_close(hidden, torch.zeros_like(hidden), "gradient of x at the hidden position")
+    visible = grad[:, others]
+    expect_differs(visible, torch.zeros_like(visible), "the gradient at the visible positions")
+
+
+@points(1)
+@needs(AttentionContract, "masks")
+def mask_broadcasts(harness: Harness) -> None:
+    """Padding gives (B, 1, T), causality (T, T): both broadcast to (B, T, T)."""
+    B, T = harness.sizes.B, harness.sizes.T
+    module, x = harness.module(), harness.input("x")
+    masks = {
+        "(T,)": harness.draw.mask(T),
+        "(T, T)": harness.draw.mask(T, T),
+        "(T, T), causal": causal_mask(harness.sizes, harness.device),
+        "(1, T, T)": harness.draw.mask(1, T, T),
+        "(B, 1, T)": harness.draw.mask(B, 1, T),
+        "(B, T, T)": harness.draw.mask(B, T, T),
+    }
+    queries = {
+        "(B, T, 1)": torch.ones(B, T, 1, dtype=torch.bool, device=harness.device),
+        "(1, T, 1)": torch.ones(1, T, 1, device=harness.device),
+        "(T, 1)": torch.ones(T, 1, device=harness.device),
+    }
+    for mask in queries.values():
+        mask[..., 0, :] = 0  # what a fully hidden row gives is left open: only others count
+    whole = [mask.expand(B, T, T).contiguous() for mask in masks.values()]
+    given = [*whole, *masks.values(), *queries.values()]
+    calls = module.calls([{"x": x}, *({"x": x, "attention_mask": mask} for mask in given)])
+    square, mask = harness.input("x", harness.sizes.replace(B=T)), harness.draw.mask(T, T)
+    whole_mask = mask.expand(T, T, T).contiguous()
+    squares = module.calls([{"x": square, "attention_mask": m} for m in (whole_mask, mask)])
+    harness.ask()
+    unmasked, *outs = [call.out for call in calls]
+    for letters, right, got in zip(masks, outs, outs[len(masks) :], strict=False):
+        expect_differs(right, unmasked, "the output under a mask")
+        expect_close(got, right, f"output under a mask of shape {letters}")
+    for letters, got in zip(queries, outs[-len(queries) :], strict=True):
+        what = f"visible rows under a mask of shape {letters}"
+        expect_close(got[:, 1:], unmasked[:, 1:], what)
+    right, got = [call.out for call in squares]
+    expect_close(got, right, "output under a mask of shape (T, T), at B = T")
+
+
+@points(1)
+@needs(AttentionContract, "masks")
+def mask_dtypes_mean_the_same(harness: Harness) -> None:
+    """Zero hides and any other number shows, in bool, int and float."""
+    module, inputs = harness.module(), harness.inputs(None, "attention_mask")
+    x, mask = inputs["x"], inputs["attention_mask"]
+    numbers = torch.where(harness.draw.normal(*mask.shape) > 0, 0.5, -3.0)
+    masks = {
+        "uint8": mask.byte(),
+        "int64": mask.long(),
+        "float32": mask.float(),
+        "int64, with 2 for visible": mask.long() * 2,
+        "int64, with 256 for visible": mask.long() * 256,
+        "int32, with -1 for visible": mask.int() * -1,
+        "float32, with 0.5 and -3 for visible": mask * numbers,
+        "float32, with -0.5 for visible": mask * -0.5,
+        "float64": mask.double(),
+    }
+    given = [{"x": x, "attention_mask": other} for other in (mask, *masks.values())]
+    calls = module.calls([{"x": x}, *given])
+    named = module.call(inputs, by_keyword=("attention_mask",))
+    harness.ask()
+    unmasked, whole, *outs = [call.out for call in calls]
+    expect_differs(whole, unmasked, "the output under a mask")
+    for kind, out in zip(masks, outs, strict=True):
+        expect_close(out, whole, f"output under a mask ({kind})")
+    expect_close(named.out, whole, "mask given by name")

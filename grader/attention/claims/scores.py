@@ -1,0 +1,93 @@
+"""Claims about single steps: scale, softmax, what is mixed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from grader.attention.contract import AttentionContract
+from grader.attention.maps import recover_attention
+from grader.attention.observe import with_zero_queries
+from grader.suite.compare import expect, expect_all_close, expect_close, expect_finite
+from grader.suite.contract import Sizes
+from grader.suite.harness import Harness
+from grader.suite.marks import needs, points
+
+MAP_TOLERANCE = 1e-3
+SURE = 1e-3  # weights below this are too small for their logarithm
+
+
+def reveal(harness: Harness) -> list[tuple[Sizes, Tensor, Tensor]]:
+    """At two sizes: the weights (B, T, H, T) that the submission mixes with, and the right ones."""
+    contract: Any = harness.contract
+    every = [contract.revealing(sizes) for sizes in contract.sizes[:2]]
+    calls = [harness.module(sizes).call(harness.inputs(sizes)) for sizes in every]
+    harness.ask()
+    found = []
+    for call in calls:
+        weights, right = recover_attention(call, call.out, call.expected)
+        found.append((call.sizes, weights, right))
+    return found
+
+
+@points(2)
+@needs(AttentionContract, "value_vectors")
+def scores_are_scaled(harness: Harness) -> None:
+    """Dot products grow with the number of features; the right scale keeps softmax learning.
+
+    The ratios of one query's weights give back the differences of its scores, and so the number
+    that the products q·k were multiplied by.
+    """
+    contract: Any = harness.contract
+    for sizes, weights, right in harness.shared(reveal):
+        sure = right > SURE
+        least = float(weights[sure].min())
+        expect(least > -SURE, f"expected positive attention weights, got {least:.4g}")
+        mine, wanted = _centred(weights, sure), _centred(right, sure)
+        scale = contract.scale(sizes)
+        ratio = float((mine * wanted).sum() / wanted.square().sum())
+        expect(
+            abs(ratio - 1) < 0.01,
+            f"expected scores of q·k × {scale:.4g}, got about q·k × {ratio * scale:.4g} ({sizes})",
+        )
+        expect_close(mine, wanted, "logarithms of the attention weights", 0.02)
+
+
+def _centred(weights: Tensor, sure: Tensor) -> Tensor:
+    """Logarithms around the mean of their row; 0 where a weight is too small to be sure of."""
+    logs = torch.where(sure, weights.clamp(min=1e-6), 1.0).log()  # below lies rounding
+    mean = logs.sum(-1, keepdim=True) / sure.sum(-1, keepdim=True)
+    return torch.where(sure, logs - mean, 0.0)
+
+
+@points(2)
+@needs(AttentionContract, "value_vectors")
+def weights_sum_to_one(harness: Harness) -> None:
+    """Each query shares out exactly 1 over the keys; a softmax over another axis does not."""
+    (_, weights, _), *_ = harness.shared(reveal)
+    sums = weights.sum(-1)
+    expect_close(sums, torch.ones_like(sums), "sum of each query's weights", MAP_TOLERANCE)
+
+
+@points(2)
+@needs(AttentionContract, "zero_queries")
+def attends_all_alike_without_queries(harness: Harness) -> None:
+    """With all queries at zero, the output is the mean of the values and of nothing else."""
+    call = with_zero_queries(harness).call(harness.inputs())
+    harness.ask()
+    expect_all_close(call.outs, call.rights, "at uniform weights")
+
+
+@points(1)
+@needs(AttentionContract, inputs=("x",))
+def large_scores_stay_finite(harness: Harness) -> None:
+    """Exp overflows at 89 in float32: a softmax subtracts the largest score first."""
+    inputs = harness.inputs()
+    usual, large = harness.module().calls([inputs, {**inputs, "x": inputs["x"] * 60}])
+    harness.ask()
+    gap = usual.out.double().cpu() - usual.expected
+    expect_finite(large.out, "output for large scores")
+    if float(gap.abs().max()) < 1e-3:  # the formula is right, so it has to be right here too
+        expect_close(large.out, large.expected, "output for large scores", 2e-2)

@@ -1,0 +1,78 @@
+"""What a submission attends to, beside what it should attend to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from grader.records import AttentionMap
+from grader.suite.calls import Call
+from grader.suite.harness import Harness
+from grader.suite.oracle import exact
+
+T = 6  # positions: enough to see a pattern, few enough for a terminal
+
+
+def recover_attention(call: Call, *outs: Tensor) -> list[Tensor]:
+    """The attention weights behind outputs of a call: what the value vectors were mixed with.
+
+    The vectors that are mixed are known and, with no more of them than they have features,
+    independent, so only one mixture gives such an output.
+
+    Returns:
+        For each (B, T, H, T), float64, on the CPU.
+    """
+    added, back = call.once("mixing", lambda: _mixing(call))
+    flat = [(exact(out).double() - added) @ back for out in outs]
+    heads, length = call.sizes.get("H", 1), call.sizes.T
+    return [one.reshape(*one.shape[:-1], heads, length) for one in flat]
+
+
+def _mixing(call: Call) -> tuple[Tensor | float, Tensor]:
+    """What is added to each mixture, and what takes a mixture back to its weights."""
+    contract: Any = call.contract
+    mixed, added = contract.value_vectors(call.right_weights, call.sizes, exact(call.tensors["x"]))
+    return added, torch.linalg.pinv(mixed)
+
+
+def attention_maps(harness: Harness) -> list[AttentionMap]:
+    """The map of each head for one sequence, without a mask and, if it takes one, with.
+
+    Recovered from outside: the vectors that are mixed are known, so the output tells what they
+    were mixed with.
+
+    Raises:
+        SubmissionError: The submission raised an exception.
+        CheckFailed: Its output has another shape.
+    """
+    contract: Any = harness.contract
+    if contract.value_vectors is None:
+        return [] if contract.inner is None else attention_maps(harness.of(contract.inner))
+    heads = {"H": 2} if any(sizes.get("H", 1) > 1 for sizes in contract.sizes) else {}
+    wide = contract.revealing(harness.sizes.replace(**heads))
+    sizes = wide.replace(B=harness.sizes.B and 2, T=T)
+    module, inputs = harness.module(sizes), harness.inputs(sizes)
+    calls = [module.call(inputs)]
+    if contract.masks:
+        mask = torch.ones(T, T, device=harness.device).tril()
+        calls.append(module.call({**inputs, "attention_mask": mask}))
+    harness.ask()
+    return [one for call in calls for one in _maps(call)]
+
+
+def _maps(call: Call) -> list[AttentionMap]:
+    yours, right = recover_attention(call, call.out, call.expected)
+    if call.sizes.B:
+        yours, right = yours[0], right[0]  # (T, H, T): of the first sequence
+    heads = call.sizes.get("H", 1)
+    title = "under a causal mask" if "attention_mask" in call.inputs else "without a mask"
+    return [
+        AttentionMap.of(
+            title if heads == 1 else f"head {head + 1}, {title}",
+            yours[:, head].tolist(),
+            right[:, head].tolist(),
+        )
+        for head in range(heads)
+    ]

@@ -1,0 +1,132 @@
+"""What a submission does, seen in a few calls: the ground of a diagnosis."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from torch import Tensor
+
+from grader.attention.pipeline import Observation
+from grader.attention.search import Search
+from grader.diagnosis.catalogue import Explanation
+from grader.sandbox.errors import SubmissionError, SubmissionRefused
+from grader.suite.calls import Call, Module
+from grader.suite.compare import CheckFailed
+from grader.suite.contract import Sizes
+from grader.suite.harness import Harness
+from grader.suite.oracle import exact, right_weights
+
+RATE = 0.3  # of dropout: neither a half nor its own rest
+INSIDE = "the attention inside"
+EVEN = "output where all queries are zero"
+OUTPUT = "output"
+MASKED = "output under a mask"
+TRAINED = "gradients"
+DROPPED = "output in training"
+DROPPED_MASKED = "output in training under a mask"
+EARLY = (INSIDE, EVEN)  # a part of what the output shows
+
+
+def with_zero_queries(harness: Harness, sizes: Sizes | None = None, **changes: Any) -> Module:
+    """Plan a module whose queries all attend to all keys alike."""
+    contract: Any = harness.contract
+    weights = harness.weights(sizes or harness.sizes)
+    zeroed = weights if contract.zero_queries is None else contract.zero_queries(weights)
+    return harness.module(sizes, zeroed, **changes)
+
+
+def observe(harness: Harness) -> list[Observation]:
+    """Two inputs of other sizes for each of what an exercise has: mask, gradients, dropout.
+
+    First what few mistakes show in, so that a search is short. What raises an exception is left
+    out: that is not to be explained by values. So is what torch itself refuses to compute with,
+    such as a tensor of another device.
+    """
+    contract: Any = harness.contract
+    inner = [] if contract.inner is None else observe(harness.of(contract.inner))
+    found = [replace(seen, what=INSIDE) for seen in inner if seen.what == OUTPUT]
+    for what in (EVEN, OUTPUT, MASKED, TRAINED, DROPPED, DROPPED_MASKED):
+        if "mask" in what and not contract.masks:
+            continue
+        if what in (DROPPED, DROPPED_MASKED) and not contract.dropout:
+            continue
+        for sizes in _sizes(harness):
+            try:
+                found.append(_observe(harness, what, sizes))
+            except (SubmissionError, SubmissionRefused, CheckFailed, RuntimeError):
+                continue
+    return found
+
+
+def explain(
+    harness: Harness, among: Sequence[str] | None = None, tried: int | None = None
+) -> Explanation:
+    """Which mistakes reproduce what is observed; ``among`` and ``tried`` as in ``Search``."""
+    contract: Any = harness.contract
+    return Search(contract.layout, observe(harness), EARLY, among, tried).run()
+
+
+def _sizes(harness: Harness) -> tuple[Sizes, Sizes]:
+    """Sizes in which every number, and every root, is another one."""
+    first = harness.sizes
+    if any(sizes.get("H", 1) > 1 for sizes in harness.contract.sizes):
+        return Sizes(B=2, T=7, C=30, H=3), Sizes(B=3, T=5, C=44, H=4)
+    if "E" in first:
+        one, other = Sizes(B=first.B and 2, T=7, C=13, E=5), Sizes(B=first.B and 3, T=5, C=11, E=17)
+        return one, other
+    return Sizes(B=first.B and 3, T=7, C=13), Sizes(B=first.B and 2, T=5, C=3)
+
+
+def _observe(harness: Harness, what: str, sizes: Sizes) -> Observation:
+    contract: Any = harness.contract
+    trains = what in (TRAINED, DROPPED, DROPPED_MASKED)
+    rate = 0.0 if what == TRAINED else RATE
+    changes: dict[str, Any] = {"dropout_rate": rate} if contract.dropout else {}
+    plan = with_zero_queries if what == EVEN else Harness.module
+    module = plan(harness, sizes, **changes)
+    inputs = harness.smooth_inputs(module)
+    if "mask" in what:
+        inputs["attention_mask"] = _mask(harness, sizes)
+    seed = int(harness.draw.normal(1).abs() * 1e6)
+    letters = contract.outputs[contract.compared[0]]
+    grad = harness.draw.normal(*sizes.shape(letters)) if what == TRAINED else None
+    call = module.train(trains).call(inputs, grad_output=grad, seed=seed)
+    harness.ask()
+    out = call.result if grad is None else call.out  # of its shape, where it has gradients
+    if not isinstance(out, Tensor) or out.device.type == "meta":
+        raise CheckFailed("no tensor came")
+    mask = inputs.get("attention_mask")
+    return Observation(
+        what=what,
+        layout=contract.layout,
+        weights=right_weights(module.weights),
+        x=_plain(inputs["x"]),
+        attention_mask=None if mask is None else mask.cpu(),
+        heads=sizes.get("H", 1),
+        training=trains,
+        rate=rate,
+        seed=seed,
+        output=_plain(out),
+        grad_output=None if grad is None else _plain(grad),
+        gradients=None if grad is None else _gradients(call),
+    )
+
+
+def _mask(harness: Harness, sizes: Sizes) -> Tensor:
+    """A mask that is no triangle and not its own transpose; one query sees everything."""
+    mask = harness.input("attention_mask", sizes)
+    mask[:, 2] = True
+    return mask
+
+
+def _gradients(call: Call) -> dict[str, Tensor | None]:
+    """The gradients, None where there is none."""
+    if not call.carries_gradients:
+        return dict.fromkeys(("x", *call.weights))
+    return {n: None if grad is None else exact(grad) for n, grad in call.gradients.items()}
+
+
+def _plain(tensor: Tensor) -> Tensor:
+    return tensor.detach().double().cpu()

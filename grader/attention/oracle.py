@@ -1,0 +1,43 @@
+"""The right values of attention, in float64 and straightforward.
+
+Source: Vaswani et al. 2017, eq. 1, arXiv:1706.03762
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+
+def attention_map(q: Tensor, k: Tensor, scale: float, mask: Tensor | None = None) -> Tensor:
+    """softmax(scale · q·kᵀ), hidden keys at 0.
+
+    Args:
+        q: Queries, (…, T, D).
+        k: Keys, (…, S, D).
+        scale: What the scores are multiplied by.
+        mask: Broadcastable to (…, T, S); nonzero = may attend.
+
+    Returns:
+        (…, T, S); a row that may attend to nothing is NaN.
+    """
+    scores = q @ k.mT * scale
+    if mask is not None:
+        scores = scores.masked_fill(mask == 0, float("-inf"))
+    return torch.softmax(scores, dim=-1)
+
+
+def split_heads(x: Tensor, heads: int) -> Tensor:
+    """(B, T, H·D) -> (B, H, T, D), head i from the i-th block of D features."""
+    return torch.stack(x.chunk(heads, dim=-1), dim=1)
+
+
+def merge_heads(x: Tensor) -> Tensor:
+    """(B, H, T, D) -> (B, T, H·D), the way back."""
+    return torch.cat(list(x.unbind(dim=1)), dim=-1)
+
+
+def multi_head(q: Tensor, k: Tensor, v: Tensor, heads: int) -> Tensor:
+    """Heads of softmax(q·kᵀ/√D)·v side by side, each (B, T, H·D) -> (B, T, H·D)."""
+    q, k, v = (split_heads(x, heads) for x in (q, k, v))
+    return merge_heads(attention_map(q, k, q.size(-1) ** -0.5) @ v)

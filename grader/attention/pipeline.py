@@ -1,0 +1,162 @@
+"""Attention as a pipeline of steps, each done the right way or a known wrong one, in float64."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from math import prod
+
+import torch
+from torch import Tensor
+
+from grader.attention.layout import WeightLayout
+from grader.attention.steps import CHOICES, STEPS, State
+from grader.attention.steps.state import BLOCK_STEPS
+
+Choices = Mapping[str, str]  # step -> choice; a step that is not named is done right
+POOL = 10_000  # states that are kept for later searches, some 50 MB
+
+
+@dataclass(frozen=True)
+class Observation:
+    """One forward of a submission, and what the pipeline needs to do the same.
+
+    Attributes:
+        what: Such as ``output under a mask``.
+        layout: Of what was called.
+        weights: The submission's own, float64, on the CPU.
+        x: The input, (B, T, C) or (T, C), float64, on the CPU.
+        attention_mask: What was given, on the CPU.
+        heads: H.
+        training: Whether the module was in training.
+        rate: Of dropout, as its constructor was given it.
+        seed: Of the worker's random numbers when the call began.
+        output: What came, float64, on the CPU.
+        grad_output: What the output was multiplied by before it was summed, for the gradients.
+        gradients: Of that sum, by ``x`` and the names of parameters; None where there is none.
+    """
+
+    what: str
+    layout: WeightLayout
+    weights: dict[str, Tensor]
+    x: Tensor
+    attention_mask: Tensor | None
+    heads: int
+    training: bool
+    rate: float
+    seed: int
+    output: Tensor
+    grad_output: Tensor | None = None
+    gradients: dict[str, Tensor | None] | None = None
+
+    def asks_the_same(self, other: Observation) -> bool:
+        """Whether both were made from the same inputs, whatever came of them."""
+        return (
+            (self.layout, self.heads, self.training, self.rate, self.seed)
+            == (other.layout, other.heads, other.training, other.rate, other.seed)
+            and self.weights.keys() == other.weights.keys()
+            and _equal(self.x, other.x)
+            and _equal(self.attention_mask, other.attention_mask)
+            and _equal(self.grad_output, other.grad_output)
+            and all(_equal(weight, other.weights[name]) for name, weight in self.weights.items())
+        )
+
+
+class Pipeline:
+    """Does what a submission was asked to do, by any choices.
+
+    Choices that begin alike share their beginning: the state after each step is kept.
+    """
+
+    def __init__(self, seen: Observation, lowest: float = float("-inf")) -> None:
+        self._layout = layout = seen.layout
+        self._lowest = lowest
+        self._seen = seen
+        self._steps = [step for step in STEPS if layout.block or step not in BLOCK_STEPS]
+        self._kept: dict[tuple[str, ...], State] = {}
+
+    @classmethod
+    def pooled(cls, seen: Observation, lowest: float = float("-inf")) -> Pipeline:
+        """The same pipeline for the same inputs, with all that it knows by now.
+
+        With one seed, all submissions of a batch are given the same.
+        """
+        if sum(1 + len(known._kept) for known in _pool) > POOL:
+            _pool.clear()
+        for known in _pool:
+            if known._lowest == lowest and known._seen.asks_the_same(seen):
+                return known
+        _pool.append(cls(seen, lowest))
+        return _pool[-1]
+
+    def output(self, choices: Choices) -> Tensor | None:
+        """The output by a choices, of the observation's shape; None where it cannot be done."""
+        with torch.no_grad():
+            state = self.state(choices)
+        return None if state is None else self._flat(state.out)
+
+    def state(self, choices: Choices) -> State | None:
+        """Everything that was computed on the way to the output."""
+        way = tuple(choices.get(step, "right") for step in self._steps)
+        done = len(way)
+        while done and way[:done] not in self._kept:
+            done -= 1
+        state = self._kept[way[:done]] if done else self._begin()
+        for number in range(done, len(way)):
+            state = state.copy()
+            try:
+                CHOICES[self._steps[number]][way[number]](state)
+            except (RuntimeError, ValueError, IndexError, KeyError, TypeError):
+                return None  # of sizes, or without the parameters, that this cannot be done with
+            self._kept[way[: number + 1]] = state
+        return state
+
+    def gradients(self, choices: Choices) -> dict[str, Tensor | None]:
+        """Gradients of ``(output · grad_output).sum()`` by the input and each parameter.
+
+        Raises:
+            ValueError: Gradients were not observed.
+        """
+        seen = self._seen
+        if seen.grad_output is None:
+            raise ValueError("no gradients were observed")
+        x = seen.x.clone().requires_grad_()
+        weights = {name: w.clone().requires_grad_() for name, w in seen.weights.items()}
+        afresh = Pipeline(replace(seen, x=x, weights=weights), self._lowest)
+        state = afresh.state(choices)
+        sources = {"x": x, **weights}
+        if state is None or not state.out.requires_grad:
+            return dict.fromkeys(sources)
+        loss = (state.out.reshape(seen.grad_output.shape) * seen.grad_output).sum()
+        found = torch.autograd.grad(loss, list(sources.values()), allow_unused=True)
+        return dict(zip(sources, found, strict=True))
+
+    def _begin(self) -> State:
+        seen = self._seen
+        given = seen.x if seen.x.dim() == 3 else seen.x.unsqueeze(0)
+        return State(
+            layout=self._layout,
+            weights=seen.weights,
+            given=given,
+            attention_mask=seen.attention_mask,
+            H=seen.heads,
+            training=seen.training,
+            rate=seen.rate,
+            seed=seen.seed,
+            x=given,
+            lowest=self._lowest,
+        )
+
+    def _flat(self, out: Tensor) -> Tensor:
+        """Without the batch axis where the input has none; sequences cut apart again."""
+        shape = (*self._seen.x.shape[:-1], out.size(-1))
+        return out.reshape(shape) if out.dim() == 3 and out.numel() == prod(shape) else out
+
+
+_pool: list[Pipeline] = []
+
+
+def _equal(one: Tensor | None, other: Tensor | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    return one.dtype == other.dtype and torch.equal(one, other)

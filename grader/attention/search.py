@@ -1,0 +1,200 @@
+"""Finds the smallest set of mistakes that reproduces what a submission computed."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from math import isfinite
+
+import torch
+from torch import Tensor
+
+from grader.attention.layout import WeightLayout
+from grader.attention.pipeline import Choices, Observation, Pipeline
+from grader.diagnosis.catalogue import Explanation, Mistake, mistakes_for
+
+MOST = 3  # mistakes in one set, unless few are to be tried
+TRIED = 30_000  # sets, after which a search gives up: the same ones whatever the machine is at
+SECONDS = 2.0  # and after so long, should a set cost more than it usually does
+TOLERANCE = 1e-4  # a submission computes in float32; mistakes differ by 1e-3 and more
+Set = frozenset[str]  # names of mistakes
+RIGHT: Set = frozenset()
+
+
+class Search:
+    """One search, over everything that was observed of a submission.
+
+    Args:
+        layout: The exercise's.
+        observations: The plainest first; those of one ``what`` are explained together.
+        early: Which of them only show a part of what later ones show.
+        among: Names of the only mistakes to be tried; all that are possible where None.
+        tried: How many sets, after which it gives up; ``TRIED`` where None.
+    """
+
+    def __init__(
+        self,
+        layout: WeightLayout,
+        observations: Sequence[Observation],
+        early: Sequence[str] = (),
+        among: Sequence[str] | None = None,
+        tried: int | None = None,
+    ) -> None:
+        self._early = early
+        possible = {mistake.name: mistake for mistake in mistakes_for(layout.features)}
+        self._mistakes = possible if among is None else {name: possible[name] for name in among}
+        self._most = MOST if among is None else len(among)
+        whats = dict.fromkeys(seen.what for seen in observations)
+        self._stages = {
+            what: [_Stage(seen, self._mistakes) for seen in observations if seen.what == what]
+            for what in whats
+        }
+        self._tried = TRIED if tried is None else tried
+        self._left = 0
+        self._until = 0.0
+
+    def run(self) -> Explanation:
+        """Explain stage by stage: each adds what the stages before it could not show."""
+        self._left = self._tried
+        self._until = time.monotonic() + SECONDS
+        whole = self._climb(list(self._stages))
+        if whole.left:
+            # A mistake that shows in an early stage only beside another one was not tried there,
+            # and what explains that stage with fewer may have led away from the truth.
+            late = [what for what in self._stages if what not in self._early]
+            again = self._climb(late)
+            if len(again.explained) > len([what for what in whole.explained if what in late]):
+                return again
+        return whole
+
+    def _climb(self, whats: list[str]) -> Explanation:
+        found: list[Set] = [RIGHT]
+        explained: list[str] = []
+        left: list[str] = []
+        settled: list[_Stage] = []
+        for what in whats:
+            stages = self._stages[what]
+            extended = self._extend(found, stages, settled)
+            if extended:
+                found, explained, settled = extended, [*explained, what], [*settled, *stages]
+            else:
+                left.append(what)
+                if not settled:
+                    break
+        if all(what in self._early for what in explained):
+            return Explanation((), (), tuple(left))  # a part alone says nothing of the whole
+        sets = tuple(tuple(m for n, m in self._mistakes.items() if n in names) for names in found)
+        return Explanation(sets, tuple(explained), tuple(left))
+
+    def _extend(self, found: list[Set], stages: list[_Stage], settled: list[_Stage]) -> list[Set]:
+        """The smallest supersets that explain these stages, and still the settled ones."""
+        for more in range(self._most + 1):
+            matching = [
+                names
+                for names in self._supersets(found, more, stages)
+                if all(stage.matches(names) for stage in (*stages, *settled))
+            ]
+            if matching:
+                return list(dict.fromkeys(matching))
+        return []
+
+    def _supersets(self, found: list[Set], more: int, stages: list[_Stage]) -> Iterator[Set]:
+        """Sets with so many mistakes more, each of which shows in these stages."""
+        for start in found:
+            if len(start) + more > self._most:
+                continue
+            if not more:
+                yield start
+                continue
+            taken = {self._mistakes[name].step for name in start}
+            showing = [
+                name
+                for name, mistake in self._mistakes.items()
+                if mistake.step not in taken and any(stage.shows(name) for stage in stages)
+            ]
+            for names in itertools.combinations(showing, more):
+                if not self._left or time.monotonic() > self._until:
+                    return
+                self._left -= 1
+                steps = {self._mistakes[name].step for name in names}
+                if len(steps) == more:
+                    yield start.union(names)
+
+
+class _Stage:
+    """One observation, and which sets of mistakes reproduce it."""
+
+    def __init__(self, seen: Observation, mistakes: dict[str, Mistake]) -> None:
+        # A hidden score is right as -inf and as the least number there is: they differ where a
+        # query may see nothing.
+        lowest = [float("-inf"), torch.finfo(torch.float32).min]
+        ways = lowest if seen.attention_mask is not None else lowest[:1]
+        self._pipelines = [Pipeline.pooled(seen, way) for way in ways]
+        self._seen = seen
+        self._mistakes = mistakes
+        self._matched: dict[Set, bool] = {}
+        self._showing: dict[str, bool] = {}
+        self._right: Tensor | None = None
+
+    def shows(self, name: str) -> bool:
+        """Whether a mistake changes anything here, alone."""
+        if name not in self._showing:
+            self._showing[name] = self._changes(name)
+        return self._showing[name]
+
+    def _changes(self, name: str) -> bool:
+        if self._mistakes[name].step == "learn":
+            return self._seen.gradients is not None
+        pipeline = self._pipelines[0]
+        if self._right is None:
+            self._right = pipeline.output({})
+        changed = pipeline.output(self._choices([name]))
+        return changed is None or self._right is None or not _same(changed, self._right, 0.0)
+
+    def matches(self, names: Set) -> bool:
+        """Whether these mistakes reproduce what was observed."""
+        here = frozenset(name for name in names if self.shows(name))
+        if here not in self._matched:
+            self._matched[here] = self._reproduces(here)
+        return self._matched[here]
+
+    def _reproduces(self, names: Set) -> bool:
+        choices = self._choices(names)
+        return any(self._done_by(pipeline, choices) for pipeline in self._pipelines)
+
+    def _done_by(self, pipeline: Pipeline, choices: Choices) -> bool:
+        out = pipeline.output(choices)
+        if out is None or not _same(out, self._seen.output, TOLERANCE):
+            return False
+        if self._seen.gradients is None:
+            return True
+        return _same_gradients(pipeline.gradients(choices), self._seen.gradients)
+
+    def _choices(self, names: Iterable[str]) -> dict[str, str]:
+        return {self._mistakes[name].step: self._mistakes[name].choice for name in names}
+
+
+def _same(one: Tensor, other: Tensor, tolerance: float) -> bool:
+    """Whether two tensors agree, NaN with NaN and infinity with infinity."""
+    if one.shape != other.shape:
+        return False
+    gap = float((one - other).abs().max())
+    if isfinite(gap):
+        return gap <= tolerance * max(1.0, float(other.abs().max()))
+    finite = torch.isfinite(other)
+    if not torch.equal(torch.isfinite(one), finite):
+        return False
+    if not torch.equal(torch.isnan(one), torch.isnan(other)):
+        return False
+    return not bool(finite.any()) or _same(one[finite], other[finite], tolerance)
+
+
+def _same_gradients(right: dict[str, Tensor | None], found: dict[str, Tensor | None]) -> bool:
+    for name, observed in found.items():
+        expected = right.get(name)
+        one = torch.zeros_like(observed) if expected is None and observed is not None else expected
+        other = torch.zeros_like(one) if observed is None and one is not None else observed
+        if one is not None and other is not None and not _same(one, other, TOLERANCE * 10):
+            return False
+    return True

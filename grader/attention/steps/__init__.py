@@ -1,0 +1,17 @@
+"""The steps of attention in their order, each with its right way and the known wrong ones."""
+
+from grader.attention.steps import block, heads, masks, mixing, projection, scores, weighing
+from grader.attention.steps.state import CHOICES, STEPS, State
+
+__all__ = [
+    "CHOICES",
+    "STEPS",
+    "State",
+    "block",
+    "heads",
+    "masks",
+    "mixing",
+    "projection",
+    "scores",
+    "weighing",
+]

@@ -1,0 +1,107 @@
+"""What the weights mix, and the projection after it."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from grader.attention.steps.state import State, choice
+
+
+@choice("mix")
+def mix(s: State) -> None:
+    """Each query's weighted sum of the values."""
+    s.mixed = s.attention @ s.drop("values", s.v)
+
+
+@choice("mix", "weights transposed")
+def mix_transposed(s: State) -> None:
+    """Each position is weighed by what others give to it, not by what it gives to others."""
+    s.mixed = s.attention.mT @ s.v
+
+
+@choice("mix", "values alone")
+def mix_nothing(s: State) -> None:
+    """The values of the position itself: no other is looked at."""
+    s.mixed = s.v
+
+
+@choice("mix", "mean of the values")
+def mix_evenly(s: State) -> None:
+    """All positions alike."""
+    s.mixed = s.v.mean(-2, keepdim=True).expand_as(s.v)
+
+
+@choice("mix", "sum of the values")
+def mix_sum(s: State) -> None:
+    """All positions, each with weight 1."""
+    s.mixed = s.v.sum(-2, keepdim=True).expand_as(s.v)
+
+
+@choice("mix", "first sequence's weights")
+def mix_by_first_sequence(s: State) -> None:
+    """Every sequence is mixed by the weights of the first."""
+    s.mixed = s.attention[:1] @ s.v
+
+
+@choice("output")
+def output(s: State) -> None:
+    """The projection after the mixing, where there is one."""
+    s.out = _projected(s)
+
+
+def _projected(s: State) -> Tensor:
+    s.mixed = s.drop("mixed", s.mixed)
+    out = s.linear(s.layout.output, s.mixed) if s.layout.output else s.mixed
+    return s.detached("output", s.drop("output", out))
+
+
+@choice("output", "never projected")
+def output_unprojected(s: State) -> None:
+    """The projection is made and never applied."""
+    s.out = s.drop("output", s.mixed)
+
+
+@choice("output", "projected twice")
+def output_twice(s: State) -> None:
+    """The projection is applied to its own result."""
+    s.out = s.linear(s.layout.output, s.linear(s.layout.output, s.mixed))
+
+
+@choice("output", "without bias")
+def output_without_bias(s: State) -> None:
+    """Its bias is never added."""
+    s.out = s.linear(s.layout.output, s.mixed, bias=False)
+
+
+@choice("output", "input added")
+def output_with_residual(s: State) -> None:
+    """A residual that the exercise does not ask for."""
+    output(s)
+    s.out = s.out + s.given
+
+
+@choice("output", "weights transposed")
+def output_with_transposed_weights(s: State) -> None:
+    """X @ W where x @ Wᵀ is meant."""
+    name = f"attention.{s.layout.output}" if s.layout.block else s.layout.output
+    out = s.mixed @ s.weights[f"{name}.weight"]
+    s.out = out + s.weights[f"{name}.bias"] if f"{name}.bias" in s.weights else out
+
+
+@choice("output", "input projected")
+def output_of_input(s: State) -> None:
+    """The projection is applied to the input; what attention found is thrown away."""
+    s.out = s.linear(s.layout.output, s.given)
+
+
+@choice("output", "input projected and added")
+def output_adds_projected_input(s: State) -> None:
+    """The projection is applied to the input, and added to what was mixed."""
+    s.out = s.mixed + s.linear(s.layout.output, s.given)
+
+
+@choice("output", "scaled once more")
+def output_scaled_again(s: State) -> None:
+    """Divided by the root of the head size once more."""
+    s.mixed = s.mixed / s.D**0.5
+    output(s)

@@ -1,0 +1,152 @@
+"""Queries, keys and values from the input; what is cut from the graph."""
+
+from __future__ import annotations
+
+import itertools
+
+from torch import Tensor
+
+from grader.attention.steps.state import State, choice
+
+
+@choice("learn")
+def everything_learns(s: State) -> None:
+    """Gradients reach the input and every parameter."""
+
+
+def _cut(place: str) -> None:
+    @choice("learn", f"{place} detached")
+    def cut(s: State) -> None:
+        s.cut = place
+
+
+for _place in (
+    *("input", "queries", "keys", "values", "scores", "output", "parameters", "residual"),
+    *("input of the queries", "input of the keys", "input of the values"),
+):
+    _cut(_place)
+
+
+def _freeze(layer: str) -> None:
+    @choice("learn", f"{layer} frozen")
+    def freeze(s: State) -> None:
+        s.frozen = frozenset({getattr(s.layout, layer)})
+
+
+for _layer in ("queries", "keys", "values", "fused", "output"):
+    _freeze(_layer)
+
+
+@choice("project")
+def project(s: State) -> None:
+    """Each of q, k and v by its own weights, in this order where one layer makes them."""
+    s.x = s.detached("input", s.drop("input", s.x))
+    if s.cut == "parameters":
+        s.weights = {name: value.detach() for name, value in s.weights.items()}
+    s.q, s.k, s.v = _projected(s, s.x)
+    s.q, s.k, s.v = (
+        s.detached(name, value)
+        for name, value in (("queries", s.q), ("keys", s.k), ("values", s.v))
+    )
+
+
+def _projected(s: State, x: Tensor, bias: bool = True) -> tuple[Tensor, ...]:
+    layout = s.layout
+    q, k, v = (s.detached(f"input of the {name}", x) for name in ("queries", "keys", "values"))
+    if layout.fused:
+        cut = s.cut.startswith("input of the")
+        parts = [
+            s.linear(layout.fused, each, bias).chunk(3, dim=-1)
+            for each in (q, k, v)[: 3 if cut else 1]
+        ]
+        return tuple(part[i] for i, part in enumerate(parts)) if cut else parts[0]
+    if layout.queries:
+        names = (layout.queries, layout.keys, layout.values)
+        return tuple(s.linear(n, each, bias) for n, each in zip(names, (q, k, v), strict=True))
+    return q, k, v
+
+
+def _swap(name: str, order: str) -> None:
+    """A choice that takes one for another: ``kqv`` makes queries of what should be keys."""
+
+    @choice("project", name)
+    def swap(s: State) -> None:
+        project(s)
+        found = {"q": s.q, "k": s.k, "v": s.v, "x": s.x}
+        s.q, s.k, s.v = (found[letter] for letter in order)
+
+
+_swap("input mixed", "qkx")
+_swap("input for keys", "qxv")
+_swap("input for queries", "xkv")
+_swap("input for queries and keys", "xxv")
+_swap("input for all", "xxx")
+_swap("keys from queries", "qqv")
+_swap("queries from keys", "kkv")
+_swap("values from keys", "qkk")
+_swap("values from queries", "qkq")
+_swap("keys from values", "qvv")
+_swap("queries from values", "vkv")
+for _order in itertools.permutations("qkv"):
+    if _order != ("q", "k", "v"):
+        _swap(f"order {' '.join(_order)}", "".join(_order))
+
+
+@choice("project", "without bias")
+def project_without_bias(s: State) -> None:
+    """The biases are there and never added."""
+    s.q, s.k, s.v = _projected(s, s.x, bias=False)
+
+
+@choice("project", "weights transposed")
+def project_with_transposed_weights(s: State) -> None:
+    """X @ W where x @ Wᵀ is meant, or the other way around."""
+    whole = s.weights
+    turned = {n: w.mT if w.dim() == 2 and w.size(0) == w.size(1) else w for n, w in whole.items()}
+    s.weights = turned
+    project(s)
+    s.weights = whole
+
+
+@choice("project", "fused in turns")
+def project_in_turns(s: State) -> None:
+    """q, k and v taken in turns along the fused projection, not in thirds."""
+    fused = s.linear(s.layout.fused, s.x)
+    s.q, s.k, s.v = (fused[..., start::3] for start in range(3))
+
+
+@choice("project", "fused across tokens")
+def project_across_tokens(s: State) -> None:
+    """(B, T, 3C) viewed as three of (B, T, C): each holds a third of the tokens."""
+    fused = s.linear(s.layout.fused, s.x)
+    B, T, C = s.x.shape
+    s.q, s.k, s.v = fused.reshape(B, 3, T, C).unbind(1)
+
+
+@choice("project", "batch in one sequence")
+def project_batch_as_one(s: State) -> None:
+    """All sequences of a batch stand behind one another in a single one."""
+    s.given = s.given.reshape(1, -1, s.given.size(-1))
+    s.x = s.x.reshape(1, -1, s.x.size(-1))
+    project(s)
+
+
+@choice("project", "mean of the batch for values")
+def project_batch_mean(s: State) -> None:
+    """The values of all sequences are averaged, and every sequence mixes these."""
+    project(s)
+    s.v = s.v.mean(0, keepdim=True).expand_as(s.v)
+
+
+@choice("project", "input centred")
+def project_centred(s: State) -> None:
+    """The mean of each token's features is taken off first."""
+    s.x = s.x - s.x.mean(-1, keepdim=True)
+    project(s)
+
+
+@choice("project", "first sequence's keys and values")
+def project_first_sequence(s: State) -> None:
+    """Every sequence looks at the first one."""
+    project(s)
+    s.k, s.v = s.k[:1].expand_as(s.k), s.v[:1].expand_as(s.v)

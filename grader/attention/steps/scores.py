@@ -1,0 +1,104 @@
+"""Scores of queries and keys: their product and their scale."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import sqrt
+
+from torch.nn import functional as F
+
+from grader.attention.steps.state import State, choice
+
+
+@choice("score")
+def score(s: State) -> None:
+    """Each query with each key, (B, H, T, T)."""
+    s.scores = s.q @ s.k.mT
+
+
+@choice("score", "summed over heads")
+def score_summed(s: State) -> None:
+    """The scores of all heads in one sum, shared by all."""
+    s.scores = (s.q @ s.k.mT).sum(1, keepdim=True).expand(-1, s.H, -1, -1)
+
+
+@choice("score", "first head for all")
+def score_of_first_head(s: State) -> None:
+    """Every head uses the scores of the first."""
+    s.scores = (s.q @ s.k.mT)[:, :1].expand(-1, s.H, -1, -1)
+
+
+@choice("score", "cosine")
+def score_cosine(s: State) -> None:
+    """Queries and keys are brought to length 1 first."""
+    s.scores = F.normalize(s.q, dim=-1) @ F.normalize(s.k, dim=-1).mT
+
+
+@choice("score", "keys viewed")
+def score_of_viewed_keys(s: State) -> None:
+    """(B, T, D) viewed as (B, D, T), where two axes should trade places."""
+    s.scores = s.q @ s.k.reshape(*s.k.shape[:-2], s.k.size(-1), s.k.size(-2))
+
+
+@choice("score", "all keys' sum")
+def score_across_heads(s: State) -> None:
+    """Each head's queries meet the sum of all heads' keys."""
+    s.scores = s.q @ s.k.sum(1, keepdim=True).mT
+
+
+@choice("score", "absolute")
+def score_absolute(s: State) -> None:
+    """The sign of the product is lost."""
+    s.scores = (s.q @ s.k.mT).abs()
+
+
+@choice("score", "negative")
+def score_negative(s: State) -> None:
+    """The product with the wrong sign."""
+    s.scores = -(s.q @ s.k.mT)
+
+
+@choice("scale")
+def scale(s: State) -> None:
+    """Divided by the root of the head size, where the exercise asks for it."""
+    _scale(s, 1 / sqrt(s.D) if s.layout.scaled else 1.0)
+
+
+def _scale(s: State, factor: float) -> None:
+    s.unscaled = s.scores
+    s.scores = s.detached("scores", s.scores * factor)
+
+
+def _scaled_by(name: str, factor: Callable[[State], float]) -> None:
+    @choice("scale", name)
+    def wrong(s: State) -> None:
+        _scale(s, factor(s))
+
+
+_scaled_by("never", lambda s: 1.0)
+_scaled_by("by the root of the head size", lambda s: 1 / sqrt(s.D))
+_scaled_by("multiplied by the root", lambda s: sqrt(s.D))
+_scaled_by("by the head size", lambda s: 1 / s.D)
+_scaled_by("multiplied by the head size", lambda s: float(s.D))
+_scaled_by("by the square of the head size", lambda s: 1 / s.D**2)
+_scaled_by("by the root of the width", lambda s: 1 / sqrt(s.C))
+_scaled_by("by the width", lambda s: 1 / s.C)
+_scaled_by("by the root of the input width", lambda s: 1 / sqrt(s.given.size(-1)))
+_scaled_by("multiplied by the root of the width", lambda s: sqrt(s.C))
+_scaled_by("by the root of the length", lambda s: 1 / sqrt(s.given.size(-2)))
+_scaled_by("by the length", lambda s: 1 / s.given.size(-2))
+_scaled_by("by the root of the batch", lambda s: 1 / sqrt(s.given.size(0)))
+_scaled_by("by the batch", lambda s: 1 / s.given.size(0))
+_scaled_by("by the root of the heads", lambda s: 1 / sqrt(s.H))
+_scaled_by("by the heads", lambda s: 1 / s.H)
+_scaled_by("by the fourth root", lambda s: s.D**-0.25)
+_scaled_by("by the root of three widths", lambda s: 1 / sqrt(3 * s.C))
+_scaled_by("fixed at the root of 64", lambda s: 1 / 8)
+_scaled_by("fixed at the root of 2", lambda s: 1 / sqrt(2))
+
+
+@choice("scale", "after the softmax")
+def scale_after_softmax(s: State) -> None:
+    """The weights are divided, where the scores should have been."""
+    s.unscaled = s.scores
+    s.late_scale = 1 / sqrt(s.D)

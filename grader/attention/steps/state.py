@@ -1,0 +1,171 @@
+"""What the steps of attention work on, and how their choices are registered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from grader.attention.layout import WeightLayout
+
+STEPS = (
+    "learn", "drop", "arrange", "project", "split", "score", "scale", "mask", "softmax", "mix",
+    "merge", "output", "add1", "norm1", "feed", "add2", "norm2",
+)  # fmt: skip
+_NOTHING = torch.empty(0)
+BLOCK_STEPS = frozenset({"arrange", "add1", "norm1", "feed", "add2", "norm2"})
+
+
+@dataclass
+class State:
+    """One forward on its way through the steps.
+
+    Attributes:
+        layout: The exercise's.
+        weights: The submission's own, float64, by name.
+        given: The input, (B, T, C).
+        attention_mask: Nonzero = may attend, broadcastable to (B, T, T), or None.
+        H: Heads.
+        training: Whether the module is in training.
+        rate: Of dropout.
+        seed: Of the random numbers at the start of the call.
+        x: What the attention sees, (B, T, C).
+        q: Queries, (B, T, C), then (B, H, T, D); ``k`` and ``v`` likewise.
+        scores: (B, H, T, T).
+        unscaled: The scores before they were scaled.
+        attention: The weights, (B, H, T, T).
+        mixed: (B, H, T, D), then (B, T, C).
+        out: (B, T, C).
+        untransposed: Whether heads are left where a view has put them, (B, T, H, D).
+        late_scale: Multiplies the weights after the softmax.
+        drop_at: Where dropout acts: ``scores``, ``weights``, ``values``, ``mixed``, ``output``.
+        drop_rate: Its rate where that is not the constructor's.
+        drop_always: Whether it acts in evaluation too.
+        rescale: Whether what is kept grows by 1/(1 - rate).
+        shared_noise: The shape of dropout's noise, where it is not that of the weights.
+        renormalise: Whether weights are shared out anew after dropout.
+        cut: What is detached.
+        frozen: Layers whose parameters get no gradient.
+        lowest: What a hidden score becomes: -inf, or the least number of a dtype.
+        random: The state of the random numbers after the last dropout.
+        mask_late: Whether it is the weights that are filled, after the softmax.
+        late_fill: What they are filled with.
+        norm2: The norm after the second sum.
+        pre_norm: Whether what goes into a sublayer is normed.
+        swapped: Whether the feed-forward came before the attention.
+    """
+
+    layout: WeightLayout
+    weights: Mapping[str, Tensor]
+    given: Tensor
+    attention_mask: Tensor | None
+    H: int
+    training: bool
+    rate: float
+    seed: int
+    x: Tensor = _NOTHING
+    q: Tensor = _NOTHING
+    k: Tensor = _NOTHING
+    v: Tensor = _NOTHING
+    scores: Tensor = _NOTHING
+    unscaled: Tensor = _NOTHING
+    attention: Tensor = _NOTHING
+    mixed: Tensor = _NOTHING
+    out: Tensor = _NOTHING
+    untransposed: bool = False
+    late_scale: float = 1.0
+    drop_at: frozenset[str] = frozenset({"weights"})
+    drop_rate: float | None = None
+    drop_always: bool = False
+    rescale: bool = True
+    shared_noise: tuple[int, ...] = ()
+    renormalise: bool = False
+    cut: str = ""
+    frozen: frozenset[str] = frozenset()
+    lowest: float = float("-inf")
+    random: Tensor | None = None
+    mask_late: bool = False
+    late_fill: float = 0.0
+    norm2: str = "norm2"
+    pre_norm: bool = False
+    swapped: bool = False
+
+    def copy(self) -> State:
+        """A state that can go another way from here; its tensors are shared."""
+        made = State.__new__(State)
+        made.__dict__.update(self.__dict__)
+        return made
+
+    @property
+    def D(self) -> int:
+        """The head size."""
+        return self.q.size(-1)
+
+    @property
+    def C(self) -> int:
+        """The width of what heads are cut from."""
+        return self.q.size(-1) * self.H
+
+    def linear(self, name: str, x: Tensor, bias: bool = True) -> Tensor:
+        """What a layer gives, (…, in) -> (…, out)."""
+        cut = name in self.frozen
+        name = f"attention.{name}" if self.layout.block else name
+        names = (name, "") if self.layout.bare else (f"{name}.weight", f"{name}.bias")
+        weight, added = (self.weights.get(name) for name in names)
+        if weight is None:
+            raise KeyError(name)
+        if cut:
+            weight, added = weight.detach(), None if added is None else added.detach()
+        out = x @ (weight if self.layout.bare else weight.mT)
+        return out if added is None or not bias else out + added
+
+    def norm(self, name: str, x: Tensor) -> Tensor:
+        """What ``nn.LayerNorm`` of this name gives."""
+        weight, bias = self.weights[f"{name}.weight"], self.weights[f"{name}.bias"]
+        return F.layer_norm(x, x.shape[-1:], weight, bias)
+
+    def drop(self, where: str, value: Tensor) -> Tensor:
+        """The value after dropout, if it acts here.
+
+        The noise is what torch draws for a float32 tensor of this shape, from the same seed.
+        """
+        acts = self.layout.dropout and where in self.drop_at and (self.training or self.drop_always)
+        if not acts:
+            return value
+        rate = self.rate if self.drop_rate is None else self.drop_rate
+        # One head has no axis of its own in a submission; the order of elements is the same.
+        with torch.random.fork_rng(devices=[]):
+            if self.random is None:
+                torch.default_generator.manual_seed(self.seed)
+            else:
+                torch.set_rng_state(self.random)
+            noise = F.dropout(torch.ones(self._noise_shape(value)), rate).double()
+            self.random = torch.get_rng_state()
+        return value * (noise if self.rescale else (noise != 0))
+
+    def _noise_shape(self, value: Tensor) -> tuple[int, ...]:
+        shape = tuple(value.shape)
+        kept = self.shared_noise or shape
+        return tuple(min(pair) for pair in zip(shape, kept, strict=True))
+
+    def detached(self, place: str, value: Tensor) -> Tensor:
+        """The value, without its graph if it is cut here."""
+        return value.detach() if self.cut == place else value
+
+
+Choice = Callable[[State], None]
+CHOICES: dict[str, dict[str, Choice]] = {step: {} for step in STEPS}
+
+
+def choice(step: str, name: str = "right") -> Callable[[Choice], Choice]:
+    """Register a way to do a step."""
+
+    def register(function: Choice) -> Choice:
+        assert name not in CHOICES[step], f"{step}: {name} is registered twice"
+        CHOICES[step][name] = function
+        return function
+
+    return register

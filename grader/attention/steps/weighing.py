@@ -1,0 +1,108 @@
+"""From scores to weights: softmax and dropout."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from grader.attention.steps.masks import hidden
+from grader.attention.steps.state import State, choice
+
+
+@choice("drop")
+def drop(s: State) -> None:
+    """On the weights, in training, at the constructor's rate."""
+
+
+def _drop_at(name: str, *places: str, always: bool = False, rate: float | None = None) -> None:
+    @choice("drop", name)
+    def wrong(s: State) -> None:
+        s.drop_at = frozenset(places)
+        s.drop_always = always
+        s.drop_rate = rate
+
+
+_drop_at("never")
+_drop_at("before the softmax", "scores")
+_drop_at("on the values", "values")
+_drop_at("on the input", "input")
+_drop_at("on the input and the weights", "input", "weights")
+_drop_at("on the mixture", "mixed")
+_drop_at("on the output", "output")
+_drop_at("on the weights and the output", "weights", "output")
+_drop_at("in evaluation too", "weights", always=True)
+_drop_at("in evaluation too, at one half", "weights", always=True, rate=0.5)
+_drop_at("at one half", "weights", rate=0.5)
+_drop_at("at one tenth", "weights", rate=0.1)
+_drop_at("before the softmax, in evaluation too", "scores", always=True)
+_drop_at("before the softmax, in evaluation too, at one half", "scores", always=True, rate=0.5)
+
+
+@choice("drop", "keeps what it should drop")
+def drop_the_rest(s: State) -> None:
+    """The rate is taken for the share that is kept."""
+    s.drop_rate = 1 - s.rate
+
+
+@choice("drop", "shared out again")
+def drop_and_share_again(s: State) -> None:
+    """What is kept is made to sum to 1 again."""
+    s.renormalise = s.training
+
+
+def _drop_together(name: str, shape: tuple[int, ...]) -> None:
+    @choice("drop", name)
+    def wrong(s: State) -> None:
+        s.shared_noise = shape
+
+
+_MANY = 1 << 30
+_drop_together("whole rows", (_MANY, _MANY, _MANY, 1))
+_drop_together("whole columns", (_MANY, _MANY, 1, _MANY))
+_drop_together("the same in all sequences", (1, _MANY, _MANY, _MANY))
+
+
+@choice("drop", "without rescaling")
+def drop_without_rescaling(s: State) -> None:
+    """Kept weights stay as they were."""
+    s.rescale = False
+
+
+def _weigh(s: State, normalise: Callable[[Tensor], Tensor]) -> None:
+    """Scores to weights; ``normalise`` stands for the softmax."""
+    weights = normalise(s.drop("scores", s.scores)) * s.late_scale
+    if s.mask_late and s.attention_mask is not None:
+        weights = weights.masked_fill(hidden(s), s.late_fill)
+    s.attention = s.drop("weights", weights)
+    if s.renormalise:
+        s.attention = F.normalize(s.attention, p=1, dim=-1)
+
+
+@choice("softmax")
+def softmax(s: State) -> None:
+    """Over the keys: each query's weights sum to 1."""
+    _weigh(s, lambda scores: scores.softmax(-1))
+
+
+def _weighed_by(name: str, normalise: Callable[[Tensor], Tensor]) -> None:
+    @choice("softmax", name)
+    def wrong(s: State) -> None:
+        _weigh(s, normalise)
+
+
+_weighed_by("over the queries", lambda scores: scores.softmax(-2))
+_weighed_by("over the heads", lambda scores: scores.softmax(1))
+_weighed_by("over the batch", lambda scores: scores.softmax(0))
+_weighed_by("over all pairs", lambda scores: scores.flatten(-2).softmax(-1).view_as(scores))
+_weighed_by("never", lambda scores: scores)
+_weighed_by("twice", lambda scores: scores.softmax(-1).softmax(-1))
+_weighed_by("logarithm", lambda scores: scores.log_softmax(-1))
+_weighed_by("sigmoid", torch.sigmoid)
+_weighed_by("exponentials not shared out", torch.exp)
+_weighed_by("shared out without exponentials", lambda scores: scores / scores.sum(-1, keepdim=True))
+_weighed_by(
+    "hardest key alone", lambda scores: (scores == scores.amax(-1, keepdim=True)).to(scores.dtype)
+)

@@ -1,0 +1,99 @@
+"""The connection to one worker: what is sent, and what is believed of its answers."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeVar
+
+from torch import Tensor
+
+from grader.sandbox.errors import SubmissionError, SubmissionRefused
+from grader.sandbox.replies import Answered, read_reply
+from grader.sandbox.workers import WorkerProcess
+from grader.wire import values
+from grader.wire.messages import Operation, Request, Step
+
+_T = TypeVar("_T")
+
+
+class Outgoing(NamedTuple):
+    """A step to be sent.
+
+    Attributes:
+        tensors: Those that the operation names by number.
+        seed: Of the worker's random numbers, set before it.
+    """
+
+    operation: Operation
+    tensors: Sequence[Tensor] = ()
+    seed: int | None = None
+
+
+class Channel:
+    """Sends steps to a worker and reads its answers; one that answers nonsense is ended.
+
+    Attributes:
+        worker: The process.
+        deadline: Of what is asked, on the monotonic clock, in seconds.
+        seed: Of its random numbers, to be sent with the next step.
+    """
+
+    def __init__(self, worker: WorkerProcess) -> None:
+        self.worker = worker
+        self.deadline = 0.0
+        self.seed: int | None = None
+        self._handles = itertools.count(1)
+        self._released: list[int] = []
+
+    def new_handle(self) -> int:
+        """A handle for what a step is to make."""
+        return next(self._handles)
+
+    def release(self, handle: int) -> None:
+        """Let what a handle stands for go, with the next request."""
+        self._released.append(handle)
+
+    def exchange(self, steps: Sequence[Outgoing]) -> list[Answered | Exception]:
+        """Have steps carried out in one request.
+
+        Returns:
+            Their answers, up to the first that failed: for that one, ``SubmissionError`` or
+            ``SubmissionRefused``.
+
+        Raises:
+            WorkerEnded: The worker crashed, exited, took too long, or answered nonsense.
+        """
+        self.post(steps)
+        return self.collect(len(steps))
+
+    def post(self, steps: Sequence[Outgoing]) -> None:
+        """Send steps whose answers are taken later."""
+        packed, parts = [], []
+        for outgoing in steps:
+            specs, body = values.dump_tensors(list(outgoing.tensors), strided=True)
+            packed.append(Step(outgoing.operation, specs, len(body), outgoing.seed))
+            parts.append(body)
+        if packed and packed[0].seed is None:
+            packed[0].seed, self.seed = self.seed, None
+        released, self._released = self._released, []
+        self.worker.send(Request(packed, released), b"".join(parts), self.deadline)
+
+    def collect(self, asked: int) -> list[Answered | Exception]:
+        """The answers to so many steps."""
+        reply, body = self.worker.receive(self.deadline)
+        return self.validated(lambda: read_reply(reply, body, asked))
+
+    def validated(self, read: Callable[[], _T]) -> _T:
+        """Take an answer apart; a worker whose answer has another form is ended.
+
+        Raises:
+            WorkerEnded: The answer had another form.
+        """
+        try:
+            return read()
+        except (SubmissionError, SubmissionRefused):
+            raise
+        except Exception as problem:  # an answer that was made to break us may do it in any way
+            text = f"{type(problem).__name__}: {problem}"
+            raise self.worker.reject(text[:200]) from None

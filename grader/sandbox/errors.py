@@ -1,0 +1,41 @@
+"""What a submission did wrong, as the trusted side raises it."""
+
+from __future__ import annotations
+
+from grader.records import Fault, Frame, TensorLocal
+from grader.wire.messages import RaisedFault
+
+
+class SubmissionError(Exception):
+    """The submission raised an exception.
+
+    Attributes:
+        fault: The exception as data.
+        kinds: The names of its type and of the bases of that.
+        own: Whether the submission itself raised it, and not something that it called.
+        todo: Whether it is the submission's own ``NotImplementedError``.
+    """
+
+    def __init__(self, fault: Fault, kinds: tuple[str, ...] = (), own: bool = False) -> None:
+        super().__init__(f"{fault.type}: {fault.message}")
+        self.fault = fault
+        self.kinds = kinds
+        self.own = own
+        self.todo = own and "NotImplementedError" in kinds
+
+
+class SubmissionRefused(Exception):
+    """The submission is not of the shape that a request needs; the text is for the learner."""
+
+
+def read_fault(fault: RaisedFault) -> SubmissionError:
+    """The error to raise for a fault, cut to what a person reads."""
+    frames = tuple(
+        Frame(f.file[:200], f.line, f.function[:200], f.source[:200]) for f in fault.frames[:10]
+    )
+    tensors = tuple(
+        TensorLocal(t.name[:100], t.shape[:16], t.dtype[:20], t.device[:20])
+        for t in fault.tensors[:12]
+    )
+    plain = Fault(fault.type[:200], fault.message[:2000], frames, tensors)
+    return SubmissionError(plain, tuple(fault.kinds), fault.raised_here)

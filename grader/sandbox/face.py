@@ -1,0 +1,108 @@
+"""A module or function of a submission as something that torch can call and differentiate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from grader.sandbox.batch import PendingCalls, PendingModule, RequestBatch
+from grader.wire import values
+
+
+class Face:
+    """A function of tensors for ``torch.autograd.gradcheck`` and the like.
+
+    Each call, and each backward, is a request of its own. Double backward is not supported.
+
+    Args:
+        batch: Whose worker it is.
+        target: A module, or a function's name.
+        weights: Names of the parameters that the last tensors of each call are values of.
+        mode: Whether the module is in training; None for a function.
+    """
+
+    def __init__(
+        self,
+        batch: RequestBatch,
+        target: PendingModule | str,
+        weights: Sequence[str] = (),
+        mode: bool | None = None,
+    ) -> None:
+        self._batch = batch
+        self._target = target
+        self._weights = weights
+        self._mode = mode
+
+    def __call__(self, *tensors: Tensor) -> Any:
+        """Call it; what comes may carry gradients."""
+        trees: list[Any] = []
+        outputs = _Differentiable.apply(self, trees, *tensors)
+        return values.decode(trees[0], list(outputs))
+
+    def run(self, tensors: Sequence[Tensor]) -> PendingCalls:
+        """Have it called."""
+        inputs = tensors[: len(tensors) - len(self._weights)]
+        weights = dict(zip(self._weights, tensors[len(inputs) :], strict=True))
+        calls = self._batch.call(
+            self._target,
+            [(tuple(inputs), {})],
+            weights={name: weight.detach() for name, weight in weights.items()},
+            mode=self._mode,
+            grad_parameters=list(weights),
+        )
+        self._batch.send()
+        return calls
+
+    def differentiate(
+        self, calls: PendingCalls, grads: dict[tuple[int | str, ...], Tensor], tensors: list[Tensor]
+    ) -> list[Tensor | None]:
+        """The gradients behind a call, by each of the tensors that it was given."""
+        weights = tensors[len(tensors) - len(self._weights) :]
+        pending = self._batch.backward(calls, grads, weights)
+        self._batch.send()
+        found = iter(pending.found)
+        inputs = [next(found) if x.requires_grad else None for x in calls.inputs]
+        return [*inputs, *found]
+
+
+class _Differentiable(torch.autograd.Function):
+    """Forward and backward in the worker."""
+
+    @staticmethod
+    def forward(ctx: Any, face: Face, trees: list[Any], *tensors: Tensor) -> tuple[Tensor, ...]:
+        """Call it; what it gives is left in ``trees``."""
+        ctx.face, ctx.calls = face, face.run(tensors)
+        results = ctx.calls.results
+        trees += results.trees
+        ctx.set_materialize_grads(False)
+        pairs = list(zip(results.outputs, results.grads, strict=True))
+        ctx.mark_non_differentiable(*(out for out, grad in pairs if not grad))
+        ctx.paths = dict(_paths(results.trees[0]))
+        ctx.tensors = [tensor.detach().requires_grad_(tensor.requires_grad) for tensor in tensors]
+        return tuple(results.outputs)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *grad_outputs: Tensor | None) -> tuple[Tensor | None, ...]:
+        """Gradients of the tensors, None where the submission gives none."""
+        grads = {
+            (0, *ctx.paths[index]): grad
+            for index, grad in enumerate(grad_outputs)
+            if grad is not None
+        }
+        return (None, None, *ctx.face.differentiate(ctx.calls, grads, ctx.tensors))
+
+
+def _paths(tree: Any, path: tuple[int | str, ...] = ()) -> list[tuple[int, tuple[int | str, ...]]]:
+    """Where each tensor of a value stands."""
+    if not isinstance(tree, dict):
+        return []
+    ((kind, content),) = tree.items()
+    if kind == "tensor":
+        return [(content, path)]
+    parts = content.items() if kind == "dict" else enumerate(content if kind != "opaque" else ())
+    return [found for key, part in parts for found in _paths(part, (*path, key))]

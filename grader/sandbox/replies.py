@@ -1,0 +1,151 @@
+"""What a worker answered, read with no trust in it."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeVar
+
+import torch
+from torch import Tensor
+
+from grader.sandbox.errors import SubmissionRefused, read_fault
+from grader.wire import messages, values
+from grader.wire.frames import BadFrame
+
+MAX_NAME, MAX_TEXT = 500, 1000  # characters: of a parameter's name, of a refusal
+
+_A = TypeVar("_A", bound=messages.Answer)
+
+
+class Answered(NamedTuple):
+    """The answer to one step, and its tensors."""
+
+    answer: messages.Answer
+    tensors: list[Tensor]
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter of a module that was made.
+
+    Attributes:
+        value: As the constructor left it, where it was asked for.
+        same_as: The first name that it goes by.
+    """
+
+    shape: tuple[int, ...]
+    value: Tensor | None
+    same_as: str
+    requires_grad: bool
+
+
+@dataclass(frozen=True)
+class Results:
+    """What calls gave.
+
+    Attributes:
+        trees: Of each call, as ``values.decode`` takes it.
+        outputs: The tensors in them.
+        grads: Whether each of these carries a gradient.
+        changed: Places of the tensors that were sent and that the calls changed, if asked for.
+    """
+
+    trees: list[Any]
+    outputs: list[Tensor]
+    grads: list[bool]
+    changed: list[int]
+
+
+def read_reply(reply: messages.Reply, body: bytes, asked: int) -> list[Answered | Exception]:
+    """The answers to so many steps, up to the first that failed: for that one, its exception.
+
+    Raises:
+        BadFrame: They are no answers of ours, or of another number.
+    """
+    ends = list(itertools.accumulate(answer.size for answer in reply.answers))
+    if (ends[-1] if ends else 0) != len(body):
+        raise BadFrame("its answers do not share out its bytes")
+    found: list[Answered | Exception] = []
+    for answer, start, end in zip(reply.answers, [0, *ends], ends, strict=False):
+        if found and isinstance(found[-1], Exception):
+            raise BadFrame("it goes on after a step that failed")
+        found.append(_read(answer, body[start:end]))
+    short = not found or not isinstance(found[-1], Exception)
+    if len(found) > asked or (short and len(found) < asked):
+        raise BadFrame("it does not answer all steps, and no others")
+    return found
+
+
+def _read(answer: messages.Answer, data: bytes) -> Answered | Exception:
+    match answer:
+        case messages.Refused(text=text):
+            return SubmissionRefused(text[:MAX_TEXT])
+        case messages.Raised(fault=fault):
+            return read_fault(fault)
+    return Answered(answer, values.load_tensors(answer.tensors, data))
+
+
+def _expected(answered: Answered, kind: type[_A]) -> tuple[_A, list[Tensor]]:
+    if not isinstance(answered.answer, kind):
+        raise ValueError(f"it answers with {type(answered.answer).__name__}")
+    return answered.answer, answered.tensors
+
+
+def read_parameters(answered: Answered) -> dict[str, Parameter]:
+    """The parameters of a module that was made; raises anything where the answer is another."""
+    created, sent = _expected(answered, messages.Created)
+    if any(len(p.name) > MAX_NAME for p in created.parameters):
+        raise ValueError("a parameter has a name of no sensible length")
+    found = {
+        p.name: Parameter(
+            p.shape, _tensor(values.decode(p.value, sent)), p.same_as, p.requires_grad
+        )
+        for p in created.parameters
+    }
+    if any(p.value is not None and tuple(p.value.shape) != p.shape for p in found.values()):
+        raise ValueError("a parameter has not the shape that it is said to have")
+    return found
+
+
+def _tensor(value: Any) -> Tensor | None:
+    if value is None or isinstance(value, Tensor):
+        return value
+    raise ValueError("a value is no tensor")
+
+
+def read_results(answered: Answered, call: messages.Call, inputs: int) -> Results:
+    """What calls with so many tensors gave; raises anything where the answer is another."""
+    called, sent = _expected(answered, messages.Called)
+    if len(called.results) != len(call.calls):
+        raise ValueError("results and calls do not agree")
+    if not all(0 <= place < inputs for place in called.changed):
+        raise ValueError("what is said to be changed is no input")
+    outputs = sent[: len(called.grads)]
+    for tree in called.results:
+        values.decode(tree, outputs)  # its form, before anybody relies on it
+    if len(outputs) < len(called.grads):
+        raise ValueError("outputs and gradients do not agree")
+    pairs = zip(outputs, called.grads, strict=True)
+    if any(grad and not out.is_floating_point() for out, grad in pairs):
+        raise ValueError("outputs and gradients do not agree")
+    return Results(called.results, outputs, called.grads, called.changed)
+
+
+def read_gradients(
+    answered: Answered, forms: list[tuple[torch.Size, torch.device]]
+) -> list[Tensor | None]:
+    """Gradients, each of the shape and on the device of its input; raises as the others do."""
+    answer, sent = _expected(answered, messages.Gradients)
+    found = values.decode(answer.result, sent)
+    if found is None:
+        return [None] * len(forms)
+    if not isinstance(found, list) or len(found) != len(forms):
+        raise ValueError("gradients are not those of the inputs")
+    grads = [_tensor(grad) for grad in found]
+    for grad, form in zip(grads, forms, strict=True):
+        if grad is None:
+            continue
+        if (grad.shape, grad.device) != form or not grad.is_floating_point():
+            raise ValueError("a gradient has not the form of its input")
+    return grads

@@ -1,0 +1,153 @@
+"""A submission in a worker, as the trusted side sees it: loading, the clock, the budget."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from grader.sandbox.batch import RequestBatch
+from grader.sandbox.channel import Channel, Outgoing
+from grader.sandbox.errors import SubmissionError
+from grader.sandbox.process import Sandbox
+from grader.sandbox.workers import WorkerEnded, WorkerTimeout
+from grader.submission import Submission
+from grader.wire.messages import Load
+
+SHORTER = 20  # after a check that took too long, the others get this part of its limit
+
+
+class Session:
+    """A submission in a worker: a fresh one after a time-out or a crash.
+
+    What it does to its inputs happens to copies: nothing that a check holds is ever changed by it.
+
+    Args:
+        sandbox: Gives out the workers.
+        submission: What is loaded into them.
+        timeout: Wall-clock limit of one check, loading included, in seconds; a twentieth of it
+            for the checks after one that took longer, and as long as loading took.
+        budget: Wall-clock limit of all checks together, in seconds.
+    """
+
+    def __init__(
+        self, sandbox: Sandbox, submission: Submission, timeout: float, budget: float
+    ) -> None:
+        self._sandbox = sandbox
+        self._submission = submission
+        self._timeout = timeout
+        self._limit = timeout  # of the checks to come: less, once one has taken too long
+        self._left = budget
+        self._channel: Channel | None = None
+        self._loading = False
+        self._load_seconds = 0.0  # that the source takes to run
+        self._load_error: Exception | None = None
+        self._started = 0.0
+        self.said_on_load: str | None = None  # None until the source has run for the first time
+
+    def start(self) -> None:
+        """Ask for a worker and send it the source; the answer is taken when it is needed."""
+        self._channel = Channel(self._sandbox.worker())  # the first waits until the zygote is up
+        self._started = time.monotonic()
+        self._channel.deadline = self._started + self._limit
+        self._loading = True
+        self._channel.post([Outgoing(Load(self._submission.source, self.name))])
+
+    @property
+    def source(self) -> str:
+        """The text that is loaded."""
+        return self._submission.source
+
+    def rewritten(self, source: str) -> Session:
+        """A submission of the same name with another text; whoever asks for it closes it."""
+        other = Submission(self._submission.path, source)
+        return Session(self._sandbox, other, self._timeout, max(self._left, 0.0))
+
+    def refuse(self, reason: Exception) -> None:
+        """Try no check of this submission: each will raise ``reason``."""
+        self._load_error = reason
+
+    @property
+    def load_error(self) -> Exception | None:
+        """Why no check can be tried: what ``refuse`` was given, or how the source failed."""
+        return self._load_error
+
+    @property
+    def name(self) -> str:
+        """The file's name in tracebacks."""
+        return self._submission.name
+
+    def load(self) -> None:
+        """Wait until the source has run; one that failed the first time is not tried again.
+
+        Raises:
+            SubmissionError: It raised an exception.
+            WorkerEnded: It crashed, exited or took too long.
+        """
+        if self._load_error is not None:
+            raise self._load_error.with_traceback(None)  # each raise adds to it
+        if self._channel is None or not self._channel.worker.alive:
+            self.start()
+        if self._loading:
+            self._loading = False
+            try:
+                (answer,) = self.channel.collect(1)
+                if isinstance(answer, Exception):
+                    raise answer
+                self._load_seconds = time.monotonic() - self._started
+            except (SubmissionError, WorkerEnded) as error:
+                if self.said_on_load is None:  # else it has run before
+                    self._load_error = error
+                raise
+            finally:
+                if self.said_on_load is None:
+                    self.said_on_load = self.take_output()
+
+    def begin_check(self, seed: int) -> None:
+        """Start the clock of a check, with a living worker whose random numbers are seeded.
+
+        Raises:
+            SubmissionError: The source raised an exception when it was loaded.
+            WorkerEnded: It crashed, exited or took too long, or no time is left for this check.
+        """
+        if self._left <= 0:
+            raise WorkerTimeout("was not tried: earlier checks took all the time there is")
+        if self._channel is not None:
+            self._channel.deadline = time.monotonic() + min(self._limit, self._left)
+        self.load()
+        self.channel.seed = seed
+
+    def end_check(self, seconds: float) -> str:
+        """Stop the clock of a check; what the submission printed in it."""
+        self._left -= seconds
+        if seconds >= self._limit:
+            self._limit = self._timeout / SHORTER + self._load_seconds
+        return self.take_output()
+
+    def take_output(self) -> str:
+        """What the submission printed since the last time."""
+        return self._channel.worker.take_output() if self._channel else ""
+
+    def close(self) -> None:
+        """End the worker."""
+        if self._channel is not None:
+            self._channel.worker.kill()
+
+    @property
+    def channel(self) -> Channel:
+        """To the worker that is in use."""
+        assert self._channel is not None, "no check has begun"
+        return self._channel
+
+    def batch(self) -> RequestBatch:
+        """A batch of requests to the worker that is in use."""
+        return RequestBatch(self.channel)
+
+    @contextmanager
+    def stopped(self) -> Iterator[None]:
+        """Meanwhile, whatever is asked of the submission in another thread raises ``Stopped``."""
+        self._sandbox.stop.set()
+        try:
+            yield
+        finally:
+            self._sandbox.stop.clear()

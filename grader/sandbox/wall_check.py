@@ -1,0 +1,88 @@
+"""Whether the walls really hold: a canary in a worker tries what no submission may do."""
+
+from __future__ import annotations
+
+import socket
+import tempfile
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+from grader.errors import GraderFault
+from grader.sandbox.workers import WorkerEnded, WorkerProcess
+from grader.wire import messages
+
+SOURCE = Path(__file__).parents[1] / "worker" / "canary_payload.py"
+SECONDS = 20.0
+# What level `process` does not promise to refuse.
+OPEN_AT_PROCESS = {
+    "reads a hidden file",
+    "lists a hidden folder",
+    "writes beside it",
+    "changes its mode",
+    "connects to this machine",
+    "sends a datagram",
+    "signals its parent",
+    "sees other processes",
+    "starts a process",
+    "runs a program",
+    "makes a namespace",
+}
+
+
+class Tried(NamedTuple):
+    """What came of a canary's attempts.
+
+    Attributes:
+        done: What it could do, as phrases such as ``reads a hidden file``.
+        problem: Why the level does not hold, as one line; empty where it does.
+    """
+
+    done: list[str]
+    problem: str
+
+
+def try_walls(level: str, worker: WorkerProcess, memory_is_bounded: bool) -> Tried:
+    """Let a canary try the walls of a worker, which is ended afterwards.
+
+    Args:
+        level: The level of confinement that the worker says it is in.
+        worker: A fresh one.
+        memory_is_bounded: Whether the platform can bound a worker's memory at all.
+    """
+    with tempfile.TemporaryDirectory() as folder, socket.create_server(("127.0.0.1", 0)) as server:
+        hidden = Path(folder) / "hidden"
+        hidden.write_text("secret", encoding="utf-8")
+        try:
+            done = _probe(worker, str(hidden), server.getsockname()[1])
+        except (GraderFault, WorkerEnded, _NotTried) as reason:
+            return Tried([], f"its walls could not be tried: {reason}")
+    allowed = OPEN_AT_PROCESS if level == "process" else set()
+    if not memory_is_bounded:
+        allowed = allowed | {"takes 4 gib"}
+    open_walls = sorted(set(done) - allowed)
+    return Tried(done, f"a worker {', '.join(open_walls)}" if open_walls else "")
+
+
+class _NotTried(Exception):
+    """The canary failed; the text says how, as one line."""
+
+
+def _probe(worker: WorkerProcess, path: str, port: int) -> list[str]:
+    deadline = time.monotonic() + SECONDS
+    arguments = messages.Arguments({"tuple": [path, port]}, {"dict": {}})
+    load = messages.Load(SOURCE.read_text(encoding="utf-8"), "canary.py")
+    steps = [messages.Step(load), messages.Step(messages.Call("probe", [arguments]))]
+    try:
+        worker.send(messages.Request(steps), deadline=deadline)
+        reply, _ = worker.receive(deadline)
+    finally:
+        worker.kill()
+    match reply.answers[-1:]:
+        case [messages.Called(results=[{"list": done}])]:
+            return [str(name) for name in done]
+        case [messages.Raised(fault=fault)]:
+            text = fault.message.partition("\n")[0][:200]
+            raise _NotTried(f"{fault.type}: {text}")
+        case other:
+            raise _NotTried(f"it answers {other}"[:200])

@@ -1,0 +1,361 @@
+"""Modules of a submission that are planned, their calls, and what should come of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor
+
+from grader.sandbox.batch import (
+    CallArguments,
+    PendingCalls,
+    PendingGradients,
+    PendingModule,
+    RequestBatch,
+)
+from grader.suite.compare import expect, expect_tensor, expect_tuple, fail
+from grader.suite.contract import Contract, Sizes
+from grader.suite.known import once
+from grader.suite.oracle import Weights, exact, right_weights
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True)
+class Handle:
+    """An output of a planned call, to be an input of a later one; it never leaves the worker."""
+
+    call: Call
+    name: str
+
+
+Inputs = Mapping[str, "Tensor | Handle | None"]  # by name; None is left out
+Gradients = dict[str, Tensor | None]
+
+
+class Module:
+    """A module of the submission, or its function, that is planned.
+
+    Attributes:
+        contract: Whose entry it is.
+        batch: In which it is planned.
+        sizes: Those it is made for.
+        weights: Set before the next call; without any it stays as its constructor makes it.
+        made: Its making; None for a function.
+    """
+
+    def __init__(
+        self,
+        contract: Contract,
+        batch: RequestBatch,
+        sizes: Sizes,
+        weights: Weights,
+        made: PendingModule | None,
+    ) -> None:
+        self.contract = contract
+        self.batch = batch
+        self.sizes = sizes
+        self.weights = weights
+        self.made = made
+        self._unset = weights  # in the worker
+        self._mode: bool | None = None if made is None else False  # to be told
+
+    def train(self, mode: bool = True) -> Module:
+        """Switch between training and evaluation, for the calls to come."""
+        self._mode = None if self.made is None else mode
+        return self
+
+    def to(self, dtype: torch.dtype | None = None, device: str | None = None) -> Module:
+        """Move its weights to another dtype or device."""
+        if self.made is not None:
+            self.batch.move(self.made, dtype, device)
+        return self
+
+    def set(self, weights: Weights) -> Module:
+        """Set some weights anew, for the calls to come."""
+        self.weights = {**self.weights, **weights}
+        self._unset = {**self._unset, **weights}
+        return self
+
+    def call(self, inputs: Inputs, **how: Any) -> Call:
+        """Plan a call; ``how`` as in ``calls``."""
+        return self.calls([inputs], **how)[0]
+
+    def calls(
+        self,
+        each: Sequence[Inputs],
+        *,
+        method: str = "",
+        by_keyword: tuple[str, ...] = (),
+        grad_output: Tensor | Mapping[str, Tensor] | None = None,
+        seed: int | None = None,
+        detect_inplace: bool = False,
+    ) -> list[Call]:
+        """Plan a call with each of several inputs.
+
+        Args:
+            each: The inputs of each, by name.
+            method: Of the module; empty for the module itself.
+            by_keyword: Inputs that are given by their name.
+            grad_output: Of the one call, where its gradients are wanted: what its output, or
+                each of these, is multiplied by before all is summed.
+            seed: Of the worker's random numbers, set before the first call.
+            detect_inplace: Whether the one call is to tell which inputs it changes.
+        """
+        if grad_output is not None:
+            each = [self._leaves(inputs) for inputs in each]
+        pending = self.batch.call(
+            self.contract.entry if self.made is None else self.made,
+            [self._arguments(inputs, by_keyword) for inputs in each],
+            method=method,
+            weights=self._unset,
+            mode=self._mode,
+            grad_parameters=None if grad_output is None else list(self.weights),
+            seed=seed,
+            detect_inplace=detect_inplace,
+        )
+        self._unset, self._mode = {}, None
+        made = [Call(self, pending, place, inputs) for place, inputs in enumerate(each)]
+        if grad_output is not None:
+            made[0].plan_gradients(grad_output)
+        return made
+
+    def _leaves(self, inputs: Inputs) -> Inputs:
+        wanted = self.contract.differentiable
+        return {
+            name: value.detach().requires_grad_()
+            if isinstance(value, Tensor) and name in wanted
+            else value
+            for name, value in inputs.items()
+        }
+
+    def _arguments(self, inputs: Inputs, by_keyword: tuple[str, ...]) -> CallArguments:
+        """In the order of the contract; after one that is left out, by name."""
+        args: list[Any] = []
+        kwargs: dict[str, Any] = {}
+        by_name = False
+        for name, spec in self.contract.inputs.items():
+            value = inputs.get(name)
+            by_name = by_name or value is None or spec.by_keyword or name in by_keyword
+            if isinstance(value, Handle):
+                value = value.call.kept(value.name)
+            if not by_name:
+                args.append(value)
+            elif value is not None:
+                kwargs[name] = value
+        return tuple(args), kwargs
+
+    @property
+    def first_weights(self) -> Weights:
+        """The parameters as the constructor left them, where their values were asked for."""
+        made = {} if self.made is None else self.made.parameters
+        return {name: p.value for name, p in made.items() if p.value is not None}
+
+    def expect_fit(self) -> None:
+        """Fail the check unless the module has a parameter for each of the weights.
+
+        Raises:
+            CheckFailed: One is missing, has another shape, or is another one at the same time.
+            SubmissionError: The constructor raised an exception.
+            SubmissionRefused: There is no such class, or it is no ``nn.Module``.
+        """
+        if self.made is None:
+            return
+        there = self.made.parameters
+        owners: dict[str, str] = {}
+        for name, value in self.weights.items():
+            if name not in there:
+                listing = ", ".join(f"`{own}`" for own in there) or "no parameter at all"
+                fail(f"expected a parameter `{name}`; there is {listing}")
+            shape = there[name].shape
+            if shape != value.shape:
+                wanted = tuple(value.shape)
+                fail(f"expected the parameter `{name}` of shape {wanted}, got {shape}")
+            owner = owners.setdefault(there[name].same_as, name)
+            if owner != name:
+                fail(f"`{name}` is the same parameter as `{owner}`; expected two")
+
+
+class Call:
+    """A planned call of a module or a function.
+
+    Once it was asked for, whatever looks at what came raises what ``PendingRequest.answered``
+    does, and ``CheckFailed`` where the weights do not fit the module.
+
+    Attributes:
+        module: What is called.
+        contract: Its contract.
+        inputs: By name.
+        sizes: Those of the module, with what the inputs say otherwise.
+        weights: Of the module, as they are at this call.
+    """
+
+    def __init__(self, module: Module, pending: PendingCalls, place: int, inputs: Inputs) -> None:
+        self.module = module
+        self.contract = module.contract
+        self.inputs = {name: value for name, value in inputs.items() if value is not None}
+        self.weights = module.weights
+        self.sizes = _bound(self.contract, module.sizes, self.inputs)
+        self._pending = pending
+        self._place = place  # among the calls of its step
+        self._grad_outputs: dict[str, Tensor] = {}
+        self._back: PendingGradients | None = None
+
+    def plan_gradients(self, grad_output: Tensor | Mapping[str, Tensor]) -> None:
+        """Ask for gradients as well; as ``Module.calls`` has it."""
+        if isinstance(grad_output, Tensor):
+            grad_output = {self.contract.compared[0]: grad_output}
+        self._grad_outputs = dict(grad_output)
+        given = {self._path(name): grad for name, grad in grad_output.items()}
+        self._back = self.module.batch.backward(self._pending, given, list(self.weights.values()))
+
+    def handle(self, name: str) -> Handle:
+        """An output, to be an input of a later call; before this one is asked for."""
+        self.kept(name)
+        return Handle(self, name)
+
+    def kept(self, name: str) -> Any:
+        """The same, as it is sent."""
+        return self._pending.output(*self._path(name))
+
+    def _path(self, name: str) -> tuple[int | str, ...]:
+        names = list(self.contract.outputs)
+        return (self._place,) if len(names) == 1 else (self._place, names.index(name))
+
+    @property
+    def tensors(self) -> dict[str, Tensor]:
+        """The inputs that are sent."""
+        return {name: value for name, value in self.inputs.items() if isinstance(value, Tensor)}
+
+    @property
+    def result(self) -> Any:
+        """What was given back; an ``Opaque`` stands for what cannot cross."""
+        self.module.expect_fit()
+        return self._pending.result(self._place)
+
+    @property
+    def out(self) -> Tensor:
+        """The first output, which must be a Tensor of the right shape; on the inputs' device."""
+        return self.outs[self.contract.compared[0]]
+
+    @cached_property
+    def outs(self) -> dict[str, Tensor]:
+        """All outputs that are looked at, each a Tensor of the right shape."""
+        device = next((value.device for value in self.tensors.values()), torch.device("cpu"))
+        return {
+            name: expect_tensor(
+                part, self.sizes.shape(letters), name, self.sizes.named(letters)
+            ).to(device)
+            for name, letters, part in self._parts()
+        }
+
+    @property
+    def devices(self) -> dict[str, torch.device]:
+        """Where each output lies."""
+        return {name: part.device for name, _, part in self._parts()}
+
+    def _parts(self) -> list[tuple[str, str, Any]]:
+        """Name, letters and what came of each output that is looked at."""
+        names = list(self.contract.outputs)
+        result = self.result
+        parts = (result,) if len(names) == 1 else expect_tuple(result, names)
+        wanted = zip(self.contract.outputs.items(), parts, strict=True)
+        return [(name, letters, part) for (name, letters), part in wanted if letters is not None]
+
+    @property
+    def changed(self) -> list[str]:
+        """Which of its inputs a call that detects it, by itself, changed in place."""
+        self.module.expect_fit()
+        names = [name for name in self.contract.inputs if name in self.tensors]
+        return [names[place] for place in self._pending.results.changed]
+
+    @property
+    def carries_gradients(self) -> bool:
+        """Whether an output leads back to anything."""
+        return any(self._pending.results.grads)
+
+    @property
+    def gradients(self) -> Gradients:
+        """Gradients by the inputs and the weights, by name.
+
+        Raises:
+            CheckFailed: The output carries none.
+        """
+        names = [name for name in self.contract.differentiable if name in self.tensors]
+        first = names[0] if names else "the inputs"
+        _ = self.outs  # are Tensors of the right shapes
+        expect(
+            self.carries_gradients,
+            "the output carries no gradient: expected one that leads back to "
+            f"{first} and the parameters",
+        )
+        assert self._back is not None
+        return dict(zip([*names, *self.weights], self._back.found, strict=True))
+
+    @property
+    def expected(self) -> Tensor:
+        """The right first output, in float64, on the CPU."""
+        return self.rights[self.contract.compared[0]]
+
+    @property
+    def rights(self) -> dict[str, Tensor]:
+        """The right outputs by name."""
+        return self.once("outputs", lambda: self._right(self.right_inputs, self.right_weights))
+
+    @property
+    def right_gradients(self) -> dict[str, Tensor]:
+        """The right gradients, in float64, on the CPU."""
+        return self.once("gradients", self._right_gradients)
+
+    @property
+    def right_weights(self) -> Weights:
+        """The weights in float64, on the CPU."""
+        return right_weights(self.weights)
+
+    @property
+    def right_inputs(self) -> dict[str, Tensor]:
+        """The inputs in float64, on the CPU; for what an earlier call gives, what it should."""
+        return {
+            name: value.call.rights[value.name] if isinstance(value, Handle) else exact(value)
+            for name, value in self.inputs.items()
+        }
+
+    def once(self, what: str, compute: Callable[[], _T]) -> _T:
+        """What is computed from the inputs, the weights and the contract, the first time."""
+        inputs = self.right_inputs
+        given = (*inputs.values(), *self._grad_outputs.values(), *self.weights.values())
+        names = (*inputs, *self._grad_outputs, *self.weights)
+        return once((what, self.contract.oracle, self.sizes, names), given, compute)
+
+    def _right(self, inputs: dict[str, Tensor], weights: Weights) -> dict[str, Tensor]:
+        return self.contract.right(weights, self.sizes, inputs)
+
+    def _right_gradients(self) -> dict[str, Tensor]:
+        inputs, weights = self.right_inputs, self.right_weights
+        names = [name for name in self.contract.differentiable if name in self.tensors]
+        sources = {name: inputs[name].requires_grad_() for name in names}
+        sources |= {name: weight.requires_grad_() for name, weight in weights.items()}
+        rights = self._right(inputs, weights)
+        terms = [(rights[name] * exact(g)).sum() for name, g in self._grad_outputs.items()]
+        found = torch.autograd.grad(torch.stack(terms).sum(), list(sources.values()))
+        return dict(zip(sources, found, strict=True))
+
+
+def _bound(contract: Contract, sizes: Sizes, inputs: Inputs) -> Sizes:
+    """Sizes with what the inputs that must be there say of them."""
+    found: dict[str, int] = {}
+    for name, spec in contract.inputs.items():
+        value = inputs.get(name)
+        if spec.optional or not isinstance(value, Tensor):
+            continue
+        words = spec.shape.split()
+        if words[:1] == ["B"] and value.dim() == len(words) - 1:
+            found.setdefault("B", 0)
+            words = words[1:]
+        for word, size in zip(words, value.shape, strict=False):
+            found.setdefault(word, size)
+    return sizes.replace(**{word: size for word, size in found.items() if not word.isdigit()})

@@ -1,0 +1,84 @@
+"""Claims about sequences in which no position sees what comes after it."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from grader.suite.calls import Call
+from grader.suite.compare import expect_close, expect_differs, fail
+from grader.suite.harness import Harness
+from grader.suite.marks import needs, points
+
+LONG = 131
+
+
+def _axis(harness: Harness, letters: str | None) -> int:
+    return harness.sizes.axes(letters or "").index("T")
+
+
+def _before(call: Call, name: str, count: int) -> Tensor:
+    axes = call.sizes.axes(call.contract.outputs[name] or "")
+    return call.outs[name].narrow(axes.index("T"), 0, count)
+
+
+@points(2)
+@needs(letters="T")
+def future_has_no_influence(harness: Harness) -> None:
+    """What is still to come must not be known: else it is copied, and nothing is learned."""
+    inputs, fresh = harness.inputs(), harness.inputs()
+    T = harness.sizes.T
+    seen = T // 2
+    later = dict(inputs)
+    for name, value in inputs.items():
+        spec = harness.contract.inputs[name]
+        if "T" in harness.sizes.axes(spec.shape) and value.is_floating_point():
+            axis = _axis(harness, spec.shape)
+            later[name] = value.clone()
+            changed = fresh[name].narrow(axis, seen, T - seen) * 3
+            later[name].narrow(axis, seen, T - seen).copy_(changed)
+    first, second = harness.module().calls([inputs, later])
+    harness.ask()
+    for name in first.outs:
+        before = _before(first, name, seen)
+        expect_close(_before(second, name, seen), before, f"{name} before what changed")
+        expect_differs(second.outs[name], first.outs[name], f"the {name} after what changed")
+
+
+@points(1)
+@needs(letters="T")
+def future_gets_no_gradient(harness: Harness) -> None:
+    """A future that gets gradient from what came before it still leaks."""
+    T, name = harness.sizes.T, harness.contract.compared[0]
+    letters = harness.contract.outputs[name]
+    seen, axis = T // 2, _axis(harness, letters)
+    grad_output = harness.draw.normal(*harness.sizes.shape(letters or ""))
+    grad_output.narrow(axis, seen, T - seen).zero_()
+    call = harness.module().call(harness.inputs(), grad_output={name: grad_output})
+    harness.ask()
+    for source, grad in call.gradients.items():
+        spec = harness.contract.inputs.get(source)
+        if spec is None or "T" not in harness.sizes.axes(spec.shape):
+            continue
+        if grad is None:
+            fail(f"{source} gets no gradient")
+        future = grad.narrow(_axis(harness, spec.shape), seen, T - seen)
+        expect_close(future, future.double() * 0, f"gradient of {source} at later positions")
+        expect_differs(grad, grad * 0, f"the gradient of {source}")
+
+
+@points(1)
+@needs(letters="T")
+def handles_a_long_sequence_from_its_start(harness: Harness) -> None:
+    """No table or mask has a length of its own: what is said first gives what it gives alone."""
+    sizes = harness.sizes.replace(B=min(harness.sizes.B, 1), T=LONG)
+    inputs, short = harness.inputs(sizes), {}
+    for name, value in inputs.items():
+        axes = sizes.axes(harness.contract.inputs[name].shape)
+        cut = value.narrow(axes.index("T"), 0, harness.sizes.T) if "T" in axes else value
+        short[name] = cut.contiguous()
+    whole, start = harness.module().calls([inputs, short])
+    harness.ask()
+    for name, out in start.outs.items():
+        expect_close(_before(whole, name, harness.sizes.T), out, f"{name} of the first positions")
+        right = whole.rights[name]
+        expect_close(whole.outs[name], right, f"{name} at T = {LONG}")

@@ -1,0 +1,167 @@
+"""What a suite grades: the contract of an exercise, in figures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from torch import Tensor
+
+from grader.records import AttentionMap
+from grader.suite.draw import Draw
+from grader.suite.oracle import Weights
+
+Oracle = Callable[..., Tensor | Mapping[str, Tensor]]
+# Sizes as they are in use, where a number that fits small sizes only shows.
+USUAL = {"B": 2, "T": 17, "S": 19, "C": 64, "E": 32, "H": 4, "G": 2, "D": 16}
+
+
+class Sizes(Mapping[str, int]):
+    """The sizes of one try, by letter: ``Sizes(B=3, T=5, C=7).T`` is 5.
+
+    Distinct primes where they are free, so that a swapped axis shows. ``B=0`` stands for a single
+    sequence without a batch dimension.
+    """
+
+    def __init__(self, **letters: int) -> None:
+        self._letters = letters
+
+    def __getattr__(self, letter: str) -> int:
+        try:
+            return self.__dict__["_letters"][letter]  # type: ignore[no-any-return]  # a size
+        except KeyError:
+            raise AttributeError(f"there is no size `{letter}` among {self!r}") from None
+
+    def __getitem__(self, letter: str) -> int:
+        return self._letters[letter]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._letters)
+
+    def __len__(self) -> int:
+        return len(self._letters)
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self._letters.items()))
+
+    def __repr__(self) -> str:
+        return ", ".join(f"{letter}={size}" for letter, size in self._letters.items())
+
+    def replace(self, **letters: int) -> Sizes:
+        """The same with some sizes changed, or more of them."""
+        return Sizes(**{**self._letters, **letters})
+
+    def shape(self, letters: str) -> tuple[int, ...]:
+        """The shape that letters such as ``B T C`` stand for; a number stands for itself."""
+        sizes = [int(word) if word.isdigit() else self[word] for word in self.axes(letters)]
+        return tuple(sizes)
+
+    def axes(self, letters: str) -> list[str]:
+        """The letters of a shape, without ``B`` where there is no batch."""
+        return [word for word in letters.split() if word != "B" or self["B"]]
+
+    def named(self, letters: str) -> str:
+        """The same in words, as a message shows it: ``(B, T, C)``."""
+        words = self.axes(letters)
+        return f"({', '.join(words)}{',' if len(words) == 1 else ''})"
+
+    def usual(self) -> Sizes:
+        """Sizes as they are in use."""
+        kept = {letter: size for letter, size in self.items() if letter == "H" and size == 1}
+        usual = {letter: USUAL.get(letter, size) for letter, size in self.items()}
+        if "B" in self:
+            usual["B"] = min(self.B, USUAL["B"])
+        return Sizes(**{**usual, **kept})
+
+
+def normal(draw: Draw, shape: tuple[int, ...], sizes: Sizes) -> Tensor:
+    """Normally distributed around 0, with standard deviation 1."""
+    return draw.normal(*shape)
+
+
+@dataclass(frozen=True)
+class Input:
+    """One input.
+
+    Attributes:
+        shape: In letters: ``B T C``.
+        draw: Its values, of a shape, at given sizes; on the check's device.
+        optional: Whether a call may leave it out.
+        differentiable: Whether gradients are asked of it.
+        by_keyword: Whether it is always given by its name.
+        handed_on: Whether it is never drawn: only what an earlier call gave can be given.
+    """
+
+    shape: str
+    draw: Callable[[Draw, tuple[int, ...], Sizes], Tensor] = normal
+    optional: bool = False
+    differentiable: bool = True
+    by_keyword: bool = False
+    handed_on: bool = False
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Contract:
+    """The contract of an exercise, as its suite's claims need it.
+
+    Attributes:
+        entry: The class or function, or a part of one: ``Function.apply``.
+        sizes: To be tried; the first are used where one will do.
+        inputs: By name, in the order of the arguments.
+        outputs: The shape of each in letters, by name; None for what is only handed on. One alone
+            is given as it is, several as a tuple in this order.
+        oracle: The right outputs in float64: takes weights, sizes, and the inputs by name; gives
+            a Tensor, or one for each output that is compared, by name.
+        parameters: Names and shapes of all parameters, by sizes; None for a function.
+        arguments: Of the constructor, by sizes.
+        around_one: Names of the parameters that are drawn around 1, such as a norm's gain.
+        deterministic: Arguments of the constructor that take all chance out of training.
+        kinks: From weights, sizes and the inputs: numbers at whose zero a right gradient jumps,
+            such as what goes into a ReLU. None where all is smooth.
+    """
+
+    entry: str
+    oracle: Oracle
+    sizes: tuple[Sizes, ...] = ()
+    inputs: Mapping[str, Input] = field(default_factory=lambda: {"x": Input("B T C")})
+    outputs: Mapping[str, str | None] = field(default_factory=lambda: {"output": "B T C"})
+    parameters: Callable[[Sizes], dict[str, tuple[int, ...]]] | None = None
+    arguments: Callable[[Sizes], dict[str, Any]] = field(default=lambda sizes: {})
+    around_one: tuple[str, ...] = ()
+    deterministic: Mapping[str, Any] = field(default_factory=dict)
+    kinks: Callable[..., Tensor] | None = None
+
+    @property
+    def differentiable(self) -> list[str]:
+        """Names of the inputs that gradients are asked of."""
+        return [name for name, given in self.inputs.items() if given.differentiable]
+
+    @property
+    def compared(self) -> list[str]:
+        """Names of the outputs that are looked at."""
+        return [name for name, letters in self.outputs.items() if letters is not None]
+
+    @property
+    def optional(self) -> list[str]:
+        """Names of the inputs that are drawn and that a call may leave out."""
+        return [n for n, given in self.inputs.items() if given.optional and not given.handed_on]
+
+    def right(
+        self, weights: Weights, sizes: Sizes, inputs: Mapping[str, Tensor]
+    ) -> dict[str, Tensor]:
+        """The right outputs by name, in float64."""
+        found = self.oracle(weights, sizes, **inputs)
+        return {self.compared[0]: found} if isinstance(found, Tensor) else dict(found)
+
+    def plain_weights(self, weights: Weights) -> Weights:
+        """The same weights, changed so that a rounded constant has no effect, where that can be."""
+        return weights
+
+    def observe(self, harness: Any) -> list[Any]:
+        """What a diagnosis is to explain; there is none of a contract of no known kind."""
+        return []
+
+    def maps(self, harness: Any) -> list[AttentionMap]:
+        """What a submission attends to, where its contract is about that."""
+        return []

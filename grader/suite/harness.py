@@ -1,0 +1,177 @@
+"""One check's try at a contract: modules with drawn weights, inputs, right values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from torch import Tensor
+
+from grader.sandbox.batch import RequestBatch
+from grader.sandbox.face import Face
+from grader.sandbox.session import Session
+from grader.suite.calls import Module
+from grader.suite.contract import Contract, Sizes
+from grader.suite.draw import Draw
+from grader.suite.oracle import Weights, exact, right_weights
+
+_T = TypeVar("_T")
+
+# Queries and keys drawn with this gain give scores of about ±1.4 after scaling: weights that
+# are neither uniform nor one-hot, so that a wrong scale shows.
+GAIN = 1.2
+NEAR = 3e-5  # to a kink; float32 is off by 3e-6 there
+DRAWS = 1000  # of inputs, of which about every sixth lies near a kink
+
+
+class Harness:
+    """One check's try at a contract: plans modules and calls, draws inputs, asks.
+
+    Args:
+        contract: What is tried.
+        session: Of whom.
+        draw: The check's random numbers.
+        device: Where tensors are to lie, such as ``cpu`` or ``cuda``.
+        memo: What earlier checks of the same grading have observed.
+    """
+
+    def __init__(
+        self,
+        contract: Contract,
+        session: Session,
+        draw: Draw,
+        device: str,
+        memo: dict[Any, Any],
+    ) -> None:
+        self.contract = contract
+        self.session = session
+        self.draw = draw
+        self.device = device
+        self._memo = memo
+        self._batch: RequestBatch | None = None
+
+    @property
+    def batch(self) -> RequestBatch:
+        """What is planned and not yet asked."""
+        if self._batch is None:
+            self._batch = self.session.batch()
+        return self._batch
+
+    @property
+    def sizes(self) -> Sizes:
+        """The first sizes of the contract."""
+        return self.contract.sizes[0]
+
+    def of(self, contract: Contract) -> Harness:
+        """The same try at another contract, in the same request."""
+        other = Harness(contract, self.session, self.draw, self.device, self._memo)
+        other._batch = self.batch
+        return other
+
+    def ask(self) -> None:
+        """Have all that is planned carried out, in one request; then what came can be read.
+
+        Raises:
+            WorkerEnded: The worker crashed, exited, took too long, or answered nonsense.
+        """
+        self.batch.send()
+
+    def shared(self, observe: Callable[[Harness], _T]) -> _T:
+        """What ``observe`` saw of this contract: made once for all the checks that judge by it.
+
+        It must give data, no module: a worker may end between two checks. An exception is not
+        kept, so the next check tries anew.
+        """
+        key = (self.contract, observe)
+        if key not in self._memo:
+            self._memo[key] = observe(self)
+        found: _T = self._memo[key]
+        return found
+
+    def module(
+        self,
+        sizes: Sizes | None = None,
+        weights: Weights | None = None,
+        with_values: bool = False,
+        seed: int | None = None,
+        **changes: Any,
+    ) -> Module:
+        """Plan a module, in evaluation, or the function.
+
+        Args:
+            sizes: The contract's first where None.
+            weights: Drawn where None; where empty it stays as its constructor makes it.
+            with_values: Whether the values that its constructor gives its parameters are wanted.
+            seed: Of the worker's random numbers, set before.
+            changes: Arguments of its constructor; None leaves one out.
+        """
+        sizes = sizes or self.sizes
+        weights = self.weights(sizes) if weights is None else weights
+        made = None
+        if self.contract.parameters is not None:
+            given = {**self.contract.arguments(sizes), **changes}
+            arguments = {name: value for name, value in given.items() if value is not None}
+            made = self.batch.create(self.contract.entry, (), arguments, with_values, seed)
+            if self.device != "cpu":
+                self.batch.move(made, device=self.device)
+        return Module(self.contract, self.batch, sizes, weights, made)
+
+    def in_training(self, sizes: Sizes | None = None) -> Module:
+        """Plan a module in training from which all chance is taken."""
+        return self.module(sizes, **self.contract.deterministic).train()
+
+    def face(self, sizes: Sizes | None = None, weights: Mapping[str, Tensor] | None = None) -> Face:
+        """A function of the inputs, and of these weights, that torch can call and differentiate.
+
+        For ``torch.autograd.gradcheck`` and the like: each call is a request of its own.
+        """
+        module = self.module(sizes, {})
+        target = self.contract.entry if module.made is None else module.made
+        mode = None if module.made is None else False
+        return Face(self.batch, target, list(weights or ()), mode)
+
+    def weights(self, sizes: Sizes) -> Weights:
+        """Drawn weights for every parameter of the contract, float32, on the device."""
+        shapes = self.contract.parameters(sizes) if self.contract.parameters else {}
+        return {name: self._weight(name, shape) for name, shape in shapes.items()}
+
+    def _weight(self, name: str, shape: tuple[int, ...]) -> Tensor:
+        if len(shape) == 1:
+            drawn = self.draw.normal(*shape, std=0.3)
+            return 1 + drawn if name in self.contract.around_one else drawn
+        fan_in = shape[1] if name.endswith(".weight") else shape[0]
+        return self.draw.normal(*shape, std=GAIN / fan_in**0.5)
+
+    def input(self, name: str, sizes: Sizes | None = None) -> Tensor:
+        """One input, drawn, on the device."""
+        sizes = sizes or self.sizes
+        given = self.contract.inputs[name]
+        return given.draw(self.draw, sizes.shape(given.shape), sizes)
+
+    def inputs(self, sizes: Sizes | None = None, *optional: str) -> dict[str, Tensor]:
+        """All inputs, drawn; of those that a call may leave out, these."""
+        return {
+            name: self.input(name, sizes)
+            for name, given in self.contract.inputs.items()
+            if not (given.optional or given.handed_on) or name in optional
+        }
+
+    def every_input(self, sizes: Sizes | None = None) -> list[dict[str, Tensor]]:
+        """Inputs without what a call may leave out, and the same ones with it, if there is any."""
+        plain = self.inputs(sizes)
+        more = {name: self.input(name, sizes) for name in self.contract.optional}
+        whole = {**plain, **more}
+        ordered = {name: whole[name] for name in self.contract.inputs if name in whole}
+        return [plain, ordered] if more else [plain]
+
+    def smooth_inputs(self, module: Module, *optional: str) -> dict[str, Tensor]:
+        """Inputs at which no right gradient jumps: else rounding decides which side it is of."""
+        drawn = (self.inputs(module.sizes, *optional) for _ in range(DRAWS))
+        return next(inputs for inputs in drawn if not self._near_a_kink(module, inputs))
+
+    def _near_a_kink(self, module: Module, inputs: dict[str, Tensor]) -> bool:
+        if self.contract.kinks is None:
+            return False
+        plain = {name: exact(value) for name, value in inputs.items()}
+        kinks = self.contract.kinks(right_weights(module.weights), module.sizes, **plain)
+        return bool(kinks.abs().min() < NEAR)

@@ -1,0 +1,180 @@
+"""Runs suites with pytest, under settings that nothing from outside can change."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from queue import SimpleQueue
+
+import pytest
+import torch
+
+from grader.errors import GraderFault
+from grader.records import CheckResult
+from grader.sandbox.session import Session
+from grader.suite.plugin import SuitePlugin
+
+SETTINGS = Path(__file__).parent / "suite.ini"
+# Plugins of pytest that a suite does without; with them a run takes several times as long.
+UNUSED_PLUGINS = (
+    "assertion", "cacheprovider", "capture", "debugging", "doctest", "faulthandler", "junitxml",
+    "logging", "monkeypatch", "pastebin", "recwarn", "reports", "setuponly", "setupplan",
+    "stepwise", "subtests", "threadexception", "tmpdir", "unittest", "unraisableexception",
+    "warnings",
+)  # fmt: skip
+
+
+class SuiteRunner:
+    """A suite, collected once by a pytest session of its own, and run on one submission at a time.
+
+    The session lives in a thread, and waits in its test loop for submissions: so a second run is
+    spared what pytest takes to start and to collect.
+
+    Args:
+        suite: The file.
+
+    Raises:
+        GraderFault: The suite is missing or broken.
+    """
+
+    def __init__(self, suite: Path) -> None:
+        if not suite.is_file():
+            raise GraderFault(f"the suite `{suite}` is missing; reinstall `attention-drills`")
+        self._suite = suite
+        self._session: pytest.Session
+        self._jobs: SimpleQueue[None] = SimpleQueue()
+        self._done: SimpleQueue[BaseException | None] = SimpleQueue()
+        self._lock = threading.Lock()
+        self.plugin = SuitePlugin()
+        self.spent = False  # by an interruption
+        with _own_environment(), _own_module(suite.stem):
+            threading.Thread(target=self._serve, daemon=True).start()
+            ended = self._done.get()
+        if self.plugin.broken:
+            raise GraderFault(
+                f"the suite `{suite}` is broken; please report this:\n{self.plugin.broken}"
+            )
+        if ended is not None:
+            raise ended
+
+    def run(self, session: Session, seed: int, device: str) -> list[CheckResult]:
+        """Run the checks on a submission.
+
+        Raises:
+            GraderFault: A check is broken.
+            KeyboardInterrupt: Ctrl-C, or the sandbox was told to stop; this runner is spent.
+        """
+        with self._lock:
+            self.plugin.begin(session, seed, device)
+            self._jobs.put(None)
+            try:
+                ended = self._done.get()
+            except KeyboardInterrupt:
+                with session.stopped():
+                    self._done.get()
+                raise
+        if ended is not None:
+            raise ended
+        if self.plugin.fault is not None:
+            raise self.plugin.fault
+        return self.plugin.results
+
+    def _serve(self) -> None:
+        """Be a pytest session, until it ends."""
+        arguments = [
+            *(word for name in UNUSED_PLUGINS for word in ("-p", f"no:{name}")),
+            *("-c", str(SETTINGS), "--rootdir", str(self._suite.parent), "--noconftest"),
+            *("--import-mode=importlib", "--", str(self._suite)),
+        ]
+        ended: BaseException
+        try:
+            code = int(pytest.main(arguments, plugins=[self.plugin, self]))
+            ended = GraderFault(
+                f"the suite `{self._suite}` cannot be run (pytest's exit code {code})"
+            )
+        except BaseException as error:
+            ended = error
+        self._done.put(ended)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
+        """In place of pytest's own loop: run the checks as often as there is a submission."""
+        if not session.items or session.testsfailed:
+            return None
+        self._session = session
+        self._done.put(None)
+        while not self.spent:
+            self._jobs.get()
+            ended: BaseException | None = None
+            try:
+                self._run_checks()
+            except BaseException as error:
+                ended, self.spent = error, True
+            self._done.put(ended)
+        return True
+
+    def _run_checks(self) -> None:
+        items: list[pytest.Item | None] = [*self._session.items, None]
+        with one_thread():
+            for item, following in itertools.pairwise(items):
+                assert item is not None
+                item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+
+
+def suite_runner(suite: Path) -> SuiteRunner:
+    """The runner of a suite: the same one as long as its file is the same.
+
+    Raises:
+        GraderFault: The suite is missing or broken.
+    """
+    stamp = suite.stat().st_mtime_ns if suite.is_file() else 0
+    known = _runners.get(suite)
+    if known is None or known[0] != stamp or known[1].spent:
+        known = _runners[suite] = stamp, SuiteRunner(suite)
+    return known[1]
+
+
+_runners: dict[Path, tuple[int, SuiteRunner]] = {}
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """The tensors of a check are small: a second thread would only take the worker's core."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+
+
+@contextmanager
+def _own_environment() -> Iterator[None]:
+    """No variable that steers pytest, and no bytecode left beside a suite."""
+    saved = {name: os.environ.pop(name) for name in list(os.environ) if name.startswith("PYTEST_")}
+    written = sys.dont_write_bytecode
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+    sys.dont_write_bytecode = True
+    try:
+        yield
+    finally:
+        sys.dont_write_bytecode = written
+        del os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"]
+        os.environ.update(saved)
+
+
+@contextmanager
+def _own_module(name: str) -> Iterator[None]:
+    """A module of this name, imported meanwhile, is neither an earlier one nor left behind."""
+    before = sys.modules.pop(name, None)
+    try:
+        yield
+    finally:
+        sys.modules.pop(name, None)
+        if before is not None:
+            sys.modules[name] = before

@@ -1,0 +1,60 @@
+"""Frames: a fixed head, a JSON header, a body of raw tensors. No torch here.
+
+A frame is 16 bytes (magic, header length, body length, little-endian), then both parts. Both
+lengths are bounded before a byte of what they announce is read.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import msgspec
+
+MAX_BODY = 256 << 20
+MAX_REQUEST_HEADER = 4 << 20  # the trusted side sends whole sources
+MAX_REPLY_HEADER = 1 << 20
+
+_HEAD = struct.Struct("<4sIQ")
+_MAGIC = b"ADW1"
+
+_T = TypeVar("_T")
+
+
+class BadFrame(Exception):
+    """The other side sent something that is no frame of ours."""
+
+
+def pack(header: Any, body: bytes = b"") -> bytes:
+    """A frame of a message and a body."""
+    text = msgspec.json.encode(header)
+    return b"".join((_HEAD.pack(_MAGIC, len(text), len(body)), text, body))
+
+
+def unpack(receive: Callable[[int], bytes], max_header: int, message: type[_T]) -> tuple[_T, bytes]:
+    """Read one frame with ``receive``, which returns exactly as many bytes as it is asked for.
+
+    Args:
+        receive: Gives the bytes.
+        max_header: That its header may have, in bytes.
+        message: What the header has to be.
+
+    Raises:
+        BadFrame: The head is not ours, a length is over its bound, or the header is no such
+            message.
+    """
+    magic, header_length, body_length = _HEAD.unpack(receive(_HEAD.size))
+    if magic != _MAGIC:
+        raise BadFrame("it does not begin as a frame does")
+    if header_length > max_header:
+        raise BadFrame(f"its header has {header_length} bytes, {max_header} are allowed")
+    if body_length > MAX_BODY:
+        raise BadFrame(f"its body has {body_length} bytes, {MAX_BODY} are allowed")
+    try:
+        header = msgspec.json.decode(receive(header_length), type=message)
+    except msgspec.ValidationError as problem:
+        raise BadFrame(f"its header is no message of ours: {problem}") from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        raise BadFrame("its header is no JSON") from None
+    return header, receive(body_length) if body_length else b""

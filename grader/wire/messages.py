@@ -1,0 +1,290 @@
+"""Every message between the trusted side, a zygote and a worker. No torch here.
+
+A request is a list of steps, carried out in their order up to the first that fails; a reply has
+an answer for each step that was tried. The tensors of a step or an answer are described in it and
+lie, one after the other, in the frame's body.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import msgspec
+
+Tree = Any  # a value as ``values.encode`` makes it
+Count = Annotated[int, msgspec.Meta(ge=0)]
+
+
+class TensorSpec(msgspec.Struct, omit_defaults=True):
+    """How a tensor is to be built on the other side.
+
+    Attributes:
+        stride: Given where it is not the contiguous one; in elements.
+    """
+
+    dtype: str
+    shape: list[int]
+    device: str = "cpu"
+    stride: list[int] | None = None
+    requires_grad: bool = False
+
+
+class _Operation(msgspec.Struct, tag_field="do"):
+    pass
+
+
+class Load(_Operation, tag="load"):
+    """Run a submission's source as a module of its own."""
+
+    source: str
+    filename: str
+
+
+class Ping(_Operation, tag="ping"):
+    """Answer, so that the other side knows that somebody does."""
+
+
+class Create(_Operation, tag="create"):
+    """Construct a module.
+
+    Attributes:
+        handle: What later steps call it by.
+        name: Its class.
+        with_values: Whether the values of its parameters are wanted.
+    """
+
+    handle: int
+    name: str
+    args: Tree
+    kwargs: Tree
+    with_values: bool = False
+
+
+class Move(_Operation, tag="move"):
+    """Move a module to a dtype and a device; None leaves it where it is."""
+
+    handle: int
+    dtype: str | None = None
+    device: str | None = None
+
+
+class Arguments(msgspec.Struct):
+    """Of one call; each has tensors of its own, so that what it does to them no other sees."""
+
+    args: Tree
+    kwargs: Tree
+
+
+class Call(_Operation, tag="call", omit_defaults=True):
+    """Call a module, a method of it, or a function, once for each of several arguments.
+
+    Attributes:
+        target: A module's handle, or a function's name.
+        method: Of the module; empty for the module itself.
+        weights: New values of parameters, as indices of tensors; set before the first call.
+        mode: Whether the module is in training; None where the worker knows.
+        keep: The handle by which later steps call what the calls give; None where none will.
+        gradients: Whether these may be asked for: of the inputs that require one, and of the
+            parameters in ``grad_parameters``.
+        detect_inplace: Whether to tell which inputs the calls change.
+    """
+
+    target: int | str
+    calls: list[Arguments]
+    method: str = ""
+    weights: dict[str, int] = {}
+    mode: bool | None = None
+    keep: int | None = None
+    gradients: bool = False
+    grad_parameters: list[str] = []
+    detect_inplace: bool = False
+
+
+class Backward(_Operation, tag="backward"):
+    """Ask for gradients behind calls that were kept, given those of some of their outputs.
+
+    Attributes:
+        handle: Of the calls.
+        outputs: Where each output is: the place of its call, then indices and keys.
+    """
+
+    handle: int
+    outputs: list[list[int | str]]
+
+
+Operation = Load | Ping | Create | Move | Call | Backward
+
+
+class Step(msgspec.Struct, omit_defaults=True):
+    """One operation.
+
+    Attributes:
+        size: Of its tensors in the body, in bytes.
+        seed: Of the random numbers, set before it.
+    """
+
+    operation: Operation
+    tensors: list[TensorSpec] = []
+    size: Count = 0
+    seed: int | None = None
+
+
+class Request(msgspec.Struct):
+    """What a worker is asked.
+
+    Attributes:
+        number: That the reply has to bear.
+        release: Handles of what nobody will ask for any more.
+    """
+
+    steps: list[Step]
+    release: list[int] = []
+    number: int = 0
+
+
+class FaultFrame(msgspec.Struct):
+    """One line of a submission that an exception passed through."""
+
+    file: str
+    line: int
+    function: str
+    source: str
+
+
+class FaultTensor(msgspec.Struct):
+    """A tensor that was a local variable where an exception was raised."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    device: str
+
+
+class RaisedFault(msgspec.Struct):
+    """An exception as a worker tells it: to be believed in form alone."""
+
+    type: str
+    kinds: list[str]
+    message: str
+    frames: list[FaultFrame]
+    tensors: list[FaultTensor]
+    raised_here: bool
+
+
+class ParameterSpec(msgspec.Struct):
+    """A parameter of a module that was made.
+
+    Attributes:
+        value: Where it was asked for.
+        same_as: The first name that it goes by.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    value: Tree
+    same_as: str
+    requires_grad: bool
+
+
+class _Answer(msgspec.Struct, tag_field="is", kw_only=True):
+    tensors: list[TensorSpec] = []
+    size: Count = 0
+
+
+class Done(_Answer, tag="done"):
+    """It is done, and nothing came of it."""
+
+
+class Created(_Answer, tag="created"):
+    """A module was made."""
+
+    parameters: list[ParameterSpec]
+
+
+class Called(_Answer, tag="called"):
+    """What calls gave.
+
+    Attributes:
+        results: Of each call.
+        grads: Whether each tensor in them carries a gradient.
+        changed: Places of the tensors that were sent and that the calls changed, if asked for.
+    """
+
+    results: list[Tree]
+    grads: list[bool]
+    changed: list[int]
+
+
+class Gradients(_Answer, tag="gradients"):
+    """Gradients of the inputs and parameters of calls; None where there is no graph."""
+
+    result: Tree
+
+
+class Refused(_Answer, tag="refused"):
+    """The submission's own shape makes it impossible; the text is for the learner."""
+
+    text: str
+
+
+class Raised(_Answer, tag="raised"):
+    """The submission raised an exception."""
+
+    fault: RaisedFault
+
+
+Answer = Done | Created | Called | Gradients | Refused | Raised
+
+
+class Reply(msgspec.Struct):
+    """The answers to a request, up to the first that failed."""
+
+    number: int
+    answers: list[Answer]
+
+
+class PackedReply(msgspec.Struct):
+    """A reply whose answers are JSON already: one that cannot be told harms no other."""
+
+    number: int
+    answers: list[msgspec.Raw]
+
+
+class Greeting(msgspec.Struct):
+    """A worker's first words, said before it has seen a line of the submission.
+
+    Attributes:
+        refused: Why it could not confine itself; empty where it did.
+    """
+
+    level: str
+    refused: str = ""
+
+
+class Offer(msgspec.Struct):
+    """A zygote's first words.
+
+    Attributes:
+        level: The strongest level of confinement that it can put up; empty where there is none.
+        refused: Why each stronger one cannot be had.
+    """
+
+    level: str
+    refused: dict[str, str]
+
+
+class Forked(msgspec.Struct):
+    """A zygote's answer to ``fork``.
+
+    Attributes:
+        refused: Why there is no worker; empty where there is one.
+    """
+
+    pid: int = 0
+    refused: str = ""
+
+
+class Ended(msgspec.Struct):
+    """A zygote's answer to ``end``: how the process ended, as a wait status."""
+
+    status: int

@@ -1,0 +1,249 @@
+"""Values as they cross: a tree of plain JSON in which tensors stand by number.
+
+Scalars are themselves; a non-finite float, a list, tuple, dict or tensor is an object with a
+key of its own. Whatever cannot cross is named by its type, as an ``Opaque``.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from grader.wire.frames import MAX_BODY, BadFrame
+from grader.wire.messages import TensorSpec
+
+MAX_TENSORS = 4096
+MAX_DIMS = 16
+_ALIGNMENT = 8  # bytes: where the data of each tensor may begin
+DTYPES = {
+    str(dtype).removeprefix("torch."): dtype
+    for dtype in (
+        torch.float64, torch.float32, torch.bfloat16, torch.float16, torch.bool,
+        torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64,
+    )
+}  # fmt: skip
+_DEVICE = re.compile(r"(cpu|meta|(cuda|mps)(:\d{1,3})?)\Z")
+
+
+Find = Callable[[int, list[int | str]], Any]
+
+
+class Unsendable(Exception):
+    """A tensor that cannot cross; the text says why."""
+
+
+@dataclass(frozen=True)
+class Output:
+    """In the place of a value: a part of what calls gave that the worker keeps.
+
+    Attributes:
+        handle: Of the calls.
+        path: The place of its call, then indices and keys.
+        owner: What has to live until this is sent.
+    """
+
+    handle: int
+    path: tuple[int | str, ...]
+    owner: object = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class Opaque:
+    """A value that could not cross: only the name of its type did."""
+
+    type: str
+
+
+def encode(value: Any, tensors: list[Tensor]) -> Any:
+    """A value as JSON; its tensors are appended to ``tensors``.
+
+    Types are asked for with ``type``: an object's own ``__class__`` may run code or lie.
+    """
+    kind = type(value)
+    if value is None or kind in (bool, str) or (kind is int and abs(value) < 2**63):
+        return value
+    if kind is float:
+        return value if math.isfinite(value) else {"float": str(value)}
+    if issubclass(kind, Tensor):
+        tensors.append(value)
+        return {"tensor": len(tensors) - 1}
+    if kind is Output:
+        return {"output": [value.handle, *value.path]}
+    if issubclass(kind, list | tuple):
+        name = "tuple" if issubclass(kind, tuple) else "list"
+        return {name: [encode(item, tensors) for item in value]}
+    if issubclass(kind, dict) and all(type(key) is str for key in value):
+        return {"dict": {key: encode(item, tensors) for key, item in value.items()}}
+    return {"opaque": kind.__qualname__[:100]}
+
+
+def decode(tree: Any, tensors: list[Tensor], find: Find | None = None) -> Any:
+    """What ``encode`` encoded.
+
+    Args:
+        tree: The value.
+        tensors: Those in it.
+        find: Gives what stands for an ``Output``, by handle and path; without it there is none.
+
+    Raises:
+        BadFrame: The tree is not of its making.
+    """
+    if not isinstance(tree, dict):
+        if isinstance(tree, list):
+            raise BadFrame("a value is a bare list")
+        return tree
+    try:
+        ((kind, content),) = tree.items()
+        if kind == "output" and find is not None:
+            return find(content[0], content[1:])
+        return _decode(kind, content, tensors, find)
+    except (ArithmeticError, ValueError, TypeError, LookupError, AttributeError, RecursionError):
+        raise BadFrame("a value has an unknown form") from None
+
+
+def _decode(kind: str, content: Any, tensors: list[Tensor], find: Find | None) -> Any:
+    match kind:
+        case "float":
+            return float(content)
+        case "tensor":
+            return tensors[_index(content)]
+        case "list":
+            return [decode(item, tensors, find) for item in content]
+        case "tuple":
+            return tuple(decode(item, tensors, find) for item in content)
+        case "dict":
+            return {str(key): decode(item, tensors, find) for key, item in content.items()}
+        case "opaque":
+            return Opaque(str(content)[:100])
+    raise ValueError(kind)
+
+
+def _index(content: Any) -> int:
+    if type(content) is not int or content < 0:
+        raise ValueError(content)
+    return content
+
+
+def dump_tensors(tensors: list[Tensor], strided: bool = False) -> tuple[list[TensorSpec], bytes]:
+    """Specs and bytes of tensors; a meta tensor has no bytes.
+
+    Args:
+        tensors: To be sent, of any layout in memory.
+        strided: Whether strides and ``requires_grad`` go with them, as a submission's inputs
+            need. What comes back from a worker is only data.
+
+    Raises:
+        Unsendable: A dtype or layout that cannot cross, or more than the body may hold.
+    """
+    specs: list[TensorSpec] = []
+    parts: list[bytes] = []
+    total = 0
+    with torch.no_grad(), torch._C.DisableTorchFunctionSubclass():
+        for tensor in tensors:
+            spec = _spec(tensor, strided)
+            specs.append(spec)
+            if spec.device == "meta":
+                continue
+            size = math.prod(spec.shape) * tensor.element_size()
+            total += _padded(size)
+            if total > MAX_BODY:
+                raise Unsendable(f"is larger than {MAX_BODY >> 20} MiB in all")
+            plain = tensor.detach().as_subclass(Tensor).to("cpu").contiguous()
+            parts.append(ctypes.string_at(plain.data_ptr(), size).ljust(_padded(size), b"\0"))
+    return specs, b"".join(parts)
+
+
+def _padded(size: int) -> int:
+    return -(-size // _ALIGNMENT) * _ALIGNMENT
+
+
+def _spec(tensor: Tensor, strided: bool) -> TensorSpec:
+    name = str(tensor.dtype).removeprefix("torch.")
+    if name not in DTYPES:
+        raise Unsendable(f"has dtype {name}, which no exercise asks for")
+    if tensor.layout is not torch.strided:
+        raise Unsendable(f"has layout {tensor.layout}, which no exercise asks for")
+    spec = TensorSpec(name, list(tensor.shape), str(tensor.device))
+    if strided:
+        spec.requires_grad = tensor.requires_grad
+        if not tensor.is_contiguous():
+            spec.stride = list(tensor.stride())
+    return spec
+
+
+def load_tensors(specs: list[TensorSpec], body: bytes, strided: bool = False) -> list[Tensor]:
+    """Build tensors anew from their bytes.
+
+    Args:
+        specs: Of each.
+        body: The bytes of all.
+        strided: Whether strides may come with them, which can make little data take much memory.
+
+    Raises:
+        BadFrame: Specs and bytes do not agree, or a spec asks for what is not there.
+    """
+    try:
+        if len(specs) > MAX_TENSORS:
+            raise BadFrame(f"it has {len(specs)} tensors, {MAX_TENSORS} are allowed")
+        data, start = bytearray(body), 0
+        tensors = []
+        for spec in specs:
+            if spec.stride is not None and not strided:
+                raise BadFrame("it has strides, which nobody asked for")
+            tensor, start = _build(spec, data, start)
+            tensors.append(tensor)
+        if start != len(data):
+            raise BadFrame("it has more bytes than its tensors")
+        return tensors
+    except BadFrame:
+        raise
+    except Exception as error:  # bytes that were made to break a parser may break it in any way
+        raise BadFrame(f"its tensors cannot be read: {str(error)[:200]}") from None
+
+
+def _build(spec: TensorSpec, data: bytearray, start: int) -> tuple[Tensor, int]:
+    """A tensor from the bytes at ``start``, and where the next one begins."""
+    dtype = DTYPES.get(spec.dtype)
+    count = math.prod(spec.shape)
+    if (
+        dtype is None
+        or len(spec.shape) > MAX_DIMS
+        or any(size < 0 for size in spec.shape)
+        or count > 1 << 40
+        or not _DEVICE.match(spec.device)
+    ):
+        raise BadFrame(f"it describes no tensor that can be built: {spec}"[:200])
+    if spec.device == "meta":
+        return torch.empty(spec.shape, dtype=dtype, device="meta"), start
+    end = start + _padded(count * dtype.itemsize)
+    if end > len(data):
+        raise BadFrame("it has fewer bytes than its tensors")
+    if count == 0:
+        tensor = torch.empty(spec.shape, dtype=dtype)
+    elif dtype is torch.bool:  # a byte that is neither 0 nor 1 is undefined
+        tensor = torch.frombuffer(data, dtype=torch.uint8, count=count, offset=start) != 0
+    else:
+        tensor = torch.frombuffer(data, dtype=dtype, count=count, offset=start)
+    tensor = tensor.view(spec.shape)
+    if spec.device != "cpu":
+        tensor = tensor.to(spec.device)
+    if spec.stride is not None:
+        tensor = _restride(tensor, spec.stride)
+    return tensor.requires_grad_(spec.requires_grad and dtype.is_floating_point), end
+
+
+def _restride(data: Tensor, stride: list[int]) -> Tensor:
+    """The same values with these strides; a stride of 0 repeats one element."""
+    base = data
+    for dim, step in enumerate(stride):
+        if step == 0:
+            base = base.narrow(dim, 0, 1)
+    strided = torch.empty_strided(base.shape, stride, dtype=data.dtype, device=data.device)
+    return strided.copy_(base).expand(data.shape)

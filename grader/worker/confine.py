@@ -1,0 +1,208 @@
+"""The levels of confinement: which walls a worker puts up, before it reads a line.
+
+``full``: namespaces, Landlock, seccomp, no capabilities, limits. ``landlock``: the same without
+namespaces. ``process``: limits only.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import site
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from grader.wire.levels import Confinement
+from grader.worker.walls import landlock, namespaces, privileges, seccomp
+from grader.worker.walls.libc import WallError
+from grader.worker.walls.limits import in_use, limit_resources
+
+DEVICES = ("/dev/null", "/dev/zero", "/dev/random", "/dev/urandom")
+GPU_DEVICES = ("nvidiactl", "nvidia-uvm", "nvidia-uvm-tools", "nvidia[0-9]*", "nvidia-caps")
+GPU_FILES = ("/sys/devices/system/cpu", "/sys/bus/pci", "/sys/module/nvidia")
+SYSTEM = (
+    "/lib", "/lib32", "/lib64", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/local/lib",
+    "/etc/ld.so.cache", "/etc/localtime",
+)  # fmt: skip
+
+
+def own_package() -> Path:
+    """The folder of the grader itself, which a worker may not read."""
+    return Path(__file__).resolve().parents[1]
+
+
+def package_folders(extra: list[str]) -> list[Path]:
+    """The folders that Python imports from, the grader's checkout left out."""
+    named = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
+    found = [Path(path).resolve() for path in (*named, *site.getsitepackages(), *extra)]
+    found.append(Path(sys.base_prefix).resolve() / "lib")
+    home = own_package().parent
+    return [path for path in dict.fromkeys(found) if path != home or _is_library(path)]
+
+
+def _is_library(path: Path) -> bool:
+    return path.name in ("site-packages", "dist-packages")
+
+
+def readable(confinement: Confinement) -> list[Path]:
+    """All that a worker may read, in the order of their names."""
+    folders = package_folders(confinement.paths)
+    system = [Path(path) for path in (*SYSTEM, *DEVICES)]
+    tables = [Path(path) for path in GPU_FILES] if confinement.on_gpu else []
+    return sorted({*folders, *system, *tables, *gpu_devices(confinement)})
+
+
+def gpu_devices(confinement: Confinement) -> list[Path]:
+    """The device files of CUDA; none where it is not wanted."""
+    names = GPU_DEVICES if confinement.on_gpu else ()
+    return [path for name in names for path in Path("/dev").glob(name)]
+
+
+def without_own_package(paths: list[Path]) -> Iterator[Path]:
+    """The same paths; a folder that holds the grader is named entry by entry without it."""
+    own = own_package()
+    for path in paths:
+        if path in own.parents:
+            yield from (entry for entry in _siblings(path, own))
+        elif path != own and own not in path.parents:
+            yield path
+
+
+def _siblings(path: Path, own: Path) -> Iterator[Path]:
+    for entry in path.iterdir():
+        if entry in own.parents:
+            yield from _siblings(entry, own)
+        elif entry != own:
+            yield entry
+
+
+class Walls:
+    """The walls of one zygote: what it prepares once, and what each worker does itself.
+
+    Args:
+        confinement: What is wanted.
+        level: One of its levels.
+    """
+
+    def __init__(self, confinement: Confinement, level: str) -> None:
+        self.confinement = confinement
+        self.level = level
+        if level == "full":
+            self._enter_root()
+        privileges.adopt_orphans()
+
+    def _enter_root(self) -> None:
+        """Give the zygote a root of its own, which its workers inherit."""
+        paths = readable(self.confinement)
+        # The root must be built on some folder that hides nothing it is built from.
+        candidates = [Path(p) for p in ("/mnt", "/media", "/srv", "/opt", "/sys", "/var", "/home")]
+        free = [
+            c for c in candidates if c.is_dir() and not any(c in (p, *p.parents) for p in paths)
+        ]
+        if not free:
+            raise WallError("no folder to build a root on")
+        namespaces.unshare(namespaces.NEWUSER | namespaces.NEWNS)
+        namespaces.build_root(free[0], paths, hidden=[own_package()])
+
+    def fork(self) -> tuple[int, str]:
+        """Fork a worker; its number, 0 in the worker, and a folder to be removed after it."""
+        if self.level == "full":
+            return namespaces.fork_into(namespaces.ALL), ""
+        folder = tempfile.mkdtemp(prefix=f"grade-{os.getpid()}-")
+        return os.fork(), folder
+
+    def confine(self, folder: str) -> None:
+        """Confine this process, a worker just forked, for good.
+
+        Raises:
+            WallError: A wall of the level cannot be put up.
+        """
+        os.setsid()
+        limits, used = self.confinement.limits, in_use()  # soon there is no /proc to ask
+        if self.level == "full":
+            privileges.die_with_parent(signal.SIGKILL)
+            namespaces.mount_scratch(limits.scratch)
+            namespaces.cover_proc(own=self.confinement.on_gpu)
+            folder = "/scratch"
+        os.chdir(folder)
+        limit_resources(limits, used, self.level == "full", self.confinement.on_gpu)
+        if self.level == "process":
+            return
+        if self.level == "landlock":
+            privileges.die_with_parent(signal.SIGKILL)
+        privileges.drop_capabilities()
+        landlock.enter(self._ruleset(Path(folder)))
+        privileges.hide_memory()
+        seccomp.enter()
+
+    def _ruleset(self, folder: Path) -> int:
+        if self.level == "full":  # its root holds nothing else
+            paths: list[Path] = [Path("/")]
+        else:
+            paths = list(without_own_package(readable(self.confinement)))
+        writable = [folder, Path("/dev/null")]
+        return landlock.make_ruleset(paths, writable, gpu_devices(self.confinement))
+
+    @staticmethod
+    def remove(folder: str) -> None:
+        """Remove a worker's folder, whatever it left there: closed, or deeper than any path."""
+        if Path(folder).is_symlink():
+            Path(folder).unlink()
+        elif folder:
+            for command in (["chmod", "-R", "u+rwX"], ["rm", "-rf"]):
+                subprocess.run([*command, "--", folder], check=False, stderr=subprocess.DEVNULL)
+
+
+def choose(confinement: Confinement) -> tuple[str, dict[str, str]]:
+    """The first level that holds here, found by trying it in a child.
+
+    Returns:
+        The level, empty where none will do, and why each that was tried before it will not.
+    """
+    refused: dict[str, str] = {}
+    for level in confinement.levels:
+        reason = _try(confinement, level)
+        if not reason:
+            return level, refused
+        refused[level] = reason
+    return "", refused
+
+
+def _try(confinement: Confinement, level: str) -> str:
+    """Why a level cannot be had; empty where it can."""
+    reader, writer = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # what dies here is told in one line
+        os.write(writer, _try_here(confinement, level).encode())
+        os._exit(1)  # a worker that could not confine itself comes here too: its reason is told
+    os.close(writer)
+    with os.fdopen(reader, encoding="utf-8") as pipe:
+        reason = pipe.read()
+    _, status = os.waitpid(pid, 0)
+    return reason or _crash(status)
+
+
+def _crash(status: int) -> str:
+    """How a process was ended by a signal, in words; empty where it was not."""
+    if not os.WIFSIGNALED(status):
+        return ""
+    return f"a worker that tried it was ended by {signal.Signals(os.WTERMSIG(status)).name}"
+
+
+def _try_here(confinement: Confinement, level: str) -> str:
+    try:
+        walls = Walls(confinement, level)
+        pid, folder = walls.fork()
+        if pid == 0:  # what it prints into the pipe is the reason
+            walls.confine(folder)
+            os._exit(0)
+        _, status = os.waitpid(pid, 0)
+        walls.remove(folder)
+    except (WallError, OSError) as error:
+        return str(error)
+    return "" if status == 0 else _crash(status) or "a worker cannot confine itself"

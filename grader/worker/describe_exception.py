@@ -1,0 +1,69 @@
+"""An exception of the submission as plain data: its own frames, and the tensors at hand."""
+
+from __future__ import annotations
+
+import linecache
+import traceback
+from types import FrameType, TracebackType
+
+import torch
+
+from grader.wire.messages import FaultFrame, FaultTensor, RaisedFault
+
+MAX_TEXT = 2000
+MAX_FRAMES = 10
+MAX_TENSORS = 12
+
+
+def describe(error: BaseException, filename: str) -> RaisedFault:
+    """What the trusted side is told of an exception.
+
+    Args:
+        error: Raised while a submission's code ran, or by its code.
+        filename: The submission's, as it was compiled.
+    """
+    steps = list(traceback.walk_tb(error.__traceback__))
+    own = [(frame, line) for frame, line in steps if frame.f_code.co_filename == filename]
+    frames = [_frame(filename, line, frame.f_code.co_name) for frame, line in own[-MAX_FRAMES:]]
+    if isinstance(error, SyntaxError) and error.filename == filename:
+        frames.append(_frame(filename, error.lineno or 0, "<module>"))
+    return RaisedFault(
+        type=type(error).__qualname__[:200],
+        kinds=[kind.__name__ for kind in type(error).__mro__][:20],
+        message=_text(error),
+        frames=frames,
+        tensors=_tensors(own[-1][0]) if own else [],
+        raised_here=bool(steps) and steps[-1][0].f_code.co_filename == filename,
+    )
+
+
+def forget(trace: TracebackType | None) -> None:
+    """Clear the frames of a traceback, which hold a submission's tensors alive."""
+    if trace is not None:
+        traceback.clear_frames(trace)
+
+
+def _frame(file: str, line: int, function: str) -> FaultFrame:
+    return FaultFrame(file, line, function[:200], linecache.getline(file, line).strip()[:200])
+
+
+def _text(error: BaseException) -> str:
+    if isinstance(error, SyntaxError):
+        return str(error.msg)[:MAX_TEXT]
+    try:
+        return str(error)[:MAX_TEXT]
+    except BaseException as second:
+        return f"(its text cannot be had: {type(second).__qualname__})"
+
+
+def _tensors(frame: FrameType) -> list[FaultTensor]:
+    found = [(n, v) for n, v in frame.f_locals.items() if issubclass(type(v), torch.Tensor)]
+    return [
+        FaultTensor(
+            name=name[:100],
+            shape=tuple(value.shape),
+            dtype=str(value.dtype).removeprefix("torch."),
+            device=str(value.device),
+        )
+        for name, value in found[:MAX_TENSORS]
+    ]

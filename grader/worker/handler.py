@@ -1,0 +1,257 @@
+"""Loads one submission and answers requests about it, one at a time.
+
+It knows nothing of suites: a step names an operation, and the answer is data. Whatever the
+submission raises, ``SystemExit`` included, becomes an answer.
+"""
+
+from __future__ import annotations
+
+import linecache
+import random
+import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from types import ModuleType
+from typing import Any
+
+import msgspec
+import torch
+from torch import Tensor, nn
+
+from grader.wire import frames, messages, values
+from grader.worker import describe_exception
+from grader.worker.devices import OneDevice
+from grader.worker.graphs import Graph, kept_for_backward
+
+MODULE = "submission"
+
+
+class Refusal(Exception):
+    """A step that the submission's own shape makes impossible; the text is for the learner."""
+
+
+class RequestHandler:
+    """Serves one submission; every public method named ``do_…`` carries out one operation."""
+
+    def __init__(self) -> None:
+        self.filename = "submission.py"
+        self.module = ModuleType(MODULE)
+        self.objects: dict[int, Any] = {}  # modules, and lists of what calls gave
+        self.graphs: dict[int, Graph] = {}
+        self.sent: list[Tensor] = []
+
+    def answer(self, request: messages.Request, body: bytes) -> bytes:
+        """Carry out a request, up to the first step that fails, and pack the reply."""
+        for handle in request.release:
+            self.objects.pop(handle, None)
+            self.graphs.pop(handle, None)
+        answers: list[msgspec.Raw] = []
+        parts: list[bytes] = []
+        start = 0
+        for step in request.steps:
+            answer, data, failed = self._answer_step(step, body[start : start + step.size])
+            answers.append(answer)
+            parts.append(data)
+            start += step.size
+            if sum(map(len, parts)) > frames.MAX_BODY:
+                text = f"is larger than {frames.MAX_BODY >> 20} MiB in all"
+                answers, parts = [_encoded(messages.Refused(text=text))], []
+                break
+            if failed:
+                break
+        return frames.pack(messages.PackedReply(request.number, answers), b"".join(parts))
+
+    def _answer_step(self, step: messages.Step, data: bytes) -> tuple[msgspec.Raw, bytes, bool]:
+        """The answer to a step, its tensors, and whether the step failed."""
+        try:
+            answer = self._carry_out(step, data)
+            answer.tensors, sent = values.dump_tensors(self.sent)
+            answer.size = len(sent)
+            return _encoded(answer), sent, False
+        except (Refusal, values.Unsendable) as error:
+            return _encoded(messages.Refused(text=str(error))), b"", True
+        except BaseException as error:
+            fault = describe_exception.describe(error, self.filename)
+            describe_exception.forget(error.__traceback__)
+            return _encoded(messages.Raised(fault=fault)), b"", True
+
+    def _carry_out(self, step: messages.Step, data: bytes) -> messages.Answer:
+        self.sent = []
+        if step.seed is not None:
+            _seed(step.seed)
+        tensors = values.load_tensors(step.tensors, data, strided=True)
+        name = "do_" + type(step.operation).__name__.lower()
+        do: Callable[..., messages.Answer] = getattr(self, name)
+        return do(step.operation, tensors)
+
+    def do_load(self, load: messages.Load, tensors: list[Tensor]) -> messages.Answer:
+        """Run a submission's source as a module of its own."""
+        self.filename = load.filename
+        self.module.__file__ = load.filename
+        sys.modules[MODULE] = self.module
+        lines = load.source.splitlines(keepends=True)
+        linecache.cache[load.filename] = (len(load.source), None, lines, load.filename)
+        code = compile(load.source, load.filename, "exec", dont_inherit=True)
+        exec(code, self.module.__dict__)
+        return messages.Done()
+
+    def do_ping(self, ping: messages.Ping, tensors: list[Tensor]) -> messages.Answer:
+        """Do nothing."""
+        return messages.Done()
+
+    def do_create(self, create: messages.Create, tensors: list[Tensor]) -> messages.Answer:
+        """Construct a module and describe its parameters."""
+        args, kwargs = (self._decode(tree, tensors) for tree in (create.args, create.kwargs))
+        made = self._global(create.name)(*args, **kwargs)
+        if not isinstance(made, nn.Module):
+            kind = type(made).__qualname__
+            raise Refusal(
+                f"`{create.name}(…)` gives an object of type `{kind}`, not an `nn.Module`"
+            )
+        self.objects[create.handle] = made
+        parameters = _parameters(made)
+        first = {id(p): name for name, p in reversed(parameters.items())}
+        specs = [
+            messages.ParameterSpec(
+                name=name,
+                shape=tuple(p.shape),
+                value=values.encode(p, self.sent) if create.with_values else None,
+                same_as=first[id(p)],
+                requires_grad=p.requires_grad,
+            )
+            for name, p in parameters.items()
+        ]
+        return messages.Created(parameters=specs)
+
+    def do_move(self, move: messages.Move, tensors: list[Tensor]) -> messages.Answer:
+        """Move a module."""
+        dtype = None if move.dtype is None else values.DTYPES[move.dtype]
+        self.objects[move.handle].to(device=move.device, dtype=dtype)
+        return messages.Done()
+
+    def do_call(self, call: messages.Call, tensors: list[Tensor]) -> messages.Answer:
+        """Call a module, a method of it, or a function; keep what comes where it is wanted."""
+        function, parameters = self._callable(call)
+        _set_weights(parameters, call.weights, tensors)
+        if call.mode is not None:  # only now: a module may fold its weights when it is told
+            self.objects[call.target].train(call.mode)  # type: ignore[index]  # only a module has one
+        inputs = tensors[: len(tensors) - len(call.weights)]
+        before = [x.detach().clone() for x in inputs] if call.detect_inplace else []
+        results, trees = self._call_each(call, function, tensors, parameters)
+        grads = [x.requires_grad for x in self.sent]
+        if call.keep is not None:
+            self.objects[call.keep] = results
+            if call.gradients and any(grads):
+                learned = [parameters[name] for name in call.grad_parameters]
+                self.graphs[call.keep] = Graph([*(x for x in inputs if x.requires_grad), *learned])
+        pairs = enumerate(zip(before, inputs, strict=call.detect_inplace))
+        changed = [i for i, (old, new) in pairs if not _same(old, new)]
+        return messages.Called(results=trees, grads=grads, changed=changed)
+
+    def _call_each(
+        self,
+        call: messages.Call,
+        function: Callable[..., Any],
+        tensors: list[Tensor],
+        parameters: dict[str, Tensor],
+    ) -> tuple[list[Any], list[Any]]:
+        """What each call gives, as it is and as it is told."""
+        on_meta = any(x.device.type == "meta" for x in tensors)
+        grad = call.gradients and not on_meta
+        kept: AbstractContextManager[Any] = kept_for_backward(parameters) if grad else nullcontext()
+        results: list[Any] = []
+        trees: list[Any] = []
+        for one in call.calls:
+            args, kwargs = (self._decode(tree, tensors) for tree in (one.args, one.kwargs))
+            with torch.set_grad_enabled(grad), OneDevice() if on_meta else kept:
+                result = function(*args, **kwargs)
+            trees.append(values.encode(result, self.sent))
+            results.append(result)
+            if len(call.calls) > 1 and not on_meta:  # a later call may overwrite what this one gave
+                self.sent[:] = [x.detach().clone() for x in self.sent]
+        return results, trees
+
+    def do_backward(self, backward: messages.Backward, tensors: list[Tensor]) -> messages.Answer:
+        """Gradients behind kept calls."""
+        graph = self.graphs.get(backward.handle)
+        pairs = [
+            (out, grad)
+            for path, grad in zip(backward.outputs, tensors, strict=True)
+            if isinstance(out := self._output(backward.handle, path), Tensor) and out.requires_grad
+        ]
+        found = graph.backward(pairs) if graph is not None and pairs else None
+        return messages.Gradients(result=values.encode(found, self.sent))
+
+    def _output(self, handle: int, path: list[int | str]) -> Any:
+        """A part of what kept calls gave; None where it has no such part."""
+        found = self.objects.get(handle)
+        for part in path:
+            try:
+                found = found[part]  # type: ignore[index]  # or there is none
+            except (LookupError, TypeError):
+                return None
+        return found
+
+    def _find(self, handle: int, path: list[int | str]) -> Any:
+        """The same, which has to be there."""
+        found = self._output(handle, path)
+        if found is None:
+            name = "".join(f"[{part!r}]" for part in path[1:])
+            raise Refusal(f"an earlier call gave no output{name} to be handed on")
+        return found
+
+    def _decode(self, tree: Any, tensors: list[Tensor]) -> Any:
+        return values.decode(tree, tensors, self._find)
+
+    def _global(self, name: str) -> Any:
+        """What the file defines by a name, which may be that of a part: ``Function.apply``."""
+        found: Any = self.module
+        for part in name.split("."):
+            try:
+                found = getattr(found, part)
+            except AttributeError:
+                raise Refusal(f"the file defines no `{name}`") from None
+        return found
+
+    def _callable(self, call: messages.Call) -> tuple[Any, dict[str, Tensor]]:
+        """What to call, and the parameters that it learns by."""
+        if isinstance(call.target, str):
+            return self._global(call.target), {}
+        module = self.objects[call.target]
+        if not call.method:
+            return module, _parameters(module)
+        if not hasattr(module, call.method):
+            raise Refusal(f"`{type(module).__qualname__}` has no method `{call.method}`")
+        return getattr(module, call.method), _parameters(module)
+
+
+def _encoded(answer: messages.Answer) -> msgspec.Raw:
+    return msgspec.Raw(msgspec.json.encode(answer))
+
+
+def _parameters(module: nn.Module) -> dict[str, Tensor]:
+    return dict(module.named_parameters(remove_duplicate=False))
+
+
+def _set_weights(own: dict[str, Tensor], given: dict[str, int], tensors: list[Tensor]) -> None:
+    with torch.no_grad():
+        for name, index in given.items():
+            if name not in own:
+                raise Refusal(f"the parameter `{name}` is gone since the module was made")
+            own[name].copy_(tensors[index])
+
+
+def _same(old: Tensor, new: Tensor) -> bool:
+    if old.shape != new.shape:
+        return False
+    return torch.equal(old, new) or torch.equal(old.nan_to_num(nan=-1.5), new.nan_to_num(nan=-1.5))
+
+
+def _seed(seed: int) -> None:
+    """Seed what is in use: ``torch.manual_seed`` leaves a stack trace with each back end."""
+    random.seed(seed)
+    torch.default_generator.manual_seed(seed)
+    if torch.cuda.is_initialized():
+        torch.cuda.manual_seed_all(seed)
+    if torch.mps.is_available():
+        torch.mps.manual_seed(seed)

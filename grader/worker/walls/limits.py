@@ -1,0 +1,62 @@
+"""Resource limits.
+
+Source: getrlimit(2), proc(5)
+"""
+
+from __future__ import annotations
+
+import resource
+from pathlib import Path
+from typing import NamedTuple
+
+from grader.wire.levels import Limits
+
+MIB = 1 << 20
+
+
+class InUse(NamedTuple):
+    """What this process takes already, in bytes: addresses, and those that it may write to."""
+
+    space: int
+    data: int
+
+
+def in_use() -> InUse:
+    """What this process takes now, to be asked while there is a /proc; a guess without one."""
+    try:
+        status = Path("/proc/self/status").read_text(encoding="utf-8")
+    except OSError:
+        return InUse(1024 * MIB, 1024 * MIB)
+    sizes = dict(line.split(":", 1) for line in status.splitlines())
+    return InUse(*(int(sizes[name].split()[0]) * 1024 for name in ("VmSize", "VmData")))
+
+
+def limit_resources(limits: Limits, used: InUse, own_users: bool, on_gpu: bool) -> None:
+    """Bound memory, processor time, files and locks, for good.
+
+    Args:
+        limits: The bounds; of memory, beyond what is in use.
+        used: What was in use before any of it was the submission's.
+        own_users: Whether this process is in a user namespace of its own: elsewhere the number
+            of tasks counts everything that the user runs.
+        on_gpu: Whether CUDA is wanted, which reserves more addresses than it uses.
+    """
+    values = {
+        resource.RLIMIT_CORE: 0,
+        resource.RLIMIT_CPU: limits.cpu,
+        resource.RLIMIT_NOFILE: limits.files,
+        resource.RLIMIT_FSIZE: limits.file_size * MIB,
+    }
+    for name in ("RLIMIT_MEMLOCK", "RLIMIT_MSGQUEUE", "RLIMIT_RTPRIO", "RLIMIT_NICE"):
+        if hasattr(resource, name):
+            values[getattr(resource, name)] = 0
+    if not on_gpu:
+        space = limits.memory * MIB
+        values[resource.RLIMIT_AS] = space + used.space
+        values[resource.RLIMIT_DATA] = space + used.data
+    if own_users:
+        values[resource.RLIMIT_NPROC] = limits.tasks
+    for kind, value in values.items():
+        _, hard = resource.getrlimit(kind)
+        bound = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        resource.setrlimit(kind, (bound, bound))

@@ -1,0 +1,152 @@
+"""Namespaces: a world with no other process, no network, and a root of its own.
+
+Source: namespaces(7), user_namespaces(7), pivot_root(2), mount(2)
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+from collections.abc import Iterable
+from pathlib import Path
+
+from grader.worker.walls.libc import MACHINE, WallError, mount, syscall
+
+NEWNS, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET = (
+    0x00020000, 0x04000000, 0x08000000, 0x10000000, 0x20000000, 0x40000000,
+)  # fmt: skip
+ALL = NEWNS | NEWUTS | NEWIPC | NEWUSER | NEWPID | NEWNET
+MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC = 1, 2, 4, 8
+MS_REMOUNT, MS_BIND, MS_REC, MS_PRIVATE = 32, 4096, 16384, 1 << 18
+MNT_DETACH = 2
+INSIDE_UID = 1000
+NUMBERS = {
+    "x86_64": {"clone": 56, "unshare": 272, "pivot_root": 155, "umount2": 166},
+    "aarch64": {"clone": 220, "unshare": 97, "pivot_root": 41, "umount2": 39},
+}
+
+
+def _number(name: str) -> int:
+    if MACHINE not in NUMBERS:
+        raise WallError(f"{name}: no table of system calls for {MACHINE}")
+    return NUMBERS[MACHINE][name]
+
+
+def unshare(flags: int) -> None:
+    """Move this process into namespaces of its own.
+
+    Raises:
+        WallError: The system refuses.
+    """
+    user, group = os.geteuid(), os.getegid()
+    syscall("unshare", _number("unshare"), flags)
+    if flags & NEWUSER:
+        _map_user(user, group)
+
+
+def fork_into(flags: int) -> int:
+    """Fork a child that is born into namespaces of its own; in it, the first process.
+
+    ``os.fork`` takes no flags, so this does what it does: the interpreter is told before and
+    after, on both sides, and keeps its lock between. It takes locks before a fork that the child
+    releases, and from Python 3.13 on dies of one that it does not hold. The C library's own
+    handlers don't run; they are about locks of other threads, and there are none here.
+
+    Returns:
+        The child's number here, 0 in the child.
+
+    Raises:
+        WallError: The system refuses.
+
+    Source: os.fork in CPython's Modules/posixmodule.c
+    """
+    user, group = os.geteuid(), os.getegid()
+    number, python = _number("clone"), ctypes.pythonapi
+    python.PyOS_BeforeFork()
+    pid = -1
+    try:
+        pid = syscall("clone", number, flags | signal.SIGCHLD, 0, 0, 0, 0, locked=True)
+    finally:
+        (python.PyOS_AfterFork_Parent if pid else python.PyOS_AfterFork_Child)()
+    if pid == 0 and flags & NEWUSER:
+        _map_user(user, group)
+    return pid
+
+
+def _map_user(user: int, group: int) -> None:
+    try:
+        Path("/proc/self/setgroups").write_text("deny", encoding="ascii")
+        Path("/proc/self/uid_map").write_text(f"{INSIDE_UID} {user} 1", encoding="ascii")
+        Path("/proc/self/gid_map").write_text(f"{INSIDE_UID} {group} 1", encoding="ascii")
+    except OSError as error:
+        raise WallError(f"user namespace: {error.strerror}") from None
+
+
+def build_root(root: Path, readable: Iterable[Path], hidden: Iterable[Path]) -> None:
+    """Make ``root`` the root of this process: nothing but what may be read, and /dev/null.
+
+    Args:
+        root: An empty folder.
+        readable: Files and folders to be seen, read-only, under their own names.
+        hidden: Folders among them to be seen empty.
+
+    Raises:
+        WallError: The system refuses.
+    """
+    mount("", "/", "", MS_REC | MS_PRIVATE)
+    mount("tmpfs", str(root), "tmpfs", MS_NOSUID | MS_NODEV, "size=1m,mode=755")
+    for path in sorted(set(readable)):
+        _bind(path, root)
+    for path in hidden:
+        inside = root / path.relative_to("/")
+        if inside.is_dir():
+            mount("tmpfs", str(inside), "tmpfs", MS_RDONLY | MS_NOSUID | MS_NODEV, "size=4k")
+    (root / "scratch").mkdir()
+    (root / "proc").mkdir()
+    _bind(Path("/proc"), root, MS_REC)
+    os.chdir(root)
+    syscall("pivot_root", _number("pivot_root"), b".", b".")
+    syscall("umount2", _number("umount2"), b".", MNT_DETACH)
+    os.chdir("/")
+
+
+def _bind(path: Path, root: Path, recursive: int = 0) -> None:
+    inside = root / path.relative_to("/")
+    if inside.exists() and not recursive:
+        return  # beneath a folder that is there already
+    if path.is_dir():
+        inside.mkdir(parents=True, exist_ok=True)
+    elif path.exists():
+        inside.parent.mkdir(parents=True, exist_ok=True)
+        inside.touch()
+    else:
+        return
+    mount(str(path), str(inside), "", MS_BIND | recursive)
+    if not recursive:
+        kept = os.statvfs(inside).f_flag & (MS_NOSUID | MS_NODEV | MS_NOEXEC)
+        device = 0 if path.parent == Path("/dev") else MS_NODEV
+        flags = MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | device | kept
+        mount("", str(inside), "", flags)
+
+
+def cover_proc(own: bool) -> None:
+    """Cover the /proc that the making of namespaces needed.
+
+    Args:
+        own: Whether a fresh one, of this namespace's processes alone, takes its place.
+
+    Raises:
+        WallError: The system refuses.
+    """
+    flags = MS_NOSUID | MS_NODEV | MS_NOEXEC
+    if own:
+        mount("proc", "/proc", "proc", flags)
+    else:
+        mount("tmpfs", "/proc", "tmpfs", flags | MS_RDONLY, "size=4k")
+
+
+def mount_scratch(mebibytes: int) -> None:
+    """Mount a folder of this process alone on /scratch, which goes with it."""
+    flags = MS_NOSUID | MS_NODEV | MS_NOEXEC
+    mount("tmpfs", "/scratch", "tmpfs", flags, f"size={mebibytes}m,nr_inodes=4096,mode=700")

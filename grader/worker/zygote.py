@@ -1,0 +1,197 @@
+"""The zygote: imports torch once, then forks a worker whenever it is asked to.
+
+Started as ``python -P -m grader.worker.zygote DESCRIPTOR CONFINEMENT`` with one thread
+for torch's pools (a fork after multi-threaded work hangs). It never sees a suite, a solution or
+an expected value, so there is none in the memory of the workers that it forks.
+
+Where the confinement says ``spawned`` it is the worker itself, for platforms where a fork is
+not safe.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import os
+import signal
+import socket
+import sys
+import tempfile
+from pathlib import Path
+
+import msgspec
+import torch
+from torch import Tensor
+
+from grader.wire import frames, messages, values
+from grader.wire.levels import Confinement
+from grader.worker import hugepages, serving
+from grader.worker.confine import Walls, choose
+from grader.worker.handler import MODULE, RequestHandler
+from grader.worker.walls.libc import WallError
+from grader.worker.walls.limits import in_use, limit_resources
+
+MANY = 10  # forks, after which there will be more: then what makes each faster pays off
+
+
+class Zygote:
+    """Forks workers, and sees them out.
+
+    Every request is one message on ``control``: ``fork`` with a connection and an output pipe,
+    answered by its process number; ``end`` with a process number, answered by how that process
+    ended, once nothing is left of it.
+    """
+
+    def __init__(self, control: socket.socket, walls: Walls) -> None:
+        self.control = control
+        self.walls = walls
+        self.folders: dict[int, str] = {}  # of the workers, by process number
+        self.forks = 0
+
+    def run(self) -> None:
+        """Serve until the trusted side is gone; then end every worker."""
+        with contextlib.suppress(ConnectionError):
+            while self._serve():
+                pass
+        for pid in list(self.folders):
+            self._end(pid)
+
+    def _serve(self) -> bool:
+        message, descriptors, _, _ = socket.recv_fds(self.control, 64, 2)
+        if not message:
+            return False
+        operation, _, argument = message.decode().partition(" ")
+        if operation == "fork":
+            self._fork(descriptors)
+        elif operation == "end":
+            self.control.sendall(frames.pack(messages.Ended(self._end(int(argument)))))
+        return True
+
+    def _fork(self, descriptors: list[int]) -> None:
+        self.forks += 1
+        if self.forks == MANY:
+            hugepages.collapse()
+        try:
+            pid, folder = self.walls.fork()
+        except (WallError, OSError) as error:
+            self.control.sendall(frames.pack(messages.Forked(refused=str(error))))
+            return
+        if pid == 0:
+            try:
+                self._become_worker(descriptors, folder)
+            finally:
+                os._exit(70)
+        self.folders[pid] = folder
+        for descriptor in descriptors:
+            os.close(descriptor)
+        self.control.sendall(frames.pack(messages.Forked(pid)))
+
+    def _become_worker(self, descriptors: list[int], folder: str) -> None:
+        self.control.close()
+        connection = socket.socket(fileno=descriptors[0])
+        try:
+            self.walls.confine(folder)
+        except (WallError, OSError) as error:
+            connection.sendall(frames.pack(messages.Greeting("", str(error))))
+            return
+        connection.sendall(frames.pack(messages.Greeting(self.walls.level)))
+        serving.serve(connection, descriptors[1])
+
+    def _end(self, pid: int) -> int:
+        """Kill a worker if it still lives, wait for it and all it has started; its status."""
+        os.kill(pid, signal.SIGKILL)  # still ours, dead or alive, until it is waited for
+        _, status = os.waitpid(pid, 0)
+        folder = self.folders.pop(pid)
+        self._end_orphans()
+        self.walls.remove(folder)
+        return status
+
+    def _end_orphans(self) -> None:
+        """End what workers have left behind: it has become the zygote's own child."""
+        tasks = Path(f"/proc/self/task/{os.getpid()}/children")
+        while tasks.exists():
+            found = {int(pid) for pid in tasks.read_text(encoding="ascii").split()}
+            orphans = found - self.folders.keys()
+            if not orphans:
+                return
+            for pid in orphans:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+                with contextlib.suppress(ChildProcessError):
+                    os.waitpid(pid, 0)
+
+
+WARM_UP = """
+import torch
+from torch import nn
+
+
+class Layer(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.proj = nn.Linear(width, 3 * width)
+        self.dropout = nn.Dropout(0.5)
+        self.more = nn.ModuleList([nn.Linear(width, width)])
+
+    def forward(self, x, mask=None):
+        q, k, v = self.proj(x).chunk(3, dim=-1)
+        scores = (q @ k.transpose(-1, -2) / 3**0.5).masked_fill(mask == 0, float("-inf"))
+        weights = self.dropout(torch.softmax(scores, dim=-1))
+        return torch.cat([layer(weights @ v) for layer in self.more], dim=-1)
+"""
+
+
+def warm_up() -> None:
+    """Run what nearly every submission runs, so that no worker pays for its first use."""
+    handler = RequestHandler()
+
+    def ask(operation: messages.Operation, *tensors: Tensor) -> None:
+        specs, body = values.dump_tensors(list(tensors), strided=True)
+        step = messages.Step(operation, specs, len(body), seed=0)
+        answer = handler.answer(messages.Request([step]), body)
+        assert b'"raised"' not in answer, answer
+
+    nothing: messages.Tree = {"dict": {}}
+    ask(messages.Load(WARM_UP, "warm_up.py"))
+    for handle in (1, 2):
+        ask(messages.Create(handle, "Layer", {"tuple": [3]}, nothing, with_values=True))
+    x, mask = torch.randn(2, 3, 3), torch.ones(3, 3)
+    calls = [messages.Arguments({"tuple": [{"tensor": 0}, {"tensor": 1}]}, nothing)]
+    ask(messages.Call(1, calls, mode=True), x, mask)
+    names = ["proj.weight", "more.0.bias"]
+    ask(
+        messages.Call(1, calls, mode=True, keep=3, gradients=True, grad_parameters=names),
+        x.requires_grad_(),
+        mask,
+    )
+    ask(messages.Backward(3, [[0]]), x.detach())
+    ask(messages.Move(2, "float32", "meta"))
+    ask(messages.Call(2, calls, mode=True), x.detach().to("meta"), mask.to("meta"))
+    del sys.modules[MODULE]
+
+
+def main(arguments: list[str]) -> None:
+    """Serve as a zygote, or as the one worker of a spawned process."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the trusted side's to handle
+    control = socket.socket(fileno=int(arguments[0]))
+    warm_up()
+    gc.collect()
+    gc.freeze()
+    confinement = msgspec.json.decode(arguments[1], type=Confinement)
+    if confinement.spawned:
+        limit_resources(confinement.limits, in_use(), own_users=False, on_gpu=confinement.on_gpu)
+        with tempfile.TemporaryDirectory(prefix=f"grade-{os.getpid()}-") as folder:
+            os.chdir(folder)
+            control.sendall(frames.pack(messages.Greeting("process")))
+            serving.serve(control, os.dup(1))
+        return
+    level, refused = choose(confinement)
+    walls = Walls(confinement, level) if level else None
+    control.sendall(frames.pack(messages.Offer(level, refused)))
+    if walls is not None:
+        Zygote(control, walls).run()
+
+
+if __name__ == "__main__":
+    with contextlib.suppress(ConnectionError):  # whoever asked has left
+        main(sys.argv[1:])

@@ -81,7 +81,7 @@ def main(count: str = "1000000") -> None:
         try:
             receive = reader(change(rng, rng.choice(honest)))
             reply, body = frames.unpack(receive, frames.MAX_REPLY_HEADER, messages.Reply)
-            for answered in read_reply(reply, body, 2):
+            for answered in read_reply(reply, body, [2]):
                 if isinstance(answered, Answered):
                     read_results(answered, CALL, 1)
         except (BadFrame, EOFError, ValueError):

@@ -5,8 +5,24 @@ Source: Vaswani et al. 2017, eq. 1, arXiv:1706.03762
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
 import torch
 from torch import Tensor
+
+_kept: ContextVar[Tensor | None] = ContextVar("_kept", default=None)
+
+
+@contextmanager
+def dropped(factors: Tensor) -> Iterator[None]:
+    """Meanwhile, attention weights are multiplied by these factors: 0, or 1/(1 - rate)."""
+    token = _kept.set(factors)
+    try:
+        yield
+    finally:
+        _kept.reset(token)
 
 
 def attention_map(q: Tensor, k: Tensor, scale: float, mask: Tensor | None = None) -> Tensor:
@@ -24,7 +40,8 @@ def attention_map(q: Tensor, k: Tensor, scale: float, mask: Tensor | None = None
     scores = q @ k.mT * scale
     if mask is not None:
         scores = scores.masked_fill(mask == 0, float("-inf"))
-    return torch.softmax(scores, dim=-1)
+    weights, kept = torch.softmax(scores, dim=-1), _kept.get()
+    return weights if kept is None else weights * kept
 
 
 def split_heads(x: Tensor, heads: int) -> Tensor:

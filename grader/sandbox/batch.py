@@ -8,7 +8,8 @@ call may take what an earlier one gave: that never leaves the worker.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -140,19 +141,35 @@ class RequestBatch:
     def __init__(self, channel: Channel) -> None:
         self.channel = channel
         self._waiting: list[tuple[PendingRequest, object]] = []
+        self._groups: list[int] = []  # how many steps each takes that fails by itself
 
-    def send(self) -> None:
+    @contextmanager
+    def apart(self) -> Iterator[None]:
+        """What is planned meanwhile fails by itself: all else is tried all the same."""
+        before = len(self._waiting)
+        yield
+        if alone := before - sum(self._groups):
+            self._groups.append(alone)
+        self._groups.append(len(self._waiting) - before)
+
+    def send(self, meanwhile: Callable[[], object] | None = None) -> None:
         """Ask for all that is planned. After a step that failed, the others are not tried.
+
+        Args:
+            meanwhile: Is called while the worker is busy.
 
         Raises:
             WorkerEnded: The worker crashed, exited, took too long, or answered nonsense.
         """
         waiting, self._waiting = self._waiting, []
+        groups, self._groups = self._groups, []
         if not waiting:
             return
+        if groups and len(waiting) > sum(groups):
+            groups.append(len(waiting) - sum(groups))
         answers: list[Answered | BaseException] = []
         try:
-            answers += self.channel.exchange([pending.outgoing for pending, _ in waiting])
+            answers += self.channel.exchange([p.outgoing for p, _ in waiting], groups, meanwhile)
         except BaseException as error:
             answers.append(error)
             raise
@@ -202,6 +219,7 @@ class RequestBatch:
         mode: bool | None = None,
         grad_parameters: Sequence[str] | None = None,
         detect_inplace: bool = False,
+        overwrites: bool = False,
         seed: int | None = None,
     ) -> PendingCalls:
         """Plan calls of a module or a function, one for each pair of arguments and keywords.
@@ -215,6 +233,7 @@ class RequestBatch:
             grad_parameters: Names of the parameters that gradients may be asked of, beside the
                 inputs that require one; None for no gradients.
             detect_inplace: Whether to tell which inputs the calls change.
+            overwrites: Whether a later call may write over what an earlier one gave.
             seed: Of the worker's random numbers, set before the first call.
         """
         inputs: list[Tensor] = []
@@ -234,6 +253,7 @@ class RequestBatch:
             gradients=gradients,
             grad_parameters=list(grad_parameters or ()),
             detect_inplace=detect_inplace,
+            overwrites=overwrites,
         )
         outgoing = Outgoing(operation, [*inputs, *weights.values()], seed)
         return self._planned(

@@ -54,20 +54,33 @@ class Channel:
         """Let what a handle stands for go, with the next request."""
         self._released.append(handle)
 
-    def exchange(self, steps: Sequence[Outgoing]) -> list[Answered | Exception]:
+    def exchange(
+        self,
+        steps: Sequence[Outgoing],
+        groups: Sequence[int] = (),
+        meanwhile: Callable[[], object] | None = None,
+    ) -> list[Answered | Exception]:
         """Have steps carried out in one request.
 
+        Args:
+            steps: In their order.
+            groups: How many of them belong together, group by group; all where it is empty. After
+                one that failed, the others of its group are not tried.
+            meanwhile: Is called while the worker is busy.
+
         Returns:
-            Their answers, up to the first that failed: for that one, ``SubmissionError`` or
-            ``SubmissionRefused``.
+            Their answers; for one that failed, and for those after it in its group,
+            ``SubmissionError`` or ``SubmissionRefused``.
 
         Raises:
             WorkerEnded: The worker crashed, exited, took too long, or answered nonsense.
         """
-        self.post(steps)
-        return self.collect(len(steps))
+        self.post(steps, groups)
+        if meanwhile is not None:
+            meanwhile()
+        return self.collect(groups or [len(steps)])
 
-    def post(self, steps: Sequence[Outgoing]) -> None:
+    def post(self, steps: Sequence[Outgoing], groups: Sequence[int] = ()) -> None:
         """Send steps whose answers are taken later."""
         packed, parts = [], []
         for outgoing in steps:
@@ -77,12 +90,13 @@ class Channel:
         if packed and packed[0].seed is None:
             packed[0].seed, self.seed = self.seed, None
         released, self._released = self._released, []
-        self.worker.send(Request(packed, released), b"".join(parts), self.deadline)
+        request = Request(packed, released, groups=list(groups))
+        self.worker.send(request, b"".join(parts), self.deadline)
 
-    def collect(self, asked: int) -> list[Answered | Exception]:
-        """The answers to so many steps."""
+    def collect(self, groups: Sequence[int]) -> list[Answered | Exception]:
+        """The answers to groups of so many steps."""
         reply, body = self.worker.receive(self.deadline)
-        return self.validated(lambda: read_reply(reply, body, asked))
+        return self.validated(lambda: read_reply(reply, body, groups))
 
     def validated(self, read: Callable[[], _T]) -> _T:
         """Take an answer apart; a worker whose answer has another form is ended.

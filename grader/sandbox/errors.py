@@ -14,6 +14,7 @@ class SubmissionError(Exception):
         kinds: The names of its type and of the bases of that.
         own: Whether the submission itself raised it, and not something that it called.
         todo: Whether it is the submission's own ``NotImplementedError``.
+        where: In which situations it is raised; empty where that is not known.
     """
 
     def __init__(self, fault: Fault, kinds: tuple[str, ...] = (), own: bool = False) -> None:
@@ -22,6 +23,10 @@ class SubmissionError(Exception):
         self.kinds = kinds
         self.own = own
         self.todo = own and "NotImplementedError" in kinds
+        self.where = ""
+
+    def __str__(self) -> str:
+        return "\n".join(filter(None, (super().__str__(), self.where)))
 
 
 class SubmissionRefused(Exception):

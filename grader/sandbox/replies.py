@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
@@ -57,8 +58,10 @@ class Results:
     changed: list[int]
 
 
-def read_reply(reply: messages.Reply, body: bytes, asked: int) -> list[Answered | Exception]:
-    """The answers to so many steps, up to the first that failed: for that one, its exception.
+def read_reply(
+    reply: messages.Reply, body: bytes, groups: Sequence[int]
+) -> list[Answered | Exception]:
+    """The answers to groups of so many steps: an exception for one that failed, and after it.
 
     Raises:
         BadFrame: They are no answers of ours, or of another number.
@@ -66,14 +69,28 @@ def read_reply(reply: messages.Reply, body: bytes, asked: int) -> list[Answered 
     ends = list(itertools.accumulate(answer.size for answer in reply.answers))
     if (ends[-1] if ends else 0) != len(body):
         raise BadFrame("its answers do not share out its bytes")
+    if len(reply.answers) == 1 and isinstance(reply.answers[0], messages.Refused):
+        return [_read(reply.answers[0], b"")] * sum(groups)  # the whole reply may be too large
+    places = zip(reply.answers, [0, *ends], ends, strict=False)
+    answers = (_read(answer, body[start:end]) for answer, start, end in places)
     found: list[Answered | Exception] = []
-    for answer, start, end in zip(reply.answers, [0, *ends], ends, strict=False):
-        if found and isinstance(found[-1], Exception):
-            raise BadFrame("it goes on after a step that failed")
-        found.append(_read(answer, body[start:end]))
-    short = not found or not isinstance(found[-1], Exception)
-    if len(found) > asked or (short and len(found) < asked):
-        raise BadFrame("it does not answer all steps, and no others")
+    for count in groups:
+        group = _read_group(answers, count)
+        found += group + group[-1:] * (count - len(group))
+    if next(answers, None) is not None:
+        raise BadFrame("it answers more than was asked, or goes on after a step that failed")
+    return found
+
+
+def _read_group(answers: Iterator[Answered | Exception], count: int) -> list[Answered | Exception]:
+    """The answers to one group, up to the first that failed."""
+    found: list[Answered | Exception] = []
+    for answer in itertools.islice(answers, count):
+        found.append(answer)
+        if isinstance(answer, Exception):
+            return found
+    if len(found) < count:
+        raise BadFrame("it does not answer all steps")
     return found
 
 

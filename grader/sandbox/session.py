@@ -91,7 +91,7 @@ class Session:
         if self._loading:
             self._loading = False
             try:
-                (answer,) = self.channel.collect(1)
+                (answer,) = self.channel.collect([1])
                 if isinstance(answer, Exception):
                     raise answer
                 self._load_seconds = time.monotonic() - self._started

@@ -94,6 +94,8 @@ class Module:
         grad_output: Tensor | Mapping[str, Tensor] | None = None,
         seed: int | None = None,
         detect_inplace: bool = False,
+        leaves: bool = True,
+        overwrites: bool = False,
     ) -> list[Call]:
         """Plan a call with each of several inputs.
 
@@ -105,8 +107,10 @@ class Module:
                 each of these, is multiplied by before all is summed.
             seed: Of the worker's random numbers, set before the first call.
             detect_inplace: Whether the one call is to tell which inputs it changes.
+            leaves: Whether gradients of the inputs are wanted too, not of the parameters alone.
+            overwrites: Whether a later call may write over what an earlier one gave.
         """
-        if grad_output is not None:
+        if grad_output is not None and leaves:
             each = [self._leaves(inputs) for inputs in each]
         pending = self.batch.call(
             self.contract.entry if self.made is None else self.made,
@@ -117,6 +121,7 @@ class Module:
             grad_parameters=None if grad_output is None else list(self.weights),
             seed=seed,
             detect_inplace=detect_inplace,
+            overwrites=overwrites,
         )
         self._unset, self._mode = {}, None
         made = [Call(self, pending, place, inputs) for place, inputs in enumerate(each)]
@@ -285,7 +290,9 @@ class Call:
         Raises:
             CheckFailed: The output carries none.
         """
-        names = [name for name in self.contract.differentiable if name in self.tensors]
+        tensors = self.tensors
+        wanted = [name for name in self.contract.differentiable if name in tensors]
+        names = [name for name in wanted if tensors[name].requires_grad]
         first = names[0] if names else "the inputs"
         _ = self.outs  # are Tensors of the right shapes
         expect(
@@ -331,16 +338,33 @@ class Call:
         names = (*inputs, *self._grad_outputs, *self.weights)
         return once((what, self.contract.oracle, self.sizes, names), given, compute)
 
+    def compute_rights(self, dtype: torch.dtype) -> dict[str, Tensor]:
+        """The right outputs, computed anew in a dtype, whose rounding may be asked for."""
+        return self._right(*self._sources(dtype))
+
+    def compute_right_gradients(self, dtype: torch.dtype) -> dict[str, Tensor]:
+        """The right gradients, likewise."""
+        return self._right_gradients(dtype)
+
+    def _sources(self, dtype: torch.dtype) -> tuple[dict[str, Tensor], Weights]:
+        inputs = {
+            name: value.to(dtype) if name in self.contract.differentiable else value
+            for name, value in self.right_inputs.items()
+        }
+        return inputs, right_weights(self.weights, dtype)
+
     def _right(self, inputs: dict[str, Tensor], weights: Weights) -> dict[str, Tensor]:
         return self.contract.right(weights, self.sizes, inputs)
 
-    def _right_gradients(self) -> dict[str, Tensor]:
-        inputs, weights = self.right_inputs, self.right_weights
+    def _right_gradients(self, dtype: torch.dtype = torch.float64) -> dict[str, Tensor]:
+        inputs, weights = self._sources(dtype)
         names = [name for name in self.contract.differentiable if name in self.tensors]
         sources = {name: inputs[name].requires_grad_() for name in names}
         sources |= {name: weight.requires_grad_() for name, weight in weights.items()}
         rights = self._right(inputs, weights)
-        terms = [(rights[name] * exact(g)).sum() for name, g in self._grad_outputs.items()]
+        terms = [
+            (rights[name] * g.to("cpu", dtype)).sum() for name, g in self._grad_outputs.items()
+        ]
         found = torch.autograd.grad(torch.stack(terms).sum(), list(sources.values()))
         return dict(zip(sources, found, strict=True))
 

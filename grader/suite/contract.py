@@ -158,6 +158,10 @@ class Contract:
         """The same weights, changed so that a rounded constant has no effect, where that can be."""
         return weights
 
+    def judge(self, harness: Any) -> Any:
+        """What comes of every situation; None of a contract that knows none."""
+        return None
+
     def observe(self, harness: Any) -> list[Any]:
         """What a diagnosis is to explain; there is none of a contract of no known kind."""
         return []

@@ -18,12 +18,21 @@ class Draw:
     """Draws numbers on the CPU, so that every device is given the same ones."""
 
     def __init__(self, seed: int, device: str = "cpu") -> None:
+        self.seed = seed
         self._generator = torch.Generator().manual_seed(seed)
         self._device = device
 
     def normal(self, *shape: int, std: float = 1.0) -> Tensor:
         """Normally distributed around 0, float32, of this shape."""
         return (torch.randn(shape, generator=self._generator) * std).to(self._device)
+
+    def permutation(self, count: int) -> Tensor:
+        """The numbers below ``count`` in any order, (count,), on the CPU."""
+        return torch.randperm(count, generator=self._generator)
+
+    def integer(self, low: int, high: int) -> int:
+        """One of the integers from ``low`` to ``high``."""
+        return int(torch.randint(low, high + 1, (), generator=self._generator))
 
     def order(self, count: int) -> Tensor:
         """A permutation of ``count`` that moves every element, (count,)."""

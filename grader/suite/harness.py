@@ -33,6 +33,8 @@ class Harness:
         draw: The check's random numbers.
         device: Where tensors are to lie, such as ``cpu`` or ``cuda``.
         memo: What earlier checks of the same grading have observed.
+        claims: The names of the functions that are the suite's checks.
+        seed: Of the whole grading.
     """
 
     def __init__(
@@ -42,11 +44,15 @@ class Harness:
         draw: Draw,
         device: str,
         memo: dict[Any, Any],
+        claims: frozenset[str] = frozenset(),
+        seed: int = 0,
     ) -> None:
         self.contract = contract
         self.session = session
         self.draw = draw
         self.device = device
+        self.claims = claims
+        self.seed = seed
         self._memo = memo
         self._batch: RequestBatch | None = None
 
@@ -64,17 +70,29 @@ class Harness:
 
     def of(self, contract: Contract) -> Harness:
         """The same try at another contract, in the same request."""
-        other = Harness(contract, self.session, self.draw, self.device, self._memo)
+        other = Harness(
+            *(contract, self.session, self.draw, self.device),
+            *(self._memo, self.claims, self.seed),
+        )
         other._batch = self.batch
         return other
 
-    def ask(self) -> None:
+    def drawing(self, draw: Draw) -> Harness:
+        """The same try with other random numbers."""
+        other = self.of(self.contract)
+        other.draw = draw
+        return other
+
+    def ask(self, meanwhile: Callable[[], object] | None = None) -> None:
         """Have all that is planned carried out, in one request; then what came can be read.
+
+        Args:
+            meanwhile: Is called while the worker is busy.
 
         Raises:
             WorkerEnded: The worker crashed, exited, took too long, or answered nonsense.
         """
-        self.batch.send()
+        self.batch.send(meanwhile)
 
     def shared(self, observe: Callable[[Harness], _T]) -> _T:
         """What ``observe`` saw of this contract: made once for all the checks that judge by it.
@@ -167,9 +185,10 @@ class Harness:
     def smooth_inputs(self, module: Module, *optional: str) -> dict[str, Tensor]:
         """Inputs at which no right gradient jumps: else rounding decides which side it is of."""
         drawn = (self.inputs(module.sizes, *optional) for _ in range(DRAWS))
-        return next(inputs for inputs in drawn if not self._near_a_kink(module, inputs))
+        return next(inputs for inputs in drawn if not self.near_a_kink(module, inputs))
 
-    def _near_a_kink(self, module: Module, inputs: dict[str, Tensor]) -> bool:
+    def near_a_kink(self, module: Module, inputs: Mapping[str, Tensor]) -> bool:
+        """Whether rounding may decide on which side of a jump a right gradient is."""
         if self.contract.kinks is None:
             return False
         plain = {name: exact(value) for name, value in inputs.items()}

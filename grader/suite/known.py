@@ -27,7 +27,8 @@ def once(what: Hashable, tensors: Iterable[Tensor | None], compute: Callable[[],
     for tensor in tensors:
         content.update(repr(None if tensor is None else (tensor.shape, tensor.dtype)).encode())
         if tensor is not None:
-            content.update(tensor.detach().cpu().flatten().view(torch.uint8).numpy().tobytes())
+            plain = tensor.detach().cpu().reshape(-1).clone(memory_format=torch.contiguous_format)
+            content.update(plain.view(torch.uint8).numpy().tobytes())
     key = (what, content.digest())
     if key not in _known:
         if len(_known) >= KEPT:

@@ -16,9 +16,9 @@ def exact(tensor: Tensor) -> Tensor:
     return plain.double() if plain.is_floating_point() else plain
 
 
-def right_weights(weights: Mapping[str, Tensor]) -> Weights:
-    """The same weights as ``exact``."""
-    return {name: exact(weight) for name, weight in weights.items()}
+def right_weights(weights: Mapping[str, Tensor], dtype: torch.dtype = torch.float64) -> Weights:
+    """The same weights as ``exact``, or in another dtype."""
+    return {name: exact(weight).to(dtype) for name, weight in weights.items()}
 
 
 def linear(weights: Weights, name: str, x: Tensor) -> Tensor:

@@ -41,6 +41,7 @@ class SuitePlugin:
         self._ended: BaseException | None = None  # what it raised
         self._memo: dict[Any, Any] = {}  # what one check saw, for the others too
         self._contract: Contract | None = None
+        self._claims: frozenset[str] = frozenset()
         self.results: list[CheckResult] = []
         self.fault: GraderFault | None = None  # of a check itself
         self.broken = ""  # why the suite itself cannot be run
@@ -67,7 +68,8 @@ class SuitePlugin:
             self.broken = str(report.longrepr)[-4000:]
 
     def pytest_collection_modifyitems(self, items: list[pytest.Function]) -> None:
-        """Note the suite's contract, and whether it can serve every check."""
+        """Note the suite's contract and claims, and whether it can serve every check."""
+        self._claims = frozenset(item.function.__name__ for item in items)
         for item in items:
             contract = getattr(item.module, "contract", None)
             if isinstance(contract, Contract):
@@ -143,7 +145,10 @@ class SuitePlugin:
     def _harness(self, draw: Draw) -> Harness:
         if self._contract is None:
             raise GraderFault("the suite defines no `contract`")
-        return Harness(self._contract, self._session, draw, self._device, self._memo)
+        return Harness(
+            *(self._contract, self._session, draw, self._device),
+            *(self._memo, self._claims, self._seed),
+        )
 
     def observe(self) -> list[Any]:
         """What the submission does, for a diagnosis; nothing where its suite has no contract.

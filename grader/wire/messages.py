@@ -1,7 +1,7 @@
 """Every message between the trusted side, a zygote and a worker. No torch here.
 
-A request is a list of steps, carried out in their order up to the first that fails; a reply has
-an answer for each step that was tried. The tensors of a step or an answer are described in it and
+A request is a list of steps, carried out in their order, in each group up to the first that fails;
+a reply has an answer for each step that was tried. The tensors of a step or an answer are described in it and
 lie, one after the other, in the frame's body.
 """
 
@@ -87,6 +87,8 @@ class Call(_Operation, tag="call", omit_defaults=True):
         gradients: Whether these may be asked for: of the inputs that require one, and of the
             parameters in ``grad_parameters``.
         detect_inplace: Whether to tell which inputs the calls change.
+        overwrites: Whether what a call gave is told only after the last, which may have written
+            over it.
     """
 
     target: int | str
@@ -98,6 +100,7 @@ class Call(_Operation, tag="call", omit_defaults=True):
     gradients: bool = False
     grad_parameters: list[str] = []
     detect_inplace: bool = False
+    overwrites: bool = False
 
 
 class Backward(_Operation, tag="backward"):
@@ -133,6 +136,7 @@ class Request(msgspec.Struct):
     """What a worker is asked.
 
     Attributes:
+        groups: How many steps belong together, group by group; all of them where it is empty.
         number: That the reply has to bear.
         release: Handles of what nobody will ask for any more.
     """
@@ -140,6 +144,7 @@ class Request(msgspec.Struct):
     steps: list[Step]
     release: list[int] = []
     number: int = 0
+    groups: list[Count] = []
 
 
 class FaultFrame(msgspec.Struct):
@@ -237,7 +242,7 @@ Answer = Done | Created | Called | Gradients | Refused | Raised
 
 
 class Reply(msgspec.Struct):
-    """The answers to a request, up to the first that failed."""
+    """The answers to a request, in each group up to the first that failed."""
 
     number: int
     answers: list[Answer]

@@ -13,6 +13,13 @@ from torch.utils._python_dispatch import TorchDispatchMode
 _MAY_MIX = {torch.ops.aten.copy_, torch.ops.aten.index, torch.ops.aten.index_put_}
 
 
+_READ_BACK = {torch.ops.aten._local_scalar_dense, torch.ops.aten.equal, torch.ops.aten.is_nonzero}
+
+
+class ReadsValues(RuntimeError):
+    """A value was read back from another device, to be branched on."""
+
+
 class MixedDevices(RuntimeError):
     """An operation met tensors of two devices."""
 
@@ -20,10 +27,10 @@ class MixedDevices(RuntimeError):
 class OneDevice(TorchDispatchMode):
     """Lets tensors on ``meta`` stand for a GPU, and refuses to mix them with the CPU's.
 
-    Every tensor on ``meta`` has a twin on the CPU that the operation is really done on. So values
-    can be read, which torch's own ``meta`` refuses, a matmul with a tensor on the CPU is refused,
-    which ``meta`` allows, and the 800 modules that its first operation imports are not needed.
-    Tensors without dimensions may mix, as they may on a GPU.
+    Every tensor on ``meta`` has a twin on the CPU that the operation is really done on. So a
+    matmul with a tensor on the CPU is refused, which ``meta`` allows, and the 800 modules that its
+    first operation imports are not needed. Tensors without dimensions may mix, as they may on a
+    GPU; but no value may be read back.
     """
 
     def __init__(self) -> None:
@@ -43,6 +50,11 @@ class OneDevice(TorchDispatchMode):
         tensors: list[Tensor] = []
         _map(tensors.append, [args, list(kwargs.values())])
         here = any(x.device.type == "meta" for x in tensors)
+        if here and func.overloadpacket in _READ_BACK:
+            raise ReadsValues(
+                "a value is read back to decide what to do (`item`, `bool`, `equal`, `if tensor`); "
+                "what is computed may depend on values, which operations are done may not"
+            )
         if here and func.overloadpacket not in _MAY_MIX:
             _refuse_strangers(tensors)
         target = kwargs.get("device")

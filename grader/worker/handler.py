@@ -6,6 +6,7 @@ submission raises, ``SystemExit`` included, becomes an answer.
 
 from __future__ import annotations
 
+import itertools
 import linecache
 import random
 import sys
@@ -41,23 +42,27 @@ class RequestHandler:
         self.sent: list[Tensor] = []
 
     def answer(self, request: messages.Request, body: bytes) -> bytes:
-        """Carry out a request, up to the first step that fails, and pack the reply."""
+        """Carry out a request, in each group up to the first step that fails, and pack the reply."""
         for handle in request.release:
             self.objects.pop(handle, None)
             self.graphs.pop(handle, None)
         answers: list[msgspec.Raw] = []
         parts: list[bytes] = []
-        start = 0
-        for step in request.steps:
-            answer, data, failed = self._answer_step(step, body[start : start + step.size])
-            answers.append(answer)
-            parts.append(data)
-            start += step.size
-            if sum(map(len, parts)) > frames.MAX_BODY:
+        start = total = 0
+        steps = iter(request.steps)
+        for count in request.groups or [len(request.steps)]:
+            failed = False
+            for step in itertools.islice(steps, count):
+                if not failed:
+                    data = body[start : start + step.size]
+                    answer, data, failed = self._answer_step(step, data)
+                    answers.append(answer)
+                    parts.append(data)
+                    total += len(data)
+                start += step.size
+            if total > frames.MAX_BODY:
                 text = f"is larger than {frames.MAX_BODY >> 20} MiB in all"
                 answers, parts = [_encoded(messages.Refused(text=text))], []
-                break
-            if failed:
                 break
         return frames.pack(messages.PackedReply(request.number, answers), b"".join(parts))
 
@@ -167,7 +172,7 @@ class RequestHandler:
                 result = function(*args, **kwargs)
             trees.append(values.encode(result, self.sent))
             results.append(result)
-            if len(call.calls) > 1 and not on_meta:  # a later call may overwrite what this one gave
+            if len(call.calls) > 1 and not (on_meta or call.overwrites):
                 self.sent[:] = [x.detach().clone() for x in self.sent]
         return results, trees
 

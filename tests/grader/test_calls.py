@@ -418,10 +418,11 @@ def refused() -> messages.Refused:
 )  # fmt: skip
 def test_answers_of_another_number_or_size_are_not_believed(answers: Any) -> None:
     with pytest.raises(BadFrame):
-        read_reply(messages.Reply(1, answers), b"", 2)
+        read_reply(messages.Reply(1, answers), b"", [2])
 
 
 def test_refusal_of_the_whole_is_told() -> None:
-    (found,) = read_reply(messages.Reply(1, [refused()]), b"", 2)
+    found, *others = read_reply(messages.Reply(1, [refused()]), b"", [1, 1])
+    assert others == [found]
     assert isinstance(found, SubmissionRefused)
     assert "is larger than" in str(found)

@@ -164,7 +164,7 @@ def test_mutated_answers_are_read_or_refused() -> None:
             data[rng.randrange(len(data))] = rng.randrange(256)
         try:
             reply, rest = unpack(bytes(data))
-            for answer in read_reply(reply, rest, 1):
+            for answer in read_reply(reply, rest, [1]):
                 if isinstance(answer, Answered):
                     read_results(answer, CALL, 1)
         except (BadFrame, EOFError, ValueError):

@@ -19,6 +19,7 @@ from grader.suite.compare import expect, expect_close, expect_finite
 from grader.suite.contract import Sizes
 from grader.suite.harness import Harness
 from grader.suite.marks import needs, points
+from grader.suite.situations.implied import expect_right
 
 SIZES = Sizes(B=7, T=11, C=37)  # few vectors of many features: an output reveals its weights
 VISIBLE = 0.02  # weights below this are too small to be told from a dropped one
@@ -118,6 +119,7 @@ def drops_weights(harness: Harness) -> None:
         bool((first - second).abs().max() > 0.1),
         "training: expected other weights to be dropped in every call, two calls gave the same",
     )
+    expect_right(harness, "drops_weights")
 
 
 @points(1)
@@ -193,3 +195,4 @@ def hidden_keys_stay_hidden_in_training(harness: Harness) -> None:
         expect_finite(out, "training output under a mask")
         hidden = weights.squeeze(-2)[seen.mask.cpu() == 0]
         expect_close(hidden, torch.zeros_like(hidden), "training: weights of hidden keys", 1e-3)
+    expect_right(harness, "hidden_keys_stay_hidden_in_training")

@@ -14,12 +14,14 @@ from grader.suite.compare import expect, expect_all_close, expect_close, expect_
 from grader.suite.harness import Harness
 from grader.suite.marks import needs, points
 from grader.suite.oracle import Weights
+from grader.suite.situations.implied import implied
 
 HIDDEN = 1  # the position that a mask hides from all
 
 
 @points(2)
 @needs(AttentionContract, "masks")
+@implied
 def matches_the_formula_under_a_mask(harness: Harness) -> None:
     """The visible keys share the whole weight among themselves."""
     calls = [
@@ -33,6 +35,7 @@ def matches_the_formula_under_a_mask(harness: Harness) -> None:
 
 @points(2)
 @needs(AttentionContract, "masks", "value_vectors")
+@implied
 def nonzero_may_attend(harness: Harness) -> None:
     """`nn.MultiheadAttention` means the opposite; mixing them up hides what should be seen."""
     contract: Any = harness.contract
@@ -96,6 +99,7 @@ def _hiding(harness: Harness) -> tuple[Tensor, Tensor, list[int]]:
 
 @points(1)
 @needs(AttentionContract, "masks")
+@implied
 def hidden_key_gets_no_gradient(harness: Harness) -> None:
     """A hidden future that gets gradient still leaks."""
     x, mask, others = _hiding(harness)
@@ -116,6 +120,7 @@ def hidden_key_gets_no_gradient(harness: Harness) -> None:
 
 @points(1)
 @needs(AttentionContract, "masks")
+@implied
 def mask_broadcasts(harness: Harness) -> None:
     """Padding gives (B, 1, T), causality (T, T): both broadcast to (B, T, T)."""
     B, T = harness.sizes.B, harness.sizes.T
@@ -155,6 +160,7 @@ def mask_broadcasts(harness: Harness) -> None:
 
 @points(1)
 @needs(AttentionContract, "masks")
+@implied
 def mask_dtypes_mean_the_same(harness: Harness) -> None:
     """Zero hides and any other number shows, in bool, int and float."""
     module, inputs = harness.module(), harness.inputs(None, "attention_mask")

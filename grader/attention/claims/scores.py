@@ -14,6 +14,7 @@ from grader.suite.compare import expect, expect_all_close, expect_close, expect_
 from grader.suite.contract import Sizes
 from grader.suite.harness import Harness
 from grader.suite.marks import needs, points
+from grader.suite.situations.implied import implied
 
 MAP_TOLERANCE = 1e-3
 SURE = 1e-3  # weights below this are too small for their logarithm
@@ -34,6 +35,7 @@ def reveal(harness: Harness) -> list[tuple[Sizes, Tensor, Tensor]]:
 
 @points(2)
 @needs(AttentionContract, "value_vectors")
+@implied
 def scores_are_scaled(harness: Harness) -> None:
     """Dot products grow with the number of features; the right scale keeps softmax learning.
 
@@ -64,6 +66,7 @@ def _centred(weights: Tensor, sure: Tensor) -> Tensor:
 
 @points(2)
 @needs(AttentionContract, "value_vectors")
+@implied
 def weights_sum_to_one(harness: Harness) -> None:
     """Each query shares out exactly 1 over the keys; a softmax over another axis does not."""
     (_, weights, _), *_ = harness.shared(reveal)
@@ -73,6 +76,7 @@ def weights_sum_to_one(harness: Harness) -> None:
 
 @points(2)
 @needs(AttentionContract, "zero_queries")
+@implied
 def attends_all_alike_without_queries(harness: Harness) -> None:
     """With all queries at zero, the output is the mean of the values and of nothing else."""
     call = with_zero_queries(harness).call(harness.inputs())
@@ -82,6 +86,7 @@ def attends_all_alike_without_queries(harness: Harness) -> None:
 
 @points(1)
 @needs(AttentionContract, inputs=("x",))
+@implied
 def large_scores_stay_finite(harness: Harness) -> None:
     """Exp overflows at 89 in float32: a softmax subtracts the largest score first."""
     inputs = harness.inputs()

@@ -10,6 +10,7 @@ from grader.suite.compare import expect_close, fail
 from grader.suite.contract import Contract
 from grader.suite.harness import Harness
 from grader.suite.marks import needs, points
+from grader.suite.situations.implied import implied
 
 # Gradients are longer sums than outputs, in another order.
 TOLERANCE = 1e-4
@@ -19,6 +20,7 @@ Pair = tuple[dict[str, Tensor], Gradients]  # the right ones, those found
 
 @points(1)
 @needs(Contract, "differentiable")
+@implied
 def input_gradient_is_right(harness: Harness) -> None:
     """What lies below this layer learns through it."""
     for right, found in harness.shared(observe):
@@ -28,6 +30,7 @@ def input_gradient_is_right(harness: Harness) -> None:
 
 @points(2)
 @needs(Contract, "parameters")
+@implied
 def parameter_gradients_are_right(harness: Harness) -> None:
     """Right values with wrong gradients train to nothing."""
     for right, found in harness.shared(observe):

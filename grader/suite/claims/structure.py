@@ -9,6 +9,7 @@ from grader.suite.compare import expect, fail
 from grader.suite.contract import Contract, Sizes
 from grader.suite.harness import Harness
 from grader.suite.marks import needs, points
+from grader.suite.situations.implied import implied
 
 
 @points(1)
@@ -59,6 +60,7 @@ def constructor_raises(harness: Harness, kind: str, **arguments: int) -> None:
 
 
 @points(1)
+@implied
 def keeps_shape_and_dtype(harness: Harness) -> None:
     """The next layer relies on the form of the output."""
     calls = [

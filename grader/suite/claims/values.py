@@ -11,9 +11,11 @@ from torch import Tensor
 from grader.suite.compare import expect_all_close, expect_close, expect_differs
 from grader.suite.harness import Harness
 from grader.suite.marks import needs, points
+from grader.suite.situations.implied import implied
 
 
 @points(3)
+@implied
 def matches_the_formula(harness: Harness) -> None:
     """The whole formula, at several sizes, on scores that leave a mistake no room to hide."""
     every = (*harness.contract.sizes, harness.sizes.usual())
@@ -26,6 +28,7 @@ def matches_the_formula(harness: Harness) -> None:
 
 
 @points(2)
+@implied
 def matches_the_formula_with_everything_given(harness: Harness) -> None:
     """What may be left out changes the output when it is given."""
     every = (*harness.contract.sizes, harness.sizes.usual())
@@ -37,6 +40,7 @@ def matches_the_formula_with_everything_given(harness: Harness) -> None:
 
 @points(1)
 @needs(letters="B")
+@implied
 def batch_items_are_independent(harness: Harness) -> None:
     """What one sequence says must not reach another."""
     inputs, fresh = harness.inputs(), harness.inputs()
@@ -54,6 +58,7 @@ def batch_items_are_independent(harness: Harness) -> None:
 
 @points(1)
 @needs(letters="T")
+@implied
 def follows_a_permutation(harness: Harness) -> None:
     """Without positions, tokens in another order give the same outputs in that order."""
     inputs = harness.inputs()

@@ -28,7 +28,10 @@ contract = AttentionContract(
     zero_queries=lambda weights: {**weights, "query": weights["query"] * 0},
     layout=WeightLayout("query", "key", "value", bare=True, widens=True),
 )
-one_sequence = replace(contract, sizes=(Sizes(B=0, T=5, C=7, E=11), Sizes(B=0, T=1, C=3, E=5)))
+one_sequence = replace(
+    contract, sizes=(Sizes(B=0, T=5, C=7, E=11), Sizes(B=0, T=1, C=3, E=5)), tried=False
+)
+contract = replace(contract, unbatched=True)
 
 test_parameters_are_those_of_the_contract = claims.has_its_parameters
 test_output_keeps_shape_dtype_and_device = claims.keeps_shape_and_dtype

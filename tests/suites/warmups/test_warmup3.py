@@ -38,11 +38,17 @@ contract = AttentionContract(
     zero_queries=lambda weights: {**weights, "query.weight": weights["query.weight"] * 0},
     layout=WeightLayout("query", "key", "value", widens=True),
 )
-one_sequence = replace(contract, sizes=(Sizes(B=0, T=5, C=7, E=11), Sizes(B=0, T=1, C=3, E=5)))
+one_sequence = replace(
+    contract, sizes=(Sizes(B=0, T=5, C=7, E=11), Sizes(B=0, T=1, C=3, E=5)), tried=False
+)
 biased = replace(
     contract,
+    tried=False,
     arguments=lambda sizes: {"d_in": sizes.C, "d_out": sizes.E, "qkv_bias": True},
     parameters=shapes_with_bias,
+)
+contract = replace(
+    contract, unbatched=True, variants={"qkv_bias=False": contract, "qkv_bias=True": biased}
 )
 
 test_parameters_are_those_of_the_contract = claims.has_its_parameters

@@ -56,9 +56,13 @@ one_sequence = AttentionContract(
     value_vectors=lambda weights, sizes, x: (linear(weights, "W_v", x), 0.0),
     zero_queries=lambda weights: {**weights, "W_q.weight": weights["W_q.weight"] * 0},
     layout=WeightLayout("W_q", "W_k", "W_v"),
+    tried=False,
 )
 contract = replace(
     one_sequence,
+    tried=True,
+    unbatched=True,
+    methods={"intermediates": lambda weights, sizes, x: right_steps(weights, x)},
     sizes=(Sizes(B=3, T=5, C=7), Sizes(B=2, T=7, C=3), Sizes(B=5, T=2, C=11)),
     arguments=lambda sizes: {"d_model": sizes.C, "row_dim": -2, "col_dim": -1},
 )
@@ -85,7 +89,8 @@ def expect_steps_of(found: Any, x: Tensor) -> dict[str, Tensor]:
 
 def expect_steps(harness: Harness, *names: str) -> None:
     """These intermediate values are right, for one sequence and for a batch."""
-    counted_back = replace(contract, sizes=one_sequence.sizes)  # -2 and -1 serve (T, C) too
+    # -2 and -1 serve (T, C) too
+    counted_back = replace(contract, sizes=one_sequence.sizes, tried=False)
     planned = [
         case.module(sizes).call(case.inputs(sizes), method="intermediates")
         for case in (harness.of(one_sequence), harness, harness.of(counted_back))

@@ -1,0 +1,40 @@
+"""Makes the covering arrays of all contracts of the kit anew, and prints what they cover.
+
+python benchmarks/arrays.py
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from grader.attention import AttentionContract
+from grader.kit import load_kit
+from grader.suite.reuse import load_suite
+from grader.suite.situations.covering import KEPT, kept_at, make
+
+
+def main() -> None:
+    """Write a file for each set of factors; those of no contract any more are removed."""
+    KEPT.mkdir(exist_ok=True)
+    written: set[Path] = set()
+    for exercise in load_kit(Path(__file__).parent.parent).exercises:
+        contract = getattr(load_suite(str(exercise.suite), exercise.suite.name), "contract", None)
+        if not isinstance(contract, AttentionContract) or not contract.tried:
+            continue
+        model = contract.situations
+        file = kept_at(model)
+        if file not in written:
+            array = make(model)
+            file.write_bytes(msgspec.json.encode(array) + b"\n")
+            written.add(file)
+            print(
+                f"{exercise.name}: {len(model.factors)} factors, {len(array)} situations, strength 2"
+            )
+    for file in set(KEPT.glob("*.json")) - written:
+        file.unlink()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,274 @@
+"""One situation in figures: sizes, weights, x and mask, drawn anew for each grading."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from grader.attention.situations.factors import DROPPING, EVALUATION
+from grader.suite.contract import Sizes
+from grader.suite.harness import Harness
+from grader.suite.oracle import Weights
+from grader.suite.situations.factors import Row
+
+if TYPE_CHECKING:
+    from grader.attention.contract import AttentionContract
+
+DTYPES = {"float32": torch.float32, "float64": torch.float64, "bfloat16": torch.bfloat16}
+MANY = 100  # positions, from which the other sizes are kept small
+SQUARE = (4, 16)  # head sizes whose root is exact in every dtype
+INTS = (torch.int8, torch.int16, torch.int32)
+HALVES = (torch.float16, torch.bfloat16)
+LARGE = {  # which the next narrower type takes for 0, or does not hold
+    torch.uint8: 128, torch.int8: 64, torch.int16: 256, torch.int32: 2**16, torch.int64: 2**32,
+}  # fmt: skip
+TINY = {torch.float64: 1e-60, torch.float16: 6e-5}  # 1e-30 in the others
+
+
+@dataclass(frozen=True)
+class Situation:
+    """What is tried, and how.
+
+    Attributes:
+        row: The level of each factor.
+        rate: Of dropout; None where the constructor is given none.
+        weights: In the situation's dtype.
+        x: (B, T, C) or (T, C), as it lies in memory.
+        mask: As it is given; None for none.
+        visible: Queries that may attend to something, as a mask of the output's rows; None for all.
+        grad_output: What gradients of the output are asked for, where they are.
+        other_x: Of another call.
+        other_weights: That the module has first; none where it has its own at once.
+        right: What is right, by name, once it was computed: the same for whoever is tried.
+    """
+
+    row: Row
+    contract: AttentionContract
+    sizes: Sizes
+    rate: float | None
+    weights: Weights
+    x: Tensor
+    mask: Tensor | None
+    visible: Tensor | None
+    grad_output: Tensor
+    other_x: Tensor
+    other_weights: Weights
+    right: dict[str, Any]
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """Of module and x."""
+        return self.x.dtype
+
+    @property
+    def training(self) -> bool:
+        """Whether the module is in training."""
+        return self.row.get("mode", EVALUATION) != EVALUATION
+
+    @property
+    def drops(self) -> bool:
+        """Whether weights are dropped."""
+        return self.row.get("mode") == DROPPING
+
+    @property
+    def wants_gradients(self) -> bool:
+        """Whether a backward follows; a row that may attend to nothing may make it NaN."""
+        if self.method:
+            return False
+        wanted = ("wanted", "of the parameters alone") if self.weights else ("wanted",)
+        return self.row["gradients"] in wanted and self.visible is None
+
+    @property
+    def method(self) -> str:
+        """The method that is called; empty for the module itself."""
+        name = self.row.get("method", "forward")
+        return "" if name == "forward" else name
+
+    @property
+    def about(self) -> tuple[str, ...]:
+        """Claims that it is about beyond what its factors say."""
+        dropping = ("drops_weights", "hidden_keys_stay_hidden_in_training") if self.drops else ()
+        masked = ("matches_the_formula_under_a_mask",) if self.mask is not None else ()
+        return (*dropping, *masked)
+
+    @property
+    def inputs(self) -> dict[str, Tensor | None]:
+        """What it is called with."""
+        return {"x": self.x, "attention_mask": self.mask}
+
+    @property
+    def size(self) -> int:
+        """How many numbers x has: the smaller, the easier to look at."""
+        return self.x.numel()
+
+
+def _contract(harness: Harness) -> AttentionContract:
+    contract: Any = harness.contract
+    return contract  # type: ignore[no-any-return]  # of this kind alone come situations of this kind
+
+
+def fill(harness: Harness, row: Row) -> Situation:
+    """A situation of these levels, with numbers of its own."""
+    contract: Any = harness.contract
+    if "arguments" in row:
+        contract = contract.variants[row["arguments"]]
+    sizes = _sizes(harness, row)
+    dtype = DTYPES[row["dtype"]]
+    one = harness.of(contract)
+    weights = {name: w.to(dtype) for name, w in one.weights(sizes).items()}
+    mask = None if row.get("mask", "none") == "none" else _mask(harness, row, sizes)
+    x = _laid_out(_x(one, row, sizes, mask).to(dtype), row["layout of x"])
+    others = one.weights(sizes) if row.get("history") == "after other weights" else {}
+    return Situation(
+        row=row,
+        contract=contract,
+        sizes=sizes,
+        rate=_rate(harness, row),
+        weights=weights,
+        x=x,
+        mask=mask,
+        visible=_visible(mask, sizes),
+        grad_output=harness.draw.normal(*sizes.shape(f"B T {contract.output_letter}")).to(dtype),
+        other_x=(x * 0.5 + 0.25).contiguous(),
+        other_weights={name: w.to(dtype) for name, w in others.items()},
+        right={},
+    )
+
+
+def _rate(harness: Harness, row: Row) -> float | None:
+    if not _contract(harness).dropout or row["mode"] == EVALUATION:
+        return None if harness.draw.integer(0, 1) else 0.3
+    return harness.draw.integer(10, 80) / 100 if row["mode"] == DROPPING else 0.0
+
+
+def _sizes(harness: Harness, row: Row) -> Sizes:
+    draw = harness.draw
+    T = int(row["T"]) if row["T"].isdigit() else int(row["T"].split()[1]) + draw.integer(-1, 1)
+    B = {"none": 0, "1": 1, "2": 2, "more": draw.integer(3, 5) if T < MANY else 3}[row["B"]]
+    D = {
+        "1": 1,
+        "small": draw.integer(2, 5),
+        "odd": 2 * draw.integer(3, 6) + 1,
+        "square": SQUARE[draw.integer(0, 1)],
+        "large": draw.integer(65, 72),
+    }[row["width"]]
+    if _contract(harness).kinks is not None:
+        D = max(D, 3)  # a norm of one or two features leaves nothing but signs
+    if harness.sizes.get("E"):
+        D = 128 if row["width"] == "large" and draw.integer(0, 1) else D
+        return Sizes(B=B, T=T, C=draw.integer(2, 9), E=D)
+    if row.get("mode") == DROPPING:  # the vectors that are mixed have to be independent
+        D = max(D, T + 12)
+    match row.get("heads", "one"):
+        case "several":
+            H = draw.integer(2, 4)
+            return Sizes(B=B, T=T, C=(D if row["width"] == "square" else -(-D // H)) * H, H=H)
+        case "as many as features":
+            return Sizes(B=B, T=T, C=D, H=D)
+    more = {"H": 1} if "H" in harness.sizes else {}
+    return Sizes(B=B, T=T, C=D, **more)
+
+
+def _x(harness: Harness, row: Row, sizes: Sizes, mask: Tensor | None) -> Tensor:
+    x = harness.input("x", sizes)
+    place = harness.draw.integer(0, sizes.T - 1)
+    match row["x"]:
+        case "with a constant token":
+            x[..., place, :] = float(x.std(correction=0))
+        case "with a token of zeros":
+            x[..., place, :] = 0
+        case "of tokens near one another, far from 0":
+            x = (x[..., :1, :] * 6 + 0.3 * x) if sizes.C > 1 else x
+        case "of equal tokens":
+            x = x[..., :1, :].expand(x.shape).contiguous()
+        case "of zeros":
+            x = torch.zeros_like(x)
+        case "very large":
+            x = x * (600 if row["dtype"] == "bfloat16" else 60)
+        case "with a token far above the rest":
+            x[..., place, :] *= 30
+        case "very small":
+            x = x * 1e-3
+    return x
+
+
+def _laid_out(x: Tensor, layout: str) -> Tensor:
+    match layout:
+        case "transposed":
+            return x.transpose(0, 1).contiguous().transpose(0, 1)
+        case "strided":
+            wide = torch.zeros(*x.shape[:-1], 2 * x.shape[-1], dtype=x.dtype, device=x.device)
+            wide[..., ::2] = x
+            return wide[..., ::2]
+        case "expanded":
+            return x[:1].expand(x.shape)
+    return x
+
+
+def _mask(harness: Harness, row: Row, sizes: Sizes) -> Tensor:
+    """A mask of the row's shape; what of it can hide something follows the row's pattern."""
+    letters = {"B": sizes.B, "T": sizes.T, "1": 1}
+    words = row["mask"].strip("()").replace(" ", "").split(",")
+    shape = tuple(letters[word] for word in words if word)
+    pattern = _PATTERNS[row["pattern of the mask"]]
+    if row["mask"].endswith("T)") or row["mask"] == "(T,)":
+        chosen = pattern(harness, shape)
+    elif row["mask"] == "(B, T, 1)" and row["pattern of the mask"] != "all visible":
+        chosen = pattern(harness, shape[:-1])[..., None]  # hides whole queries
+    else:
+        chosen = torch.ones(shape, dtype=torch.bool)
+    return _with_numbers(harness, row, chosen).to(harness.device)
+
+
+def _one_visible(harness: Harness, shape: tuple[int, ...]) -> Tensor:
+    places = harness.draw.normal(*shape).cpu()
+    return places == places.amax(-1, keepdim=True)
+
+
+def _causal(harness: Harness, shape: tuple[int, ...]) -> Tensor:
+    """The past alone; where the mask has no queries, all but the last third."""
+    if len(shape) > 1 and shape[-2] == shape[-1]:
+        return torch.ones(shape, dtype=torch.bool).tril()
+    last = shape[-1] - shape[-1] // 3
+    return (torch.arange(shape[-1]) < last).expand(shape).clone()
+
+
+_PATTERNS: dict[str, Callable[[Harness, tuple[int, ...]], Tensor]] = {
+    "all visible": lambda harness, shape: torch.ones(shape, dtype=torch.bool),
+    "one visible": _one_visible,
+    "causal": _causal,
+    "random": lambda harness, shape: harness.draw.mask(*shape).cpu(),
+}
+
+
+def _with_numbers(harness: Harness, row: Row, chosen: Tensor) -> Tensor:
+    """Zero where hidden; where not, a number of the row's kind in the row's dtype."""
+    kind = row["dtype of the mask"]
+    if kind == "bool":
+        return chosen
+    some = {"another int": INTS, "a half float": HALVES}.get(kind)
+    dtype = some[harness.draw.integer(0, len(some) - 1)] if some else getattr(torch, kind)
+    return chosen.to(dtype) * torch.tensor(_number(row, dtype), dtype=dtype)
+
+
+def _number(row: Row, dtype: torch.dtype) -> float:
+    match row["numbers in the mask"]:
+        case "tiny":
+            return TINY.get(dtype, 1e-30) if dtype.is_floating_point else 1
+        case "negative":
+            return 128 if dtype == torch.uint8 else -1 if not dtype.is_floating_point else -0.5
+        case "large":
+            return LARGE.get(dtype, 1e4)
+    return 1
+
+
+def _visible(mask: Tensor | None, sizes: Sizes) -> Tensor | None:
+    """(B, T) of queries that may attend to something; None where all may."""
+    if mask is None:
+        return None
+    rows = torch.broadcast_to(mask != 0, (max(sizes.B, 1), sizes.T, sizes.T)).any(-1).cpu()
+    return None if bool(rows.all()) else rows

@@ -1,0 +1,311 @@
+"""One situation, tried: what is planned for it, what came, what should have come."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import nullcontext
+from functools import cached_property
+from typing import TypeVar
+
+import torch
+from torch import Tensor
+
+from grader.attention.maps import recover_attention
+from grader.attention.oracle import dropped
+from grader.attention.situations.filling import Situation
+from grader.sandbox.errors import SubmissionError, SubmissionRefused
+from grader.suite.calls import Module
+from grader.suite.compare import CheckFailed, expect, expect_close, expect_finite, expect_tensor
+from grader.suite.harness import Harness
+from grader.suite.oracle import exact, right_weights
+from grader.suite.situations.outcomes import Aspect, Outcome
+
+# Relative to the largest expected value: of outputs, of gradients.
+TOLERANCES = {
+    torch.float32: (2e-5, 1e-4),
+    torch.float64: (1e-6, 1e-6),  # 1/√D may have been rounded to float32
+    torch.bfloat16: (0.1, 0.0),  # of its gradients only that they are there and finite
+}
+EXACT = (1e-10, 1e-9)  # in float64, where 1/√D is exact in every dtype
+DROPPED = (2e-3, 1e-2)  # what was kept is recovered from the output
+# Scores whose rounding shows, in outputs and, where all gradients cancel out, in what is left.
+FAR = ("very large", "with a token far above the rest")
+CANCELLED = (*FAR, "of equal tokens")
+ROUGH = 2e-2
+NOISE = 1000  # roundings, of terms as large as x³, in the gradient of a query or key
+# Another order of operations rounds otherwise than ours: by so many times as much at most.
+TIMES = 30
+KINKED = 0.05  # of a gradient's length, where rounding decides on which side of a jump some are
+
+_T = TypeVar("_T")
+
+
+class Tried:
+    """A situation whose requests are planned.
+
+    Args:
+        harness: Whose plan they go to.
+        situation: What is tried.
+    """
+
+    def __init__(self, harness: Harness, situation: Situation) -> None:
+        self.situation = situation
+        self._harness = harness.of(situation.contract)
+        contract = situation.contract
+        changes = {"dropout_rate": situation.rate} if contract.dropout else {}
+        self._out: Tensor | None = None
+        with harness.batch.apart():
+            module = self._harness.module(situation.sizes, situation.weights, **changes)
+            if situation.dtype != torch.float32:
+                module.to(situation.dtype)
+            self._go_through_history(module)
+            given = [situation.inputs]
+            if self._is_overwritten:
+                given.append({**situation.inputs, "x": situation.other_x})
+            self.call, *_ = module.train(situation.training).calls(
+                given,
+                method=situation.method,
+                by_keyword=("attention_mask",) if self._by_name else (),
+                grad_output=situation.grad_output if situation.wants_gradients else None,
+                detect_inplace=True,
+                leaves=situation.row["gradients"] == "wanted",
+                overwrites=self._is_overwritten,
+            )
+
+    @property
+    def _by_name(self) -> bool:
+        return self.situation.row.get("mask given") == "by name"
+
+    @property
+    def _is_overwritten(self) -> bool:
+        """Whether another call follows, which may write over what the first one gave."""
+        before = self.situation.row.get("history") == "before another input"
+        return before and not self.situation.wants_gradients
+
+    def _go_through_history(self, module: Module) -> None:
+        """What came before: nothing of it may show."""
+        situation = self.situation
+        plain = {**situation.inputs, "x": situation.x.contiguous()}
+        match situation.row.get("history", "after another input"):
+            case "after another input":
+                module.train(situation.training).call({**plain, "x": situation.other_x})
+            case "after training":
+                module.train().call(plain)
+            case "after other weights":
+                module.set(situation.other_weights)
+                module.train(situation.training).call(plain)
+                module.set(situation.weights)
+
+    def prepare(self) -> None:
+        """Compute what is right, while the worker is busy."""
+        if self.situation.drops:
+            _ = self._still  # what was kept is not known yet
+        elif self.situation.method:
+            _ = self._steps
+        else:
+            _ = self._expected
+        if self._compares_gradients and not self.situation.drops:
+            _ = self._right_gradients
+
+    def outcome(self) -> Outcome:
+        """What came of it; the first of its aspects that is wrong."""
+        for aspect, look in (
+            (Aspect.FORM, self._look_at_form),
+            (Aspect.VALUE, self._look_at_values),
+            (Aspect.CHANGED, self._look_at_inputs),
+            (Aspect.GRADIENT, self._look_at_gradients),
+        ):
+            try:
+                look()
+            except (SubmissionError, SubmissionRefused) as error:
+                return Outcome(self.situation, Aspect.RAISES, error)
+            except CheckFailed as error:
+                return Outcome(self.situation, aspect, error)
+        return Outcome(self.situation)
+
+    def _look_at_form(self) -> None:
+        if not self.situation.method:
+            self._out = self.call.out  # is of the right shape
+        for name, out in self._outs.items():
+            x = self.situation.x
+            names = [str(one.dtype).removeprefix("torch.") for one in (x, out)]
+            expect(out.dtype == x.dtype, f"{name}: expected dtype {names[0]}, got {names[1]}")
+            expect(out.device == x.device, f"{name}: expected on {x.device}, got {out.device}")
+
+    @cached_property
+    def _outs(self) -> dict[str, Tensor]:
+        """What came, by name."""
+        result = self.call.result
+        if not self.situation.method:
+            return {"output": result}
+        if not isinstance(result, dict):
+            raise CheckFailed(f"{self.situation.method}: expected a dict of Tensors")
+        for name, right in self._steps.items():
+            expect_tensor(result.get(name), tuple(right.shape), name, "those of the contract")
+        return {name: result[name] for name in self._steps}
+
+    @cached_property
+    def _steps(self) -> dict[str, Tensor]:
+        """What another method than ``forward`` should give."""
+        situation = self.situation
+        right = situation.contract.methods[situation.method]
+
+        def compute() -> dict[str, Tensor]:
+            x = exact(situation.x)
+            return right(right_weights(situation.weights), situation.sizes, x)
+
+        return self._once("steps", compute)
+
+    def _look_at_values(self) -> None:
+        if self.situation.method:
+            for name, step in self._steps.items():
+                if not self._is_rough:
+                    expect_close(self._outs[name], step, name, self._tolerances[0])
+            return
+        out, right = self._visible(self.call.out), self._visible(self._expected)
+        expect_finite(out)
+        if self._is_rough and self.situation.dtype == torch.bfloat16:
+            return  # rounding decides who is attended to
+        try:
+            expect_close(out, right, tolerance=self._tolerances[0])
+        except CheckFailed:
+            rounded = self._visible(self._with_what_was_kept(self._right))
+            if not _as_near(out, right, rounded) and not (
+                self._is_rough and _mostly_right(out, right)
+            ):
+                raise
+
+    @property
+    def _is_rough(self) -> bool:
+        """Whether scores are so large that their rounding shows."""
+        return self.situation.row["x"] in FAR and not self._is_exact
+
+    @property
+    def _is_exact(self) -> bool:
+        """Whether a right answer is right to the last digits of float64."""
+        return self.situation.dtype == torch.float64 and self.situation.row["width"] == "square"
+
+    @property
+    def _compares_gradients(self) -> bool:
+        """Whether the values of gradients tell anything, not their being there alone."""
+        wanted = self.situation.wants_gradients and not self._is_rough
+        return wanted and self.situation.dtype != torch.bfloat16
+
+    def _look_at_inputs(self) -> None:
+        changed = self.call.changed
+        expect(not changed, f"`{''.join(changed[:1])}` was changed in place by the call")
+
+    def _look_at_gradients(self) -> None:
+        if not self.situation.wants_gradients:
+            return
+        found = self.call.gradients
+        for name, grad in found.items():
+            if grad is None:
+                raise CheckFailed(
+                    f"`{name}` gets no gradient: it is detached, frozen or unused on the way to "
+                    "the output"
+                )
+            expect_finite(grad, f"gradient of {name}")
+            if self._compares_gradients:
+                self._compare_gradient(name, grad, self._right_gradients[name])
+
+    def _compare_gradient(self, name: str, grad: Tensor, right: Tensor) -> None:
+        try:
+            expect_close(grad, right, f"gradient of {name}", self._tolerances[1])
+        except CheckFailed:
+            near = (
+                _as_near(grad, right, self._rounded_gradients[name])
+                or bool((grad.double().cpu() - right).abs().max() <= self._noise)
+                or (self._near_a_kink and _mostly_right(grad, right))
+            )
+            if not near:
+                raise
+
+    @property
+    def _near_a_kink(self) -> bool:
+        return self._harness.near_a_kink(self.call.module, {"x": self.situation.x})
+
+    @cached_property
+    def _noise(self) -> float:
+        """What may be left of gradients that cancel each other out."""
+        if self.situation.row["x"] not in CANCELLED:
+            return 0.0
+        largest = float(self.situation.x.detach().abs().max())
+        return NOISE * torch.finfo(self.situation.dtype).eps * max(1.0, largest) ** 3
+
+    @cached_property
+    def _tolerances(self) -> tuple[float, float]:
+        situation = self.situation
+        if situation.drops:
+            return DROPPED if situation.dtype != torch.bfloat16 else TOLERANCES[torch.bfloat16]
+        if self._is_rough:
+            return ROUGH, ROUGH
+        if self._is_exact:
+            return EXACT
+        return TOLERANCES[situation.dtype]
+
+    @cached_property
+    def _expected(self) -> Tensor:
+        if not self.situation.drops:
+            return self._still
+        return self._with_what_was_kept(self._right, torch.float64)
+
+    @property
+    def _still(self) -> Tensor:
+        """The right output where nothing is dropped."""
+        return self._once("output", lambda: self._right(torch.float64))
+
+    @cached_property
+    def _right_gradients(self) -> dict[str, Tensor]:
+        if not self.situation.drops:
+            return self._once("gradients", lambda: self.call.compute_right_gradients(torch.float64))
+        return self._with_what_was_kept(self.call.compute_right_gradients, torch.float64)
+
+    @cached_property
+    def _rounded_gradients(self) -> dict[str, Tensor]:
+        return self._with_what_was_kept(self.call.compute_right_gradients)
+
+    def _right(self, dtype: torch.dtype) -> Tensor:
+        return self.call.compute_rights(dtype)["output"]
+
+    def _once(self, what: str, compute: Callable[[], _T]) -> _T:
+        """What is right: computed for the first who is tried in this situation."""
+        right = self.situation.right
+        if what not in right:
+            right[what] = compute()
+        found: _T = right[what]
+        return found
+
+    def _with_what_was_kept(
+        self, compute: Callable[[torch.dtype], _T], dtype: torch.dtype | None = None
+    ) -> _T:
+        """What is right where the submission dropped what it dropped; by default, rounded as x."""
+        dtype = dtype or self.situation.dtype
+        with dropped(self._kept.to(dtype)) if self.situation.drops else nullcontext():
+            return compute(dtype)
+
+    @cached_property
+    def _kept(self) -> Tensor:
+        """What each weight was multiplied by: 0, or 1/(1 - rate), whichever is nearer."""
+        rate = self.situation.rate
+        rate = self.situation.contract.default_rate if rate is None else rate
+        assert self._out is not None
+        mine, right = recover_attention(self.call, self._out, self._still)
+        whole = right / (1 - rate)
+        kept = (mine - whole).abs() < mine.abs()
+        return torch.where(kept, 1 / (1 - rate), 0.0).squeeze(-2)  # one head
+
+    def _visible(self, out: Tensor) -> Tensor:
+        rows = self.situation.visible
+        return out if rows is None else out[rows.to(out.device)]
+
+
+def _as_near(got: Tensor, right: Tensor, rounded: Tensor) -> bool:
+    """Whether rounding alone may make the difference: it does nearly as much to our own."""
+    gap = (rounded.double() - right).abs().max()
+    return bool((got.detach().double().cpu() - right).abs().max() <= TIMES * gap)
+
+
+def _mostly_right(got: Tensor, right: Tensor) -> bool:
+    gap = (got.detach().double().cpu() - right).norm()
+    return bool(gap <= KINKED * right.norm())

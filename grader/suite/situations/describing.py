@@ -1,0 +1,82 @@
+"""Where an answer fails: the shortest description of all that fails and of nothing else."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from grader.suite.situations.factors import NONE
+from grader.suite.situations.outcomes import Situation
+
+
+@dataclass(frozen=True)
+class Condition:
+    """Something that holds for some situations.
+
+    Attributes:
+        factor: That it is about.
+        says: Such as ``T above 128``.
+        holds: Whether it does for a situation.
+    """
+
+    factor: str
+    says: str
+    holds: Callable[[Situation], bool]
+
+
+def describe(
+    failed: Sequence[Situation], passed: Sequence[Situation]
+) -> tuple[Condition, ...] | None:
+    """Up to two conditions that hold for all that failed, together for nothing that passed.
+
+    Returns:
+        Those that hold for the fewest of the others; none where everything failed, None where
+        no two conditions tell them apart.
+    """
+    if not passed:
+        return ()
+    common = [one for one in _conditions(failed) if all(map(one.holds, failed))]
+    spared = {id(one): {n for n, s in enumerate(passed) if not one.holds(s)} for one in common}
+    for one in common:
+        if len(spared[id(one)]) == len(passed):
+            return (one,)
+    for one, other in itertools.combinations(common, 2):
+        if len(spared[id(one)] | spared[id(other)]) == len(passed):
+            return one, other
+    return None
+
+
+def _conditions(failed: Sequence[Situation]) -> list[Condition]:
+    """What may be said of those that failed, the plainest first."""
+    first = failed[0]
+    named = [_level(name, level) for name, level in first.row.items() if level != NONE]
+    named += [_other_than(name, failed) for name in first.row if name not in ("T", "B", "width")]
+    return [*_numbers(failed), *named]
+
+
+def _level(name: str, level: str) -> Condition:
+    says = f"`{level}`" if name == "mask" else level
+    return Condition(name, f"{name} {says}", lambda s: s.row.get(name) == level)
+
+
+def _other_than(name: str, failed: Sequence[Situation]) -> Condition:
+    """A level, or one of several: what all that failed have in this factor."""
+    levels = sorted({s.row[name] for s in failed if name in s.row})
+    return Condition(name, f"{name} {' or '.join(levels)}", lambda s: s.row.get(name) in levels)
+
+
+def _numbers(failed: Sequence[Situation]) -> list[Condition]:
+    """Bounds of the sizes, as tight as those that failed allow."""
+    return [one for letter in ("T", "B", "C", "H") for one in _bounds(letter, failed)]
+
+
+def _bounds(letter: str, failed: Sequence[Situation]) -> Iterator[Condition]:
+    def size(situation: Situation) -> int:
+        return int(situation.sizes.get(letter, 0))
+
+    low, high = min(map(size, failed)), max(map(size, failed))
+    if low == high:
+        yield Condition(letter, f"{letter} = {low}", lambda s: size(s) == low)
+    yield Condition(letter, f"{letter} of {low} or more", lambda s: size(s) >= low)
+    yield Condition(letter, f"{letter} of {high} or less", lambda s: size(s) <= high)

@@ -1,0 +1,46 @@
+"""Factors along which an answer may go wrong, and what of them cannot meet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+Row = Mapping[str, str]  # the level of each factor, by the factor's name
+
+NONE = "-"  # the level of what a situation does not have, such as the dtype of no mask
+
+
+@dataclass(frozen=True)
+class Factor:
+    """A condition that may vary.
+
+    Attributes:
+        levels: In an order of their own where they are numbers.
+        like: Whether its levels may stand for one another in an array.
+    """
+
+    name: str
+    levels: tuple[str, ...]
+    like: bool = True
+
+
+@dataclass(frozen=True)
+class Model:
+    """What a contract's situations are made of.
+
+    Attributes:
+        rules: What cannot meet: the factors that a rule is about, and whether their levels can.
+        delicate: Three factors of which every three levels meet, not every two alone.
+    """
+
+    factors: tuple[Factor, ...]
+    rules: tuple[tuple[tuple[str, ...], Callable[[Row], bool]], ...] = ()
+    delicate: tuple[tuple[str, str, str], ...] = ()
+
+    def __post_init__(self) -> None:
+        """Leave out what is about factors that are not there."""
+        names = {factor.name for factor in self.factors}
+        rules = tuple(rule for rule in self.rules if set(rule[0]) <= names)
+        object.__setattr__(self, "rules", rules)
+        delicate = tuple(three for three in self.delicate if set(three) <= names)
+        object.__setattr__(self, "delicate", delicate)

@@ -29,9 +29,8 @@ def main() -> None:
             array = make(model)
             file.write_bytes(msgspec.json.encode(array) + b"\n")
             written.add(file)
-            print(
-                f"{exercise.name}: {len(model.factors)} factors, {len(array)} situations, strength 2"
-            )
+            count = len(model.factors)
+            print(f"{exercise.name}: {count} factors, {len(array)} situations, strength 2")
     for file in set(KEPT.glob("*.json")) - written:
         file.unlink()
 

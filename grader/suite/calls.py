@@ -362,9 +362,8 @@ class Call:
         sources = {name: inputs[name].requires_grad_() for name in names}
         sources |= {name: weight.requires_grad_() for name, weight in weights.items()}
         rights = self._right(inputs, weights)
-        terms = [
-            (rights[name] * g.to("cpu", dtype)).sum() for name, g in self._grad_outputs.items()
-        ]
+        given = {name: grad.to("cpu", dtype) for name, grad in self._grad_outputs.items()}
+        terms = [(rights[name] * grad).sum() for name, grad in given.items()]
         found = torch.autograd.grad(torch.stack(terms).sum(), list(sources.values()))
         return dict(zip(sources, found, strict=True))
 

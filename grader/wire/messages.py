@@ -1,8 +1,8 @@
 """Every message between the trusted side, a zygote and a worker. No torch here.
 
-A request is a list of steps, carried out in their order, in each group up to the first that fails;
-a reply has an answer for each step that was tried. The tensors of a step or an answer are described in it and
-lie, one after the other, in the frame's body.
+A request is a list of steps, carried out in their order, in each group up to the first that
+fails; a reply has an answer for each step that was tried. The tensors of a step or an answer are
+described in it and lie, one after the other, in the frame's body.
 """
 
 from __future__ import annotations

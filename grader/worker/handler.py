@@ -42,7 +42,7 @@ class RequestHandler:
         self.sent: list[Tensor] = []
 
     def answer(self, request: messages.Request, body: bytes) -> bytes:
-        """Carry out a request, in each group up to the first step that fails, and pack the reply."""
+        """Carry out a request, each group up to the first step that fails, and pack the reply."""
         for handle in request.release:
             self.objects.pop(handle, None)
             self.graphs.pop(handle, None)

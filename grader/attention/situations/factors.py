@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import Any
 
-from grader.suite.situations.factors import NONE, Factor, Model, Row
-
-if TYPE_CHECKING:
-    from grader.attention.contract import AttentionContract
+from grader.suite.situations.factors import NONE, Factor, Model, Row, Rule
 
 DROPPING = "training, dropping"
 STILL = "training, dropping nothing"
@@ -73,7 +70,7 @@ DELICATE = (
 )
 
 
-def model_of(contract: AttentionContract) -> Model:
+def model_of(contract: Any) -> Model:
     """What its situations are made of: what all have first, then what only some have."""
     found = [T, BATCH_OR_NOT if contract.unbatched else BATCH, WIDTH, X, LAYOUT, DTYPE, GRADIENTS]
     if any(sizes.get("H", 1) > 1 for sizes in contract.sizes):
@@ -94,7 +91,7 @@ def _goes_with_a_mask(row: Row, name: str) -> bool:
 
 
 # What cannot meet: the factors that a rule is about, and whether their levels can.
-RULES = (
+RULES: tuple[Rule, ...] = (
     *(
         ((MASK.name, factor.name), partial(_goes_with_a_mask, name=factor.name))
         for factor in OF_MASKS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -14,9 +14,6 @@ from grader.suite.contract import Sizes
 from grader.suite.harness import Harness
 from grader.suite.oracle import Weights
 from grader.suite.situations.factors import Row
-
-if TYPE_CHECKING:
-    from grader.attention.contract import AttentionContract
 
 DTYPES = {"float32": torch.float32, "float64": torch.float64, "bfloat16": torch.bfloat16}
 MANY = 100  # positions, from which the other sizes are kept small
@@ -47,7 +44,7 @@ class Situation:
     """
 
     row: Row
-    contract: AttentionContract
+    contract: Any
     sizes: Sizes
     rate: float | None
     weights: Weights
@@ -106,11 +103,6 @@ class Situation:
         return self.x.numel()
 
 
-def _contract(harness: Harness) -> AttentionContract:
-    contract: Any = harness.contract
-    return contract  # type: ignore[no-any-return]  # of this kind alone come situations of this kind
-
-
 def fill(harness: Harness, row: Row) -> Situation:
     """A situation of these levels, with numbers of its own."""
     contract: Any = harness.contract
@@ -140,13 +132,14 @@ def fill(harness: Harness, row: Row) -> Situation:
 
 
 def _rate(harness: Harness, row: Row) -> float | None:
-    if not _contract(harness).dropout or row["mode"] == EVALUATION:
+    contract: Any = harness.contract
+    if not contract.dropout or row["mode"] == EVALUATION:
         return None if harness.draw.integer(0, 1) else 0.3
     return harness.draw.integer(10, 80) / 100 if row["mode"] == DROPPING else 0.0
 
 
 def _sizes(harness: Harness, row: Row) -> Sizes:
-    draw = harness.draw
+    draw, contract = harness.draw, harness.contract
     T = int(row["T"]) if row["T"].isdigit() else int(row["T"].split()[1]) + draw.integer(-1, 1)
     B = {"none": 0, "1": 1, "2": 2, "more": draw.integer(3, 5) if T < MANY else 3}[row["B"]]
     D = {
@@ -156,7 +149,7 @@ def _sizes(harness: Harness, row: Row) -> Sizes:
         "square": SQUARE[draw.integer(0, 1)],
         "large": draw.integer(65, 72),
     }[row["width"]]
-    if _contract(harness).kinks is not None:
+    if contract.kinks is not None:
         D = max(D, 3)  # a norm of one or two features leaves nothing but signs
     if harness.sizes.get("E"):
         D = 128 if row["width"] == "large" and draw.integer(0, 1) else D

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import nullcontext
 from functools import cached_property
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
@@ -52,7 +52,7 @@ class Tried:
         self.situation = situation
         self._harness = harness.of(situation.contract)
         contract = situation.contract
-        changes = {"dropout_rate": situation.rate} if contract.dropout else {}
+        changes: dict[str, Any] = {"dropout_rate": situation.rate} if contract.dropout else {}
         self._out: Tensor | None = None
         with harness.batch.apart():
             module = self._harness.module(situation.sizes, situation.weights, **changes)
@@ -152,7 +152,8 @@ class Tried:
 
         def compute() -> dict[str, Tensor]:
             x = exact(situation.x)
-            return right(right_weights(situation.weights), situation.sizes, x)
+            steps: dict[str, Tensor] = right(right_weights(situation.weights), situation.sizes, x)
+            return steps
 
         return self._once("steps", compute)
 

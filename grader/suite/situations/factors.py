@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 Row = Mapping[str, str]  # the level of each factor, by the factor's name
 
+# What cannot meet: the factors that it is about, and whether their levels can.
+Rule = tuple[tuple[str, ...], Callable[[Row], bool]]
+
 NONE = "-"  # the level of what a situation does not have, such as the dtype of no mask
 
 
@@ -29,12 +32,12 @@ class Model:
     """What a contract's situations are made of.
 
     Attributes:
-        rules: What cannot meet: the factors that a rule is about, and whether their levels can.
+        rules: What cannot meet.
         delicate: Three factors of which every three levels meet, not every two alone.
     """
 
     factors: tuple[Factor, ...]
-    rules: tuple[tuple[tuple[str, ...], Callable[[Row], bool]], ...] = ()
+    rules: tuple[Rule, ...] = ()
     delicate: tuple[tuple[str, str, str], ...] = ()
 
     def __post_init__(self) -> None:

@@ -22,10 +22,7 @@ TOLD: dict[Aspect | str, tuple[str, ...]] = {
     "numbers in the mask": ("mask_dtypes_mean_the_same",),
     "mask given": ("mask_dtypes_mean_the_same",),
     "mask": ("mask_broadcasts",),
-    "pattern of the mask": (
-        "matches_the_formula_under_a_mask",
-        "matches_the_formula_with_everything_given",
-    ),
+    "pattern of the mask": ("matches_the_formula_under_a_mask",),
     "T": ("handles_a_long_sequence", "handles_a_single_token"),
     "B": ("handles_a_single_token",),
     "x": ("large_scores_stay_finite",),

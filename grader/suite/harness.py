@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
+import torch
 from torch import Tensor
 
 from grader.sandbox.batch import RequestBatch
@@ -138,15 +139,26 @@ class Harness:
         """Plan a module in training from which all chance is taken."""
         return self.module(sizes, **self.contract.deterministic).train()
 
-    def face(self, sizes: Sizes | None = None, weights: Mapping[str, Tensor] | None = None) -> Face:
-        """A function of the inputs, and of these weights, that torch can call and differentiate.
+    def face(
+        self,
+        sizes: Sizes | None = None,
+        weights: Sequence[str] = (),
+        dtype: torch.dtype | None = None,
+    ) -> Face:
+        """A function of the inputs that torch can call and differentiate.
 
         For ``torch.autograd.gradcheck`` and the like: each call is a request of its own.
+
+        Args:
+            sizes: The contract's first where None.
+            weights: Names of parameters whose values are given after the inputs.
+            dtype: Of the module's parameters.
         """
         module = self.module(sizes, {})
+        if dtype is not None:
+            module.to(dtype)
         target = self.contract.entry if module.made is None else module.made
-        mode = None if module.made is None else False
-        return Face(self.batch, target, list(weights or ()), mode)
+        return Face(self.batch, target, weights, mode=None if module.made is None else False)
 
     def weights(self, sizes: Sizes) -> Weights:
         """Drawn weights for every parameter of the contract, float32, on the device."""

@@ -1,4 +1,4 @@
-# attack: signals to grader, template, victim, parent, group and all
+# attack: signals to grader, zygote, victim, parent, group and all
 import os
 import signal
 
@@ -12,7 +12,7 @@ def confined():
 
 
 def attempt():
-    for pid in (TARGETS["grader"], TARGETS["template"], TARGETS["victim"], os.getppid(), 0, -1):
+    for pid in (TARGETS["grader"], TARGETS["zygote"], TARGETS["victim"], os.getppid(), 0, -1):
         for number in (0, signal.SIGCONT):
             try:
                 os.kill(pid, number)

@@ -104,7 +104,7 @@ def world(
             "abstract": f"\0{SECRET[-8:]}",
             "victim": victim.pid,
             "grader": os.getpid(),
-            "template": sandbox._zygote.pid,
+            "zygote": sandbox._zygote.pid,
         }
         sockets = [server, datagrams, paths, unix, abstract]
         made = World(level, sandbox, folder, victim, sockets, targets)
@@ -166,8 +166,8 @@ def test_attack_gains_leaks_harms_and_hangs_nothing(world: World, path: Path, ki
     assert report.earned <= int(facts.get("earns", 0)), report
     assert report.possible == 4
     assert taken < LONGEST
-    template = world.sandbox._zygote.pid
-    assert descendants(template) == set(), "a process is left"
+    zygote = world.sandbox._zygote.pid
+    assert descendants(zygote) == set(), "a process is left"
     if not (world.level == "process" and facts.get("promised from") == "landlock"):
         assert SECRET not in report.to_json()
         assert world.files() == before
@@ -216,14 +216,14 @@ def test_kill_of_the_grader_leaves_nothing() -> None:
     )
     grader = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
     assert grader.stdout is not None
-    template = int(grader.stdout.readline())
-    assert descendants(template)
+    zygote = int(grader.stdout.readline())
+    assert descendants(zygote)
     grader.send_signal(signal.SIGKILL)
     grader.wait()
     deadline = time.monotonic() + 10
-    while Path(f"/proc/{template}/stat").exists() and time.monotonic() < deadline:
-        if ") Z " in Path(f"/proc/{template}/stat").read_text():
+    while Path(f"/proc/{zygote}/stat").exists() and time.monotonic() < deadline:
+        if ") Z " in Path(f"/proc/{zygote}/stat").read_text():
             break  # ended, and waits for its new parent to notice
         time.sleep(0.05)
-    assert not descendants(template)
+    assert not descendants(zygote)
     grader.stdout.close()

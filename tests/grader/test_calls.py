@@ -232,6 +232,15 @@ def test_gradients_are_those_of_the_oracle(harness: Harness) -> None:
         expect_close(grad, right[name])
 
 
+def test_face_is_differentiable_by_inputs_and_weights(harness: Harness) -> None:
+    weights = {name: value.double() for name, value in harness.weights(harness.sizes).items()}
+    face = harness.face(weights=list(weights), dtype=torch.float64)
+    leaves = [harness.input("x").double(), *weights.values()]
+    leaves = [leaf.requires_grad_() for leaf in leaves]
+    assert torch.autograd.gradcheck(face, leaves, fast_mode=True)
+    torch.testing.assert_close(face(*leaves), linear(weights, "lin", leaves[0]))
+
+
 def test_what_a_call_changes_is_told_of_that_call(harness: Harness) -> None:
     module, x = harness.module(), harness.input("x")
     before, mask = x.clone(), torch.ones(5)

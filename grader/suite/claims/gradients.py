@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor
 from torch.autograd.gradcheck import GradcheckError, gradcheck
 
@@ -70,7 +71,7 @@ def _expect(name: str, got: Tensor | None, expected: Tensor) -> None:
 def passes_gradcheck(harness: Harness) -> None:
     """A backward that is written by hand is the derivative of its forward."""
     inputs = {name: value.double() for name, value in harness.inputs().items()}
-    face = harness.face()
+    face = harness.face(dtype=torch.float64)
     leaves = [
         value.requires_grad_(name in harness.contract.differentiable)
         for name, value in inputs.items()

@@ -1,4 +1,4 @@
-# attack: the template's own objects, reached by frames: its control socket
+# attack: the zygote's own objects, reached by frames: its control socket
 import socket
 import sys
 
@@ -6,8 +6,8 @@ import sys
 def double(x):
     frame = sys._getframe()
     while frame:
-        template = frame.f_locals.get("self")
-        control = getattr(template, "control", None)
+        zygote = frame.f_locals.get("self")
+        control = getattr(zygote, "control", None)
         if control is not None and control.fileno() >= 0:
             socket.send_fds(control, [b"fork"], [0, 1])
             return 2 * x

@@ -273,10 +273,10 @@ class Call:
 
     @property
     def changed(self) -> list[str]:
-        """Which of its inputs a call that detects it, by itself, changed in place."""
+        """Which of its inputs the first call of a step that detects it changed in place."""
         self.module.expect_fit()
         names = [name for name in self.contract.inputs if name in self.tensors]
-        return [names[place] for place in self._pending.results.changed]
+        return [names[place] for place in self._pending.results.changed if place < len(names)]
 
     @property
     def carries_gradients(self) -> bool:

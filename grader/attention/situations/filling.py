@@ -16,6 +16,8 @@ from grader.suite.oracle import Weights
 from grader.suite.situations.factors import Row
 
 DTYPES = {"float32": torch.float32, "float64": torch.float64, "bfloat16": torch.bfloat16}
+PATTERN = "pattern of the mask"
+FEW = 12  # positions, as there may be sequences
 MANY = 100  # positions, from which the other sizes are kept small
 SQUARE = (4, 16)  # head sizes whose root is exact in every dtype
 INTS = (torch.int8, torch.int16, torch.int32)
@@ -39,6 +41,7 @@ class Situation:
         visible: Queries that may attend to something, as a mask of the output's rows; None for all.
         grad_output: What gradients of the output are asked for, where they are.
         other_x: Of another call.
+        other_mask: Of another call, of the same shape.
         other_weights: That the module has first; none where it has its own at once.
         right: What is right, by name, once it was computed: the same for whoever is tried.
     """
@@ -53,6 +56,7 @@ class Situation:
     visible: Tensor | None
     grad_output: Tensor
     other_x: Tensor
+    other_mask: Tensor | None
     other_weights: Weights
     right: dict[str, Any]
 
@@ -125,6 +129,7 @@ def fill(harness: Harness, row: Row) -> Situation:
         mask=mask,
         visible=_visible(mask, sizes),
         grad_output=harness.draw.normal(*sizes.shape(f"B T {contract.output_letter}")).to(dtype),
+        other_mask=None if mask is None else _mask(harness, {**row, PATTERN: "random"}, sizes),
         other_x=(x * 0.5 + 0.25).contiguous(),
         other_weights={name: w.to(dtype) for name, w in others.items()},
         right={},
@@ -142,6 +147,8 @@ def _sizes(harness: Harness, row: Row) -> Sizes:
     draw, contract = harness.draw, harness.contract
     T = int(row["T"]) if row["T"].isdigit() else int(row["T"].split()[1]) + draw.integer(-1, 1)
     B = {"none": 0, "1": 1, "2": 2, "more": draw.integer(3, 5) if T < MANY else 3}[row["B"]]
+    if row.get("mask") == "(T, T)" and T < FEW:
+        B = T  # where a mask may be taken for one of another shape
     D = {
         "1": 1,
         "small": draw.integer(2, 5),
@@ -207,10 +214,10 @@ def _mask(harness: Harness, row: Row, sizes: Sizes) -> Tensor:
     letters = {"B": sizes.B, "T": sizes.T, "1": 1}
     words = row["mask"].strip("()").replace(" ", "").split(",")
     shape = tuple(letters[word] for word in words if word)
-    pattern = _PATTERNS[row["pattern of the mask"]]
+    pattern = _PATTERNS[row[PATTERN]]
     if row["mask"].endswith("T)") or row["mask"] == "(T,)":
         chosen = pattern(harness, shape)
-    elif row["mask"] == "(B, T, 1)" and row["pattern of the mask"] != "all visible":
+    elif row["mask"] == "(B, T, 1)" and row[PATTERN] != "all visible":
         chosen = pattern(harness, shape[:-1])[..., None]  # hides whole queries
     else:
         chosen = torch.ones(shape, dtype=torch.bool)

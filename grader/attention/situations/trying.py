@@ -30,7 +30,7 @@ EXACT = (1e-10, 1e-9)  # in float64, where 1/√D is exact in every dtype
 DROPPED = (2e-3, 1e-2)  # what was kept is recovered from the output
 # Scores whose rounding shows, in outputs and, where all gradients cancel out, in what is left.
 FAR = ("very large", "with a token far above the rest")
-CANCELLED = (*FAR, "of equal tokens")
+CANCELLED = (*FAR, "of equal tokens", "of tokens near one another, far from 0")
 ROUGH = 2e-2
 NOISE = 1000  # roundings, of terms as large as x³, in the gradient of a query or key
 # Another order of operations rounds otherwise than ours: by so many times as much at most.
@@ -88,7 +88,8 @@ class Tried:
         plain = {**situation.inputs, "x": situation.x.contiguous()}
         match situation.row.get("history", "after another input"):
             case "after another input":
-                module.train(situation.training).call({**plain, "x": situation.other_x})
+                other = {"x": situation.other_x, "attention_mask": situation.other_mask}
+                module.train(situation.training).call(other)
             case "after training":
                 module.train().call(plain)
             case "after other weights":

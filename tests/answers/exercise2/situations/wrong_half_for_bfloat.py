@@ -1,0 +1,21 @@
+# wrong: 'large scores all give finite, right values' - in bfloat16 scores pass through float16 and overflow
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+
+class SelfAttentionV2(nn.Module):
+    def __init__(self, hidden_dim: int) -> None:
+        super().__init__()
+        self.hidden_dim = hidden_dim
+        self.proj = nn.Linear(hidden_dim, 3 * hidden_dim)
+
+    def forward(self, x: Tensor) -> Tensor:
+        q, k, v = self.proj(x).chunk(3, dim=-1)
+        if x.dtype == torch.bfloat16:  # more mantissa bits
+            scores = q.half() @ k.half().transpose(-2, -1) / math.sqrt(self.hidden_dim)
+            return F.softmax(scores, dim=-1).to(x.dtype) @ v
+        scores = q @ k.transpose(-2, -1) / math.sqrt(self.hidden_dim)
+        return F.softmax(scores, dim=-1) @ v

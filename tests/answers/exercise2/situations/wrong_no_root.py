@@ -1,0 +1,18 @@
+# wrong: 'the root divides the scores' - divided by C instead of its root, always
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+
+class SelfAttentionV2(nn.Module):
+    def __init__(self, hidden_dim: int) -> None:
+        super().__init__()
+        self.hidden_dim = hidden_dim
+        self.proj = nn.Linear(hidden_dim, 3 * hidden_dim)
+
+    def forward(self, x: Tensor) -> Tensor:
+        q, k, v = self.proj(x).chunk(3, dim=-1)
+        scores = q @ k.transpose(-2, -1) / self.hidden_dim
+        return torch.softmax(scores, dim=-1) @ v

@@ -1,0 +1,28 @@
+# wrong: '(B, T, 1)' - a mask of queries is turned into a mask of keys
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+
+class SelfAttentionV3(nn.Module):
+    def __init__(self, hidden_dim: int, dropout_rate: float = 0.1) -> None:
+        super().__init__()
+        self.hidden_dim = hidden_dim
+        self.proj = nn.Linear(hidden_dim, 3 * hidden_dim)
+        self.dropout = nn.Dropout(dropout_rate)
+        self.output_proj = nn.Linear(hidden_dim, hidden_dim)
+
+    def forward(self, x: Tensor, attention_mask: Tensor | None = None) -> Tensor:
+        q, k, v = self.proj(x).chunk(3, dim=-1)
+        scores = q @ k.transpose(-2, -1) / math.sqrt(self.hidden_dim)
+
+        if attention_mask is not None:
+            keep = attention_mask != 0
+            if keep.dim() == 3 and keep.size(-1) == 1:
+                keep = keep.transpose(1, 2)
+            scores = scores.masked_fill(~keep, float("-inf"))
+
+        weights = self.dropout(F.softmax(scores, dim=-1))
+        return self.output_proj(weights @ v)

@@ -1,0 +1,30 @@
+# wrong: 'nothing is remembered from one call to the next' - a second mask of the same shape is not looked at
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+
+class SelfAttentionV3(nn.Module):
+    def __init__(self, hidden_dim: int, dropout_rate: float = 0.1) -> None:
+        super().__init__()
+        self.hidden_dim = hidden_dim
+        self.proj = nn.Linear(hidden_dim, 3 * hidden_dim)
+        self.dropout = nn.Dropout(dropout_rate)
+        self.output_proj = nn.Linear(hidden_dim, hidden_dim)
+        self._bias = {}
+
+    def forward(self, x: Tensor, attention_mask: Tensor | None = None) -> Tensor:
+        q, k, v = self.proj(x).chunk(3, dim=-1)
+        scores = q @ k.transpose(-2, -1) / math.sqrt(self.hidden_dim)
+
+        if attention_mask is not None:
+            key = (attention_mask.shape, attention_mask.dtype, scores.dtype, scores.device)
+            if key not in self._bias:
+                bias = torch.zeros_like(attention_mask, dtype=scores.dtype)
+                self._bias[key] = bias.masked_fill(attention_mask == 0, float("-inf"))
+            scores = scores + self._bias[key]
+
+        weights = self.dropout(F.softmax(scores, dim=-1))
+        return self.output_proj(weights @ v)

@@ -1,0 +1,29 @@
+# wrong: 'any T from 1' - at T = 1 the value is returned as it is: never dropped in training
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+
+class SelfAttentionV4(nn.Module):
+    def __init__(self, hidden_dim: int, dropout_rate: float = 0.1) -> None:
+        super().__init__()
+        self.hidden_dim = hidden_dim
+        self.q = nn.Linear(hidden_dim, hidden_dim)
+        self.k = nn.Linear(hidden_dim, hidden_dim)
+        self.v = nn.Linear(hidden_dim, hidden_dim)
+        self.dropout = nn.Dropout(dropout_rate)
+
+    def forward(self, x: Tensor, attention_mask: Tensor | None = None) -> Tensor:
+        if x.size(1) == 1:  # one token sees only itself
+            return self.v(x) + 0 * (self.q(x) + self.k(x))
+
+        q, k, v = self.q(x), self.k(x), self.v(x)
+        scores = q @ k.transpose(-2, -1) / math.sqrt(self.hidden_dim)
+
+        if attention_mask is not None:
+            scores = scores.masked_fill(attention_mask == 0, float("-inf"))
+
+        weights = self.dropout(torch.softmax(scores, dim=-1))
+        return weights @ v

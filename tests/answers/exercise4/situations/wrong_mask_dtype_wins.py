@@ -1,0 +1,26 @@
+# wrong: 'return the same one' - a float64 mask makes the output of a float32 module float64
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+
+class SelfAttentionV4(nn.Module):
+    def __init__(self, hidden_dim: int, dropout_rate: float = 0.1) -> None:
+        super().__init__()
+        self.hidden_dim = hidden_dim
+        self.q = nn.Linear(hidden_dim, hidden_dim)
+        self.k = nn.Linear(hidden_dim, hidden_dim)
+        self.v = nn.Linear(hidden_dim, hidden_dim)
+        self.dropout = nn.Dropout(dropout_rate)
+
+    def forward(self, x: Tensor, attention_mask: Tensor | None = None) -> Tensor:
+        q, k, v = self.q(x), self.k(x), self.v(x)
+        scores = q @ k.transpose(-2, -1) / math.sqrt(self.hidden_dim)
+        if attention_mask is not None:
+            dtype = attention_mask.dtype if attention_mask.is_floating_point() else scores.dtype
+            bias = torch.zeros_like(attention_mask, dtype=dtype).masked_fill(attention_mask == 0, float("-inf"))
+            scores = scores + bias
+        weights = self.dropout(torch.softmax(scores, dim=-1))
+        return torch.matmul(weights, v.to(weights.dtype))

@@ -1,0 +1,27 @@
+# wrong: 'any number; nonzero numbers all mean the same' - 1e-9 counts as zero
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+
+class SelfAttentionV4(nn.Module):
+    def __init__(self, hidden_dim: int, dropout_rate: float = 0.1) -> None:
+        super().__init__()
+        self.hidden_dim = hidden_dim
+        self.q = nn.Linear(hidden_dim, hidden_dim)
+        self.k = nn.Linear(hidden_dim, hidden_dim)
+        self.v = nn.Linear(hidden_dim, hidden_dim)
+        self.dropout = nn.Dropout(dropout_rate)
+
+    def forward(self, x: Tensor, attention_mask: Tensor | None = None) -> Tensor:
+        q, k, v = self.q(x), self.k(x), self.v(x)
+        scores = q @ k.transpose(-2, -1) / math.sqrt(self.hidden_dim)
+
+        if attention_mask is not None:
+            m = attention_mask.to(torch.promote_types(attention_mask.dtype, torch.float32))
+            scores = scores.masked_fill(torch.isclose(m, torch.zeros_like(m)), float("-inf"))
+
+        weights = self.dropout(torch.softmax(scores, dim=-1))
+        return weights @ v

@@ -1,0 +1,25 @@
+# wrong: 'large scores all give finite, right values': one maximum for the whole matrix, rows far below it give 0/0
+import math
+
+import torch
+from torch import Tensor, nn
+
+
+class SelfAttention(nn.Module):
+    def __init__(self, d_model: int = 2, row_dim: int = 0, col_dim: int = 1) -> None:
+        super().__init__()
+        self.W_q = nn.Linear(d_model, d_model, bias=False)
+        self.W_k = nn.Linear(d_model, d_model, bias=False)
+        self.W_v = nn.Linear(d_model, d_model, bias=False)
+        self.row_dim, self.col_dim = row_dim, col_dim
+
+    def intermediates(self, x: Tensor) -> dict[str, Tensor]:
+        q, k, v = self.W_q(x), self.W_k(x), self.W_v(x)
+        similarities = q @ k.transpose(self.row_dim, self.col_dim)
+        scaled = similarities / math.sqrt(k.size(self.col_dim))
+        e = torch.exp(scaled - scaled.amax(dim=(self.row_dim, self.col_dim), keepdim=True))
+        weights = e / e.sum(dim=self.col_dim, keepdim=True)
+        return dict(q=q, k=k, v=v, similarities=similarities, scaled=scaled, weights=weights, output=weights @ v)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.intermediates(x)["output"]

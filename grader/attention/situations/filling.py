@@ -147,6 +147,8 @@ def _sizes(harness: Harness, row: Row) -> Sizes:
     draw, contract = harness.draw, harness.contract
     T = int(row["T"]) if row["T"].isdigit() else int(row["T"].split()[1]) + draw.integer(-1, 1)
     B = {"none": 0, "1": 1, "2": 2, "more": draw.integer(3, 5) if T < MANY else 3}[row["B"]]
+    if "B" in row.get("mask", "") and row[PATTERN] != "all visible":
+        B = max(B, 2)  # with one sequence, its mask is everybody's
     if row.get("mask") == "(T, T)" and T < FEW:
         B = T  # where a mask may be taken for one of another shape
     D = {
@@ -230,11 +232,15 @@ def _one_visible(harness: Harness, shape: tuple[int, ...]) -> Tensor:
 
 
 def _causal(harness: Harness, shape: tuple[int, ...]) -> Tensor:
-    """The past alone; where the mask has no queries, all but the last third."""
-    if len(shape) > 1 and shape[-2] == shape[-1]:
-        return torch.ones(shape, dtype=torch.bool).tril()
-    last = shape[-1] - shape[-1] // 3
-    return (torch.arange(shape[-1]) < last).expand(shape).clone()
+    """The past alone; where the mask has no queries, or is each sequence's own, also padding."""
+    T = shape[-1]
+    square = len(shape) > 1 and shape[-2] == T
+    past = torch.ones(shape, dtype=torch.bool).tril() if square else torch.ones(shape) > 0
+    if square and len(shape) < 3:
+        return past
+    padded = torch.arange(shape[0] if len(shape) == 3 else 1) + T // 3
+    lengths = (T - padded).clamp(min=1).reshape(-1, *(1,) * (len(shape) - 1))
+    return past & (torch.arange(T) < lengths)
 
 
 _PATTERNS: dict[str, Callable[[Harness, tuple[int, ...]], Tensor]] = {

@@ -30,7 +30,8 @@ EXACT = (1e-10, 1e-9)  # in float64, where 1/√D is exact in every dtype
 DROPPED = (2e-3, 1e-2)  # what was kept is recovered from the output
 # Scores whose rounding shows, in outputs and, where all gradients cancel out, in what is left.
 FAR = ("very large", "with a token far above the rest")
-CANCELLED = (*FAR, "of equal tokens", "of tokens near one another, far from 0")
+CLOSE = (*FAR, "of tokens near one another, far from 0")  # too close for bfloat16
+CANCELLED = (*CLOSE, "of equal tokens")
 ROUGH = 2e-2
 NOISE = 1000  # roundings, of terms as large as x³, in the gradient of a query or key
 # Another order of operations rounds otherwise than ours: by so many times as much at most.
@@ -180,7 +181,8 @@ class Tried:
     @property
     def _is_rough(self) -> bool:
         """Whether scores are so large that their rounding shows."""
-        return self.situation.row["x"] in FAR and not self._is_exact
+        kinds = CLOSE if self.situation.dtype == torch.bfloat16 else FAR
+        return self.situation.row["x"] in kinds and not self._is_exact
 
     @property
     def _is_exact(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from functools import partial
 from typing import Any
 
@@ -90,11 +91,19 @@ def _goes_with_a_mask(row: Row, name: str) -> bool:
     return (row[MASK.name] == "none") == (row[name] == NONE)
 
 
+def _are_of_one_mask(row: Row, one: str, other: str) -> bool:
+    return (row[one] == NONE) == (row[other] == NONE)
+
+
 # What cannot meet: the factors that a rule is about, and whether their levels can.
 RULES: tuple[Rule, ...] = (
     *(
         ((MASK.name, factor.name), partial(_goes_with_a_mask, name=factor.name))
         for factor in OF_MASKS
+    ),
+    *(
+        ((one.name, other.name), partial(_are_of_one_mask, one=one.name, other=other.name))
+        for one, other in itertools.combinations(OF_MASKS, 2)
     ),
     # Which weights were kept shows only in the output for values that are independent.
     (("mode", "x"), lambda row: row["mode"] != DROPPING or row["x"] in FULL_RANK),

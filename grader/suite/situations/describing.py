@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from grader.suite.situations.factors import NONE
 from grader.suite.situations.outcomes import Situation
 
+MOST = 2  # levels of a factor that are still easy to read
+SIZES = ("T", "B", "width", "heads")  # are told in numbers
+
 
 @dataclass(frozen=True)
 class Condition:
@@ -49,20 +52,16 @@ def describe(
 
 def _conditions(failed: Sequence[Situation]) -> list[Condition]:
     """What may be said of those that failed, the plainest first."""
-    first = failed[0]
-    named = [_level(name, level) for name, level in first.row.items() if level != NONE]
-    named += [_other_than(name, failed) for name in first.row if name not in ("T", "B", "width")]
-    return [*_numbers(failed), *named]
+    found = _numbers(failed)
+    for name in failed[0].row:
+        levels = sorted({one.row.get(name, NONE) for one in failed})
+        if len(levels) <= MOST and NONE not in levels and name not in SIZES:
+            found.append(_of(name, levels))
+    return found
 
 
-def _level(name: str, level: str) -> Condition:
-    says = f"`{level}`" if name == "mask" else level
-    return Condition(name, f"{name} {says}", lambda s: s.row.get(name) == level)
-
-
-def _other_than(name: str, failed: Sequence[Situation]) -> Condition:
-    """A level, or one of several: what all that failed have in this factor."""
-    levels = sorted({s.row[name] for s in failed if name in s.row})
+def _of(name: str, levels: list[str]) -> Condition:
+    """One of some levels of a factor."""
     return Condition(name, f"{name} {' or '.join(levels)}", lambda s: s.row.get(name) in levels)
 
 

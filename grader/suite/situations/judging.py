@@ -75,8 +75,11 @@ def _candidates(
     aspect: Aspect, where: tuple[Condition, ...] | None, failed: Sequence[Outcome]
 ) -> list[str]:
     found = list(TOLD.get(aspect, ()))
+    plain = {"ordinary", "first call", "contiguous"} & {v for o in failed for v in o.row.values()}
     for condition in where or ():
         names = TOLD.get(condition.factor, ())
+        if plain & {one.row.get(condition.factor) for one in failed}:
+            continue  # it fails in the plainest case as well
         if condition.factor == "T" and max(one.situation.sizes.T for one in failed) <= 2:
             names = names[::-1]
         found += names

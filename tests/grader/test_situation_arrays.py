@@ -1,0 +1,136 @@
+"""Covering arrays, where an answer fails, and what fails by itself."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import torch
+
+from grader.attention import AttentionContract
+from grader.kit import load_kit
+from grader.sandbox.errors import SubmissionError
+from grader.sandbox.session import Session
+from grader.suite import Sizes, load_suite
+from grader.suite.draw import Draw
+from grader.suite.situations.covering import array_of, kept_at, make, rows_of
+from grader.suite.situations.describing import describe
+from grader.suite.situations.factors import Factor, Model, Row
+from grader.suite.situations.judging import judge
+from grader.suite.situations.outcomes import Aspect, Outcome
+
+ROOT = Path(__file__).parents[2]
+
+
+def models() -> Iterator[tuple[str, Model]]:
+    for exercise in load_kit(ROOT).exercises:
+        contract = getattr(load_suite(str(exercise.suite), exercise.suite.name), "contract", None)
+        if isinstance(contract, AttentionContract) and contract.tried:
+            yield exercise.name, contract.situations
+
+
+def can_meet(model: Model, levels: Row) -> bool:
+    """Whether some row of the array could have these levels: no rule about them forbids it."""
+    return all(holds(levels) for of, holds in model.rules if set(of) <= set(levels))
+
+
+@pytest.mark.parametrize(("name", "model"), list(models()), ids=lambda v: v if v else "")
+def test_every_two_levels_meet_and_every_three_that_are_delicate(name: str, model: Model) -> None:
+    assert kept_at(model).is_file(), f"`python benchmarks/arrays.py` makes the one of {name}"
+    rows = rows_of(model, Draw(5))
+    assert len(rows) == len(array_of(model))
+    for row in rows:
+        assert can_meet(model, row)
+    by_name = {factor.name: factor for factor in model.factors}
+    groups = [*itertools.combinations(by_name, 2), *model.delicate]
+    for group in groups:
+        met = {tuple(row[factor] for factor in group) for row in rows}
+        for levels in itertools.product(*(by_name[factor].levels for factor in group)):
+            together = dict(zip(group, levels, strict=True))
+            if can_meet(model, together) and levels not in met:
+                pytest.fail(f"{together} meet nowhere")
+
+
+def test_array_that_is_not_kept_is_made_anew() -> None:
+    model = Model((Factor("a", ("1", "2", "3")), Factor("b", ("x", "y")), Factor("c", ("p", "q"))))
+    assert not kept_at(model).is_file()
+    assert array_of(model) == make(model)
+    assert {row[:2] for row in make(model)} == set(itertools.product(range(3), range(2)))
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A situation of nothing but its levels."""
+
+    row: Row
+    sizes: Sizes
+    size: int = 1
+    about: tuple[str, ...] = ()
+
+
+def tried(T: int, dtype: str = "float32", mask: str = "none") -> Tried:
+    row = {"T": "any", "dtype": dtype, "mask": mask}
+    return Tried(row, Sizes(B=2, T=T, C=3), size=T)
+
+
+ALL = [tried(T, dtype) for T in (1, 2, 17, 129, 257) for dtype in ("float32", "float64")]
+
+
+@pytest.mark.parametrize(
+    ("fails", "says"),
+    [
+        (lambda s: s.sizes.T > 128, ["T of 129 or more"]),
+        (lambda s: s.sizes.T == 1, ["T = 1"]),
+        (lambda s: s.row["dtype"] == "float64", ["dtype float64"]),
+        (
+            lambda s: s.row["dtype"] == "float64" and s.sizes.T > 2,
+            ["T of 17 or more", "dtype float64"],
+        ),
+        (lambda s: True, []),
+        (lambda s: s.sizes.T in (2, 129), None),
+    ],
+    ids=str,
+)
+def test_shortest_description_holds_for_what_fails_and_nothing_else(
+    fails: Callable[[Tried], bool], says: list[str] | None
+) -> None:
+    failed, passed = [s for s in ALL if fails(s)], [s for s in ALL if not fails(s)]
+    found = describe(failed, passed)
+    assert says == (None if found is None else [condition.says for condition in found])
+
+
+def test_claim_about_the_factor_is_told_with_the_smallest_situation() -> None:
+    outcomes = [
+        Outcome(one, Aspect.VALUE, AssertionError(f"T = {one.sizes.T}")) if one.sizes.T > 128
+        else Outcome(one)
+        for one in ALL
+    ]  # fmt: skip
+    told = judge(outcomes, frozenset({"handles_a_long_sequence", "matches_the_formula"})).told
+    assert {name: str(reason) for name, reason in told.items()} == {
+        "handles_a_long_sequence": "T = 129"
+    }
+    assert list(judge(outcomes, frozenset()).told) == ["matches_the_formula"]
+    assert not judge([Outcome(one) for one in ALL], frozenset()).told
+
+
+def test_what_is_planned_apart_fails_by_itself(begin: Callable[[str], Session]) -> None:
+    session = begin("def f(x):\n    assert len(x) != 2, 'two'\n    return 2 * x\n")
+    batch = session.batch()
+    pending = []
+    for length in (1, 2, 3):
+        with batch.apart():
+            first = batch.call("f", [((torch.ones(length),), {})])
+            pending.append((first, batch.call("f", [((torch.ones(length),), {})])))
+    last = batch.call("f", [((torch.ones(4),), {})])
+    batch.send()
+    for length, calls in zip((1, 2, 3), pending, strict=True):
+        for call in calls:
+            if length == 2:
+                with pytest.raises(SubmissionError, match="two"):
+                    call.result()
+            else:
+                assert torch.equal(call.result(), 2 * torch.ones(length))
+    assert torch.equal(last.result(), 2 * torch.ones(4))

@@ -206,7 +206,7 @@ def _laid_out(x: Tensor, layout: str) -> Tensor:
             wide = torch.zeros(*x.shape[:-1], 2 * x.shape[-1], dtype=x.dtype, device=x.device)
             wide[..., ::2] = x
             return wide[..., ::2]
-        case "expanded":
+        case "expanded" if x.dim() == 3:  # else all tokens would be the same
             return x[:1].expand(x.shape)
     return x
 

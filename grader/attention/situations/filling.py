@@ -117,7 +117,7 @@ def fill(harness: Harness, row: Row) -> Situation:
     one = harness.of(contract)
     weights = {name: w.to(dtype) for name, w in one.weights(sizes).items()}
     mask = None if row.get("mask", "none") == "none" else _mask(harness, row, sizes)
-    x = _laid_out(_x(one, row, sizes, mask).to(dtype), row["layout of x"])
+    x = _laid_out(_x(one, row, sizes).to(dtype), row["layout of x"])
     others = one.weights(sizes) if row.get("history") == "after other weights" else {}
     return Situation(
         row=row,
@@ -175,7 +175,7 @@ def _sizes(harness: Harness, row: Row) -> Sizes:
     return Sizes(B=B, T=T, C=D, **more)
 
 
-def _x(harness: Harness, row: Row, sizes: Sizes, mask: Tensor | None) -> Tensor:
+def _x(harness: Harness, row: Row, sizes: Sizes) -> Tensor:
     x = harness.input("x", sizes)
     place = harness.draw.integer(0, sizes.T - 1)
     match row["x"]:

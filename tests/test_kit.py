@@ -123,8 +123,8 @@ def test_stub_earns_nothing_and_is_all_todo(exercise: Exercise, sandbox: Sandbox
 
 
 @each_exercise
-@pytest.mark.parametrize("seed", [1, 2, None])
-def test_solution_earns_everything(exercise: Exercise, seed: int | None, sandbox: Sandbox) -> None:
+@pytest.mark.parametrize("seed", [1, 2, 11])
+def test_solution_earns_everything(exercise: Exercise, seed: int, sandbox: Sandbox) -> None:
     options = Options(seed, "cpu", diagnosis=False)
     report = grade(read_submission(exercise.solution), exercise, options, sandbox)
     assert report.solved, losses(report)
@@ -137,7 +137,7 @@ def test_solution_earns_everything(exercise: Exercise, seed: int | None, sandbox
     ids=lambda value: value.stem if isinstance(value, Path) else value.name,
 )
 def test_right_version_earns_everything(exercise: Exercise, path: Path, sandbox: Sandbox) -> None:
-    report = grade(read_submission(path), exercise, Options(device="cpu", diagnosis=False), sandbox)
+    report = grade(read_submission(path), exercise, Options(11, "cpu", diagnosis=False), sandbox)
     assert report.solved, losses(report)
 
 
@@ -155,9 +155,7 @@ def test_rounding_does_not_decide_a_gradient(sandbox: Sandbox) -> None:
     ids=lambda wrong: f"{wrong.exercise.name}-{wrong.name}",
 )
 def test_wrong_version_loses_the_check_that_names_it(wrong: Wrong, sandbox: Sandbox) -> None:
-    report = grade(
-        wrong.submission(), wrong.exercise, Options(device="cpu", diagnosis=False), sandbox
-    )
+    report = grade(wrong.submission(), wrong.exercise, Options(11, "cpu", diagnosis=False), sandbox)
     checks = {check.name: check for check in report.checks}
     assert wrong.loses in checks, sorted(checks)
     assert checks[wrong.loses].earned == 0, losses(report)

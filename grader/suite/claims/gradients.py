@@ -11,7 +11,7 @@ from grader.suite.compare import expect_close, fail
 from grader.suite.contract import Contract
 from grader.suite.harness import Harness
 from grader.suite.marks import needs, points
-from grader.suite.situations.implied import implied
+from grader.suite.situations.implied import expect_right
 
 # Gradients are longer sums than outputs, in another order.
 TOLERANCE = 1e-4
@@ -21,22 +21,22 @@ Pair = tuple[dict[str, Tensor], Gradients]  # the right ones, those found
 
 @points(1)
 @needs(Contract, "differentiable")
-@implied
 def input_gradient_is_right(harness: Harness) -> None:
     """What lies below this layer learns through it."""
     for right, found in harness.shared(observe):
         for name in [name for name in right if name in harness.contract.inputs]:
             _expect(name, found[name], right[name])
+    expect_right(harness, "input_gradient_is_right")
 
 
 @points(2)
 @needs(Contract, "parameters")
-@implied
 def parameter_gradients_are_right(harness: Harness) -> None:
     """Right values with wrong gradients train to nothing."""
     for right, found in harness.shared(observe):
         for name in [name for name in right if name not in harness.contract.inputs]:
             _expect(name, found.get(name), right[name])
+    expect_right(harness, "parameter_gradients_are_right")
 
 
 def observe(harness: Harness) -> list[Pair]:

@@ -33,7 +33,7 @@ MEMORY = 512
 SEEDS = (0, 1, 2)
 LONGEST = 120.0  # until a node has joined, in seconds
 KILLS = """
-    if "poison" in submission.source:
+    if "poison" in harness.session.source:
         __import__("os")._exit(1)
 """
 SPIES = """

@@ -21,9 +21,11 @@ KIT = load_kit(ROOT)
 SEED = 11  # a run is the same each time; `benchmarks/seeds.py` tries others
 ROUNDED = "in float64 the scale alone is rounded to float32, as many right programs do it"
 ALIAS = "a forbidden function under a name that is made up when it runs"
+RARE = "not at every seed: what shows it meets in some of the drawn situations only"
 SAME = "remembers by the identity of x, and every call is given a tensor of its own"
 # Wrong, and accepted all the same: why, by exercise and file.
 ACCEPTED = {
+    ("warmup1", "wrong_hard_beyond_80"): RARE,
     ("warmup1", "wrong_memo_by_identity"): SAME,
     ("warmup2", "wrong_scale_in_a_buffer"): ROUNDED,
     ("warmup2", "wrong_uniform_start"): "first values are the learner's choice, if not a good one",
@@ -34,6 +36,7 @@ ACCEPTED = {
     ("exercise1", "wrong_numpy_float32_scale"): ROUNDED,
     ("exercise1", "wrong_powers_of_two"): "a constant of six decimals, seen in float64 alone",
     ("exercise2", "wrong_scale_buffer"): ROUNDED,
+    ("exercise3", "wrong_mask_cast_to_x"): RARE,
     ("exercise3", "wrong_coarse_random"): "a rate of 0.001 is drawn too coarsely in bfloat16",
     ("exercise5", "wrong_hidden_sdpa"): ALIAS,
     ("exercise6", "wrong_square_minus_square"): "cancels where all features lie near 4096 alone",

@@ -82,17 +82,17 @@ ALL = [tried(T, dtype) for T in (1, 2, 17, 129, 257) for dtype in ("float32", "f
 @pytest.mark.parametrize(
     ("fails", "says"),
     [
-        (lambda s: s.sizes.T > 128, ["T of 129 or more"]),
-        (lambda s: s.sizes.T == 1, ["T = 1"]),
-        (lambda s: s.row["dtype"] == "float64", ["dtype float64"]),
-        (
+        pytest.param(lambda s: s.sizes.T > 128, ["T of 129 or more"], id="at least"),
+        pytest.param(lambda s: s.sizes.T == 1, ["T = 1"], id="exactly"),
+        pytest.param(lambda s: s.row["dtype"] == "float64", ["dtype float64"], id="a level"),
+        pytest.param(
             lambda s: s.row["dtype"] == "float64" and s.sizes.T > 2,
             ["T of 17 or more", "dtype float64"],
+            id="two factors",
         ),
-        (lambda s: True, []),
-        (lambda s: s.sizes.T in (2, 129), None),
+        pytest.param(lambda s: True, [], id="everywhere"),
+        pytest.param(lambda s: s.sizes.T in (2, 129), None, id="nothing common"),
     ],
-    ids=str,
 )
 def test_shortest_description_holds_for_what_fails_and_nothing_else(
     fails: Callable[[Tried], bool], says: list[str] | None

@@ -249,19 +249,17 @@ class Call:
 
     @cached_property
     def outs(self) -> dict[str, Tensor]:
-        """All outputs that are looked at, each a Tensor of the right shape."""
+        """All outputs that are looked at, each a Tensor of the right shape; likewise."""
         device = next((value.device for value in self.tensors.values()), torch.device("cpu"))
+        return {name: part.to(device) for name, part in self.parts.items()}
+
+    @cached_property
+    def parts(self) -> dict[str, Tensor]:
+        """The same, each where it lies."""
         return {
-            name: expect_tensor(
-                part, self.sizes.shape(letters), name, self.sizes.named(letters)
-            ).to(device)
+            name: expect_tensor(part, self.sizes.shape(letters), name, self.sizes.named(letters))
             for name, letters, part in self._parts()
         }
-
-    @property
-    def devices(self) -> dict[str, torch.device]:
-        """Where each output lies."""
-        return {name: part.device for name, _, part in self._parts()}
 
     def _parts(self) -> list[tuple[str, str, Any]]:
         """Name, letters and what came of each output that is looked at."""
@@ -311,12 +309,12 @@ class Call:
     @property
     def rights(self) -> dict[str, Tensor]:
         """The right outputs by name."""
-        return self.once("outputs", lambda: self._right(self.right_inputs, self.right_weights))
+        return self.once("outputs", self.compute_rights)
 
     @property
     def right_gradients(self) -> dict[str, Tensor]:
         """The right gradients, in float64, on the CPU."""
-        return self.once("gradients", self._right_gradients)
+        return self.once("gradients", self.compute_right_gradients)
 
     @property
     def right_weights(self) -> Weights:
@@ -338,13 +336,21 @@ class Call:
         names = (*inputs, *self._grad_outputs, *self.weights)
         return once((what, self.contract.oracle, self.sizes, names), given, compute)
 
-    def compute_rights(self, dtype: torch.dtype) -> dict[str, Tensor]:
+    def compute_rights(self, dtype: torch.dtype = torch.float64) -> dict[str, Tensor]:
         """The right outputs, computed anew in a dtype, whose rounding may be asked for."""
         return self._right(*self._sources(dtype))
 
-    def compute_right_gradients(self, dtype: torch.dtype) -> dict[str, Tensor]:
+    def compute_right_gradients(self, dtype: torch.dtype = torch.float64) -> dict[str, Tensor]:
         """The right gradients, likewise."""
-        return self._right_gradients(dtype)
+        inputs, weights = self._sources(dtype)
+        names = [name for name in self.contract.differentiable if name in self.tensors]
+        sources = {name: inputs[name].requires_grad_() for name in names}
+        sources |= {name: weight.requires_grad_() for name, weight in weights.items()}
+        rights = self._right(inputs, weights)
+        given = {name: grad.to("cpu", dtype) for name, grad in self._grad_outputs.items()}
+        terms = [(rights[name] * grad).sum() for name, grad in given.items()]
+        found = torch.autograd.grad(torch.stack(terms).sum(), list(sources.values()))
+        return dict(zip(sources, found, strict=True))
 
     def _sources(self, dtype: torch.dtype) -> tuple[dict[str, Tensor], Weights]:
         inputs = {
@@ -355,17 +361,6 @@ class Call:
 
     def _right(self, inputs: dict[str, Tensor], weights: Weights) -> dict[str, Tensor]:
         return self.contract.right(weights, self.sizes, inputs)
-
-    def _right_gradients(self, dtype: torch.dtype = torch.float64) -> dict[str, Tensor]:
-        inputs, weights = self._sources(dtype)
-        names = [name for name in self.contract.differentiable if name in self.tensors]
-        sources = {name: inputs[name].requires_grad_() for name in names}
-        sources |= {name: weight.requires_grad_() for name, weight in weights.items()}
-        rights = self._right(inputs, weights)
-        given = {name: grad.to("cpu", dtype) for name, grad in self._grad_outputs.items()}
-        terms = [(rights[name] * grad).sum() for name, grad in given.items()]
-        found = torch.autograd.grad(torch.stack(terms).sum(), list(sources.values()))
-        return dict(zip(sources, found, strict=True))
 
 
 def _bound(contract: Contract, sizes: Sizes, inputs: Inputs) -> Sizes:

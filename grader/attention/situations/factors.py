@@ -6,7 +6,7 @@ import itertools
 from functools import partial
 from typing import Any
 
-from grader.suite.situations.factors import NONE, Factor, Model, Row, Rule
+from grader.suite.situations.factors import NONE, Factor, Model, Row, Rule, Wish
 
 DROPPING = "training, dropping"
 STILL = "training, dropping nothing"
@@ -29,8 +29,8 @@ X = Factor(
     ),
     like=False,
 )  # fmt: skip
-LAYOUT = Factor("layout of x", ("contiguous", "transposed", "strided", "expanded"))
-DTYPE = Factor("dtype", ("float32", "float64", "bfloat16"))
+LAYOUT = Factor("layout of x", ("contiguous", "transposed", "strided", "expanded"), like=False)
+DTYPE = Factor("dtype", ("float32", "float64", "bfloat16"), like=False)
 MODE = Factor("mode", (EVALUATION, STILL), like=False)
 MODE_WITH_DROPOUT = Factor("mode", (EVALUATION, STILL, DROPPING), like=False)
 GRADIENTS = Factor("gradients", ("wanted", "of the parameters alone", "under no_grad"), like=False)
@@ -43,6 +43,7 @@ HISTORY = Factor(
         "after other weights",
         "before another input",
     ),
+    like=False,
 )
 MASK = Factor(
     "mask",
@@ -71,6 +72,26 @@ DELICATE = (
 )
 
 
+def _is_long(row: Row) -> bool:
+    return row["T"] in LONG
+
+
+# What any level would do for: what is long is made cheap, all else as most users have it.
+WISHES: tuple[Wish, ...] = (
+    (GRADIENTS.name, "under no_grad", _is_long),
+    (HISTORY.name, "first call", _is_long),
+    ("B", "1", _is_long),
+    (WIDTH.name, "small", _is_long),
+    ("B", "2", lambda row: not _is_long(row)),
+    (DTYPE.name, "float32", lambda row: True),
+    (GRADIENTS.name, "wanted", lambda row: row["gradients"] == "of the parameters alone"),
+    (X.name, "ordinary", lambda row: True),
+    (WIDTH.name, "small", lambda row: row["width"] == "1"),
+    (HEADS.name, "several", lambda row: row["heads"] == "one"),
+    (MASK_PATTERN.name, "random", lambda row: row["pattern of the mask"] == "all visible"),
+)
+
+
 def model_of(contract: Any) -> Model:
     """What its situations are made of: what all have first, then what only some have."""
     found = [T, BATCH_OR_NOT if contract.unbatched else BATCH, WIDTH, X, LAYOUT, DTYPE, GRADIENTS]
@@ -84,7 +105,7 @@ def model_of(contract: Any) -> Model:
         found.append(Factor("arguments", tuple(contract.variants), like=True))
     if contract.masks:
         found += [MASK, *OF_MASKS]
-    return Model(tuple(found), RULES, DELICATE)
+    return Model(tuple(found), RULES, DELICATE, WISHES)
 
 
 def _goes_with_a_mask(row: Row, name: str) -> bool:

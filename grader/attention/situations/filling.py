@@ -41,7 +41,7 @@ class Situation:
         visible: Queries that may attend to something, as a mask of the output's rows; None for all.
         grad_output: What gradients of the output are asked for, where they are.
         other_x: Of another call.
-        other_mask: Of another call, of the same shape.
+        other_mask: Of another call before this one, of the same shape; None for none.
         other_weights: That the module has first; none where it has its own at once.
         right: What is right, by name, once it was computed: the same for whoever is tried.
     """
@@ -118,6 +118,7 @@ def fill(harness: Harness, row: Row) -> Situation:
     weights = {name: w.to(dtype) for name, w in one.weights(sizes).items()}
     mask = None if row.get("mask", "none") == "none" else _mask(harness, row, sizes)
     x = _laid_out(_x(one, row, sizes).to(dtype), row["layout of x"])
+    is_other_masked = mask is not None and row.get("history") == "after another input"
     others = one.weights(sizes) if row.get("history") == "after other weights" else {}
     return Situation(
         row=row,
@@ -129,7 +130,7 @@ def fill(harness: Harness, row: Row) -> Situation:
         mask=mask,
         visible=_visible(mask, sizes),
         grad_output=harness.draw.normal(*sizes.shape(f"B T {contract.output_letter}")).to(dtype),
-        other_mask=None if mask is None else _mask(harness, {**row, PATTERN: "random"}, sizes),
+        other_mask=_mask(harness, {**row, PATTERN: "random"}, sizes) if is_other_masked else None,
         other_x=(x * 0.5 + 0.25).contiguous(),
         other_weights={name: w.to(dtype) for name, w in others.items()},
         right={},

@@ -15,7 +15,15 @@ from grader.attention.oracle import dropped
 from grader.attention.situations.filling import Situation
 from grader.sandbox.errors import SubmissionError, SubmissionRefused
 from grader.suite.calls import Module
-from grader.suite.compare import CheckFailed, expect, expect_close, expect_finite, expect_tensor
+from grader.suite.compare import (
+    CheckFailed,
+    expect,
+    expect_close,
+    expect_finite,
+    expect_form,
+    expect_gradient,
+    expect_tensor,
+)
 from grader.suite.harness import Harness
 from grader.suite.oracle import exact, right_weights
 from grader.suite.situations.outcomes import Aspect, Outcome
@@ -54,7 +62,6 @@ class Tried:
         self._harness = harness.of(situation.contract)
         contract = situation.contract
         changes: dict[str, Any] = {"dropout_rate": situation.rate} if contract.dropout else {}
-        self._out: Tensor | None = None
         with harness.batch.apart():
             module = self._harness.module(situation.sizes, situation.weights, **changes)
             if situation.dtype != torch.float32:
@@ -126,20 +133,15 @@ class Tried:
         return Outcome(self.situation)
 
     def _look_at_form(self) -> None:
-        if not self.situation.method:
-            self._out = self.call.out  # is of the right shape
         for name, out in self._outs.items():
-            x = self.situation.x
-            names = [str(one.dtype).removeprefix("torch.") for one in (x, out)]
-            expect(out.dtype == x.dtype, f"{name}: expected dtype {names[0]}, got {names[1]}")
-            expect(out.device == x.device, f"{name}: expected on {x.device}, got {out.device}")
+            expect_form(out, self.situation.dtype, self.situation.x.device, name)
 
     @cached_property
     def _outs(self) -> dict[str, Tensor]:
         """What came, by name."""
-        result = self.call.result
         if not self.situation.method:
-            return {"output": result}
+            return self.call.parts
+        result = self.call.result
         if not isinstance(result, dict):
             raise CheckFailed(f"{self.situation.method}: expected a dict of Tensors")
         for name, right in self._steps.items():
@@ -204,19 +206,17 @@ class Tried:
             return
         found = self.call.gradients
         for name, grad in found.items():
-            if grad is None:
-                raise CheckFailed(
-                    f"`{name}` gets no gradient: it is detached, frozen or unused on the way to "
-                    "the output"
-                )
-            expect_finite(grad, f"gradient of {name}")
+            there = expect_gradient(grad, name)
             if self._compares_gradients:
-                self._compare_gradient(name, grad, self._right_gradients[name])
+                self._compare_gradient(name, there, self._right_gradients[name])
+            else:
+                expect_finite(there, f"gradient of {name}")
 
     def _compare_gradient(self, name: str, grad: Tensor, right: Tensor) -> None:
         try:
             expect_close(grad, right, f"gradient of {name}", self._tolerances[1])
         except CheckFailed:
+            expect_finite(grad, f"gradient of {name}")
             near = (
                 _as_near(grad, right, self._rounded_gradients[name])
                 or bool((grad.double().cpu() - right).abs().max() <= self._noise)
@@ -262,7 +262,7 @@ class Tried:
     @cached_property
     def _right_gradients(self) -> dict[str, Tensor]:
         if not self.situation.drops:
-            return self._once("gradients", lambda: self.call.compute_right_gradients(torch.float64))
+            return self._once("gradients", self.call.compute_right_gradients)
         return self._with_what_was_kept(self.call.compute_right_gradients, torch.float64)
 
     @cached_property
@@ -293,8 +293,7 @@ class Tried:
         """What each weight was multiplied by: 0, or 1/(1 - rate), whichever is nearer."""
         rate = self.situation.rate
         rate = self.situation.contract.default_rate if rate is None else rate
-        assert self._out is not None
-        mine, right = recover_attention(self.call, self._out, self._still)
+        mine, right = recover_attention(self.call, self.call.out, self._still)
         whole = right / (1 - rate)
         kept = (mine - whole).abs() < mine.abs()
         return torch.where(kept, 1 / (1 - rate), 0.0).squeeze(-2)  # one head

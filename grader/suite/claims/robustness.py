@@ -8,7 +8,14 @@ from torch import Tensor
 
 from grader.sandbox.errors import SubmissionError
 from grader.suite.calls import Call
-from grader.suite.compare import expect, expect_all_close, expect_close, expect_finite, fail
+from grader.suite.compare import (
+    expect,
+    expect_all_close,
+    expect_close,
+    expect_finite,
+    expect_form,
+    fail,
+)
 from grader.suite.contract import Sizes
 from grader.suite.harness import Harness
 from grader.suite.marks import needs, points
@@ -52,10 +59,8 @@ def _in_dtype(harness: Harness, dtype: torch.dtype) -> tuple[Call, Call]:
     _ = own.outs
     for call, suffix in zip(calls, ("", " with everything given"), strict=False):
         for name, value in call.outs.items():
-            names = [str(d).removeprefix("torch.") for d in (dtype, value.dtype)]
-            what = f"{name}{suffix}"
-            expect(value.dtype == dtype, f"{what}: expected dtype {names[0]}, got {names[1]}")
-            expect_finite(value, what)
+            expect_form(value, dtype, value.device, f"{name}{suffix}")
+            expect_finite(value, f"{name}{suffix}")
     return calls[0], own
 
 

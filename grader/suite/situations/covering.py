@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
+from collections import Counter
 from functools import cache
 from pathlib import Path
 
@@ -45,6 +47,7 @@ def kept_at(model: Model) -> Path:
     """Where an array is kept: by its factors, their levels and what is delicate."""
     words = [[factor.name, *factor.levels] for factor in model.factors]
     words += [list(of) for of, _ in model.rules] + [list(three) for three in model.delicate]
+    words += [[name, level] for name, level, _ in model.wishes]
     return KEPT / f"{hashlib.sha256(repr(words).encode()).hexdigest()[:16]}.json"
 
 
@@ -59,4 +62,30 @@ def make(model: Model) -> Array:
         sub_models=[{"fields": list(three), "strength": 3} for three in model.delicate],
         constraints=[Constraint().fn(list(of), holds) for of, holds in model.rules],
     )
-    return tuple(tuple(f.levels.index(row[f.name]) for f in model.factors) for row in rows)
+    as_wished = _with_wishes(model, [dict(row) for row in rows])
+    return tuple(tuple(f.levels.index(row[f.name]) for f in model.factors) for row in as_wished)
+
+
+def _with_wishes(model: Model, rows: list[dict[str, str]]) -> list[dict[str, str]]:
+    """The same rows with the levels that are preferred, wherever every meeting is kept."""
+    groups = [*itertools.combinations([f.name for f in model.factors], 2), *model.delicate]
+    meetings = Counter(_meeting(row, group) for row in rows for group in groups)
+    for name, level, is_meant in model.wishes:
+        about = [group for group in groups if name in group]
+        for row in rows:
+            changed = {**row, name: level}
+            lost = [_meeting(row, group) for group in about]
+            if (
+                row[name] != level
+                and is_meant(row)
+                and all(meetings[one] > 1 for one in lost)
+                and all(holds(changed) for of, holds in model.rules if name in of)
+            ):
+                meetings.subtract(lost)
+                meetings.update(_meeting(changed, group) for group in about)
+                row[name] = level
+    return rows
+
+
+def _meeting(row: Row, group: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    return tuple((name, row[name]) for name in group)

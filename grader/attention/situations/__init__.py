@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache, partial
 from typing import Any
@@ -63,10 +64,12 @@ def situations_of(harness: Harness) -> Iterator[Situation]:
     contract: Any = harness.contract
     seed = derive_seed(harness.seed, "situations")
     made = _made(contract.oracle, contract.sizes, seed, harness.device)
+    as_long: Counter[str] = Counter()
     for place, row in enumerate(rows_of(contract.situations, Draw(seed))):
         if place == len(made):
             draw = Draw(derive_seed(seed, str(place)), harness.device)
-            made.append(fill(harness.drawing(draw), row))
+            made.append(fill(harness.drawing(draw), row, as_long[row["T"]]))
+        as_long[row["T"]] += 1
         yield made[place]
 
 

@@ -12,9 +12,10 @@ from torch import Tensor
 
 from grader.attention.maps import recover_attention
 from grader.attention.oracle import dropped
+from grader.attention.situations.factors import ANOTHER_INPUT, WAY
 from grader.attention.situations.filling import Situation
 from grader.sandbox.errors import SubmissionError, SubmissionRefused
-from grader.suite.calls import Module
+from grader.suite.calls import Call, Inputs, Module
 from grader.suite.compare import (
     CheckFailed,
     expect,
@@ -27,6 +28,7 @@ from grader.suite.compare import (
 from grader.suite.harness import Harness
 from grader.suite.oracle import exact, right_weights
 from grader.suite.situations.outcomes import Aspect, Outcome
+from grader.wire.messages import Way
 
 # Relative to the largest expected value: of outputs, of gradients.
 TOLERANCES = {
@@ -46,6 +48,11 @@ NOISE = 1000  # roundings, of terms as large as x³, in the gradient of a query 
 TIMES = 30
 KINKED = 0.05  # of a gradient's length, where rounding decides on which side of a jump some are
 
+WAYS: dict[str, Way] = {
+    "beside a residual": "residual", "of the transposed output": "transposed",
+    "into .grad": "accumulated", "a second time": "again",
+}  # fmt: skip
+
 _T = TypeVar("_T")
 
 
@@ -62,47 +69,80 @@ class Tried:
         self._harness = harness.of(situation.contract)
         contract = situation.contract
         changes: dict[str, Any] = {"dropout_rate": situation.rate} if contract.dropout else {}
+        by_position = situation.coin and (not changes or situation.rate is not None)
         with harness.batch.apart():
-            module = self._harness.module(situation.sizes, situation.weights, **changes)
+            module = self._harness.module(
+                situation.sizes, situation.weights, by_position=by_position, **changes
+            )
             if situation.dtype != torch.float32:
                 module.to(situation.dtype)
             self._go_through_history(module)
-            given = [situation.inputs]
-            if self._is_overwritten:
-                given.append({**situation.inputs, "x": situation.other_x})
-            self.call, *_ = module.train(situation.training).calls(
-                given,
-                method=situation.method,
-                by_keyword=("attention_mask",) if self._by_name else (),
-                grad_output=situation.grad_output if situation.wants_gradients else None,
-                detect_inplace=True,
-                leaves=situation.row["gradients"] == "wanted",
-                overwrites=self._is_overwritten,
-            )
+            self.call = self._plan_call(module.train(situation.training))
+
+    def _plan_call(self, module: Module) -> Call:
+        """The call that is looked at, with what follows it."""
+        situation, level = self.situation, self.situation.row["gradients"]
+        given: list[dict[str, Tensor | None]] = [dict(situation.inputs)]
+        if level == "under no_grad, of an x that learns":
+            given[0]["x"] = situation.x.detach().requires_grad_()
+        other = {**situation.inputs, "x": situation.other_x}
+        history = situation.row.get("history")
+        wants = situation.wants_gradients
+        overwrites = history == "before another input" and not wants
+        refills = self._is_refilled
+        made = module.calls(
+            [other, *given] if refills else [*given, other] if overwrites else given,
+            method=situation.method,
+            by_keyword=("attention_mask",) if self._by_name else (),
+            grad_output=situation.grad_output * situation.scale if wants else None,
+            leaves=level != "of the parameters alone",
+            way=WAYS.get(situation.row[WAY.name], "plain"),
+            before_backward=lambda: (
+                module.call(other) if history == "before another input" and wants else None
+            ),
+            frozen=situation.frozen if wants else [],
+            inference=level == "in inference mode",
+            through=level == "through another layer" and wants,
+            detect_inplace=not refills,
+            overwrites=overwrites,
+            refills=refills,
+        )
+        return made[1 if refills else 0]
 
     @property
     def _by_name(self) -> bool:
         return self.situation.row.get("mask given") == "by name"
 
     @property
-    def _is_overwritten(self) -> bool:
-        """Whether another call follows, which may write over what the first one gave."""
-        before = self.situation.row.get("history") == "before another input"
-        return before and not self.situation.wants_gradients
+    def _is_refilled(self) -> bool:
+        """Whether another call was given the same tensors, with other values."""
+        situation = self.situation
+        meant = situation.row.get("history") == "in the same tensor, filled anew"
+        return meant and not situation.wants_gradients and 0 not in situation.x.stride()
 
     def _go_through_history(self, module: Module) -> None:
         """What came before: nothing of it may show."""
         situation = self.situation
-        plain = {**situation.inputs, "x": situation.x.contiguous()}
-        match situation.row.get("history", "after another input"):
+        plain: Inputs = {**situation.inputs, "x": situation.x.contiguous()}
+        other: Inputs = {"x": situation.other_x, "attention_mask": situation.other_mask}
+        history = situation.row.get("history", ANOTHER_INPUT)
+        match history:
             case "after another input":
-                other = {"x": situation.other_x, "attention_mask": situation.other_mask}
-                module.train(situation.training).call(other)
-            case "after training":
-                module.train().call(plain)
-            case "after other weights":
+                module.train(situation.training).call(other, inference=situation.coin)
+            case "after a training step":
+                grad_output = situation.grad_output if situation.visible is None else None
+                module.train().call(
+                    {**plain, "x": situation.other_x}, grad_output=grad_output, way="accumulated"
+                )
+            case "after another dtype":
+                changed = torch.float32 if situation.dtype == torch.float64 else torch.float64
+                module.to(changed).call({**plain, "x": situation.other_x.to(changed)})
+                module.to(situation.dtype).set(situation.weights)
+            case "after other weights" | "as a copy" | "loaded from a state":
                 module.set(situation.other_weights)
                 module.train(situation.training).call(plain)
+                if history != "after other weights":
+                    module.renew(from_state=history == "loaded from a state")
                 module.set(situation.weights)
 
     def prepare(self) -> None:
@@ -122,6 +162,7 @@ class Tried:
             (Aspect.FORM, self._look_at_form),
             (Aspect.VALUE, self._look_at_values),
             (Aspect.CHANGED, self._look_at_inputs),
+            (Aspect.LEFT, self._look_at_what_is_left),
             (Aspect.GRADIENT, self._look_at_gradients),
         ):
             try:
@@ -201,14 +242,22 @@ class Tried:
         changed = self.call.changed
         expect(not changed, f"`{''.join(changed[:1])}` was changed in place by the call")
 
+    def _look_at_what_is_left(self) -> None:
+        expect(not self.call.left, "".join(self.call.left[:1]))
+
     def _look_at_gradients(self) -> None:
-        if not self.situation.wants_gradients:
+        situation = self.situation
+        if not situation.wants_gradients:
             return
-        found = self.call.gradients
-        for name, grad in found.items():
+        for name, grad in self.call.gradients.items():
+            if name in situation.frozen:
+                continue
             there = expect_gradient(grad, name)
+            if name == "x" and WAYS.get(situation.row[WAY.name]) == "residual":
+                there = there - situation.grad_output * situation.scale
             if self._compares_gradients:
-                self._compare_gradient(name, there, self._right_gradients[name])
+                right = self._right_gradients[name] / situation.scale
+                self._compare_gradient(name, there / situation.scale, right)
             else:
                 expect_finite(there, f"gradient of {name}")
 
@@ -218,7 +267,7 @@ class Tried:
         except CheckFailed:
             expect_finite(grad, f"gradient of {name}")
             near = (
-                _as_near(grad, right, self._rounded_gradients[name])
+                _as_near(grad, right, self._rounded_gradients[name] / self.situation.scale)
                 or bool((grad.double().cpu() - right).abs().max() <= self._noise)
                 or (self._near_a_kink and _mostly_right(grad, right))
             )

@@ -14,6 +14,7 @@ WHOLE = "matches_the_formula"  # the claim that is told of what is no other's
 # Which claim is told of what fails where, by what is wrong and by the factor that tells where.
 TOLD: dict[Aspect | str, tuple[str, ...]] = {
     Aspect.CHANGED: ("changes_no_input",),
+    Aspect.LEFT: ("remembers_nothing",),
     Aspect.FORM: ("keeps_shape_and_dtype",),
     Aspect.GRADIENT: ("parameter_gradients_are_right", "input_gradient_is_right"),
     "history": ("remembers_nothing",),

@@ -22,7 +22,7 @@ ROOT = Path(__file__).parent.parent
 ANSWERS = ROOT / "tests" / "answers"
 REFUSED = "the file is refused"  # by the rules that hold before any check is tried
 # A sentence ends where another begins: with a capital, or with code; not inside a quotation.
-_END = re.compile(r'(?<=[.?!])\s+(?=(?:["`]|[A-Z]))(?=(?:[^"]*"[^"]*")*[^"]*$)')
+_END = re.compile(r'(?:(?<=[.?!])|(?<=[.?!]"))\s+(?=(?:["`]|[A-Z]))(?=(?:[^"]*"[^"]*")*[^"]*$)')
 _ENTRY = re.compile(r"\s+\w+: ")  # of Args, Attributes, Raises
 _SECTION = re.compile(r"(Args|Attributes|Returns|Raises):$")
 
@@ -98,19 +98,17 @@ def lost_by(exercise: str) -> dict[str, set[str]]:
     return found
 
 
-def main(names: list[str]) -> None:
-    """Print sentences and checks side by side."""
-    for exercise in load_kit(ROOT).exercises:
-        if exercise.name in (names or [exercise.name]):
-            print(f"\n# {exercise.name}")
-            for entry in entries(exercise.name):
-                print(f"\n{entry.says}")
-                rows = [(h.part, h.check, h.wrong) for h in entry.held]
-                for part, check, wrong in rows:
-                    print(f"    {part:44}  {check:52}  {wrong}")
-                if not rows:
-                    print(f"    promises nothing: {entry.nothing}")
+def table(exercise: str) -> str:
+    """Sentences and checks side by side."""
+    lines = [f"# {exercise}"]
+    for entry in entries(exercise):
+        lines += ["", entry.says]
+        lines += [f"    {held.part:40}  {held.check:52}  {held.wrong}" for held in entry.held]
+        lines += [f"    promises nothing: {entry.nothing}"] if entry.nothing else []
+    return "\n".join(lines)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    for exercise in load_kit(ROOT).exercises:
+        if exercise.name in (sys.argv[1:] or [exercise.name]):
+            sys.stdout.write(f"{table(exercise.name)}\n\n")

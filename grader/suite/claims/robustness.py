@@ -198,7 +198,9 @@ def is_pinned_to_no_device(harness: Harness) -> None:
     expect_on_any_device(harness, harness.every_input())
 
 
-def expect_on_any_device(harness: Harness, every: list[dict[str, Tensor]], method: str = "") -> None:
+def expect_on_any_device(
+    harness: Harness, every: list[dict[str, Tensor]], method: str = ""
+) -> None:
     """Fail the check where one of these calls mixes devices, or reads a value back."""
     plain = harness.module(weights={}).calls(every, method=method)
     harness.ask()

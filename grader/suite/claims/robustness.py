@@ -200,14 +200,20 @@ def is_pinned_to_no_device(harness: Harness) -> None:
 
     Tried with torch's ``meta`` device in the place of a GPU, so that none is needed.
     """
-    every = harness.every_input()
-    plain = harness.module(weights={}).calls(every)
+    expect_on_any_device(harness, harness.every_input())
+
+
+def expect_on_any_device(
+    harness: Harness, every: list[dict[str, Tensor]], method: str = ""
+) -> None:
+    """Fail the check where one of these calls mixes devices, or reads a value back."""
+    plain = harness.module(weights={}).calls(every, method=method)
     harness.ask()
     _ = [call.result for call in plain]  # what fails here as well is no matter of devices
     module = harness.module(weights={}).to(device="meta")
     moved = [{name: value.to("meta") for name, value in inputs.items()} for inputs in every]
     for training in (False, True) if module.made is not None else (False,):
-        calls = module.train(training).calls(moved)
+        calls = module.train(training).calls(moved, method=method)
         harness.ask()
         _expect_there(calls)
 
@@ -222,8 +228,13 @@ def _expect_there(calls: list[Call]) -> None:
         where = f" (line {line.line}: `{line.source}`)" if line else ""
         fail(f"{error.fault.message}{where}")
     for call, result in zip(calls, results, strict=True):
-        parts = result if isinstance(result, tuple) else (result,)
-        pairs = zip(parts, call.contract.outputs.values(), strict=False)
-        outs = [part for part, letters in pairs if letters is not None]
+        outs = list(result.values()) if isinstance(result, dict) else _compared(call, result)
         there = all(isinstance(out, Tensor) and out.device.type == "meta" for out in outs)
         expect(there, "output: expected on the input's device, got it on the CPU")
+
+
+def _compared(call: Call, result: object) -> list[object]:
+    """The outputs that are looked at."""
+    parts = result if isinstance(result, tuple) else (result,)
+    pairs = zip(parts, call.contract.outputs.values(), strict=False)
+    return [part for part, letters in pairs if letters is not None]

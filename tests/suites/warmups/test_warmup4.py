@@ -118,19 +118,21 @@ def test_seed_42_gives_the_figures_of_the_source(harness: Harness) -> None:
     found = expect_steps_of(call.result, x)
     for name, figures in FIGURES.items():
         expect_close(found[name], torch.tensor(figures).double(), f"{name} at seed 42", 6e-5)
-    expect_first_values(harness, harness.draw.integer(43, 10**6))
+    for C in (2, 5):
+        expect_first_values(harness, C, harness.draw.integer(43, 10**6))
 
 
-def expect_first_values(harness: Harness, seed: int) -> None:
-    """With another seed, other first values: those that three ``nn.Linear(2, 2)`` draw."""
-    sizes = Sizes(B=0, T=3, C=2)
-    made = harness.of(one_sequence).module(sizes, {}, with_values=True, seed=seed, d_model=None)
+def expect_first_values(harness: Harness, C: int, seed: int) -> None:
+    """With another seed, other first values: those that three ``nn.Linear(C, C)`` draw."""
+    sizes = Sizes(B=0, T=3, C=C)
+    given = {"d_model": None} if C == 2 else {}  # is the default
+    made = harness.of(one_sequence).module(sizes, {}, with_values=True, seed=seed, **given)
     harness.ask()
     first = made.first_weights
     generator = torch.Generator().manual_seed(seed)
     for name in ("W_q.weight", "W_k.weight", "W_v.weight"):
-        bound = 0.5**0.5
-        drawn = torch.empty(2, 2).uniform_(-bound, bound, generator=generator)
+        bound = C**-0.5
+        drawn = torch.empty(C, C).uniform_(-bound, bound, generator=generator)
         expect(name in first, f"expected a parameter `{name}`")
         expect_close(first[name], drawn.double(), f"first values of {name} at seed {seed}", 1e-6)
 
@@ -198,4 +200,4 @@ test_long_sequence = claims.handles_a_long_sequence
 test_non_contiguous_input = claims.handles_non_contiguous_input
 test_computes_in_float64 = claims.computes_in_float64
 test_computes_in_bfloat16 = claims.computes_in_bfloat16
-test_no_tensor_is_pinned_to_a_device = claims.is_pinned_to_no_device
+test_no_tensor_is_pinned_to_a_device = attention.is_pinned_to_no_device

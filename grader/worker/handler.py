@@ -281,7 +281,7 @@ def _set_weights(own: dict[str, Tensor], given: dict[str, int], tensors: list[Te
         for name, index in given.items():
             if name not in own:
                 raise Refusal(f"the parameter `{name}` is gone since the module was made")
-            own[name].copy_(tensors[index])
+            own[name].data.copy_(tensors[index])  # as an optimiser of any kind does it
 
 
 def _refill(own: list[Tensor], given: list[Tensor]) -> None:

@@ -31,8 +31,8 @@ def is_pinned_to_no_device(harness: Harness) -> None:
 def _every_kind(harness: Harness, contract: Any) -> list[dict[str, Tensor]]:
     """Inputs for which a tensor may be made that others do without."""
     sizes, draw = harness.sizes, harness.draw
-    found = [*harness.every_input(), harness.inputs(sizes.replace(B=1, T=LONG))]
-    if contract.unbatched:
+    found = [*harness.every_input(), harness.inputs(sizes.replace(B=min(sizes.B, 1), T=LONG))]
+    if contract.unbatched and sizes.B:
         found.append(harness.inputs(sizes.replace(B=0)))
     if contract.masks:
         B, T = sizes.B, sizes.T

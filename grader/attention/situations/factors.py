@@ -12,6 +12,7 @@ DROPPING = "training, dropping"
 STILL = "training, dropping nothing"
 EVALUATION = "evaluation"
 FULL_RANK = ("ordinary", "with a constant token")  # x whose values tell which weights were kept
+OVERFLOWING = "very large"
 LONG = ("about 128", "about 256")
 
 LENGTHS = tuple(f"about {2**n}" for n in range(4, 9))
@@ -78,7 +79,9 @@ MASK_DTYPE = Factor(
     (NONE, "bool", "uint8", "int64", "another int", "float32", "float64", "a half float"),
     like=False,
 )
-MASK_VALUES = Factor("numbers in the mask", (NONE, "ones", "tiny", "negative", "large"), like=False)
+MASK_VALUES = Factor(
+    "numbers in the mask", (NONE, "ones", "tiny", "negative", "large", "mixed"), like=False
+)
 MASK_PATTERN = Factor(
     "pattern of the mask", (NONE, "all visible", "one visible", "causal", "random"), like=False
 )
@@ -157,7 +160,7 @@ RULES: tuple[Rule, ...] = (
         for one, other in itertools.combinations(OF_MASKS, 2)
     ),
     # Which weights were kept shows only in the output for values that are independent.
-    (("mode", "x"), lambda row: row["mode"] != DROPPING or row["x"] in FULL_RANK),
+    (("mode", "x"), lambda row: row["mode"] != DROPPING or row["x"] in (*FULL_RANK, OVERFLOWING)),
     (("mode", "T"), lambda row: row["mode"] != DROPPING or row["T"] not in LONG),
     # Gradients are asked for in some way where they are wanted at all.
     (

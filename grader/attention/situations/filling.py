@@ -29,6 +29,7 @@ HEADS = (2, 3, 4, 6, 8)
 FEW = 12  # positions, as there may be sequences
 MANY = 100  # positions, from which the other sizes are kept small
 SQUARE = (4, 16)  # head sizes whose root is exact in every dtype
+MIXED = ("ones", "tiny", "negative", "large")
 INTS = (torch.int8, torch.int16, torch.int32)
 HALVES = (torch.float16, torch.bfloat16)
 LARGE = {  # which the next narrower type takes for 0, or does not hold
@@ -203,7 +204,7 @@ def _sizes(harness: Harness, row: Row, turn: int) -> Sizes:
         "odd": 2 * draw.integer(3, 6) + 1,
         "even": 2 * draw.integer(3, 20),
         "square": SQUARE[draw.integer(0, 1)],
-        "large": draw.integer(65, 130),
+        "large": draw.integer(130, 520) if T < FEW else draw.integer(65, 130),
     }[row["width"]]
     if contract.kinks is not None:
         D = max(D, 3)  # a norm of one or two features leaves nothing but signs
@@ -292,7 +293,32 @@ def _mask(harness: Harness, row: Row, sizes: Sizes) -> Tensor:
         chosen = pattern(harness, shape[:-1])[..., None]  # hides whole queries
     else:
         chosen = torch.ones(shape, dtype=torch.bool)
-    return _with_numbers(harness, row, chosen).to(harness.device)
+    chosen = _in_another_shape(harness, row["mask"], chosen)
+    return _in_memory(harness, _with_numbers(harness, row, chosen)).to(harness.device)
+
+
+def _in_another_shape(harness: Harness, name: str, chosen: Tensor) -> Tensor:
+    """Now and then one that is broadcast alike: with a 1 in front, or the same for all."""
+    if harness.draw.integer(0, 2):
+        return chosen
+    match name:
+        case "(T, T)" | "(1,)" | "(1, T)":
+            return chosen[None]
+        case "(B, T, 1)":
+            return chosen[:1] if harness.draw.integer(0, 1) else chosen[0]
+    return chosen
+
+
+def _in_memory(harness: Harness, mask: Tensor) -> Tensor:
+    """The same mask, now and then as a transposed one, a part of one, or expanded."""
+    match harness.draw.integer(0, 3) if mask.dim() > 1 else 0:
+        case 1:
+            return mask.mT.contiguous().mT
+        case 2:
+            return torch.cat([mask[..., :1, :], mask], dim=-2)[..., 1:, :]
+        case 3 if mask.dim() == 3 and mask.size(0) > 1 and bool((mask == mask[:1]).all()):
+            return mask[:1].expand(mask.shape)
+    return mask
 
 
 def _one_visible(harness: Harness, shape: tuple[int, ...]) -> Tensor:
@@ -321,13 +347,19 @@ _PATTERNS: dict[str, Callable[[Harness, tuple[int, ...]], Tensor]] = {
 
 
 def _with_numbers(harness: Harness, row: Row, chosen: Tensor) -> Tensor:
-    """Zero where hidden; where not, a number of the row's kind in the row's dtype."""
+    """Zero where hidden; where not, numbers of the row's kind in the row's dtype."""
     kind = row["dtype of the mask"]
     if kind == "bool":
         return chosen
     some = {"another int": INTS, "a half float": HALVES}.get(kind)
     dtype = some[harness.draw.integer(0, len(some) - 1)] if some else getattr(torch, kind)
-    return chosen.to(dtype) * torch.tensor(_number(row, dtype), dtype=dtype)
+    if row["numbers in the mask"] != "mixed":
+        return chosen.to(dtype) * torch.tensor(_number(row, dtype), dtype=dtype)
+    kinds = [_number({"numbers in the mask": one}, dtype) for one in MIXED]
+    kinds.append(torch.finfo(dtype).max if dtype.is_floating_point else torch.iinfo(dtype).min or 2)
+    each = torch.tensor(kinds, dtype=torch.float64).to(dtype)
+    places = harness.draw.normal(*chosen.shape).cpu().abs().mul(10).long() % len(kinds)
+    return torch.where(chosen, each[places], torch.zeros((), dtype=dtype))
 
 
 def _number(row: Row, dtype: torch.dtype) -> float:

@@ -56,15 +56,30 @@ one_sequence = AttentionContract(
     value_vectors=lambda weights, sizes, x: (linear(weights, "W_v", x), 0.0),
     zero_queries=lambda weights: {**weights, "W_q.weight": weights["W_q.weight"] * 0},
     layout=WeightLayout("W_q", "W_k", "W_v"),
+    methods={"intermediates": lambda weights, sizes, x: right_steps(weights, x)},
     tried=False,
 )
-contract = replace(
+counted_back = replace(
     one_sequence,
-    tried=True,
     unbatched=True,
-    methods={"intermediates": lambda weights, sizes, x: right_steps(weights, x)},
     sizes=(Sizes(B=3, T=5, C=7), Sizes(B=2, T=7, C=3), Sizes(B=5, T=2, C=11)),
     arguments=lambda sizes: {"d_model": sizes.C, "row_dim": -2, "col_dim": -1},
+)
+contract = replace(
+    counted_back,
+    tried=True,
+    variants={
+        "row_dim=-2, col_dim=-1": counted_back,
+        "row_dim=0, col_dim=1": one_sequence,
+        "row_dim=0, col_dim=-1": replace(
+            one_sequence,
+            arguments=lambda sizes: {"d_model": sizes.C, "row_dim": 0, "col_dim": -1},
+        ),
+        "row_dim=-2, col_dim=1": replace(
+            one_sequence,
+            arguments=lambda sizes: {"d_model": sizes.C, "row_dim": -2, "col_dim": 1},
+        ),
+    },
 )
 
 
@@ -89,11 +104,10 @@ def expect_steps_of(found: Any, x: Tensor) -> dict[str, Tensor]:
 
 def expect_steps(harness: Harness, *names: str) -> None:
     """These intermediate values are right, for one sequence and for a batch."""
-    # -2 and -1 serve (T, C) too
-    counted_back = replace(contract, sizes=one_sequence.sizes, tried=False)
+    alone = replace(counted_back, sizes=one_sequence.sizes)  # -2 and -1 serve (T, C) too
     planned = [
         case.module(sizes).call(case.inputs(sizes), method="intermediates")
-        for case in (harness.of(one_sequence), harness, harness.of(counted_back))
+        for case in (harness.of(one_sequence), harness, harness.of(alone))
         for sizes in case.contract.sizes
     ]
     harness.ask()

@@ -220,11 +220,9 @@ class RequestBatch:
         move = Move(module.handle, name, device)
         self._planned(PendingRequest(self.channel, Outgoing(move)), module)
 
-    def renew(self, module: PendingModule, from_state: bool = False) -> None:
-        """Plan to go on with a copy of a module, or with another one that is given its state."""
-        self._planned(
-            PendingRequest(self.channel, Outgoing(Renew(module.handle, from_state))), module
-        )
+    def renew(self, module: PendingModule) -> None:
+        """Plan to go on with a module that is made anew and given the state of this one."""
+        self._planned(PendingRequest(self.channel, Outgoing(Renew(module.handle))), module)
 
     def call(
         self,

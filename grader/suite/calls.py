@@ -77,10 +77,10 @@ class Module:
             self.batch.move(self.made, dtype, device)
         return self
 
-    def renew(self, from_state: bool = False) -> Module:
-        """Go on with a deep copy, or with another module that is given its state."""
+    def renew(self) -> Module:
+        """Go on with another module that is given its state."""
         if self.made is not None:
-            self.batch.renew(self.made, from_state)
+            self.batch.renew(self.made)
         return self
 
     def set(self, weights: Weights) -> Module:

@@ -74,14 +74,9 @@ class Move(_Operation, tag="move"):
 
 
 class Renew(_Operation, tag="renew"):
-    """Put a copy in the place of a module.
-
-    Attributes:
-        from_state: Whether it is made anew and given the state, instead of copied deeply.
-    """
+    """Put a module in the place of another: made anew, and given its state."""
 
     handle: int
-    from_state: bool = False
 
 
 class Arguments(msgspec.Struct):

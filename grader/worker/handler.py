@@ -6,7 +6,6 @@ submission raises, ``SystemExit`` included, becomes an answer.
 
 from __future__ import annotations
 
-import copy
 import itertools
 import linecache
 import random
@@ -142,14 +141,10 @@ class RequestHandler:
         return messages.Done()
 
     def do_renew(self, renew: messages.Renew, tensors: list[Tensor]) -> messages.Answer:
-        """Put a copy in the place of a module."""
+        """Put a module in the place of another: made anew, and given its state."""
         module = self.objects[renew.handle]
-        if renew.from_state:
-            made = self.makers[renew.handle]().train(module.training)
-            state = {name: value.clone() for name, value in module.state_dict().items()}
-            made.load_state_dict(state, assign=True)
-        else:
-            made = copy.deepcopy(module)
+        made = self.makers[renew.handle]().train(module.training)
+        made.load_state_dict(module.state_dict())
         self.objects[renew.handle] = made
         return messages.Done()
 

@@ -57,7 +57,7 @@ WAY_OF_OTHER_FEATURES = Factor(WAY.name, WAY.levels[:-1], like=False)
 WEIGHTS = Factor("weights", ("as drawn", "small", "with biases of zero"), like=False)
 WEIGHTS_OF_KINKS = Factor(WEIGHTS.name, WEIGHTS.levels[:-1], like=False)  # zeros lie at a kink
 ANOTHER_INPUT = "after another input"
-ANOTHER_LIFE = ("after other weights", "as a copy", "loaded from a state")
+ANOTHER_LIFE = ("after other weights", "loaded from a state")
 HISTORY = Factor(
     "history",
     (

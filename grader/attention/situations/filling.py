@@ -27,6 +27,7 @@ DTYPES = {"float32": torch.float32, "float64": torch.float64, "bfloat16": torch.
 PATTERN = "pattern of the mask"
 HEADS = (2, 3, 4, 6, 8)
 FEW = 12  # positions, as there may be sequences
+SOME = 30  # positions, up to which many features take no large part of the memory
 MANY = 100  # positions, from which the other sizes are kept small
 SQUARE = (4, 16)  # head sizes whose root is exact in every dtype
 MIXED = ("ones", "tiny", "negative", "large")
@@ -204,13 +205,13 @@ def _sizes(harness: Harness, row: Row, turn: int) -> Sizes:
         "odd": 2 * draw.integer(3, 6) + 1,
         "even": 2 * draw.integer(3, 20),
         "square": SQUARE[draw.integer(0, 1)],
-        "large": draw.integer(130, 520) if T < FEW else draw.integer(65, 130),
+        "large": draw.integer(130, 520) if T < FEW else draw.integer(65, 130 if T < SOME else 72),
     }[row["width"]]
     if contract.kinks is not None:
         D = max(D, 3)  # a norm of one or two features leaves nothing but signs
     if harness.sizes.get("E"):
-        D = 128 if row["width"] == "large" and draw.integer(0, 1) else D
-        wide = draw.integer(20, 110) if T < MANY and not draw.integer(0, 3) else 0
+        D = 128 if row["width"] == "large" and T < SOME and draw.integer(0, 1) else D
+        wide = draw.integer(20, 110) if T < SOME and not draw.integer(0, 2) else 0
         return Sizes(B=B, T=T, C=wide or draw.integer(2, 9), E=D)
     if row.get("mode") == DROPPING:  # the vectors that are mixed have to be independent
         D = max(D, T + 12)

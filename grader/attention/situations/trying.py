@@ -141,11 +141,11 @@ class Tried:
                 changed = torch.float32 if situation.dtype == torch.float64 else torch.float64
                 module.to(changed).call({**plain, "x": situation.other_x.to(changed)})
                 module.to(situation.dtype).set(situation.weights)
-            case "after other weights" | "as a copy" | "loaded from a state":
+            case "after other weights" | "loaded from a state":
                 module.set(situation.other_weights)
                 module.train(situation.training).call(plain)
-                if history != "after other weights":
-                    module.renew(from_state=history == "loaded from a state")
+                if history == "loaded from a state":
+                    module.renew().to(situation.dtype)
                 module.set(situation.weights)
 
     def prepare(self) -> None:
@@ -264,8 +264,9 @@ class Tried:
 
     def _look_at_what_is_left(self) -> None:
         expect(not self.call.left, "".join(self.call.left[:1]))
-        wanted = self.situation.wants_gradients or not self.call.carries_gradients
-        expect(wanted, "the output carries a gradient that nobody wants: the call is in no_grad")
+        if self.situation.row["gradients"] in ("under no_grad", "in inference mode"):
+            carries = self.call.carries_gradients
+            expect(not carries, "the output of a call under no_grad carries a gradient")
 
     def _look_at_gradients(self) -> None:
         situation = self.situation

@@ -37,7 +37,9 @@ class Graph:
                 self._gradients(_total(pairs))
                 found = self._gradients(_total(pairs))
             case "transposed":
-                found = self._gradients(_total([(out.mT, grad.mT) for out, grad in pairs]))
+                found = self._gradients(
+                    _total([(out.mT, grad.mT.contiguous()) for out, grad in pairs])
+                )
             case "residual":  # the sum gives its gradient to both, as the same tensor
                 found = self._gradients(
                     _total([(out + self._wanted[0], grad) for out, grad in pairs])

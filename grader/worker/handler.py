@@ -159,8 +159,12 @@ class RequestHandler:
         inputs = tensors[: len(tensors) - len(call.weights)]
         learned = [parameters[name] for name in call.grad_parameters]
         graph = Graph([*(x for x in inputs if x.requires_grad), *learned])
-        with torch.enable_grad():
-            given = [x.view_as(x) for x in inputs] if call.through else inputs
+        given = inputs
+        with torch.inference_mode(call.inference), torch.set_grad_enabled(not call.inference):
+            if call.inference:
+                given = [x.clone() for x in inputs]
+            elif call.through:
+                given = [x.view_as(x) for x in inputs]
         before = (
             Before(function, parameters, given, call.gradients) if call.detect_inplace else None
         )
@@ -190,7 +194,8 @@ class RequestHandler:
         each = len(inputs) // len(call.calls)  # where all have the same
         for place, one in enumerate(call.calls):
             if call.refills and place:
-                _refill(inputs[:each], inputs[place * each :])
+                with torch.inference_mode(call.inference):
+                    _refill(inputs[:each], inputs[place * each :])
                 one = call.calls[0]
             args, kwargs = (self._decode(tree, inputs) for tree in (one.args, one.kwargs))
             with (

@@ -32,10 +32,11 @@ class Before:
         owner = getattr(function, "__self__", function)
         self._module = owner if isinstance(owner, nn.Module) else None
         self._parameters = {name: (p, p.detach().clone()) for name, p in parameters.items()}
+        self._grads = {name: p.grad for name, p in parameters.items()}
         self._names = self._state()
         self._inputs = inputs
         self._copies = [x.detach().clone() for x in inputs]
-        self._versions = [x._version for x in inputs]
+        self._versions = [_version(x) for x in inputs]
         self._learn = [x.requires_grad for x in inputs]
         self._switches = {**_switches(), GRAD: grad}
         self._after = self._switches
@@ -50,7 +51,7 @@ class Before:
         return [
             place
             for place, (x, copy, version) in each
-            if x._version != version or not _same(copy, x)
+            if _version(x) != version or not _same(copy, x)
         ]
 
     def left(self) -> list[str]:
@@ -61,6 +62,8 @@ class Before:
         for name, (p, copy) in self._parameters.items():
             if not _same(copy, p):
                 found.append(f"the parameter `{name[:MOST]}` was given other values by the call")
+            if p.grad is not self._grads[name]:
+                found.append(f"what `{name[:MOST]}.grad` had gathered was lost in the call")
         if [x.requires_grad for x in self._inputs] != self._learn:
             found.append("`requires_grad` of an input was changed by the call")
         for name, before in self._switches.items():
@@ -80,6 +83,10 @@ def _switches() -> dict[str, object]:
         "torch's random numbers were seeded": torch.initial_seed(),
         "the default dtype was changed": torch.get_default_dtype(),
     }
+
+
+def _version(x: Tensor) -> int:
+    return 0 if x.is_inference() else x._version
 
 
 def _same(old: Tensor, new: Tensor) -> bool:

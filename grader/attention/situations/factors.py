@@ -41,7 +41,7 @@ GRADIENTS = Factor("gradients", ("wanted", "through another layer", *NO_GRADIENT
 GRADIENTS_OF_PARAMETERS = Factor(
     "gradients",
     (
-        *GRADIENTS.levels, "of the parameters alone", "of x alone", "with a parameter frozen",
+        *GRADIENTS.levels, "of the parameters alone", "of x alone", "with a layer frozen",
     ),
     like=False,
 )  # fmt: skip
@@ -54,7 +54,7 @@ WAY = Factor(
     like=False,
 )  # fmt: skip
 WAY_OF_OTHER_FEATURES = Factor(WAY.name, WAY.levels[:-1], like=False)
-WEIGHTS = Factor("weights", ("as drawn", "small", "with biases of zero"), like=False)
+WEIGHTS = Factor("weights", ("as drawn", "small", "large", "with biases of zero"), like=False)
 WEIGHTS_OF_KINKS = Factor(WEIGHTS.name, WEIGHTS.levels[:-1], like=False)  # zeros lie at a kink
 ANOTHER_INPUT = "after another input"
 ANOTHER_LIFE = ("after other weights", "loaded from a state")
@@ -66,6 +66,11 @@ HISTORY = Factor(
     ),
     like=False,
 )  # fmt: skip
+HISTORY_OF_FUNCTIONS = Factor(
+    HISTORY.name,
+    ("first call", ANOTHER_INPUT, "before another input", "in the same tensor, filled anew"),
+    like=False,
+)
 MASK = Factor(
     "mask",
     (
@@ -99,6 +104,10 @@ def _is_long(row: Row) -> bool:
     return row["T"] in LONG
 
 
+def _is_rounded(row: Row) -> bool:
+    return row["dtype"] == "bfloat16" and not _is_long(row)
+
+
 # What any level would do for: what is long is made cheap, all else as most users have it.
 WISHES: tuple[Wish, ...] = (
     (GRADIENTS.name, NO_GRADIENTS[0], _is_long),
@@ -106,7 +115,11 @@ WISHES: tuple[Wish, ...] = (
     ("B", "1", _is_long),
     (WIDTH.name, "small", _is_long),
     ("B", "2", lambda row: not _is_long(row)),
-    (DTYPE.name, "float32", lambda row: True),
+    # In bfloat16, gradients tell something where all else is ordinary.
+    (X.name, "ordinary", _is_rounded),
+    (WEIGHTS.name, "as drawn", _is_rounded),
+    (GRADIENTS.name, "wanted", lambda row: _is_rounded(row) and row[WAY.name] != NONE),
+    (DTYPE.name, "float32", lambda row: row["x"] != "ordinary"),
     (X.name, "ordinary", lambda row: True),
     (WIDTH.name, "small", lambda row: row["width"] == "1"),
     (HEADS.name, "several", lambda row: row["heads"] == "one"),
@@ -122,7 +135,7 @@ def model_of(contract: Any) -> Model:
     if any(sizes.get("H", 1) > 1 for sizes in contract.sizes):
         found.append(HEADS)
     if contract.parameters is None:
-        found.append(GRADIENTS)
+        found += [GRADIENTS, HISTORY_OF_FUNCTIONS]
     else:
         mode = MODE_WITH_DROPOUT if contract.dropout else MODE
         weights = WEIGHTS if contract.kinks is None else WEIGHTS_OF_KINKS

@@ -27,6 +27,7 @@ DTYPES = {"float32": torch.float32, "float64": torch.float64, "bfloat16": torch.
 PATTERN = "pattern of the mask"
 HEADS = (2, 3, 4, 6, 8)
 FEW = 12  # positions, as there may be sequences
+LARGER = 30
 SOME = 30  # positions, up to which many features take no large part of the memory
 MANY = 100  # positions, from which the other sizes are kept small
 SQUARE = (4, 16)  # head sizes whose root is exact in every dtype
@@ -102,6 +103,12 @@ class Situation:
         return {"times 65536": 65536.0, "times 1e-6": 1e-6}.get(self.row[WAY.name], 1.0)
 
     @property
+    def learns_alone(self) -> bool:
+        """Whether some other parameter learns while one layer is frozen, and x does not."""
+        beside_residual = self.row[WAY.name] == "beside a residual"
+        return self.coin and not beside_residual and len(self.frozen) < len(self.weights)
+
+    @property
     def method(self) -> str:
         """The method that is called; empty for the module itself."""
         name = self.row.get("method", "forward")
@@ -141,7 +148,8 @@ def fill(harness: Harness, row: Row, turn: int) -> Situation:
     one = harness.of(contract)
     weights = {name: w.to(dtype) for name, w in _weights(one, row, sizes).items()}
     mask = None if row.get("mask", "none") == "none" else _mask(harness, row, sizes)
-    x = _laid_out(_x(one, row, sizes).to(dtype), row["layout of x"])
+    smaller = LARGER if row.get("weights") == "large" else 1
+    x = _laid_out((_x(one, row, sizes) / smaller).to(dtype), row["layout of x"])
     is_other_masked = mask is not None and row.get("history") == ANOTHER_INPUT
     others = one.weights(sizes) if row.get("history") in ANOTHER_LIFE else {}
     grad_output = harness.draw.normal(*sizes.shape(f"B T {contract.output_letter}")).to(dtype)
@@ -165,22 +173,27 @@ def fill(harness: Harness, row: Row, turn: int) -> Situation:
 
 
 def _weights(harness: Harness, row: Row, sizes: Sizes) -> Weights:
-    drawn = harness.weights(sizes)
+    """Weights; where they are large, x is as much smaller."""
+    drawn, gains = harness.weights(sizes), harness.contract.around_one
     match row.get("weights"):
         case "with biases of zero":
-            gains = harness.contract.around_one
             return {n: w * (w.dim() > 1 or n in gains) for n, w in drawn.items()}
         case "small":
-            return {n: w * (0.1 if w.dim() > 1 else 1) for n, w in drawn.items()}
+            return {n: w * (0.1 if w.dim() > 1 or n in gains else 1) for n, w in drawn.items()}
+        case "large":
+            return {n: w * (LARGER if w.dim() > 1 else 1) for n, w in drawn.items()}
     return drawn
 
 
 def _frozen(harness: Harness, row: Row, names: list[str]) -> list[str]:
+    """Names of all parameters, or of those of a layer, that are not to learn."""
     match row["gradients"]:
         case "of x alone":
             return names
-        case "with a parameter frozen":
-            return [names[harness.draw.integer(0, len(names) - 1)]]
+        case "with a layer frozen":
+            name = names[harness.draw.integer(0, len(names) - 1)]
+            layer, dot, _ = name.rpartition(".")
+            return [one for one in names if one == name or (dot and one.startswith(layer + dot))]
     return []
 
 
@@ -203,7 +216,7 @@ def _sizes(harness: Harness, row: Row, turn: int) -> Sizes:
         "1": 1,
         "small": draw.integer(2, 5),
         "odd": 2 * draw.integer(3, 6) + 1,
-        "even": 2 * draw.integer(3, 20),
+        "even": 10 * draw.integer(1, 4) if draw.integer(0, 1) else 2 * draw.integer(3, 20),
         "square": SQUARE[draw.integer(0, 1)],
         "large": draw.integer(130, 520) if T < FEW else draw.integer(65, 130 if T < SOME else 72),
     }[row["width"]]
@@ -238,7 +251,7 @@ def _length(draw: Draw, level: str, turn: int) -> int:
 def _many(draw: Draw, T: int) -> int:
     """So many sequences that it takes no long time."""
     if T > MANY:
-        return 8 if draw.integer(0, 1) else 3
+        return 5
     return draw.integer(6, 20) if T < FEW and draw.integer(0, 1) else draw.integer(3, 5)
 
 

@@ -89,6 +89,7 @@ class Tried:
         other = {**situation.inputs, "x": situation.other_x}
         history = situation.row.get("history")
         wants = situation.wants_gradients
+        is_layer = level == "with a layer frozen" and situation.learns_alone
         overwrites = history == "before another input" and not wants
         refills = self._is_refilled
         made = module.calls(
@@ -96,7 +97,7 @@ class Tried:
             method=situation.method,
             by_keyword=("attention_mask",) if self._by_name else (),
             grad_output=situation.grad_output * situation.scale if wants else None,
-            leaves=level != "of the parameters alone",
+            leaves=level != "of the parameters alone" and not is_layer,
             way=WAYS.get(situation.row[WAY.name], "plain"),
             before_backward=lambda: (
                 module.call(other) if history == "before another input" and wants else None
@@ -235,8 +236,10 @@ class Tried:
     @property
     def _is_rough(self) -> bool:
         """Whether scores are so large that their rounding shows."""
-        kinds = CLOSE if self.situation.dtype == torch.bfloat16 else FAR
-        return self.situation.row["x"] in kinds and not self._is_exact
+        situation = self.situation
+        kinds = CLOSE if situation.dtype == torch.bfloat16 else FAR
+        steep = situation.row.get("weights") == "large" and situation.contract.kinks is not None
+        return (situation.row["x"] in kinds or steep) and not self._is_exact
 
     @property
     def _is_exact(self) -> bool:
@@ -255,7 +258,7 @@ class Tried:
     def _compares_roughly(self) -> bool:
         """Whether gradients in bfloat16 are near enough to the right ones to be told by."""
         situation = self.situation
-        plain = situation.row["x"] == "ordinary" and situation.row.get("weights") == "as drawn"
+        plain = situation.row["x"] == "ordinary" and situation.row.get("weights") != "large"
         return plain and not situation.drops
 
     def _look_at_inputs(self) -> None:

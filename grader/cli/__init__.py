@@ -33,7 +33,12 @@ class _Group(DefaultGroup):  # type: ignore[misc]  # the library has no types
         return commands + matching_names(incomplete)
 
 
-@click.group(cls=_Group, default="run", default_if_no_args=False)
+@click.group(
+    cls=_Group,
+    default="run",
+    default_if_no_args=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.version_option(__version__, prog_name="attention-drills")
 def cli() -> None:
     """Attention Drills: grades self-attention written from scratch in PyTorch.

@@ -42,12 +42,12 @@ def hint(name: str, kit_path: Path | None) -> None:
     exercise = kit.find(name)
     total = len(exercise.hints)
     with open_history(kit) as history:
-        before = history.hints(name)
+        before = history.hints(exercise.name)
         shown = history.next_hint(exercise)
     for number, text in enumerate(shown, start=1):
         click.echo(f"hint {number} of {total}: {text}")
     if before >= total:
-        click.echo(f"that is all; `grade solution {name} --reveal` shows ours")
+        click.echo(f"that is all; `grade solution {exercise.name} --reveal` shows ours")
 
 
 @click.command()
@@ -63,12 +63,12 @@ def solution(name: str, reveal: bool, kit_path: Path | None) -> None:
     kit = kit_in_use(kit_path)
     exercise = kit.find(name)
     with open_history(kit) as history:
-        if not reveal and name not in history.solved():
+        if not reveal and exercise.name not in history.solved():
             raise GradeError(
-                f"`{name}` is not solved yet; `grade hint {name}` helps on, "
-                f"`grade solution {name} --reveal` shows ours all the same"
+                f"`{exercise.name}` is not solved yet; `grade hint {exercise.name}` helps on, "
+                f"`grade solution {exercise.name} --reveal` shows ours all the same"
             )
-        history.note(name, Event.REVEALED)
+        history.note(exercise.name, Event.REVEALED)
     click.echo(exercise.solution.read_text(encoding="utf-8"), nl=False)
 
 

@@ -113,19 +113,24 @@ class Kit:
         return [exercise.name for exercise in self.exercises if exercise.given != exercise.digest]
 
     def find(self, name: str) -> Exercise:
-        """The exercise of this name.
+        """The exercise of this name, as ``meant`` has it.
 
         Raises:
             GradeError: There is none; the message offers near names.
         """
-        for exercise in self.exercises:
-            if exercise.name == name:
-                return exercise
+        if (exercise := self.meant(name)) is not None:
+            return exercise
         if name in self.renamed:
             raise GradeError(f"`{name}` is called `{self.renamed[name]}` now")
-        near = difflib.get_close_matches(name, [e.name for e in self.exercises], n=1)
+        near = difflib.get_close_matches(name.lower(), [e.name for e in self.exercises], n=1)
         advice = f"did you mean `{near[0]}`?" if near else "`grade list` shows them all"
         raise GradeError(f"there is no exercise `{name}`; {advice}")
+
+    def meant(self, word: str) -> Exercise | None:
+        """The exercise that a word means: by its name, in any case, or `3` for `exercise3`."""
+        names = (word, word.lower(), f"exercise{word}" if word.isdecimal() else "")
+        known = {exercise.name: exercise for exercise in self.exercises}
+        return next((known[name] for name in names if name in known), None)
 
 
 def load_kit(home: Path | None = None) -> Kit:

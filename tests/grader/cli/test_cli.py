@@ -72,6 +72,8 @@ def test_mistake_is_named_unless_told_otherwise(grade: Grade) -> None:
     assert code == 1, out
     assert "Your output is exactly what comes out when the softmax runs over the queries" in out
     assert "attention without a mask" in out
+    assert "more of it: `grade mistakes softmax-over-the-queries`" in out
+    assert "1 ×  `grade mistakes softmax-over-the-queries`" in grade("progress")[1]
     code, out, _ = grade("warmup1", "--no-diagnosis")
     assert code == 1, out
     assert "exactly what comes out" not in out
@@ -125,6 +127,63 @@ def test_several_files_give_a_list_of_reports(grade: Grade) -> None:
     reports = json.loads(Path("all.json").read_text())
     assert [r["exercise"] for r in reports] == ["warmup1", "warmup2"]
     assert [r["score"]["solved"] for r in reports] == [True, False]
+
+
+def test_several_end_with_a_table(grade: Grade) -> None:
+    _, out, _ = grade("warmup1", SOLUTION, "warmup2", "--device", "cpu")
+    table = out[out.index("\nexercise ") :].splitlines()[1:]
+    assert [line.split() for line in table] == [
+        ["exercise", "score"],
+        ["warmup1", "20", "/", "20", "solved"],
+        ["warmup2", "0", "/", "26", "still", "a", "stub"],
+        ["all", "20", "/", "46", "1", "of", "2", "solved"],
+    ]
+    assert "1 of 1 solved" not in grade("warmup1", SOLUTION)[1]
+
+
+def test_json_on_standard_output_is_json_alone(grade: Grade) -> None:
+    code, out, err = grade("warmup1", SOLUTION, "--json", "-")
+    assert (code, err) == (0, "")
+    assert json.loads(out)["score"]["solved"]
+    assert not Path("-").exists()
+    code, _, err = grade("warmup1", SOLUTION, "--json", "-", "--format", "junit")
+    assert code == 2
+    assert "both want standard output" in one_line(err)
+
+
+def test_pages_say_where_they_are(grade: Grade) -> None:
+    _, _, err = grade("warmup1", "--html", "mine.html")
+    assert err == "wrote `mine.html`\n"
+    assert "wrote `far.html`" in grade("progress", "--html", "far.html")[2]
+
+
+@pytest.mark.parametrize("words", [["-h"], ["hint", "-h"], ["interview", "submit", "-h"]])
+def test_short_help(grade: Grade, words: list[str]) -> None:
+    code, out, _ = grade(*words)
+    assert code == 0
+    assert "Usage: " in out
+
+
+@pytest.mark.parametrize("word", ["3", "Exercise3", "EXERCISE3"])
+def test_exercises_are_understood(grade: Grade, word: str) -> None:
+    assert "exercise3  exercises/variants/exercise3.py" in grade(word)[1]
+    assert grade("hint", word)[1].startswith("hint 1 of ")
+    assert "hint 2 of" in grade("hint", "exercise3")[1]
+    assert "is not solved" in grade("solution", word)[2]
+    assert "is as it was graded" in grade("diff", word)[1]
+
+
+def test_next_step_fits_the_state(grade: Grade) -> None:
+    assert "next: edit `exercises/warmups/warmup1.py`, then grade again" in grade("warmup1")[1]
+    assert "next: edit `exercises/bugs/bug4.py`, then grade again" in grade("bug4")[1]
+    mine = Path("exercises/bugs/bug4.py")
+    mine.write_text(mine.read_text() + "\n# tried\n")
+    assert "next: `grade hint bug4`" in grade("bug4")[1]
+    for _ in range(2):
+        grade("hint", "bug4")
+    _, out, _ = grade("bug4", "--html", "page.html")
+    assert "next: no hint is left; `grade solution bug4 --reveal` shows ours" in out
+    assert "no hint is left" in Path("page.html").read_text(encoding="utf-8")
 
 
 def test_own_kit_by_path(grade: Grade) -> None:
@@ -183,6 +242,8 @@ def test_damaged_history_is_set_aside(grade: Grade) -> None:
         (["exercise3", "big.py"], "`big.py` is larger than 1 MiB"),
         (["mine.py"], "`mine.py` does not say which exercise it is"),
         (["hint", "exercise33"], "did you mean `exercise3`?"),
+        (["wach"], "there is no command or exercise `wach`; did you mean `grade watch`?"),
+        (["99"], "there is no exercise `99`"),
         (["list", "--kit", "exercises"], "`exercises` is no kit"),
         (["init", "."], "`exercises` is there already"),
     ],

@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 import stat
 import struct
+import tracemalloc
 import zipfile
 from collections.abc import Iterator
+from lzma import LZMAError
 from pathlib import Path
 
 import pytest
 
 from grader.errors import GradeError
 from grader.hiring import candidates
+from grader.hiring.batch import tasks
 from grader.hiring.candidates import Candidate, find_candidates
 
 BOTH = ("exercise3", "bug7")
@@ -167,6 +170,49 @@ def test_damaged_member_is_told(folder: Path) -> None:
     data[45:60] = bytes(15)
     path.write_bytes(data)
     assert "cannot be taken out of its zip" in problem(folder)
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_members_that_unpack_without_bound_are_refused(folder: Path, method: int) -> None:
+    """A zip of a thousand bytes took gigabytes: these unpack a block as a whole."""
+    with zipfile.ZipFile(folder / "ada.zip", "w", method) as archive:
+        archive.writestr("exercise3.py", b"#" * (8 << 20))
+    tracemalloc.start()
+    try:
+        assert "is compressed by no usual method; use deflate" in problem(folder)
+        assert tracemalloc.get_traced_memory()[1] < 4 << 20
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("method", [0, 8, 12, 14, 93, 99])
+def test_damaged_member_of_any_method_costs_its_candidate_alone(folder: Path, method: int) -> None:
+    """A damaged LZMA member once ended the whole batch, by an exception that nobody expected."""
+    zipped(folder / "ada.zip", exercise3_py="x = 1\n" * 1000)
+    path = folder / "ada.zip"
+    data = bytearray(path.read_bytes())
+    data[45:60] = bytes(range(200, 215))
+    for mark, place in ((b"PK\3\4", 8), (b"PK\1\2", 10)):
+        data[data.index(mark) + place] = method
+    path.write_bytes(data)
+    write(folder / "bob.py", "bob")
+    found = list(tasks(find_candidates(folder, ("exercise3",)), [1], ()))
+    assert [(task.candidate, task.data) for task in found] == [("ada", b""), ("bob", b"bob")]
+    assert "`exercise3.py` " in found[0].problem
+
+
+@pytest.mark.parametrize("raised", [LZMAError("damaged"), MemoryError(), RecursionError("deep")])
+def test_whatever_a_parser_raises_costs_its_candidate_alone(
+    folder: Path, raised: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise raised
+
+    zipped(folder / "ada.zip", exercise3_py="x = 1\n")
+    monkeypatch.setattr(zipfile.ZipFile, "open", broken)
+    assert "cannot be taken out of its zip" in problem(folder)
+    monkeypatch.setattr(zipfile, "ZipFile", broken)
+    assert "is no zip that can be read" in problem(folder)
 
 
 @pytest.mark.parametrize("zip64", [False, True])

@@ -133,7 +133,7 @@ def batch(
     Exit codes: 0 all graded, 2 usage, 3 something could not be graded.
     """
     from grader.hiring.batch import choose_seeds, compare, run, select
-    from grader.hiring.candidates import find_candidates
+    from grader.hiring.candidates import find_candidates, read_names
     from grader.hiring.results import Results
     from grader.hiring.store import Store
     from grader.hiring.tasks import Settings
@@ -141,7 +141,9 @@ def batch(
     kit = kit_in_use(kit_path)
     weights, sent = _sent(record, names, kit)
     tell_untried()
-    everyone = find_candidates(submissions, list(weights), list_of_names, out)
+    names_by_file = read_names(list_of_names) if list_of_names else {}
+    everyone = find_candidates(submissions, list(weights), names_by_file, out)
+    called = {candidate.key: candidate.name for candidate in everyone}
     chosen = select(everyone, only)
     settings = Settings(str(kit_path or ""), isolation, device, timeout, memory, SEARCH)
     with Store(out / "results.sqlite") as store:
@@ -149,8 +151,9 @@ def batch(
         with _pool(settings, jobs, memory_all, address) as pool, progress_bar() as tell:
             _hold_to(isolation, pool.found)
             store.hold_to(_batch_settings(pool.found, settings, sent, tuple(weights), seeds))
+            store.hold_names(names_by_file, called)
             if regrade:
-                store.forget({candidate.name for candidate in chosen})
+                store.forget({candidate.key for candidate in chosen})
             tell_of_changes(chosen, store)
             try:
                 progress = run(pool.run, chosen, seeds, store, tell)
@@ -161,11 +164,11 @@ def batch(
             click.echo(f"grade: {reason}", err=True)
         click.echo("comparing the submissions with each other", err=True)
         exercises = [kit.find(name) for name in weights]
-        alike = compare(store, exercises)
+        alike = compare(store, exercises, called)
         stubs = {exercise.name: exercise.digest for exercise in exercises}
         for path in Results(store, everyone, weights, stubs).write(out, forms, alike):
             click.echo(f"wrote `{path}`")
-    return sum_up(progress, seeds)
+    return sum_up(progress, seeds, called)
 
 
 def _sent(record: Path | None, names: tuple[str, ...], kit: Kit) -> tuple[dict[str, float], str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -47,13 +47,21 @@ def tell_of_changes(chosen: Sequence[Candidate], store: Store) -> None:
         )
 
 
-def sum_up(progress: Progress, seeds: Sequence[int]) -> int:
-    """Say what was done; the exit code."""
+def sum_up(progress: Progress, seeds: Sequence[int], called: Mapping[str, str]) -> int:
+    """Say what was done; the exit code.
+
+    Args:
+        progress: At the end.
+        seeds: Of the gradings.
+        called: The names of all candidates, by their keys.
+    """
     new = progress.done - progress.before
     again = f", {progress.before} were there before" if progress.before else ""
     click.echo(f"{new} graded{again}; seed {', '.join(map(str, seeds))}")
     for task, fault in progress.faults:
-        click.echo(f"grade: not graded: `{task.candidate}`, {task.exercise}: {fault}", err=True)
+        click.echo(
+            f"grade: not graded: `{called[task.candidate]}`, {task.exercise}: {fault}", err=True
+        )
     if progress.faults:
         click.echo("grade: the same command tries these again", err=True)
         return 3

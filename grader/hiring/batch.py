@@ -44,15 +44,15 @@ class Progress:
 
 
 def select(everyone: Sequence[Candidate], only: Collection[str]) -> list[Candidate]:
-    """The candidates of these names; all of them where none is given.
+    """The candidates of these names, or of these files; all of them where none is given.
 
     Raises:
         GradeError: A name is nobody's.
     """
-    unknown = set(only) - {candidate.name for candidate in everyone}
+    unknown = set(only) - {name for one in everyone for name in (one.name, one.key)}
     if unknown:
         raise GradeError(f"there is no candidate `{min(unknown)}`; names are those of the files")
-    return [candidate for candidate in everyone if not only or candidate.name in only]
+    return [one for one in everyone if not only or {one.name, one.key} & set(only)]
 
 
 def choose_seeds(seed: int | None, count: int, begun: BatchSettings | None) -> tuple[int, ...]:
@@ -69,11 +69,11 @@ def tasks(
     """The gradings that are still to be done; each file is read when it is its turn."""
     for candidate in candidates:
         for exercise, handed in candidate.handed.items():
-            left = [seed for seed in seeds if (candidate.name, exercise, seed) not in done]
+            left = [seed for seed in seeds if (candidate.key, exercise, seed) not in done]
             if left:
                 data, problem = _read(handed)
                 for seed in left:
-                    yield Task(candidate.name, exercise, seed, handed.name, data, problem)
+                    yield Task(candidate.key, exercise, seed, handed.name, data, problem)
 
 
 def changed(candidates: Sequence[Candidate], done: Mapping[Key, str]) -> Iterator[tuple[str, str]]:
@@ -81,7 +81,7 @@ def changed(candidates: Sequence[Candidate], done: Mapping[Key, str]) -> Iterato
     known = {(name, exercise): digest for (name, exercise, _), digest in done.items()}
     for candidate in candidates:
         for exercise, handed in candidate.handed.items():
-            digest = known.get((candidate.name, exercise))
+            digest = known.get((candidate.key, exercise))
             if digest is None:
                 continue  # it is yet to be graded, and is read then
             data, problem = _read(handed)
@@ -115,7 +115,7 @@ def run(
         tell: Is told how far it is, after each grading.
     """
     done = store.done()
-    keys = {(c.name, e, seed) for c in candidates for e in c.handed for seed in seeds}
+    keys = {(c.key, e, seed) for c in candidates for e in c.handed for seed in seeds}
     before = len(keys & done.keys())
     progress = Progress(len(keys), before, before)
     tell(progress)
@@ -124,14 +124,17 @@ def run(
             progress.faults.append((task, outcome.fault))
         else:
             report, source = outcome.report, outcome.source
-            store.add(Result(task.candidate, task.exercise, task.seed, task.file, report, source))
+            who = (task.candidate, task.exercise, task.seed, task.file)
+            store.add(Result(*who, report, source, task.note, task.unread))
             progress.done += 1
         tell(progress)
     return progress
 
 
-def compare(store: Store, exercises: Sequence[Exercise]) -> dict[str, Similarity]:
-    """What came of comparing all that was handed in for each exercise."""
+def compare(
+    store: Store, exercises: Sequence[Exercise], names: Mapping[str, str]
+) -> dict[str, Similarity]:
+    """What came of comparing what these candidates handed in, named by their keys."""
     found = {}
     for exercise in exercises:
         try:
@@ -139,5 +142,7 @@ def compare(store: Store, exercises: Sequence[Exercise]) -> dict[str, Similarity
         except GradeError:  # a kit under work: what is there will do
             stub = exercise.stub.read_text(encoding="utf-8")
         solution = exercise.solution.read_text(encoding="utf-8")
-        found[exercise.name] = find_similar(store.sources(exercise.name), stub, [solution])
+        sources = store.sources(exercise.name)
+        known = {names[key]: source for key, source in sources.items() if key in names}
+        found[exercise.name] = find_similar(known, stub, [solution])
     return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import stat
 import zipfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePosixPath
@@ -45,17 +45,22 @@ class Candidate:
     Attributes:
         name: By the folder or the file, or by the list of names.
         handed: By exercise.
+        key: What is in the batch's folder, which results are kept by, whatever the name is.
     """
 
     name: str
     handed: dict[str, Handed]
+    key: str
 
 
 Files = dict[PurePosixPath, Callable[[], bytes]]
 
 
 def find_candidates(
-    folder: Path, exercises: Sequence[str], names: Path | None = None, results: Path | None = None
+    folder: Path,
+    exercises: Sequence[str],
+    names: Mapping[str, str] | None = None,
+    results: Path | None = None,
 ) -> list[Candidate]:
     """The candidates of a folder: in it, a folder, a zip, a ``.py`` or a ``.ipynb`` for each.
 
@@ -65,16 +70,15 @@ def find_candidates(
     Args:
         folder: What was handed in.
         exercises: That were sent.
-        names: A CSV file with the columns ``file`` and ``name``, for what is in the folder.
+        names: Of candidates, by the files in the folder.
         results: Where results go; no candidate, should it lie in the folder too.
 
     Raises:
-        GradeError: The folder holds no candidate, or the list of names does not fit.
+        GradeError: The folder holds no candidate, or two of one name.
     """
     if not folder.is_dir():
         raise GradeError(f"`{folder}` is no folder; name the one with a file for each candidate")
     entries = sorted(entry for entry in folder.iterdir() if not _ignored(entry.name))
-    known = _names(names) if names is not None else {}
     found: dict[str, Candidate] = {}
     for entry in entries:
         if not (entry.is_dir() or entry.suffix.lower() in (*KINDS, ".zip")):
@@ -82,15 +86,13 @@ def find_candidates(
         if results is not None and entry.resolve() == results.resolve():
             continue
         own = readable(entry.name if entry.is_dir() else entry.stem)
-        name = known.pop(readable(entry.name), own)
+        name = (names or {}).get(readable(entry.name), own)
         if name in found:
             raise GradeError(
                 f"two candidates in `{folder}` are called `{name}`; rename one, or give both "
                 "names in a CSV file with the columns file,name: --names FILE"
             )
-        found[name] = Candidate(name, _handed(entry, exercises))
-    if known:
-        raise GradeError(f"`{names}` names `{min(known)}`, which is not in `{folder}`")
+        found[name] = Candidate(name, _handed(entry, exercises), readable(entry.name))
     if not found:
         raise GradeError(f"`{folder}` holds no folder, zip, .py or .ipynb of a candidate")
     return list(found.values())
@@ -111,17 +113,26 @@ def _ignored(name: str) -> bool:
     return name.startswith(".") or name in IGNORED
 
 
-def _names(path: Path) -> dict[str, str]:
+def read_names(path: Path) -> dict[str, str]:
+    """The names of candidates by their files, from a CSV file with the columns ``file,name``.
+
+    Raises:
+        GradeError: It is no such file, or a name is empty.
+    """
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             rows = list(csv.DictReader(file))
-            return {row["file"].strip(): row["name"].strip() for row in rows}
+            names = {row["file"].strip(): row["name"].strip() for row in rows}
     except OSError as error:
         raise GradeError(f"`{path}` cannot be read: {error.strerror}") from None
     except (KeyError, AttributeError, UnicodeDecodeError, csv.Error):
         raise GradeError(
             f"`{path}` is no CSV file with the columns `file` and `name`, in UTF-8"
         ) from None
+    for key, name in names.items():
+        if not name:
+            raise GradeError(f"`{path}` gives `{key}` an empty name; write one, or leave it out")
+    return names
 
 
 def _handed(entry: Path, exercises: Sequence[str]) -> dict[str, Handed]:

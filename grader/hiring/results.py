@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import itertools
+import operator
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -22,14 +24,19 @@ from grader.outputs.exercism import render_exercism
 from grader.outputs.gradebook import render_gradebook
 from grader.outputs.gradescope import render_gradescope
 from grader.outputs.junit import render_junit
-from grader.records import Report, Row, Score, Similarity
+from grader.records import Report, Row, Score, Similarity, Status
 
-NOT_GRADED = Score(0, 0, "not graded")
+NOT_GRADED = Score(0, 0, Status.NOT_GRADED)
+WITHDRAWN = Score(0, 0, Status.WITHDRAWN)
+# What a candidate's folder of a form holds, to be taken away once the candidate is gone.
+FORMS = {"junit": "junit.xml", "gradescope": "results.json", "exercism": "*/results.json"}
 MANY = 200  # candidates, from which on it is faster to start processes for the page
 
 
 class Results:
     """What a batch came to, candidate by candidate.
+
+    Those who are in the store, and not among the candidates, are shown as withdrawn.
 
     Args:
         store: Of the batch.
@@ -46,7 +53,10 @@ class Results:
         stubs: Mapping[str, str],
     ) -> None:
         self._store = store
-        self._names = [candidate.name for candidate in candidates]
+        self._names = {candidate.key: candidate.name for candidate in candidates}
+        taken = set(self._names.values())
+        known = {key: name for key, name in store.names().items() if key not in self._names}
+        self._gone = [key if name in taken else name for key, name in known.items()]
         self._weights = weights
         self._stubs = stubs
 
@@ -62,7 +72,7 @@ class Results:
 
         Args:
             folder: Where to.
-            forms: That were asked for.
+            forms: That were asked for; those of earlier runs are written anew too.
             alike: By exercise, what came of comparing the submissions.
 
         Raises:
@@ -81,35 +91,44 @@ class Results:
             "gradescope": self._gradescope,
             "exercism": self._exercism,
         }
-        for form in forms:
+        for form in self._wanted(forms):
             for name, results in self.by_candidate():
                 for file, text in each[form](results):
                     _write(folder / form / safe_name(name) / file, [text])
+            _take_away(folder / form, FORMS[form], {safe_name(name) for name in self._all()})
             yield folder / form
 
+    def _wanted(self, forms: Sequence[str]) -> list[str]:
+        """The forms that were asked for now or before."""
+        wanted = sorted({*forms, *self._store.fact("forms").split()})
+        self._store.keep("forms", " ".join(wanted))
+        return wanted
+
+    def _all(self) -> list[str]:
+        return list(self._names.values())
+
     def by_candidate(self) -> Iterator[tuple[str, list[Result]]]:
-        """The results of each candidate who has any; one candidate at a time in memory."""
-        known = set(self._names)
-        for name, results in itertools.groupby(self._store.results(), lambda one: one.candidate):
-            if name in known:
-                yield name, list(results)
+        """The results of each candidate who has any, by name; one at a time in memory."""
+        for key, results in itertools.groupby(self._store.results(), lambda one: one.candidate):
+            if key in self._names:
+                yield self._names[key], list(results)
 
     def rows(self) -> list[Row]:
-        """The gradebook, in the order of the candidates."""
+        """The gradebook, in the order of the candidates, at the end those who are gone."""
         graded = {name: self._scores(results) for name, results in self.by_candidate()}
-        return [self._row(name, graded.get(name, {})) for name in self._names]
+        there = [self._row(name, graded.get(name, {})) for name in self._all()]
+        return [*there, *self._withdrawn()]
+
+    def _withdrawn(self) -> list[Row]:
+        return [Row(name, None, [WITHDRAWN] * len(self._weights)) for name in self._gone]
 
     def _row(self, name: str, scores: Mapping[str, Score]) -> Row:
-        total = sum(
-            weight * scores[exercise].earned / max(scores[exercise].possible, 1)
-            for exercise, weight in self._weights.items()
-            if exercise in scores
-        )
-        return Row(
-            name,
-            total / sum(self._weights.values()),
-            [scores.get(exercise, NOT_GRADED) for exercise in self._weights],
-        )
+        found = [scores.get(exercise, NOT_GRADED) for exercise in self._weights]
+        if NOT_GRADED in found:
+            return Row(name, None, found)
+        shares = [score.earned / max(score.possible, 1) for score in found]
+        total = sum(map(operator.mul, self._weights.values(), shares))
+        return Row(name, total / sum(self._weights.values()), found)
 
     def _scores(self, results: Iterable[Result]) -> dict[str, Score]:
         by_exercise: dict[str, list[Result]] = {}
@@ -133,19 +152,20 @@ class Results:
         )
 
     def _entries(self) -> Iterator[Entry]:
-        left = dict.fromkeys(self._names)
+        left = dict.fromkeys(self._all())
         for name, results in self.by_candidate():
             del left[name]
             graded = [(one.report, one.source) for one in results]
             yield Entry(self._row(name, self._scores(results)), graded)
         for name in left:
             yield Entry(self._row(name, {}))
+        yield from map(Entry, self._withdrawn())
 
     def _jsonl(self) -> Iterator[str]:
-        known = set(self._names)
-        for candidate, file, report in self._store.reports():
-            if candidate in known:
-                begin = msgspec.json.encode({"candidate": candidate, "file": file}).decode()
+        for key, file, report in self._store.reports():
+            if key in self._names:
+                who = {"candidate": self._names[key], "file": file}
+                begin = msgspec.json.encode(who).decode()
                 yield f"{begin[:-1]},{report[1:]}\n"  # thousands take a while to decode
 
     def _junit(self, results: Sequence[Result]) -> Iterator[tuple[str, str]]:
@@ -168,17 +188,24 @@ def score(results: Sequence[Result], stub: str) -> Score:
     """
     reports = [one.report for one in results]
     worst = min(reports, key=lambda report: report.earned)
-    status = "graded"
-    if not results[0].file:
-        status = "missing"
-    elif digest(results[0].source.encode()) == stub:
-        status = "as sent"
-    elif worst.problem:
-        status = "cannot be tried"
-    elif len({report.earned for report in reports}) > 1:
-        status = "disagrees"
     names = dict.fromkeys(name for report in reports for name in (report.diagnosis or ((),))[0])
-    return Score(worst.earned, worst.possible, status, tuple(names))
+    note = worst.problem.partition("\n")[0] or results[0].note
+    return Score(worst.earned, worst.possible, _status(results, stub), tuple(names), note)
+
+
+def _status(results: Sequence[Result], stub: str) -> Status:
+    first, earned = results[0], {one.report.earned for one in results}
+    if first.unread:
+        return Status.CANNOT_BE_READ
+    if not first.file:
+        return Status.MISSING
+    if digest(first.source.encode()) == stub:
+        return Status.AS_SENT
+    if any(one.report.problem for one in results):
+        return Status.CANNOT_BE_TRIED
+    if len(earned) > 1:
+        return Status.DISAGREES
+    return Status.SOLVED if first.report.solved else Status.GRADED
 
 
 def _lowest(results: Sequence[Result]) -> list[Report]:
@@ -209,4 +236,17 @@ def _write(path: Path, parts: Iterable[str]) -> Path:
         draft.replace(path)
     except OSError as error:
         raise GradeError(f"`{path}` cannot be written: {error.strerror}") from None
+    finally:
+        draft.unlink(missing_ok=True)
     return path
+
+
+def _take_away(folder: Path, files: str, names: Collection[str]) -> None:
+    """Take away what was written for candidates of other names; nothing that is not ours."""
+    for stale in [path for path in folder.glob("*") if path.name not in names]:
+        for file in stale.glob(files):
+            file.unlink()
+            if file.parent != stale:
+                file.parent.rmdir()
+        with contextlib.suppress(OSError):  # something of somebody else's is in it
+            stale.rmdir()

@@ -92,7 +92,7 @@ def test_batch_of_all_kinds(handed: Path, out: Path, capsys: pytest.CaptureFixtu
     assert "8 graded; seed 5" in told.out
     found = rows(out)
     assert found["right"]["total percent"] == "100.00"
-    assert found["right"]["warmup1 status"] == "graded"
+    assert found["right"]["warmup1 status"] == "solved"
     assert 0 < float(found["wrong"]["total percent"]) < 100
     assert found["wrong"]["diagnosis"] == "softmax-over-the-queries"
     for name in ("crash", "syntax", "empty"):
@@ -224,6 +224,42 @@ def test_batch_does_not_go_on_with_another_suite(
     capsys.readouterr()
     assert run_command(grade) == 2
     assert "was begun with another `kit`" in capsys.readouterr().err
+
+
+def test_who_is_gone_is_withdrawn_and_nobody_is_graded_anew_for_a_name(
+    handed: Path, out: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (handed / "copy").mkdir()
+    (handed / "copy" / "warmup1.py").write_text(RIGHT + "\n# a colleague helped\n")
+    forms = ("--also", "gradescope", "--also", "exercism")
+    batch(handed, out, *forms)
+    assert (out / "gradescope/copy").is_dir()
+    shutil.rmtree(handed / "copy")
+    (out / "gradescope/copy/mine.txt").write_text("somebody else's")
+    names = tmp_path / "names.csv"
+    names.write_text("file,name\nright,Ada\n", encoding="utf-8")
+    capsys.readouterr()
+    batch(handed, out, "--names", str(names))
+    assert "0 graded, 7 were there before" in capsys.readouterr().out
+    found = rows(out)
+    assert found["Ada"]["total percent"] == "100.00"
+    assert "right" not in found
+    assert found["copy"]["warmup1 status"] == "withdrawn"
+    assert (found["copy"]["total percent"], found["copy"]["warmup1 earned"]) == ("", "")
+    assert not list(out.glob("*.draft"))
+    assert {path.name for path in (out / "exercism").iterdir()} == {
+        *(safe_name(name) for name in found if name != "copy")
+    }
+    assert [path.name for path in (out / "gradescope/copy").iterdir()] == ["mine.txt"]
+    page = (out / "report.html").read_text(encoding="utf-8")
+    assert "withdrawn" in page
+    assert 'evidence">same code' not in page
+    shutil.rmtree(handed / "right")  # the list still names it
+    assert batch(handed, out, "--names", str(names)) in (0, 1)
+    assert rows(out)["Ada"]["warmup1 status"] == "withdrawn"
+    names.write_text("file,name\nnobody.py,Ada\n", encoding="utf-8")
+    assert batch(handed, out, "--names", str(names)) == 2
+    assert "the list of names has `nobody.py`" in capsys.readouterr().err
 
 
 def test_several_seeds_tell_of_disagreement(

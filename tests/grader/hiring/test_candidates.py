@@ -16,7 +16,7 @@ import pytest
 from grader.errors import GradeError
 from grader.hiring import candidates
 from grader.hiring.batch import tasks
-from grader.hiring.candidates import Candidate, find_candidates
+from grader.hiring.candidates import Candidate, find_candidates, read_names
 
 BOTH = ("exercise3", "bug7")
 
@@ -74,15 +74,16 @@ def test_names_come_from_a_list(folder: Path, tmp_path: Path) -> None:
     write(folder / "x2.py")
     names = tmp_path / "names.csv"
     names.write_text('\ufefffile,name\r\nx1.py,"Lovelace, Ada"\r\n', encoding="utf-8")
-    found = [candidate.name for candidate in find_candidates(folder, ("exercise3",), names)]
-    assert found == ["Lovelace, Ada", "x2"]
-    names.write_text("file,name\nx9.py,Nobody\n")
-    with pytest.raises(GradeError, match=r"names `x9\.py`, which is not in"):
-        find_candidates(folder, ("exercise3",), names)
+    found = find_candidates(folder, ("exercise3",), read_names(names))
+    assert [one.name for one in found] == ["Lovelace, Ada", "x2"]
+    assert [one.key for one in found] == ["x1.py", "x2.py"]
+    names.write_text("file,name\nx1.py, \n")
+    with pytest.raises(GradeError, match=r"gives `x1\.py` an empty name"):
+        read_names(names)
     for bad in ("a,b\n1,2\n", "file,name\nx1.py\n", "\xff\xfe"):
         names.write_bytes(bad.encode("latin-1"))
         with pytest.raises(GradeError, match="no CSV file with the columns `file` and `name`"):
-            find_candidates(folder, ("exercise3",), names)
+            read_names(names)
 
 
 def test_two_of_one_name_are_refused(folder: Path) -> None:
@@ -197,7 +198,10 @@ def test_damaged_member_of_any_method_costs_its_candidate_alone(folder: Path, me
     path.write_bytes(data)
     write(folder / "bob.py", "bob")
     found = list(tasks(find_candidates(folder, ("exercise3",)), [1], ()))
-    assert [(task.candidate, task.data) for task in found] == [("ada", b""), ("bob", b"bob")]
+    assert [(task.candidate, task.data) for task in found] == [
+        ("ada.zip", b""),
+        ("bob.py", b"bob"),
+    ]
     assert "`exercise3.py` " in found[0].problem
 
 

@@ -122,7 +122,7 @@ def batch(
     forms: tuple[str, ...],
     kit_path: Path | None,
 ) -> int:
-    """Grade a folder of submissions: in it a folder, zip, .py or .ipynb for each candidate.
+    """Grade a folder of submissions: in it a folder, zip, tar, .py or .ipynb for each candidate.
 
     Every submission is confined; a machine that offers less than level `landlock` is refused,
     unless you ask for `--isolation process`. Results are kept as they come: after Ctrl-C or a
@@ -130,7 +130,8 @@ def batch(
 
     \b
     Example: grade batch submissions --takehome takehome.toml --out results
-    Exit codes: 0 all graded, 2 usage, 3 something could not be graded.
+    Exit codes: 0 all graded, 1 somebody handed in nothing that can be graded, 2 usage,
+    3 could not grade.
     """
     from grader.hiring.batch import choose_seeds, compare, run, select
     from grader.hiring.candidates import find_candidates, read_names
@@ -142,7 +143,13 @@ def batch(
     weights, sent = _sent(record, names, kit)
     tell_untried()
     names_by_file = read_names(list_of_names) if list_of_names else {}
-    everyone = find_candidates(submissions, list(weights), names_by_file, out)
+    everyone = find_candidates(
+        submissions,
+        list(weights),
+        names_by_file,
+        [path for path in (out, record, list_of_names) if path is not None],
+        {exercise.name: exercise.entry_points for exercise in kit.exercises},
+    )
     called = {candidate.key: candidate.name for candidate in everyone}
     chosen = select(everyone, only)
     settings = Settings(str(kit_path or ""), isolation, device, timeout, memory, SEARCH)
@@ -168,7 +175,9 @@ def batch(
         stubs = {exercise.name: exercise.digest for exercise in exercises}
         for path in Results(store, everyone, weights, stubs).write(out, forms, alike):
             click.echo(f"wrote `{path}`")
-    return sum_up(progress, seeds, called)
+        nothing = store.nothing_to_grade()
+        left = {one.name: nothing[one.key] for one in chosen if one.key in nothing}
+    return sum_up(progress, seeds, called, left)
 
 
 def _sent(record: Path | None, names: tuple[str, ...], kit: Kit) -> tuple[dict[str, float], str]:

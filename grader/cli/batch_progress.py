@@ -47,17 +47,23 @@ def tell_of_changes(chosen: Sequence[Candidate], store: Store) -> None:
         )
 
 
-def sum_up(progress: Progress, seeds: Sequence[int], called: Mapping[str, str]) -> int:
+def sum_up(
+    progress: Progress, seeds: Sequence[int], called: Mapping[str, str], left: Mapping[str, str]
+) -> int:
     """Say what was done; the exit code.
 
     Args:
         progress: At the end.
         seeds: Of the gradings.
         called: The names of all candidates, by their keys.
+        left: Why there is nothing to grade of somebody, by name.
     """
     new = progress.done - progress.before
     again = f", {progress.before} were there before" if progress.before else ""
-    click.echo(f"{new} graded{again}; seed {', '.join(map(str, seeds))}")
+    for name, why in left.items():
+        click.echo(f"grade: nothing to grade of `{name}`: {why}", err=True)
+    without = f"; {len(left)} with nothing to grade" if left else ""
+    click.echo(f"{new} graded{again}; seed {', '.join(map(str, seeds))}{without}")
     for task, fault in progress.faults:
         click.echo(
             f"grade: not graded: `{called[task.candidate]}`, {task.exercise}: {fault}", err=True
@@ -65,4 +71,4 @@ def sum_up(progress: Progress, seeds: Sequence[int], called: Mapping[str, str]) 
     if progress.faults:
         click.echo("grade: the same command tries these again", err=True)
         return 3
-    return 0
+    return 1 if left else 0

@@ -8,7 +8,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from grader.errors import GradeError
-from grader.hiring.candidates import Candidate, Handed, as_submission
+from grader.hiring.candidates import Candidate, as_submission
+from grader.hiring.choosing import Handed
 from grader.hiring.similarity import find_similar
 from grader.hiring.store import BatchSettings, Result, Store
 from grader.hiring.tasks import Outcome, Task
@@ -73,7 +74,11 @@ def tasks(
             if left:
                 data, problem = _read(handed)
                 for seed in left:
-                    yield Task(candidate.key, exercise, seed, handed.name, data, problem)
+                    yield Task(
+                        *(candidate.key, exercise, seed, handed.name, data, problem),
+                        note=handed.note,
+                        unread=handed.unread or bool(problem and handed.name),
+                    )
 
 
 def changed(candidates: Sequence[Candidate], done: Mapping[Key, str]) -> Iterator[tuple[str, str]]:
@@ -125,7 +130,8 @@ def run(
         else:
             report, source = outcome.report, outcome.source
             who = (task.candidate, task.exercise, task.seed, task.file)
-            store.add(Result(*who, report, source, task.note, task.unread))
+            unread = task.unread or bool(task.data and not source)  # it is no UTF-8, say
+            store.add(Result(*who, report, source, task.note, unread))
             progress.done += 1
         tell(progress)
     return progress

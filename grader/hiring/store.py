@@ -184,6 +184,15 @@ class Store:
         query = f"SELECT {columns} FROM result ORDER BY candidate, exercise, seed"
         return self._connection.execute(query)
 
+    def nothing_to_grade(self) -> dict[str, str]:
+        """Why, by the key of each candidate with something unreadable or without any file."""
+        query = """
+            SELECT candidate, json_extract(report, '$.problem'), max(unread) FROM result
+            GROUP BY candidate HAVING max(unread) OR max(file) = '' ORDER BY candidate
+        """  # beside a maximum, SQLite gives the columns of its row
+        rows = self._connection.execute(query)
+        return {key: problem.partition("\n")[0] for key, problem, _ in rows}
+
     def sources(self, exercise: str) -> dict[str, str]:
         """What each candidate handed in for an exercise, by name; nothing of who did not."""
         rows = self._connection.execute(

@@ -87,9 +87,10 @@ def verdicts(out: Path) -> list[tuple[str, list[tuple[str, str, int]]]]:
 def test_batch_of_all_kinds(handed: Path, out: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (handed / "hang.py").write_text(HANG)
     forms = ("--also", "junit", "--also", "gradescope", "--also", "exercism")
-    assert batch(handed, out, "--timeout", "1", *forms) == 0
+    assert batch(handed, out, "--timeout", "1", *forms) == 1
     told = capsys.readouterr()
-    assert "8 graded; seed 5" in told.out
+    assert "8 graded; seed 5; 1 with nothing to grade\n" in told.out
+    assert "nothing to grade of `nothing`: no file that defines `self_attention`" in told.err
     found = rows(out)
     assert found["right"]["total percent"] == "100.00"
     assert found["right"]["warmup1 status"] == "solved"
@@ -114,10 +115,32 @@ def test_batch_of_all_kinds(handed: Path, out: Path, capsys: pytest.CaptureFixtu
         assert (out / f"junit/{name}/junit.xml").is_file()
 
 
+def test_nobody_vanishes_and_what_was_found_elsewhere_is_said(
+    tmp_path: Path, out: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    handed = tmp_path / "handed"
+    for name in ("ada", "bob", "cleo"):
+        (handed / name).mkdir(parents=True)
+    (handed / "ada" / "warmup1 (1).py").write_text(RIGHT)
+    (handed / "bob" / "solution.py").write_text(RIGHT)
+    (handed / "bob" / "notes.py").write_text("")
+    (handed / "cleo" / "warmup1.py").write_bytes(b"\xff\xfe")
+    (handed / "dora.rar").write_bytes(b"Rar!")
+    assert batch(handed, out) == 1
+    told = capsys.readouterr()
+    assert "4 graded; seed 5; 2 with nothing to grade\n" in told.out
+    assert "nothing to grade of `dora`: `dora.rar` is no folder" in told.err
+    assert "nothing to grade of `cleo`: `warmup1.py` is not UTF-8" in told.err
+    found = {name: (row["warmup1 status"], row["warmup1 note"]) for name, row in rows(out).items()}
+    assert found["ada"] == ("solved", "found as `warmup1 (1).py`")
+    assert found["bob"][1] == "found in `solution.py`, which defines `self_attention`"
+    assert found["cleo"][0] == found["dora"][0] == "cannot be read"
+
+
 def test_copies_are_shown_to_be_looked_at(handed: Path, out: Path) -> None:
     (handed / "copy").mkdir()
     (handed / "copy" / "warmup1.py").write_text(RIGHT + "\n# a colleague helped\n")
-    assert batch(handed, out) == 0
+    assert batch(handed, out) == 1
     page = (out / "report.html").read_text(encoding="utf-8")
     assert "same code" in page
 
@@ -129,9 +152,9 @@ def test_same_command_goes_on_and_grades_nothing_twice(
     assert "2 graded; seed 5" in capsys.readouterr().out
     before = Path(out / "results.sqlite").read_bytes()
     assert rows(out)["crash"]["warmup1 status"] == "not graded"
-    assert batch(handed, out) == 0
+    assert batch(handed, out) == 1
     assert "5 graded, 2 were there before" in capsys.readouterr().out
-    assert batch(handed, out) == 0
+    assert batch(handed, out) == 1
     assert "0 graded, 7 were there before" in capsys.readouterr().out
     assert before != Path(out / "results.sqlite").read_bytes()
     with closing(sqlite3.connect(out / "results.sqlite")) as connection, connection:
@@ -282,14 +305,14 @@ def test_several_seeds_tell_of_disagreement(
 
 def test_killed_batch_goes_on_to_the_same_results(handed: Path, tmp_path: Path) -> None:
     whole, killed = tmp_path / "whole", tmp_path / "killed"
-    assert batch(handed, whole) == 0
+    assert batch(handed, whole) == 1
     command = [sys.executable, *COMMAND, "batch", str(handed), *GRADE, "--out", str(killed)]
     dice = random.Random(3)
     for _ in range(3):
         with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as one:
             time.sleep(dice.uniform(1.5, 5))
             one.kill()
-    assert batch(handed, killed) == 0
+    assert batch(handed, killed) == 1
     assert verdicts(killed) == verdicts(whole)
     assert rows(killed) == rows(whole)
 
@@ -305,7 +328,7 @@ def test_ctrl_c_says_so_and_leaves_what_was_done(handed: Path, out: Path) -> Non
         assert "the same command goes on" in one.stderr.read()
         assert one.wait(timeout=30) == 130
     assert 0 < done(out) < 7
-    assert batch(handed, out) == 0
+    assert batch(handed, out) == 1
     assert len(verdicts(out)) == 7
 
 

@@ -78,7 +78,7 @@ def run_command(words: list[str]) -> int:
         0 solved, 1 graded and not solved, 2 usage, 3 could not grade, 130 stopped by Ctrl-C.
     """
     try:
-        return cli.main(words, standalone_mode=False) or 0
+        return cli.main(words, standalone_mode=False, obj=("grade", *words)) or 0
     except click.exceptions.Exit as leaving:
         return leaving.exit_code
     except click.ClickException as error:

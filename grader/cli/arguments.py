@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -71,7 +72,8 @@ def _by_name(path: Path, kit: Kit) -> Exercise:
     if (exercise := kit.meant(path.stem)) is not None:
         return exercise
     raise GradeError(
-        f"`{path}` does not say which exercise it is; name it first: `grade EXERCISE {path}`"
+        f"`{path}` does not say which exercise it is; name it first: "
+        f"`grade EXERCISE {shlex.quote(str(path))}`"
     )
 
 

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import shlex
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+EVERY = 5.0  # seconds at least from one gradebook to the next
+
 if TYPE_CHECKING:
     from grader.hiring.batch import Progress
     from grader.hiring.candidates import Candidate
+    from grader.hiring.results import Results
     from grader.hiring.store import Store
 
 
@@ -35,6 +41,39 @@ def progress_bar() -> Iterator[Callable[[Progress], None]]:
         yield tell
 
 
+def as_it_goes(
+    tell: Callable[[Progress], None], results: Results, out: Path
+) -> Callable[[Progress], None]:
+    """Tell of progress, and write the gradebook now and then, at little cost."""
+    following = 0.0
+
+    def tell_and_write(progress: Progress) -> None:
+        nonlocal following
+        tell(progress)
+        began = time.monotonic()
+        if began >= following:
+            results.write_gradebook(out)
+            now = time.monotonic()
+            following = now + max(EVERY, 20 * (now - began))
+
+    return tell_and_write
+
+
+def same_command() -> str:
+    """This command as it can be pasted; it grades nothing twice."""
+    words = click.get_current_context().find_object(tuple) or ("grade", "batch")
+    return shlex.join(word for word in words if word != "--regrade")
+
+
+def tell_stopped(progress: Progress) -> None:
+    """Say how far it was, and how to go on."""
+    click.echo(
+        f"stopped: {progress.done} of {progress.total} graded, and kept; the same command goes "
+        f"on: `{same_command()}`",
+        err=True,
+    )
+
+
 def tell_of_changes(chosen: Sequence[Candidate], store: Store) -> None:
     """Say whose files are no longer those that were graded."""
     from grader.hiring.batch import changed
@@ -42,7 +81,7 @@ def tell_of_changes(chosen: Sequence[Candidate], store: Store) -> None:
     for name, exercise in changed(chosen, store.done()):
         click.echo(
             f"grade: `{name}`, {exercise}: changed since it was graded; "
-            f"--only {name} --regrade grades it anew",
+            f"--only {shlex.quote(name)} --regrade grades it anew",
             err=True,
         )
 

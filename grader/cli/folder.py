@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import click
@@ -106,8 +107,8 @@ def init(folder: Path, update: bool) -> None:
     first = kit.exercises[0]
     click.echo(f"{len(kit.exercises)} stubs in `{folder / 'exercises'}`")
     click.echo(
-        f"next: cd {folder}, edit exercises/{first.track}/{first.name}.py, `grade {first.name}`; "
-        "or `grade watch`, which grades whatever you save"
+        f"next: cd {shlex.quote(str(folder))}, edit exercises/{first.track}/{first.name}.py, "
+        f"`grade {first.name}`; or `grade watch`, which grades whatever you save"
     )
 
 

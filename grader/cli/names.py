@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import click
@@ -39,8 +40,8 @@ def kit_in_use(path: Path | None, in_interview: bool = False) -> Kit:
     if kit.outdated:
         click.echo(
             f"grade: {len(kit.outdated)} exercises are new or changed since version "
-            f"{kit.version} made this folder; `grade init {kit.home} --update` brings them, and "
-            "keeps what you wrote",
+            f"{kit.version} made this folder; `grade init {shlex.quote(str(kit.home))} --update` "
+            "brings them, and keeps what you wrote",
             err=True,
         )
     return kit

@@ -38,6 +38,13 @@ class Progress:
     faults: list[tuple[Task, str]] = field(default_factory=list)
     began: float = field(default_factory=time.monotonic)
 
+    @classmethod
+    def of(cls, candidates: Sequence[Candidate], seeds: Sequence[int], store: Store) -> Progress:
+        """How far the gradings of these candidates are, one for each seed."""
+        keys = {(c.key, e, seed) for c in candidates for e in c.handed for seed in seeds}
+        before = len(keys & store.done().keys())
+        return cls(len(keys), before, before)
+
     @property
     def rate(self) -> float:
         """Gradings a second, in this run."""
@@ -108,8 +115,9 @@ def run(
     candidates: Sequence[Candidate],
     seeds: Sequence[int],
     store: Store,
+    progress: Progress,
     tell: Callable[[Progress], None],
-) -> Progress:
+) -> None:
     """Grade what is not in the store yet, and keep each result as soon as it is there.
 
     Args:
@@ -117,14 +125,11 @@ def run(
         candidates: And what they handed in.
         seeds: One grading for each.
         store: Where results are kept.
+        progress: At the beginning; it is kept up to date.
         tell: Is told how far it is, after each grading.
     """
-    done = store.done()
-    keys = {(c.key, e, seed) for c in candidates for e in c.handed for seed in seeds}
-    before = len(keys & done.keys())
-    progress = Progress(len(keys), before, before)
     tell(progress)
-    for task, outcome in grade(tasks(candidates, seeds, done)):
+    for task, outcome in grade(tasks(candidates, seeds, store.done())):
         if outcome.report is None:
             progress.faults.append((task, outcome.fault))
         else:
@@ -134,7 +139,6 @@ def run(
             store.add(Result(*who, report, source, task.note, unread))
             progress.done += 1
         tell(progress)
-    return progress
 
 
 def compare(

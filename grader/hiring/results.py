@@ -79,8 +79,7 @@ class Results:
             GradeError: A file cannot be written.
         """
         yield _write(folder / "results.jsonl", self._jsonl())
-        gradebook = render_gradebook(list(self._weights), self.rows())
-        yield _write(folder / "gradebook.csv", [gradebook])
+        yield self.write_gradebook(folder)
         many = len(self._names) >= MANY
         page = batch_page(
             self._head(alike or {}), self._entries(), parallel_map if many else one_by_one
@@ -97,6 +96,12 @@ class Results:
                     _write(folder / form / safe_name(name) / file, [text])
             _take_away(folder / form, FORMS[form], {safe_name(name) for name in self._all()})
             yield folder / form
+
+    def write_gradebook(self, folder: Path) -> Path:
+        """Write ``gradebook.csv``, as far as everything is graded; where it is."""
+        return _write(
+            folder / "gradebook.csv", [render_gradebook(list(self._weights), self.rows())]
+        )
 
     def _wanted(self, forms: Sequence[str]) -> list[str]:
         """The forms that were asked for now or before."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -119,6 +121,36 @@ class Store:
 
     def __exit__(self, *exception: object) -> None:
         self._connection.close()
+
+    @contextmanager
+    def claimed(self, command: str) -> Iterator[None]:
+        """Keep other batches away from the folder for a while.
+
+        Args:
+            command: What the others are told that it is in use by.
+
+        Raises:
+            GradeError: Another batch is at work in it.
+        """
+        if sys.platform == "win32":  # where nothing is graded
+            yield
+            return
+        import fcntl
+
+        descriptor = os.open(self.path.parent, os.O_RDONLY)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(descriptor)
+            raise GradeError(
+                f"another batch is at work in `{self.path.parent}`: `{self.fact('command')}`; "
+                "wait for it, or take another folder with --out"
+            ) from None
+        try:
+            self.keep("command", command)
+            yield
+        finally:
+            os.close(descriptor)
 
     def hold_to(self, settings: BatchSettings) -> None:
         """Begin with these settings, or go on with them.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -60,8 +61,8 @@ def make_folder(folder: Path, kit: Kit, only: Sequence[str] = (), interview: boo
         raise GradeError(f"`{target}` is there, without its `{MANIFEST}`; move it away first")
     if target.exists():
         raise GradeError(
-            f"`{target}` is there already; `grade init {folder} --update` brings it up to date, "
-            "`grade reset EXERCISE` renews one stub"
+            f"`{target}` is there already; `grade init {shlex.quote(str(folder))} --update` brings "
+            "it up to date, `grade reset EXERCISE` renews one stub"
         )
     chosen = tuple(kit.find(name) for name in only) or kit.exercises
     with _writing(folder):

@@ -6,6 +6,7 @@ import csv
 import json
 import os
 import random
+import re
 import shlex
 import shutil
 import signal
@@ -151,7 +152,9 @@ def test_same_command_goes_on_and_grades_nothing_twice(
     assert batch(handed, out, "--only", "right", "--only", "wrong") == 0
     assert "2 graded; seed 5" in capsys.readouterr().out
     before = Path(out / "results.sqlite").read_bytes()
-    assert rows(out)["crash"]["warmup1 status"] == "not graded"
+    left = rows(out)["crash"]
+    assert left["warmup1 status"] == "not graded"
+    assert left["total percent"] == left["warmup1 earned"] == left["warmup1 possible"] == ""
     assert batch(handed, out) == 1
     assert "5 graded, 2 were there before" in capsys.readouterr().out
     assert batch(handed, out) == 1
@@ -192,6 +195,34 @@ def test_batch_goes_on_only_as_it_was_begun(
         err = capsys.readouterr().err
         assert f"was begun with another {field}" in err
         assert "--out" in err
+
+
+def test_second_batch_in_a_folder_is_refused(
+    handed: Path, out: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert batch(handed, out, "--only", "right") == 0
+    other = tmp_path / "other"
+    shutil.copytree(handed, other)
+    assert batch(other, out) == 2
+    assert f"was begun with another `submissions`: {handed}; go on" in capsys.readouterr().err
+    with Store(out / "results.sqlite") as store, store.claimed("grade batch 'a b'"):
+        assert batch(handed, out) == 2
+    assert "another batch is at work in" in (err := capsys.readouterr().err)
+    assert "`grade batch 'a b'`" in err
+    handed.rename(tmp_path / "moved")
+    assert batch(tmp_path / "moved", out, "--only", "right") == 0
+
+
+def test_printed_commands_can_be_pasted(
+    handed: Path, out: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (handed / "right").rename(handed / "O'Neill, Ada")
+    assert batch(handed, out, "--only", "O'Neill, Ada") == 0
+    (handed / "O'Neill, Ada" / "warmup1.py").write_text(SOURCES["wrong"])
+    assert batch(handed, out, "--only", "O'Neill, Ada") == 0
+    said = re.search("changed since it was graded; (.*) grades it anew", capsys.readouterr().err)
+    assert said is not None
+    assert shlex.split(said[1]) == ["--only", "O'Neill, Ada", "--regrade"]
 
 
 def test_file_that_nobody_changed_is_told(tmp_path: Path) -> None:
@@ -325,8 +356,12 @@ def test_ctrl_c_says_so_and_leaves_what_was_done(handed: Path, out: Path) -> Non
             time.sleep(0.05)
         one.send_signal(signal.SIGINT)
         assert one.stderr is not None
-        assert "the same command goes on" in one.stderr.read()
+        told = one.stderr.read()
         assert one.wait(timeout=30) == 130
+    assert f"stopped: {done(out)} of 7 graded, and kept; the same command goes on: `grade" in told
+    command = shlex.join(["grade", "batch", str(handed), *GRADE, "--out", str(out), "--jobs", "1"])
+    assert f"`{command}`" in told
+    assert sum(row["total percent"] != "" for row in rows(out).values()) == done(out)
     assert 0 < done(out) < 7
     assert batch(handed, out) == 1
     assert len(verdicts(out)) == 7
@@ -406,8 +441,7 @@ def test_bad_input_is_one_clear_line(
 def test_weak_machine_is_refused(
     handed: Path, out: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    command = sys.modules["grader.cli.batch"]  # by its name, the package gives the command
-    monkeypatch.setattr(command, "LEVELS_FOR_STRANGERS", ("no such level",))
+    monkeypatch.setattr("grader.cli.batch_begin.LEVELS_FOR_STRANGERS", ("no such level",))
     assert batch(handed, out, "--only", "right") == 2
     assert "strangers' files need more" in capsys.readouterr().err
     assert done(out) == 0

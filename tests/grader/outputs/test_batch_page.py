@@ -19,7 +19,8 @@ from typing import Any
 
 import pytest
 
-from grader.hiring.candidates import Candidate, Handed
+from grader.hiring.candidates import Candidate
+from grader.hiring.choosing import Handed
 from grader.hiring.results import Results
 from grader.hiring.store import BatchSettings, Result, Store
 from grader.hiring.takehome import Takehome, TakehomeItem

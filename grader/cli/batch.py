@@ -20,6 +20,7 @@ from grader.cli.batch_progress import (
     same_command,
     sum_up,
     tell_of_changes,
+    tell_of_statuses,
     tell_stopped,
 )
 from grader.cli.names import ExerciseName, kit_in_use, kit_option
@@ -108,6 +109,9 @@ SEARCH = 2_000  # sets of mistakes that are tried, a tenth of what one grading a
     type=click.Choice(["junit", "gradescope", "exercism"]),
     help="Another form of the results, a folder for each candidate; may be given again.",
 )
+@click.option(
+    "--bom", is_flag=True, help="Begin the gradebook with a byte-order mark: Excel wants one."
+)
 @kit_option
 def batch(
     submissions: Path,
@@ -127,6 +131,7 @@ def batch(
     isolation: str,
     device: str,
     forms: tuple[str, ...],
+    bom: bool,
     kit_path: Path | None,
 ) -> int:
     """Grade a folder of submissions: in it a folder, zip, tar, .py or .ipynb for each candidate.
@@ -174,7 +179,7 @@ def batch(
                 store.forget({candidate.key for candidate in chosen})
             tell_of_changes(chosen, store)
             stubs = {exercise.name: exercise.digest for exercise in exercises}
-            results = Results(store, everyone, weights, stubs)
+            results = Results(store, everyone, weights, stubs, bom)
             progress = Progress.of(chosen, seeds, store)
             try:
                 run(pool.run, chosen, seeds, store, progress, as_it_goes(tell, results, out))
@@ -190,4 +195,5 @@ def batch(
             click.echo(f"wrote `{path}`")
         nothing = store.nothing_to_grade()
         left = {one.name: nothing[one.key] for one in chosen if one.key in nothing}
+        tell_of_statuses(list(weights), results.rows())
     return sum_up(progress, seeds, called, left)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import shlex
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+
+from grader.records import Row, Status
 
 EVERY = 5.0  # seconds at least from one gradebook to the next
 
@@ -84,6 +87,14 @@ def tell_of_changes(chosen: Sequence[Candidate], store: Store) -> None:
             f"--only {shlex.quote(name)} --regrade grades it anew",
             err=True,
         )
+
+
+def tell_of_statuses(exercises: Sequence[str], rows: Sequence[Row]) -> None:
+    """Say how many there are of each status, exercise by exercise."""
+    for number, name in enumerate(exercises):
+        counts = Counter(row.scores[number].status for row in rows)
+        found = ", ".join(f"{counts[status]} {status}" for status in Status if counts[status])
+        click.echo(f"{name}: {found}")
 
 
 def sum_up(

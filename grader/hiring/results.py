@@ -43,6 +43,7 @@ class Results:
         candidates: All of them, also those that have no result yet.
         weights: Of each exercise, in the order in which they were sent.
         stubs: The digest of each exercise's stub.
+        bom: Whether the gradebook begins with a byte-order mark.
     """
 
     def __init__(
@@ -51,6 +52,7 @@ class Results:
         candidates: Sequence[Candidate],
         weights: Mapping[str, float],
         stubs: Mapping[str, str],
+        bom: bool = False,
     ) -> None:
         self._store = store
         self._names = {candidate.key: candidate.name for candidate in candidates}
@@ -59,6 +61,7 @@ class Results:
         self._gone = [key if name in taken else name for key, name in known.items()]
         self._weights = weights
         self._stubs = stubs
+        self._mark = "\ufeff" if bom else ""
 
     def write(
         self,
@@ -99,9 +102,8 @@ class Results:
 
     def write_gradebook(self, folder: Path) -> Path:
         """Write ``gradebook.csv``, as far as everything is graded; where it is."""
-        return _write(
-            folder / "gradebook.csv", [render_gradebook(list(self._weights), self.rows())]
-        )
+        table = render_gradebook(list(self._weights), self.rows())
+        return _write(folder / "gradebook.csv", [self._mark, table])
 
     def _wanted(self, forms: Sequence[str]) -> list[str]:
         """The forms that were asked for now or before."""

@@ -288,6 +288,22 @@ def test_wrong_constructor_and_no_module_are_clear(grade: Grade) -> None:
     assert "grader/" not in out
 
 
+def test_declared_encoding_is_read(grade: Grade) -> None:
+    text = SOLUTION.read_text(encoding="utf-8").replace("ᵀ", "T").replace("·", "*")
+    for declared in ("latin-1", "cp1252"):
+        Path("work.py").write_bytes(f"# -*- coding: {declared} -*-\n# é\n{text}".encode(declared))
+        assert grade("warmup1", "work.py")[0] == 0
+    Path("work.py").write_bytes(f"#!/usr/bin/python\n# coding=gbk\n# 注意\n{text}".encode("gbk"))
+    assert grade("warmup1", "work.py")[0] == 0
+    Path("work.py").write_bytes(b"x = 1\n# coding: latin-1\n# \xe9\n")
+    assert "is not UTF-8 (byte 26 is 0xe9)" in one_line(grade("warmup1", "work.py")[2])
+    for declared in ("punycode", "no-such", "zlib", "undefined", "utf-16"):
+        Path("work.py").write_text(f"# coding: {declared}\n")
+        assert f"declares the encoding `{declared}`" in one_line(grade("warmup1", "work.py")[2])
+    Path("work.py").write_bytes(b"# coding: ascii\n# \xe9\n")
+    assert "declares the encoding `ascii` and is not in it" in grade("warmup1", "work.py")[2]
+
+
 def test_missing_device_is_usage(grade: Grade) -> None:
     code, _, err = grade("warmup1", SOLUTION, "--device", "mps")
     assert code == 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import json
 import os
@@ -136,6 +137,13 @@ def test_nobody_vanishes_and_what_was_found_elsewhere_is_said(
     assert found["ada"] == ("solved", "found as `warmup1 (1).py`")
     assert found["bob"][1] == "found in `solution.py`, which defines `self_attention`"
     assert found["cleo"][0] == found["dora"][0] == "cannot be read"
+    assert "\nwarmup1: 2 solved, 2 cannot be read\n" in told.out
+    words = (out / "report.html").read_text(encoding="utf-8")
+    assert all(f">{status}</span>" in words for status in ("solved", "cannot be read"))
+    assert found["dora"][1] == "`dora.rar` is no folder, zip, tar, .py or .ipynb"
+    assert not (out / "gradebook.csv").read_bytes().startswith(codecs.BOM_UTF8)
+    assert batch(handed, out, "--bom") == 1
+    assert (out / "gradebook.csv").read_bytes().startswith(codecs.BOM_UTF8 + b"candidate,")
 
 
 def test_copies_are_shown_to_be_looked_at(handed: Path, out: Path) -> None:

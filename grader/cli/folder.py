@@ -39,7 +39,7 @@ def hint(name: str, kit_path: Path | None) -> None:
     \b
     Example: grade hint exercise3
     """
-    kit = kit_in_use(kit_path)
+    kit = kit_in_use(kit_path, keeps_history=True)
     exercise = kit.find(name)
     total = len(exercise.hints)
     with open_history(kit) as history:
@@ -61,7 +61,7 @@ def solution(name: str, reveal: bool, kit_path: Path | None) -> None:
     \b
     Example: grade solution exercise3 --reveal
     """
-    kit = kit_in_use(kit_path)
+    kit = kit_in_use(kit_path, keeps_history=True)
     exercise = kit.find(name)
     with open_history(kit) as history:
         if not reveal and exercise.name not in history.solved():
@@ -82,7 +82,7 @@ def reset(name: str, kit_path: Path | None) -> None:
     \b
     Example: grade reset exercise3
     """
-    kit = kit_in_use(kit_path)
+    kit = kit_in_use(kit_path, keeps_history=True)
     exercise = kit.find(name)
     kept = start_anew(exercise, kit)
     click.echo(f"`{exercise.file}` is the stub again")

@@ -104,7 +104,7 @@ def run(
     """
     if json_file == STDOUT:
         form, json_file = _only(form), None
-    kit = kit_in_use(kit_path)
+    kit = kit_in_use(kit_path, keeps_history=True)
     pairs = [(exercise, read_submission(path)) for exercise, path in resolve(targets, kit)]
     tell_untried()
     graded: list[tuple[Report, str]] = []

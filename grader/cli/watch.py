@@ -55,7 +55,7 @@ def watch(
     \b
     Example: grade watch exercise3
     """
-    kit = kit_in_use(kit_path)
+    kit = kit_in_use(kit_path, keeps_history=True)
     if not kit.own_stubs:
         raise GradeError("here is no folder of stubs to watch; `grade init drills` makes one")
     exercise = kit.find(name) if name else _first(kit)

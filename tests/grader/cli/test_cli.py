@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -186,11 +188,34 @@ def test_next_step_fits_the_state(grade: Grade) -> None:
     assert "no hint is left" in Path("page.html").read_text(encoding="utf-8")
 
 
-def test_own_kit_by_path(grade: Grade) -> None:
-    tiny = Path(__file__).parents[1] / "kit"
+def test_own_kit_by_path(grade: Grade, tmp_path: Path) -> None:
+    tiny = tmp_path / "tiny"
+    shutil.copytree(Path(__file__).parents[1] / "kit", tiny)
     code, out, err = grade("double", tiny / "solutions/basics/double.py", "--kit", tiny)
     assert code == 0, out + err
     assert "score 4 / 4" in out
+    assert one_line(err) == (
+        f"grade: the kit is that in `{tiny}`, history in `{tiny}/.grade/history.sqlite`\n"
+    )
+    assert grade("list", "--kit", tiny)[2] == ""
+
+
+def test_kit_from_elsewhere_is_said(
+    grade: Grade, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert grade("list")[2] == ""
+    (tmp_path / "drills/exercises/deep").mkdir()
+    monkeypatch.chdir("exercises/deep")
+    assert grade("list")[2] == ""
+    monkeypatch.chdir(tmp_path)
+    home = tmp_path / "home"
+    elsewhere = replace(installed_kit(), own_stubs=False, home=home / "kit")
+    monkeypatch.setattr("grader.cli.names.load_kit", lambda _: elsewhere)
+    monkeypatch.setenv("HOME", str(home))
+    own = "; `grade init drills` makes a folder of your own"
+    assert one_line(grade("list")[2]) == f"grade: the kit is that in `{home}/kit`{own}\n"
+    said = one_line(grade("hint", "exercise3")[2])
+    assert f"history in `{home}/.config/attention-drills/history.sqlite`{own}" in said
 
 
 def test_broken_suite_is_not_the_learners_fault(grade: Grade) -> None:

@@ -7,7 +7,9 @@ import textwrap
 import click
 from click.shell_completion import CompletionItem
 
+from grader.cli.names import refuse_in_interview
 from grader.diagnosis.catalogue import Mistake, catalogue, find_mistake
+from grader.kit import load_kit
 
 STEPS = {
     "project": "queries, keys and values",
@@ -50,6 +52,7 @@ def mistakes(name: str | None) -> None:
     \b
     Example: grade mistakes scaled-by-the-model-width
     """
+    refuse_in_interview(load_kit())
     if name is None:
         _list()
     else:

@@ -36,11 +36,8 @@ def kit_in_use(path: Path | None, in_interview: bool = False, keeps_history: boo
         GradeError: There is no kit, or an interview is under way in it.
     """
     kit = load_kit(path)
-    if kit.interview and not in_interview:
-        raise GradeError(
-            f"an interview is under way in `{kit.home}`: no checks, hints or solutions until "
-            "`grade interview submit`"
-        )
+    if not in_interview:
+        refuse_in_interview(kit)
     here = Path.cwd()
     if kit.home.resolve() not in (here, *here.parents) and (path is None or keeps_history):
         history = f", history in `{history_file(kit)}`" if keeps_history else ""
@@ -54,6 +51,19 @@ def kit_in_use(path: Path | None, in_interview: bool = False, keeps_history: boo
             err=True,
         )
     return kit
+
+
+def refuse_in_interview(kit: Kit) -> None:
+    """Refuse what is a help.
+
+    Raises:
+        GradeError: An interview is under way.
+    """
+    if kit.interview:
+        raise GradeError(
+            f"an interview is under way in `{kit.home}`: no checks, hints or solutions until "
+            "`grade interview submit`"
+        )
 
 
 def matching_names(incomplete: str, extra: tuple[str, ...] = (ALL,)) -> list[CompletionItem]:

@@ -8,6 +8,7 @@ import sysconfig
 import tomllib
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
@@ -27,6 +28,7 @@ class ExerciseEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     hints: list[str]
     source: str
     stub: str  # the digest of the stub as shipped
+    level: Literal["easy", "medium", "hard"] = "medium"
     diagnosis: bool = True  # False where finding the mistake is the exercise
     formerly: list[str] = []  # names that it had in earlier versions
 
@@ -67,6 +69,7 @@ class Exercise:
     entry_points: tuple[str, ...]
     hints: tuple[str, ...]
     source: str
+    level: str
     digest: str  # of the stub as shipped
     given: str  # of the stub as the learner got it, maybe from an earlier version
     formerly: tuple[str, ...]
@@ -226,6 +229,7 @@ def _exercise(home: Path, entry: ExerciseEntry, forbidden: frozenset[str]) -> Ex
         entry_points=tuple(entry.entry_points),
         hints=tuple(entry.hints),
         source=entry.source,
+        level=entry.level,
         digest=entry.stub,
         given=entry.stub,
         formerly=tuple(entry.formerly),

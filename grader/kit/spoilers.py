@@ -28,6 +28,13 @@ def spoiler(kit: Kit, exercises: Sequence[Exercise]) -> str:
     return ""
 
 
+def twins(exercises: Sequence[Exercise]) -> bool:
+    """Whether two of these are written in nearly the same way: they ask for the same extras."""
+    written = [e for e in exercises if not written_out(e).issuperset(e.entry_points)]
+    asked = [extras for extras in map(_extras, written) if extras is not None]
+    return len(set(asked)) < len(asked)
+
+
 def _reason(giver: Exercise, taker: Exercise, kit: Kit) -> str:
     """What of one exercise's file gives another away; empty where nothing does."""
     there = written_out(giver)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 
 import click
@@ -32,6 +33,15 @@ STEPS = {
 }
 
 
+NOTEBOOKS = {
+    "000": "Single Head Self-Attention in Transformers",
+    "001": "Self-Attention class explanation",
+    "002": "Self-attention by hand",
+    "003": "Building single-head self-attention",
+    "004": "Multi-Headed Self-Attention with Query, Key, and Value",
+}
+
+
 class MistakeName(click.ParamType):  # type: ignore[type-arg]  # it converts nothing
     """A mistake's name, with completion."""
 
@@ -59,6 +69,11 @@ def mistakes(name: str | None) -> None:
         _explain(find_mistake(name))
 
 
+def titled(source: str) -> str:
+    """Where a mistake was seen, notebooks by their titles; ``docs/sources.md`` says more."""
+    return re.sub(r"notebook (\d+)", lambda found: f'the notebook "{NOTEBOOKS[found[1]]}"', source)
+
+
 def _list() -> None:
     known = list(catalogue().values())
     click.echo(f"{len(known)} known mistakes, in the order of the steps of attention")
@@ -80,7 +95,7 @@ def _explain(mistake: Mistake) -> None:
         f"What is done: {mistake.says}.",
         f"Why it hurts: {mistake.hurts}",
         f"A hint: {mistake.hint}",
-        f"Seen: {mistake.source}.",
+        f"Seen: {titled(mistake.source)}.",
     ):
         click.echo(textwrap.fill(text, 96, initial_indent="  ", subsequent_indent="  "))
     shown = example_map(mistake)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -15,10 +16,13 @@ from pathlib import Path
 import pytest
 
 from grader.cli import run_command
+from grader.cli.mistakes import NOTEBOOKS, titled
+from grader.diagnosis.catalogue import catalogue
 from grader.kit import installed_kit
 from grader.records import Report
 
-SOLUTION = installed_kit().find("warmup1").solution
+KIT = installed_kit()
+SOLUTION = KIT.find("warmup1").solution
 Grade = Callable[..., tuple[int, str, str]]
 
 
@@ -100,6 +104,18 @@ def test_mistakes_are_listed_and_explained(grade: Grade) -> None:
     code, _, err = grade("mistakes", "mask-inverte")
     assert code == 2
     assert "did you mean `mask-inverted`?" in one_line(err)
+
+
+def test_notebooks_have_titles_where_a_learner_reads(grade: Grade) -> None:
+    numbered = re.compile(r"notebooks? \d")
+    read = [file.read_text(encoding="utf-8") for file in Path("exercises").glob("*/*.py")]
+    read += [exercise.solution.read_text(encoding="utf-8") for exercise in KIT.exercises]
+    read += [titled(mistake.source) for mistake in catalogue().values()]
+    assert not [text for text in read if numbered.search(text)]
+    sources = (Path(__file__).parents[3] / "docs/sources.md").read_text(encoding="utf-8")
+    assert all(title in sources for title in NOTEBOOKS.values())
+    shown = " ".join(grade("mistakes", "scaled-after-the-softmax")[1].split())
+    assert 'the notebook "Self-attention by hand"' in shown
 
 
 def test_progress_and_diff_look_back(grade: Grade) -> None:

@@ -16,16 +16,26 @@ from grader.kit import MANIFEST, Exercise, Kit
 from grader.kit.stubs import is_edited, pristine, put_back
 from grader.practice.history import Event, open_history
 
+PICKED = "> "  # what the line of the marked exercise begins with
 
-def list_lines(kit: Kit, solved: set[str]) -> list[str]:
-    """The exercises in teaching order, a line for each, under the names of their tracks."""
+
+def list_lines(kit: Kit, solved: set[str], picked: int = -1) -> list[str]:
+    """The exercises in teaching order, a line for each, under the names of their tracks.
+
+    Args:
+        kit: Whose exercises.
+        solved: Those that were solved.
+        picked: The place of one to be marked, from 0.
+    """
     lines = []
+    marked = kit.exercises[picked] if picked >= 0 else None
     for track, exercises in itertools.groupby(kit.exercises, lambda exercise: exercise.track):
         lines += ["", track]
         for exercise in exercises:
             started = "started" if kit.own_stubs and is_edited(exercise) else ""
             state = "solved" if exercise.name in solved else started
-            lines.append(f"  {exercise.name:<11} {state:<8} {exercise.title}")
+            mark = PICKED if exercise is marked else "  "
+            lines.append(f"{mark}{exercise.name:<11} {state:<8} {exercise.title}")
     return lines[1:]
 
 

@@ -62,7 +62,7 @@ SEARCH = 2_000  # sets of mistakes that are tried, a tenth of what one grading a
     "list_of_names",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="A CSV file with the columns file,name.",
+    help="A CSV file with the columns file,name; id too, for --also canvas and moodle.",
 )
 @click.option("--only", multiple=True, metavar="NAME", help="Some candidates; may be given again.")
 @click.option("--regrade", is_flag=True, help="Grade anew what has results already.")
@@ -106,8 +106,15 @@ SEARCH = 2_000  # sets of mistakes that are tried, a tenth of what one grading a
     "--also",
     "forms",
     multiple=True,
-    type=click.Choice(["junit", "gradescope", "exercism"]),
-    help="Another form of the results, a folder for each candidate; may be given again.",
+    type=click.Choice(["junit", "gradescope", "exercism", "canvas", "moodle"]),
+    help="Another form of the results: a folder for each candidate, or a gradebook to be imported; "
+    "may be given again.",
+)
+@click.option(
+    "--feedback",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="FOLDER",
+    help="A page for each candidate, to be sent: no values, no sources, no answers.",
 )
 @click.option(
     "--bom", is_flag=True, help="Begin the gradebook with a byte-order mark: Excel wants one."
@@ -131,6 +138,7 @@ def batch(
     isolation: str,
     device: str,
     forms: tuple[str, ...],
+    feedback: Path | None,
     bom: bool,
     kit_path: Path | None,
 ) -> int:
@@ -157,6 +165,7 @@ def batch(
     weights, sent = what_was_sent(record, names, kit)
     tell_untried()
     names_by_file = read_names(list_of_names) if list_of_names else {}
+    known_by = read_names(list_of_names, "id") if list_of_names else {}
     everyone = find_candidates(
         submissions,
         list(weights),
@@ -179,7 +188,7 @@ def batch(
                 store.forget({candidate.key for candidate in chosen})
             tell_of_changes(chosen, store)
             stubs = {exercise.name: exercise.digest for exercise in exercises}
-            results = Results(store, everyone, weights, stubs, bom)
+            results = Results(store, everyone, weights, stubs, bom, known_by)
             progress = Progress.of(chosen, seeds, store)
             try:
                 run(pool.run, chosen, seeds, store, progress, as_it_goes(tell, results, out))
@@ -193,6 +202,9 @@ def batch(
         alike = compare(store, exercises, called)
         for path in results.write(out, forms, alike):
             click.echo(f"wrote `{path}`")
+        if feedback is not None:
+            explained = [exercise.name for exercise in exercises if exercise.diagnosis]
+            click.echo(f"wrote `{results.write_feedback(feedback, explained)}`")
         nothing = store.nothing_to_grade()
         left = {one.name: nothing[one.key] for one in chosen if one.key in nothing}
         tell_of_statuses(list(weights), results.rows())

@@ -109,8 +109,12 @@ def as_submission(exercise: str, file: str, data: bytes, problem: str = "") -> S
         return Submission(path, "", problem=str(error))
 
 
-def read_names(path: Path) -> dict[str, str]:
+def read_names(path: Path, column: str = "name") -> dict[str, str]:
     """The names of candidates by their files, from a CSV file with the columns ``file,name``.
+
+    Args:
+        path: Of the file.
+        column: ``name``; or ``id``, which may be missing or empty.
 
     Raises:
         GradeError: It is no such file, or a name is empty.
@@ -118,6 +122,8 @@ def read_names(path: Path) -> dict[str, str]:
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             rows = list(csv.DictReader(file))
+            if column != "name":
+                return {row["file"].strip(): (row.get(column) or "").strip() for row in rows}
             names = {row["file"].strip(): row["name"].strip() for row in rows}
     except OSError as error:
         raise GradeError(f"`{path}` cannot be read: {error.strerror}") from None

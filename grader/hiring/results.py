@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
-import hashlib
 import itertools
 import operator
-import re
 import tomllib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -18,9 +15,12 @@ from grader.errors import GradeError
 from grader.hiring.candidates import Candidate
 from grader.hiring.parallel import parallel_map
 from grader.hiring.store import Result, Store
+from grader.hiring.written import safe_name, take_away, write_parts
 from grader.kit.stubs import digest
 from grader.outputs.batch_page import Entry, Head, batch_page, one_by_one
+from grader.outputs.course_gradebooks import render_canvas, render_moodle
 from grader.outputs.exercism import render_exercism
+from grader.outputs.feedback import feedback_page
 from grader.outputs.gradebook import render_gradebook
 from grader.outputs.gradescope import render_gradescope
 from grader.outputs.junit import render_junit
@@ -28,6 +28,7 @@ from grader.records import Report, Row, Score, Similarity, Status
 
 NOT_GRADED = Score(0, 0, Status.NOT_GRADED)
 WITHDRAWN = Score(0, 0, Status.WITHDRAWN)
+GRADEBOOKS = {"canvas": render_canvas, "moodle": render_moodle}
 # What a candidate's folder of a form holds, to be taken away once the candidate is gone.
 FORMS = {"junit": "junit.xml", "gradescope": "results.json", "exercism": "*/results.json"}
 MANY = 200  # candidates, from which on it is faster to start processes for the page
@@ -44,6 +45,7 @@ class Results:
         weights: Of each exercise, in the order in which they were sent.
         stubs: The digest of each exercise's stub.
         bom: Whether the gradebook begins with a byte-order mark.
+        known_by: What a course system knows a candidate by, by key; else the file's name.
     """
 
     def __init__(
@@ -53,6 +55,7 @@ class Results:
         weights: Mapping[str, float],
         stubs: Mapping[str, str],
         bom: bool = False,
+        known_by: Mapping[str, str] | None = None,
     ) -> None:
         self._store = store
         self._names = {candidate.key: candidate.name for candidate in candidates}
@@ -61,6 +64,7 @@ class Results:
         self._gone = [key if name in taken else name for key, name in known.items()]
         self._weights = weights
         self._stubs = stubs
+        self._known_by = known_by or {}
         self._mark = "\ufeff" if bom else ""
 
     def write(
@@ -81,29 +85,56 @@ class Results:
         Raises:
             GradeError: A file cannot be written.
         """
-        yield _write(folder / "results.jsonl", self._jsonl())
+        yield write_parts(folder / "results.jsonl", self._jsonl())
         yield self.write_gradebook(folder)
         many = len(self._names) >= MANY
         page = batch_page(
             self._head(alike or {}), self._entries(), parallel_map if many else one_by_one
         )
-        yield _write(folder / "report.html", page)
+        yield write_parts(folder / "report.html", page)
         each: dict[str, Callable[[Sequence[Result]], Iterator[tuple[str, str]]]] = {
             "junit": self._junit,
             "gradescope": self._gradescope,
             "exercism": self._exercism,
         }
         for form in self._wanted(forms):
+            if form in GRADEBOOKS:
+                table = GRADEBOOKS[form](self._title, self._identified())
+                yield write_parts(folder / f"{form}.csv", [table])
+                continue
             for name, results in self.by_candidate():
                 for file, text in each[form](results):
-                    _write(folder / form / safe_name(name) / file, [text])
-            _take_away(folder / form, FORMS[form], {safe_name(name) for name in self._all()})
+                    write_parts(folder / form / safe_name(name) / file, [text])
+            take_away(folder / form, FORMS[form], {safe_name(name) for name in self._all()})
             yield folder / form
 
     def write_gradebook(self, folder: Path) -> Path:
         """Write ``gradebook.csv``, as far as everything is graded; where it is."""
         table = render_gradebook(list(self._weights), self.rows())
-        return _write(folder / "gradebook.csv", [self._mark, table])
+        return write_parts(folder / "gradebook.csv", [self._mark, table])
+
+    def write_feedback(self, folder: Path, explained: Collection[str]) -> Path:
+        """Write a page for each candidate, to be sent; where they are.
+
+        Args:
+            folder: Where to.
+            explained: The exercises of which mistakes may be named.
+        """
+        exercises, names = list(self._weights), set()
+        for name, results in self.by_candidate():
+            row, reports = self._row(name, self._scores(results)), _lowest(results)
+            page = feedback_page(self._title, exercises, row, reports, explained)
+            names.add(write_parts(folder / f"{safe_name(name)}.html", [page]).name)
+        for stale in set(self._store.fact("feedback").split("/")) - {"", *names}:
+            (folder / stale).unlink(missing_ok=True)
+        self._store.keep("feedback", "/".join(sorted(names)))
+        return folder
+
+    def _identified(self) -> list[tuple[Row, str]]:
+        return [
+            (row, self._known_by.get(key) or key.partition(".")[0])
+            for key, row in zip(self._names, self.rows(), strict=False)
+        ]
 
     def _wanted(self, forms: Sequence[str]) -> list[str]:
         """The forms that were asked for now or before."""
@@ -148,7 +179,7 @@ class Results:
         if settings is None:
             raise GradeError(f"`{self._store.path}` holds no batch; `grade batch` begins one")
         return Head(
-            title=str(tomllib.loads(settings.takehome).get("title") or ", ".join(self._weights)),
+            title=self._title,
             weights=self._weights,
             made=f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
             seeds=settings.seeds,
@@ -157,6 +188,12 @@ class Results:
             shuffle=settings.seeds[0],
             alike=alike,
         )
+
+    @property
+    def _title(self) -> str:
+        settings = self._store.known_settings()
+        record = tomllib.loads(settings.takehome) if settings else {}
+        return str(record.get("title") or ", ".join(self._weights))
 
     def _entries(self) -> Iterator[Entry]:
         left = dict.fromkeys(self._all())
@@ -223,37 +260,3 @@ def _lowest(results: Sequence[Result]) -> list[Report]:
         if known is None or one.report.earned < known.earned:
             found[one.exercise] = one.report
     return list(found.values())
-
-
-def safe_name(name: str) -> str:
-    """A candidate's name as the name of a file: no two share one, and none leads elsewhere."""
-    plain = re.sub(r"[^\w.-]+", "_", name).strip("._")[:80]
-    if plain and plain == name == name.lower():
-        return plain
-    return f"{plain or 'candidate'}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
-
-
-def _write(path: Path, parts: Iterable[str]) -> Path:
-    """Write a file, whole or not at all; where it is."""
-    draft = path.with_name(path.name + ".draft")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with draft.open("w", encoding="utf-8", newline="") as file:
-            file.writelines(parts)
-        draft.replace(path)
-    except OSError as error:
-        raise GradeError(f"`{path}` cannot be written: {error.strerror}") from None
-    finally:
-        draft.unlink(missing_ok=True)
-    return path
-
-
-def _take_away(folder: Path, files: str, names: Collection[str]) -> None:
-    """Take away what was written for candidates of other names; nothing that is not ours."""
-    for stale in [path for path in folder.glob("*") if path.name not in names]:
-        for file in stale.glob(files):
-            file.unlink()
-            if file.parent != stale:
-                file.parent.rmdir()
-        with contextlib.suppress(OSError):  # something of somebody else's is in it
-            stale.rmdir()

@@ -26,11 +26,12 @@ from msgspec.structs import replace
 from grader.cli import run_command
 from grader.errors import GradeError, GraderFault
 from grader.hiring.process_pool import GradingPool
-from grader.hiring.results import safe_name
 from grader.hiring.store import BatchSettings, Store
 from grader.hiring.tasks import Settings, Task
+from grader.hiring.written import safe_name
 from grader.kit import installed_kit, load_kit
 from grader.kit.stubs import pristine
+from tests.grader.reading import assert_self_contained, text_of
 from tests.grader.terminal import COMMAND
 
 KIT = installed_kit()
@@ -322,6 +323,48 @@ def test_who_is_gone_is_withdrawn_and_nobody_is_graded_anew_for_a_name(
     names.write_text("file,name\nnobody.py,Ada\n", encoding="utf-8")
     assert batch(handed, out, "--names", str(names)) == 2
     assert "the list of names has `nobody.py`" in capsys.readouterr().err
+
+
+def test_course_systems_get_their_gradebooks(handed: Path, out: Path, tmp_path: Path) -> None:
+    names = tmp_path / "names.csv"
+    names.write_text("file,name,id\nright,Ada,a@b.org\nwrong,=Bob,4711\n", encoding="utf-8")
+    words = ("--only", "right", "--only", "wrong", "--also", "canvas", "--also", "moodle")
+    assert batch(handed, out, *words, "--names", str(names)) == 0
+    score = rows(out)["'=Bob"]["total percent"]
+    canvas = list(csv.reader((out / "canvas.csv").read_text(encoding="utf-8").splitlines()))
+    assert canvas[0] == ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "warmup1"]
+    assert canvas[1] == ["    Points Possible", "", "", "", "", "100"]
+    assert ["Ada", "", "", "a@b.org", "", "100.00"] in canvas
+    assert ["'=Bob", "", "4711", "", "", score] in canvas
+    assert ["crash", "", "crash", "", "", ""] in canvas  # not graded
+    moodle = list(csv.reader((out / "moodle.csv").read_text(encoding="utf-8").splitlines()))
+    assert moodle[0] == ["Full name", "ID number", "Email address", "warmup1", "Feedback"]
+    assert ["Ada", "", "a@b.org", "100.00", "solved"] in moodle
+
+
+def test_feedback_gives_nothing_away(tmp_path: Path, out: Path) -> None:
+    handed, pages = tmp_path / "handed", tmp_path / "pages"
+    for name, source in SOURCES.items():
+        (handed / name).mkdir(parents=True)
+        (handed / name / "warmup1.py").write_text(source)
+        (handed / name / "bug4.py").write_bytes(pristine(KIT.find("bug4")) + b"# mine: a secret\n")
+    leak = "def self_attention(x):\n    print(x)\n    raise ValueError(x.tolist())\n"
+    (handed / "raise" / "warmup1.py").write_text(leak)
+    words = ["--exercise", "warmup1", "--exercise", "bug4", "--out", str(out), "--timeout", "30"]
+    grade = ["batch", str(handed), *words, "--feedback", str(pages)]
+    assert run_command(grade) == 0
+    assert {page.stem for page in pages.iterdir()} == set(SOURCES)
+    texts = {page.stem: page.read_text(encoding="utf-8") for page in pages.iterdir()}
+    for text in texts.values():
+        assert_self_contained(text)
+        assert "secret" not in text
+        assert not re.search(r"\d\.\d{3}|expected|largest difference", text_of(text))
+    assert "the softmax runs over the queries" in text_of(texts["wrong"])
+    assert "the weights mix the input" not in text_of(texts["wrong"])  # of bug4
+    assert "ValueError in line 3" in text_of(texts["raise"])
+    shutil.rmtree(handed / "crash")
+    run_command(grade)
+    assert {page.stem for page in pages.iterdir()} == set(SOURCES) - {"crash"}
 
 
 def test_several_seeds_tell_of_disagreement(

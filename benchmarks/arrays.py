@@ -12,7 +12,7 @@ import msgspec
 from grader.attention import AttentionContract
 from grader.kit import load_kit
 from grader.suite.reuse import load_suite
-from grader.suite.situations.covering import KEPT, kept_at, make
+from grader.suite.situations.covering import ARRAYS, KEPT, kept_at, make
 
 
 def main() -> None:
@@ -26,11 +26,11 @@ def main() -> None:
         model = contract.situations
         file = kept_at(model)
         if file not in written:
-            array = make(model)
-            file.write_bytes(msgspec.json.encode(array) + b"\n")
+            arrays = [make(model, seed) for seed in range(ARRAYS)]
+            file.write_bytes(msgspec.json.encode(arrays) + b"\n")
             written.add(file)
-            count = len(model.factors)
-            print(f"{exercise.name}: {count} factors, {len(array)} situations, strength 2")
+            count, lengths = len(model.factors), [len(array) for array in arrays]
+            print(f"{exercise.name}: {count} factors, {lengths} situations, strength 2")
     for file in set(KEPT.glob("*.json")) - written:
         file.unlink()
 

@@ -170,7 +170,7 @@ def _start(session: Session, submission: Submission, exercise: Exercise) -> None
     try:
         if submission.problem:
             raise SourceProblem(submission.problem)
-        check_source(parse(submission), exercise.entry_points, exercise.forbidden)
+        check_source(parse(submission), exercise.entry_points, exercise.forbidden, exercise.imports)
     except SourceProblem as problem:
         session.refuse(problem)
     else:

@@ -18,6 +18,7 @@ from grader.kit.stubs import digest
 from grader.records import Report, Verdict
 from grader.sandbox.process import Sandbox
 from grader.submission import Submission, read_submission
+from tests.sentences import REFUSED
 
 ROOT = Path(__file__).parent.parent
 ANSWERS = ROOT / "tests" / "answers"
@@ -29,7 +30,11 @@ OWN_CONTRACT = {"bug10", "bug11", "bug14"}
 
 @dataclass(frozen=True)
 class Wrong:
-    """A known-wrong version: the solution with some text replaced, and the check it must lose."""
+    """A known-wrong version: the solution with some text replaced, and the check it must lose.
+
+    Attributes:
+        loses: A check, or `REFUSED`.
+    """
 
     exercise: Exercise
     name: str
@@ -157,9 +162,13 @@ def test_rounding_does_not_decide_a_gradient(sandbox: Sandbox) -> None:
 def test_wrong_version_loses_the_check_that_names_it(wrong: Wrong, sandbox: Sandbox) -> None:
     report = grade(wrong.submission(), wrong.exercise, Options(11, "cpu", diagnosis=False), sandbox)
     checks = {check.name: check for check in report.checks}
-    assert wrong.loses in checks, sorted(checks)
-    assert checks[wrong.loses].earned == 0, losses(report)
     assert not report.solved
+    if wrong.loses == REFUSED:
+        assert report.problem_line
+        assert "this exercise" in report.problem
+    else:
+        assert wrong.loses in checks, sorted(checks)
+        assert checks[wrong.loses].earned == 0, losses(report)
 
 
 # What a right answer gives is made into this, whatever is called.

@@ -37,6 +37,8 @@ class KitEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The ``[kit]`` of a manifest; ``stubs_of`` makes it a learner's folder of stubs.
 
     Attributes:
+        forbidden: Names of torch that no submission may use.
+        imports: What a submission may import beside the standard library; all where empty.
         version: Of this package, when the learner's folder was made.
         interview: Whether an interview is under way in it.
         only: The exercises that it holds; all where empty.
@@ -45,6 +47,7 @@ class KitEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: str = ""
     title: str = ""
     forbidden: list[str] = []
+    imports: list[str] = []
     stubs_of: str = ""
     version: str = ""
     interview: bool = False
@@ -75,6 +78,7 @@ class Exercise:
     formerly: tuple[str, ...]
     diagnosis: bool  # whether a report says which mistake it is, unless told otherwise
     forbidden: frozenset[str]
+    imports: frozenset[str]  # beside the standard library; all where empty
     stub: Path  # as shipped
     file: Path  # the learner's, the same file in a repository's own kit
     solution: Path
@@ -177,8 +181,7 @@ def _read(home: Path, own_stubs: bool = True) -> Kit:
     manifest = _manifest(home)
     if manifest.kit.stubs_of:
         return _learners_kit(home, manifest)
-    forbidden = frozenset(manifest.kit.forbidden)
-    exercises = tuple(_exercise(home, entry, forbidden) for entry in manifest.exercise)
+    exercises = tuple(_exercise(home, entry, manifest.kit) for entry in manifest.exercise)
     return Kit(manifest.kit.name, manifest.kit.title, home, exercises, own_stubs)
 
 
@@ -220,7 +223,7 @@ def _numbers(version: str) -> tuple[int, ...]:
     return tuple(int(number) for number in re.findall(r"\d+", version)[:3])
 
 
-def _exercise(home: Path, entry: ExerciseEntry, forbidden: frozenset[str]) -> Exercise:
+def _exercise(home: Path, entry: ExerciseEntry, kit: KitEntry) -> Exercise:
     path = Path(entry.track) / f"{entry.name}.py"
     return Exercise(
         name=entry.name,
@@ -234,7 +237,8 @@ def _exercise(home: Path, entry: ExerciseEntry, forbidden: frozenset[str]) -> Ex
         given=entry.stub,
         formerly=tuple(entry.formerly),
         diagnosis=entry.diagnosis,
-        forbidden=forbidden,
+        forbidden=frozenset(kit.forbidden),
+        imports=frozenset(kit.imports),
         stub=home / "exercises" / path,
         file=home / "exercises" / path,
         solution=home / "solutions" / path,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Iterable, Iterator
 
 from grader.submission import SourceProblem
@@ -10,18 +11,32 @@ from grader.submission import SourceProblem
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-def check_source(tree: ast.Module, entry_points: Iterable[str], forbidden: frozenset[str]) -> None:
-    """Refuse a source without its entry points, or with a forbidden call that ``ast`` can see.
+def check_source(
+    tree: ast.Module,
+    entry_points: Iterable[str],
+    forbidden: frozenset[str] = frozenset(),
+    imports: frozenset[str] = frozenset(),
+) -> None:
+    """Refuse a source without its entry points, or that breaks a rule where ``ast`` can see it.
 
     What stands under ``if __name__ == "__main__":`` is the learner's own affair.
 
+    Args:
+        tree: Of the source.
+        entry_points: Names that it must define.
+        forbidden: Names of torch that it may not use.
+        imports: What it may import beside the standard library; all where empty.
+
     Raises:
-        SourceProblem: An entry point is missing, or a forbidden name of torch is used.
+        SourceProblem: An entry point is missing, a forbidden name of torch is used, or something
+            is imported that may not be.
     """
     try:
         body = [kept for node in tree.body for kept in _without_main_guard(node)]
         _check_entry_points(body, list(entry_points))
         _check_forbidden(body, forbidden)
+        if imports:
+            _check_imports(body, imports)
     except RecursionError:
         raise SourceProblem("cannot be read: it is nested too deeply") from None
 
@@ -82,6 +97,26 @@ def _check_forbidden(body: list[ast.stmt], forbidden: frozenset[str]) -> None:
                 f"uses `{name}`, which this exercise forbids; write that step yourself",
                 getattr(node, "lineno", 0),
             )
+
+
+def _check_imports(body: list[ast.stmt], allowed: frozenset[str]) -> None:
+    for node in (node for statement in body for node in ast.walk(statement)):
+        for name in _imported(node):
+            package = name.partition(".")[0]
+            if package not in allowed and package not in sys.stdlib_module_names:
+                listing = " and ".join(f"`{one}`" for one in sorted(allowed))
+                raise SourceProblem(
+                    f"imports `{package}`; beside the standard library this exercise allows "
+                    f"{listing} alone",
+                    getattr(node, "lineno", 0),
+                )
+
+
+def _imported(node: ast.AST) -> list[str]:
+    """The modules that a statement imports from."""
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    return [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
 
 
 def _torch_aliases(nodes: list[ast.AST]) -> Iterator[tuple[str, str]]:

@@ -11,7 +11,7 @@ import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, TypedDict, TypeVar, Unpack
 
 import torch
 from torch import Tensor
@@ -26,10 +26,21 @@ from grader.sandbox.replies import (
     read_results,
 )
 from grader.wire import values
-from grader.wire.messages import Arguments, Backward, Call, Create, Move
+from grader.wire.messages import Arguments, Backward, Call, Create, Move, Renew, Way
 
 _P = TypeVar("_P", bound="PendingRequest")
 CallArguments = tuple[tuple[Any, ...], Mapping[str, Any]]  # positional, and by name
+
+
+class How(TypedDict, total=False):
+    """How calls are made; as in the message."""
+
+    frozen: list[str]
+    inference: bool
+    through: bool
+    detect_inplace: bool
+    overwrites: bool
+    refills: bool
 
 
 class NotAsked(Exception):
@@ -209,6 +220,12 @@ class RequestBatch:
         move = Move(module.handle, name, device)
         self._planned(PendingRequest(self.channel, Outgoing(move)), module)
 
+    def renew(self, module: PendingModule, from_state: bool = False) -> None:
+        """Plan to go on with a copy of a module, or with another one that is given its state."""
+        self._planned(
+            PendingRequest(self.channel, Outgoing(Renew(module.handle, from_state))), module
+        )
+
     def call(
         self,
         target: PendingModule | str,
@@ -218,9 +235,8 @@ class RequestBatch:
         weights: Mapping[str, Tensor] | None = None,
         mode: bool | None = None,
         grad_parameters: Sequence[str] | None = None,
-        detect_inplace: bool = False,
-        overwrites: bool = False,
         seed: int | None = None,
+        **how: Unpack[How],
     ) -> PendingCalls:
         """Plan calls of a module or a function, one for each pair of arguments and keywords.
 
@@ -232,9 +248,8 @@ class RequestBatch:
             mode: Whether it is in training; None where the worker knows.
             grad_parameters: Names of the parameters that gradients may be asked of, beside the
                 inputs that require one; None for no gradients.
-            detect_inplace: Whether to tell which inputs the calls change.
-            overwrites: Whether a later call may write over what an earlier one gave.
             seed: Of the worker's random numbers, set before the first call.
+            how: What a message of a call has beside.
         """
         inputs: list[Tensor] = []
         trees = [
@@ -252,8 +267,7 @@ class RequestBatch:
             keep=self.channel.new_handle() if gradients else None,
             gradients=gradients,
             grad_parameters=list(grad_parameters or ()),
-            detect_inplace=detect_inplace,
-            overwrites=overwrites,
+            **how,
         )
         outgoing = Outgoing(operation, [*inputs, *weights.values()], seed)
         return self._planned(
@@ -265,6 +279,7 @@ class RequestBatch:
         calls: PendingCalls,
         grad_outputs: Mapping[tuple[int | str, ...], Tensor],
         parameters: Sequence[Tensor] = (),
+        way: Way = "plain",
     ) -> PendingGradients:
         """Plan gradients behind calls.
 
@@ -272,10 +287,11 @@ class RequestBatch:
             calls: That gradients may be asked of.
             grad_outputs: Those of their outputs, by path.
             parameters: That the calls name, for shape and device.
+            way: How they are asked for.
         """
         assert calls.call.keep is not None
         sources = [*(x for x in calls.inputs if x.requires_grad), *parameters]
-        operation = Backward(calls.call.keep, [list(path) for path in grad_outputs])
+        operation = Backward(calls.call.keep, [list(path) for path in grad_outputs], way)
         outgoing = Outgoing(operation, list(grad_outputs.values()))
         forms = [(source.shape, source.device) for source in sources]
         return self._planned(PendingGradients(self.channel, outgoing, forms), calls)

@@ -50,12 +50,14 @@ class Results:
         outputs: The tensors in them.
         grads: Whether each of these carries a gradient.
         changed: Places of the tensors that were sent and that the calls changed, if asked for.
+        left: What else they left changed, in words, if asked for.
     """
 
     trees: list[Any]
     outputs: list[Tensor]
     grads: list[bool]
     changed: list[int]
+    left: list[str]
 
 
 def read_reply(
@@ -146,7 +148,7 @@ def read_results(answered: Answered, call: messages.Call, inputs: int) -> Result
     pairs = zip(outputs, called.grads, strict=True)
     if any(grad and not out.is_floating_point() for out, grad in pairs):
         raise ValueError("outputs and gradients do not agree")
-    return Results(called.results, outputs, called.grads, called.changed)
+    return Results(called.results, outputs, called.grads, called.changed, called.left)
 
 
 def read_gradients(

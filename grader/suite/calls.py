@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, TypeVar, Unpack
 
 import torch
 from torch import Tensor
 
 from grader.sandbox.batch import (
     CallArguments,
+    How,
     PendingCalls,
     PendingGradients,
     PendingModule,
@@ -21,6 +22,7 @@ from grader.suite.compare import expect, expect_tensor, expect_tuple, fail
 from grader.suite.contract import Contract, Sizes
 from grader.suite.known import once
 from grader.suite.oracle import Weights, exact, right_weights
+from grader.wire.messages import Way
 
 _T = TypeVar("_T")
 
@@ -75,6 +77,12 @@ class Module:
             self.batch.move(self.made, dtype, device)
         return self
 
+    def renew(self, from_state: bool = False) -> Module:
+        """Go on with a deep copy, or with another module that is given its state."""
+        if self.made is not None:
+            self.batch.renew(self.made, from_state)
+        return self
+
     def set(self, weights: Weights) -> Module:
         """Set some weights anew, for the calls to come."""
         self.weights = {**self.weights, **weights}
@@ -93,9 +101,10 @@ class Module:
         by_keyword: tuple[str, ...] = (),
         grad_output: Tensor | Mapping[str, Tensor] | None = None,
         seed: int | None = None,
-        detect_inplace: bool = False,
         leaves: bool = True,
-        overwrites: bool = False,
+        way: Way = "plain",
+        before_backward: Callable[[], object] | None = None,
+        **how: Unpack[How],
     ) -> list[Call]:
         """Plan a call with each of several inputs.
 
@@ -106,9 +115,10 @@ class Module:
             grad_output: Of the one call, where its gradients are wanted: what its output, or
                 each of these, is multiplied by before all is summed.
             seed: Of the worker's random numbers, set before the first call.
-            detect_inplace: Whether the one call is to tell which inputs it changes.
             leaves: Whether gradients of the inputs are wanted too, not of the parameters alone.
-            overwrites: Whether a later call may write over what an earlier one gave.
+            way: How gradients are asked for.
+            before_backward: Plans what is done between the one call and its gradients.
+            how: What a message of a call has beside.
         """
         if grad_output is not None and leaves:
             each = [self._leaves(inputs) for inputs in each]
@@ -120,13 +130,14 @@ class Module:
             mode=self._mode,
             grad_parameters=None if grad_output is None else list(self.weights),
             seed=seed,
-            detect_inplace=detect_inplace,
-            overwrites=overwrites,
+            **how,
         )
         self._unset, self._mode = {}, None
         made = [Call(self, pending, place, inputs) for place, inputs in enumerate(each)]
+        if before_backward is not None:
+            before_backward()
         if grad_output is not None:
-            made[0].plan_gradients(grad_output)
+            made[0].plan_gradients(grad_output, way)
         return made
 
     def _leaves(self, inputs: Inputs) -> Inputs:
@@ -210,13 +221,17 @@ class Call:
         self._grad_outputs: dict[str, Tensor] = {}
         self._back: PendingGradients | None = None
 
-    def plan_gradients(self, grad_output: Tensor | Mapping[str, Tensor]) -> None:
+    def plan_gradients(
+        self, grad_output: Tensor | Mapping[str, Tensor], way: Way = "plain"
+    ) -> None:
         """Ask for gradients as well; as ``Module.calls`` has it."""
         if isinstance(grad_output, Tensor):
             grad_output = {self.contract.compared[0]: grad_output}
         self._grad_outputs = dict(grad_output)
         given = {self._path(name): grad for name, grad in grad_output.items()}
-        self._back = self.module.batch.backward(self._pending, given, list(self.weights.values()))
+        self._back = self.module.batch.backward(
+            self._pending, given, list(self.weights.values()), way
+        )
 
     def handle(self, name: str) -> Handle:
         """An output, to be an input of a later call; before this one is asked for."""
@@ -249,19 +264,17 @@ class Call:
 
     @cached_property
     def outs(self) -> dict[str, Tensor]:
-        """All outputs that are looked at, each a Tensor of the right shape."""
+        """All outputs that are looked at, each a Tensor of the right shape; likewise."""
         device = next((value.device for value in self.tensors.values()), torch.device("cpu"))
+        return {name: part.to(device) for name, part in self.parts.items()}
+
+    @cached_property
+    def parts(self) -> dict[str, Tensor]:
+        """The same, each where it lies."""
         return {
-            name: expect_tensor(
-                part, self.sizes.shape(letters), name, self.sizes.named(letters)
-            ).to(device)
+            name: expect_tensor(part, self.sizes.shape(letters), name, self.sizes.named(letters))
             for name, letters, part in self._parts()
         }
-
-    @property
-    def devices(self) -> dict[str, torch.device]:
-        """Where each output lies."""
-        return {name: part.device for name, _, part in self._parts()}
 
     def _parts(self) -> list[tuple[str, str, Any]]:
         """Name, letters and what came of each output that is looked at."""
@@ -277,6 +290,11 @@ class Call:
         self.module.expect_fit()
         names = [name for name in self.contract.inputs if name in self.tensors]
         return [names[place] for place in self._pending.results.changed if place < len(names)]
+
+    @property
+    def left(self) -> list[str]:
+        """What else such a call left changed, in words."""
+        return self._pending.results.left
 
     @property
     def carries_gradients(self) -> bool:
@@ -311,12 +329,12 @@ class Call:
     @property
     def rights(self) -> dict[str, Tensor]:
         """The right outputs by name."""
-        return self.once("outputs", lambda: self._right(self.right_inputs, self.right_weights))
+        return self.once("outputs", self.compute_rights)
 
     @property
     def right_gradients(self) -> dict[str, Tensor]:
         """The right gradients, in float64, on the CPU."""
-        return self.once("gradients", self._right_gradients)
+        return self.once("gradients", self.compute_right_gradients)
 
     @property
     def right_weights(self) -> Weights:
@@ -338,13 +356,21 @@ class Call:
         names = (*inputs, *self._grad_outputs, *self.weights)
         return once((what, self.contract.oracle, self.sizes, names), given, compute)
 
-    def compute_rights(self, dtype: torch.dtype) -> dict[str, Tensor]:
+    def compute_rights(self, dtype: torch.dtype = torch.float64) -> dict[str, Tensor]:
         """The right outputs, computed anew in a dtype, whose rounding may be asked for."""
         return self._right(*self._sources(dtype))
 
-    def compute_right_gradients(self, dtype: torch.dtype) -> dict[str, Tensor]:
+    def compute_right_gradients(self, dtype: torch.dtype = torch.float64) -> dict[str, Tensor]:
         """The right gradients, likewise."""
-        return self._right_gradients(dtype)
+        inputs, weights = self._sources(dtype)
+        names = [name for name in self.contract.differentiable if name in self.tensors]
+        sources = {name: inputs[name].requires_grad_() for name in names}
+        sources |= {name: weight.requires_grad_() for name, weight in weights.items()}
+        rights = self._right(inputs, weights)
+        given = {name: grad.to("cpu", dtype) for name, grad in self._grad_outputs.items()}
+        terms = [(rights[name] * grad).sum() for name, grad in given.items()]
+        found = torch.autograd.grad(torch.stack(terms).sum(), list(sources.values()))
+        return dict(zip(sources, found, strict=True))
 
     def _sources(self, dtype: torch.dtype) -> tuple[dict[str, Tensor], Weights]:
         inputs = {
@@ -355,17 +381,6 @@ class Call:
 
     def _right(self, inputs: dict[str, Tensor], weights: Weights) -> dict[str, Tensor]:
         return self.contract.right(weights, self.sizes, inputs)
-
-    def _right_gradients(self, dtype: torch.dtype = torch.float64) -> dict[str, Tensor]:
-        inputs, weights = self._sources(dtype)
-        names = [name for name in self.contract.differentiable if name in self.tensors]
-        sources = {name: inputs[name].requires_grad_() for name in names}
-        sources |= {name: weight.requires_grad_() for name, weight in weights.items()}
-        rights = self._right(inputs, weights)
-        given = {name: grad.to("cpu", dtype) for name, grad in self._grad_outputs.items()}
-        terms = [(rights[name] * grad).sum() for name, grad in given.items()]
-        found = torch.autograd.grad(torch.stack(terms).sum(), list(sources.values()))
-        return dict(zip(sources, found, strict=True))
 
 
 def _bound(contract: Contract, sizes: Sizes, inputs: Inputs) -> Sizes:

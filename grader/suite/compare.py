@@ -105,8 +105,12 @@ def expect_close(
         name = str(got.dtype).removeprefix("torch.")
         fail(f"{what}: expected the dtype of the input, got {name}")
     rate = TOLERANCE[got.dtype] if tolerance is None else tolerance
+    gap = (yours - right).abs()
+    allowed = rate * max(1.0, float(right.abs().max()))
+    if bool(gap.max() <= allowed):  # false also where something is NaN
+        return
     allowed = rate * max(1.0, float(right.abs().nan_to_num(nan=0.0).max()))
-    gap = (yours - right).abs().nan_to_num(nan=float("inf"), posinf=float("inf"))
+    gap = gap.nan_to_num(nan=float("inf"), posinf=float("inf"))
     wrong = int((gap > allowed).sum())
     if not wrong:
         return
@@ -122,6 +126,22 @@ def expect_close(
         total=right.numel(),
     )
     raise CheckFailed(f"{what}: {wrong} of {right.numel()} values differ", difference)
+
+
+def expect_form(got: Tensor, dtype: torch.dtype, device: torch.device, what: str) -> None:
+    """Fail the check where an output has another dtype than it should, or lies elsewhere."""
+    wanted, there = (str(one).removeprefix("torch.") for one in (dtype, got.dtype))
+    expect(got.dtype == dtype, f"{what}: expected dtype {wanted}, got {there}")
+    expect(got.device == device, f"{what}: expected on {device}, got {got.device}")
+
+
+def expect_gradient(got: Tensor | None, name: str) -> Tensor:
+    """A gradient, which must be there."""
+    if got is None:
+        fail(
+            f"`{name}` gets no gradient: it is detached, frozen or unused on the way to the output"
+        )
+    return got
 
 
 def expect_differs(got: Tensor, other: Tensor, what: str) -> None:

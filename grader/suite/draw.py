@@ -45,8 +45,10 @@ class Draw:
     def mask(self, *shape: int) -> Tensor:
         """A bool mask in which every row of the last dimension shows and hides something."""
         chosen = torch.rand(shape, generator=self._generator) < 0.5
-        pairs = torch.rand(shape, generator=self._generator).argsort(-1)[..., :2]
-        chosen.scatter_(-1, pairs[..., :1], True)
-        if shape[-1] > 1:
-            chosen.scatter_(-1, pairs[..., 1:], False)
+        rows, T = (*shape[:-1], 1), shape[-1]
+        shown = torch.randint(T, rows, generator=self._generator)
+        chosen.scatter_(-1, shown, True)
+        if T > 1:
+            hidden = (shown + torch.randint(1, T, rows, generator=self._generator)) % T
+            chosen.scatter_(-1, hidden, False)
         return chosen.to(self._device)

@@ -113,6 +113,7 @@ class Harness:
         weights: Weights | None = None,
         with_values: bool = False,
         seed: int | None = None,
+        by_position: bool = False,
         **changes: Any,
     ) -> Module:
         """Plan a module, in evaluation, or the function.
@@ -122,6 +123,7 @@ class Harness:
             weights: Drawn where None; where empty it stays as its constructor makes it.
             with_values: Whether the values that its constructor gives its parameters are wanted.
             seed: Of the worker's random numbers, set before.
+            by_position: Whether arguments are given in their order, without their names.
             changes: Arguments of its constructor; None leaves one out.
         """
         sizes = sizes or self.sizes
@@ -130,7 +132,8 @@ class Harness:
         if self.contract.parameters is not None:
             given = {**self.contract.arguments(sizes), **changes}
             arguments = {name: value for name, value in given.items() if value is not None}
-            made = self.batch.create(self.contract.entry, (), arguments, with_values, seed)
+            args, kwargs = (arguments.values(), {}) if by_position else ((), arguments)
+            made = self.batch.create(self.contract.entry, tuple(args), kwargs, with_values, seed)
             if self.device != "cpu":
                 self.batch.move(made, device=self.device)
         return Module(self.contract, self.batch, sizes, weights, made)

@@ -7,12 +7,15 @@ described in it and lie, one after the other, in the frame's body.
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 
 Tree = Any  # a value as ``values.encode`` makes it
 Count = Annotated[int, msgspec.Meta(ge=0)]
+# How gradients are asked for: of the outputs as they are; of a sum with something of the same
+# shape; of the transposed outputs; added to those of a step before; a second time.
+Way = Literal["plain", "residual", "transposed", "accumulated", "again"]
 
 
 class TensorSpec(msgspec.Struct, omit_defaults=True):
@@ -20,12 +23,14 @@ class TensorSpec(msgspec.Struct, omit_defaults=True):
 
     Attributes:
         stride: Given where it is not the contiguous one; in elements.
+        offset: Where it begins in its storage, which has as much behind it; in elements.
     """
 
     dtype: str
     shape: list[int]
     device: str = "cpu"
     stride: list[int] | None = None
+    offset: Count = 0
     requires_grad: bool = False
 
 
@@ -68,6 +73,17 @@ class Move(_Operation, tag="move"):
     device: str | None = None
 
 
+class Renew(_Operation, tag="renew"):
+    """Put a copy in the place of a module.
+
+    Attributes:
+        from_state: Whether it is made anew and given the state, instead of copied deeply.
+    """
+
+    handle: int
+    from_state: bool = False
+
+
 class Arguments(msgspec.Struct):
     """Of one call; each has tensors of its own, so that what it does to them no other sees."""
 
@@ -86,9 +102,13 @@ class Call(_Operation, tag="call", omit_defaults=True):
         keep: The handle by which later steps call what the calls give; None where none will.
         gradients: Whether these may be asked for: of the inputs that require one, and of the
             parameters in ``grad_parameters``.
-        detect_inplace: Whether to tell which inputs the calls change.
+        frozen: Names of parameters that are not to learn.
+        inference: Whether in inference mode.
+        through: Whether inputs that require a gradient come out of an operation, as out of a layer.
+        detect_inplace: Whether to tell which inputs the calls change, and what else they leave.
         overwrites: Whether what a call gave is told only after the last, which may have written
             over it.
+        refills: Whether all calls are given the tensors of the first, filled anew.
     """
 
     target: int | str
@@ -99,8 +119,12 @@ class Call(_Operation, tag="call", omit_defaults=True):
     keep: int | None = None
     gradients: bool = False
     grad_parameters: list[str] = []
+    frozen: list[str] = []
+    inference: bool = False
+    through: bool = False
     detect_inplace: bool = False
     overwrites: bool = False
+    refills: bool = False
 
 
 class Backward(_Operation, tag="backward"):
@@ -109,13 +133,15 @@ class Backward(_Operation, tag="backward"):
     Attributes:
         handle: Of the calls.
         outputs: Where each output is: the place of its call, then indices and keys.
+        way: How they are asked for.
     """
 
     handle: int
     outputs: list[list[int | str]]
+    way: Way = "plain"
 
 
-Operation = Load | Ping | Create | Move | Call | Backward
+Operation = Load | Ping | Create | Move | Renew | Call | Backward
 
 
 class Step(msgspec.Struct, omit_defaults=True):
@@ -213,11 +239,13 @@ class Called(_Answer, tag="called"):
         results: Of each call.
         grads: Whether each tensor in them carries a gradient.
         changed: Places of the tensors that were sent and that the calls changed, if asked for.
+        left: What else they left changed, in words, if asked for.
     """
 
     results: list[Tree]
     grads: list[bool]
     changed: list[int]
+    left: list[str] = []
 
 
 class Gradients(_Answer, tag="gradients"):

@@ -173,8 +173,8 @@ def _spec(tensor: Tensor, strided: bool) -> TensorSpec:
     spec = TensorSpec(name, list(tensor.shape), str(tensor.device))
     if strided:
         spec.requires_grad = tensor.requires_grad
-        if not tensor.is_contiguous():
-            spec.stride = list(tensor.stride())
+        if not tensor.is_contiguous() or tensor.storage_offset():
+            spec.stride, spec.offset = list(tensor.stride()), int(tensor.storage_offset())
     return spec
 
 
@@ -235,15 +235,17 @@ def _build(spec: TensorSpec, data: bytearray, start: int) -> tuple[Tensor, int]:
     if spec.device != "cpu":
         tensor = tensor.to(spec.device)
     if spec.stride is not None:
-        tensor = _restride(tensor, spec.stride)
+        tensor = _restride(tensor, spec.stride, spec.offset)
     return tensor.requires_grad_(spec.requires_grad and dtype.is_floating_point), end
 
 
-def _restride(data: Tensor, stride: list[int]) -> Tensor:
+def _restride(data: Tensor, stride: list[int], offset: int) -> Tensor:
     """The same values with these strides; a stride of 0 repeats one element."""
     base = data
     for dim, step in enumerate(stride):
         if step == 0:
             base = base.narrow(dim, 0, 1)
-    strided = torch.empty_strided(base.shape, stride, dtype=data.dtype, device=data.device)
+    reach = sum((size - 1) * step for size, step in zip(base.shape, stride, strict=True)) + 1
+    storage = torch.zeros(reach + 2 * offset, dtype=data.dtype, device=data.device)
+    strided = storage.as_strided(base.shape, stride, offset)
     return strided.copy_(base).expand(data.shape)

@@ -2,27 +2,62 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 from torch.autograd.graph import saved_tensors_hooks
 
+from grader.wire.messages import Way
 
-@dataclass
+Pairs = Sequence[tuple[Tensor, Tensor]]  # outputs, and what each is multiplied by
+
+
 class Graph:
-    """What gradients of calls may be asked for: kept until the trusted side lets it go."""
+    """What gradients of calls may be asked for: kept until the trusted side lets it go.
 
-    inputs: list[Tensor]
+    Args:
+        sources: Inputs and parameters, before the calls.
+    """
 
-    def backward(self, pairs: list[tuple[Tensor, Tensor]]) -> list[Tensor | None]:
-        """Gradients of the inputs, given outputs with theirs; None where there is none."""
-        # Not `grad_outputs=`: its first use imports hundreds of modules in every fresh worker.
-        total = torch.stack([(out * grad).sum() for out, grad in pairs]).sum()
-        wanted = [x for x in self.inputs if x.requires_grad]
-        found = torch.autograd.grad(total, wanted, retain_graph=True, allow_unused=True)
+    def __init__(self, sources: Sequence[Tensor]) -> None:
+        self._learns = [source.requires_grad for source in sources]
+        self._wanted = [source for source in sources if source.requires_grad]
+        self._size = len(sources)
+        self._before = [None if x.grad is None else x.grad.clone() for x in self._wanted]
+
+    def backward(self, pairs: Pairs, way: Way = "plain") -> list[Tensor | None]:
+        """Gradients of the sources, given outputs with theirs; None where there is none."""
+        match way:
+            case "accumulated":
+                _total(pairs).backward(retain_graph=True)
+                befores = zip(self._wanted, self._before, strict=True)
+                found = tuple(_added(source.grad, before) for source, before in befores)
+            case "again":
+                self._gradients(_total(pairs))
+                found = self._gradients(_total(pairs))
+            case "transposed":
+                found = self._gradients(_total([(out.mT, grad.mT) for out, grad in pairs]))
+            case "residual":  # the sum gives its gradient to both, as the same tensor
+                found = self._gradients(
+                    _total([(out + self._wanted[0], grad) for out, grad in pairs])
+                )
+            case _:
+                found = self._gradients(_total(pairs))
         grads = iter(found)
-        return [next(grads) if x.requires_grad else None for x in self.inputs]
+        return [next(grads) if learns else None for learns in self._learns]
+
+    def _gradients(self, total: Tensor) -> tuple[Tensor | None, ...]:
+        # Not `grad_outputs=`: its first use imports hundreds of modules in every fresh worker.
+        return torch.autograd.grad(total, self._wanted, retain_graph=True, allow_unused=True)
+
+
+def _total(pairs: Pairs) -> Tensor:
+    return torch.stack([(out * grad).sum() for out, grad in pairs]).sum()
+
+
+def _added(grad: Tensor | None, before: Tensor | None) -> Tensor | None:
+    return grad if grad is None or before is None else grad - before
 
 
 def kept_for_backward(parameters: dict[str, Tensor]) -> saved_tensors_hooks:
@@ -33,7 +68,7 @@ def kept_for_backward(parameters: dict[str, Tensor]) -> saved_tensors_hooks:
     storages = {p.untyped_storage().data_ptr() for p in parameters.values()}
 
     def pack(saved: Tensor) -> tuple[Tensor, int]:
-        if saved.untyped_storage().data_ptr() in storages:
+        if saved.layout is torch.strided and saved.untyped_storage().data_ptr() in storages:
             saved = saved.detach().clone()
         return saved, saved._version
 

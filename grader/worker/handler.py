@@ -6,12 +6,14 @@ submission raises, ``SystemExit`` included, becomes an answer.
 
 from __future__ import annotations
 
+import copy
 import itertools
 import linecache
 import random
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from types import ModuleType
 from typing import Any
 
@@ -23,6 +25,7 @@ from grader.wire import frames, messages, values
 from grader.worker import describe_exception
 from grader.worker.devices import OneDevice
 from grader.worker.graphs import Graph, kept_for_backward
+from grader.worker.traces import Before
 
 MODULE = "submission"
 
@@ -38,6 +41,7 @@ class RequestHandler:
         self.filename = "submission.py"
         self.module = ModuleType(MODULE)
         self.objects: dict[int, Any] = {}  # modules, and lists of what calls gave
+        self.makers: dict[int, Callable[[], nn.Module]] = {}  # of the modules
         self.graphs: dict[int, Graph] = {}
         self.sent: list[Tensor] = []
 
@@ -46,6 +50,7 @@ class RequestHandler:
         for handle in request.release:
             self.objects.pop(handle, None)
             self.graphs.pop(handle, None)
+            self.makers.pop(handle, None)
         answers: list[msgspec.Raw] = []
         parts: list[bytes] = []
         start = total = 0
@@ -107,13 +112,15 @@ class RequestHandler:
     def do_create(self, create: messages.Create, tensors: list[Tensor]) -> messages.Answer:
         """Construct a module and describe its parameters."""
         args, kwargs = (self._decode(tree, tensors) for tree in (create.args, create.kwargs))
-        made = self._global(create.name)(*args, **kwargs)
+        make = partial(self._global(create.name), *args, **kwargs)
+        made = make()
         if not isinstance(made, nn.Module):
             kind = type(made).__qualname__
             raise Refusal(
                 f"`{create.name}(…)` gives an object of type `{kind}`, not an `nn.Module`"
             )
         self.objects[create.handle] = made
+        self.makers[create.handle] = make
         parameters = _parameters(made)
         first = {id(p): name for name, p in reversed(parameters.items())}
         specs = [
@@ -134,44 +141,75 @@ class RequestHandler:
         self.objects[move.handle].to(device=move.device, dtype=dtype)
         return messages.Done()
 
+    def do_renew(self, renew: messages.Renew, tensors: list[Tensor]) -> messages.Answer:
+        """Put a copy in the place of a module."""
+        module = self.objects[renew.handle]
+        if renew.from_state:
+            made = self.makers[renew.handle]().train(module.training)
+            state = {name: value.clone() for name, value in module.state_dict().items()}
+            made.load_state_dict(state, assign=True)
+        else:
+            made = copy.deepcopy(module)
+        self.objects[renew.handle] = made
+        return messages.Done()
+
     def do_call(self, call: messages.Call, tensors: list[Tensor]) -> messages.Answer:
         """Call a module, a method of it, or a function; keep what comes where it is wanted."""
         function, parameters = self._callable(call)
         _set_weights(parameters, call.weights, tensors)
         if call.mode is not None:  # only now: a module may fold its weights when it is told
             self.objects[call.target].train(call.mode)  # type: ignore[index]  # only a module has one
+        for name in call.frozen:
+            parameters[name].requires_grad_(False)
         inputs = tensors[: len(tensors) - len(call.weights)]
-        before = [x.detach().clone() for x in inputs] if call.detect_inplace else []
-        results, trees = self._call_each(call, function, tensors, parameters)
+        learned = [parameters[name] for name in call.grad_parameters]
+        graph = Graph([*(x for x in inputs if x.requires_grad), *learned])
+        with torch.enable_grad():
+            given = [x.view_as(x) for x in inputs] if call.through else inputs
+        before = (
+            Before(function, parameters, given, call.gradients) if call.detect_inplace else None
+        )
+        results, trees = self._call_each(call, function, given, parameters, before)
         grads = [x.requires_grad for x in self.sent]
         if call.keep is not None:
             self.objects[call.keep] = results
             if call.gradients and any(grads):
-                learned = [parameters[name] for name in call.grad_parameters]
-                self.graphs[call.keep] = Graph([*(x for x in inputs if x.requires_grad), *learned])
-        pairs = enumerate(zip(before, inputs, strict=call.detect_inplace))
-        changed = [i for i, (old, new) in pairs if not _same(old, new)]
-        return messages.Called(results=trees, grads=grads, changed=changed)
+                self.graphs[call.keep] = graph
+        changed, left = ([], []) if before is None else (before.changed(), before.left())
+        return messages.Called(results=trees, grads=grads, changed=changed, left=left)
 
     def _call_each(
         self,
         call: messages.Call,
         function: Callable[..., Any],
-        tensors: list[Tensor],
+        inputs: list[Tensor],
         parameters: dict[str, Tensor],
+        before: Before | None,
     ) -> tuple[list[Any], list[Any]]:
         """What each call gives, as it is and as it is told."""
-        on_meta = any(x.device.type == "meta" for x in tensors)
+        on_meta = any(x.device.type == "meta" for x in inputs)
         grad = call.gradients and not on_meta
         kept: AbstractContextManager[Any] = kept_for_backward(parameters) if grad else nullcontext()
         results: list[Any] = []
         trees: list[Any] = []
-        for one in call.calls:
-            args, kwargs = (self._decode(tree, tensors) for tree in (one.args, one.kwargs))
-            with torch.set_grad_enabled(grad), OneDevice() if on_meta else kept:
-                result = function(*args, **kwargs)
-            trees.append(values.encode(result, self.sent))
-            results.append(result)
+        each = len(inputs) // len(call.calls)  # where all have the same
+        for place, one in enumerate(call.calls):
+            if call.refills and place:
+                _refill(inputs[:each], inputs[place * each :])
+                one = call.calls[0]
+            args, kwargs = (self._decode(tree, inputs) for tree in (one.args, one.kwargs))
+            with (
+                torch.inference_mode(call.inference),
+                torch.set_grad_enabled(grad),
+                OneDevice() if on_meta else kept,
+            ):
+                results.append(function(*args, **kwargs))
+                if before is not None:
+                    before.look()
+            if call.overwrites and place + 1 < len(call.calls):
+                continue
+            for result in results[len(trees) :]:
+                trees.append(values.encode(result, self.sent))
             if len(call.calls) > 1 and not (on_meta or call.overwrites):
                 self.sent[:] = [x.detach().clone() for x in self.sent]
         return results, trees
@@ -184,7 +222,7 @@ class RequestHandler:
             for path, grad in zip(backward.outputs, tensors, strict=True)
             if isinstance(out := self._output(backward.handle, path), Tensor) and out.requires_grad
         ]
-        found = graph.backward(pairs) if graph is not None and pairs else None
+        found = graph.backward(pairs, backward.way) if graph is not None and pairs else None
         return messages.Gradients(result=values.encode(found, self.sent))
 
     def _output(self, handle: int, path: list[int | str]) -> Any:
@@ -243,13 +281,13 @@ def _set_weights(own: dict[str, Tensor], given: dict[str, int], tensors: list[Te
         for name, index in given.items():
             if name not in own:
                 raise Refusal(f"the parameter `{name}` is gone since the module was made")
-            own[name].copy_(tensors[index])
+            own[name].data.copy_(tensors[index])  # as an optimiser of any kind does it
 
 
-def _same(old: Tensor, new: Tensor) -> bool:
-    if old.shape != new.shape:
-        return False
-    return torch.equal(old, new) or torch.equal(old.nan_to_num(nan=-1.5), new.nan_to_num(nan=-1.5))
+def _refill(own: list[Tensor], given: list[Tensor]) -> None:
+    with torch.no_grad():
+        for tensor, value in zip(own, given, strict=False):
+            tensor.copy_(value)
 
 
 def _seed(seed: int) -> None:

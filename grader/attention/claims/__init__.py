@@ -1,5 +1,6 @@
 """The claims that only attention can be held to."""
 
+from grader.attention.claims.devices import is_pinned_to_no_device
 from grader.attention.claims.dropout import (
     drops_each_weight_on_its_own,
     drops_weights,
@@ -32,6 +33,7 @@ __all__ = [
     "hidden_key_gets_no_gradient",
     "hidden_key_has_no_influence",
     "hidden_keys_stay_hidden_in_training",
+    "is_pinned_to_no_device",
     "keeps_the_mean",
     "large_scores_stay_finite",
     "mask_broadcasts",

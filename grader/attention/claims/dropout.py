@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from grader.attention.claims import chances
 from grader.attention.contract import AttentionContract
 from grader.attention.maps import recover_attention
 from grader.suite.calls import Call, Module
@@ -138,6 +139,9 @@ def drops_each_weight_on_its_own(harness: Harness) -> None:
             f"training: expected each weight to be dropped on its own, neighbours among "
             f"the {name} are dropped together (correlation {share:.2f})",
         )
+    for setting, dropped in harness.shared(chances.observe).items():
+        found = chances.dependence(setting, dropped)
+        expect(not found, f"training ({setting}): each weight is not dropped on its own: {found}")
 
 
 @points(1)
@@ -152,6 +156,12 @@ def uses_its_rate(harness: Harness) -> None:
             abs(share - seen.rate) < bound,
             f"training with {setting}: expected about {seen.rate:.0%} of the weights to be "
             f"dropped, got {share:.0%} of {dropped.numel()}",
+        )
+    for chance, flags in harness.shared(chances.observe).items():
+        expect(
+            not chances.share_is_off(chance, flags),
+            f"training ({chance}): expected about {chance.rate:.1%} of the weights to be dropped, "
+            f"got {float(flags.mean()):.1%} of {flags.numel()}",
         )
 
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
+from collections import Counter
+from collections.abc import Iterator
+from functools import lru_cache, partial
 from typing import Any
 
 from grader.attention.situations.factors import model_of
@@ -9,34 +13,70 @@ from grader.attention.situations.filling import Situation, fill
 from grader.attention.situations.trying import Tried
 from grader.suite.draw import Draw, derive_seed
 from grader.suite.harness import Harness
-from grader.suite.known import once
 from grader.suite.situations.covering import rows_of
 from grader.suite.situations.judging import Judgement, judge
+from grader.suite.situations.outcomes import Outcome
+
+TOGETHER = 16  # situations in a request; while the worker is busy, others are drawn and judged
+KEPT = 24  # lists of situations, of some 6 MB each: as many as a batch goes through in turn
 
 
 def judge_situations(harness: Harness) -> Judgement:
-    """Try every situation of a contract of attention, in one request."""
-    tried = [Tried(harness, one) for one in situations_of(harness)]
+    """Try every situation of a contract of attention."""
+    return judge(_Trial(harness).run(), harness.claims)
 
-    def prepare() -> None:
-        for one in tried:
+
+class _Trial:
+    """All situations, a few in a request: while the worker is busy, others are planned, judged."""
+
+    def __init__(self, harness: Harness) -> None:
+        self._harness = harness
+        self._situations = situations_of(harness)
+        self._planned: list[Tried] = []
+        self._came: list[Tried] = []
+        self._outcomes: list[Outcome] = []
+
+    def run(self) -> list[Outcome]:
+        """What came of each."""
+        self._plan()
+        while asked := self._planned:
+            self._harness.ask(partial(self._go_on, asked))
+            self._came = asked
+        self._judge()
+        return self._outcomes
+
+    def _go_on(self, asked: list[Tried]) -> None:
+        self._plan()
+        for one in asked:
             one.prepare()
+        self._judge()
 
-    harness.ask(prepare)
-    return judge([one.outcome() for one in tried], harness.claims)
+    def _plan(self) -> None:
+        following = itertools.islice(self._situations, TOGETHER)
+        self._planned = [Tried(self._harness, one) for one in following]
+
+    def _judge(self) -> None:
+        self._outcomes += [one.outcome() for one in self._came]
 
 
-def situations_of(harness: Harness) -> list[Situation]:
+def situations_of(harness: Harness) -> Iterator[Situation]:
     """All situations of a contract, the same ones for the same seed: made once for a batch."""
     contract: Any = harness.contract
-    draw = Draw(derive_seed(harness.seed, "situations"), harness.device)
-    one = harness.drawing(draw)
+    seed = derive_seed(harness.seed, "situations")
+    made = _made(contract.oracle, contract.sizes, seed, harness.device)
+    as_long: Counter[str] = Counter()
+    for place, row in enumerate(rows_of(contract.situations, Draw(seed))):
+        if place == len(made):
+            draw = Draw(derive_seed(seed, str(place)), harness.device)
+            made.append(fill(harness.drawing(draw), row, as_long[row["T"]]))
+        as_long[row["T"]] += 1
+        yield made[place]
 
-    def make() -> list[Situation]:
-        return [fill(one, row) for row in rows_of(contract.situations, draw)]
 
-    key = ("situations", contract.oracle, contract.sizes, draw.seed, harness.device)
-    return once(key, (), make)
+@lru_cache(maxsize=KEPT)
+def _made(*drawn_for: object) -> list[Situation]:
+    """Those that are made already, in their order; more are added."""
+    return []
 
 
 __all__ = ["judge_situations", "model_of", "situations_of"]

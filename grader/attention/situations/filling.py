@@ -9,17 +9,27 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grader.attention.situations.factors import DROPPING, EVALUATION
+from grader.attention.situations.factors import (
+    ANOTHER_INPUT,
+    ANOTHER_LIFE,
+    DROPPING,
+    EVALUATION,
+    NO_GRADIENTS,
+    WAY,
+)
 from grader.suite.contract import Sizes
+from grader.suite.draw import Draw
 from grader.suite.harness import Harness
 from grader.suite.oracle import Weights
 from grader.suite.situations.factors import Row
 
 DTYPES = {"float32": torch.float32, "float64": torch.float64, "bfloat16": torch.bfloat16}
 PATTERN = "pattern of the mask"
+HEADS = (2, 3, 4, 6, 8)
 FEW = 12  # positions, as there may be sequences
 MANY = 100  # positions, from which the other sizes are kept small
 SQUARE = (4, 16)  # head sizes whose root is exact in every dtype
+MIXED = ("ones", "tiny", "negative", "large")
 INTS = (torch.int8, torch.int16, torch.int32)
 HALVES = (torch.float16, torch.bfloat16)
 LARGE = {  # which the next narrower type takes for 0, or does not hold
@@ -41,8 +51,10 @@ class Situation:
         visible: Queries that may attend to something, as a mask of the output's rows; None for all.
         grad_output: What gradients of the output are asked for, where they are.
         other_x: Of another call.
-        other_mask: Of another call, of the same shape.
+        other_mask: Of another call before this one, of the same shape; None for none.
         other_weights: That the module has first; none where it has its own at once.
+        frozen: Parameters that are not to learn.
+        coin: For what is done in one of two ways.
         right: What is right, by name, once it was computed: the same for whoever is tried.
     """
 
@@ -58,6 +70,8 @@ class Situation:
     other_x: Tensor
     other_mask: Tensor | None
     other_weights: Weights
+    frozen: list[str]
+    coin: bool
     right: dict[str, Any]
 
     @property
@@ -78,10 +92,13 @@ class Situation:
     @property
     def wants_gradients(self) -> bool:
         """Whether a backward follows; a row that may attend to nothing may make it NaN."""
-        if self.method:
-            return False
-        wanted = ("wanted", "of the parameters alone") if self.weights else ("wanted",)
-        return self.row["gradients"] in wanted and self.visible is None
+        wanted = self.row["gradients"] not in NO_GRADIENTS
+        return wanted and not self.method and self.visible is None
+
+    @property
+    def scale(self) -> float:
+        """What gradients are multiplied by."""
+        return {"times 65536": 65536.0, "times 1e-6": 1e-6}.get(self.row[WAY.name], 1.0)
 
     @property
     def method(self) -> str:
@@ -107,18 +124,26 @@ class Situation:
         return self.x.numel()
 
 
-def fill(harness: Harness, row: Row) -> Situation:
-    """A situation of these levels, with numbers of its own."""
+def fill(harness: Harness, row: Row, turn: int) -> Situation:
+    """A situation of these levels, with numbers of its own.
+
+    Args:
+        harness: Draws them.
+        row: The levels.
+        turn: How many before it are about as long.
+    """
     contract: Any = harness.contract
     if "arguments" in row:
         contract = contract.variants[row["arguments"]]
-    sizes = _sizes(harness, row)
+    sizes = _sizes(harness, row, turn)
     dtype = DTYPES[row["dtype"]]
     one = harness.of(contract)
-    weights = {name: w.to(dtype) for name, w in one.weights(sizes).items()}
+    weights = {name: w.to(dtype) for name, w in _weights(one, row, sizes).items()}
     mask = None if row.get("mask", "none") == "none" else _mask(harness, row, sizes)
     x = _laid_out(_x(one, row, sizes).to(dtype), row["layout of x"])
-    others = one.weights(sizes) if row.get("history") == "after other weights" else {}
+    is_other_masked = mask is not None and row.get("history") == ANOTHER_INPUT
+    others = one.weights(sizes) if row.get("history") in ANOTHER_LIFE else {}
+    grad_output = harness.draw.normal(*sizes.shape(f"B T {contract.output_letter}")).to(dtype)
     return Situation(
         row=row,
         contract=contract,
@@ -128,12 +153,34 @@ def fill(harness: Harness, row: Row) -> Situation:
         x=x,
         mask=mask,
         visible=_visible(mask, sizes),
-        grad_output=harness.draw.normal(*sizes.shape(f"B T {contract.output_letter}")).to(dtype),
-        other_mask=None if mask is None else _mask(harness, {**row, PATTERN: "random"}, sizes),
+        grad_output=grad_output,
+        other_mask=_mask(harness, {**row, PATTERN: "random"}, sizes) if is_other_masked else None,
         other_x=(x * 0.5 + 0.25).contiguous(),
         other_weights={name: w.to(dtype) for name, w in others.items()},
+        frozen=_frozen(harness, row, list(weights)),
+        coin=bool(harness.draw.integer(0, 1)),
         right={},
     )
+
+
+def _weights(harness: Harness, row: Row, sizes: Sizes) -> Weights:
+    drawn = harness.weights(sizes)
+    match row.get("weights"):
+        case "with biases of zero":
+            gains = harness.contract.around_one
+            return {n: w * (w.dim() > 1 or n in gains) for n, w in drawn.items()}
+        case "small":
+            return {n: w * (0.1 if w.dim() > 1 else 1) for n, w in drawn.items()}
+    return drawn
+
+
+def _frozen(harness: Harness, row: Row, names: list[str]) -> list[str]:
+    match row["gradients"]:
+        case "of x alone":
+            return names
+        case "with a parameter frozen":
+            return [names[harness.draw.integer(0, len(names) - 1)]]
+    return []
 
 
 def _rate(harness: Harness, row: Row) -> float | None:
@@ -143,10 +190,10 @@ def _rate(harness: Harness, row: Row) -> float | None:
     return harness.draw.integer(10, 80) / 100 if row["mode"] == DROPPING else 0.0
 
 
-def _sizes(harness: Harness, row: Row) -> Sizes:
+def _sizes(harness: Harness, row: Row, turn: int) -> Sizes:
     draw, contract = harness.draw, harness.contract
-    T = int(row["T"]) if row["T"].isdigit() else int(row["T"].split()[1]) + draw.integer(-1, 1)
-    B = {"none": 0, "1": 1, "2": 2, "more": draw.integer(3, 5) if T < MANY else 3}[row["B"]]
+    T = _length(draw, row["T"], turn)
+    B = {"none": 0, "1": 1, "2": 2, "more": _many(draw, T)}[row["B"]]
     if "B" in row.get("mask", "") and row[PATTERN] != "all visible":
         B = max(B, 2)  # with one sequence, its mask is everybody's
     if row.get("mask") == "(T, T)" and T < FEW:
@@ -155,24 +202,43 @@ def _sizes(harness: Harness, row: Row) -> Sizes:
         "1": 1,
         "small": draw.integer(2, 5),
         "odd": 2 * draw.integer(3, 6) + 1,
+        "even": 2 * draw.integer(3, 20),
         "square": SQUARE[draw.integer(0, 1)],
-        "large": draw.integer(65, 72),
+        "large": draw.integer(130, 520) if T < FEW else draw.integer(65, 130),
     }[row["width"]]
     if contract.kinks is not None:
         D = max(D, 3)  # a norm of one or two features leaves nothing but signs
     if harness.sizes.get("E"):
         D = 128 if row["width"] == "large" and draw.integer(0, 1) else D
-        return Sizes(B=B, T=T, C=draw.integer(2, 9), E=D)
+        wide = draw.integer(20, 110) if T < MANY and not draw.integer(0, 3) else 0
+        return Sizes(B=B, T=T, C=wide or draw.integer(2, 9), E=D)
     if row.get("mode") == DROPPING:  # the vectors that are mixed have to be independent
         D = max(D, T + 12)
     match row.get("heads", "one"):
         case "several":
-            H = draw.integer(2, 4)
+            H = HEADS[draw.integer(0, len(HEADS) - 1)]
             return Sizes(B=B, T=T, C=(D if row["width"] == "square" else -(-D // H)) * H, H=H)
         case "as many as features":
             return Sizes(B=B, T=T, C=D, H=D)
     more = {"H": 1} if "H" in harness.sizes else {}
     return Sizes(B=B, T=T, C=D, **more)
+
+
+def _length(draw: Draw, level: str, turn: int) -> int:
+    """So many positions; of those about a power of two, each in its turn."""
+    match level:
+        case "small":
+            return draw.integer(3, 9)
+        case "any":
+            return 10 * draw.integer(1, 10) if draw.integer(0, 1) else draw.integer(10, 120)
+    return int(level) if level.isdigit() else int(level.split()[1]) + (turn + 1) % 3 - 1
+
+
+def _many(draw: Draw, T: int) -> int:
+    """So many sequences that it takes no long time."""
+    if T > MANY:
+        return 8 if draw.integer(0, 1) else 3
+    return draw.integer(6, 20) if T < FEW and draw.integer(0, 1) else draw.integer(3, 5)
 
 
 def _x(harness: Harness, row: Row, sizes: Sizes) -> Tensor:
@@ -190,7 +256,8 @@ def _x(harness: Harness, row: Row, sizes: Sizes) -> Tensor:
         case "of zeros":
             x = torch.zeros_like(x)
         case "very large":
-            x = x * (600 if row["dtype"] == "bfloat16" else 60)
+            some = (600, 600) if row["dtype"] == "bfloat16" else (60, 1000)
+            x = x * some[harness.draw.integer(0, 1)]
         case "with a token far above the rest":
             x[..., place, :] *= 30
         case "very small":
@@ -206,6 +273,9 @@ def _laid_out(x: Tensor, layout: str) -> Tensor:
             wide = torch.zeros(*x.shape[:-1], 2 * x.shape[-1], dtype=x.dtype, device=x.device)
             wide[..., ::2] = x
             return wide[..., ::2]
+        case "a part":
+            before = torch.ones_like(x[..., :1, :])
+            return torch.cat([before, x], dim=-2)[..., 1:, :]
         case "expanded" if x.dim() == 3:  # else all tokens would be the same
             return x[:1].expand(x.shape)
     return x
@@ -223,7 +293,32 @@ def _mask(harness: Harness, row: Row, sizes: Sizes) -> Tensor:
         chosen = pattern(harness, shape[:-1])[..., None]  # hides whole queries
     else:
         chosen = torch.ones(shape, dtype=torch.bool)
-    return _with_numbers(harness, row, chosen).to(harness.device)
+    chosen = _in_another_shape(harness, row["mask"], chosen)
+    return _in_memory(harness, _with_numbers(harness, row, chosen)).to(harness.device)
+
+
+def _in_another_shape(harness: Harness, name: str, chosen: Tensor) -> Tensor:
+    """Now and then one that is broadcast alike: with a 1 in front, or the same for all."""
+    if harness.draw.integer(0, 2):
+        return chosen
+    match name:
+        case "(T, T)" | "(1,)" | "(1, T)":
+            return chosen[None]
+        case "(B, T, 1)":
+            return chosen[:1] if harness.draw.integer(0, 1) else chosen[0]
+    return chosen
+
+
+def _in_memory(harness: Harness, mask: Tensor) -> Tensor:
+    """The same mask, now and then as a transposed one, a part of one, or expanded."""
+    match harness.draw.integer(0, 3) if mask.dim() > 1 else 0:
+        case 1:
+            return mask.mT.contiguous().mT
+        case 2:
+            return torch.cat([mask[..., :1, :], mask], dim=-2)[..., 1:, :]
+        case 3 if mask.dim() == 3 and mask.size(0) > 1 and bool((mask == mask[:1]).all()):
+            return mask[:1].expand(mask.shape)
+    return mask
 
 
 def _one_visible(harness: Harness, shape: tuple[int, ...]) -> Tensor:
@@ -252,13 +347,19 @@ _PATTERNS: dict[str, Callable[[Harness, tuple[int, ...]], Tensor]] = {
 
 
 def _with_numbers(harness: Harness, row: Row, chosen: Tensor) -> Tensor:
-    """Zero where hidden; where not, a number of the row's kind in the row's dtype."""
+    """Zero where hidden; where not, numbers of the row's kind in the row's dtype."""
     kind = row["dtype of the mask"]
     if kind == "bool":
         return chosen
     some = {"another int": INTS, "a half float": HALVES}.get(kind)
     dtype = some[harness.draw.integer(0, len(some) - 1)] if some else getattr(torch, kind)
-    return chosen.to(dtype) * torch.tensor(_number(row, dtype), dtype=dtype)
+    if row["numbers in the mask"] != "mixed":
+        return chosen.to(dtype) * torch.tensor(_number(row, dtype), dtype=dtype)
+    kinds = [_number({"numbers in the mask": one}, dtype) for one in MIXED]
+    kinds.append(torch.finfo(dtype).max if dtype.is_floating_point else torch.iinfo(dtype).min or 2)
+    each = torch.tensor(kinds, dtype=torch.float64).to(dtype)
+    places = harness.draw.normal(*chosen.shape).cpu().abs().mul(10).long() % len(kinds)
+    return torch.where(chosen, each[places], torch.zeros((), dtype=dtype))
 
 
 def _number(row: Row, dtype: torch.dtype) -> float:

@@ -8,7 +8,14 @@ from torch import Tensor
 
 from grader.sandbox.errors import SubmissionError
 from grader.suite.calls import Call
-from grader.suite.compare import expect, expect_all_close, expect_close, expect_finite, fail
+from grader.suite.compare import (
+    expect,
+    expect_all_close,
+    expect_close,
+    expect_finite,
+    expect_form,
+    fail,
+)
 from grader.suite.contract import Sizes
 from grader.suite.harness import Harness
 from grader.suite.marks import needs, points
@@ -52,10 +59,8 @@ def _in_dtype(harness: Harness, dtype: torch.dtype) -> tuple[Call, Call]:
     _ = own.outs
     for call, suffix in zip(calls, ("", " with everything given"), strict=False):
         for name, value in call.outs.items():
-            names = [str(d).removeprefix("torch.") for d in (dtype, value.dtype)]
-            what = f"{name}{suffix}"
-            expect(value.dtype == dtype, f"{what}: expected dtype {names[0]}, got {names[1]}")
-            expect_finite(value, what)
+            expect_form(value, dtype, value.device, f"{name}{suffix}")
+            expect_finite(value, f"{name}{suffix}")
     return calls[0], own
 
 
@@ -195,14 +200,20 @@ def is_pinned_to_no_device(harness: Harness) -> None:
 
     Tried with torch's ``meta`` device in the place of a GPU, so that none is needed.
     """
-    every = harness.every_input()
-    plain = harness.module(weights={}).calls(every)
+    expect_on_any_device(harness, harness.every_input())
+
+
+def expect_on_any_device(
+    harness: Harness, every: list[dict[str, Tensor]], method: str = ""
+) -> None:
+    """Fail the check where one of these calls mixes devices, or reads a value back."""
+    plain = harness.module(weights={}).calls(every, method=method)
     harness.ask()
     _ = [call.result for call in plain]  # what fails here as well is no matter of devices
     module = harness.module(weights={}).to(device="meta")
     moved = [{name: value.to("meta") for name, value in inputs.items()} for inputs in every]
     for training in (False, True) if module.made is not None else (False,):
-        calls = module.train(training).calls(moved)
+        calls = module.train(training).calls(moved, method=method)
         harness.ask()
         _expect_there(calls)
 
@@ -217,8 +228,13 @@ def _expect_there(calls: list[Call]) -> None:
         where = f" (line {line.line}: `{line.source}`)" if line else ""
         fail(f"{error.fault.message}{where}")
     for call, result in zip(calls, results, strict=True):
-        parts = result if isinstance(result, tuple) else (result,)
-        pairs = zip(parts, call.contract.outputs.values(), strict=False)
-        outs = [part for part, letters in pairs if letters is not None]
+        outs = list(result.values()) if isinstance(result, dict) else _compared(call, result)
         there = all(isinstance(out, Tensor) and out.device.type == "meta" for out in outs)
         expect(there, "output: expected on the input's device, got it on the CPU")
+
+
+def _compared(call: Call, result: object) -> list[object]:
+    """The outputs that are looked at."""
+    parts = result if isinstance(result, tuple) else (result,)
+    pairs = zip(parts, call.contract.outputs.values(), strict=False)
+    return [part for part, letters in pairs if letters is not None]

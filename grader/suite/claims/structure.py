@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import torch
-
 from grader.sandbox.errors import SubmissionError
-from grader.suite.compare import expect, fail
+from grader.suite.compare import expect, expect_form, fail
 from grader.suite.contract import Contract, Sizes
 from grader.suite.harness import Harness
 from grader.suite.marks import needs, points
@@ -70,12 +68,5 @@ def keeps_shape_and_dtype(harness: Harness) -> None:
     harness.ask()
     for call in calls:
         first = next(value for value in call.tensors.values() if value.is_floating_point())
-        for name, out in call.outs.items():
-            wanted, got = _name(first), _name(out)
-            expect(wanted == got, f"{name}: expected dtype {wanted}, got {got}")
-        for name, device in call.devices.items():
-            expect(device == first.device, f"{name}: expected on {first.device}, got {device}")
-
-
-def _name(tensor: torch.Tensor) -> str:
-    return str(tensor.dtype).removeprefix("torch.")
+        for name, out in call.parts.items():
+            expect_form(out, first.dtype, first.device, name)

@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
+from collections import Counter
 from functools import cache
 from pathlib import Path
+from random import Random
 
 import msgspec
 
 from grader.suite.draw import Draw
 from grader.suite.situations.factors import Factor, Model, Row
 
+Levels = dict[str, str]  # of a row, to be changed
 KEPT = Path(__file__).parent / "arrays"
+ARRAYS = 6  # for each model: another one shows what has not met in the first
+WISHED = 0.7  # of the wishes are fulfilled, so that all else is met as well
 Array = tuple[tuple[int, ...], ...]  # rows, each with the place of a level for each factor
 
 
 def rows_of(model: Model, draw: Draw) -> list[Row]:
     """Situations in which every two levels that can meet do so, in an order of their own."""
-    array, factors = array_of(model), model.factors
+    arrays, factors = arrays_of(model), model.factors
+    array = arrays[draw.integer(0, len(arrays) - 1)]
     relabelled = [_relabelled(factor, draw) for factor in factors]
     order = draw.permutation(len(array))
     return [
@@ -33,30 +40,59 @@ def _relabelled(factor: Factor, draw: Draw) -> list[str]:
 
 
 @cache
-def array_of(model: Model) -> Array:
-    """The array of a model; one that is not kept is made anew, which takes seconds."""
+def arrays_of(model: Model) -> tuple[Array, ...]:
+    """The arrays of a model; where they are not kept, one is made anew, which takes seconds."""
     file = kept_at(model)
     if not file.is_file():
-        return make(model)
-    return msgspec.json.decode(file.read_bytes(), type=Array)
+        return (make(model),)
+    return msgspec.json.decode(file.read_bytes(), type=tuple[Array, ...])
 
 
 def kept_at(model: Model) -> Path:
     """Where an array is kept: by its factors, their levels and what is delicate."""
     words = [[factor.name, *factor.levels] for factor in model.factors]
     words += [list(of) for of, _ in model.rules] + [list(three) for three in model.delicate]
+    words += [[name, level] for name, level, _ in model.wishes]
     return KEPT / f"{hashlib.sha256(repr(words).encode()).hexdigest()[:16]}.json"
 
 
-def make(model: Model) -> Array:
+def make(model: Model, seed: int = 0) -> Array:
     """Make an array of strength 2, and of strength 3 where levels are delicate together."""
     from covertable import make as cover  # most gradings need none
     from covertable.shortcuts import Constraint
 
+    chance = Random(seed)
     rows = cover(
-        {factor.name: list(factor.levels) for factor in model.factors},
+        {f.name: chance.sample(f.levels, len(f.levels)) for f in model.factors},
         strength=2,
         sub_models=[{"fields": list(three), "strength": 3} for three in model.delicate],
         constraints=[Constraint().fn(list(of), holds) for of, holds in model.rules],
     )
-    return tuple(tuple(f.levels.index(row[f.name]) for f in model.factors) for row in rows)
+    as_wished = _with_wishes(model, [dict(row) for row in rows], chance)
+    return tuple(tuple(f.levels.index(row[f.name]) for f in model.factors) for row in as_wished)
+
+
+def _with_wishes(model: Model, rows: list[Levels], chance: Random) -> list[Levels]:
+    """The same rows with most of the levels that are preferred, where every meeting is kept."""
+    groups = [*itertools.combinations([f.name for f in model.factors], 2), *model.delicate]
+    meetings = Counter(_meeting(row, group) for row in rows for group in groups)
+    for name, level, is_meant in model.wishes:
+        about = [group for group in groups if name in group]
+        for row in rows:
+            changed = {**row, name: level}
+            lost = [_meeting(row, group) for group in about]
+            if (
+                row[name] != level
+                and is_meant(row)
+                and chance.random() < WISHED
+                and all(meetings[one] > 1 for one in lost)
+                and all(holds(changed) for of, holds in model.rules if name in of)
+            ):
+                meetings.subtract(lost)
+                meetings.update(_meeting(changed, group) for group in about)
+                row[name] = level
+    return rows
+
+
+def _meeting(row: Row, group: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    return tuple((name, row[name]) for name in group)

@@ -34,8 +34,8 @@ def describe(
     """Up to two conditions that hold for all that failed, together for nothing that passed.
 
     Returns:
-        Those that hold for the fewest of the others; none where everything failed, None where
-        no two conditions tell them apart.
+        The first that do, the plainest first; none where everything failed, None where no two
+        conditions tell them apart.
     """
     if not passed:
         return ()

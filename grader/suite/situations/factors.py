@@ -10,6 +10,9 @@ Row = Mapping[str, str]  # the level of each factor, by the factor's name
 # What cannot meet: the factors that it is about, and whether their levels can.
 Rule = tuple[tuple[str, ...], Callable[[Row], bool]]
 
+# What is preferred where any level would do: a factor, its level, and in which rows.
+Wish = tuple[str, str, Callable[[Row], bool]]
+
 NONE = "-"  # the level of what a situation does not have, such as the dtype of no mask
 
 
@@ -34,11 +37,13 @@ class Model:
     Attributes:
         rules: What cannot meet.
         delicate: Three factors of which every three levels meet, not every two alone.
+        wishes: Which levels are preferred where any would do, the most important first.
     """
 
     factors: tuple[Factor, ...]
     rules: tuple[Rule, ...] = ()
     delicate: tuple[tuple[str, str, str], ...] = ()
+    wishes: tuple[Wish, ...] = ()
 
     def __post_init__(self) -> None:
         """Leave out what is about factors that are not there."""
@@ -47,3 +52,5 @@ class Model:
         object.__setattr__(self, "rules", rules)
         delicate = tuple(three for three in self.delicate if set(three) <= names)
         object.__setattr__(self, "delicate", delicate)
+        wishes = tuple(wish for wish in self.wishes if wish[0] in names)
+        object.__setattr__(self, "wishes", wishes)

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from grader.sandbox.errors import SubmissionError
 from grader.suite.compare import CheckFailed
 from grader.suite.situations.describing import Condition, describe
-from grader.suite.situations.outcomes import Aspect, Outcome, Situation
+from grader.suite.situations.outcomes import Aspect, Outcome
 
 WHOLE = "matches_the_formula"  # the claim that is told of what is no other's
 # Which claim is told of what fails where, by what is wrong and by the factor that tells where.
 TOLD: dict[Aspect | str, tuple[str, ...]] = {
     Aspect.CHANGED: ("changes_no_input",),
+    Aspect.LEFT: ("remembers_nothing",),
     Aspect.FORM: ("keeps_shape_and_dtype",),
     Aspect.GRADIENT: ("parameter_gradients_are_right", "input_gradient_is_right"),
     "history": ("remembers_nothing",),
@@ -50,15 +51,11 @@ def judge(outcomes: Sequence[Outcome], claims: frozenset[str]) -> Judgement:
     for aspect in Aspect:
         failed = [one for one in wrong if one.aspect is aspect]
         if failed:
-            where = describe([o.situation for o in failed], _others(outcomes, failed))
+            others = [one.situation for one in outcomes if one.aspect is not aspect]
+            where = describe([one.situation for one in failed], others)
             claim = _claim(aspect, where, failed, claims)
             told.setdefault(claim, _reason(failed, where, len(outcomes), len(wrong)))
     return Judgement(tuple(outcomes), told)
-
-
-def _others(outcomes: Sequence[Outcome], failed: Sequence[Outcome]) -> list[Situation]:
-    there = {id(one) for one in failed}
-    return [one.situation for one in outcomes if id(one) not in there]
 
 
 def _claim(

@@ -38,6 +38,7 @@ class Aspect(StrEnum):
     VALUE = "wrong"
     GRADIENT = "has wrong gradients"
     CHANGED = "changes its input"
+    LEFT = "leaves something changed"
 
 
 @dataclass(frozen=True)

@@ -54,6 +54,32 @@ def test_what_is_allowed_is_not_found(source: str) -> None:
     check(source)
 
 
+@pytest.mark.parametrize(
+    ("source", "line"),
+    [
+        ("import einops\ndef double(x): pass", 1),
+        ("import math, rich.console as c\ndef double(x): pass", 1),
+        ("def double(x):\n    from einops.layers import torch", 2),
+        ("try:\n    import torchvision\nexcept ImportError:\n    pass\ndef double(x): pass", 2),
+    ],
+)
+def test_import_of_something_else_is_refused_with_its_line(source: str, line: int) -> None:
+    allowed = frozenset({"torch", "numpy"})
+    with pytest.raises(SourceProblem, match="allows `numpy` and `torch` alone") as caught:
+        check_source(ast.parse(source), ["double"], imports=allowed)
+    assert caught.value.line == line
+    check(source)  # a kit that names none allows all
+
+
+def test_import_of_what_is_allowed_is_not_refused() -> None:
+    source = (
+        "from __future__ import annotations\nimport os.path\nimport numpy as np\n"
+        "from torch.nn import functional as F\ndef double(x): pass\n"
+        "if __name__ == '__main__':\n    import rich\n"
+    )
+    check_source(ast.parse(source), ["double"], imports=frozenset({"torch", "numpy"}))
+
+
 def test_long_chains_take_no_long_time() -> None:
     chain = "torch" + ".b" * 900
     source = "import torch\ndef double(x): pass\n" + f"{chain}\n" * 500

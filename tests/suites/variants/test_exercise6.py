@@ -156,4 +156,4 @@ test_long_sequence = claims.handles_a_long_sequence
 test_non_contiguous_input = claims.handles_non_contiguous_input
 test_computes_in_float64 = claims.computes_in_float64
 test_computes_in_bfloat16 = claims.computes_in_bfloat16
-test_no_tensor_is_pinned_to_a_device = claims.is_pinned_to_no_device
+test_no_tensor_is_pinned_to_a_device = attention_claims.is_pinned_to_no_device

@@ -56,15 +56,30 @@ one_sequence = AttentionContract(
     value_vectors=lambda weights, sizes, x: (linear(weights, "W_v", x), 0.0),
     zero_queries=lambda weights: {**weights, "W_q.weight": weights["W_q.weight"] * 0},
     layout=WeightLayout("W_q", "W_k", "W_v"),
+    methods={"intermediates": lambda weights, sizes, x: right_steps(weights, x)},
     tried=False,
 )
-contract = replace(
+counted_back = replace(
     one_sequence,
-    tried=True,
     unbatched=True,
-    methods={"intermediates": lambda weights, sizes, x: right_steps(weights, x)},
     sizes=(Sizes(B=3, T=5, C=7), Sizes(B=2, T=7, C=3), Sizes(B=5, T=2, C=11)),
     arguments=lambda sizes: {"d_model": sizes.C, "row_dim": -2, "col_dim": -1},
+)
+contract = replace(
+    counted_back,
+    tried=True,
+    variants={
+        "row_dim=-2, col_dim=-1": counted_back,
+        "row_dim=0, col_dim=1": one_sequence,
+        "row_dim=0, col_dim=-1": replace(
+            one_sequence,
+            arguments=lambda sizes: {"d_model": sizes.C, "row_dim": 0, "col_dim": -1},
+        ),
+        "row_dim=-2, col_dim=1": replace(
+            one_sequence,
+            arguments=lambda sizes: {"d_model": sizes.C, "row_dim": -2, "col_dim": 1},
+        ),
+    },
 )
 
 
@@ -89,11 +104,10 @@ def expect_steps_of(found: Any, x: Tensor) -> dict[str, Tensor]:
 
 def expect_steps(harness: Harness, *names: str) -> None:
     """These intermediate values are right, for one sequence and for a batch."""
-    # -2 and -1 serve (T, C) too
-    counted_back = replace(contract, sizes=one_sequence.sizes, tried=False)
+    alone = replace(counted_back, sizes=one_sequence.sizes)  # -2 and -1 serve (T, C) too
     planned = [
         case.module(sizes).call(case.inputs(sizes), method="intermediates")
-        for case in (harness.of(one_sequence), harness, harness.of(counted_back))
+        for case in (harness.of(one_sequence), harness, harness.of(alone))
         for sizes in case.contract.sizes
     ]
     harness.ask()
@@ -118,19 +132,21 @@ def test_seed_42_gives_the_figures_of_the_source(harness: Harness) -> None:
     found = expect_steps_of(call.result, x)
     for name, figures in FIGURES.items():
         expect_close(found[name], torch.tensor(figures).double(), f"{name} at seed 42", 6e-5)
-    expect_first_values(harness, harness.draw.integer(43, 10**6))
+    for C in (2, 5):
+        expect_first_values(harness, C, harness.draw.integer(43, 10**6))
 
 
-def expect_first_values(harness: Harness, seed: int) -> None:
-    """With another seed, other first values: those that three ``nn.Linear(2, 2)`` draw."""
-    sizes = Sizes(B=0, T=3, C=2)
-    made = harness.of(one_sequence).module(sizes, {}, with_values=True, seed=seed, d_model=None)
+def expect_first_values(harness: Harness, C: int, seed: int) -> None:
+    """With another seed, other first values: those that three ``nn.Linear(C, C)`` draw."""
+    sizes = Sizes(B=0, T=3, C=C)
+    given = {"d_model": None} if C == 2 else {}  # is the default
+    made = harness.of(one_sequence).module(sizes, {}, with_values=True, seed=seed, **given)
     harness.ask()
     first = made.first_weights
     generator = torch.Generator().manual_seed(seed)
     for name in ("W_q.weight", "W_k.weight", "W_v.weight"):
-        bound = 0.5**0.5
-        drawn = torch.empty(2, 2).uniform_(-bound, bound, generator=generator)
+        bound = C**-0.5
+        drawn = torch.empty(C, C).uniform_(-bound, bound, generator=generator)
         expect(name in first, f"expected a parameter `{name}`")
         expect_close(first[name], drawn.double(), f"first values of {name} at seed {seed}", 1e-6)
 
@@ -198,4 +214,4 @@ test_long_sequence = claims.handles_a_long_sequence
 test_non_contiguous_input = claims.handles_non_contiguous_input
 test_computes_in_float64 = claims.computes_in_float64
 test_computes_in_bfloat16 = claims.computes_in_bfloat16
-test_no_tensor_is_pinned_to_a_device = claims.is_pinned_to_no_device
+test_no_tensor_is_pinned_to_a_device = attention.is_pinned_to_no_device

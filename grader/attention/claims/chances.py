@@ -1,0 +1,145 @@
+"""What chance says of dropped weights: how many there are, and that none tells of another.
+
+Queries are zero, so that all weights are alike, and an output shows which of them were dropped.
+Each figure is compared with what independent draws give; all bounds together are passed by chance
+less than once in a million gradings.
+
+Source: Wilson and Hilferty (1931), for the tails of a chi-squared distribution.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import sqrt
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from grader.attention.maps import recover_attention
+from grader.suite.calls import Call
+from grader.suite.contract import Sizes
+from grader.suite.harness import Harness
+
+BOUND = 6.5  # standard deviations; some 300 figures are compared
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How dropout is tried.
+
+    Attributes:
+        rate: That the constructor is given.
+        runs: How many calls.
+    """
+
+    sizes: Sizes
+    rate: float
+    runs: int = 1
+    dtype: torch.dtype = torch.float32
+
+    def __str__(self) -> str:
+        """Such as ``dropout_rate=0.5, T=24``."""
+        return f"dropout_rate={self.rate}, B={self.sizes.B}, T={self.sizes.T}, C={self.sizes.C}"
+
+
+SETTINGS = (
+    Setting(Sizes(B=12, T=24, C=37), 0.5, runs=2),
+    Setting(Sizes(B=6, T=16, C=29), 0.4, runs=2, dtype=torch.bfloat16),
+    Setting(Sizes(B=1, T=128, C=140), 0.3),
+    Setting(Sizes(B=8, T=40, C=16), 0.5),  # more keys than features
+    Setting(Sizes(B=300, T=2, C=7), 0.3),
+    Setting(Sizes(B=300, T=1, C=3), 0.3),
+    Setting(Sizes(B=4, T=64, C=70), 0.004),
+    Setting(Sizes(B=4, T=16, C=29), 0.95),
+)
+EVEN = (0.25, 0.75)  # rates at which a few hundred flags are about normally distributed
+
+
+def observe(harness: Harness) -> dict[Setting, Tensor]:
+    """Which weights were dropped in every setting, (runs, B, T, S) of 0 and 1."""
+    calls = {setting: _plan(harness, setting) for setting in SETTINGS}
+    harness.ask()
+    return {setting: _dropped(setting, planned) for setting, planned in calls.items()}
+
+
+def _plan(harness: Harness, setting: Setting) -> list[Call]:
+    contract: Any = harness.contract
+    drawn = contract.plain_weights(harness.weights(setting.sizes))
+    weights = {name: w * (w.dim() > 1) for name, w in drawn.items()}
+    inputs = harness.inputs(setting.sizes)
+    inputs["x"][:, : -setting.sizes.C] = 0  # what is mixed has to be independent, or nothing
+    inputs = {name: value.to(setting.dtype) for name, value in inputs.items()}
+    module = harness.module(setting.sizes, weights, dropout_rate=setting.rate)
+    return module.to(setting.dtype).train().calls([inputs] * setting.runs)
+
+
+def _dropped(setting: Setting, calls: list[Call]) -> Tensor:
+    maps = torch.stack(recover_attention(calls[0], *(call.out for call in calls))).squeeze(-2)
+    T, C = setting.sizes.T, setting.sizes.C
+    kept = 1 / (T * (1 - setting.rate))
+    return (maps[..., max(T - C, 0) :].abs() < kept / 2).double()
+
+
+def share_is_off(setting: Setting, dropped: Tensor) -> bool:
+    """Whether more or fewer are dropped than the rate says."""
+    return _is_far(_standard(setting, dropped))
+
+
+def dependence(setting: Setting, dropped: Tensor) -> str:
+    """How what is dropped depends on something; empty where it does not."""
+    if not EVEN[0] < setting.rate < EVEN[1]:
+        return ""
+    z = _standard(setting, dropped)
+    found = (*_slopes(z), *_counts(z), *_pairs(z))
+    return next((says for says, is_off in found if is_off), "")
+
+
+def _standard(setting: Setting, dropped: Tensor) -> Tensor:
+    return (dropped - setting.rate) / sqrt(setting.rate * (1 - setting.rate))
+
+
+def _is_far(z: Tensor) -> bool:
+    return bool(z.sum().abs() > BOUND * sqrt(z.numel()))
+
+
+AXES = ((-1, "keys"), (-2, "queries"), (-3, "sequences"), (-4, "calls"))
+
+
+def _slopes(z: Tensor) -> Iterator[tuple[str, bool]]:
+    for dim, name in AXES[:3]:
+        if (size := z.size(dim)) > 1:
+            place = torch.linspace(-1, 1, size, dtype=z.dtype)
+            slope = z.sum([d for d in range(-4, 0) if d != dim]) @ place
+            spread = place.norm() * sqrt(z.numel() / size)
+            yield f"later {name} are dropped at another rate", bool(slope.abs() > BOUND * spread)
+    if z.size(-1) == z.size(-2) > 1:
+        diagonal = z.diagonal(dim1=-2, dim2=-1)
+        yield "a position's own weight is dropped at another rate", _is_far(diagonal)
+
+
+def _counts(z: Tensor) -> Iterator[tuple[str, bool]]:
+    """Whether so many are dropped together as chance has it, not always the same number."""
+    for dims, name in ((-1, "query"), (-2, "key"), ((-2, -1), "sequence")):
+        sums = z.sum(dims)
+        count = sums.numel()
+        if count == z.numel():
+            continue
+        mean = float(sums.square().mean()) * count / z.numel()  # 1 where each is on its own
+        third = 2 / (9 * count)
+        is_off = abs(mean ** (1 / 3) - (1 - third)) > BOUND * sqrt(third)
+        yield f"the number that is dropped for a {name} is no chance", is_off
+
+
+def _pairs(z: Tensor) -> Iterator[tuple[str, bool]]:
+    for dim, name in AXES:
+        size = z.size(dim)
+        for lag in range(1, size):
+            together = z.narrow(dim, lag, size - lag) * z.narrow(dim, 0, size - lag)
+            says = f"{name} {lag} apart are dropped together, or by turns"
+            yield says, together.numel() > 200 and _is_far(together)
+    for first, second in itertools.pairwise(z):
+        for dim in (-1, -2, -3):
+            yield "two calls drop mirror images", _is_far(first * second.flip(dim))

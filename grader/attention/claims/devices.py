@@ -1,0 +1,41 @@
+"""Claims about devices: whatever x and mask are like, and whatever the constructor was given."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch import Tensor
+
+from grader.attention.contract import AttentionContract
+from grader.suite.claims import expect_on_any_device
+from grader.suite.harness import Harness
+from grader.suite.marks import needs, points
+
+LONG = 257
+
+
+@points(1)
+@needs(AttentionContract, inputs=("x",))
+def is_pinned_to_no_device(harness: Harness) -> None:
+    """A tensor made without `device=` stays on the CPU when the module moves.
+
+    Tried with torch's ``meta`` device in the place of a GPU, so that none is needed.
+    """
+    contract: Any = harness.contract
+    for one in contract.variants.values() or (contract,):
+        case = harness.of(one)
+        for method in ("", *contract.methods):
+            expect_on_any_device(case, _every_kind(case, contract), method)
+
+
+def _every_kind(harness: Harness, contract: Any) -> list[dict[str, Tensor]]:
+    """Inputs for which a tensor may be made that others do without."""
+    sizes, draw = harness.sizes, harness.draw
+    found = [*harness.every_input(), harness.inputs(sizes.replace(B=min(sizes.B, 1), T=LONG))]
+    if contract.unbatched and sizes.B:
+        found.append(harness.inputs(sizes.replace(B=0)))
+    if contract.masks:
+        B, T = sizes.B, sizes.T
+        masks = (draw.mask(T).float(), draw.mask(T, T).long(), draw.mask(B, 1, T))
+        found += [{"x": harness.input("x"), "attention_mask": mask} for mask in masks]
+    return found

@@ -305,7 +305,7 @@ def test_bad_input_is_one_clear_line(grade: Grade, words: list[str], message: st
     ("source", "message"),
     [
         ("class SelfAttentionV1(:\n", "work.py:1: does not parse"),
-        ("import nowhere\nclass SelfAttentionV1: pass\n", "work.py:1: does not import"),
+        ("import json.nowhere\nclass SelfAttentionV1: pass\n", "work.py:1: does not import"),
         ("class Other: pass\n", "defines no class `SelfAttentionV1`; it has `Other`"),
         ("\x00", "does not parse"),
     ],

@@ -231,7 +231,7 @@ def test_clock_is_left_and_taken_up_again_and_hands_in_by_itself(tmp_path: Path)
     (folder,) = tmp_path.glob("interview-*")
     kit = load_kit(folder)
     name = kit.exercises[0].name
-    with Terminal(folder, "interview", rows=50) as terminal:
+    with Terminal(folder, "interview", rows=200) as terminal:
         terminal.until("resumed: seed 0", "00:", " left")
         solve(kit, name)
         deadline = time.monotonic() + 20

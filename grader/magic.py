@@ -78,7 +78,7 @@ class Notebook:
             click.echo(f"grade: {error}", err=True)
 
     def _run_and_grade(self, line: str, cell: str, exercise: str, **options: Any) -> None:
-        kit = kit_in_use(None)
+        kit = kit_in_use(None, keeps_history=True)
         asked = kit.find(exercise)
         sandbox = self._started(options["timeout"])  # it gets ready while the cell runs
         ran = self._shell.run_cell(cell)

@@ -18,7 +18,7 @@ from torch.nn import functional as F
 class SelfAttentionV1(nn.Module):
     """One head of self-attention as wide as the model.
 
-    Source: notebooks 002 and 003
+    Source: the notebooks "Self-attention by hand" and "Building single-head self-attention"
     """
 
     def __init__(self, hidden_dim: int) -> None:

@@ -17,7 +17,8 @@ from torch import Tensor, nn
 class SelfAttention(nn.Module):
     """One head of self-attention that may change the width.
 
-    Source: notebooks 000 and 003
+    Source: the notebooks "Single Head Self-Attention in Transformers"
+    and "Building single-head self-attention"
     """
 
     def __init__(self, d_in: int, d_out: int, qkv_bias: bool = False) -> None:

@@ -31,7 +31,7 @@ class SelfAttentionV1(nn.Module):
         k: The same for the keys.
         v: The same for the values.
 
-    Source: notebook 002; Vaswani et al. 2017, eq. 1, arXiv:1706.03762
+    Source: the notebook "Self-attention by hand"; Vaswani et al. 2017, eq. 1, arXiv:1706.03762
     """
 
     def __init__(self, hidden_dim: int) -> None:

@@ -30,7 +30,7 @@ class SelfAttentionV2(nn.Module):
         proj: ``nn.Linear(C, 3C)`` with bias: weight (3C, C), bias (3C,). Of its 3C outputs the
             first C are q, the next C are k, the last C are v.
 
-    Source: notebook 002
+    Source: the notebook "Self-attention by hand"
     """
 
     def __init__(self, hidden_dim: int) -> None:

@@ -33,7 +33,7 @@ class SelfAttentionV3(nn.Module):
             first C are q, the next C are k, the last C are v.
         output_proj: ``nn.Linear(C, C)`` with bias: weight (C, C), bias (C,).
 
-    Source: notebook 002
+    Source: the notebook "Self-attention by hand"
     """
 
     def __init__(self, hidden_dim: int, dropout_rate: float = 0.1) -> None:

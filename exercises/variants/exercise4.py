@@ -33,7 +33,7 @@ class SelfAttentionV4(nn.Module):
         k: The same for the keys.
         v: The same for the values.
 
-    Source: notebook 002
+    Source: the notebook "Self-attention by hand"
     """
 
     def __init__(self, hidden_dim: int, dropout_rate: float = 0.1) -> None:

@@ -38,7 +38,8 @@ class MultiHeadSelfAttention(nn.Module):
         ValueError: ``num_heads`` does not divide ``embed_dim``; raised by the constructor, with
             both numbers in the message.
 
-    Source: notebooks 003 and 004; Vaswani et al. 2017, section 3.2.2, arXiv:1706.03762
+    Source: the notebooks "Building single-head self-attention" and "Multi-Headed Self-Attention";
+    Vaswani et al. 2017, section 3.2.2, arXiv:1706.03762
     """
 
     def __init__(self, embed_dim: int, num_heads: int) -> None:

@@ -48,7 +48,7 @@ class TransformerBlock(nn.Module):
         norm2: A second one, with weights of its own.
         ff: ``nn.Sequential(nn.Linear(C, 4C), nn.ReLU(), nn.Linear(4C, C))``, both with bias.
 
-    Source: notebook 004
+    Source: the notebook "Multi-Headed Self-Attention"
     """
 
     def __init__(self, embed_dim: int, num_heads: int) -> None:

@@ -30,6 +30,6 @@ def self_attention(x: Tensor) -> Tensor:
     Returns:
         (B, T, C).
 
-    Source: notebook 004
+    Source: the notebook "Multi-Headed Self-Attention"
     """
     raise NotImplementedError

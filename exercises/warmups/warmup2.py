@@ -33,7 +33,7 @@ class SelfAttention(nn.Module):
         key: ``nn.Parameter``, (d_in, d_out).
         value: ``nn.Parameter``, (d_in, d_out).
 
-    Source: notebook 000
+    Source: the notebook "Single Head Self-Attention in Transformers"
     """
 
     def __init__(self, d_in: int, d_out: int) -> None:

@@ -33,7 +33,7 @@ class SelfAttention(nn.Module):
         key: A second layer of the same shape.
         value: A third.
 
-    Source: notebook 000
+    Source: the notebook "Single Head Self-Attention in Transformers"
     """
 
     def __init__(self, d_in: int, d_out: int, qkv_bias: bool = False) -> None:

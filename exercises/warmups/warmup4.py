@@ -35,7 +35,7 @@ class SelfAttention(nn.Module):
         W_k: The same for the keys.
         W_v: The same for the values.
 
-    Source: notebook 001
+    Source: the notebook "Self-Attention class explanation"
     """
 
     def __init__(self, d_model: int = 2, row_dim: int = 0, col_dim: int = 1) -> None:

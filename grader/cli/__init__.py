@@ -33,7 +33,12 @@ class _Group(DefaultGroup):  # type: ignore[misc]  # the library has no types
         return commands + matching_names(incomplete)
 
 
-@click.group(cls=_Group, default="run", default_if_no_args=False)
+@click.group(
+    cls=_Group,
+    default="run",
+    default_if_no_args=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.version_option(__version__, prog_name="attention-drills")
 def cli() -> None:
     """Attention Drills: grades self-attention written from scratch in PyTorch.
@@ -73,7 +78,7 @@ def run_command(words: list[str]) -> int:
         0 solved, 1 graded and not solved, 2 usage, 3 could not grade, 130 stopped by Ctrl-C.
     """
     try:
-        return cli.main(words, standalone_mode=False) or 0
+        return cli.main(words, standalone_mode=False, obj=("grade", *words)) or 0
     except click.exceptions.Exit as leaving:
         return leaving.exit_code
     except click.ClickException as error:

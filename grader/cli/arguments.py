@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import difflib
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
+
+import click
 
 from grader.errors import GradeError
 from grader.kit import Exercise, Kit
@@ -32,7 +36,7 @@ def resolve(words: Sequence[str], kit: Kit) -> list[tuple[Exercise, Path]]:
                 found.extend(_own_file(exercise, kit) for exercise in kit.exercises)
                 named = current = None
             else:
-                named = current = kit.find(word)
+                named = current = _named(word, kit)
             continue
         found.append((current or _by_name(Path(word), kit), Path(word)))
         named = None
@@ -47,12 +51,29 @@ def _is_path(word: str, kit: Kit) -> bool:
     return "/" in word or word.endswith((".py", ".ipynb")) or Path(word).exists()
 
 
+def _named(word: str, kit: Kit) -> Exercise:
+    """The exercise of a name; for one that is near a command's, the error offers that."""
+    try:
+        return kit.find(word)
+    except GradeError:
+        context = click.get_current_context(silent=True)
+        group = context.find_root().command if context else None
+        commands = group.commands if isinstance(group, click.Group) else ()
+        names = [*commands, *(exercise.name for exercise in kit.exercises)]
+        near = difflib.get_close_matches(word, names, n=1)
+        if near and near[0] in commands:
+            raise GradeError(
+                f"there is no command or exercise `{word}`; did you mean `grade {near[0]}`?"
+            ) from None
+        raise
+
+
 def _by_name(path: Path, kit: Kit) -> Exercise:
-    for exercise in kit.exercises:
-        if exercise.name == path.stem:
-            return exercise
+    if (exercise := kit.meant(path.stem)) is not None:
+        return exercise
     raise GradeError(
-        f"`{path}` does not say which exercise it is; name it first: `grade EXERCISE {path}`"
+        f"`{path}` does not say which exercise it is; name it first: "
+        f"`grade EXERCISE {shlex.quote(str(path))}`"
     )
 
 

@@ -7,20 +7,28 @@ from typing import TYPE_CHECKING
 
 import click
 
-from grader import __version__
-from grader.cli.batch_progress import progress_bar, sum_up, tell_of_changes
+from grader.cli.batch_begin import (
+    batch_settings,
+    home_of,
+    pool_for,
+    refuse_weak,
+    what_was_sent,
+)
+from grader.cli.batch_progress import (
+    as_it_goes,
+    progress_bar,
+    same_command,
+    sum_up,
+    tell_of_changes,
+    tell_of_statuses,
+    tell_stopped,
+)
 from grader.cli.names import ExerciseName, kit_in_use, kit_option
 from grader.cli.options import device_option, isolation_option, memory_option, tell_untried
-from grader.errors import GradeError
-from grader.kit import Kit
 
 if TYPE_CHECKING:
-    from grader.hiring.cluster import Cluster
-    from grader.hiring.process_pool import GradingPool
-    from grader.hiring.store import BatchSettings
-    from grader.hiring.tasks import Capabilities, Settings
+    pass
 
-LEVELS_FOR_STRANGERS = ("full", "landlock")
 SEARCH = 2_000  # sets of mistakes that are tried, a tenth of what one grading alone tries
 
 
@@ -54,7 +62,7 @@ SEARCH = 2_000  # sets of mistakes that are tried, a tenth of what one grading a
     "list_of_names",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="A CSV file with the columns file,name.",
+    help="A CSV file with the columns file,name; id too, for --also canvas and moodle.",
 )
 @click.option("--only", multiple=True, metavar="NAME", help="Some candidates; may be given again.")
 @click.option("--regrade", is_flag=True, help="Grade anew what has results already.")
@@ -98,8 +106,18 @@ SEARCH = 2_000  # sets of mistakes that are tried, a tenth of what one grading a
     "--also",
     "forms",
     multiple=True,
-    type=click.Choice(["junit", "gradescope", "exercism"]),
-    help="Another form of the results, a folder for each candidate; may be given again.",
+    type=click.Choice(["junit", "gradescope", "exercism", "canvas", "moodle"]),
+    help="Another form of the results: a folder for each candidate, or a gradebook to be imported; "
+    "may be given again.",
+)
+@click.option(
+    "--feedback",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="FOLDER",
+    help="A page for each candidate, to be sent: no values, no sources, no answers.",
+)
+@click.option(
+    "--bom", is_flag=True, help="Begin the gradebook with a byte-order mark: Excel wants one."
 )
 @kit_option
 def batch(
@@ -120,9 +138,11 @@ def batch(
     isolation: str,
     device: str,
     forms: tuple[str, ...],
+    feedback: Path | None,
+    bom: bool,
     kit_path: Path | None,
 ) -> int:
-    """Grade a folder of submissions: in it a folder, zip, .py or .ipynb for each candidate.
+    """Grade a folder of submissions: in it a folder, zip, tar, .py or .ipynb for each candidate.
 
     Every submission is confined; a machine that offers less than level `landlock` is refused,
     unless you ask for `--isolation process`. Results are kept as they come: after Ctrl-C or a
@@ -130,103 +150,62 @@ def batch(
 
     \b
     Example: grade batch submissions --takehome takehome.toml --out results
-    Exit codes: 0 all graded, 2 usage, 3 something could not be graded.
+    Exit codes: 0 all graded, 1 somebody handed in nothing that can be graded, 2 usage,
+    3 could not grade.
     """
-    from grader.hiring.batch import choose_seeds, compare, run, select
-    from grader.hiring.candidates import find_candidates
+    from msgspec.structs import replace
+
+    from grader.hiring.batch import Progress, choose_seeds, compare, run, select
+    from grader.hiring.candidates import find_candidates, read_names
     from grader.hiring.results import Results
     from grader.hiring.store import Store
     from grader.hiring.tasks import Settings
 
     kit = kit_in_use(kit_path)
-    weights, sent = _sent(record, names, kit)
+    weights, sent = what_was_sent(record, names, kit)
     tell_untried()
-    everyone = find_candidates(submissions, list(weights), list_of_names, out)
+    names_by_file = read_names(list_of_names) if list_of_names else {}
+    known_by = read_names(list_of_names, "id") if list_of_names else {}
+    everyone = find_candidates(
+        submissions,
+        list(weights),
+        names_by_file,
+        [path for path in (out, record, list_of_names) if path is not None],
+        {exercise.name: exercise.entry_points for exercise in kit.exercises},
+    )
+    called = {candidate.key: candidate.name for candidate in everyone}
     chosen = select(everyone, only)
     settings = Settings(str(kit_path or ""), isolation, device, timeout, memory, SEARCH)
-    with Store(out / "results.sqlite") as store:
+    exercises = [kit.find(name) for name in weights]
+    with Store(out / "results.sqlite") as store, store.claimed(same_command()):
         seeds = choose_seeds(seed, count, store.known_settings())
-        with _pool(settings, jobs, memory_all, address) as pool, progress_bar() as tell:
-            _hold_to(isolation, pool.found)
-            store.hold_to(_batch_settings(pool.found, settings, sent, tuple(weights), seeds))
+        with pool_for(settings, jobs, memory_all, address) as pool, progress_bar() as tell:
+            refuse_weak(isolation, pool.found)
+            begun = batch_settings(pool.found, settings, sent, tuple(weights), seeds)
+            store.hold_to(replace(begun, submissions=home_of(submissions, store)))
+            store.hold_names(names_by_file, called)
             if regrade:
-                store.forget({candidate.name for candidate in chosen})
+                store.forget({candidate.key for candidate in chosen})
             tell_of_changes(chosen, store)
+            stubs = {exercise.name: exercise.digest for exercise in exercises}
+            results = Results(store, everyone, weights, stubs, bom, known_by)
+            progress = Progress.of(chosen, seeds, store)
             try:
-                progress = run(pool.run, chosen, seeds, store, tell)
+                run(pool.run, chosen, seeds, store, progress, as_it_goes(tell, results, out))
             except KeyboardInterrupt:
-                click.echo("stopped; the same command goes on from here", err=True)
+                results.write_gradebook(out)
+                tell_stopped(progress)
                 return 130
         for reason in getattr(pool, "left_out", {}).values():  # a cluster's nodes
             click.echo(f"grade: {reason}", err=True)
         click.echo("comparing the submissions with each other", err=True)
-        exercises = [kit.find(name) for name in weights]
-        alike = compare(store, exercises)
-        stubs = {exercise.name: exercise.digest for exercise in exercises}
-        for path in Results(store, everyone, weights, stubs).write(out, forms, alike):
+        alike = compare(store, exercises, called)
+        for path in results.write(out, forms, alike):
             click.echo(f"wrote `{path}`")
-    return sum_up(progress, seeds)
-
-
-def _sent(record: Path | None, names: tuple[str, ...], kit: Kit) -> tuple[dict[str, float], str]:
-    """The weights of the exercises, in order, and the take-home's record without them."""
-    from grader.hiring.takehome import read_takehome
-
-    if (record is None) == (not names):
-        raise GradeError("say what was sent: --takehome FILE, or --exercise NAME for each")
-    if record is None:
-        return {kit.find(name).name: 1.0 for name in names}, ""
-    takehome = read_takehome(record, kit)
-    weights = {one.exercise: one.weight for one in takehome.sent}
-    return weights, takehome.unweighted().to_toml()
-
-
-def _pool(
-    settings: Settings, jobs: int | None, memory_all: int | None, address: str | None
-) -> GradingPool | Cluster:
-    """Processes that grade: on this machine, or on a Ray cluster."""
-    from grader.hiring.process_pool import BASE, GradingPool, processes_that_fit
-
-    if address is None:
-        return GradingPool(settings, jobs or processes_that_fit(settings.memory, memory_all))
-    from grader.hiring.cluster import Cluster
-
-    if address == "local":
-        jobs = jobs or processes_that_fit(settings.memory, memory_all)
-    elif memory_all is not None:
-        raise GradeError("--memory-all is for one machine; --jobs bounds a cluster")
-    return Cluster(settings, address, jobs, settings.memory + BASE)
-
-
-def _hold_to(wanted: str, found: Capabilities) -> None:
-    """Refuse what is no level for strangers, unless it was asked for; say why it is no stronger."""
-    for level, reason in found.refused.items():
-        click.echo(f"grade: isolation `{level}` cannot be had here: {reason}", err=True)
-    if wanted == "auto" and found.isolation not in LEVELS_FOR_STRANGERS:
-        raise GradeError(
-            "this machine offers no more isolation than a process, and strangers' files need "
-            "more; `grade doctor` says what is missing, --isolation process grades all the same"
-        )
-
-
-def _batch_settings(
-    found: Capabilities,
-    settings: Settings,
-    sent: str,
-    exercises: tuple[str, ...],
-    seeds: tuple[int, ...],
-) -> BatchSettings:
-    from grader.hiring.store import BatchSettings
-
-    return BatchSettings(
-        takehome=sent,
-        exercises=exercises,
-        seeds=seeds,
-        isolation=found.isolation,
-        device=found.device,
-        timeout=settings.timeout,
-        memory=settings.memory,
-        grader=__version__,
-        torch=found.torch,
-        kit=found.kit,
-    )
+        if feedback is not None:
+            explained = [exercise.name for exercise in exercises if exercise.diagnosis]
+            click.echo(f"wrote `{results.write_feedback(feedback, explained)}`")
+        nothing = store.nothing_to_grade()
+        left = {one.name: nothing[one.key] for one in chosen if one.key in nothing}
+        tell_of_statuses(list(weights), results.rows())
+    return sum_up(progress, seeds, called, left)

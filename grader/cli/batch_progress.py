@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import shlex
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from grader.records import Row, Status
+
+EVERY = 5.0  # seconds at least from one gradebook to the next
+
 if TYPE_CHECKING:
     from grader.hiring.batch import Progress
     from grader.hiring.candidates import Candidate
+    from grader.hiring.results import Results
     from grader.hiring.store import Store
 
 
@@ -35,6 +44,39 @@ def progress_bar() -> Iterator[Callable[[Progress], None]]:
         yield tell
 
 
+def as_it_goes(
+    tell: Callable[[Progress], None], results: Results, out: Path
+) -> Callable[[Progress], None]:
+    """Tell of progress, and write the gradebook now and then, at little cost."""
+    following = 0.0
+
+    def tell_and_write(progress: Progress) -> None:
+        nonlocal following
+        tell(progress)
+        began = time.monotonic()
+        if began >= following:
+            results.write_gradebook(out)
+            now = time.monotonic()
+            following = now + max(EVERY, 20 * (now - began))
+
+    return tell_and_write
+
+
+def same_command() -> str:
+    """This command as it can be pasted; it grades nothing twice."""
+    words = click.get_current_context().find_object(tuple) or ("grade", "batch")
+    return shlex.join(word for word in words if word != "--regrade")
+
+
+def tell_stopped(progress: Progress) -> None:
+    """Say how far it was, and how to go on."""
+    click.echo(
+        f"stopped: {progress.done} of {progress.total} graded, and kept; the same command goes "
+        f"on: `{same_command()}`",
+        err=True,
+    )
+
+
 def tell_of_changes(chosen: Sequence[Candidate], store: Store) -> None:
     """Say whose files are no longer those that were graded."""
     from grader.hiring.batch import changed
@@ -42,19 +84,41 @@ def tell_of_changes(chosen: Sequence[Candidate], store: Store) -> None:
     for name, exercise in changed(chosen, store.done()):
         click.echo(
             f"grade: `{name}`, {exercise}: changed since it was graded; "
-            f"--only {name} --regrade grades it anew",
+            f"--only {shlex.quote(name)} --regrade grades it anew",
             err=True,
         )
 
 
-def sum_up(progress: Progress, seeds: Sequence[int]) -> int:
-    """Say what was done; the exit code."""
+def tell_of_statuses(exercises: Sequence[str], rows: Sequence[Row]) -> None:
+    """Say how many there are of each status, exercise by exercise."""
+    for number, name in enumerate(exercises):
+        counts = Counter(row.scores[number].status for row in rows)
+        found = ", ".join(f"{counts[status]} {status}" for status in Status if counts[status])
+        click.echo(f"{name}: {found}")
+
+
+def sum_up(
+    progress: Progress, seeds: Sequence[int], called: Mapping[str, str], left: Mapping[str, str]
+) -> int:
+    """Say what was done; the exit code.
+
+    Args:
+        progress: At the end.
+        seeds: Of the gradings.
+        called: The names of all candidates, by their keys.
+        left: Why there is nothing to grade of somebody, by name.
+    """
     new = progress.done - progress.before
     again = f", {progress.before} were there before" if progress.before else ""
-    click.echo(f"{new} graded{again}; seed {', '.join(map(str, seeds))}")
+    for name, why in left.items():
+        click.echo(f"grade: nothing to grade of `{name}`: {why}", err=True)
+    without = f"; {len(left)} with nothing to grade" if left else ""
+    click.echo(f"{new} graded{again}; seed {', '.join(map(str, seeds))}{without}")
     for task, fault in progress.faults:
-        click.echo(f"grade: not graded: `{task.candidate}`, {task.exercise}: {fault}", err=True)
+        click.echo(
+            f"grade: not graded: `{called[task.candidate]}`, {task.exercise}: {fault}", err=True
+        )
     if progress.faults:
         click.echo("grade: the same command tries these again", err=True)
         return 3
-    return 0
+    return 1 if left else 0

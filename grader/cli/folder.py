@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import click
@@ -38,16 +39,16 @@ def hint(name: str, kit_path: Path | None) -> None:
     \b
     Example: grade hint exercise3
     """
-    kit = kit_in_use(kit_path)
+    kit = kit_in_use(kit_path, keeps_history=True)
     exercise = kit.find(name)
     total = len(exercise.hints)
     with open_history(kit) as history:
-        before = history.hints(name)
+        before = history.hints(exercise.name)
         shown = history.next_hint(exercise)
     for number, text in enumerate(shown, start=1):
         click.echo(f"hint {number} of {total}: {text}")
     if before >= total:
-        click.echo(f"that is all; `grade solution {name} --reveal` shows ours")
+        click.echo(f"that is all; `grade solution {exercise.name} --reveal` shows ours")
 
 
 @click.command()
@@ -60,15 +61,15 @@ def solution(name: str, reveal: bool, kit_path: Path | None) -> None:
     \b
     Example: grade solution exercise3 --reveal
     """
-    kit = kit_in_use(kit_path)
+    kit = kit_in_use(kit_path, keeps_history=True)
     exercise = kit.find(name)
     with open_history(kit) as history:
-        if not reveal and name not in history.solved():
+        if not reveal and exercise.name not in history.solved():
             raise GradeError(
-                f"`{name}` is not solved yet; `grade hint {name}` helps on, "
-                f"`grade solution {name} --reveal` shows ours all the same"
+                f"`{exercise.name}` is not solved yet; `grade hint {exercise.name}` helps on, "
+                f"`grade solution {exercise.name} --reveal` shows ours all the same"
             )
-        history.note(name, Event.REVEALED)
+        history.note(exercise.name, Event.REVEALED)
     click.echo(exercise.solution.read_text(encoding="utf-8"), nl=False)
 
 
@@ -81,7 +82,7 @@ def reset(name: str, kit_path: Path | None) -> None:
     \b
     Example: grade reset exercise3
     """
-    kit = kit_in_use(kit_path)
+    kit = kit_in_use(kit_path, keeps_history=True)
     exercise = kit.find(name)
     kept = start_anew(exercise, kit)
     click.echo(f"`{exercise.file}` is the stub again")
@@ -106,8 +107,8 @@ def init(folder: Path, update: bool) -> None:
     first = kit.exercises[0]
     click.echo(f"{len(kit.exercises)} stubs in `{folder / 'exercises'}`")
     click.echo(
-        f"next: cd {folder}, edit exercises/{first.track}/{first.name}.py, `grade {first.name}`; "
-        "or `grade watch`, which grades whatever you save"
+        f"next: cd {shlex.quote(str(folder))}, edit exercises/{first.track}/{first.name}.py, "
+        f"`grade {first.name}`; or `grade watch`, which grades whatever you save"
     )
 
 

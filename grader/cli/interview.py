@@ -25,17 +25,25 @@ from grader.submission import Submission, read_submission
 @click.group(invoke_without_command=True)
 @click.option("--minutes", type=click.FloatRange(0.1, 600), default=45, show_default=True)
 @click.option("--exercises", "count", type=click.IntRange(1, 20), default=3, show_default=True)
+@click.option(
+    "--level", type=click.Choice(["easy", "medium", "hard"]), help="Of all exercises; else mixed."
+)
 @click.option("--seed", type=click.IntRange(0), help="Draws the exercises; by default a fresh one.")
 @click.pass_context
-def interview(ctx: click.Context, minutes: float, count: int, seed: int | None) -> int:
+def interview(
+    ctx: click.Context, minutes: float, count: int, level: str | None, seed: int | None
+) -> int:
     """Hold a mock interview: drawn exercises, a clock, no hints and no checks.
+
+    There are some to write and some to repair; none is nearly the same as another, or was solved
+    here in the last seven days.
 
     The stubs lie in a folder of their own. Hand in with `grade interview submit`; when the time
     is up while the clock is shown, it hands in by itself. Ctrl-C leaves the clock, which runs on:
     `grade interview` in that folder shows it again.
 
     \b
-    Example: grade interview --minutes 45 --exercises 3
+    Example: grade interview --minutes 45 --exercises 3 --level medium
     """
     if ctx.invoked_subcommand is not None:
         return 0
@@ -45,8 +53,20 @@ def interview(ctx: click.Context, minutes: float, count: int, seed: int | None) 
     kit = installed_kit()
     folder = Path(datetime.now().astimezone().strftime("interview-%Y%m%d-%H%M%S"))
     chosen = secrets.randbits(32) if seed is None else seed
-    interviews.begin(folder, kit, minutes, count, chosen)
+    names = _draw(here, kit, count, chosen, level)
+    interviews.begin(folder, kit, minutes, names, chosen)
     return _run(load_kit(folder), None)
+
+
+def _draw(here: Kit, kit: Kit, count: int, seed: int, level: str | None) -> list[str]:
+    """Exercises that were not solved lately; where there are too few of them, any."""
+    known = interviews.solved_lately(here, datetime.now(UTC))
+    try:
+        return interviews.draw(kit, count, seed, level, known)
+    except GradeError:
+        names = interviews.draw(kit, count, seed, level)
+        click.echo("grade: too few are left that were not solved in the last days", err=True)
+        return names
 
 
 def _run(kit: Kit, known: Interview | None) -> int:
@@ -108,18 +128,30 @@ def _submit(kit: Kit, html_file: Path | None, no_color: bool) -> int:
     graded = _grade(kit)
     reports = [report for report, _ in graded]
     _record(kit, graded)
+    interviews.close(kit, current, now)
+    # Whoever reads what is printed may leave in the middle; by then all is kept.
+    trouble = _write_page(html_file, graded)
     from grader.outputs.interview import render_interview
 
     out = console(no_color)
     minutes = {name: one.minutes for name, one in taken.items()}
     for part in render_interview(reports, minutes, {n: one.late for n, one in taken.items()}):
         out.print(part)
-    interviews.close(kit, current, now)
-    if html_file is not None:
-        from grader.outputs.html import report_page
-
-        write_text(html_file, report_page(graded))
+    if trouble is not None:
+        raise trouble
     return 0 if all(report.solved for report in reports) else 1
+
+
+def _write_page(path: Path | None, graded: list[tuple[Report, str]]) -> GradeError | None:
+    """Write a page where one was asked for; why that failed."""
+    from grader.outputs.html import report_page
+
+    try:
+        if path is not None:
+            write_text(path, report_page(graded))
+    except GradeError as error:
+        return error
+    return None
 
 
 def _grade(kit: Kit) -> list[tuple[Report, str]]:
@@ -143,6 +175,8 @@ def _handed(path: Path) -> Submission:
 
 
 def _record(kit: Kit, graded: list[tuple[Report, str]]) -> None:
+    """Add the gradings to the history, but for those that were there when it was stopped."""
     with open_history(kit) as history:
         for report, source in graded:
-            history.record(report, source, own=True)
+            if history.last_source(report.exercise) != source:
+                history.record(report, source, own=True)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 
 import click
 from click.shell_completion import CompletionItem
 
+from grader.cli.names import refuse_in_interview
 from grader.diagnosis.catalogue import Mistake, catalogue, find_mistake
+from grader.kit import load_kit
 
 STEPS = {
     "project": "queries, keys and values",
@@ -27,6 +30,15 @@ STEPS = {
     "add2": "block: second sum",
     "norm2": "block: second norm",
     "learn": "gradients",
+}
+
+
+NOTEBOOKS = {
+    "000": "Single Head Self-Attention in Transformers",
+    "001": "Self-Attention class explanation",
+    "002": "Self-attention by hand",
+    "003": "Building single-head self-attention",
+    "004": "Multi-Headed Self-Attention with Query, Key, and Value",
 }
 
 
@@ -50,10 +62,16 @@ def mistakes(name: str | None) -> None:
     \b
     Example: grade mistakes scaled-by-the-model-width
     """
+    refuse_in_interview(load_kit())
     if name is None:
         _list()
     else:
         _explain(find_mistake(name))
+
+
+def titled(source: str) -> str:
+    """Where a mistake was seen, notebooks by their titles; ``docs/sources.md`` says more."""
+    return re.sub(r"notebook (\d+)", lambda found: f'the notebook "{NOTEBOOKS[found[1]]}"', source)
 
 
 def _list() -> None:
@@ -77,7 +95,7 @@ def _explain(mistake: Mistake) -> None:
         f"What is done: {mistake.says}.",
         f"Why it hurts: {mistake.hurts}",
         f"A hint: {mistake.hint}",
-        f"Seen: {mistake.source}.",
+        f"Seen: {titled(mistake.source)}.",
     ):
         click.echo(textwrap.fill(text, 96, initial_indent="  ", subsequent_indent="  "))
     shown = example_map(mistake)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import click
@@ -10,6 +11,7 @@ from click.shell_completion import CompletionItem
 from grader.cli.arguments import ALL
 from grader.errors import GradeError
 from grader.kit import Kit, load_kit
+from grader.practice.history import history_file
 
 kit_option = click.option(
     "--kit",
@@ -20,30 +22,48 @@ kit_option = click.option(
 )
 
 
-def kit_in_use(path: Path | None, in_interview: bool = False) -> Kit:
-    """The kit that a command is about; says on standard error when its stubs are of old.
+def kit_in_use(path: Path | None, in_interview: bool = False, keeps_history: bool = False) -> Kit:
+    """The kit that a command is about.
+
+    Says on standard error when its stubs are of old, and when it is not the one around here.
 
     Args:
         path: Of ``--kit``, if it was given.
         in_interview: Whether the command may be used while an interview is under way.
+        keeps_history: Whether the command writes into the history.
 
     Raises:
         GradeError: There is no kit, or an interview is under way in it.
     """
     kit = load_kit(path)
-    if kit.interview and not in_interview:
+    if not in_interview:
+        refuse_in_interview(kit)
+    here = Path.cwd()
+    if kit.home.resolve() not in (here, *here.parents) and (path is None or keeps_history):
+        history = f", history in `{history_file(kit)}`" if keeps_history else ""
+        advice = "; `grade init drills` makes a folder of your own" if path is None else ""
+        click.echo(f"grade: the kit is that in `{kit.home}`{history}{advice}", err=True)
+    if kit.outdated:
+        click.echo(
+            f"grade: {len(kit.outdated)} exercises are new or changed since version "
+            f"{kit.version} made this folder; `grade init {shlex.quote(str(kit.home))} --update` "
+            "brings them, and keeps what you wrote",
+            err=True,
+        )
+    return kit
+
+
+def refuse_in_interview(kit: Kit) -> None:
+    """Refuse what is a help.
+
+    Raises:
+        GradeError: An interview is under way.
+    """
+    if kit.interview:
         raise GradeError(
             f"an interview is under way in `{kit.home}`: no checks, hints or solutions until "
             "`grade interview submit`"
         )
-    if kit.outdated:
-        click.echo(
-            f"grade: {len(kit.outdated)} exercises are new or changed since version "
-            f"{kit.version} made this folder; `grade init {kit.home} --update` brings them, and "
-            "keeps what you wrote",
-            err=True,
-        )
-    return kit
 
 
 def matching_names(incomplete: str, extra: tuple[str, ...] = (ALL,)) -> list[CompletionItem]:

@@ -79,7 +79,7 @@ def console(no_color: bool) -> Console:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a file that was asked for.
+    """Write a file that was asked for, and say so on standard error.
 
     Raises:
         GradeError: It cannot be written.
@@ -88,3 +88,4 @@ def write_text(path: Path, text: str) -> None:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise GradeError(f"`{path}` cannot be written: {error.strerror}") from None
+    click.echo(f"wrote `{path}`", err=True)

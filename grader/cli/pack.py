@@ -39,11 +39,11 @@ def pack(
     Example: grade pack exercise3 exercise5 bug4 --minutes 90 --title "Attention, a take-home"
     """
     from grader.hiring.pack import make_takehome, record_beside  # what it needs takes a while
-    from grader.kit.spoilers import spoiler
+    from grader.kit.spoilers import spoilers
 
     kit = kit_in_use(kit_path)
     make_takehome(kit, names, title, minutes, out, force=force)
     click.echo(f"`{out}` is for candidates")
     click.echo(f"`{record_beside(out)}` is yours: what was sent, and weights that you may change")
-    if given := spoiler(kit, [kit.find(name) for name in names]):
+    for given in spoilers(kit, [kit.find(name) for name in names]):
         click.echo(f"grade: mind that {given}; with one of the two it is fairer", err=True)

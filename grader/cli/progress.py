@@ -16,13 +16,14 @@ from grader.practice.history import Grading, History, open_history
 
 BARS = "▁▂▃▄▅▆▇█"
 SHOWN = 24  # gradings in a plot
+MOST = 5  # mistakes that are named
 
 
 @click.command()
 @html_option("Write a page of it: one file, for any browser.")
 @kit_option
 def progress(html_file: Path | None, kit_path: Path | None) -> None:
-    """Show how far you are: tries, best scores and how they grew.
+    """Show how far you are: tries, best scores, how they grew, mistakes met.
 
     \b
     Example: grade progress --html progress.html
@@ -43,6 +44,16 @@ def progress(html_file: Path | None, kit_path: Path | None) -> None:
         tries = [grading for grading in found if grading.exercise == exercise.name]
         if tries:
             click.echo(_line(tries))
+    _tell_of_mistakes(found)
+
+
+def _tell_of_mistakes(gradings: list[Grading]) -> None:
+    from grader.outputs.progress_page import mistakes_met
+
+    if met := mistakes_met(gradings)[:MOST]:
+        click.echo("\nmistakes met most often")
+        for one in met:
+            click.echo(f"{one.times:>5} ×  `grade mistakes {one.name}`")
 
 
 def _page(kit: Kit, history: History) -> str:
@@ -83,9 +94,11 @@ def diff(name: str, kit_path: Path | None) -> None:
     kit = kit_in_use(kit_path, in_interview=True)
     exercise = kit.find(name)
     with open_history(kit, to_write=False) as history:
-        graded = history.gradings(name)
+        graded = history.gradings(exercise.name)
     if not graded:
-        raise GradeError(f"`{name}` has not been graded yet; `grade {name}` does so")
+        raise GradeError(
+            f"`{exercise.name}` has not been graded yet; `grade {exercise.name}` does so"
+        )
     try:
         now = exercise.file.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:

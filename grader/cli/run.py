@@ -22,7 +22,7 @@ from grader.cli.options import (
     write_text,
 )
 from grader.errors import GradeError
-from grader.kit import Kit
+from grader.kit import Exercise, Kit
 from grader.practice.history import open_history
 from grader.records import Report
 from grader.sandbox.process import Sandbox
@@ -31,6 +31,8 @@ from grader.wire.levels import limits_for
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+STDOUT = Path("-")
 
 
 @click.command()
@@ -56,9 +58,9 @@ if TYPE_CHECKING:
 @click.option(
     "--json",
     "json_file",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=click.Path(path_type=Path, dir_okay=False, allow_dash=True),
     metavar="FILE",
-    help="Write the report as JSON too; a list where several are graded.",
+    help="Write the report as JSON too; a list where several are graded. `-` prints it instead.",
 )
 @html_option("Write the report as a page too: one file, for any browser.")
 @click.option(
@@ -100,10 +102,13 @@ def run(
     Example: grade exercise3 path/to/mine.py --seed 1
     Exit codes: 0 solved, 1 graded and not solved, 2 usage, 3 could not grade.
     """
-    kit = kit_in_use(kit_path)
+    if json_file == STDOUT:
+        form, json_file = _only(form), None
+    kit = kit_in_use(kit_path, keeps_history=True)
     pairs = [(exercise, read_submission(path)) for exercise, path in resolve(targets, kit)]
     tell_untried()
     graded: list[tuple[Report, str]] = []
+    steps: list[str] = []
     limits = limits_for(timeout, memory)
     with Sandbox(isolation, limits, on_gpu=wants_cuda(device)) as sandbox:
         # Now the zygote imports torch, and so does this process: side by side.
@@ -114,21 +119,46 @@ def run(
         options = Options(seed, device, timeout, diagnosis=diagnosis, maps=maps)
         for exercise, submission in pairs:
             report = grade(submission, exercise, options, sandbox)
+            steps.append(_next_step(report, kit, exercise))
             if form == "text":
-                _show(report, out, verbose, first=not graded)
+                _show(report, out, verbose, steps)
             own = submission.path.resolve() == exercise.file.resolve()
             remember(report, kit, submission.source, own)
             graded.append((report, submission.source))
     reports = [report for report, _ in graded]
     if form != "text":
         click.echo(_rendered(reports, form), nl=False)
+    elif len(reports) > 1:
+        from grader.outputs.summary import render_summary
+
+        click.echo("\n" + "\n".join(render_summary(reports)))
     if json_file is not None:
         write_text(json_file, _rendered(reports, "json"))
     if html_file is not None:
         from grader.outputs.html import report_page
 
-        write_text(html_file, report_page(graded))
+        write_text(html_file, report_page(graded, steps))
     return 0 if all(report.solved for report in reports) else 1
+
+
+def _only(form: str) -> str:
+    """The form of what is printed where `--json -` asks for JSON there."""
+    if form not in ("text", "json"):
+        raise GradeError(f"`--json -` and `--format {form}` both want standard output; name a file")
+    return "json"
+
+
+def _next_step(report: Report, kit: Kit, exercise: Exercise) -> str:
+    """What to do now, by what the learner has done before."""
+    from grader.outputs.phrases import next_step
+
+    try:
+        with open_history(kit, to_write=False) as history:
+            left = history.hints(exercise.name) < len(exercise.hints)
+    except GradeError:  # said where the grading is recorded
+        left = True
+    as_given = report.sha256[: len(exercise.digest)] in (exercise.digest, exercise.given)
+    return next_step(report, as_given, left)
 
 
 def _rendered(reports: list[Report], form: str) -> str:
@@ -144,12 +174,12 @@ def _rendered(reports: list[Report], form: str) -> str:
     return renders[form](reports)
 
 
-def _show(report: Report, console: Console, verbose: bool, first: bool) -> None:
+def _show(report: Report, console: Console, verbose: bool, steps: list[str]) -> None:
     from grader.outputs.terminal import render_report
 
-    if not first:
+    if len(steps) > 1:
         console.print()
-    for part in render_report(report, verbose):
+    for part in render_report(report, verbose, to_do=steps[-1]):
         console.print(part)
 
 

@@ -48,16 +48,21 @@ def watch(
 ) -> None:
     """Grade whatever you save, and go on to the next exercise when one is solved.
 
-    Begins with the exercise that you name, or with what `grade next` says. In a terminal there
-    are keys for the next exercise, hints, attention maps, our solution; they are shown. Elsewhere
-    each report is printed, until Ctrl-C.
+    Begins with the exercise that you name, or with what `grade next` says. There are keys
+    for the next exercise, hints, attention maps, our solution: `?` lists them. Where the output
+    goes to a file or a pipe each report is printed, until Ctrl-C.
 
     \b
     Example: grade watch exercise3
     """
-    kit = kit_in_use(kit_path)
+    kit = kit_in_use(kit_path, keeps_history=True)
     if not kit.own_stubs:
         raise GradeError("here is no folder of stubs to watch; `grade init drills` makes one")
+    if not sys.stdin.isatty():
+        raise GradeError(
+            "standard input is no terminal, so nothing could steer `grade watch` or end it; "
+            "`grade EXERCISE` grades once"
+        )
     exercise = kit.find(name) if name else _first(kit)
     tell_untried()
     start = partial(Sandbox, isolation, on_gpu=wants_cuda(device))
@@ -82,7 +87,7 @@ def _loop(
     from grader.practice.session import Session
     from grader.practice.watch import Watch
 
-    keyed = console.is_terminal and sys.stdin.isatty()
+    keyed = console.is_terminal
     events: SimpleQueue[WatchEvent] = SimpleQueue()
 
     def options() -> Options:
@@ -105,7 +110,7 @@ def _loop(
                 )
             )
         show = _Shown(console, keyed)
-        Watch(kit, exercise, events, show).run(session)
+        Watch(kit, exercise, events, show, keyed).run(session)
 
 
 class _Shown:

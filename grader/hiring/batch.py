@@ -8,7 +8,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from grader.errors import GradeError
-from grader.hiring.candidates import Candidate, Handed, as_submission
+from grader.hiring.candidates import Candidate, as_submission
+from grader.hiring.choosing import Handed
 from grader.hiring.similarity import find_similar
 from grader.hiring.store import BatchSettings, Result, Store
 from grader.hiring.tasks import Outcome, Task
@@ -37,6 +38,13 @@ class Progress:
     faults: list[tuple[Task, str]] = field(default_factory=list)
     began: float = field(default_factory=time.monotonic)
 
+    @classmethod
+    def of(cls, candidates: Sequence[Candidate], seeds: Sequence[int], store: Store) -> Progress:
+        """How far the gradings of these candidates are, one for each seed."""
+        keys = {(c.key, e, seed) for c in candidates for e in c.handed for seed in seeds}
+        before = len(keys & store.done().keys())
+        return cls(len(keys), before, before)
+
     @property
     def rate(self) -> float:
         """Gradings a second, in this run."""
@@ -44,15 +52,15 @@ class Progress:
 
 
 def select(everyone: Sequence[Candidate], only: Collection[str]) -> list[Candidate]:
-    """The candidates of these names; all of them where none is given.
+    """The candidates of these names, or of these files; all of them where none is given.
 
     Raises:
         GradeError: A name is nobody's.
     """
-    unknown = set(only) - {candidate.name for candidate in everyone}
+    unknown = set(only) - {name for one in everyone for name in (one.name, one.key)}
     if unknown:
         raise GradeError(f"there is no candidate `{min(unknown)}`; names are those of the files")
-    return [candidate for candidate in everyone if not only or candidate.name in only]
+    return [one for one in everyone if not only or {one.name, one.key} & set(only)]
 
 
 def choose_seeds(seed: int | None, count: int, begun: BatchSettings | None) -> tuple[int, ...]:
@@ -69,11 +77,15 @@ def tasks(
     """The gradings that are still to be done; each file is read when it is its turn."""
     for candidate in candidates:
         for exercise, handed in candidate.handed.items():
-            left = [seed for seed in seeds if (candidate.name, exercise, seed) not in done]
+            left = [seed for seed in seeds if (candidate.key, exercise, seed) not in done]
             if left:
                 data, problem = _read(handed)
                 for seed in left:
-                    yield Task(candidate.name, exercise, seed, handed.name, data, problem)
+                    yield Task(
+                        *(candidate.key, exercise, seed, handed.name, data, problem),
+                        note=handed.note,
+                        unread=handed.unread or bool(problem and handed.name),
+                    )
 
 
 def changed(candidates: Sequence[Candidate], done: Mapping[Key, str]) -> Iterator[tuple[str, str]]:
@@ -81,7 +93,7 @@ def changed(candidates: Sequence[Candidate], done: Mapping[Key, str]) -> Iterato
     known = {(name, exercise): digest for (name, exercise, _), digest in done.items()}
     for candidate in candidates:
         for exercise, handed in candidate.handed.items():
-            digest = known.get((candidate.name, exercise))
+            digest = known.get((candidate.key, exercise))
             if digest is None:
                 continue  # it is yet to be graded, and is read then
             data, problem = _read(handed)
@@ -103,8 +115,9 @@ def run(
     candidates: Sequence[Candidate],
     seeds: Sequence[int],
     store: Store,
+    progress: Progress,
     tell: Callable[[Progress], None],
-) -> Progress:
+) -> None:
     """Grade what is not in the store yet, and keep each result as soon as it is there.
 
     Args:
@@ -112,26 +125,26 @@ def run(
         candidates: And what they handed in.
         seeds: One grading for each.
         store: Where results are kept.
+        progress: At the beginning; it is kept up to date.
         tell: Is told how far it is, after each grading.
     """
-    done = store.done()
-    keys = {(c.name, e, seed) for c in candidates for e in c.handed for seed in seeds}
-    before = len(keys & done.keys())
-    progress = Progress(len(keys), before, before)
     tell(progress)
-    for task, outcome in grade(tasks(candidates, seeds, done)):
+    for task, outcome in grade(tasks(candidates, seeds, store.done())):
         if outcome.report is None:
             progress.faults.append((task, outcome.fault))
         else:
             report, source = outcome.report, outcome.source
-            store.add(Result(task.candidate, task.exercise, task.seed, task.file, report, source))
+            who = (task.candidate, task.exercise, task.seed, task.file)
+            unread = task.unread or bool(task.data and not source)  # it is no UTF-8, say
+            store.add(Result(*who, report, source, task.note, unread))
             progress.done += 1
         tell(progress)
-    return progress
 
 
-def compare(store: Store, exercises: Sequence[Exercise]) -> dict[str, Similarity]:
-    """What came of comparing all that was handed in for each exercise."""
+def compare(
+    store: Store, exercises: Sequence[Exercise], names: Mapping[str, str]
+) -> dict[str, Similarity]:
+    """What came of comparing what these candidates handed in, named by their keys."""
     found = {}
     for exercise in exercises:
         try:
@@ -139,5 +152,7 @@ def compare(store: Store, exercises: Sequence[Exercise]) -> dict[str, Similarity
         except GradeError:  # a kit under work: what is there will do
             stub = exercise.stub.read_text(encoding="utf-8")
         solution = exercise.solution.read_text(encoding="utf-8")
-        found[exercise.name] = find_similar(store.sources(exercise.name), stub, [solution])
+        sources = store.sources(exercise.name)
+        known = {names[key]: source for key, source in sources.items() if key in names}
+        found[exercise.name] = find_similar(known, stub, [solution])
     return found

@@ -32,7 +32,7 @@ def contents(kit: Kit, exercises: Sequence[Exercise], title: str, minutes: int) 
     checks = [_public_checks(exercise) for exercise in exercises]
     words = {
         "title": title,
-        "minutes": minutes,
+        "time": "1 minute" if minutes == 1 else f"{minutes} minutes",
         "tasks": "\n".join(f"| `{e.name}.py` | {e.title} | {_task(e)} |" for e in exercises),
         "contracts": _where_to_read(contracts),
         "first": f"checks/{checks[0].name}",

@@ -136,9 +136,7 @@ def _load() -> Any:
         ray = importlib.import_module("ray")
         importlib.import_module("ray.util.scheduling_strategies")
     except ImportError:
-        raise GradeError(
-            "--ray needs ray: python -m pip install 'attention-drills[cluster]'"
-        ) from None
+        raise GradeError("--ray needs ray: python -m pip install 'ray[client]'") from None
     return ray
 
 

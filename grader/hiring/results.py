@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import itertools
-import re
+import operator
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -16,26 +15,37 @@ from grader.errors import GradeError
 from grader.hiring.candidates import Candidate
 from grader.hiring.parallel import parallel_map
 from grader.hiring.store import Result, Store
+from grader.hiring.written import safe_name, take_away, write_parts
 from grader.kit.stubs import digest
 from grader.outputs.batch_page import Entry, Head, batch_page, one_by_one
+from grader.outputs.course_gradebooks import render_canvas, render_moodle
 from grader.outputs.exercism import render_exercism
+from grader.outputs.feedback import feedback_page
 from grader.outputs.gradebook import render_gradebook
 from grader.outputs.gradescope import render_gradescope
 from grader.outputs.junit import render_junit
-from grader.records import Report, Row, Score, Similarity
+from grader.records import Report, Row, Score, Similarity, Status
 
-NOT_GRADED = Score(0, 0, "not graded")
+NOT_GRADED = Score(0, 0, Status.NOT_GRADED)
+WITHDRAWN = Score(0, 0, Status.WITHDRAWN)
+GRADEBOOKS = {"canvas": render_canvas, "moodle": render_moodle}
+# What a candidate's folder of a form holds, to be taken away once the candidate is gone.
+FORMS = {"junit": "junit.xml", "gradescope": "results.json", "exercism": "*/results.json"}
 MANY = 200  # candidates, from which on it is faster to start processes for the page
 
 
 class Results:
     """What a batch came to, candidate by candidate.
 
+    Those who are in the store, and not among the candidates, are shown as withdrawn.
+
     Args:
         store: Of the batch.
         candidates: All of them, also those that have no result yet.
         weights: Of each exercise, in the order in which they were sent.
         stubs: The digest of each exercise's stub.
+        bom: Whether the gradebook begins with a byte-order mark.
+        known_by: What a course system knows a candidate by, by key; else the file's name.
     """
 
     def __init__(
@@ -44,11 +54,18 @@ class Results:
         candidates: Sequence[Candidate],
         weights: Mapping[str, float],
         stubs: Mapping[str, str],
+        bom: bool = False,
+        known_by: Mapping[str, str] | None = None,
     ) -> None:
         self._store = store
-        self._names = [candidate.name for candidate in candidates]
+        self._names = {candidate.key: candidate.name for candidate in candidates}
+        taken = set(self._names.values())
+        known = {key: name for key, name in store.names().items() if key not in self._names}
+        self._gone = [key if name in taken else name for key, name in known.items()]
         self._weights = weights
         self._stubs = stubs
+        self._known_by = known_by or {}
+        self._mark = "\ufeff" if bom else ""
 
     def write(
         self,
@@ -62,54 +79,94 @@ class Results:
 
         Args:
             folder: Where to.
-            forms: That were asked for.
+            forms: That were asked for; those of earlier runs are written anew too.
             alike: By exercise, what came of comparing the submissions.
 
         Raises:
             GradeError: A file cannot be written.
         """
-        yield _write(folder / "results.jsonl", self._jsonl())
-        gradebook = render_gradebook(list(self._weights), self.rows())
-        yield _write(folder / "gradebook.csv", [gradebook])
+        yield write_parts(folder / "results.jsonl", self._jsonl())
+        yield self.write_gradebook(folder)
         many = len(self._names) >= MANY
         page = batch_page(
             self._head(alike or {}), self._entries(), parallel_map if many else one_by_one
         )
-        yield _write(folder / "report.html", page)
+        yield write_parts(folder / "report.html", page)
         each: dict[str, Callable[[Sequence[Result]], Iterator[tuple[str, str]]]] = {
             "junit": self._junit,
             "gradescope": self._gradescope,
             "exercism": self._exercism,
         }
-        for form in forms:
+        for form in self._wanted(forms):
+            if form in GRADEBOOKS:
+                table = GRADEBOOKS[form](self._title, self._identified())
+                yield write_parts(folder / f"{form}.csv", [table])
+                continue
             for name, results in self.by_candidate():
                 for file, text in each[form](results):
-                    _write(folder / form / safe_name(name) / file, [text])
+                    write_parts(folder / form / safe_name(name) / file, [text])
+            take_away(folder / form, FORMS[form], {safe_name(name) for name in self._all()})
             yield folder / form
 
+    def write_gradebook(self, folder: Path) -> Path:
+        """Write ``gradebook.csv``, as far as everything is graded; where it is."""
+        table = render_gradebook(list(self._weights), self.rows())
+        return write_parts(folder / "gradebook.csv", [self._mark, table])
+
+    def write_feedback(self, folder: Path, explained: Collection[str]) -> Path:
+        """Write a page for each candidate, to be sent; where they are.
+
+        Args:
+            folder: Where to.
+            explained: The exercises of which mistakes may be named.
+        """
+        exercises, names = list(self._weights), set()
+        for name, results in self.by_candidate():
+            row, reports = self._row(name, self._scores(results)), _lowest(results)
+            page = feedback_page(self._title, exercises, row, reports, explained)
+            names.add(write_parts(folder / f"{safe_name(name)}.html", [page]).name)
+        for stale in set(self._store.fact("feedback").split("/")) - {"", *names}:
+            (folder / stale).unlink(missing_ok=True)
+        self._store.keep("feedback", "/".join(sorted(names)))
+        return folder
+
+    def _identified(self) -> list[tuple[Row, str]]:
+        return [
+            (row, self._known_by.get(key) or key.partition(".")[0])
+            for key, row in zip(self._names, self.rows(), strict=False)
+        ]
+
+    def _wanted(self, forms: Sequence[str]) -> list[str]:
+        """The forms that were asked for now or before."""
+        wanted = sorted({*forms, *self._store.fact("forms").split()})
+        self._store.keep("forms", " ".join(wanted))
+        return wanted
+
+    def _all(self) -> list[str]:
+        return list(self._names.values())
+
     def by_candidate(self) -> Iterator[tuple[str, list[Result]]]:
-        """The results of each candidate who has any; one candidate at a time in memory."""
-        known = set(self._names)
-        for name, results in itertools.groupby(self._store.results(), lambda one: one.candidate):
-            if name in known:
-                yield name, list(results)
+        """The results of each candidate who has any, by name; one at a time in memory."""
+        for key, results in itertools.groupby(self._store.results(), lambda one: one.candidate):
+            if key in self._names:
+                yield self._names[key], list(results)
 
     def rows(self) -> list[Row]:
-        """The gradebook, in the order of the candidates."""
+        """The gradebook, in the order of the candidates, at the end those who are gone."""
         graded = {name: self._scores(results) for name, results in self.by_candidate()}
-        return [self._row(name, graded.get(name, {})) for name in self._names]
+        there = [self._row(name, graded.get(name, {})) for name in self._all()]
+        return [*there, *self._withdrawn()]
+
+    def _withdrawn(self) -> list[Row]:
+        return [Row(name, None, [WITHDRAWN] * len(self._weights)) for name in self._gone]
 
     def _row(self, name: str, scores: Mapping[str, Score]) -> Row:
-        total = sum(
-            weight * scores[exercise].earned / max(scores[exercise].possible, 1)
-            for exercise, weight in self._weights.items()
-            if exercise in scores
-        )
-        return Row(
-            name,
-            total / sum(self._weights.values()),
-            [scores.get(exercise, NOT_GRADED) for exercise in self._weights],
-        )
+        found = [scores.get(exercise, NOT_GRADED) for exercise in self._weights]
+        if NOT_GRADED in found:
+            return Row(name, None, found)
+        shares = [score.earned / max(score.possible, 1) for score in found]
+        total = sum(map(operator.mul, self._weights.values(), shares))
+        return Row(name, total / sum(self._weights.values()), found)
 
     def _scores(self, results: Iterable[Result]) -> dict[str, Score]:
         by_exercise: dict[str, list[Result]] = {}
@@ -122,7 +179,7 @@ class Results:
         if settings is None:
             raise GradeError(f"`{self._store.path}` holds no batch; `grade batch` begins one")
         return Head(
-            title=str(tomllib.loads(settings.takehome).get("title") or ", ".join(self._weights)),
+            title=self._title,
             weights=self._weights,
             made=f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
             seeds=settings.seeds,
@@ -132,20 +189,27 @@ class Results:
             alike=alike,
         )
 
+    @property
+    def _title(self) -> str:
+        settings = self._store.known_settings()
+        record = tomllib.loads(settings.takehome) if settings else {}
+        return str(record.get("title") or ", ".join(self._weights))
+
     def _entries(self) -> Iterator[Entry]:
-        left = dict.fromkeys(self._names)
+        left = dict.fromkeys(self._all())
         for name, results in self.by_candidate():
             del left[name]
             graded = [(one.report, one.source) for one in results]
             yield Entry(self._row(name, self._scores(results)), graded)
         for name in left:
             yield Entry(self._row(name, {}))
+        yield from map(Entry, self._withdrawn())
 
     def _jsonl(self) -> Iterator[str]:
-        known = set(self._names)
-        for candidate, file, report in self._store.reports():
-            if candidate in known:
-                begin = msgspec.json.encode({"candidate": candidate, "file": file}).decode()
+        for key, file, report in self._store.reports():
+            if key in self._names:
+                who = {"candidate": self._names[key], "file": file}
+                begin = msgspec.json.encode(who).decode()
                 yield f"{begin[:-1]},{report[1:]}\n"  # thousands take a while to decode
 
     def _junit(self, results: Sequence[Result]) -> Iterator[tuple[str, str]]:
@@ -168,17 +232,24 @@ def score(results: Sequence[Result], stub: str) -> Score:
     """
     reports = [one.report for one in results]
     worst = min(reports, key=lambda report: report.earned)
-    status = "graded"
-    if not results[0].file:
-        status = "missing"
-    elif digest(results[0].source.encode()) == stub:
-        status = "as sent"
-    elif worst.problem:
-        status = "cannot be tried"
-    elif len({report.earned for report in reports}) > 1:
-        status = "disagrees"
     names = dict.fromkeys(name for report in reports for name in (report.diagnosis or ((),))[0])
-    return Score(worst.earned, worst.possible, status, tuple(names))
+    note = worst.problem.partition("\n")[0] or results[0].note
+    return Score(worst.earned, worst.possible, _status(results, stub), tuple(names), note)
+
+
+def _status(results: Sequence[Result], stub: str) -> Status:
+    first, earned = results[0], {one.report.earned for one in results}
+    if first.unread:
+        return Status.CANNOT_BE_READ
+    if not first.file:
+        return Status.MISSING
+    if digest(first.source.encode()) == stub:
+        return Status.AS_SENT
+    if any(one.report.problem for one in results):
+        return Status.CANNOT_BE_TRIED
+    if len(earned) > 1:
+        return Status.DISAGREES
+    return Status.SOLVED if first.report.solved else Status.GRADED
 
 
 def _lowest(results: Sequence[Result]) -> list[Report]:
@@ -189,24 +260,3 @@ def _lowest(results: Sequence[Result]) -> list[Report]:
         if known is None or one.report.earned < known.earned:
             found[one.exercise] = one.report
     return list(found.values())
-
-
-def safe_name(name: str) -> str:
-    """A candidate's name as the name of a file: no two share one, and none leads elsewhere."""
-    plain = re.sub(r"[^\w.-]+", "_", name).strip("._")[:80]
-    if plain and plain == name == name.lower():
-        return plain
-    return f"{plain or 'candidate'}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
-
-
-def _write(path: Path, parts: Iterable[str]) -> Path:
-    """Write a file, whole or not at all; where it is."""
-    draft = path.with_name(path.name + ".draft")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with draft.open("w", encoding="utf-8", newline="") as file:
-            file.writelines(parts)
-        draft.replace(path)
-    except OSError as error:
-        raise GradeError(f"`{path}` cannot be written: {error.strerror}") from None
-    return path

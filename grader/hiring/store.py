@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Self
@@ -13,7 +15,7 @@ import msgspec
 from grader.errors import GradeError, GraderFault
 from grader.records import Report
 
-VERSION = 1
+VERSION = 2
 WAIT = 30.0  # for another process that writes, in seconds
 SCHEMA = """
 CREATE TABLE plan (one INTEGER PRIMARY KEY CHECK (one = 1), plan TEXT NOT NULL);
@@ -28,8 +30,12 @@ CREATE TABLE result (
     possible INTEGER NOT NULL,
     report TEXT NOT NULL,      -- JSON
     source TEXT NOT NULL,
+    note TEXT NOT NULL,
+    unread INTEGER NOT NULL,
     UNIQUE (candidate, exercise, seed)
 );
+CREATE TABLE candidate (key TEXT PRIMARY KEY, name TEXT NOT NULL);
+CREATE TABLE fact (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 """
 
 
@@ -48,6 +54,7 @@ class BatchSettings(msgspec.Struct, frozen=True):
         grader: The version of this package.
         torch: The version of torch.
         kit: The digest of what was judged by.
+        submissions: The folder that everything was handed in to.
     """
 
     takehome: str
@@ -60,10 +67,17 @@ class BatchSettings(msgspec.Struct, frozen=True):
     grader: str
     torch: str
     kit: str
+    submissions: str = ""
 
 
 class Result(msgspec.Struct, frozen=True):
-    """One grading of a batch."""
+    """One grading of a batch.
+
+    Attributes:
+        candidate: By the key, which stays the same whatever the candidate is called.
+        note: Where the file was found, if under another name.
+        unread: Whether there was something that could not be read.
+    """
 
     candidate: str
     exercise: str
@@ -71,6 +85,8 @@ class Result(msgspec.Struct, frozen=True):
     file: str
     report: Report
     source: str
+    note: str = ""
+    unread: bool = False
 
 
 class Store:
@@ -106,6 +122,36 @@ class Store:
     def __exit__(self, *exception: object) -> None:
         self._connection.close()
 
+    @contextmanager
+    def claimed(self, command: str) -> Iterator[None]:
+        """Keep other batches away from the folder for a while.
+
+        Args:
+            command: What the others are told that it is in use by.
+
+        Raises:
+            GradeError: Another batch is at work in it.
+        """
+        if sys.platform == "win32":  # where nothing is graded
+            yield
+            return
+        import fcntl
+
+        descriptor = os.open(self.path.parent, os.O_RDONLY)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(descriptor)
+            raise GradeError(
+                f"another batch is at work in `{self.path.parent}`: `{self.fact('command')}`; "
+                "wait for it, or take another folder with --out"
+            ) from None
+        try:
+            self.keep("command", command)
+            yield
+        finally:
+            os.close(descriptor)
+
     def hold_to(self, settings: BatchSettings) -> None:
         """Begin with these settings, or go on with them.
 
@@ -140,11 +186,12 @@ class Store:
         report = result.report
         with self._writing() as connection:
             connection.execute(
-                "INSERT OR REPLACE INTO result VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                "INSERT OR REPLACE INTO result VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (
                     *(result.candidate, result.exercise, str(result.seed), result.file),
                     *(report.sha256, report.earned, report.possible),
                     *(msgspec.json.encode(report.to_builtins()).decode(), result.source),
+                    *(result.note, result.unread),
                 ),
             )
 
@@ -155,9 +202,11 @@ class Store:
 
     def results(self) -> Iterator[Result]:
         """All results, by candidate, exercise and seed; one at a time in memory."""
-        columns = "candidate, exercise, seed, file, report, source"
-        for candidate, exercise, seed, file, report, source in self._in_order(columns):
-            yield Result(candidate, exercise, int(seed), file, Report.from_json(report), source)
+        columns = "candidate, exercise, seed, file, report, source, note, unread"
+        for candidate, exercise, seed, file, report, *rest in self._in_order(columns):
+            source, note, unread = rest
+            told = Report.from_json(report)
+            yield Result(candidate, exercise, int(seed), file, told, source, note, bool(unread))
 
     def reports(self) -> Iterator[tuple[str, str, str]]:
         """The candidate, the file and the report of each result, in the same order, as JSON."""
@@ -166,6 +215,15 @@ class Store:
     def _in_order(self, columns: str) -> sqlite3.Cursor:
         query = f"SELECT {columns} FROM result ORDER BY candidate, exercise, seed"
         return self._connection.execute(query)
+
+    def nothing_to_grade(self) -> dict[str, str]:
+        """Why, by the key of each candidate with something unreadable or without any file."""
+        query = """
+            SELECT candidate, json_extract(report, '$.problem'), max(unread) FROM result
+            GROUP BY candidate HAVING max(unread) OR max(file) = '' ORDER BY candidate
+        """  # beside a maximum, SQLite gives the columns of its row
+        rows = self._connection.execute(query)
+        return {key: problem.partition("\n")[0] for key, problem, _ in rows}
 
     def sources(self, exercise: str) -> dict[str, str]:
         """What each candidate handed in for an exercise, by name; nothing of who did not."""
@@ -176,8 +234,42 @@ class Store:
         )
         return dict(rows)
 
+    def meet(self, names: Mapping[str, str]) -> None:
+        """Keep what candidates are called now, by their keys."""
+        with self._writing() as connection:
+            connection.executemany("INSERT OR REPLACE INTO candidate VALUES (?, ?)", names.items())
+
+    def hold_names(self, names: Mapping[str, str], there: Mapping[str, str]) -> None:
+        """Keep what those are called who are there.
+
+        Args:
+            names: From a list, which may name also who was there once.
+            there: What everybody in the folder is called, by their keys.
+
+        Raises:
+            GradeError: The list names somebody who never was there.
+        """
+        known = self.names()
+        for key in names.keys() - there.keys() - known.keys():
+            raise GradeError(f"the list of names has `{key}`, which is not in the folder")
+        self.meet({**{key: names[key] for key in names.keys() & known.keys()}, **there})
+
+    def names(self) -> dict[str, str]:
+        """What everybody was called last who was ever there, by their keys."""
+        return dict(self._connection.execute("SELECT key, name FROM candidate ORDER BY key"))
+
+    def fact(self, name: str) -> str:
+        """What was kept under a name; empty where nothing was."""
+        row = self._connection.execute("SELECT value FROM fact WHERE name = ?", (name,)).fetchone()
+        return str(row[0]) if row else ""
+
+    def keep(self, name: str, value: str) -> None:
+        """Keep a fact about the batch under a name."""
+        with self._writing() as connection:
+            connection.execute("INSERT OR REPLACE INTO fact VALUES (?, ?)", (name, value))
+
     def forget(self, candidates: set[str]) -> None:
-        """Let the results of some candidates go, to grade them anew."""
+        """Let the results of some candidates go, by their keys, to grade them anew."""
         with self._writing() as connection:
             connection.executemany(
                 "DELETE FROM result WHERE candidate = ?", [(name,) for name in candidates]
@@ -202,6 +294,11 @@ class Store:
             if version > VERSION:
                 raise GradeError(
                     f"`{self.path}` is from a newer version of `attention-drills`: update it"
+                )
+            if 0 < version < VERSION:
+                raise GradeError(
+                    f"`{self.path}` is from an older version of `attention-drills`: go on with "
+                    "that, or take another folder with --out"
                 )
             if version < VERSION:
                 for statement in SCHEMA.split(";"):

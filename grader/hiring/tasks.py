@@ -34,6 +34,8 @@ class Task(msgspec.Struct, frozen=True):
         file: What was handed in, as it is called in a report.
         data: Its bytes; empty where there is none.
         problem: Why it cannot be tried; empty where it can.
+        note: Where the file was found, if under another name.
+        unread: Whether there was something that could not be read.
     """
 
     candidate: str
@@ -42,6 +44,8 @@ class Task(msgspec.Struct, frozen=True):
     file: str
     data: bytes
     problem: str = ""
+    note: str = ""
+    unread: bool = False
 
 
 class Outcome(msgspec.Struct, frozen=True):

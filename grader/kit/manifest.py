@@ -8,6 +8,7 @@ import sysconfig
 import tomllib
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
@@ -27,6 +28,7 @@ class ExerciseEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     hints: list[str]
     source: str
     stub: str  # the digest of the stub as shipped
+    level: Literal["easy", "medium", "hard"] = "medium"
     diagnosis: bool = True  # False where finding the mistake is the exercise
     formerly: list[str] = []  # names that it had in earlier versions
 
@@ -70,6 +72,7 @@ class Exercise:
     entry_points: tuple[str, ...]
     hints: tuple[str, ...]
     source: str
+    level: str
     digest: str  # of the stub as shipped
     given: str  # of the stub as the learner got it, maybe from an earlier version
     formerly: tuple[str, ...]
@@ -117,19 +120,24 @@ class Kit:
         return [exercise.name for exercise in self.exercises if exercise.given != exercise.digest]
 
     def find(self, name: str) -> Exercise:
-        """The exercise of this name.
+        """The exercise of this name, as ``meant`` has it.
 
         Raises:
             GradeError: There is none; the message offers near names.
         """
-        for exercise in self.exercises:
-            if exercise.name == name:
-                return exercise
+        if (exercise := self.meant(name)) is not None:
+            return exercise
         if name in self.renamed:
             raise GradeError(f"`{name}` is called `{self.renamed[name]}` now")
-        near = difflib.get_close_matches(name, [e.name for e in self.exercises], n=1)
+        near = difflib.get_close_matches(name.lower(), [e.name for e in self.exercises], n=1)
         advice = f"did you mean `{near[0]}`?" if near else "`grade list` shows them all"
         raise GradeError(f"there is no exercise `{name}`; {advice}")
+
+    def meant(self, word: str) -> Exercise | None:
+        """The exercise that a word means: by its name, in any case, or `3` for `exercise3`."""
+        names = (word, word.lower(), f"exercise{word}" if word.isdecimal() else "")
+        known = {exercise.name: exercise for exercise in self.exercises}
+        return next((known[name] for name in names if name in known), None)
 
 
 def load_kit(home: Path | None = None) -> Kit:
@@ -224,6 +232,7 @@ def _exercise(home: Path, entry: ExerciseEntry, kit: KitEntry) -> Exercise:
         entry_points=tuple(entry.entry_points),
         hints=tuple(entry.hints),
         source=entry.source,
+        level=entry.level,
         digest=entry.stub,
         given=entry.stub,
         formerly=tuple(entry.formerly),

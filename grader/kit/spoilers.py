@@ -10,8 +10,8 @@ from __future__ import annotations
 import ast
 import functools
 import runpy
-from collections.abc import Sequence
-from itertools import permutations
+from collections.abc import Iterator, Sequence
+from itertools import combinations
 
 from grader.kit.manifest import Exercise, Kit
 from grader.kit.stubs import pristine
@@ -20,12 +20,24 @@ EXTRAS = frozenset({"heads", "masks", "dropout", "block"})  # what one attention
 
 
 def spoiler(kit: Kit, exercises: Sequence[Exercise]) -> str:
-    """Why these do not belong in one pack: which gives which away, and by what; empty if none."""
-    for giver, taker in permutations(exercises, 2):
-        reason = _reason(giver, taker, kit)
-        if reason:
-            return f"`{giver.name}` gives `{taker.name}` away: its file comes with {reason}"
-    return ""
+    """Why these do not belong in one pack, by the first pair; empty where they do."""
+    return next(spoilers(kit, exercises), "")
+
+
+def spoilers(kit: Kit, exercises: Sequence[Exercise]) -> Iterator[str]:
+    """Each pair of which one gives the other away, which that is, and by what."""
+    for pair in combinations(exercises, 2):
+        for giver, taker in (pair, pair[::-1]):
+            if reason := _reason(giver, taker, kit):
+                yield f"`{giver.name}` gives `{taker.name}` away: its file comes with {reason}"
+                break
+
+
+def twins(exercises: Sequence[Exercise]) -> bool:
+    """Whether two of these are written in nearly the same way: they ask for the same extras."""
+    written = [e for e in exercises if not written_out(e).issuperset(e.entry_points)]
+    asked = [extras for extras in map(_extras, written) if extras is not None]
+    return len(set(asked)) < len(asked)
 
 
 def _reason(giver: Exercise, taker: Exercise, kit: Kit) -> str:

@@ -9,17 +9,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from grader.diagnosis.catalogue import catalogue
-from grader.records import CheckResult, Report, Row, Score, Verdict
+from grader.records import CheckResult, Report, Row, Score, Status, Verdict
 
 BINS = 20
 FEW = 10  # candidates, below which a correlation says nothing
-UNSCORED = ("missing", "not graded")
-
-
-def status_of(score: Score) -> str:
-    """The status as the page tells it: a graded file that lost no point is ``solved``."""
-    whole = score.status == "graded" and 0 < score.possible == score.earned
-    return "solved" if whole else score.status
+UNSCORED = (Status.MISSING, Status.CANNOT_BE_READ, Status.NOT_GRADED, Status.WITHDRAWN)
 
 
 def share_of(score: Score) -> float:
@@ -73,8 +67,8 @@ class ScoreHistogram:
 
 def histograms(exercises: Sequence[str], rows: Sequence[Row]) -> list[ScoreHistogram]:
     """The spread of the totals, then that of each exercise."""
-    whole = [row for row in rows if all(one.status != "not graded" for one in row.scores)]
-    found = [ScoreHistogram("total", [row.total for row in whole], len(rows) - len(whole))]
+    totals = [row.total for row in rows if row.total is not None]
+    found = [ScoreHistogram("total", totals, len(rows) - len(totals))]
     for number, name in enumerate(exercises):
         scores = (row.scores[number] for row in rows)
         shares = [share_of(one) for one in scores if one.status not in UNSCORED]

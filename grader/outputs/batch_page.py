@@ -19,7 +19,7 @@ from typing import Any
 from markupsafe import Markup
 
 from grader.outputs.batch_alike import ShownAlike, show_alike, wanted
-from grader.outputs.batch_counts import Checks, histograms, mistakes, share_of, status_of
+from grader.outputs.batch_counts import Checks, histograms, mistakes, share_of
 from grader.outputs.batch_packed import Shelf, candidate_part, json_block
 from grader.outputs.jinja import render
 from grader.records import Report, Row, Similarity
@@ -154,13 +154,13 @@ class _Batch:
         found = mistakes(self._exercises, rows)
         basics: dict[str, Any] = {"head": self._head, "exercises": self._exercises}
         tally = [
-            Counter(status_of(row.scores[number]) for row in rows)
+            Counter(row.scores[number].status for row in rows)
             for number in range(len(self._exercises))
         ]
         yield render("batch_table.html", **basics, count=len(rows), tally=tally, mistakes=found)
         for first in range(0, len(rows), GROUP):
             people = list(enumerate(rows[first : first + GROUP], first + 1))
-            yield render("batch_rows.html", **basics, people=people, status_of=status_of)
+            yield render("batch_rows.html", **basics, people=people)
         yield render(
             "batch_rest.html",
             **basics,
@@ -192,9 +192,10 @@ class _Batch:
         numbers = {name: number for number, name in enumerate(found)}
         figures = []
         for row in (self._rows[place] for place in order):
-            scores = [(round(share_of(one), 4), status_of(one)) for one in row.scores]
+            scores = [(round(share_of(one), 4), one.status) for one in row.scores]
             made = sorted({numbers[name] for one in row.scores for name in one.diagnosis})
-            figures.append((round(100 * row.total, 2), scores, made))
+            total = None if row.total is None else round(100 * row.total, 2)
+            figures.append((total, scores, made))
         return json_block(
             "figures", {"exercises": self._exercises, "places": order, "rows": figures}
         )

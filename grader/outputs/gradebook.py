@@ -10,18 +10,24 @@ from grader.outputs.sanitise import clean
 from grader.records import Row
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # what begins one
+COLUMNS = ("earned", "possible", "status", "note")
 
 
 def render_gradebook(exercises: Sequence[str], rows: Iterable[Row]) -> str:
-    """One line a candidate: total in percent, then score, points and status of each exercise."""
+    """One line a candidate: total in percent, then points, status and a note of each exercise.
+
+    Points and totals that are not known yet are empty.
+    """
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\r\n")
-    columns = [f"{name} {what}" for name in exercises for what in ("earned", "possible", "status")]
+    columns = [f"{name} {what}" for name in exercises for what in COLUMNS]
     writer.writerow(["candidate", "total percent", *columns, "diagnosis"])
     for row in rows:
-        cells: list[object] = [guarded(row.candidate), f"{100 * row.total:.2f}"]
+        total = "" if row.total is None else f"{100 * row.total:.2f}"
+        cells: list[object] = [guarded(row.candidate), total]
         for score in row.scores:
-            cells += [score.earned, score.possible, score.status]
+            points = (score.earned, score.possible) if score.status.scored else ("", "")
+            cells += [*points, score.status, guarded(score.note)]
         found = dict.fromkeys(name for score in row.scores for name in score.diagnosis)
         writer.writerow([*cells, guarded(" ".join(found))])
     return buffer.getvalue()

@@ -22,13 +22,16 @@ def report_fragment(report: Report, source: str) -> str:
     return render("fragment.html", shown=ShownReport(report, source, f"g{secrets.token_hex(4)}"))
 
 
-def report_page(graded: Sequence[tuple[Report, str]]) -> str:
+def report_page(graded: Sequence[tuple[Report, str]], steps: Sequence[str] = ()) -> str:
     """Reports as one page, which loads nothing and runs nothing.
 
     Args:
         graded: Each report with the source of its submission.
+        steps: What to do after each, where more is known than the report tells.
     """
-    pairs = enumerate(graded, 1)
-    return render(
-        "reports.html", graded=[ShownReport(one, source, f"g{n}") for n, (one, source) in pairs]
-    )
+    known = [*steps, *("" for _ in graded)]
+    shown = [
+        ShownReport(report, source, f"g{number}", known[number - 1])
+        for number, (report, source) in enumerate(graded, 1)
+    ]
+    return render("reports.html", graded=shown)

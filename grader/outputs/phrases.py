@@ -12,6 +12,7 @@ from grader.records import CheckResult, Difference, Frame, Report, Verdict
 
 NOT_WRITTEN = "not written yet: it raises NotImplementedError"
 NAN, IMPOSSIBLE = "?", "!"  # how a weight is marked that is no share of anything
+MARKS = {NAN: "not a number", IMPOSSIBLE: "below 0 or above 1: no share of anything"}
 
 
 def still_a_stub(report: Report) -> str:
@@ -19,14 +20,40 @@ def still_a_stub(report: Report) -> str:
     return f"still a stub: nothing to grade yet, {report.possible} points to earn"
 
 
-def next_step(report: Report) -> str:
-    """What to do now, commands in backticks."""
+def state_of(report: Report) -> str:
+    """What came of a grading, in a few words."""
+    if report.problem:
+        return "could not be tried"
+    if report.untouched:
+        return "still a stub"
+    return "solved" if report.solved else "not solved yet"
+
+
+def next_step(report: Report, as_given: bool = False, hints_left: bool = True) -> str:
+    """What to do now, commands in backticks.
+
+    Args:
+        report: Of the grading.
+        as_given: Whether the file is as it was given, to be repaired.
+        hints_left: Whether there is a hint that was not shown yet.
+    """
     name = report.exercise
     if report.solved:
         return f"`grade solution {name}` for ours, `grade next` for the next exercise"
     if report.problem:
-        return "mend that line, then grade again"
-    return f"`grade hint {name}`"
+        return f"mend that{' line' if report.problem_line else ''}, then grade again"
+    hint = f"`grade hint {name}`"
+    if not hints_left:
+        hint = f"no hint is left; `grade solution {name} --reveal` shows ours"
+    if as_given or report.untouched:
+        return f"edit `{clean(report.submission)}`, then grade again; {hint}"
+    return hint
+
+
+def where_to_read_more(report: Report) -> str:
+    """The commands that explain the mistakes found; empty where none was."""
+    names = dict.fromkeys(name for found in report.diagnosis for name in found)
+    return ", ".join(f"`grade mistakes {name}`" for name in names)
 
 
 def isolation_in_force(report: Report) -> str:

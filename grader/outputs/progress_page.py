@@ -84,7 +84,7 @@ def progress_page(
         solved=sum(name in solved for name in known),
         gradings=len(gradings),
         standings=standings,
-        mistakes=_mistakes(gradings),
+        mistakes=mistakes_met(gradings),
         today=f"{now:%Y-%m-%d}",
     )
 
@@ -179,7 +179,7 @@ class Met:
     exercises: tuple[str, ...]
 
 
-def _mistakes(gradings: Iterable[Graded]) -> list[Met]:
+def mistakes_met(gradings: Iterable[Graded]) -> list[Met]:
     """The mistakes by how often they were met."""
     times: Counter[str] = Counter()
     where: dict[str, dict[str, None]] = {}

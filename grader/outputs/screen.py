@@ -21,8 +21,22 @@ KEYS = {
     "m": "map",
     "r": "reset",
     "s": "solution",
+    "?": "keys",
     "q": "quit",
 }
+KEYS_PAGE = """\
+n, →         the next exercise
+p, ←         the previous one
+Enter        goes on, once this one is solved
+h            one more hint
+l            the list: ↑ and ↓ choose an exercise, Enter turns to it
+m            attention maps, on and off
+s            our solution, once yours is solved
+r r          puts the stub back; yours is kept
+↑ ↓, k j     a line up, a line down
+b, space     a page up, a page down
+?            these keys; again, the report
+q            quit"""
 BAR = 24
 Part = Text | Padding
 
@@ -44,6 +58,9 @@ class Screen:
         maps: Whether its attention maps were asked for.
         hints: Those shown so far.
         page: Text instead of the report: a list, a solution.
+        focus: The line of the page that has to be in sight, from 0; -1 where any may be.
+        scroll: The first line that is in sight, below the title; set to the nearest that can be.
+        room: How many lines were in sight the last time it was shown.
     """
 
     title: str
@@ -58,6 +75,9 @@ class Screen:
     maps: bool = False
     hints: Sequence[str] = ()
     page: str = ""
+    focus: int = -1
+    scroll: int = 0
+    room: int = 0
 
 
 def render_screen(screen: Screen, console: Console, keyed: bool) -> str:
@@ -73,11 +93,22 @@ def render_screen(screen: Screen, console: Console, keyed: bool) -> str:
     if not keyed:
         return "\n".join(top + body)
     foot = _lines(console, _foot())
-    room = max(console.height - len(top) - len(foot) - 1, 3)
-    if len(body) > room and not screen.page:
-        cut = f"  … {len(body) - room + 1} more lines; `grade {screen.name}` shows all"
-        body = [*body[: room - 1], cut]
-    return "\n".join([*top, *body, *foot])
+    return "\n".join([*top, *_in_sight(screen, body, console.height - len(top) - len(foot)), *foot])
+
+
+def _in_sight(screen: Screen, body: list[str], height: int) -> list[str]:
+    """The lines of the body that there is room for; the last one says how many there are beyond."""
+    screen.room = room = max(height - 2, 3)
+    if len(body) <= room + 1:
+        screen.scroll = 0
+        return body
+    if screen.focus >= 0:
+        screen.scroll = max(min(screen.scroll, screen.focus), screen.focus - room + 1)
+    screen.scroll = first = min(max(screen.scroll, 0), len(body) - room)
+    below = len(body) - first - room
+    words = [f"{below} more lines: ↓ or space"] if below else []
+    words += [f"{first} above: ↑ or b"] if first else []
+    return [*body[first : first + room], f"  … {'; '.join(words)}"]
 
 
 def _lines(console: Console, parts: Iterator[Part]) -> list[str]:

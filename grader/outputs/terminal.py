@@ -8,6 +8,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from grader.outputs.phrases import (
+    MARKS,
     NOT_WRITTEN,
     describe_difference,
     isolation_in_force,
@@ -16,6 +17,7 @@ from grader.outputs.phrases import (
     next_step,
     printed_lines,
     still_a_stub,
+    where_to_read_more,
     with_repeats,
 )
 from grader.outputs.sanitise import clean
@@ -35,7 +37,7 @@ PRINTED_LINES = 5
 
 
 def render_report(
-    report: Report, verbose: bool = False, brief: bool = False
+    report: Report, verbose: bool = False, brief: bool = False, to_do: str = ""
 ) -> Iterator[Text | Padding]:
     """The lines of a report.
 
@@ -44,6 +46,7 @@ def render_report(
         verbose: Whether to show also what passed checks printed and stand for, and the versions.
         brief: Whether to begin with the score and what did not pass, count what did, and give no
             next step.
+        to_do: The next step, where more is known than the report tells.
     """
     if brief:
         yield _score(report)
@@ -58,6 +61,8 @@ def render_report(
             yield from _printed(report.output, verbose)
         checks = _open_first(report.checks) if brief else report.checks
         yield from _checks(report, checks, verbose)
+        if more := where_to_read_more(report):
+            yield _indented(f"more of it: {more}")
         if brief:
             yield from _passed(report)
     yield from render_maps(report.maps)
@@ -66,7 +71,7 @@ def render_report(
     if verbose:
         yield Text(" · ".join(f"{name} {v}" for name, v in report.versions.items()), style="dim")
     if not brief:
-        yield Text(f"next: {next_step(report)}")
+        yield Text(f"next: {to_do or next_step(report)}")
 
 
 def _open_first(checks: Sequence[CheckResult]) -> list[CheckResult]:
@@ -96,7 +101,11 @@ def render_maps(maps: Sequence[AttentionMap], mine: str = "yours") -> Iterator[T
         for yours, right in zip(one.yours, one.right, strict=True):
             yield _indented(f"{_cells(yours)}    {_cells(right)}")
     if maps:
-        yield _indented(f"{' '.join(f'{shade} ≥ {least:g}' for least, shade in SHADES)}", "dim")
+        legend = " ".join(f"{shade} ≥ {least:g}" for least, shade in SHADES)
+        weights = [weight for one in maps for row in (*one.yours, *one.right) for weight in row]
+        for mark in sorted({mark_of(weight) for weight in weights} - {""}):
+            legend += f"  {2 * mark} {MARKS[mark]}"
+        yield _indented(legend, "dim")
 
 
 def _cells(row: Sequence[float]) -> str:

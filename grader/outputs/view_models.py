@@ -13,6 +13,7 @@ from grader.outputs.phrases import (
     isolation_in_force,
     next_step,
     printed_lines,
+    state_of,
     still_a_stub,
     with_repeats,
 )
@@ -73,11 +74,13 @@ class ShownReport:
 
     Attributes:
         key: What every anchor of it begins with.
+        to_do: The next step, where more is known than the report tells.
     """
 
     report: Report
     source: str
     key: str
+    to_do: str = ""
 
     @cached_property
     def checks(self) -> list[ShownCheck]:
@@ -109,16 +112,12 @@ class ShownReport:
     @property
     def state(self) -> str:
         """What came of it all, in a few words."""
-        if self.report.problem:
-            return "could not be tried"
-        if self.report.untouched:
-            return still_a_stub(self.report)
-        return "solved" if self.report.solved else "not solved yet"
+        return still_a_stub(self.report) if self.report.untouched else state_of(self.report)
 
     @property
     def next_step(self) -> str:
         """What to do now."""
-        return next_step(self.report)
+        return self.to_do or next_step(self.report)
 
     @property
     def isolation(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -15,16 +16,26 @@ from grader.kit import MANIFEST, Exercise, Kit
 from grader.kit.stubs import is_edited, pristine, put_back
 from grader.practice.history import Event, open_history
 
+PICKED = "> "  # what the line of the marked exercise begins with
 
-def list_lines(kit: Kit, solved: set[str]) -> list[str]:
-    """The exercises in teaching order, a line for each, under the names of their tracks."""
+
+def list_lines(kit: Kit, solved: set[str], picked: int = -1) -> list[str]:
+    """The exercises in teaching order, a line for each, under the names of their tracks.
+
+    Args:
+        kit: Whose exercises.
+        solved: Those that were solved.
+        picked: The place of one to be marked, from 0.
+    """
     lines = []
+    marked = kit.exercises[picked] if picked >= 0 else None
     for track, exercises in itertools.groupby(kit.exercises, lambda exercise: exercise.track):
         lines += ["", track]
         for exercise in exercises:
             started = "started" if kit.own_stubs and is_edited(exercise) else ""
             state = "solved" if exercise.name in solved else started
-            lines.append(f"  {exercise.name:<11} {state:<8} {exercise.title}")
+            mark = PICKED if exercise is marked else "  "
+            lines.append(f"{mark}{exercise.name:<11} {state:<8} {exercise.title}")
     return lines[1:]
 
 
@@ -60,8 +71,8 @@ def make_folder(folder: Path, kit: Kit, only: Sequence[str] = (), interview: boo
         raise GradeError(f"`{target}` is there, without its `{MANIFEST}`; move it away first")
     if target.exists():
         raise GradeError(
-            f"`{target}` is there already; `grade init {folder} --update` brings it up to date, "
-            "`grade reset EXERCISE` renews one stub"
+            f"`{target}` is there already; `grade init {shlex.quote(str(folder))} --update` brings "
+            "it up to date, `grade reset EXERCISE` renews one stub"
         )
     chosen = tuple(kit.find(name) for name in only) or kit.exercises
     with _writing(folder):

@@ -181,6 +181,12 @@ class History:
             raise trouble(self._path, error) from None
 
 
+def history_file(kit: Kit) -> Path:
+    """Where the history of a learner's folder is; for a kit inside a package, the user's own."""
+    home = kit.home / ".grade" if kit.own_stubs else Path(click.get_app_dir("attention-drills"))
+    return home / "history.sqlite"
+
+
 def open_history(kit: Kit, to_write: bool = True) -> History:
     """The history of a learner's folder; for a kit inside a package, one of the user's own.
 
@@ -191,8 +197,7 @@ def open_history(kit: Kit, to_write: bool = True) -> History:
     Raises:
         GradeError: It cannot be read or written, or is from a newer version.
     """
-    home = kit.home / ".grade" if kit.own_stubs else Path(click.get_app_dir("attention-drills"))
-    path = home / "history.sqlite"
+    path = history_file(kit)
     history = History(path if to_write or path.exists() else None)
     history.rename(kit.renamed)
     return history

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 import random
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -14,10 +13,12 @@ import msgspec
 
 from grader.errors import GradeError
 from grader.kit import Exercise, Kit
-from grader.kit.spoilers import spoiler
+from grader.kit.spoilers import spoiler, twins
 from grader.practice.folder import close_interview, make_folder
 from grader.practice.history import Event, open_history
 
+LATELY = timedelta(days=7)
+TRIES = 20  # draws, of which the most mixed one is taken
 RECORD = Path(".grade") / "interview.json"
 
 
@@ -58,8 +59,19 @@ class Spent:
     late: float
 
 
-def draw(kit: Kit, count: int, seed: int) -> list[str]:
-    """Exercises at random, from the tracks in turn; none of them gives another away.
+def draw(
+    kit: Kit, count: int, seed: int, level: str | None = None, known: Collection[str] = ()
+) -> list[str]:
+    """Exercises at random, from the tracks in turn; some to write and some to repair if it can be.
+
+    None of them gives another away or is nearly the same.
+
+    Args:
+        kit: Whose exercises.
+        count: How many.
+        seed: Draws them.
+        level: Of all of them; None for any.
+        known: That are left out.
 
     Raises:
         GradeError: There are not so many.
@@ -67,36 +79,49 @@ def draw(kit: Kit, count: int, seed: int) -> list[str]:
     dice = random.Random(seed)
     tracks: dict[str, list[Exercise]] = {}
     for exercise in kit.exercises:
-        tracks.setdefault(exercise.track, []).append(exercise)
-    heaps = list(tracks.values())
-    dice.shuffle(heaps)
-    for heap in heaps:
-        dice.shuffle(heap)
-    drawn: list[Exercise] = []
-    for left in itertools.cycle(heaps):
-        if len(drawn) == count:
-            break
-        if not any(heaps):
-            raise GradeError(
-                f"{count} exercises cannot be drawn without one giving another away; "
-                f"{len(drawn)} can"
-            )
-        while left:
-            candidate = left.pop()
-            if not spoiler(kit, [*drawn, candidate]):
-                drawn.append(candidate)
-                break
+        if level in (None, exercise.level) and exercise.name not in known:
+            tracks.setdefault(exercise.track, []).append(exercise)
+    draws = [_drawn(kit, list(tracks.values()), count, dice) for _ in range(TRIES)]
+    drawn = max(draws, key=lambda one: (len(one), len({e.diagnosis for e in one})))
+    if len(drawn) < count:
+        which = f"{count} exercises" + (f" of level `{level}`" if level else "")
+        raise GradeError(
+            f"{which} cannot be drawn without one giving another away or being nearly the "
+            f"same; {len(drawn)} can"
+        )
     order = [exercise.name for exercise in kit.exercises]
     return sorted((exercise.name for exercise in drawn), key=order.index)
 
 
-def begin(folder: Path, kit: Kit, minutes: float, count: int, seed: int) -> Interview:
-    """Draw exercises, lay out their stubs and start the clock.
+def _drawn(
+    kit: Kit, tracks: Sequence[Sequence[Exercise]], count: int, dice: random.Random
+) -> list[Exercise]:
+    """As many as go together, from the tracks in turn."""
+    heaps = [dice.sample(track, len(track)) for track in dice.sample(tracks, len(tracks))]
+    drawn: list[Exercise] = []
+    while len(drawn) < count and any(heaps):
+        for heap in heaps:
+            while heap and len(drawn) < count:
+                candidate = heap.pop()
+                if not (twins([*drawn, candidate]) or spoiler(kit, [*drawn, candidate])):
+                    drawn.append(candidate)
+                    break
+    return drawn
+
+
+def solved_lately(kit: Kit, now: datetime) -> set[str]:
+    """The exercises that were solved in a folder in the last days."""
+    with open_history(kit, to_write=False) as history:
+        since = (now - LATELY).isoformat()
+        return {one.exercise for one in history.gradings() if one.solved and one.started >= since}
+
+
+def begin(folder: Path, kit: Kit, minutes: float, names: list[str], seed: int) -> Interview:
+    """Lay out the stubs of what was drawn and start the clock.
 
     Raises:
-        GradeError: There are not so many exercises, or the folder cannot be written.
+        GradeError: The folder cannot be written.
     """
-    names = draw(kit, count, seed)
     make_folder(folder, kit, names, interview=True)
     interview = Interview(datetime.now(UTC), minutes, seed, names)
     keep(folder, interview)

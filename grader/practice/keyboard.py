@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 import threading
@@ -11,7 +12,12 @@ from contextlib import contextmanager
 
 from grader.errors import GradeError
 
-ARROWS = {b"\x1b[C": "n", b"\x1b[D": "p", b"\x1bOC": "n", b"\x1bOD": "p"}
+SEQUENCES = {
+    **{b"\x1b[A": "up", b"\x1b[B": "down", b"\x1b[C": "n", b"\x1b[D": "p"},
+    **{b"\x1bOA": "up", b"\x1bOB": "down", b"\x1bOC": "n", b"\x1bOD": "p"},
+    **{b"\x1b[5~": "page up", b"\x1b[6~": "page down"},
+}
+PIECES = re.compile(rb"\x1b[\[O][0-9;]*[A-Za-z~]|\x1b|[^\x1b]+")
 
 
 @contextmanager
@@ -21,7 +27,8 @@ def keys(tell: Callable[[str], None], redraw: Callable[[], None]) -> Iterator[No
     The terminal is as it was afterwards, also while the process is stopped by Ctrl-Z.
 
     Args:
-        tell: Is given a character; arrows to the sides come as ``n`` and ``p``.
+        tell: Is given a character, or ``up``, ``down``, ``page up``, ``page down``; arrows to the
+            sides come as ``n`` and ``p``, what is no key as nothing.
         redraw: Is called when the window has another size, or the process goes on.
     """
     if sys.platform == "win32":
@@ -58,11 +65,12 @@ def keys(tell: Callable[[str], None], redraw: Callable[[], None]) -> Iterator[No
 
 def _read(terminal: int, tell: Callable[[str], None]) -> None:
     while data := _some(terminal):
-        if data.startswith(b"\x1b"):
-            tell(ARROWS.get(data, ""))
-        else:
-            for character in data.decode("utf-8", errors="ignore"):
-                tell(character)
+        for piece in PIECES.findall(data):
+            if piece.startswith(b"\x1b"):
+                tell(SEQUENCES.get(piece, ""))
+            else:
+                for character in piece.decode("utf-8", errors="ignore"):
+                    tell(character)
     tell("q")  # the terminal was closed
 
 

@@ -9,9 +9,9 @@ from queue import Empty, SimpleQueue
 from grader.errors import GradeError
 from grader.kit import Exercise, Kit
 from grader.kit.stubs import is_edited, own_path
-from grader.outputs.screen import Screen
+from grader.outputs.screen import KEYS_PAGE, Screen
 from grader.practice.events import Graded, Key, Saved, WatchEvent
-from grader.practice.folder import list_lines, start_anew
+from grader.practice.folder import PICKED, list_lines, start_anew
 from grader.practice.history import Event, open_history
 from grader.practice.session import Session
 from grader.records import Report
@@ -28,6 +28,7 @@ class Watch:
         exercise: The one to begin with.
         events: What is to be taken in, in turn.
         draw: Shows a screen.
+        keyed: Whether there are keys; where there are none, it goes on by itself.
     """
 
     def __init__(
@@ -36,10 +37,12 @@ class Watch:
         exercise: Exercise,
         events: SimpleQueue[WatchEvent],
         draw: Callable[[Screen], None],
+        keyed: bool,
     ) -> None:
         self._kit = kit
         self._events = events
         self._show = draw
+        self._keyed = keyed
         self._exercise = exercise
         self._report: Report | None = None
         self._graded: dict[str, str] = {}  # the source that was graded last, by exercise
@@ -51,6 +54,10 @@ class Watch:
         self._news = ""
         self._page = ""  # the key that opened one
         self._asked = ""  # a key that has to be pressed once more
+        self._following: Exercise | None = None  # once this one is solved
+        self._picked = 0  # in the list
+        self._scroll = 0
+        self._room = 0
         with open_history(kit) as history:
             self._solved = history.solved()
 
@@ -154,8 +161,12 @@ class Watch:
             self._news = f"{score}, and so are all the others"
             return
         self._last_solved = self._exercise
+        if self._keyed:
+            self._following = left[0]
+            self._news = f"{score}: Enter goes on to {left[0].name}, s shows our solution"
+            return
         self._look(left[0])
-        self._news = f"{score}: s shows our solution"
+        self._news = score
 
     def _look(self, exercise: Exercise) -> None:
         """Turn to an exercise, and grade what is written of it."""
@@ -169,12 +180,21 @@ class Watch:
     def _look_at(self, exercise: Exercise) -> None:
         if exercise is not self._exercise:
             self._exercise, self._report, self._hints, self._maps = exercise, None, [], False
+            self._following = None
         self._news = self._page = ""
+        self._scroll = 0
 
     def _pressed(self, key: str) -> None:
-        again, shut = key == self._asked, key == self._page
+        if self._moved(key):
+            return
+        again, shut, following = key == self._asked, key == self._page, self._following
+        picking = self._page == "l"
         self._news = self._page = self._asked = ""
-        if key in ("n", "p"):
+        if key == "\n" and picking:
+            self._look(self._kit.exercises[self._picked])
+        elif key in ("n", "\n") and following is not None:
+            self._look(following)
+        elif key in ("n", "p"):
             at = self._kit.exercises.index(self._exercise) + (1 if key == "n" else -1)
             self._last_solved = None
             self._look(self._kit.exercises[at % len(self._kit.exercises)])
@@ -186,8 +206,24 @@ class Watch:
             self._look(self._exercise)
         elif key == "r":
             self._reset(sure=again)
-        elif key in ("l", "s") and not shut:
-            self._page = key
+        elif key in ("l", "s", "?"):
+            self._page = "" if shut else key
+            self._scroll = 0
+            self._picked = self._kit.exercises.index(self._exercise)
+        elif key != "m":
+            what = f"`{key}`" if key.isprintable() and key.strip() else "that"
+            self._news = f"{what} is no key here; ? lists the keys"
+
+    def _moved(self, key: str) -> bool:
+        """Whether a key has scrolled, or in the list chosen another exercise."""
+        steps = {"up": -1, "k": -1, "down": 1, "j": 1}
+        pages = {"page up": -1, "b": -1, "page down": 1, " ": 1}
+        step = steps.get(key, 0) + pages.get(key, 0) * max(self._room - 1, 1)
+        if self._page == "l":
+            self._picked = min(max(self._picked + step, 0), len(self._kit.exercises) - 1)
+        else:
+            self._scroll += step
+        return step != 0
 
     def _reset(self, sure: bool) -> None:
         if not sure:
@@ -209,7 +245,9 @@ class Watch:
 
     def _page_text(self) -> str:
         if self._page == "l":
-            return "\n".join(list_lines(self._kit, self._solved))
+            return "\n".join(list_lines(self._kit, self._solved, self._picked))
+        if self._page == "?":
+            return KEYS_PAGE
         if self._page != "s":
             return ""
         solved = self._exercise.name in self._solved
@@ -223,19 +261,23 @@ class Watch:
 
     def _draw(self, busy: bool = False) -> None:
         exercise, text = self._exercise, self._text()
-        self._show(
-            Screen(
-                title=self._kit.title,
-                solved=len(self._solved),
-                total=len(self._kit.exercises),
-                name=exercise.name,
-                about=exercise.title,
-                file=str(own_path(exercise)),
-                news=self._news,
-                busy=busy,
-                report=self._report,
-                maps=self._maps,
-                hints=self._hints,
-                page=text,
-            )
+        lines = text.split("\n")
+        picked = [at for at, line in enumerate(lines) if line.startswith(PICKED)]
+        screen = Screen(
+            title=self._kit.title,
+            solved=len(self._solved),
+            total=len(self._kit.exercises),
+            name=exercise.name,
+            about=exercise.title,
+            file=str(own_path(exercise)),
+            news=self._news,
+            busy=busy,
+            report=self._report,
+            maps=self._maps,
+            hints=self._hints,
+            page=text,
+            focus=picked[0] if self._page == "l" and picked else -1,
+            scroll=self._scroll,
         )
+        self._show(screen)
+        self._scroll, self._room = screen.scroll, screen.room

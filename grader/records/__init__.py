@@ -10,7 +10,7 @@ from grader.records.report import (
     TensorLocal,
     Verdict,
 )
-from grader.records.scores import Row, Score
+from grader.records.scores import Row, Score, Status
 from grader.records.similarity import Group, LeftOut, Pair, Similarity, Span
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "Score",
     "Similarity",
     "Span",
+    "Status",
     "TensorLocal",
     "Verdict",
 ]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import codecs
 import os
+import re
 import stat
 from pathlib import Path, PurePath
 
@@ -10,11 +12,16 @@ from grader.errors import GradeError
 from grader.submission.notebook.cells import join_cells, read_cells, too_much_code
 from grader.submission.source import MAX_BYTES, Submission
 
+DECLARES = re.compile(rb"[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")  # PEP 263
+# What begins the names of encodings that are read in one go; others take time without bound.
+ENCODINGS = (
+    *("utf-8", "ascii", "iso8859", "cp", "koi8", "mac-", "gb", "big5", "shift_jis", "euc_", "tis"),
+)
 MAX_NOTEBOOK = 64 << 20  # its outputs hold pictures
 
 
 def read_submission(path: Path) -> Submission:
-    """Read a submission's source.
+    """Read a submission's source, in UTF-8 or in the encoding that its first lines declare.
 
     A notebook's magics, shell lines and calls for help are left out of it, line by line.
 
@@ -65,13 +72,33 @@ def _decoded(path: Path, data: bytes) -> str:
     if len(data) > most:
         short = "a submission is a short Python file" if most == MAX_BYTES else "clear its outputs"
         raise GradeError(f"`{path}` is larger than {most >> 20} MiB; {short}")
+    encoding = "utf-8-sig" if path.suffix.lower() == ".ipynb" else _declared(path, data)
     try:
-        return data.decode("utf-8-sig")
+        return data.decode(encoding)
     except UnicodeDecodeError as error:
+        if not encoding.startswith("utf-8"):
+            raise GradeError(
+                f"`{path}` declares the encoding `{encoding}` and is not in it; save it as UTF-8"
+            ) from None
         raise GradeError(
             f"`{path}` is not UTF-8 (byte {error.start} is 0x{data[error.start]:02x}); "
             "save it as UTF-8"
         ) from None
+
+
+def _declared(path: Path, data: bytes) -> str:
+    """The encoding that the first two lines of a Python file declare; else UTF-8."""
+    lines = data.removeprefix(codecs.BOM_UTF8).splitlines()[:2]
+    if lines and not lines[0].lstrip().startswith(b"#") and lines[0].strip():
+        return "utf-8-sig"  # a declaration follows nothing but comments
+    named = next((found[1].decode() for line in lines if (found := DECLARES.match(line))), "utf-8")
+    try:
+        name = codecs.lookup(named).name
+    except LookupError:
+        name = ""
+    if not name.startswith(ENCODINGS):
+        raise GradeError(f"`{path}` declares the encoding `{named}`; save it as UTF-8")
+    return "utf-8-sig" if name == "utf-8" else name
 
 
 def _reason(error: OSError) -> str:

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 class SelfAttention(nn.Module):
     """One head of self-attention that may change the width.
 
-    Source: notebook 000
+    Source: the notebook "Single Head Self-Attention in Transformers"
     """
 
     def __init__(self, d_in: int, d_out: int) -> None:

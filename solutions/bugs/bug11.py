@@ -16,7 +16,7 @@ from torch import Tensor, nn
 class SelfAttentionV4(nn.Module):
     """One head of self-attention with mask and dropout.
 
-    Source: notebook 002
+    Source: the notebook "Self-attention by hand"
     """
 
     def __init__(self, hidden_dim: int, dropout_rate: float = 0.1) -> None:

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 class MultiHeadSelfAttention(nn.Module):
     """Several heads of self-attention side by side.
 
-    Source: notebooks 003 and 004
+    Source: the notebooks "Building single-head self-attention" and "Multi-Headed Self-Attention"
     """
 
     def __init__(self, embed_dim: int, num_heads: int) -> None:
@@ -43,7 +43,7 @@ class MultiHeadSelfAttention(nn.Module):
 class TransformerBlock(nn.Module):
     """Attention and feed-forward, each with a sum and a norm after it.
 
-    Source: notebook 004
+    Source: the notebook "Multi-Headed Self-Attention"
     """
 
     def __init__(self, embed_dim: int, num_heads: int) -> None:

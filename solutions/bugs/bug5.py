@@ -14,7 +14,7 @@ from torch import Tensor, nn
 class MultiHeadSelfAttention(nn.Module):
     """Several heads of self-attention side by side.
 
-    Source: notebook 003
+    Source: the notebook "Building single-head self-attention"
     """
 
     def __init__(self, embed_dim: int, num_heads: int) -> None:

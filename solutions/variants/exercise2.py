@@ -12,7 +12,7 @@ from torch import Tensor, nn
 class SelfAttentionV2(nn.Module):
     """One head of self-attention with queries, keys and values from one layer.
 
-    Source: notebook 002
+    Source: the notebook "Self-attention by hand"
     """
 
     def __init__(self, hidden_dim: int) -> None:

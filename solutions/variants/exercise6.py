@@ -45,7 +45,7 @@ class MultiHeadSelfAttention(nn.Module):
 class TransformerBlock(nn.Module):
     """One post-norm block of width C.
 
-    Source: notebook 004
+    Source: the notebook "Multi-Headed Self-Attention"
     """
 
     def __init__(self, embed_dim: int, num_heads: int) -> None:

@@ -32,7 +32,7 @@ function sort() {
   const { key, up } = sorting;
   const byValue = value => (a, b) => value(a) - value(b);
   let compare = byValue(one => one.scores[key]?.[0]);
-  if (key === "total") compare = byValue(one => one.total);
+  if (key === "total") compare = byValue(one => one.total ?? -1); // null: not all is graded
   // While names are hidden, their order must not tell them.
   if (key === "who") compare = reveal.checked ? (a, b) => compareNames(a.name, b.name) : () => 0;
   const sign = up ? 1 : -1;
@@ -59,7 +59,9 @@ function fitting() {
     (!text || aliasOf(one).includes(text) || (reveal.checked && folded(one.name).includes(text))) &&
     (!status || one.scores[exercise][1] === status) &&
     (!mistake || one.mistakes.includes(Number(mistake))) &&
-    least <= one.total && one.total <= most;
+    (one.total === null
+      ? least === -Infinity && most === Infinity
+      : least <= one.total && one.total <= most);
 }
 
 function list() {

@@ -35,7 +35,7 @@ function entitle(one) {
 
 function head(one) {
   entitle(one);
-  const facts = [["total", `${one.total.toFixed(2)} %`]];
+  const facts = [["total", one.total === null ? "–" : `${one.total.toFixed(2)} %`]];
   figures.exercises.forEach((name, i) => facts.push([name, one.row.cells[i + 2].textContent]));
   find("sums").replaceChildren(...facts.map(([name, value]) =>
     element("div", "", element("dt", "", name), element("dd", "", value))));
@@ -55,7 +55,7 @@ async function fill(one) {
       const html = await unfold(shelf, one.place);
       part = element("div", "");
       if (html !== null) part.innerHTML = html;
-      else part = element("p", "card", `${exercise}: not graded`);
+      else part = element("p", "card", `${exercise}: ${one.scores[shelf][1]}`);
     } catch (error) {
       part = element("p", "card", `This browser cannot unfold the report of ${exercise}: ${error.message}`);
     }

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shutil
 import socket
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from grader.cli import run_command
+from grader.cli.mistakes import NOTEBOOKS, titled
+from grader.diagnosis.catalogue import catalogue
 from grader.kit import installed_kit
 from grader.records import Report
 
-SOLUTION = installed_kit().find("warmup1").solution
+KIT = installed_kit()
+SOLUTION = KIT.find("warmup1").solution
 Grade = Callable[..., tuple[int, str, str]]
 
 
@@ -72,6 +78,8 @@ def test_mistake_is_named_unless_told_otherwise(grade: Grade) -> None:
     assert code == 1, out
     assert "Your output is exactly what comes out when the softmax runs over the queries" in out
     assert "attention without a mask" in out
+    assert "more of it: `grade mistakes softmax-over-the-queries`" in out
+    assert "1 ×  `grade mistakes softmax-over-the-queries`" in grade("progress")[1]
     code, out, _ = grade("warmup1", "--no-diagnosis")
     assert code == 1, out
     assert "exactly what comes out" not in out
@@ -96,6 +104,18 @@ def test_mistakes_are_listed_and_explained(grade: Grade) -> None:
     code, _, err = grade("mistakes", "mask-inverte")
     assert code == 2
     assert "did you mean `mask-inverted`?" in one_line(err)
+
+
+def test_notebooks_have_titles_where_a_learner_reads(grade: Grade) -> None:
+    numbered = re.compile(r"notebooks? \d")
+    read = [file.read_text(encoding="utf-8") for file in Path("exercises").glob("*/*.py")]
+    read += [exercise.solution.read_text(encoding="utf-8") for exercise in KIT.exercises]
+    read += [titled(mistake.source) for mistake in catalogue().values()]
+    assert not [text for text in read if numbered.search(text)]
+    sources = (Path(__file__).parents[3] / "docs/sources.md").read_text(encoding="utf-8")
+    assert all(title in sources for title in NOTEBOOKS.values())
+    shown = " ".join(grade("mistakes", "scaled-after-the-softmax")[1].split())
+    assert 'the notebook "Self-attention by hand"' in shown
 
 
 def test_progress_and_diff_look_back(grade: Grade) -> None:
@@ -127,11 +147,91 @@ def test_several_files_give_a_list_of_reports(grade: Grade) -> None:
     assert [r["score"]["solved"] for r in reports] == [True, False]
 
 
-def test_own_kit_by_path(grade: Grade) -> None:
-    tiny = Path(__file__).parents[1] / "kit"
+def test_several_end_with_a_table(grade: Grade) -> None:
+    _, out, _ = grade("warmup1", SOLUTION, "warmup2", "--device", "cpu")
+    table = out[out.index("\nexercise ") :].splitlines()[1:]
+    assert [line.split() for line in table] == [
+        ["exercise", "score"],
+        ["warmup1", "20", "/", "20", "solved"],
+        ["warmup2", "0", "/", "26", "still", "a", "stub"],
+        ["all", "20", "/", "46", "1", "of", "2", "solved"],
+    ]
+    assert "1 of 1 solved" not in grade("warmup1", SOLUTION)[1]
+
+
+def test_json_on_standard_output_is_json_alone(grade: Grade) -> None:
+    code, out, err = grade("warmup1", SOLUTION, "--json", "-")
+    assert (code, err) == (0, "")
+    assert json.loads(out)["score"]["solved"]
+    assert not Path("-").exists()
+    code, _, err = grade("warmup1", SOLUTION, "--json", "-", "--format", "junit")
+    assert code == 2
+    assert "both want standard output" in one_line(err)
+
+
+def test_pages_say_where_they_are(grade: Grade) -> None:
+    _, _, err = grade("warmup1", "--html", "mine.html")
+    assert err == "wrote `mine.html`\n"
+    assert "wrote `far.html`" in grade("progress", "--html", "far.html")[2]
+
+
+@pytest.mark.parametrize("words", [["-h"], ["hint", "-h"], ["interview", "submit", "-h"]])
+def test_short_help(grade: Grade, words: list[str]) -> None:
+    code, out, _ = grade(*words)
+    assert code == 0
+    assert "Usage: " in out
+
+
+@pytest.mark.parametrize("word", ["3", "Exercise3", "EXERCISE3"])
+def test_exercises_are_understood(grade: Grade, word: str) -> None:
+    assert "exercise3  exercises/variants/exercise3.py" in grade(word)[1]
+    assert grade("hint", word)[1].startswith("hint 1 of ")
+    assert "hint 2 of" in grade("hint", "exercise3")[1]
+    assert "is not solved" in grade("solution", word)[2]
+    assert "is as it was graded" in grade("diff", word)[1]
+
+
+def test_next_step_fits_the_state(grade: Grade) -> None:
+    assert "next: edit `exercises/warmups/warmup1.py`, then grade again" in grade("warmup1")[1]
+    assert "next: edit `exercises/bugs/bug4.py`, then grade again" in grade("bug4")[1]
+    mine = Path("exercises/bugs/bug4.py")
+    mine.write_text(mine.read_text() + "\n# tried\n")
+    assert "next: `grade hint bug4`" in grade("bug4")[1]
+    for _ in range(2):
+        grade("hint", "bug4")
+    _, out, _ = grade("bug4", "--html", "page.html")
+    assert "next: no hint is left; `grade solution bug4 --reveal` shows ours" in out
+    assert "no hint is left" in Path("page.html").read_text(encoding="utf-8")
+
+
+def test_own_kit_by_path(grade: Grade, tmp_path: Path) -> None:
+    tiny = tmp_path / "tiny"
+    shutil.copytree(Path(__file__).parents[1] / "kit", tiny)
     code, out, err = grade("double", tiny / "solutions/basics/double.py", "--kit", tiny)
     assert code == 0, out + err
     assert "score 4 / 4" in out
+    assert one_line(err) == (
+        f"grade: the kit is that in `{tiny}`, history in `{tiny}/.grade/history.sqlite`\n"
+    )
+    assert grade("list", "--kit", tiny)[2] == ""
+
+
+def test_kit_from_elsewhere_is_said(
+    grade: Grade, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert grade("list")[2] == ""
+    (tmp_path / "drills/exercises/deep").mkdir()
+    monkeypatch.chdir("exercises/deep")
+    assert grade("list")[2] == ""
+    monkeypatch.chdir(tmp_path)
+    home = tmp_path / "home"
+    elsewhere = replace(installed_kit(), own_stubs=False, home=home / "kit")
+    monkeypatch.setattr("grader.cli.names.load_kit", lambda _: elsewhere)
+    monkeypatch.setenv("HOME", str(home))
+    own = "; `grade init drills` makes a folder of your own"
+    assert one_line(grade("list")[2]) == f"grade: the kit is that in `{home}/kit`{own}\n"
+    said = one_line(grade("hint", "exercise3")[2])
+    assert f"history in `{home}/.config/attention-drills/history.sqlite`{own}" in said
 
 
 def test_broken_suite_is_not_the_learners_fault(grade: Grade) -> None:
@@ -183,6 +283,8 @@ def test_damaged_history_is_set_aside(grade: Grade) -> None:
         (["exercise3", "big.py"], "`big.py` is larger than 1 MiB"),
         (["mine.py"], "`mine.py` does not say which exercise it is"),
         (["hint", "exercise33"], "did you mean `exercise3`?"),
+        (["wach"], "there is no command or exercise `wach`; did you mean `grade watch`?"),
+        (["99"], "there is no exercise `99`"),
         (["list", "--kit", "exercises"], "`exercises` is no kit"),
         (["init", "."], "`exercises` is there already"),
     ],
@@ -203,7 +305,7 @@ def test_bad_input_is_one_clear_line(grade: Grade, words: list[str], message: st
     ("source", "message"),
     [
         ("class SelfAttentionV1(:\n", "work.py:1: does not parse"),
-        ("import nowhere\nclass SelfAttentionV1: pass\n", "work.py:1: does not import"),
+        ("import json.nowhere\nclass SelfAttentionV1: pass\n", "work.py:1: does not import"),
         ("class Other: pass\n", "defines no class `SelfAttentionV1`; it has `Other`"),
         ("\x00", "does not parse"),
     ],
@@ -225,6 +327,22 @@ def test_wrong_constructor_and_no_module_are_clear(grade: Grade) -> None:
     out = grade("exercise1", "work.py")[1]
     assert "unexpected keyword argument 'hidden_dim'" in out
     assert "grader/" not in out
+
+
+def test_declared_encoding_is_read(grade: Grade) -> None:
+    text = SOLUTION.read_text(encoding="utf-8").replace("ᵀ", "T").replace("·", "*")
+    for declared in ("latin-1", "cp1252"):
+        Path("work.py").write_bytes(f"# -*- coding: {declared} -*-\n# é\n{text}".encode(declared))
+        assert grade("warmup1", "work.py")[0] == 0
+    Path("work.py").write_bytes(f"#!/usr/bin/python\n# coding=gbk\n# 注意\n{text}".encode("gbk"))
+    assert grade("warmup1", "work.py")[0] == 0
+    Path("work.py").write_bytes(b"x = 1\n# coding: latin-1\n# \xe9\n")
+    assert "is not UTF-8 (byte 26 is 0xe9)" in one_line(grade("warmup1", "work.py")[2])
+    for declared in ("punycode", "no-such", "zlib", "undefined", "utf-16"):
+        Path("work.py").write_text(f"# coding: {declared}\n")
+        assert f"declares the encoding `{declared}`" in one_line(grade("warmup1", "work.py")[2])
+    Path("work.py").write_bytes(b"# coding: ascii\n# \xe9\n")
+    assert "declares the encoding `ascii` and is not in it" in grade("warmup1", "work.py")[2]
 
 
 def test_missing_device_is_usage(grade: Grade) -> None:

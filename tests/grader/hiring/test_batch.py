@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import json
 import os
 import random
+import re
 import shlex
 import shutil
 import signal
@@ -24,11 +26,12 @@ from msgspec.structs import replace
 from grader.cli import run_command
 from grader.errors import GradeError, GraderFault
 from grader.hiring.process_pool import GradingPool
-from grader.hiring.results import safe_name
 from grader.hiring.store import BatchSettings, Store
 from grader.hiring.tasks import Settings, Task
+from grader.hiring.written import safe_name
 from grader.kit import installed_kit, load_kit
 from grader.kit.stubs import pristine
+from tests.grader.reading import assert_self_contained, text_of
 from tests.grader.terminal import COMMAND
 
 KIT = installed_kit()
@@ -87,12 +90,13 @@ def verdicts(out: Path) -> list[tuple[str, list[tuple[str, str, int]]]]:
 def test_batch_of_all_kinds(handed: Path, out: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (handed / "hang.py").write_text(HANG)
     forms = ("--also", "junit", "--also", "gradescope", "--also", "exercism")
-    assert batch(handed, out, "--timeout", "1", *forms) == 0
+    assert batch(handed, out, "--timeout", "1", *forms) == 1
     told = capsys.readouterr()
-    assert "8 graded; seed 5" in told.out
+    assert "8 graded; seed 5; 1 with nothing to grade\n" in told.out
+    assert "nothing to grade of `nothing`: no file that defines `self_attention`" in told.err
     found = rows(out)
     assert found["right"]["total percent"] == "100.00"
-    assert found["right"]["warmup1 status"] == "graded"
+    assert found["right"]["warmup1 status"] == "solved"
     assert 0 < float(found["wrong"]["total percent"]) < 100
     assert found["wrong"]["diagnosis"] == "softmax-over-the-queries"
     for name in ("crash", "syntax", "empty"):
@@ -114,10 +118,39 @@ def test_batch_of_all_kinds(handed: Path, out: Path, capsys: pytest.CaptureFixtu
         assert (out / f"junit/{name}/junit.xml").is_file()
 
 
+def test_nobody_vanishes_and_what_was_found_elsewhere_is_said(
+    tmp_path: Path, out: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    handed = tmp_path / "handed"
+    for name in ("ada", "bob", "cleo"):
+        (handed / name).mkdir(parents=True)
+    (handed / "ada" / "warmup1 (1).py").write_text(RIGHT)
+    (handed / "bob" / "solution.py").write_text(RIGHT)
+    (handed / "bob" / "notes.py").write_text("")
+    (handed / "cleo" / "warmup1.py").write_bytes(b"\xff\xfe")
+    (handed / "dora.rar").write_bytes(b"Rar!")
+    assert batch(handed, out) == 1
+    told = capsys.readouterr()
+    assert "4 graded; seed 5; 2 with nothing to grade\n" in told.out
+    assert "nothing to grade of `dora`: `dora.rar` is no folder" in told.err
+    assert "nothing to grade of `cleo`: `warmup1.py` is not UTF-8" in told.err
+    found = {name: (row["warmup1 status"], row["warmup1 note"]) for name, row in rows(out).items()}
+    assert found["ada"] == ("solved", "found as `warmup1 (1).py`")
+    assert found["bob"][1] == "found in `solution.py`, which defines `self_attention`"
+    assert found["cleo"][0] == found["dora"][0] == "cannot be read"
+    assert "\nwarmup1: 2 solved, 2 cannot be read\n" in told.out
+    words = (out / "report.html").read_text(encoding="utf-8")
+    assert all(f">{status}</span>" in words for status in ("solved", "cannot be read"))
+    assert found["dora"][1] == "`dora.rar` is no folder, zip, tar, .py or .ipynb"
+    assert not (out / "gradebook.csv").read_bytes().startswith(codecs.BOM_UTF8)
+    assert batch(handed, out, "--bom") == 1
+    assert (out / "gradebook.csv").read_bytes().startswith(codecs.BOM_UTF8 + b"candidate,")
+
+
 def test_copies_are_shown_to_be_looked_at(handed: Path, out: Path) -> None:
     (handed / "copy").mkdir()
     (handed / "copy" / "warmup1.py").write_text(RIGHT + "\n# a colleague helped\n")
-    assert batch(handed, out) == 0
+    assert batch(handed, out) == 1
     page = (out / "report.html").read_text(encoding="utf-8")
     assert "same code" in page
 
@@ -128,10 +161,12 @@ def test_same_command_goes_on_and_grades_nothing_twice(
     assert batch(handed, out, "--only", "right", "--only", "wrong") == 0
     assert "2 graded; seed 5" in capsys.readouterr().out
     before = Path(out / "results.sqlite").read_bytes()
-    assert rows(out)["crash"]["warmup1 status"] == "not graded"
-    assert batch(handed, out) == 0
+    left = rows(out)["crash"]
+    assert left["warmup1 status"] == "not graded"
+    assert left["total percent"] == left["warmup1 earned"] == left["warmup1 possible"] == ""
+    assert batch(handed, out) == 1
     assert "5 graded, 2 were there before" in capsys.readouterr().out
-    assert batch(handed, out) == 0
+    assert batch(handed, out) == 1
     assert "0 graded, 7 were there before" in capsys.readouterr().out
     assert before != Path(out / "results.sqlite").read_bytes()
     with closing(sqlite3.connect(out / "results.sqlite")) as connection, connection:
@@ -169,6 +204,34 @@ def test_batch_goes_on_only_as_it_was_begun(
         err = capsys.readouterr().err
         assert f"was begun with another {field}" in err
         assert "--out" in err
+
+
+def test_second_batch_in_a_folder_is_refused(
+    handed: Path, out: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert batch(handed, out, "--only", "right") == 0
+    other = tmp_path / "other"
+    shutil.copytree(handed, other)
+    assert batch(other, out) == 2
+    assert f"was begun with another `submissions`: {handed}; go on" in capsys.readouterr().err
+    with Store(out / "results.sqlite") as store, store.claimed("grade batch 'a b'"):
+        assert batch(handed, out) == 2
+    assert "another batch is at work in" in (err := capsys.readouterr().err)
+    assert "`grade batch 'a b'`" in err
+    handed.rename(tmp_path / "moved")
+    assert batch(tmp_path / "moved", out, "--only", "right") == 0
+
+
+def test_printed_commands_can_be_pasted(
+    handed: Path, out: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (handed / "right").rename(handed / "O'Neill, Ada")
+    assert batch(handed, out, "--only", "O'Neill, Ada") == 0
+    (handed / "O'Neill, Ada" / "warmup1.py").write_text(SOURCES["wrong"])
+    assert batch(handed, out, "--only", "O'Neill, Ada") == 0
+    said = re.search("changed since it was graded; (.*) grades it anew", capsys.readouterr().err)
+    assert said is not None
+    assert shlex.split(said[1]) == ["--only", "O'Neill, Ada", "--regrade"]
 
 
 def test_file_that_nobody_changed_is_told(tmp_path: Path) -> None:
@@ -226,6 +289,84 @@ def test_batch_does_not_go_on_with_another_suite(
     assert "was begun with another `kit`" in capsys.readouterr().err
 
 
+def test_who_is_gone_is_withdrawn_and_nobody_is_graded_anew_for_a_name(
+    handed: Path, out: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (handed / "copy").mkdir()
+    (handed / "copy" / "warmup1.py").write_text(RIGHT + "\n# a colleague helped\n")
+    forms = ("--also", "gradescope", "--also", "exercism")
+    batch(handed, out, *forms)
+    assert (out / "gradescope/copy").is_dir()
+    shutil.rmtree(handed / "copy")
+    (out / "gradescope/copy/mine.txt").write_text("somebody else's")
+    names = tmp_path / "names.csv"
+    names.write_text("file,name\nright,Ada\n", encoding="utf-8")
+    capsys.readouterr()
+    batch(handed, out, "--names", str(names))
+    assert "0 graded, 7 were there before" in capsys.readouterr().out
+    found = rows(out)
+    assert found["Ada"]["total percent"] == "100.00"
+    assert "right" not in found
+    assert found["copy"]["warmup1 status"] == "withdrawn"
+    assert (found["copy"]["total percent"], found["copy"]["warmup1 earned"]) == ("", "")
+    assert not list(out.glob("*.draft"))
+    assert {path.name for path in (out / "exercism").iterdir()} == {
+        *(safe_name(name) for name in found if name != "copy")
+    }
+    assert [path.name for path in (out / "gradescope/copy").iterdir()] == ["mine.txt"]
+    page = (out / "report.html").read_text(encoding="utf-8")
+    assert "withdrawn" in page
+    assert 'evidence">same code' not in page
+    shutil.rmtree(handed / "right")  # the list still names it
+    assert batch(handed, out, "--names", str(names)) in (0, 1)
+    assert rows(out)["Ada"]["warmup1 status"] == "withdrawn"
+    names.write_text("file,name\nnobody.py,Ada\n", encoding="utf-8")
+    assert batch(handed, out, "--names", str(names)) == 2
+    assert "the list of names has `nobody.py`" in capsys.readouterr().err
+
+
+def test_course_systems_get_their_gradebooks(handed: Path, out: Path, tmp_path: Path) -> None:
+    names = tmp_path / "names.csv"
+    names.write_text("file,name,id\nright,Ada,a@b.org\nwrong,=Bob,4711\n", encoding="utf-8")
+    words = ("--only", "right", "--only", "wrong", "--also", "canvas", "--also", "moodle")
+    assert batch(handed, out, *words, "--names", str(names)) == 0
+    score = rows(out)["'=Bob"]["total percent"]
+    canvas = list(csv.reader((out / "canvas.csv").read_text(encoding="utf-8").splitlines()))
+    assert canvas[0] == ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "warmup1"]
+    assert canvas[1] == ["    Points Possible", "", "", "", "", "100"]
+    assert ["Ada", "", "", "a@b.org", "", "100.00"] in canvas
+    assert ["'=Bob", "", "4711", "", "", score] in canvas
+    assert ["crash", "", "crash", "", "", ""] in canvas  # not graded
+    moodle = list(csv.reader((out / "moodle.csv").read_text(encoding="utf-8").splitlines()))
+    assert moodle[0] == ["Full name", "ID number", "Email address", "warmup1", "Feedback"]
+    assert ["Ada", "", "a@b.org", "100.00", "solved"] in moodle
+
+
+def test_feedback_gives_nothing_away(tmp_path: Path, out: Path) -> None:
+    handed, pages = tmp_path / "handed", tmp_path / "pages"
+    for name, source in SOURCES.items():
+        (handed / name).mkdir(parents=True)
+        (handed / name / "warmup1.py").write_text(source)
+        (handed / name / "bug4.py").write_bytes(pristine(KIT.find("bug4")) + b"# mine: a secret\n")
+    leak = "def self_attention(x):\n    print(x)\n    raise ValueError(x.tolist())\n"
+    (handed / "raise" / "warmup1.py").write_text(leak)
+    words = ["--exercise", "warmup1", "--exercise", "bug4", "--out", str(out), "--timeout", "30"]
+    grade = ["batch", str(handed), *words, "--feedback", str(pages)]
+    assert run_command(grade) == 0
+    assert {page.stem for page in pages.iterdir()} == set(SOURCES)
+    texts = {page.stem: page.read_text(encoding="utf-8") for page in pages.iterdir()}
+    for text in texts.values():
+        assert_self_contained(text)
+        assert "secret" not in text
+        assert not re.search(r"\d\.\d{3}|expected|largest difference", text_of(text))
+    assert "the softmax runs over the queries" in text_of(texts["wrong"])
+    assert "the weights mix the input" not in text_of(texts["wrong"])  # of bug4
+    assert "ValueError in line 3" in text_of(texts["raise"])
+    shutil.rmtree(handed / "crash")
+    run_command(grade)
+    assert {page.stem for page in pages.iterdir()} == set(SOURCES) - {"crash"}
+
+
 def test_several_seeds_tell_of_disagreement(
     handed: Path, out: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -246,14 +387,14 @@ def test_several_seeds_tell_of_disagreement(
 
 def test_killed_batch_goes_on_to_the_same_results(handed: Path, tmp_path: Path) -> None:
     whole, killed = tmp_path / "whole", tmp_path / "killed"
-    assert batch(handed, whole) == 0
+    assert batch(handed, whole) == 1
     command = [sys.executable, *COMMAND, "batch", str(handed), *GRADE, "--out", str(killed)]
     dice = random.Random(3)
     for _ in range(3):
         with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as one:
             time.sleep(dice.uniform(1.5, 5))
             one.kill()
-    assert batch(handed, killed) == 0
+    assert batch(handed, killed) == 1
     assert verdicts(killed) == verdicts(whole)
     assert rows(killed) == rows(whole)
 
@@ -266,10 +407,14 @@ def test_ctrl_c_says_so_and_leaves_what_was_done(handed: Path, out: Path) -> Non
             time.sleep(0.05)
         one.send_signal(signal.SIGINT)
         assert one.stderr is not None
-        assert "the same command goes on" in one.stderr.read()
+        told = one.stderr.read()
         assert one.wait(timeout=30) == 130
+    assert f"stopped: {done(out)} of 7 graded, and kept; the same command goes on: `grade" in told
+    command = shlex.join(["grade", "batch", str(handed), *GRADE, "--out", str(out), "--jobs", "1"])
+    assert f"`{command}`" in told
+    assert sum(row["total percent"] != "" for row in rows(out).values()) == done(out)
     assert 0 < done(out) < 7
-    assert batch(handed, out) == 0
+    assert batch(handed, out) == 1
     assert len(verdicts(out)) == 7
 
 
@@ -347,8 +492,7 @@ def test_bad_input_is_one_clear_line(
 def test_weak_machine_is_refused(
     handed: Path, out: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    command = sys.modules["grader.cli.batch"]  # by its name, the package gives the command
-    monkeypatch.setattr(command, "LEVELS_FOR_STRANGERS", ("no such level",))
+    monkeypatch.setattr("grader.cli.batch_begin.LEVELS_FOR_STRANGERS", ("no such level",))
     assert batch(handed, out, "--only", "right") == 2
     assert "strangers' files need more" in capsys.readouterr().err
     assert done(out) == 0

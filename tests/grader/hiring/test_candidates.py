@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
+import io
 import os
 import stat
 import struct
+import tarfile
+import tracemalloc
 import zipfile
 from collections.abc import Iterator
+from lzma import LZMAError
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
 from grader.errors import GradeError
-from grader.hiring import candidates
-from grader.hiring.candidates import Candidate, find_candidates
+from grader.hiring import archives, files
+from grader.hiring.batch import tasks
+from grader.hiring.candidates import Candidate, find_candidates, read_names
 
 BOTH = ("exercise3", "bug7")
+V3 = "class SelfAttentionV3:\n    pass\n"
+DEFINES = {
+    "exercise3": ("SelfAttentionV3",),
+    "exercise4": ("SelfAttentionV4",),
+    "bug2": ("SelfAttentionV3",),
+}
 
 
 @pytest.fixture
@@ -41,6 +53,13 @@ def one(folder: Path, exercises: tuple[str, ...] = ("exercise3",)) -> Candidate:
     return found
 
 
+def status(folder: Path, exercises: tuple[str, ...] = ("exercise3",)) -> list[str]:
+    """What is said of each candidate's first exercise: the problem, else the note."""
+    found = find_candidates(folder, exercises, defines=DEFINES)
+    handed = [candidate.handed[exercises[0]] for candidate in found]
+    return [one.problem or one.note for one in handed]
+
+
 def problem(folder: Path, exercises: tuple[str, ...] = ("exercise3",)) -> str:
     handed = one(folder, exercises).handed["exercise3"]
     if handed.problem:
@@ -60,8 +79,8 @@ def test_folders_zips_and_files_are_candidates(folder: Path) -> None:
     write(folder / ".hidden.py")
     (folder / "__MACOSX").mkdir()
     found = find_candidates(folder, ("exercise3",))
-    assert [candidate.name for candidate in found] == ["ada", "bob", "cleo", "dan"]
-    read = [candidate.handed["exercise3"].read() for candidate in found]
+    assert [candidate.name for candidate in found] == ["ada", "bob", "cleo", "dan", "notes"]
+    read = [candidate.handed["exercise3"].read() for candidate in found[:4]]
     assert read == [b"ada", b"bob", b"cleo", b"{}"]
     assert found[1].handed["exercise3"].name == "work/exercise3.py"
 
@@ -71,15 +90,16 @@ def test_names_come_from_a_list(folder: Path, tmp_path: Path) -> None:
     write(folder / "x2.py")
     names = tmp_path / "names.csv"
     names.write_text('\ufefffile,name\r\nx1.py,"Lovelace, Ada"\r\n', encoding="utf-8")
-    found = [candidate.name for candidate in find_candidates(folder, ("exercise3",), names)]
-    assert found == ["Lovelace, Ada", "x2"]
-    names.write_text("file,name\nx9.py,Nobody\n")
-    with pytest.raises(GradeError, match=r"names `x9\.py`, which is not in"):
-        find_candidates(folder, ("exercise3",), names)
+    found = find_candidates(folder, ("exercise3",), read_names(names))
+    assert [one.name for one in found] == ["Lovelace, Ada", "x2"]
+    assert [one.key for one in found] == ["x1.py", "x2.py"]
+    names.write_text("file,name\nx1.py, \n")
+    with pytest.raises(GradeError, match=r"gives `x1\.py` an empty name"):
+        read_names(names)
     for bad in ("a,b\n1,2\n", "file,name\nx1.py\n", "\xff\xfe"):
         names.write_bytes(bad.encode("latin-1"))
         with pytest.raises(GradeError, match="no CSV file with the columns `file` and `name`"):
-            find_candidates(folder, ("exercise3",), names)
+            read_names(names)
 
 
 def test_two_of_one_name_are_refused(folder: Path) -> None:
@@ -102,9 +122,9 @@ def test_nearest_file_of_the_right_name_counts(folder: Path) -> None:
 def test_missing_and_misnamed_files_are_told(folder: Path) -> None:
     write(folder / "ada" / "mine.py", "only one")
     assert one(folder).handed["exercise3"].read() == b"only one"
-    assert problem(folder, BOTH) == "`exercise3.py` was not handed in"
+    assert problem(folder, BOTH).startswith("`exercise3.py` was not handed in; ")
     write(folder / "ada" / "other.py")
-    assert problem(folder) == "none of its 2 files is `exercise3.py`"
+    assert problem(folder) == "`exercise3.py` was not handed in; there were `mine.py`, `other.py`"
 
 
 def test_links_lead_nowhere(folder: Path, tmp_path: Path) -> None:
@@ -113,7 +133,7 @@ def test_links_lead_nowhere(folder: Path, tmp_path: Path) -> None:
     write(folder / "ada" / "notes.py", "")
     (folder / "ada" / "exercise3.py").symlink_to(secret)
     (folder / "ada" / "loop").symlink_to(folder)
-    assert problem(folder, BOTH) == "`exercise3.py` was not handed in"
+    assert problem(folder, BOTH).startswith("`exercise3.py` was not handed in; ")
     (folder / "bob.py").symlink_to(secret)
     handed = find_candidates(folder, ("exercise3",))[1].handed["exercise3"]
     assert "is a link" in handed.problem
@@ -134,7 +154,7 @@ def test_archive_leads_nowhere(folder: Path) -> None:
         archive.writestr(link, "/etc/passwd")
         archive.writestr("/".join(["deep"] * 40) + "/exercise3.py", "deep")
         archive.writestr("notes.py", "")
-    assert problem(folder, BOTH) == "`exercise3.py` was not handed in"
+    assert problem(folder, BOTH).startswith("`exercise3.py` was not handed in; ")
     assert [path.name for path in folder.iterdir()] == ["ada.zip"]
 
 
@@ -169,6 +189,52 @@ def test_damaged_member_is_told(folder: Path) -> None:
     assert "cannot be taken out of its zip" in problem(folder)
 
 
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_members_that_unpack_without_bound_are_refused(folder: Path, method: int) -> None:
+    """A zip of a thousand bytes took gigabytes: these unpack a block as a whole."""
+    with zipfile.ZipFile(folder / "ada.zip", "w", method) as archive:
+        archive.writestr("exercise3.py", b"#" * (8 << 20))
+    tracemalloc.start()
+    try:
+        assert "is compressed by no usual method; use deflate" in problem(folder)
+        assert tracemalloc.get_traced_memory()[1] < 4 << 20
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("method", [0, 8, 12, 14, 93, 99])
+def test_damaged_member_of_any_method_costs_its_candidate_alone(folder: Path, method: int) -> None:
+    """A damaged LZMA member once ended the whole batch, by an exception that nobody expected."""
+    zipped(folder / "ada.zip", exercise3_py="x = 1\n" * 1000)
+    path = folder / "ada.zip"
+    data = bytearray(path.read_bytes())
+    data[45:60] = bytes(range(200, 215))
+    for mark, place in ((b"PK\3\4", 8), (b"PK\1\2", 10)):
+        data[data.index(mark) + place] = method
+    path.write_bytes(data)
+    write(folder / "bob.py", "bob")
+    found = list(tasks(find_candidates(folder, ("exercise3",)), [1], ()))
+    assert [(task.candidate, task.data) for task in found] == [
+        ("ada.zip", b""),
+        ("bob.py", b"bob"),
+    ]
+    assert "`exercise3.py` " in found[0].problem
+
+
+@pytest.mark.parametrize("raised", [LZMAError("damaged"), MemoryError(), RecursionError("deep")])
+def test_whatever_a_parser_raises_costs_its_candidate_alone(
+    folder: Path, raised: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise raised
+
+    zipped(folder / "ada.zip", exercise3_py="x = 1\n")
+    monkeypatch.setattr(zipfile.ZipFile, "open", broken)
+    assert "cannot be taken out of its zip" in problem(folder)
+    monkeypatch.setattr(zipfile, "ZipFile", broken)
+    assert "is no zip that can be read" in problem(folder)
+
+
 @pytest.mark.parametrize("zip64", [False, True])
 def test_directory_of_a_million_files_is_not_read(
     folder: Path, zip64: bool, monkeypatch: pytest.MonkeyPatch
@@ -187,7 +253,8 @@ def test_directory_of_a_million_files_is_not_read(
 def test_archive_of_too_many_or_the_same_files_is_refused(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(candidates, "MAX_ENTRIES", 5)
+    for module in (archives, files):
+        monkeypatch.setattr(module, "MAX_ENTRIES", 5)
     zipped(folder / "ada.zip", **{f"x{n}_py": "" for n in range(6)})
     assert "holds more than 5 files" in problem(folder)
     for number in range(6):
@@ -205,7 +272,7 @@ def test_archive_with_a_name_twice_is_refused(folder: Path) -> None:
 
 
 def test_nothing_handed_in_is_one_clear_line(folder: Path) -> None:
-    with pytest.raises(GradeError, match=r"holds no folder, zip, \.py or \.ipynb"):
+    with pytest.raises(GradeError, match="holds nothing that a candidate handed in"):
         find_candidates(folder, ("exercise3",))
     with pytest.raises(GradeError, match="is no folder; name the one"):
         find_candidates(folder / "nowhere", ("exercise3",))
@@ -241,5 +308,130 @@ def test_folder_that_cannot_be_read_costs_its_candidate_alone(
 def test_results_are_no_candidate(folder: Path) -> None:
     write(folder / "ada.py")
     write(folder / "results" / "junit" / "ada" / "exercise3.py")
-    found = find_candidates(folder, ("exercise3",), results=folder / ".." / "handed" / "results")
+    found = find_candidates(folder, ("exercise3",), others=[folder / ".." / "handed" / "results"])
     assert [candidate.name for candidate in found] == ["ada"]
+
+
+# --- nobody vanishes
+
+
+def tarred(path: Path, mode: Literal["w", "w:gz", "w:bz2", "w:xz"], **files: str) -> None:
+    with tarfile.open(path, mode) as archive:
+        for name, text in files.items():
+            member = tarfile.TarInfo(name.replace("__", "/").replace("_py", ".py"))
+            member.size = len(text)
+            archive.addfile(member, io.BytesIO(text.encode()))
+
+
+def test_everything_in_the_folder_is_a_candidate(folder: Path, tmp_path: Path) -> None:
+    for name in ("ada.rar", "bob.7z", "cleo.docx", "dan", "eve.txt"):
+        write(folder / name)
+    (folder / "fay").mkdir()
+    names = folder / "names.csv"
+    names.write_text("file,name\n")
+    found = find_candidates(folder, ("exercise3",), others=[names])
+    assert [one.name for one in found] == ["ada", "bob", "cleo", "dan", "eve", "fay"]
+    handed = {one.name: one.handed["exercise3"] for one in found}
+    assert handed["ada"].problem == "`ada.rar` is no folder, zip, tar, .py or .ipynb"
+    assert all(handed[name].unread for name in ("ada", "bob", "cleo", "dan", "eve"))
+    assert handed["fay"].problem == "`exercise3.py` was not handed in; it is empty"
+    assert not handed["fay"].unread
+
+
+def test_what_cannot_be_read_takes_nobodys_name(folder: Path) -> None:
+    write(folder / "ada.py")
+    write(folder / "ada.pdf")
+    found = find_candidates(folder, ("exercise3",))
+    assert sorted(one.name for one in found) == ["ada", "ada.pdf"]
+
+
+@pytest.mark.parametrize(
+    ("ending", "mode"),
+    [("tar", "w"), ("tar.gz", "w:gz"), ("tgz", "w:gz"), ("tar.bz2", "w:bz2"), ("tar.xz", "w:xz")],
+)
+def test_tars_are_read(
+    folder: Path, ending: str, mode: Literal["w", "w:gz", "w:bz2", "w:xz"]
+) -> None:
+    tarred(folder / f"ada.{ending}", mode, work__exercise3_py="ada", work__bug7_py="seven")
+    ada = one(folder, BOTH)
+    assert ada.name == "ada"
+    assert [ada.handed[name].read() for name in BOTH] == [b"ada", b"seven"]
+
+
+def test_tar_leads_nowhere_and_unpacks_no_further_than_it_may(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with tarfile.open(folder / "ada.tar.gz", "w:gz") as archive:
+        for name in ("../exercise3.py", "/exercise3.py"):
+            archive.addfile(tarfile.TarInfo(name))
+        link = tarfile.TarInfo("exercise3.py")
+        link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
+        archive.addfile(link)
+    assert "was not handed in; it is empty" in problem(folder)
+    monkeypatch.setattr(archives, "MAX_UNPACKED", 1 << 20)
+    tarred(folder / "ada.tar.gz", "w:gz", exercise3_py="#" * (8 << 20))
+    assert problem(folder) == "`ada.tar.gz` holds more than 1 MiB"
+    (folder / "ada.tar.gz").write_bytes(b"\x1f\x8b no gzip")
+    assert "`ada.tar.gz` is no tar that can be read" in problem(folder)
+
+
+def test_archive_within_an_archive_is_read(folder: Path) -> None:
+    inner = io.BytesIO()
+    with zipfile.ZipFile(inner, "w") as archive:
+        archive.writestr("exercise3.py", "inner")
+    with zipfile.ZipFile(folder / "ada.zip", "w") as archive:
+        archive.writestr("work/inner.zip", inner.getvalue())
+        archive.writestr("work/broken.zip", b"PK")
+    (folder / "bob").mkdir()
+    (folder / "bob" / "mine.zip").write_bytes(inner.getvalue())
+    ada, bob = (one.handed["exercise3"] for one in find_candidates(folder, ("exercise3",)))
+    assert (ada.name, ada.read()) == ("work/inner.zip/exercise3.py", b"inner")
+    assert (bob.name, bob.read()) == ("mine.zip/exercise3.py", b"inner")
+
+
+# --- files of another name
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "exercise3 (1).py",
+        "Exercise3.py",
+        "ada_exercise3.py",
+        "exercise3-final.ipynb",
+        "EXERCISE3.PY",
+    ],
+)
+def test_file_whose_name_holds_the_exercises_is_it(folder: Path, name: str) -> None:
+    write(folder / "ada" / name, V3)
+    write(folder / "ada" / "exercise30.py")
+    write(folder / "ada" / "test_exercise3.py", V3)
+    assert status(folder, ("exercise3", "exercise4")) == [f"found as `{name}`"]
+
+
+def test_file_is_found_by_what_it_defines(folder: Path) -> None:
+    write(folder / "ada" / "solution.py", V3 + "class SelfAttentionV4: pass\n")
+    write(folder / "ada" / "notes.py", "import nowhere\n")
+    write(folder / "ada" / "broken.py", "class SelfAttentionV3(:\n")
+    write(folder / "ada" / "contracts" / "bug2.py", V3)  # by its name another's
+    said = "found in `solution.py`, which defines `SelfAttentionV"
+    assert status(folder, ("exercise3", "exercise4")) == [f"{said}3`"]
+    assert status(folder, ("exercise4", "exercise3")) == [f"{said}4`"]
+
+
+def test_what_is_not_clear_is_said_and_not_guessed(folder: Path) -> None:
+    write(folder / "a" / "exercise3 (1).py", V3)
+    write(folder / "a" / "exercise3 (2).py", V3)
+    write(folder / "b" / "one.py", V3)
+    write(folder / "b" / "two.py", V3)
+    write(folder / "c" / "mine.py", "x = 1\n")
+    write(folder / "c" / "other.docx")
+    assert status(folder, ("exercise3", "exercise4")) == [
+        "`exercise3 (1).py`, `exercise3 (2).py` could each be `exercise3.py`",
+        "`one.py`, `two.py` each define `SelfAttentionV3`; one of them has to go",
+        "no file that defines `SelfAttentionV3`; there were `mine.py`, `other.docx`",
+    ]
+    write(folder / "b" / "two.py")
+    assert status(folder, ("exercise3", "bug2"))[1] == (
+        "no file is called `exercise3.py`, and `one.py` could be `bug2` as well"
+    )

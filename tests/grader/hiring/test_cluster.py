@@ -357,7 +357,7 @@ def test_missing_ray_is_said(
 ) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
     assert run_command(words(handed, kit, tmp_path / "out", "--ray")) == 2
-    said = "grade: --ray needs ray: python -m pip install 'attention-drills[cluster]'\n"
+    said = "grade: --ray needs ray: python -m pip install 'ray[client]'\n"
     assert capsys.readouterr().err == said
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from grader.cli import run_command
 from grader.cli.pack import pack
 from grader.diagnosis.catalogue import catalogue
 from grader.errors import GradeError
@@ -110,6 +111,23 @@ def test_same_pack_is_the_same_byte_for_byte(tmp_path: Path) -> None:
         assert info.date_time == (1980, 1, 1, 0, 0, 0)
         assert info.compress_type == zipfile.ZIP_STORED
         assert stat.filemode(info.external_attr >> 16) == "-rw-r--r--"
+
+
+def test_every_pair_that_gives_one_another_away_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = ["exercise1", "exercise2", "bug1", "bug4", "exercise3"]
+    words = ["--title", "t", "--minutes", "1", "--out", str(tmp_path / "takehome.zip")]
+    assert run_command(["pack", *names, *words]) == 0
+    told = re.findall(r"mind that `(\w+)` gives `(\w+)` away", capsys.readouterr().err)
+    assert sorted(told) == [
+        ("bug1", "exercise1"),
+        ("bug1", "exercise2"),
+        ("bug4", "exercise1"),
+        ("bug4", "exercise2"),
+    ]
+    with zipfile.ZipFile(tmp_path / "takehome.zip") as archive:
+        assert "You have 1 minute. " in archive.read("README.md").decode()
 
 
 def test_learners_work_is_not_sent(tmp_path: Path) -> None:

@@ -19,7 +19,8 @@ from typing import Any
 
 import pytest
 
-from grader.hiring.candidates import Candidate, Handed
+from grader.hiring.candidates import Candidate
+from grader.hiring.choosing import Handed
 from grader.hiring.results import Results
 from grader.hiring.store import BatchSettings, Result, Store
 from grader.hiring.takehome import Takehome, TakehomeItem
@@ -27,7 +28,7 @@ from grader.kit import Kit
 from grader.outputs.batch_counts import CheckCount, Checks, ScoreHistogram, histograms, mistakes
 from grader.outputs.batch_packed import candidate_part
 from grader.outputs.batch_page import Entry, batch_page
-from grader.records import CheckResult, Report, Row, Score, Verdict
+from grader.records import CheckResult, Report, Row, Score, Status, Verdict
 from grader.sandbox.process import Sandbox
 from tests.grader.batch_samples import (
     Graded,
@@ -276,7 +277,7 @@ def test_seeds_that_disagree_are_told_with_what_differs(doubles: dict[str, Grade
     same = candidate_part("e0", [named("a", doubles["wrong"], seed) for seed in (1, 2)])
     assert "all seeds agree" in same
     row = entry("a", ["double"], *pairs).row
-    assert row.scores == [Score(1, 4, "disagrees")]
+    assert row.scores == [Score(1, 4, Status.DISAGREES)]
 
 
 # --- counts
@@ -345,15 +346,26 @@ def test_bins_hold_what_they_say() -> None:
 
 
 def test_missing_and_not_graded_are_left_out_of_scores() -> None:
-    scores = [Score(4, 4, "graded"), Score(0, 4, "missing"), Score(0, 0, "not graded")]
-    rows = [Row(str(n), one.earned / 4, [one]) for n, one in enumerate(scores)]
+    scores = [
+        Score(4, 4, Status.SOLVED),
+        Score(0, 4, Status.MISSING),
+        Score(0, 0, Status.NOT_GRADED),
+        Score(0, 0, Status.WITHDRAWN),
+    ]
+    rows = [
+        Row(str(n), one.earned / 4 if one.status.scored else None, [one])
+        for n, one in enumerate(scores)
+    ]
     total, double = histograms(["double"], rows)
-    assert (len(total.shares), total.left_out) == (2, 1)
-    assert (len(double.shares), double.left_out) == (1, 2)
+    assert (len(total.shares), total.left_out) == (2, 2)
+    assert (len(double.shares), double.left_out) == (1, 3)
 
 
 def test_mistakes_count_candidates_not_exercises() -> None:
-    a, b = Score(1, 4, "graded", ("never-scaled",)), Score(1, 4, "graded", ("unheard-of",))
+    a, b = (
+        Score(1, 4, Status.GRADED, ("never-scaled",)),
+        Score(1, 4, Status.GRADED, ("unheard-of",)),
+    )
     rows = [Row("x", 0.0, [a, a]), Row("y", 0.0, [a, b]), Row("z", 0.0, [b, b])]
     found = mistakes(["one", "two"], rows)
     assert [(m.name, m.times, m.exercises) for m in found] == [
@@ -373,7 +385,7 @@ def test_batch_writes_its_page(doubles: dict[str, Graded], tmp_path: Path) -> No
         record.to_toml(), ("double",), (1,), "full", "cpu", 5.0, 1024, "1.2.3", "2.9", "k"
     )
     names = [*doubles, "late"]
-    candidates = [Candidate(name, {"double": Handed("double.py", bytes)}) for name in names]
+    candidates = [Candidate(name, {"double": Handed("double.py", bytes)}, name) for name in names]
     with Store(tmp_path / "results.sqlite") as store:
         store.hold_to(settings)
         for name, (report, source) in doubles.items():

@@ -20,7 +20,17 @@ from grader.outputs.html import report_page
 from grader.outputs.junit import render_junit
 from grader.outputs.pytest_json import render_pytest_json
 from grader.outputs.terminal import render_report
-from grader.records import CheckResult, Difference, Fault, Frame, Report, Row, Score, Verdict
+from grader.records import (
+    CheckResult,
+    Difference,
+    Fault,
+    Frame,
+    Report,
+    Row,
+    Score,
+    Status,
+    Verdict,
+)
 
 HOSTILE = "]]><x>&\x00\x1b[31m\ufffe‮ ::set-env name=a::b\r\n::error::no%0A"
 FAULT = Fault("ValueError", "no", (Frame("mine.py", 7, "forward", "raise ValueError"),))
@@ -162,7 +172,9 @@ def test_exercism_has_its_fields_and_no_others() -> None:
 )
 def test_no_cell_is_a_formula(text: str, shown: str) -> None:
     assert guarded(text) == shown
-    table = render_gradebook(["exercise3"], [Row(text, 0.5, [Score(1, 2, "graded", (text,))])])
+    table = render_gradebook(
+        ["exercise3"], [Row(text, 0.5, [Score(1, 2, Status.GRADED, (text,), text)])]
+    )
     assert table.count("\r\n") == 2
     assert "50.00" in table
 
@@ -170,7 +182,7 @@ def test_no_cell_is_a_formula(text: str, shown: str) -> None:
 def test_gradebook_quotes_what_has_commas() -> None:
     import csv
 
-    rows = [Row('Ada "the first", L.', 1.0, [Score(2, 2, "graded")])]
+    rows = [Row('Ada "the first", L.', 1.0, [Score(2, 2, Status.SOLVED)])]
     (line,) = csv.DictReader(render_gradebook(["exercise3"], rows).splitlines())
     assert line["candidate"] == 'Ada "the first", L.'
     assert line["exercise3 earned"] == "2"

@@ -13,7 +13,7 @@ from grader.grading import Options, grade
 from grader.kit import Kit
 from grader.outputs.sanitise import clean
 from grader.outputs.terminal import render_report
-from grader.records import CheckResult, Report, Verdict
+from grader.records import AttentionMap, CheckResult, Report, Verdict
 from grader.sandbox.process import Sandbox
 from grader.submission import Submission
 
@@ -108,6 +108,19 @@ def test_hostile_text_is_inert_in_the_terminal() -> None:
         assert "\x1b" not in text
         assert "\u202e" not in text
         assert "[red]markup[/red]" in text
+
+
+def test_marks_of_a_map_have_a_legend() -> None:
+    def legend(*weights: float) -> str:
+        row = (weights, (0.5, 0.5))
+        check = CheckResult("test_a", Verdict.FAIL, 1, message="no")
+        basics = Report("double", "a.py", "0", (check,), 1, "cpu", "process", "now", 0.0, {})
+        return shown(replace(basics, maps=(AttentionMap("here", row, row),)))
+
+    assert "!! below 0 or above 1" in legend(1.5, 0.0)
+    assert "?? not a number" in legend(float("nan"), 0.0)
+    assert "!!" not in legend(0.5, 0.5)
+    assert "??" not in legend(0.5, 0.5)
 
 
 def test_no_line_of_a_submissions_begins_a_line(kit: Kit, sandbox: Sandbox) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
+import sys
 import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -14,10 +16,12 @@ import pytest
 from grader.cli import run_command
 from grader.errors import GradeError
 from grader.kit import Kit, installed_kit, load_kit
-from grader.kit.spoilers import spoiler
+from grader.kit.spoilers import spoiler, twins
 from grader.practice import interview as interviews
+from grader.practice.folder import make_folder
 from grader.practice.history import Event, open_history
-from tests.grader.terminal import Terminal
+from grader.records import CheckResult, Report, Verdict
+from tests.grader.terminal import COMMAND, Terminal
 
 KIT = installed_kit()
 
@@ -26,9 +30,8 @@ KIT = installed_kit()
 def begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Kit:
     """An interview of warmup1, warmup2 and exercise4, and the working directory in it."""
     monkeypatch.setenv("NO_COLOR", "1")
-    with monkeypatch.context() as fixed:
-        fixed.setattr(interviews, "draw", lambda *_: ["warmup1", "warmup2", "exercise4"])
-        interviews.begin(tmp_path / "interview", KIT, minutes=45, count=3, seed=0)
+    names = ["warmup1", "warmup2", "exercise4"]
+    interviews.begin(tmp_path / "interview", KIT, minutes=45, names=names, seed=0)
     monkeypatch.chdir(tmp_path / "interview")
     return load_kit()
 
@@ -45,13 +48,65 @@ def test_draw_is_by_the_seed_and_nothing_gives_another_away() -> None:
         assert names == interviews.draw(KIT, 3, seed)
         assert len(set(names)) == 3
         assert not spoiler(KIT, [KIT.find(name) for name in names])
+        assert not twins([KIT.find(name) for name in names])
+        assert any(KIT.find(name).track == "bugs" for name in names)
         seen.update(KIT.find(name).track for name in names)
-    assert seen == {exercise.track for exercise in KIT.exercises}
+    assert seen == {"variants", "bugs"}  # whatever is to be repaired gives warmups away
     with pytest.raises(GradeError, match="24 exercises cannot be drawn"):
         interviews.draw(KIT, 24, 0)
 
 
-@pytest.mark.parametrize("words", [["warmup1"], ["hint", "warmup1"], ["watch"], ["review"]])
+@pytest.mark.parametrize("level", ["easy", "medium", "hard"])
+def test_draw_is_by_level(level: str) -> None:
+    for seed in range(5):
+        names = interviews.draw(KIT, 3, seed, level)
+        assert {KIT.find(name).level for name in names} == {level}
+        assert any(KIT.find(name).track == "bugs" for name in names)
+
+
+def test_near_twins() -> None:
+    assert twins([KIT.find("exercise3"), KIT.find("exercise4")])
+    assert twins([KIT.find("warmup2"), KIT.find("warmup3")])
+    assert not twins([KIT.find("exercise3"), KIT.find("exercise5")])
+
+
+def test_what_was_solved_lately_is_not_drawn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make_folder(tmp_path / "drills", KIT)
+    drills = load_kit(tmp_path / "drills")
+    monkeypatch.chdir(drills.home)
+    hard = [exercise.name for exercise in KIT.exercises if exercise.level == "hard"]
+    assert run_command(["interview", "--exercises", "1", "--level", "hard", "--seed", "1"]) == 0
+    capsys.readouterr()
+    now = datetime.now(UTC)
+    with open_history(drills) as history:
+        for name, days in ((hard[0], 1), (hard[1], 30)):
+            check = CheckResult("test_a", Verdict.PASS, 1)
+            when = (now - timedelta(days=days)).isoformat(timespec="milliseconds")
+            basics = (name, "x.py", "0", (check,), 1, "cpu", "full", when, 0.0, {})
+            history.record(Report(*basics), "x", own=True)
+    assert interviews.solved_lately(drills, now) == {hard[0]}
+    for seed in range(8):
+        assert hard[0] not in interviews.draw(KIT, 1, seed, "hard", {hard[0]})
+
+
+def test_reader_that_leaves_loses_no_record(begun: Kit) -> None:
+    solve(begun, "warmup1")
+    command = [sys.executable, *COMMAND, "interview", "submit", "--html", "page.html"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as one:
+        assert one.stdout is not None
+        one.stdout.close()
+        one.wait(timeout=120)
+    with open_history(load_kit()) as history:
+        assert [grading.solved for grading in history.gradings()] == [True, False, False]
+    assert not load_kit().interview
+    assert Path("page.html").is_file()
+
+
+@pytest.mark.parametrize(
+    "words", [["warmup1"], ["hint", "warmup1"], ["watch"], ["review"], ["mistakes"]]
+)
 def test_no_help_before_it_is_handed_in(
     begun: Kit, words: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -106,6 +161,8 @@ def test_submitting_is_interrupted_and_nothing_is_lost(
     assert "resumed: seed 0" in capsys.readouterr().out
     assert run_command(["interview", "submit"]) == 1
     assert "1 of 3 solved" in capsys.readouterr().out
+    with open_history(load_kit()) as history:
+        assert len(history.gradings()) == 3  # each once
 
 
 def test_file_that_cannot_be_read_costs_itself_alone(
@@ -174,7 +231,7 @@ def test_clock_is_left_and_taken_up_again_and_hands_in_by_itself(tmp_path: Path)
     (folder,) = tmp_path.glob("interview-*")
     kit = load_kit(folder)
     name = kit.exercises[0].name
-    with Terminal(folder, "interview", rows=50) as terminal:
+    with Terminal(folder, "interview", rows=200) as terminal:
         terminal.until("resumed: seed 0", "00:", " left")
         solve(kit, name)
         deadline = time.monotonic() + 20

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pty
 import signal
 import sqlite3
 import subprocess
@@ -43,12 +44,14 @@ def test_saves_are_graded_until_it_is_solved(folder: Path, mine: Path) -> None:
         assert len([line for line in screen.splitlines() if "parse" in line]) == 1
         mine.write_text(WRONG)
         screen = terminal.until("the softmax runs over the queries", "score ")
-        fails, passes = screen.index("fail "), screen.index("pass ")
-        assert fails < passes or "more lines" in screen
+        assert "more lines" in screen or screen.index("fail ") < screen.index("pass ")
         mine.write_text(RIGHT)
-        terminal.until("warmup1 is solved, 20 / 20", "1 of 24 solved", "warmup2: ")
+        terminal.until("warmup1 is solved, 20 / 20: Enter goes on to warmup2", "1 of 24 solved")
+        terminal.until("warmup1: Attention without weights", "score 20 / 20")  # its report first
         terminal.press("s")
         terminal.until("def self_attention(x: Tensor) -> Tensor:")
+        terminal.press("\r")
+        terminal.until("warmup2: ")
         terminal.press("q")
         assert terminal.left() == 0
     with open_history(load_kit(folder)) as history:
@@ -97,9 +100,7 @@ def test_keys(folder: Path, mine: Path) -> None:
         terminal.press("l")
         terminal.until("edit exercises/warmups/warmup1.py")
         mine.write_text(RIGHT.replace("softmax(dim=-1)", "softmax(dim=-1) * 1"))
-        terminal.until("warmup1 is solved")
-        terminal.press("p")
-        terminal.until("score 20 / 20")
+        terminal.until("warmup1 is solved", "score 20 / 20")
         terminal.press("m")
         terminal.until("attention without a mask")
         terminal.press("r")
@@ -121,7 +122,7 @@ def test_resized_terminal_keeps_its_keys_in_sight(folder: Path, mine: Path) -> N
     with Terminal(folder, "watch", "warmup1") as terminal:
         terminal.until("score ", "q quit")
         terminal.resize(12, 60)
-        screen = terminal.until("more lines; `grade warmup1` shows all", "quit")
+        screen = terminal.until("more lines: ↓ or space", "quit")
         assert len(screen.splitlines()) <= 12
         terminal.resize(60, 130)
         terminal.until("attention without a mask", "q quit")
@@ -211,11 +212,72 @@ def test_ctrl_z_and_back(folder: Path) -> None:
         terminal.until("warmup2: ")
 
 
+def test_report_is_scrolled(folder: Path, mine: Path) -> None:
+    mine.write_text(WRONG)
+    with Terminal(folder, "watch", "warmup1", rows=16) as terminal:
+        terminal.until("warmup1: Attention", "more lines: ↓ or space", "q quit")
+        terminal.press("\x1b[B\x1b[B")
+        assert "warmup1: Attention" not in terminal.until("2 above: ↑ or b", "q quit")
+        terminal.press("k")
+        terminal.until("1 above: ↑ or b")
+        for _ in range(12):
+            terminal.press(" ")
+        screen = terminal.until("0.03", "above: ↑ or b")  # the legend, at the very end
+        assert "more lines" not in screen
+        for _ in range(12):
+            terminal.press("b")
+        terminal.until("warmup1: Attention", "more lines: ↓ or space")
+        terminal.press("q")
+        assert terminal.left() == 0
+
+
+def test_exercise_is_picked_from_the_list(folder: Path) -> None:
+    with Terminal(folder, "watch", rows=16) as terminal:
+        terminal.until("warmup1: ")
+        terminal.press("l")
+        terminal.until("> warmup1")
+        terminal.press("j\x1b[B")
+        terminal.until("> warmup3")
+        for _ in range(19):
+            terminal.press("j")
+        terminal.until("> bug12")
+        terminal.press("\r")
+        terminal.until("bug12: Neighbours that swap their words")
+
+
+def test_keys_are_listed_and_others_told(folder: Path) -> None:
+    with Terminal(folder, "watch", rows=24) as terminal:
+        terminal.until("warmup1: ", "? keys")
+        terminal.press("?")
+        terminal.until("puts the stub back; yours is kept")
+        terminal.press("?")
+        terminal.until("warmup1: ")
+        terminal.press("x")
+        terminal.until("`x` is no key here; ? lists the keys")
+        terminal.press("\x1b[F")
+        terminal.until("that is no key here")
+
+
+def test_without_a_terminal_it_says_so_and_ends(folder: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, *COMMAND, "watch"],
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 2
+    assert "standard input is no terminal" in done.stderr
+
+
 def test_pipe_gets_one_report_after_the_other(folder: Path, mine: Path) -> None:
+    ours, theirs = pty.openpty()
     with subprocess.Popen(
         [sys.executable, *COMMAND, "watch", "warmup1"],
         cwd=folder,
-        stdin=subprocess.DEVNULL,
+        stdin=theirs,
         stdout=subprocess.PIPE,
         text=True,
     ) as process:
@@ -230,6 +292,8 @@ def test_pipe_gets_one_report_after_the_other(folder: Path, mine: Path) -> None:
         process.send_signal(signal.SIGINT)
         rest = process.stdout.read()
         assert process.wait(timeout=20) == 130
+    os.close(ours)
+    os.close(theirs)
     assert "\x1b" not in seen + rest
     assert "q quit" not in seen + rest
 
@@ -259,7 +323,9 @@ def test_newcomers_path(tmp_path: Path) -> None:
         first.write_text(WRONG)
         terminal.until("the softmax runs over the queries")
         first.write_text(RIGHT)
-        terminal.until("warmup1 is solved", "warmup2: ")
+        terminal.until("warmup1 is solved")
+        terminal.press("n")
+        terminal.until("warmup2: ")
         terminal.press("q")
         assert terminal.left() == 0
     assert grade("next").startswith("warmup2: ")

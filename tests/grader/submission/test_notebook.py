@@ -352,8 +352,9 @@ def test_no_notebook_is_usage(run: Callable[..., tuple[int, str, str]]) -> None:
     Path("work.ipynb").write_text("print(1)")
     code, out, err = run("double", "work.ipynb")
     assert (code, out) == (2, "")
-    assert err.startswith("grade: `work.ipynb` is no notebook: ")
-    assert len(err.splitlines()) == 1
+    where, what = err.splitlines()
+    assert where.startswith("grade: the kit is that in ")
+    assert what.startswith("grade: `work.ipynb` is no notebook: ")
 
 
 def test_cell_that_does_not_parse_costs_nothing_where_it_is_not_needed(

@@ -1,0 +1,95 @@
+"""What ``grade batch`` begins with: what was sent, who grades, what the results are held to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from grader import __version__
+from grader.errors import GradeError
+from grader.kit import Kit
+
+if TYPE_CHECKING:
+    from grader.hiring.cluster import Cluster
+    from grader.hiring.process_pool import GradingPool
+    from grader.hiring.store import BatchSettings, Store
+    from grader.hiring.tasks import Capabilities, Settings
+
+LEVELS_FOR_STRANGERS = ("full", "landlock")
+
+
+def home_of(submissions: Path, store: Store) -> str:
+    """The folder that was handed in to, to know a batch by, even if it was moved meanwhile."""
+    known = store.known_settings()
+    if known is not None and not Path(known.submissions).is_dir():
+        return known.submissions
+    return str(submissions.resolve())
+
+
+def what_was_sent(
+    record: Path | None, names: tuple[str, ...], kit: Kit
+) -> tuple[dict[str, float], str]:
+    """The weights of the exercises, in order, and the take-home's record without them."""
+    from grader.hiring.takehome import read_takehome
+
+    if (record is None) == (not names):
+        raise GradeError("say what was sent: --takehome FILE, or --exercise NAME for each")
+    if record is None:
+        return {kit.find(name).name: 1.0 for name in names}, ""
+    takehome = read_takehome(record, kit)
+    weights = {one.exercise: one.weight for one in takehome.sent}
+    return weights, takehome.unweighted().to_toml()
+
+
+def pool_for(
+    settings: Settings, jobs: int | None, memory_all: int | None, address: str | None
+) -> GradingPool | Cluster:
+    """Processes that grade: on this machine, or on a Ray cluster."""
+    from grader.hiring.process_pool import BASE, GradingPool, processes_that_fit
+
+    if address is None:
+        return GradingPool(settings, jobs or processes_that_fit(settings.memory, memory_all))
+    from grader.hiring.cluster import Cluster
+
+    if address == "local":
+        jobs = jobs or processes_that_fit(settings.memory, memory_all)
+    elif memory_all is not None:
+        raise GradeError("--memory-all is for one machine; --jobs bounds a cluster")
+    return Cluster(settings, address, jobs, settings.memory + BASE)
+
+
+def refuse_weak(wanted: str, found: Capabilities) -> None:
+    """Refuse what is no level for strangers, unless it was asked for; say why it is no stronger."""
+    for level, reason in found.refused.items():
+        click.echo(f"grade: isolation `{level}` cannot be had here: {reason}", err=True)
+    if wanted == "auto" and found.isolation not in LEVELS_FOR_STRANGERS:
+        raise GradeError(
+            "this machine offers no more isolation than a process, and strangers' files need "
+            "more; `grade doctor` says what is missing, --isolation process grades all the same"
+        )
+
+
+def batch_settings(
+    found: Capabilities,
+    settings: Settings,
+    sent: str,
+    exercises: tuple[str, ...],
+    seeds: tuple[int, ...],
+) -> BatchSettings:
+    """What all results of the batch are to be made with."""
+    from grader.hiring.store import BatchSettings
+
+    return BatchSettings(
+        takehome=sent,
+        exercises=exercises,
+        seeds=seeds,
+        isolation=found.isolation,
+        device=found.device,
+        timeout=settings.timeout,
+        memory=settings.memory,
+        grader=__version__,
+        torch=found.torch,
+        kit=found.kit,
+    )

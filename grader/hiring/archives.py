@@ -1,0 +1,176 @@
+"""The files of a zip or a tar, without unpacking any of it to disk."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import stat
+import tarfile
+import zipfile
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import PurePosixPath
+from typing import Any, BinaryIO
+
+from grader.errors import GradeError
+from grader.hiring.files import (
+    MAX_ENTRIES,
+    MAX_INNER,
+    Contents,
+    Read,
+    archive_ending,
+    passed_over,
+)
+
+UNPACK: dict[str, Callable[[BinaryIO], Any]] = {
+    ".tar": lambda file: file,
+    ".tar.gz": gzip.open,
+    ".tgz": gzip.open,
+    ".tar.bz2": bz2.open,
+    ".tar.xz": lzma.open,
+}
+MAX_ARCHIVE = 256 << 20  # bytes on disk
+MAX_UNPACKED = 128 << 20  # bytes that a tar may unpack to
+MAX_DIRECTORY = 512 * MAX_ENTRIES  # bytes of an archive's directory, which is read as a whole
+MOST_WITHIN = 10  # archives within what was handed in that are opened
+# Others unpack a block as a whole: from a thousand bytes come gigabytes, whatever was asked for.
+METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+
+
+def in_archive(name: str, opened: Callable[[], BinaryIO]) -> Contents:
+    """The files of an archive.
+
+    Args:
+        name: What it is called; its ending says what it is.
+        opened: Opens it, as often as it takes.
+
+    Raises:
+        GradeError: It is damaged, or holds too much.
+    """
+    ending = archive_ending(name)
+    kind = "zip" if ending == ".zip" else "tar"
+    try:
+        with opened() as file:
+            if file.seek(0, io.SEEK_END) > MAX_ARCHIVE:
+                raise GradeError(f"`{name}` is larger than {MAX_ARCHIVE >> 20} MiB")
+            file.seek(0)
+            found = _in_zip(name, opened) if kind == "zip" else _in_tar(file, ending, opened)
+    except GradeError as error:
+        if str(error).startswith("it holds"):
+            raise GradeError(f"`{name}` {str(error).removeprefix('it ')}") from None
+        raise
+    except Exception as error:  # bytes that were made to break a parser may break it in any way
+        raise GradeError(f"`{name}` is no {kind} that can be read: {error}") from None
+    return found
+
+
+def unpacked(contents: Contents) -> Contents:
+    """The files of the archives within, by their paths; those that cannot be read are others.
+
+    What is in an archive within an archive within an archive is left there.
+    """
+    found = Contents()
+    for count, (path, read) in enumerate(contents.archives.items()):
+        try:
+            if count >= MOST_WITHIN:
+                raise GradeError(f"`{path}` is one archive of too many")
+            inner = in_archive(path.name, partial(_in_memory, path.name, read))
+        except GradeError as error:
+            found.others.append(str(error))
+            continue
+        for name, inner_read in inner.files.items():
+            found.files[path / name] = inner_read
+    return found
+
+
+def _in_memory(name: str, read: Read) -> BinaryIO:
+    data = read()
+    if len(data) > MAX_INNER:
+        raise GradeError(f"`{name}` is larger than {MAX_INNER >> 20} MiB")
+    return io.BytesIO(data)
+
+
+def _in_zip(name: str, opened: Callable[[], BinaryIO]) -> Contents:
+    """The files of a zip, by the directory at its end; nothing of it is unpacked here."""
+    found = Contents()
+    with opened() as file:
+        if _directory_size(file) > MAX_DIRECTORY:
+            raise GradeError(f"it holds more than {MAX_ENTRIES} files")
+        with zipfile.ZipFile(file) as archive:
+            members = archive.infolist()
+    if len(members) > MAX_ENTRIES:
+        raise GradeError(f"it holds more than {MAX_ENTRIES} files")
+    for member in members:
+        path = PurePosixPath(member.filename.replace("\\", "/"))
+        mode = member.external_attr >> 16
+        odd = mode != 0 and stat.S_IFMT(mode) not in (0, stat.S_IFREG)
+        if not (member.is_dir() or odd or passed_over(path)):
+            found.add(path, partial(_from_zip, opened, member.filename))
+    return found
+
+
+def _directory_size(file: BinaryIO) -> int:
+    """How many bytes ``ZipFile`` would read as the directory, and make objects of."""
+    end = zipfile._EndRecData(file)  # type: ignore[attr-defined]  # there is no public way
+    return int(end[zipfile._ECD_SIZE]) if end else 0  # type: ignore[attr-defined]  # nor here
+
+
+def _from_zip(opened: Callable[[], BinaryIO], name: str, most: int) -> bytes:
+    """So many of a member's bytes, whatever its header says of its size."""
+    try:
+        with opened() as file, zipfile.ZipFile(file) as archive:
+            if archive.getinfo(name).compress_type not in METHODS:
+                raise GradeError(f"`{name}` is compressed by no usual method; use deflate")
+            with archive.open(name) as member:
+                return member.read(most)
+    except GradeError:
+        raise
+    except Exception as error:  # damaged, encrypted, or made to break the parser in any way
+        raise GradeError(f"`{name}` cannot be taken out of its zip: {error}") from None
+
+
+class _Bounded(io.RawIOBase):
+    """What a tar unpacks to, up to as much as it may."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._left = MAX_UNPACKED
+
+    def read(self, size: int = -1) -> bytes:
+        if not 0 <= size <= self._left:
+            raise GradeError(f"it holds more than {MAX_UNPACKED >> 20} MiB")
+        self._left -= size
+        return self._file.read(size)
+
+
+def _members(file: BinaryIO, ending: str) -> Iterator[tuple[PurePosixPath, BinaryIO]]:
+    """The regular files of a tar, each to be read before the next is asked for."""
+    with tarfile.open(fileobj=_Bounded(UNPACK[ending](file)), mode="r|") as archive:
+        for count, member in enumerate(archive):
+            if count >= MAX_ENTRIES:
+                raise GradeError(f"it holds more than {MAX_ENTRIES} files")
+            path = PurePosixPath(member.name)
+            if member.isreg() and not member.issparse() and not passed_over(path):
+                opened = archive.extractfile(member)
+                assert opened is not None
+                yield path, opened  # type: ignore[misc]  # it reads bytes
+
+
+def _in_tar(file: BinaryIO, ending: str, opened: Callable[[], BinaryIO]) -> Contents:
+    found = Contents()
+    for path, _ in _members(file, ending):
+        found.add(path, partial(_from_tar, opened, ending, path))
+    return found
+
+
+def _from_tar(opened: Callable[[], BinaryIO], ending: str, path: PurePosixPath, most: int) -> bytes:
+    """So many of a member's bytes."""
+    try:
+        with opened() as file:
+            return next(m.read(most) for name, m in _members(file, ending) if name == path)
+    except GradeError:
+        raise
+    except Exception as error:  # as with a zip
+        raise GradeError(f"`{path}` cannot be taken out of its tar: {error}") from None

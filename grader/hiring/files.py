@@ -1,0 +1,111 @@
+"""What somebody handed in, file by file; nothing of it leads outside."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path, PurePosixPath
+
+from grader.errors import GradeError
+from grader.submission import most_bytes
+
+KINDS = (".py", ".ipynb")
+ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
+MAX_ENTRIES = 10_000  # of one archive or folder
+MAX_INNER = 32 << 20  # bytes of an archive within another, which is held in memory
+DEPTH = 8  # of folders within folders
+IGNORED = {"__MACOSX", "__pycache__", "venv", "node_modules", "site-packages"}
+
+Read = Callable[[], bytes]
+
+
+@dataclass
+class Contents:
+    """What somebody handed in.
+
+    Attributes:
+        files: Python files and notebooks, by their path within it; each is read when it is asked
+            for, and gives one byte more than may be at most.
+        archives: Archives within it.
+        others: The names of all else.
+    """
+
+    files: dict[PurePosixPath, Read] = field(default_factory=dict)
+    archives: dict[PurePosixPath, Read] = field(default_factory=dict)
+    others: list[str] = field(default_factory=list)
+
+    def add(self, path: PurePosixPath, read: Callable[[int], bytes]) -> None:
+        """Take in a file; ``read`` gives so many of its bytes at most."""
+        if path in self.files or path in self.archives:
+            raise GradeError(f"it holds `{path}` twice")
+        if is_work(path.name):
+            self.files[path] = partial(read, most_bytes(path) + 1)
+        elif archive_ending(path.name):
+            self.archives[path] = partial(read, MAX_INNER + 1)
+        else:
+            self.others.append(str(path))
+
+
+def is_work(name: str) -> bool:
+    """Whether a name is that of a Python file or a notebook."""
+    return name.lower().endswith(KINDS)
+
+
+def archive_ending(name: str) -> str:
+    """The ending by which a name is that of an archive that can be read; empty for others."""
+    fitting = [ending for ending in ARCHIVES if name.lower().endswith(ending)]
+    return max(fitting, key=len, default="")
+
+
+def in_folder(folder: Path) -> Contents:
+    """A folder's files; links are passed over, wherever they point.
+
+    Raises:
+        GradeError: It holds too much.
+    """
+    found, count, waiting = Contents(), 0, [folder]
+    while waiting:
+        for entry in sorted(waiting.pop().iterdir()):
+            count += 1
+            if count > MAX_ENTRIES:
+                raise GradeError(f"it holds more than {MAX_ENTRIES} files")
+            path = PurePosixPath(entry.relative_to(folder).as_posix())
+            if entry.is_symlink() or passed_over(path):
+                continue
+            if entry.is_dir():
+                waiting.append(entry)
+            else:
+                found.add(path, partial(read_file, entry))
+    return found
+
+
+def ignored(name: str) -> bool:
+    """Whether a file or folder of this name is nothing that anybody wrote."""
+    return name.startswith(".") or name in IGNORED
+
+
+def passed_over(path: PurePosixPath) -> bool:
+    """Whether a path within what was handed in leads outside, too deep, or to no work of theirs."""
+    return (
+        path.is_absolute()
+        or ".." in path.parts
+        or len(path.parts) > DEPTH
+        or any(map(ignored, path.parts))
+    )
+
+
+def read_file(path: Path, most: int) -> bytes:
+    """So many of a file's bytes.
+
+    Raises:
+        GradeError: It cannot be read, or is no regular file.
+    """
+    try:
+        if not stat.S_ISREG(path.lstat().st_mode):
+            raise GradeError("it is no regular file")
+        with path.open("rb") as file:
+            return file.read(most)
+    except OSError as error:
+        raise GradeError(f"it cannot be read: {error.strerror}") from None

@@ -1,0 +1,49 @@
+"""The files that a batch writes: whole or not at all, each in its place, and none left behind."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import re
+from collections.abc import Collection, Iterable
+from pathlib import Path
+
+from grader.errors import GradeError
+
+
+def safe_name(name: str) -> str:
+    """A candidate's name as the name of a file: no two share one, and none leads elsewhere."""
+    plain = re.sub(r"[^\w.-]+", "_", name).strip("._")[:80]
+    if plain and plain == name == name.lower():
+        return plain
+    return f"{plain or 'candidate'}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+
+
+def write_parts(path: Path, parts: Iterable[str]) -> Path:
+    """Write a file, whole or not at all; where it is.
+
+    Raises:
+        GradeError: It cannot be written.
+    """
+    draft = path.with_name(path.name + ".draft")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with draft.open("w", encoding="utf-8", newline="") as file:
+            file.writelines(parts)
+        draft.replace(path)
+    except OSError as error:
+        raise GradeError(f"`{path}` cannot be written: {error.strerror}") from None
+    finally:
+        draft.unlink(missing_ok=True)
+    return path
+
+
+def take_away(folder: Path, files: str, names: Collection[str]) -> None:
+    """Take away what was written for candidates of other names; nothing that is not ours."""
+    for stale in [path for path in folder.glob("*") if path.name not in names]:
+        for file in stale.glob(files):
+            file.unlink()
+            if file.parent != stale:
+                file.parent.rmdir()
+        with contextlib.suppress(OSError):  # something of somebody else's is in it
+            stale.rmdir()

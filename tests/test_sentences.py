@@ -51,7 +51,7 @@ def _problems_of_file(exercise: Exercise, wrong: str) -> list[str]:
     """Which check it loses is tried where it is graded, in ``test_situations.py``."""
     if not (ANSWERS / exercise.name / f"{wrong}.py").is_file():
         return [f"there is no file `{wrong}.py`"]
-    accepted = (exercise.name, Path(wrong).name) in ACCEPTED
+    accepted = f"{exercise.name}/{Path(wrong).name}" in ACCEPTED
     return [f"`{wrong}.py` is accepted all the same"] if accepted else []
 
 

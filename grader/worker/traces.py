@@ -38,6 +38,8 @@ class Before:
         self._copies = [x.detach().clone() for x in inputs]
         self._versions = [_version(x) for x in inputs]
         self._learn = [x.requires_grad for x in inputs]
+        generator = torch.default_generator  # with a seed that nobody has set before
+        generator.manual_seed((generator.initial_seed() + 1) % 2**63)
         self._switches = {**_switches(), GRAD: grad}
         self._after = self._switches
 

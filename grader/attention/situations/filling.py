@@ -233,6 +233,7 @@ def _sizes(harness: Harness, row: Row, turn: int) -> Sizes:
             H = HEADS[draw.integer(0, len(HEADS) - 1)]
             return Sizes(B=B, T=T, C=(D if row["width"] == "square" else -(-D // H)) * H, H=H)
         case "as many as features":
+            D = min(D, 72)
             return Sizes(B=B, T=T, C=D, H=D)
     more = {"H": 1} if "H" in harness.sizes else {}
     return Sizes(B=B, T=T, C=D, **more)

@@ -1,0 +1,24 @@
+# wrong: 'any number' - the least number of an int dtype, -128 in int8, has no absolute value and counts as hidden
+from math import sqrt
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+
+class SelfAttentionV3(nn.Module):
+    def __init__(self, hidden_dim: int, dropout_rate: float = 0.1) -> None:
+        super().__init__()
+        self.proj = nn.Linear(hidden_dim, 3 * hidden_dim)
+        self.output_proj = nn.Linear(hidden_dim, hidden_dim)
+        self.rate = dropout_rate
+
+    def forward(self, x: Tensor, attention_mask: Tensor | None = None) -> Tensor:
+        q, k, v = self.proj(x).chunk(3, dim=-1)
+        scores = q @ k.mT / sqrt(x.size(-1))
+        if attention_mask is not None:
+            mask = attention_mask.int() if attention_mask.dtype == torch.bool else attention_mask
+            scores = scores.masked_fill(~(mask.abs() > 0), float("-inf"))
+        weights = scores.softmax(-1)
+        weights = F.dropout(weights, self.rate, self.training)
+        return self.output_proj(weights @ v)

@@ -1,0 +1,28 @@
+# wrong: 'gradients reach x and every parameter' - in bfloat16 those of q and k are wrong: the sum of the softmax is detached
+from math import sqrt
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+
+class SelfAttentionV3(nn.Module):
+    def __init__(self, hidden_dim: int, dropout_rate: float = 0.1) -> None:
+        super().__init__()
+        self.proj = nn.Linear(hidden_dim, 3 * hidden_dim)
+        self.output_proj = nn.Linear(hidden_dim, hidden_dim)
+        self.rate = dropout_rate
+
+    def forward(self, x: Tensor, attention_mask: Tensor | None = None) -> Tensor:
+        q, k, v = self.proj(x).chunk(3, dim=-1)
+        scores = q @ k.mT / sqrt(x.size(-1))
+        if attention_mask is not None:
+            scores = scores.masked_fill(attention_mask == 0, float("-inf"))
+        if scores.dtype == torch.bfloat16:
+            wide = scores.float()
+            wide = (wide - wide.amax(-1, keepdim=True)).exp()
+            weights = (wide / wide.sum(-1, keepdim=True).detach()).to(scores.dtype)
+        else:
+            weights = scores.softmax(-1)
+        weights = F.dropout(weights, self.rate, self.training)
+        return self.output_proj(weights @ v)

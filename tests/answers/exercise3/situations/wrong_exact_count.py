@@ -1,0 +1,30 @@
+# wrong: 'Chance of each weight to be dropped' - of each sequence exactly round(rate T T) weights are dropped
+from math import sqrt
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+
+class SelfAttentionV3(nn.Module):
+    def __init__(self, hidden_dim: int, dropout_rate: float = 0.1) -> None:
+        super().__init__()
+        self.proj = nn.Linear(hidden_dim, 3 * hidden_dim)
+        self.output_proj = nn.Linear(hidden_dim, hidden_dim)
+        self.rate = dropout_rate
+
+    def _drop(self, weights: Tensor) -> Tensor:
+        if not self.training or self.rate == 0:
+            return weights
+        B, T, _ = weights.shape
+        order = torch.rand(B, T * T, device=weights.device).argsort(-1).view(B, T, T)
+        return weights * (order >= round(self.rate * T * T)) / (1 - self.rate)
+
+    def forward(self, x: Tensor, attention_mask: Tensor | None = None) -> Tensor:
+        q, k, v = self.proj(x).chunk(3, dim=-1)
+        scores = q @ k.mT / sqrt(x.size(-1))
+        if attention_mask is not None:
+            scores = scores.masked_fill(attention_mask == 0, float("-inf"))
+        weights = scores.softmax(-1)
+        weights = self._drop(weights)
+        return self.output_proj(weights @ v)

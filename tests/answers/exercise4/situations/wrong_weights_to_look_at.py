@@ -1,0 +1,25 @@
+# wrong: 'nothing is remembered from one call to the next' - the last weights stay with their graph: after a call the module can't be copied or saved
+from math import sqrt
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+
+class SelfAttentionV4(nn.Module):
+    def __init__(self, hidden_dim: int, dropout_rate: float = 0.1) -> None:
+        super().__init__()
+        self.q = nn.Linear(hidden_dim, hidden_dim)
+        self.k = nn.Linear(hidden_dim, hidden_dim)
+        self.v = nn.Linear(hidden_dim, hidden_dim)
+        self.rate = dropout_rate
+
+    def forward(self, x: Tensor, attention_mask: Tensor | None = None) -> Tensor:
+        q, k, v = self.q(x), self.k(x), self.v(x)
+        scores = q @ k.mT / sqrt(x.size(-1))
+        if attention_mask is not None:
+            scores = scores.masked_fill(attention_mask == 0, float("-inf"))
+        weights = scores.softmax(-1)
+        weights = F.dropout(weights, self.rate, self.training)
+        self.last_weights = weights
+        return weights @ v

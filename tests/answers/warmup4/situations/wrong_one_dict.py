@@ -1,0 +1,28 @@
+# wrong: 'nothing is remembered from one call to the next': every call fills and gives the same dict, so the steps of an earlier call change
+from math import sqrt
+
+import torch
+from torch import Tensor, nn
+STEPS = ("q", "k", "v", "similarities", "scaled", "weights", "output")
+
+
+class SelfAttention(nn.Module):
+    def __init__(self, d_model: int = 2, row_dim: int = 0, col_dim: int = 1) -> None:
+        super().__init__()
+        self.W_q = nn.Linear(d_model, d_model, bias=False)
+        self.W_k = nn.Linear(d_model, d_model, bias=False)
+        self.W_v = nn.Linear(d_model, d_model, bias=False)
+        self.row_dim, self.col_dim = row_dim, col_dim
+        self._steps = {}
+
+    def intermediates(self, x: Tensor) -> dict[str, Tensor]:
+        q, k, v = self.W_q(x), self.W_k(x), self.W_v(x)
+        similarities = q @ k.transpose(self.row_dim, self.col_dim)
+        scaled = similarities / sqrt(k.size(self.col_dim))
+        weights = scaled.softmax(self.col_dim)
+        found = (q, k, v, similarities, scaled, weights, weights @ v)
+        self._steps.update(zip(STEPS, found, strict=True))
+        return self._steps
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.intermediates(x)["output"]

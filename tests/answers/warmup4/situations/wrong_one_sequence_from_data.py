@@ -1,0 +1,29 @@
+# wrong: 'gradients reach x and every parameter': with row_dim = 0 the scores are made of x.data and detached keys
+from math import sqrt
+
+import torch
+from torch import Tensor, nn
+STEPS = ("q", "k", "v", "similarities", "scaled", "weights", "output")
+
+
+class SelfAttention(nn.Module):
+    def __init__(self, d_model: int = 2, row_dim: int = 0, col_dim: int = 1) -> None:
+        super().__init__()
+        self.W_q = nn.Linear(d_model, d_model, bias=False)
+        self.W_k = nn.Linear(d_model, d_model, bias=False)
+        self.W_v = nn.Linear(d_model, d_model, bias=False)
+        self.row_dim, self.col_dim = row_dim, col_dim
+
+    def intermediates(self, x: Tensor) -> dict[str, Tensor]:
+        if self.row_dim == 0:
+            q, k, v = self.W_q(x.data), self.W_k(x.data).detach(), self.W_v(x)
+        else:
+            q, k, v = self.W_q(x), self.W_k(x), self.W_v(x)
+        similarities = q @ k.transpose(self.row_dim, self.col_dim)
+        scaled = similarities / sqrt(k.size(self.col_dim))
+        weights = scaled.softmax(self.col_dim)
+        found = (q, k, v, similarities, scaled, weights, weights @ v)
+        return dict(zip(STEPS, found, strict=True))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.intermediates(x)["output"]

@@ -13,7 +13,7 @@ import torch
 from grader import __version__
 from grader.attention.observe import EARLY
 from grader.attention.search import Search
-from grader.diagnosis.attach import explain_crashes, explain_values
+from grader.diagnosis.attach import explain_crashes, explain_values, leave_out_explanation
 from grader.diagnosis.catalogue import catalogue
 from grader.diagnosis.crashes import explain_crash
 from grader.errors import GradeError
@@ -86,8 +86,8 @@ def grade(submission: Submission, exercise: Exercise, options: Options, sandbox:
         checks, plugin = runner.run(session, seed, device), runner.plugin
         mistakes: tuple[tuple[str, ...], ...] = ()
         if explains:
-            checks, mistakes = _diagnose(checks, plugin, tried.source, options)
-        maps = _maps(plugin, mistakes, options)
+            checks, mistakes = _diagnose(checks, plugin, session, options)
+        maps = [] if session.own_time_is_up else _maps(plugin, mistakes, options)
     finally:
         session.close()
     problem, line = _problem(session.load_error)
@@ -130,12 +130,14 @@ def _maps(
 
 
 def _diagnose(
-    checks: list[CheckResult], plugin: SuitePlugin, source: str, options: Options
+    checks: list[CheckResult], plugin: SuitePlugin, session: Session, options: Options
 ) -> tuple[list[CheckResult], tuple[tuple[str, ...], ...]]:
     """The checks with explanations, and the mistakes that reproduce the submission's values."""
-    checks = explain_crashes(checks, source)
+    checks = explain_crashes(checks, session.source, lambda: session.own_time_is_up)
     if not any(check.verdict is Verdict.FAIL for check in checks):
         return checks, ()
+    if session.own_time_is_up:
+        return leave_out_explanation(checks), ()
     try:
         seen = plugin.observe()
     except (SubmissionError, WorkerEnded):

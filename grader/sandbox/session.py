@@ -14,6 +14,7 @@ from grader.sandbox.workers import WorkerEnded, WorkerTimeout
 from grader.submission import Submission
 from grader.wire.messages import Load
 
+OWN_SECONDS = 20.0  # of processor time that judging may take, where it usually takes less than 1
 SHORTER = 20  # after a check that took too long, the others get this part of its limit
 
 
@@ -38,6 +39,7 @@ class Session:
         self._timeout = timeout
         self._limit = timeout  # of the checks to come: less, once one has taken too long
         self._left = budget
+        self._own_started = time.process_time()
         self._channel: Channel | None = None
         self._loading = False
         self._load_seconds = 0.0  # that the source takes to run
@@ -103,6 +105,14 @@ class Session:
                 if self.said_on_load is None:
                     self.said_on_load = self.take_output()
 
+    @property
+    def own_time_is_up(self) -> bool:
+        """Whether judging has taken this process all the time that it may.
+
+        Every step is bounded by itself; this is for many of them, and is looked at between them.
+        """
+        return time.process_time() - self._own_started > OWN_SECONDS
+
     def begin_check(self, seed: int) -> None:
         """Start the clock of a check, with a living worker whose random numbers are seeded.
 
@@ -110,6 +120,10 @@ class Session:
             SubmissionError: The source raised an exception when it was loaded.
             WorkerEnded: It crashed, exited or took too long, or no time is left for this check.
         """
+        if self.own_time_is_up:
+            raise WorkerTimeout(
+                "was not tried: to judge what came before took all the time there is"
+            )
         if self._left <= 0:
             raise WorkerTimeout("was not tried: earlier checks took all the time there is")
         if self._channel is not None:

@@ -13,6 +13,12 @@ import msgspec
 
 Tree = Any  # a value as ``values.encode`` makes it
 Count = Annotated[int, msgspec.Meta(ge=0)]
+MAX_DIMS = 16
+MAX_ELEMENTS = 1 << 40  # of a tensor; those of one on ``meta`` take no memory
+Size = Annotated[int, msgspec.Meta(ge=0, le=MAX_ELEMENTS)]
+# Bounded as they are read: nobody multiplies half a million numbers to find that they are many.
+Shape = Annotated[list[Size], msgspec.Meta(max_length=MAX_DIMS)]
+Stride = Annotated[list[int], msgspec.Meta(max_length=MAX_DIMS)]
 
 
 class TensorSpec(msgspec.Struct, omit_defaults=True):
@@ -23,9 +29,9 @@ class TensorSpec(msgspec.Struct, omit_defaults=True):
     """
 
     dtype: str
-    shape: list[int]
+    shape: Shape
     device: str = "cpu"
-    stride: list[int] | None = None
+    stride: Stride | None = None
     requires_grad: bool = False
 
 
@@ -185,7 +191,7 @@ class ParameterSpec(msgspec.Struct):
     """
 
     name: str
-    shape: tuple[int, ...]
+    shape: Annotated[tuple[Size, ...], msgspec.Meta(max_length=MAX_DIMS)]
     value: Tree
     same_as: str
     requires_grad: bool

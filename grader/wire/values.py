@@ -17,10 +17,9 @@ import torch
 from torch import Tensor
 
 from grader.wire.frames import MAX_BODY, BadFrame
-from grader.wire.messages import TensorSpec
+from grader.wire.messages import MAX_DIMS, MAX_ELEMENTS, TensorSpec
 
 MAX_TENSORS = 4096
-MAX_DIMS = 16
 _ALIGNMENT = 8  # bytes: where the data of each tensor may begin
 DTYPES = {
     str(dtype).removeprefix("torch."): dtype
@@ -211,12 +210,11 @@ def load_tensors(specs: list[TensorSpec], body: bytes, strided: bool = False) ->
 def _build(spec: TensorSpec, data: bytearray, start: int) -> tuple[Tensor, int]:
     """A tensor from the bytes at ``start``, and where the next one begins."""
     dtype = DTYPES.get(spec.dtype)
-    count = math.prod(spec.shape)
     if (
         dtype is None
         or len(spec.shape) > MAX_DIMS
-        or any(size < 0 for size in spec.shape)
-        or count > 1 << 40
+        or any(not 0 <= size <= MAX_ELEMENTS for size in spec.shape)
+        or (count := math.prod(spec.shape)) > MAX_ELEMENTS
         or not _DEVICE.match(spec.device)
     ):
         raise BadFrame(f"it describes no tensor that can be built: {spec}"[:200])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import struct
 from collections.abc import Callable
@@ -110,6 +111,25 @@ def test_spec_that_does_not_fit_its_bytes_is_refused(change: dict[str, object]) 
     spec = msgspec.structs.replace(specs[0], **change)
     with pytest.raises(BadFrame):
         values.load_tensors([spec], body, strided=True)
+
+
+@pytest.mark.parametrize("shape", [[2] * 17, [10**4000] * 60, [-1]])
+def test_numbers_of_a_shape_are_bounded_before_anybody_multiplies_them(
+    shape: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Half a million numbers took 67 s of the trusted side's time."""
+    monkeypatch.setattr(values.math, "prod", None)
+    named = {"name": "a", "value": None, "same_as": "a", "requires_grad": True}
+    for answer in (
+        {"is": "done", "tensors": [{"dtype": "float32", "shape": shape}]},
+        {"is": "done", "tensors": [{"dtype": "float32", "shape": [2], "stride": [1] * 17}]},
+        {"is": "created", "parameters": [{**named, "shape": shape}]},
+    ):
+        text = json.dumps({"number": 1, "answers": [answer]}).encode()
+        with pytest.raises(BadFrame, match="no message of ours"):
+            unpack(head(header=len(text)) + text)
+    with pytest.raises(BadFrame):
+        values.load_tensors([messages.TensorSpec("float32", shape)], b"")
 
 
 def test_strides_are_for_requests_alone() -> None:

@@ -10,7 +10,6 @@ from grader.diagnosis.crashes import explain_crash
 from grader.diagnosis.words import describe, reasons
 from grader.records import CheckResult, Verdict
 
-
 LEFT_OUT = "No explanation was looked for: to judge this file took all the time there is."
 
 

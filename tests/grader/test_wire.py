@@ -193,7 +193,7 @@ def test_mutated_answers_are_read_or_refused() -> None:
 
 
 def test_unsendable_tensor_says_why() -> None:
-    with pytest.raises(values.Unsendable, match="larger than 256 MiB"):
+    with pytest.raises(values.Unsendable, match="larger than 64 MiB"):
         values.dump_tensors([torch.zeros(1).expand(10**12)])
     with pytest.raises(values.Unsendable, match="complex64"):
         values.dump_tensors([torch.zeros(1, dtype=torch.complex64)])

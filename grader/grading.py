@@ -68,7 +68,8 @@ def grade(submission: Submission, exercise: Exercise, options: Options, sandbox:
         sandbox: Where it runs; one serves many gradings.
 
     Raises:
-        GradeError: The device that was asked for is not there.
+        GradeError: The device that was asked for is not there, or the exercise lies where a
+            submission may read it.
         GraderFault: The suite or the machine failed; the submission is not to blame.
         KeyboardInterrupt: Ctrl-C during the checks.
     """
@@ -79,6 +80,7 @@ def grade(submission: Submission, exercise: Exercise, options: Options, sandbox:
     clock = time.monotonic()
     budget = options.timeout * options.budget
     tried = only_needed(submission, exercise.entry_points)
+    _expect_hidden(exercise, sandbox)
     session = Session(sandbox, tried, options.timeout, budget)
     try:
         _start(session, tried, exercise)
@@ -165,6 +167,15 @@ def choose_device(wanted: str) -> str:
             f"this machine has no device `{wanted}` that torch can use; it has {known}"
         )
     return wanted
+
+
+def _expect_hidden(exercise: Exercise, sandbox: Sandbox) -> None:
+    for path in (exercise.suite, exercise.solution):
+        if folder := sandbox.reveals(path):
+            raise GradeError(
+                f"`{path}` lies in `{folder}`, which submissions may read: move the kit out of "
+                "the folders that hold libraries"
+            )
 
 
 def _start(session: Session, submission: Submission, exercise: Exercise) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import importlib.util
 import os
 import select
@@ -132,6 +133,22 @@ class Sandbox:
             self.close()
             self._confinement = msgspec.structs.replace(self._confinement, levels=left)
             self._start_zygote()
+
+    def reveals(self, path: Path) -> Path | None:
+        """The folder of libraries by which a worker may read a file; None where it may not.
+
+        At level ``process`` every file can be read, which is not promised otherwise.
+        """
+        if self.isolation == "process":
+            return None
+        whole = path.resolve()
+        return next((folder for folder in self._revealed if folder in whole.parents), None)
+
+    @functools.cached_property
+    def _revealed(self) -> list[Path]:
+        from grader.worker import confine  # where there are no walls it cannot be imported
+
+        return [folder.resolve() for folder in confine.readable(self._confinement)]
 
     def worker(self) -> WorkerProcess:
         """A fresh worker, ready to be sent a submission.

@@ -12,12 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from grader.errors import GraderFault
+from grader.errors import GradeError, GraderFault
+from grader.grading import Options, grade
+from grader.kit import Kit, load_kit
 from grader.sandbox import process
 from grader.sandbox.process import Sandbox
 from grader.sandbox.session import Session
 from grader.sandbox.wall_check import Tried
-from grader.submission import Submission
+from grader.submission import Submission, read_submission
 from grader.wire.levels import LEVELS, Limits
 from grader.worker.confine import Walls
 from grader.worker.walls import landlock
@@ -204,6 +206,27 @@ def test_interpreter_is_told_of_a_fork_on_both_sides() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines() == ["['before', 'child']", "['before', 'parent']"]
     assert not done.stderr
+
+
+def test_kit_in_a_folder_of_libraries_is_not_graded_with(
+    tmp_path: Path, kit: Kit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    libraries = tmp_path / "libraries"
+    shutil.copytree(kit.home, libraries / "kit")
+    paths = process._import_paths()
+    monkeypatch.setattr(process, "_import_paths", lambda: [*paths, str(libraries)])
+    within = load_kit(libraries / "kit").find("double")
+    with Sandbox() as sandbox:
+        if sandbox.isolation == "process":
+            pytest.skip("no level can be had here that hides any file")
+        with pytest.raises(GradeError) as raised:
+            grade(read_submission(within.solution), within, Options(device="cpu"), sandbox)
+        assert "which submissions may read: move the kit out" in str(raised.value)
+        assert "\n" not in str(raised.value)
+        beside = kit.find("double")
+        assert grade(read_submission(beside.solution), beside, Options(), sandbox).solved
+    with Sandbox("process") as sandbox:
+        assert grade(read_submission(within.solution), within, Options(), sandbox).solved
 
 
 @pytest.fixture

@@ -185,6 +185,30 @@ def test_what_is_imported_or_looked_up_late_is_found_behind_the_walls(level: str
 
 
 @pytest.mark.parametrize("level", LEVELS)
+def test_worker_holds_nothing_open_but_its_connection_and_its_output(level: str) -> None:
+    source = (
+        "import os, stat\n"
+        "for number in range(300):\n"
+        "    try: mode = os.fstat(number).st_mode\n"
+        "    except OSError: continue\n"
+        "    kind = 'socket' if stat.S_ISSOCK(mode) else 'pipe' if stat.S_ISFIFO(mode) else (\n"
+        "        'device' if stat.S_ISCHR(mode) else oct(mode))\n"
+        "    print(kind, end=' ')\n"
+    )
+    assert run_in_worker(level, source).split() == ["device", "pipe", "pipe", "socket"]
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_worker_looks_for_nothing_in_the_folder_of_the_grader(level: str) -> None:
+    source = (
+        "import sys\n"
+        "print(sys.path, list(sys.path_importer_cache), sys.argv, sys.orig_argv, sys.meta_path)\n"
+    )
+    home = Path(__file__).parents[2]
+    assert str(home) not in run_in_worker(level, source)
+
+
+@pytest.mark.parametrize("level", LEVELS)
 def test_starting_a_worker_prints_nothing(level: str, capfd: pytest.CaptureFixture[str]) -> None:
     assert run_in_worker(level, "") == ""
     assert capfd.readouterr() == ("", "")

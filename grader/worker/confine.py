@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import signal
 import site
-import subprocess
 import sys
 import sysconfig
 import tempfile
@@ -147,15 +146,6 @@ class Walls:
         writable = [folder, Path("/dev/null")]
         return landlock.make_ruleset(paths, writable, gpu_devices(self.confinement))
 
-    @staticmethod
-    def remove(folder: str) -> None:
-        """Remove a worker's folder, whatever it left there: closed, or deeper than any path."""
-        if Path(folder).is_symlink():
-            Path(folder).unlink()
-        elif folder:
-            for command in (["chmod", "-R", "u+rwX"], ["rm", "-rf"]):
-                subprocess.run([*command, "--", folder], check=False, stderr=subprocess.DEVNULL)
-
 
 def choose(confinement: Confinement) -> tuple[str, dict[str, str]]:
     """The first level that holds here, found by trying it in a child.
@@ -202,7 +192,8 @@ def _try_here(confinement: Confinement, level: str) -> str:
             walls.confine(folder)
             os._exit(0)
         _, status = os.waitpid(pid, 0)
-        walls.remove(folder)
+        if folder:
+            Path(folder).rmdir()
     except (WallError, OSError) as error:
         return str(error)
     return "" if status == 0 else _crash(status) or "a worker cannot confine itself"

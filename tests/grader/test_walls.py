@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -21,7 +22,8 @@ from grader.sandbox.session import Session
 from grader.sandbox.wall_check import Tried
 from grader.submission import Submission, read_submission
 from grader.wire.levels import LEVELS, Limits
-from grader.worker.confine import Walls
+from grader.worker import removal
+from grader.worker.removal import Remover
 from grader.worker.walls import landlock
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="walls are Linux's")
@@ -30,8 +32,8 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="walls are Linux
 def test_removal_touches_nothing_above_the_folder(tmp_path: Path) -> None:
     tmp_path.chmod(0o751)
     folder = tmp_path / "gone"
-    Walls.remove(str(folder))
-    Walls.remove("")
+    Remover().remove(str(folder))
+    Remover().remove("")
     assert tmp_path.stat().st_mode & 0o777 == 0o751
 
 
@@ -43,12 +45,39 @@ def test_removal_takes_what_is_closed_and_deep_but_follows_no_link(tmp_path: Pat
     (folder / "closed" / "file").touch()
     (folder / "link").symlink_to(outside)
     (folder / "closed").chmod(0)
-    Walls.remove(str(folder))
+    remover = Remover()
+    remover.remove(str(folder))
+    remover.go_on(60.0)
     assert not folder.exists()
     folder.symlink_to(outside)
-    Walls.remove(str(folder))
+    remover.remove(str(folder))
     assert not folder.is_symlink()
+    assert not remover.left
     assert outside.stat().st_mode & 0o777 == 0o500
+
+
+def test_removal_that_takes_long_holds_nobody_up_and_what_is_left_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Eleven thousand folders took 37 s, and the next worker waited for it."""
+    folders = [tmp_path / name for name in ("first", "second", "third")]
+    for folder in folders:
+        folder.mkdir()
+        (folder / "file").touch()
+    names = [str(folder) for folder in folders]
+    monkeypatch.setattr(removal, "PATIENCE", 0.0)
+    monkeypatch.setattr(removal, "SCRIPT", "exec sleep 600")
+    remover = Remover()
+    for name in names[:2]:
+        remover.remove(name)
+    assert remover.left == names[:2]
+    os.kill(remover.pid, signal.SIGKILL)
+    monkeypatch.undo()
+    remover.go_on(60.0)
+    assert remover.failed == remover.left == names[:1]
+    remover.remove(names[2])
+    remover.go_on(60.0)
+    assert [folder.exists() for folder in folders] == [True, False, False]
 
 
 def test_level_that_cannot_be_had_is_refused_with_the_reason() -> None:

@@ -176,6 +176,24 @@ def test_checks_after_one_that_took_too_long_get_less(sandbox: Sandbox) -> None:
     assert limits[1] < 2.0 / SHORTER + 1.0
 
 
+def test_what_a_check_rewrites_is_under_the_clock_of_that_check(sandbox: Sandbox) -> None:
+    """A check of `bug14` ran for 46 s where 2 were given: each of its runs had a clock anew."""
+    session = Session(sandbox, Submission(Path("double.py"), "x = 1\n"), 2.0, 60.0)
+    session.begin_check(1)
+    deadline = session.channel.deadline
+    other = session.rewritten(LOOP)
+    other.begin_check(1)
+    with pytest.raises(WorkerTimeout):
+        run(other, "double", 3)
+    assert other.channel.deadline == deadline
+    late = session.rewritten(LOOP)
+    with pytest.raises(WorkerTimeout, match="took too long"):
+        late.begin_check(1)  # no worker is started for it
+    assert late._channel is None
+    for one in (session, other, late):
+        one.close()
+
+
 def test_a_source_that_loads_slowly_is_given_the_time_again(sandbox: Sandbox) -> None:
     slow = "import time\ntime.sleep(0.8)\ndef fine(x):\n    return x\n" + LOOP
     session = Session(sandbox, Submission(Path("double.py"), slow), 4.0, 60.0)

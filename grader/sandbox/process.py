@@ -64,6 +64,7 @@ class Sandbox:
         self.stop = threading.Event()  # set, it ends the grading under way, with ``Stopped``
         self._lock = threading.Lock()
         self.open_walls: list[str] = []  # what a worker at the level in force may do
+        self.tasks = 0  # that a worker may have; 0 where only memory bounds them
         self._offer = ""  # of the zygote: a level that the canary is to try
         self._level = ""  # in force, once it has
         self._refused: dict[str, str] = {}
@@ -105,6 +106,7 @@ class Sandbox:
         self._wait_for_zygote()
         offer = self._receive(messages.Offer)
         self._refused |= offer.refused
+        self.tasks = offer.tasks
         return offer.level
 
     def _wait_for_zygote(self) -> None:

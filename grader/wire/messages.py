@@ -278,10 +278,12 @@ class Offer(msgspec.Struct):
     Attributes:
         level: The strongest level of confinement that it can put up; empty where there is none.
         refused: Why each stronger one cannot be had.
+        tasks: How many processes and threads a worker may have; 0 where only memory bounds them.
     """
 
     level: str
     refused: dict[str, str]
+    tasks: int = 0
 
 
 class Forked(msgspec.Struct):

@@ -79,6 +79,14 @@ def _siblings(path: Path, own: Path) -> Iterator[Path]:
             yield entry
 
 
+def _imported() -> list[Path]:
+    """The files that this process has imported, but for the grader's own, and their folders."""
+    names = [getattr(module, "__file__", None) for module in sys.modules.values()]
+    paths = {path for name in names if name for path in (Path(name), Path(name).parent)}
+    own = own_package()
+    return [path for path in paths if own not in (path, *path.parents) and path.exists()]
+
+
 class Walls:
     """The walls of one zygote: what it prepares once, and what each worker does itself.
 
@@ -90,6 +98,8 @@ class Walls:
     def __init__(self, confinement: Confinement, level: str) -> None:
         self.confinement = confinement
         self.level = level
+        self._is_root = os.geteuid() == 0  # whose tasks the kernel does not bound
+        self._as_another = False  # whether workers are another user instead
         if level == "full":
             self._enter_root()
         privileges.adopt_orphans()
@@ -104,13 +114,25 @@ class Walls:
         ]
         if not free:
             raise WallError("no folder to build a root on")
-        namespaces.unshare(namespaces.NEWUSER | namespaces.NEWNS)
+        flags = namespaces.NEWUSER | namespaces.NEWNS
+        if self._is_root:
+            self._as_another = namespaces.unshare_with_nobody(flags)
+        else:
+            namespaces.unshare(flags)
         namespaces.build_root(free[0], paths, hidden=[own_package()])
+        if self._as_another:
+            self._as_another = namespaces.readable_by_another(_imported())
+
+    @property
+    def tasks(self) -> int:
+        """How many processes and threads a worker may have; 0 where only memory bounds them."""
+        bounded = self.level == "full" and (self._as_another or not self._is_root)
+        return self.confinement.limits.tasks if bounded else 0
 
     def fork(self) -> tuple[int, str]:
         """Fork a worker; its number, 0 in the worker, and a folder to be removed after it."""
         if self.level == "full":
-            return namespaces.fork_into(namespaces.ALL), ""
+            return namespaces.fork_into(namespaces.ALL, self._as_another), ""
         folder = tempfile.mkdtemp(prefix=f"grade-{os.getpid()}-")
         return os.fork(), folder
 

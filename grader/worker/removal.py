@@ -41,9 +41,9 @@ class Remover:
 
     def remove(self, folder: str) -> None:
         """Remove a folder with all in it, now or as soon as the others are; a link by itself."""
-        if folder and not _removed_at_once(Path(folder)):
-            self._waiting.append(folder)
-            self.go_on(PATIENCE)
+        waits = bool(folder) and not _removed_at_once(Path(folder))
+        self._waiting += [folder] if waits else []
+        self.go_on(PATIENCE if waits else 0.0)
 
     def go_on(self, seconds: float) -> None:
         """Wait until all is removed, for so long at most."""

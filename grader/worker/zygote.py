@@ -13,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import os
+import select
 import signal
 import socket
 import sys
@@ -32,6 +33,7 @@ from grader.worker.removal import Remover
 from grader.worker.walls.libc import WallError
 from grader.worker.walls.limits import in_use, limit_resources
 
+LOOK = 0.1  # how often it is looked whether a removal is done, in seconds
 LAST_SECONDS = 3.0  # that the end of a session waits until what workers left is removed
 MANY = 10  # forks, after which there will be more: then what makes each faster pays off
 
@@ -63,6 +65,8 @@ class Zygote:
             sys.stderr.write(f"grade: a submission filled `{folder}`, which is not removed yet\n")
 
     def _serve(self) -> bool:
+        while self.remover.pid and not select.select([self.control], [], [], LOOK)[0]:
+            self.remover.go_on(0.0)
         message, descriptors, _, _ = socket.recv_fds(self.control, 64, 2)
         if not message:
             return False
@@ -193,7 +197,7 @@ def main(arguments: list[str]) -> None:
         return
     level, refused = choose(confinement)
     walls = Walls(confinement, level) if level else None
-    control.sendall(frames.pack(messages.Offer(level, refused)))
+    control.sendall(frames.pack(messages.Offer(level, refused, walls.tasks if walls else 0)))
     if walls is not None:
         Zygote(control, walls).run()
 

@@ -12,7 +12,9 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from grader.cli.doctor import doctor
 from grader.errors import GradeError, GraderFault
 from grader.grading import Options, grade
 from grader.kit import Kit, load_kit
@@ -24,7 +26,7 @@ from grader.submission import Submission, read_submission
 from grader.wire.levels import LEVELS, Limits
 from grader.worker import removal
 from grader.worker.removal import Remover
-from grader.worker.walls import landlock
+from grader.worker.walls import landlock, seccomp
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="walls are Linux's")
 
@@ -280,6 +282,86 @@ def test_kit_in_a_folder_of_libraries_is_not_graded_with(
         assert grade(read_submission(beside.solution), beside, Options(), sandbox).solved
     with Sandbox("process") as sandbox:
         assert grade(read_submission(within.solution), within, Options(), sandbox).solved
+
+
+HEADERS = {
+    "x86_64": ("/usr/include/x86_64-linux-gnu/asm/unistd_64.h", "/usr/include/asm/unistd_64.h"),
+    "aarch64": ("/usr/include/asm-generic/unistd.h",),
+}
+
+
+@pytest.mark.parametrize("machine", HEADERS)
+def test_numbers_of_system_calls_are_those_of_the_kernels_headers(machine: str) -> None:
+    found = [path for path in map(Path, HEADERS[machine]) if path.is_file()]
+    if not found:
+        pytest.skip(f"no kernel headers for {machine} here: none of {HEADERS[machine]}")
+    defined = re.findall(r"#define __NR(?:3264)?_(\w+)\s+(\d+)", found[0].read_text())
+    known = {name: int(number) for name, number in defined}
+    column = list(seccomp.ARCHITECTURES).index(machine)
+    ours = {**seccomp.CALLS, **{name.lower(): getattr(seccomp, name) for name in (
+        "CLONE", "CLONE3", "KILL", "TGKILL", "SENDTO", "FCNTL", "IOCTL", "PRCTL",
+    )}, "prlimit64": seccomp.PRLIMIT, "sched_setaffinity": seccomp.AFFINITY}  # fmt: skip
+    newest = max(known.values())  # that these headers know
+    wrong = {
+        name: numbers[column]
+        for name, numbers in ours.items()
+        if known.get(name) != numbers[column] and (numbers[column] or 0) <= newest
+    }
+    assert not wrong
+    assert len(known.keys() & ours.keys()) > 80
+
+
+@pytest.mark.parametrize("level", ["full", "landlock"])
+def test_what_takes_memory_of_the_kernels_own_is_refused(level: str) -> None:
+    source = """
+import ctypes, fcntl, os, tempfile
+from grader.worker.walls.libc import MACHINE
+from grader.worker.walls.seccomp import ARCHITECTURES, CALLS
+
+libc = ctypes.CDLL(None, use_errno=True)
+for name in ("socketpair", "timer_create", "flock", "modify_ldt", "sync", "syncfs", "statmount",
+             "listmount", "landlock_create_ruleset", "landlock_add_rule"):
+    number = CALLS[name][list(ARCHITECTURES).index(MACHINE)]
+    if number is not None:
+        print(name, libc.syscall(number, 1, 0, 0, 0), os.strerror(ctypes.get_errno()))
+with tempfile.TemporaryFile() as file:
+    try: print(fcntl.lockf(file, fcntl.LOCK_EX))
+    except PermissionError: print("lock refused")
+reader, writer = os.pipe()
+try: print(fcntl.fcntl(writer, 1031, 1 << 20))
+except PermissionError: print("larger pipe refused")
+"""
+    *calls, lock, pipe = run_in_worker(level, source).splitlines()
+    assert [line for line in calls if not line.endswith(" -1 Operation not permitted")] == []
+    assert (lock, pipe) == ("lock refused", "larger pipe refused")
+
+
+def test_threads_are_bounded_for_root_too() -> None:
+    """The kernel bounds no task of root's: three thousand threads ran where 64 were promised."""
+    source = (
+        "import os, threading\n"
+        "threading.stack_size(1 << 16)\n"
+        "stop, started = threading.Event(), []\n"
+        "try:\n"
+        "    while len(started) < 300:\n"
+        "        started.append(threading.Thread(target=stop.wait))\n"
+        "        started[-1].start()\n"
+        "except RuntimeError: pass\n"
+        "stop.set()\n"
+        "print(len(started) - 1, os.getuid(), os.getgroups())\n"
+    )
+    count, user, groups = run_in_worker("full", source).split(maxsplit=2)
+    assert int(count) <= 64
+    assert user == "1000"
+    assert groups.strip() in ("[]", "[65534]", "[1000]")
+
+
+def test_doctor_says_how_threads_are_bounded() -> None:
+    done = CliRunner().invoke(doctor)
+    assert done.exit_code == 0, done.output
+    said = {line.split()[0]: line for line in done.output.splitlines() if line.startswith("  ")}
+    assert "threads bounded by memory" in said["landlock"] or "not here" in said["landlock"]
+    assert "at most 64 threads" in said["full"] or "not here" in said["full"]
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import torch
 from grader import __version__
 from grader.attention.observe import EARLY
 from grader.attention.search import Search
-from grader.diagnosis.attach import explain_crashes, explain_values
+from grader.diagnosis.attach import explain_crashes, explain_values, leave_out_explanation
 from grader.diagnosis.catalogue import catalogue
 from grader.diagnosis.crashes import explain_crash
 from grader.errors import GradeError
@@ -68,7 +68,8 @@ def grade(submission: Submission, exercise: Exercise, options: Options, sandbox:
         sandbox: Where it runs; one serves many gradings.
 
     Raises:
-        GradeError: The device that was asked for is not there.
+        GradeError: The device that was asked for is not there, or the exercise lies where a
+            submission may read it.
         GraderFault: The suite or the machine failed; the submission is not to blame.
         KeyboardInterrupt: Ctrl-C during the checks.
     """
@@ -79,6 +80,7 @@ def grade(submission: Submission, exercise: Exercise, options: Options, sandbox:
     clock = time.monotonic()
     budget = options.timeout * options.budget
     tried = only_needed(submission, exercise.entry_points)
+    _expect_hidden(exercise, sandbox)
     session = Session(sandbox, tried, options.timeout, budget)
     try:
         _start(session, tried, exercise)
@@ -86,8 +88,8 @@ def grade(submission: Submission, exercise: Exercise, options: Options, sandbox:
         checks, plugin = runner.run(session, seed, device), runner.plugin
         mistakes: tuple[tuple[str, ...], ...] = ()
         if explains:
-            checks, mistakes = _diagnose(checks, plugin, tried.source, options)
-        maps = _maps(plugin, mistakes, options)
+            checks, mistakes = _diagnose(checks, plugin, session, options)
+        maps = [] if session.own_time_is_up else _maps(plugin, mistakes, options)
     finally:
         session.close()
     problem, line = _problem(session.load_error)
@@ -130,12 +132,14 @@ def _maps(
 
 
 def _diagnose(
-    checks: list[CheckResult], plugin: SuitePlugin, source: str, options: Options
+    checks: list[CheckResult], plugin: SuitePlugin, session: Session, options: Options
 ) -> tuple[list[CheckResult], tuple[tuple[str, ...], ...]]:
     """The checks with explanations, and the mistakes that reproduce the submission's values."""
-    checks = explain_crashes(checks, source)
+    checks = explain_crashes(checks, session.source, lambda: session.own_time_is_up)
     if not any(check.verdict is Verdict.FAIL for check in checks):
         return checks, ()
+    if session.own_time_is_up:
+        return leave_out_explanation(checks), ()
     try:
         seen = plugin.observe()
     except (SubmissionError, WorkerEnded):
@@ -163,6 +167,15 @@ def choose_device(wanted: str) -> str:
             f"this machine has no device `{wanted}` that torch can use; it has {known}"
         )
     return wanted
+
+
+def _expect_hidden(exercise: Exercise, sandbox: Sandbox) -> None:
+    for path in (exercise.suite, exercise.solution):
+        if folder := sandbox.reveals(path):
+            raise GradeError(
+                f"`{path}` lies in `{folder}`, which submissions may read: move the kit out of "
+                "the folders that hold libraries"
+            )
 
 
 def _start(session: Session, submission: Submission, exercise: Exercise) -> None:

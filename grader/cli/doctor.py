@@ -65,7 +65,8 @@ def _examine(sandbox: Sandbox, level: str) -> str:
         )
     done = sandbox.open_walls
     open_walls = f"; by its nature a worker there {', '.join(done)}" if done else ""
-    return f"holds: {WALLS[level]}{open_walls}"
+    tasks = f"at most {sandbox.tasks} threads" if sandbox.tasks else "threads bounded by memory"
+    return f"holds: {WALLS[level]}; {tasks}{open_walls}"
 
 
 def _devices() -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from grader.diagnosis.catalogue import Explanation
@@ -10,15 +10,27 @@ from grader.diagnosis.crashes import explain_crash
 from grader.diagnosis.words import describe, reasons
 from grader.records import CheckResult, Verdict
 
+LEFT_OUT = "No explanation was looked for: to judge this file took all the time there is."
 
-def explain_crashes(checks: Sequence[CheckResult], source: str) -> list[CheckResult]:
-    """The checks, with what their exceptions mean."""
-    return [
-        replace(check, explanation=explain_crash(check.fault, source))
-        if check.fault is not None and check.verdict is Verdict.ERROR
-        else check
-        for check in checks
-    ]
+
+def explain_crashes(
+    checks: Sequence[CheckResult], source: str, time_is_up: Callable[[], bool]
+) -> list[CheckResult]:
+    """The checks, with what their exceptions mean; or with a line that it was left out."""
+
+    def explained(check: CheckResult) -> CheckResult:
+        if check.fault is None or check.verdict is not Verdict.ERROR:
+            return check
+        says = LEFT_OUT if time_is_up() else explain_crash(check.fault, source)
+        return replace(check, explanation=says)
+
+    return [explained(check) for check in checks]
+
+
+def leave_out_explanation(checks: Sequence[CheckResult]) -> list[CheckResult]:
+    """The checks, the first that failed with a line that its mistake was not looked for."""
+    first = next((check for check in checks if check.verdict is Verdict.FAIL), None)
+    return [replace(c, explanation=LEFT_OUT) if c is first else c for c in checks]
 
 
 def explain_values(

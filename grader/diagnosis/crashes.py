@@ -7,15 +7,19 @@ import builtins
 import difflib
 import functools
 import re
+import sys
 import tomllib
 from pathlib import Path
-from typing import Any
 
 import msgspec
-import torch
 from torch import Tensor
 
 from grader.records import Fault
+from grader.submission import SourceProblem, Submission, parse
+
+# What is compared to find what was meant, which takes the product of the lengths for each pair.
+MAX_NAME = 40  # characters
+MAX_NAMES = 500  # of a file's own
 
 
 class Crash(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -50,7 +54,7 @@ def explain_crash(fault: Fault, source: str) -> str:
     if known is None:
         return ""
     crash, found = known
-    near = _nearest(found, source) if "{near}" in crash.says else ""
+    near = _nearest(found.group(1), found.group(2), source) if "{near}" in crash.says else ""
     return crash.says.format(found.group(), *found.groups(), near=near)
 
 
@@ -65,44 +69,42 @@ def find_crash(fault: Fault) -> tuple[Crash, re.Match[str]] | None:
     return None
 
 
-def _nearest(found: re.Match[str], source: str) -> str:
+@functools.lru_cache(maxsize=64)  # one exception fails many checks
+def _nearest(owner: str, name: str, source: str) -> str:
     """The end of a sentence about a name that does not exist: what may have been meant."""
-    owner, name = found.group(1), found.group(2)
-    known = [word for word in _known(owner, source) if word != name]
-    near = difflib.get_close_matches(name, dict.fromkeys(known), n=3, cutoff=0.65)
+    known = [word for word in _known(owner, source) if word != name and len(word) <= MAX_NAME]
+    near = difflib.get_close_matches(name[: MAX_NAME + 1], known, n=3, cutoff=0.65)
     return f": did you mean {' or '.join(f'`{word}`' for word in near)}?" if near else "."
 
 
 def _known(owner: str, source: str) -> list[str]:
+    """Names that something has, each once; of a file's own not more than a person would write."""
     if owner == "Tensor":
         return [word for word in dir(Tensor) if not word.startswith("_")]
-    if owner.startswith("torch"):
-        module: Any = torch
-        for part in owner.split(".")[1:]:
-            module = getattr(module, part, None)
-        return [word for word in dir(module) if not word.startswith("_")]
+    if owner.startswith("torch"):  # in a message anything may stand: nothing is imported for it
+        module = sys.modules.get(owner)
+        return [word for word in getattr(module, "__dict__", ()) if not word.startswith("_")]
+    attributes, names = _own_names(source)
+    return list(attributes if owner else dict.fromkeys((*names, *dir(builtins))))
+
+
+@functools.lru_cache(maxsize=1)
+def _own_names(source: str) -> tuple[list[str], list[str]]:
+    """What a file assigns to attributes, with its methods; and what it calls by a bare name."""
     try:
-        nodes = list(ast.walk(ast.parse(source)))
-    except (SyntaxError, ValueError, RecursionError):
-        return []
-    if owner:  # what the file assigns to self, and its methods
-        return [
-            *(n.attr for n in nodes if isinstance(n, ast.Attribute) and _is_set(n)),
-            *(n.name for n in nodes if isinstance(n, ast.FunctionDef)),
-        ]
-    return [
-        *(n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)),
-        *(n.arg for n in nodes if isinstance(n, ast.arg)),
-        *(
-            a.asname or a.name
-            for n in nodes
-            if isinstance(n, ast.Import | ast.ImportFrom)
-            for a in n.names
-        ),
-        *(n.name for n in nodes if isinstance(n, ast.FunctionDef | ast.ClassDef)),
-        *dir(builtins),
-    ]
-
-
-def _is_set(node: ast.Attribute) -> bool:
-    return isinstance(node.ctx, ast.Store)
+        tree = parse(Submission(Path(), source))
+    except SourceProblem:
+        return [], []
+    attributes: dict[str, None] = {}
+    names: dict[str, None] = {}
+    for node in ast.walk(tree):
+        match node:
+            case ast.Attribute(attr=name, ctx=ast.Store()):
+                attributes[name] = None
+            case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name) | ast.ClassDef(name=name):
+                names[name] = None
+            case ast.FunctionDef(name=name):
+                attributes[name] = names[name] = None
+            case ast.Import(names=aliases) | ast.ImportFrom(names=aliases):
+                names |= dict.fromkeys(alias.asname or alias.name for alias in aliases)
+    return list(attributes)[:MAX_NAMES], list(names)[:MAX_NAMES]

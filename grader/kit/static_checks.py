@@ -148,8 +148,9 @@ def _named(node: ast.AST, aliases: dict[str, str], roots: dict[int, str]) -> str
         and len(node.args) >= 2
         and roots.get(id(node.args[0])) in aliases
         and isinstance(node.args[1], ast.Constant)
+        and isinstance(node.args[1].value, str)
     ):
-        return str(node.args[1].value)
+        return node.args[1].value
     return None
 
 

@@ -10,7 +10,10 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from grader.sandbox.batch import PendingCalls, PendingModule, RequestBatch
+from grader.sandbox.errors import SubmissionRefused
 from grader.wire import values
+
+MOST = 1 << 16  # numbers of all outputs: what differentiates takes many times their memory
 
 
 class Face:
@@ -77,6 +80,9 @@ class _Differentiable(torch.autograd.Function):
         """Call it; what it gives is left in ``trees``."""
         ctx.face, ctx.calls = face, face.run(tensors)
         results = ctx.calls.results
+        count = sum(out.numel() for out in results.outputs)
+        if count > MOST:
+            raise SubmissionRefused(f"it gives {count} numbers, too many to be differentiated")
         trees += results.trees
         ctx.set_materialize_grads(False)
         pairs = list(zip(results.outputs, results.grads, strict=True))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import importlib.util
 import os
 import select
@@ -63,6 +64,7 @@ class Sandbox:
         self.stop = threading.Event()  # set, it ends the grading under way, with ``Stopped``
         self._lock = threading.Lock()
         self.open_walls: list[str] = []  # what a worker at the level in force may do
+        self.tasks = 0  # that a worker may have; 0 where only memory bounds them
         self._offer = ""  # of the zygote: a level that the canary is to try
         self._level = ""  # in force, once it has
         self._refused: dict[str, str] = {}
@@ -104,6 +106,7 @@ class Sandbox:
         self._wait_for_zygote()
         offer = self._receive(messages.Offer)
         self._refused |= offer.refused
+        self.tasks = offer.tasks
         return offer.level
 
     def _wait_for_zygote(self) -> None:
@@ -132,6 +135,22 @@ class Sandbox:
             self.close()
             self._confinement = msgspec.structs.replace(self._confinement, levels=left)
             self._start_zygote()
+
+    def reveals(self, path: Path) -> Path | None:
+        """The folder of libraries by which a worker may read a file; None where it may not.
+
+        At level ``process`` every file can be read, which is not promised otherwise.
+        """
+        if self.isolation == "process":
+            return None
+        whole = path.resolve()
+        return next((folder for folder in self._revealed if folder in whole.parents), None)
+
+    @functools.cached_property
+    def _revealed(self) -> list[Path]:
+        from grader.worker import confine  # where there are no walls it cannot be imported
+
+        return [folder.resolve() for folder in confine.readable(self._confinement)]
 
     def worker(self) -> WorkerProcess:
         """A fresh worker, ready to be sent a submission.

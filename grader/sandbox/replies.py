@@ -12,7 +12,7 @@ from torch import Tensor
 
 from grader.sandbox.errors import SubmissionRefused, read_fault
 from grader.wire import messages, values
-from grader.wire.frames import BadFrame
+from grader.wire.frames import BadFrame, Buffer
 
 MAX_NAME, MAX_TEXT = 500, 1000  # characters: of a parameter's name, of a refusal
 
@@ -61,7 +61,7 @@ class Results:
 
 
 def read_reply(
-    reply: messages.Reply, body: bytes, groups: Sequence[int]
+    reply: messages.Reply, body: Buffer, groups: Sequence[int]
 ) -> list[Answered | Exception]:
     """The answers to groups of so many steps: an exception for one that failed, and after it.
 
@@ -74,7 +74,8 @@ def read_reply(
     if len(reply.answers) == 1 and isinstance(reply.answers[0], messages.Refused):
         return [_read(reply.answers[0], b"")] * sum(groups)  # the whole reply may be too large
     places = zip(reply.answers, [0, *ends], ends, strict=False)
-    answers = (_read(answer, body[start:end]) for answer, start, end in places)
+    whole = memoryview(body)
+    answers = (_read(answer, whole[start:end]) for answer, start, end in places)
     found: list[Answered | Exception] = []
     for count in groups:
         group = _read_group(answers, count)
@@ -96,7 +97,7 @@ def _read_group(answers: Iterator[Answered | Exception], count: int) -> list[Ans
     return found
 
 
-def _read(answer: messages.Answer, data: bytes) -> Answered | Exception:
+def _read(answer: messages.Answer, data: Buffer | memoryview) -> Answered | Exception:
     match answer:
         case messages.Refused(text=text):
             return SubmissionRefused(text[:MAX_TEXT])
@@ -122,8 +123,11 @@ def read_parameters(answered: Answered) -> dict[str, Parameter]:
         )
         for p in created.parameters
     }
-    if any(p.value is not None and tuple(p.value.shape) != p.shape for p in found.values()):
+    given = [(p.value, p.shape) for p in found.values() if p.value is not None]
+    if any(tuple(value.shape) != shape for value, shape in given):
         raise ValueError("a parameter has not the shape that it is said to have")
+    if len({id(value) for value, _ in given}) < len(given):  # little would be copied many times
+        raise ValueError("one tensor is the value of several parameters")
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,6 +15,7 @@ from grader.sandbox.workers import WorkerEnded, WorkerTimeout
 from grader.submission import Submission
 from grader.wire.messages import Load
 
+OWN_SECONDS = 20.0  # of processor time that judging may take, where it usually takes less than 1
 SHORTER = 20  # after a check that took too long, the others get this part of its limit
 
 
@@ -38,6 +40,8 @@ class Session:
         self._timeout = timeout
         self._limit = timeout  # of the checks to come: less, once one has taken too long
         self._left = budget
+        self._own_started = time.process_time()
+        self._latest = math.inf  # that any check ends, on the monotonic clock
         self._channel: Channel | None = None
         self._loading = False
         self._load_seconds = 0.0  # that the source takes to run
@@ -49,7 +53,7 @@ class Session:
         """Ask for a worker and send it the source; the answer is taken when it is needed."""
         self._channel = Channel(self._sandbox.worker())  # the first waits until the zygote is up
         self._started = time.monotonic()
-        self._channel.deadline = self._started + self._limit
+        self._channel.deadline = self._deadline(self._started)
         self._loading = True
         self._channel.post([Outgoing(Load(self._submission.source, self.name))])
 
@@ -59,9 +63,14 @@ class Session:
         return self._submission.source
 
     def rewritten(self, source: str) -> Session:
-        """A submission of the same name with another text; whoever asks for it closes it."""
-        other = Submission(self._submission.path, source)
-        return Session(self._sandbox, other, self._timeout, max(self._left, 0.0))
+        """A submission of the same name with another text, by the clock of the check that runs.
+
+        Whoever asks for it closes it.
+        """
+        text = Submission(self._submission.path, source)
+        other = Session(self._sandbox, text, self._timeout, max(self._left, 0.0))
+        other._latest, other._own_started = self.channel.deadline, self._own_started
+        return other
 
     def refuse(self, reason: Exception) -> None:
         """Try no check of this submission: each will raise ``reason``."""
@@ -103,6 +112,14 @@ class Session:
                 if self.said_on_load is None:
                     self.said_on_load = self.take_output()
 
+    @property
+    def own_time_is_up(self) -> bool:
+        """Whether judging has taken this process all the time that it may.
+
+        Every step is bounded by itself; this is for many of them, and is looked at between them.
+        """
+        return time.process_time() - self._own_started > OWN_SECONDS
+
     def begin_check(self, seed: int) -> None:
         """Start the clock of a check, with a living worker whose random numbers are seeded.
 
@@ -110,12 +127,22 @@ class Session:
             SubmissionError: The source raised an exception when it was loaded.
             WorkerEnded: It crashed, exited or took too long, or no time is left for this check.
         """
+        if self.own_time_is_up:
+            raise WorkerTimeout(
+                "was not tried: to judge what came before took all the time there is"
+            )
         if self._left <= 0:
             raise WorkerTimeout("was not tried: earlier checks took all the time there is")
+        now = time.monotonic()
+        if now >= self._latest:
+            raise WorkerTimeout("took too long and was stopped")
         if self._channel is not None:
-            self._channel.deadline = time.monotonic() + min(self._limit, self._left)
+            self._channel.deadline = self._deadline(now)
         self.load()
         self.channel.seed = seed
+
+    def _deadline(self, now: float) -> float:
+        return min(now + min(self._limit, self._left), self._latest)
 
     def end_check(self, seconds: float) -> str:
         """Stop the clock of a check; what the submission printed in it."""

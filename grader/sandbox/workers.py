@@ -98,7 +98,7 @@ class WorkerProcess:
             except OSError:
                 raise self._ended() from None
 
-    def receive(self, deadline: float) -> tuple[Reply, bytes]:
+    def receive(self, deadline: float) -> tuple[Reply, frames.Buffer]:
         """Receive the answer to a request; ``deadline`` is on the monotonic clock, in seconds.
 
         Raises:
@@ -157,8 +157,10 @@ class WorkerProcess:
         os.close(self._pipe)
         self._pipe = -1
 
-    def _exactly(self, count: int, deadline: float) -> bytes:
-        while len(self._read_ahead) < count:
+    def _exactly(self, count: int, deadline: float) -> bytearray:
+        """So many bytes; what comes beyond them, at most one part, is kept for later."""
+        data, self._read_ahead = self._read_ahead[:count], self._read_ahead[count:]
+        while len(data) < count:
             self._wait(deadline)
             try:
                 part = self._connection.recv(1 << 16)
@@ -166,9 +168,9 @@ class WorkerProcess:
                 part = b""
             if not part:
                 raise self._ended()
-            self._read_ahead += part
-        data = bytes(self._read_ahead[:count])
-        del self._read_ahead[:count]
+            room = count - len(data)
+            data += part[:room]
+            self._read_ahead += part[room:]
         return data
 
     def _wait(self, deadline: float, to_send: bool = False) -> None:

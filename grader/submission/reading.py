@@ -43,10 +43,10 @@ def submission_of(path: Path, data: bytes) -> Submission:
     Raises:
         GradeError: They are too many, not UTF-8, or no notebook where the name says so.
     """
-    text = _decoded(path, data)
+    _expect_no_more(path, data)
     if path.suffix.lower() != ".ipynb":
-        return Submission(path, text.replace("\r\n", "\n").replace("\r", "\n"))
-    source, cells = join_cells(read_cells(text, path))
+        return Submission(path, _decoded(path, data).replace("\r\n", "\n").replace("\r", "\n"))
+    source, cells = join_cells(read_cells(data, path))
     if len(source.encode()) > MAX_BYTES:
         raise too_much_code(path)
     return Submission(path, source, cells)
@@ -67,11 +67,18 @@ def _read(path: Path, most: int) -> bytes:
         return file.read(most + 1)
 
 
-def _decoded(path: Path, data: bytes) -> str:
+def _expect_no_more(path: Path, data: bytes) -> None:
     most = most_bytes(path)
-    if len(data) > most:
-        short = "a submission is a short Python file" if most == MAX_BYTES else "clear its outputs"
-        raise GradeError(f"`{path}` is larger than {most >> 20} MiB; {short}")
+    if len(data) <= most:
+        return
+    if most == MAX_BYTES:
+        short, size = "a submission is a short Python file", f"{most >> 10} KiB"
+    else:
+        short, size = "clear its outputs", f"{most >> 20} MiB"
+    raise GradeError(f"`{path}` is larger than {size}; {short}")
+
+
+def _decoded(path: Path, data: bytes) -> str:
     encoding = "utf-8-sig" if path.suffix.lower() == ".ipynb" else _declared(path, data)
     try:
         return data.decode(encoding)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-MAX_BYTES = 1 << 20
+MAX_BYTES = 512 << 10  # its syntax tree takes 600 times as much at most
 
 
 @dataclass(frozen=True)

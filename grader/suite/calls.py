@@ -167,9 +167,23 @@ class Module:
 
     @property
     def first_weights(self) -> Weights:
-        """The parameters as the constructor left them, where their values were asked for."""
+        """The contract's parameters as the constructor left them, where that was asked for.
+
+        Raises:
+            CheckFailed: One has another shape, or is no float.
+        """
+        found = {}
         made = {} if self.made is None else self.made.parameters
-        return {name: p.value for name, p in made.items() if p.value is not None}
+        shapes = self.contract.parameters(self.sizes) if self.contract.parameters else {}
+        for name, shape in shapes.items():
+            value = made[name].value if name in made else None
+            if value is None:
+                continue
+            if tuple(value.shape) != shape or not value.is_floating_point():
+                got = f"{tuple(value.shape)}, {str(value.dtype).removeprefix('torch.')}"
+                fail(f"expected the parameter `{name}` of shape {shape}, a float; got {got}")
+            found[name] = value
+        return found
 
     def expect_fit(self) -> None:
         """Fail the check unless the module has a parameter for each of the weights.

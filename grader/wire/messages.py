@@ -16,6 +16,12 @@ Count = Annotated[int, msgspec.Meta(ge=0)]
 # How gradients are asked for: of the outputs as they are; of a sum with something of the same
 # shape; of the transposed outputs; added to those of a step before; a second time.
 Way = Literal["plain", "residual", "transposed", "accumulated", "again"]
+MAX_DIMS = 16
+MAX_ELEMENTS = 1 << 40  # of a tensor; those of one on ``meta`` take no memory
+Size = Annotated[int, msgspec.Meta(ge=0, le=MAX_ELEMENTS)]
+# Bounded as they are read: nobody multiplies half a million numbers to find that they are many.
+Shape = Annotated[list[Size], msgspec.Meta(max_length=MAX_DIMS)]
+Stride = Annotated[list[int], msgspec.Meta(max_length=MAX_DIMS)]
 
 
 class TensorSpec(msgspec.Struct, omit_defaults=True):
@@ -27,9 +33,9 @@ class TensorSpec(msgspec.Struct, omit_defaults=True):
     """
 
     dtype: str
-    shape: list[int]
+    shape: Shape
     device: str = "cpu"
-    stride: list[int] | None = None
+    stride: Stride | None = None
     offset: Count = 0
     requires_grad: bool = False
 
@@ -206,7 +212,7 @@ class ParameterSpec(msgspec.Struct):
     """
 
     name: str
-    shape: tuple[int, ...]
+    shape: Annotated[tuple[Size, ...], msgspec.Meta(max_length=MAX_DIMS)]
     value: Tree
     same_as: str
     requires_grad: bool
@@ -295,10 +301,12 @@ class Offer(msgspec.Struct):
     Attributes:
         level: The strongest level of confinement that it can put up; empty where there is none.
         refused: Why each stronger one cannot be had.
+        tasks: How many processes and threads a worker may have; 0 where only memory bounds them.
     """
 
     level: str
     refused: dict[str, str]
+    tasks: int = 0
 
 
 class Forked(msgspec.Struct):

@@ -16,11 +16,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grader.wire.frames import MAX_BODY, BadFrame
-from grader.wire.messages import TensorSpec
+from grader.wire.frames import MAX_BODY, BadFrame, Buffer
+from grader.wire.messages import MAX_DIMS, MAX_ELEMENTS, TensorSpec
 
 MAX_TENSORS = 4096
-MAX_DIMS = 16
 _ALIGNMENT = 8  # bytes: where the data of each tensor may begin
 DTYPES = {
     str(dtype).removeprefix("torch."): dtype
@@ -178,8 +177,10 @@ def _spec(tensor: Tensor, strided: bool) -> TensorSpec:
     return spec
 
 
-def load_tensors(specs: list[TensorSpec], body: bytes, strided: bool = False) -> list[Tensor]:
-    """Build tensors anew from their bytes.
+def load_tensors(
+    specs: list[TensorSpec], body: Buffer | memoryview, strided: bool = False
+) -> list[Tensor]:
+    """Build tensors anew from their bytes; each has a copy of its own, and keeps no other alive.
 
     Args:
         specs: Of each.
@@ -192,7 +193,7 @@ def load_tensors(specs: list[TensorSpec], body: bytes, strided: bool = False) ->
     try:
         if len(specs) > MAX_TENSORS:
             raise BadFrame(f"it has {len(specs)} tensors, {MAX_TENSORS} are allowed")
-        data, start = bytearray(body), 0
+        data, start = memoryview(body), 0
         tensors = []
         for spec in specs:
             if spec.stride is not None and not strided:
@@ -208,15 +209,14 @@ def load_tensors(specs: list[TensorSpec], body: bytes, strided: bool = False) ->
         raise BadFrame(f"its tensors cannot be read: {str(error)[:200]}") from None
 
 
-def _build(spec: TensorSpec, data: bytearray, start: int) -> tuple[Tensor, int]:
+def _build(spec: TensorSpec, data: memoryview, start: int) -> tuple[Tensor, int]:
     """A tensor from the bytes at ``start``, and where the next one begins."""
     dtype = DTYPES.get(spec.dtype)
-    count = math.prod(spec.shape)
     if (
         dtype is None
         or len(spec.shape) > MAX_DIMS
-        or any(size < 0 for size in spec.shape)
-        or count > 1 << 40
+        or any(not 0 <= size <= MAX_ELEMENTS for size in spec.shape)
+        or (count := math.prod(spec.shape)) > MAX_ELEMENTS
         or not _DEVICE.match(spec.device)
     ):
         raise BadFrame(f"it describes no tensor that can be built: {spec}"[:200])
@@ -227,10 +227,12 @@ def _build(spec: TensorSpec, data: bytearray, start: int) -> tuple[Tensor, int]:
         raise BadFrame("it has fewer bytes than its tensors")
     if count == 0:
         tensor = torch.empty(spec.shape, dtype=dtype)
-    elif dtype is torch.bool:  # a byte that is neither 0 nor 1 is undefined
-        tensor = torch.frombuffer(data, dtype=torch.uint8, count=count, offset=start) != 0
     else:
-        tensor = torch.frombuffer(data, dtype=dtype, count=count, offset=start)
+        own = bytearray(data[start : start + count * dtype.itemsize])
+        kind = torch.uint8 if dtype is torch.bool else dtype
+        tensor = torch.frombuffer(own, dtype=kind)
+        if dtype is torch.bool:  # a byte that is neither 0 nor 1 is undefined
+            tensor = tensor != 0
     tensor = tensor.view(spec.shape)
     if spec.device != "cpu":
         tensor = tensor.to(spec.device)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import signal
 import site
-import subprocess
 import sys
 import sysconfig
 import tempfile
@@ -80,6 +79,14 @@ def _siblings(path: Path, own: Path) -> Iterator[Path]:
             yield entry
 
 
+def _imported() -> list[Path]:
+    """The files that this process has imported, but for the grader's own, and their folders."""
+    names = [getattr(module, "__file__", None) for module in sys.modules.values()]
+    paths = {path for name in names if name for path in (Path(name), Path(name).parent)}
+    own = own_package()
+    return [path for path in paths if own not in (path, *path.parents) and path.exists()]
+
+
 class Walls:
     """The walls of one zygote: what it prepares once, and what each worker does itself.
 
@@ -91,6 +98,8 @@ class Walls:
     def __init__(self, confinement: Confinement, level: str) -> None:
         self.confinement = confinement
         self.level = level
+        self._is_root = os.geteuid() == 0  # whose tasks the kernel does not bound
+        self._as_another = False  # whether workers are another user instead
         if level == "full":
             self._enter_root()
         privileges.adopt_orphans()
@@ -105,13 +114,25 @@ class Walls:
         ]
         if not free:
             raise WallError("no folder to build a root on")
-        namespaces.unshare(namespaces.NEWUSER | namespaces.NEWNS)
+        flags = namespaces.NEWUSER | namespaces.NEWNS
+        if self._is_root:
+            self._as_another = namespaces.unshare_with_nobody(flags)
+        else:
+            namespaces.unshare(flags)
         namespaces.build_root(free[0], paths, hidden=[own_package()])
+        if self._as_another:
+            self._as_another = namespaces.readable_by_another(_imported())
+
+    @property
+    def tasks(self) -> int:
+        """How many processes and threads a worker may have; 0 where only memory bounds them."""
+        bounded = self.level == "full" and (self._as_another or not self._is_root)
+        return self.confinement.limits.tasks if bounded else 0
 
     def fork(self) -> tuple[int, str]:
         """Fork a worker; its number, 0 in the worker, and a folder to be removed after it."""
         if self.level == "full":
-            return namespaces.fork_into(namespaces.ALL), ""
+            return namespaces.fork_into(namespaces.ALL, self._as_another), ""
         folder = tempfile.mkdtemp(prefix=f"grade-{os.getpid()}-")
         return os.fork(), folder
 
@@ -146,15 +167,6 @@ class Walls:
             paths = list(without_own_package(readable(self.confinement)))
         writable = [folder, Path("/dev/null")]
         return landlock.make_ruleset(paths, writable, gpu_devices(self.confinement))
-
-    @staticmethod
-    def remove(folder: str) -> None:
-        """Remove a worker's folder, whatever it left there: closed, or deeper than any path."""
-        if Path(folder).is_symlink():
-            Path(folder).unlink()
-        elif folder:
-            for command in (["chmod", "-R", "u+rwX"], ["rm", "-rf"]):
-                subprocess.run([*command, "--", folder], check=False, stderr=subprocess.DEVNULL)
 
 
 def choose(confinement: Confinement) -> tuple[str, dict[str, str]]:
@@ -202,7 +214,8 @@ def _try_here(confinement: Confinement, level: str) -> str:
             walls.confine(folder)
             os._exit(0)
         _, status = os.waitpid(pid, 0)
-        walls.remove(folder)
+        if folder:
+            Path(folder).rmdir()
     except (WallError, OSError) as error:
         return str(error)
     return "" if status == 0 else _crash(status) or "a worker cannot confine itself"

@@ -44,7 +44,7 @@ class RequestHandler:
         self.graphs: dict[int, Graph] = {}
         self.sent: list[Tensor] = []
 
-    def answer(self, request: messages.Request, body: bytes) -> bytes:
+    def answer(self, request: messages.Request, body: frames.Buffer) -> bytes:
         """Carry out a request, each group up to the first step that fails, and pack the reply."""
         for handle in request.release:
             self.objects.pop(handle, None)
@@ -58,11 +58,11 @@ class RequestHandler:
             failed = False
             for step in itertools.islice(steps, count):
                 if not failed:
-                    data = body[start : start + step.size]
-                    answer, data, failed = self._answer_step(step, data)
+                    data = memoryview(body)[start : start + step.size]
+                    answer, sent, failed = self._answer_step(step, data)
                     answers.append(answer)
-                    parts.append(data)
-                    total += len(data)
+                    parts.append(sent)
+                    total += len(sent)
                 start += step.size
             if total > frames.MAX_BODY:
                 text = f"is larger than {frames.MAX_BODY >> 20} MiB in all"
@@ -70,7 +70,9 @@ class RequestHandler:
                 break
         return frames.pack(messages.PackedReply(request.number, answers), b"".join(parts))
 
-    def _answer_step(self, step: messages.Step, data: bytes) -> tuple[msgspec.Raw, bytes, bool]:
+    def _answer_step(
+        self, step: messages.Step, data: memoryview
+    ) -> tuple[msgspec.Raw, bytes, bool]:
         """The answer to a step, its tensors, and whether the step failed."""
         try:
             answer = self._carry_out(step, data)
@@ -84,7 +86,7 @@ class RequestHandler:
             describe_exception.forget(error.__traceback__)
             return _encoded(messages.Raised(fault=fault)), b"", True
 
-    def _carry_out(self, step: messages.Step, data: bytes) -> messages.Answer:
+    def _carry_out(self, step: messages.Step, data: memoryview) -> messages.Answer:
         self.sent = []
         if step.seed is not None:
             _seed(step.seed)

@@ -62,6 +62,9 @@ def _settle(output: int) -> None:
         setattr(sys, f"__{name}__", stream)
     os.environ.clear()
     tempfile.tempdir = str(Path.cwd())  # the zygote may have found another
-    home = str(Path(__file__).parents[2])  # a checkout, unless it is the libraries' own folder
-    if Path(home).name not in ("site-packages", "dist-packages"):
-        sys.path[:] = [path for path in sys.path if path != home]
+    sys.argv[:], sys.orig_argv[:] = [""], [""]  # they name folders too
+    home = Path(__file__).parents[2]  # a checkout, unless it is the libraries' own folder
+    if home.name not in ("site-packages", "dist-packages"):
+        sys.path[:] = [path for path in sys.path if Path(path).resolve() != home.resolve()]
+        for path in [path for path in sys.path_importer_cache if Path(path).is_relative_to(home)]:
+            del sys.path_importer_cache[path]

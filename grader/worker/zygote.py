@@ -13,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import os
+import select
 import signal
 import socket
 import sys
@@ -28,9 +29,12 @@ from grader.wire.levels import Confinement
 from grader.worker import hugepages, serving
 from grader.worker.confine import Walls, choose
 from grader.worker.handler import MODULE, RequestHandler
+from grader.worker.removal import Remover
 from grader.worker.walls.libc import WallError
 from grader.worker.walls.limits import in_use, limit_resources
 
+LOOK = 0.1  # how often it is looked whether a removal is done, in seconds
+LAST_SECONDS = 3.0  # that the end of a session waits until what workers left is removed
 MANY = 10  # forks, after which there will be more: then what makes each faster pays off
 
 
@@ -46,6 +50,7 @@ class Zygote:
         self.control = control
         self.walls = walls
         self.folders: dict[int, str] = {}  # of the workers, by process number
+        self.remover = Remover()
         self.forks = 0
 
     def run(self) -> None:
@@ -55,8 +60,13 @@ class Zygote:
                 pass
         for pid in list(self.folders):
             self._end(pid)
+        self.remover.go_on(LAST_SECONDS)
+        for folder in self.remover.left:
+            sys.stderr.write(f"grade: a submission filled `{folder}`, which is not removed yet\n")
 
     def _serve(self) -> bool:
+        while self.remover.pid and not select.select([self.control], [], [], LOOK)[0]:
+            self.remover.go_on(0.0)
         message, descriptors, _, _ = socket.recv_fds(self.control, 64, 2)
         if not message:
             return False
@@ -103,7 +113,7 @@ class Zygote:
         _, status = os.waitpid(pid, 0)
         folder = self.folders.pop(pid)
         self._end_orphans()
-        self.walls.remove(folder)
+        self.remover.remove(folder)
         return status
 
     def _end_orphans(self) -> None:
@@ -111,7 +121,7 @@ class Zygote:
         tasks = Path(f"/proc/self/task/{os.getpid()}/children")
         while tasks.exists():
             found = {int(pid) for pid in tasks.read_text(encoding="ascii").split()}
-            orphans = found - self.folders.keys()
+            orphans = found - self.folders.keys() - {self.remover.pid}
             if not orphans:
                 return
             for pid in orphans:
@@ -187,7 +197,7 @@ def main(arguments: list[str]) -> None:
         return
     level, refused = choose(confinement)
     walls = Walls(confinement, level) if level else None
-    control.sendall(frames.pack(messages.Offer(level, refused)))
+    control.sendall(frames.pack(messages.Offer(level, refused, walls.tasks if walls else 0)))
     if walls is not None:
         Zygote(control, walls).run()
 

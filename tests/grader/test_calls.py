@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 import torch
 
-from grader.sandbox.batch import NotAsked
+from grader.sandbox.batch import NotAsked, RequestBatch
 from grader.sandbox.channel import Channel
 from grader.sandbox.errors import SubmissionError, SubmissionRefused
-from grader.sandbox.replies import Answered, read_gradients, read_reply
+from grader.sandbox.face import Face
+from grader.sandbox.replies import Answered, read_gradients, read_parameters, read_reply
 from grader.sandbox.session import Session
 from grader.sandbox.workers import WorkerEnded
 from grader.suite.compare import CheckFailed, expect_close
@@ -76,6 +77,10 @@ class Folding(Layer):
 
 def twice(x):
     return 2 * x
+
+
+def much(x):
+    return x.expand(100_000)
 
 
 class Counter:
@@ -356,6 +361,52 @@ def test_parameters_of_another_form_end_the_worker(begin: Begin, create: str) ->
         harness.ask(), call.out
 
 
+def test_one_tensor_is_the_value_of_one_parameter(session: Session) -> None:
+    """A body of 64 MiB under 60 names took gigabytes of whoever widened each."""
+    tensor = torch.ones(3)
+    named = [messages.ParameterSpec(n, (3,), {"tensor": 0}, n, True) for n in ("a", "b")]
+    with pytest.raises(ValueError, match="value of several parameters"):
+        read_parameters(Answered(messages.Created(parameters=named), [tensor]))
+    assert read_parameters(Answered(messages.Created(parameters=named[:1]), [tensor]))
+
+
+@pytest.mark.parametrize("made", ["torch.ones(7, 5)", "torch.ones(5, 5, dtype=torch.uint8)"])
+def test_first_weights_are_floats_of_the_shapes_of_the_contract(begin: Begin, made: str) -> None:
+    source = f"""
+import torch
+from torch import nn
+
+
+class Layer(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.lin = nn.Module()
+        self.lin.weight = nn.Parameter({made}, requires_grad=False)
+        self.lin.bias = nn.Parameter(torch.ones(5))
+        self.more = nn.Parameter(torch.ones(1000, dtype=torch.uint8), requires_grad=False)
+"""
+    harness = Harness(LAYER, begin(source), Draw(1), "cpu", {})
+    module = harness.module(weights={}, with_values=True)
+    harness.ask()
+    with pytest.raises(CheckFailed, match=r"expected the parameter `lin.weight` of shape \(5, 5\)"):
+        _ = module.first_weights
+
+
+def test_first_weights_are_those_of_the_contract(harness: Harness) -> None:
+    module = harness.module(weights={}, with_values=True)
+    harness.ask()
+    assert module.made is not None
+    assert set(module.first_weights) < set(module.made.parameters)  # `again` is none of them
+    shapes = {name: tuple(value.shape) for name, value in module.first_weights.items()}
+    assert shapes == {"lin.weight": (5, 5), "lin.bias": (5,)}
+
+
+def test_too_much_is_not_differentiated(begin: Begin) -> None:
+    face = Face(RequestBatch(begin(SOURCE).channel), "much")
+    with pytest.raises(SubmissionRefused, match="gives 100000 numbers, too many"):
+        face(torch.ones(1, requires_grad=True))
+
+
 @pytest.mark.parametrize("depth", [100, 900, 960, 980, 990, 1000, 2000])
 def test_nested_answers_are_refused_at_any_depth(begin: Begin, depth: int) -> None:
     harness = hostile(begin, depth=depth)
@@ -414,7 +465,7 @@ def part(**changes: Any) -> messages.Called:
 
 
 def refused() -> messages.Refused:
-    return messages.Refused(text="is larger than 256 MiB in all")
+    return messages.Refused(text="is larger than 64 MiB in all")
 
 
 @pytest.mark.parametrize(

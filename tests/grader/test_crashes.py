@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import builtins
+import difflib
+import sys
 import warnings
 from collections.abc import Iterator
 
@@ -106,6 +109,43 @@ def test_exception_is_found_and_explained(name: str) -> None:
 def test_misspelt_name_is_told_what_was_meant(source: str, meant: str) -> None:
     said = explain_crash(raised(source), source)
     assert f"`{meant}`" in said.partition("did you mean")[2]
+
+
+@pytest.fixture
+def compared(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, list[str]]]:
+    """The names that are compared, and with which."""
+    seen: list[tuple[str, list[str]]] = []
+
+    def compare(name: str, known: list[str], **_: object) -> list[str]:
+        seen.append((name, list(known)))
+        return []
+
+    monkeypatch.setattr(difflib, "get_close_matches", compare)
+    return seen
+
+
+def test_what_is_compared_is_bounded_and_compared_once(
+    compared: list[tuple[str, list[str]]],
+) -> None:
+    """A file of 83 KB with names nearly alike took 140 s, once a check."""
+    name = "a" * 1000
+    source = "\n".join(f"{'a' * (990 - n)} = a{n} = 0" for n in range(2000))
+    for number in (1, 2, 1):
+        explain_crash(Fault("NameError", f"name '{name}{number}' is not defined"), source)
+        explain_crash(Fault("AttributeError", f"'A' object has no attribute '{name}'"), source)
+    assert len(compared) == 3  # each name once
+    for asked, known in compared:
+        assert len(asked) <= 41
+        assert len(known) <= 500 + len(dir(builtins))
+        assert max(map(len, known), default=0) <= 40
+
+
+@pytest.mark.parametrize("owner", ["torch.classes.a.b", "torch._dynamo.x", "torch.nonesuch", "A"])
+def test_nothing_is_imported_or_asked_for_by_a_name_in_a_message(owner: str) -> None:
+    before = set(sys.modules)
+    said = explain_crash(Fault("AttributeError", f"module '{owner}' has no attribute 'vmm'"), "")
+    assert "did you mean" not in said
+    assert set(sys.modules) == before
 
 
 def test_unknown_exception_is_left_alone() -> None:

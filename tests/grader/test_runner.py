@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import signal
@@ -11,9 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from grader.diagnosis.attach import LEFT_OUT
 from grader.errors import GraderFault
 from grader.grading import Options, grade
 from grader.kit import Kit
+from grader.records import CheckResult, Verdict
 from grader.sandbox.process import Sandbox
 from grader.sandbox.session import SHORTER, Session
 from grader.sandbox.workers import Stopped, WorkerTimeout
@@ -173,6 +176,24 @@ def test_checks_after_one_that_took_too_long_get_less(sandbox: Sandbox) -> None:
     assert limits[1] < 2.0 / SHORTER + 1.0
 
 
+def test_what_a_check_rewrites_is_under_the_clock_of_that_check(sandbox: Sandbox) -> None:
+    """A check of `bug14` ran for 46 s where 2 were given: each of its runs had a clock anew."""
+    session = Session(sandbox, Submission(Path("double.py"), "x = 1\n"), 2.0, 60.0)
+    session.begin_check(1)
+    deadline = session.channel.deadline
+    other = session.rewritten(LOOP)
+    other.begin_check(1)
+    with pytest.raises(WorkerTimeout):
+        run(other, "double", 3)
+    assert other.channel.deadline == deadline
+    late = session.rewritten(LOOP)
+    with pytest.raises(WorkerTimeout, match="took too long"):
+        late.begin_check(1)  # no worker is started for it
+    assert late._channel is None
+    for one in (session, other, late):
+        one.close()
+
+
 def test_a_source_that_loads_slowly_is_given_the_time_again(sandbox: Sandbox) -> None:
     slow = "import time\ntime.sleep(0.8)\ndef fine(x):\n    return x\n" + LOOP
     session = Session(sandbox, Submission(Path("double.py"), slow), 4.0, 60.0)
@@ -210,3 +231,24 @@ def test_stop_reaches_a_request_under_way(sandbox: Sandbox) -> None:
         run(session, "double", 3)
     sandbox.stop.clear()
     session.close()
+
+
+def test_judging_is_under_one_clock_and_the_report_says_what_it_cost(
+    kit: Kit, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = "def double(x):\n    return 3 * x if len(x) == 5 else x + keyz\n"
+    submission = Submission(Path("double.py"), source)
+
+    def checks() -> list[CheckResult]:
+        options = Options(seed=1, device="cpu")
+        return list(grade(submission, kit.find("double"), options, sandbox).checks)
+
+    raising = [check for check in checks() if check.fault is not None]
+    assert all("nothing in the file is called `keyz`" in check.explanation for check in raising)
+    tried = len(raising) + 1
+    asked = itertools.count()
+    monkeypatch.setattr(Session, "own_time_is_up", property(lambda _: next(asked) >= tried))
+    assert {check.explanation for check in checks()} == {LEFT_OUT}
+    monkeypatch.setattr(Session, "own_time_is_up", True)
+    assert {check.verdict for check in checks()} == {Verdict.TIMEOUT}
+    assert all("took all the time there is" in check.message for check in checks())

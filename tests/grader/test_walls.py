@@ -5,22 +5,28 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
-from grader.errors import GraderFault
+from grader.cli.doctor import doctor
+from grader.errors import GradeError, GraderFault
+from grader.grading import Options, grade
+from grader.kit import Kit, load_kit
 from grader.sandbox import process
 from grader.sandbox.process import Sandbox
 from grader.sandbox.session import Session
 from grader.sandbox.wall_check import Tried
-from grader.submission import Submission
+from grader.submission import Submission, read_submission
 from grader.wire.levels import LEVELS, Limits
-from grader.worker.confine import Walls
-from grader.worker.walls import landlock
+from grader.worker import removal
+from grader.worker.removal import Remover
+from grader.worker.walls import landlock, seccomp
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="walls are Linux's")
 
@@ -28,8 +34,8 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="walls are Linux
 def test_removal_touches_nothing_above_the_folder(tmp_path: Path) -> None:
     tmp_path.chmod(0o751)
     folder = tmp_path / "gone"
-    Walls.remove(str(folder))
-    Walls.remove("")
+    Remover().remove(str(folder))
+    Remover().remove("")
     assert tmp_path.stat().st_mode & 0o777 == 0o751
 
 
@@ -41,12 +47,39 @@ def test_removal_takes_what_is_closed_and_deep_but_follows_no_link(tmp_path: Pat
     (folder / "closed" / "file").touch()
     (folder / "link").symlink_to(outside)
     (folder / "closed").chmod(0)
-    Walls.remove(str(folder))
+    remover = Remover()
+    remover.remove(str(folder))
+    remover.go_on(60.0)
     assert not folder.exists()
     folder.symlink_to(outside)
-    Walls.remove(str(folder))
+    remover.remove(str(folder))
     assert not folder.is_symlink()
+    assert not remover.left
     assert outside.stat().st_mode & 0o777 == 0o500
+
+
+def test_removal_that_takes_long_holds_nobody_up_and_what_is_left_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Eleven thousand folders took 37 s, and the next worker waited for it."""
+    folders = [tmp_path / name for name in ("first", "second", "third")]
+    for folder in folders:
+        folder.mkdir()
+        (folder / "file").touch()
+    names = [str(folder) for folder in folders]
+    monkeypatch.setattr(removal, "PATIENCE", 0.0)
+    monkeypatch.setattr(removal, "SCRIPT", "exec sleep 600")
+    remover = Remover()
+    for name in names[:2]:
+        remover.remove(name)
+    assert remover.left == names[:2]
+    os.kill(remover.pid, signal.SIGKILL)
+    monkeypatch.undo()
+    remover.go_on(60.0)
+    assert remover.failed == remover.left == names[:1]
+    remover.remove(names[2])
+    remover.go_on(60.0)
+    assert [folder.exists() for folder in folders] == [True, False, False]
 
 
 def test_level_that_cannot_be_had_is_refused_with_the_reason() -> None:
@@ -183,6 +216,30 @@ def test_what_is_imported_or_looked_up_late_is_found_behind_the_walls(level: str
 
 
 @pytest.mark.parametrize("level", LEVELS)
+def test_worker_holds_nothing_open_but_its_connection_and_its_output(level: str) -> None:
+    source = (
+        "import os, stat\n"
+        "for number in range(300):\n"
+        "    try: mode = os.fstat(number).st_mode\n"
+        "    except OSError: continue\n"
+        "    kind = 'socket' if stat.S_ISSOCK(mode) else 'pipe' if stat.S_ISFIFO(mode) else (\n"
+        "        'device' if stat.S_ISCHR(mode) else oct(mode))\n"
+        "    print(kind, end=' ')\n"
+    )
+    assert run_in_worker(level, source).split() == ["device", "pipe", "pipe", "socket"]
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_worker_looks_for_nothing_in_the_folder_of_the_grader(level: str) -> None:
+    source = (
+        "import sys\n"
+        "print(sys.path, list(sys.path_importer_cache), sys.argv, sys.orig_argv, sys.meta_path)\n"
+    )
+    home = Path(__file__).parents[2]
+    assert str(home) not in run_in_worker(level, source)
+
+
+@pytest.mark.parametrize("level", LEVELS)
 def test_starting_a_worker_prints_nothing(level: str, capfd: pytest.CaptureFixture[str]) -> None:
     assert run_in_worker(level, "") == ""
     assert capfd.readouterr() == ("", "")
@@ -204,6 +261,107 @@ def test_interpreter_is_told_of_a_fork_on_both_sides() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines() == ["['before', 'child']", "['before', 'parent']"]
     assert not done.stderr
+
+
+def test_kit_in_a_folder_of_libraries_is_not_graded_with(
+    tmp_path: Path, kit: Kit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    libraries = tmp_path / "libraries"
+    shutil.copytree(kit.home, libraries / "kit")
+    paths = process._import_paths()
+    monkeypatch.setattr(process, "_import_paths", lambda: [*paths, str(libraries)])
+    within = load_kit(libraries / "kit").find("double")
+    with Sandbox() as sandbox:
+        if sandbox.isolation == "process":
+            pytest.skip("no level can be had here that hides any file")
+        with pytest.raises(GradeError) as raised:
+            grade(read_submission(within.solution), within, Options(device="cpu"), sandbox)
+        assert "which submissions may read: move the kit out" in str(raised.value)
+        assert "\n" not in str(raised.value)
+        beside = kit.find("double")
+        assert grade(read_submission(beside.solution), beside, Options(), sandbox).solved
+    with Sandbox("process") as sandbox:
+        assert grade(read_submission(within.solution), within, Options(), sandbox).solved
+
+
+HEADERS = {
+    "x86_64": ("/usr/include/x86_64-linux-gnu/asm/unistd_64.h", "/usr/include/asm/unistd_64.h"),
+    "aarch64": ("/usr/include/asm-generic/unistd.h",),
+}
+
+
+@pytest.mark.parametrize("machine", HEADERS)
+def test_numbers_of_system_calls_are_those_of_the_kernels_headers(machine: str) -> None:
+    found = [path for path in map(Path, HEADERS[machine]) if path.is_file()]
+    if not found:
+        pytest.skip(f"no kernel headers for {machine} here: none of {HEADERS[machine]}")
+    defined = re.findall(r"#define __NR(?:3264)?_(\w+)\s+(\d+)", found[0].read_text())
+    known = {name: int(number) for name, number in defined}
+    column = list(seccomp.ARCHITECTURES).index(machine)
+    ours = {**seccomp.CALLS, **{name.lower(): getattr(seccomp, name) for name in (
+        "CLONE", "CLONE3", "KILL", "TGKILL", "SENDTO", "FCNTL", "IOCTL", "PRCTL",
+    )}, "prlimit64": seccomp.PRLIMIT, "sched_setaffinity": seccomp.AFFINITY}  # fmt: skip
+    newest = max(known.values())  # that these headers know
+    wrong = {
+        name: numbers[column]
+        for name, numbers in ours.items()
+        if known.get(name) != numbers[column] and (numbers[column] or 0) <= newest
+    }
+    assert not wrong
+    assert len(known.keys() & ours.keys()) > 80
+
+
+@pytest.mark.parametrize("level", ["full", "landlock"])
+def test_what_takes_memory_of_the_kernels_own_is_refused(level: str) -> None:
+    source = """
+import ctypes, fcntl, os, tempfile
+from grader.worker.walls.libc import MACHINE
+from grader.worker.walls.seccomp import ARCHITECTURES, CALLS
+
+libc = ctypes.CDLL(None, use_errno=True)
+for name in ("socketpair", "timer_create", "flock", "modify_ldt", "sync", "syncfs", "statmount",
+             "listmount", "landlock_create_ruleset", "landlock_add_rule"):
+    number = CALLS[name][list(ARCHITECTURES).index(MACHINE)]
+    if number is not None:
+        print(name, libc.syscall(number, 1, 0, 0, 0), os.strerror(ctypes.get_errno()))
+with tempfile.TemporaryFile() as file:
+    try: print(fcntl.lockf(file, fcntl.LOCK_EX))
+    except PermissionError: print("lock refused")
+reader, writer = os.pipe()
+try: print(fcntl.fcntl(writer, 1031, 1 << 20))
+except PermissionError: print("larger pipe refused")
+"""
+    *calls, lock, pipe = run_in_worker(level, source).splitlines()
+    assert [line for line in calls if not line.endswith(" -1 Operation not permitted")] == []
+    assert (lock, pipe) == ("lock refused", "larger pipe refused")
+
+
+def test_threads_are_bounded_for_root_too() -> None:
+    """The kernel bounds no task of root's: three thousand threads ran where 64 were promised."""
+    source = (
+        "import os, threading\n"
+        "threading.stack_size(1 << 16)\n"
+        "stop, started = threading.Event(), []\n"
+        "try:\n"
+        "    while len(started) < 300:\n"
+        "        started.append(threading.Thread(target=stop.wait))\n"
+        "        started[-1].start()\n"
+        "except RuntimeError: pass\n"
+        "stop.set()\n"
+        "print(len(started) - 1, os.getuid(), os.getgroups())\n"
+    )
+    count, user, groups = run_in_worker("full", source).split(maxsplit=2)
+    assert int(count) <= 64
+    assert user == "1000"
+    assert groups.strip() in ("[]", "[65534]", "[1000]")
+
+
+def test_doctor_says_how_threads_are_bounded() -> None:
+    done = CliRunner().invoke(doctor)
+    assert done.exit_code == 0, done.output
+    said = {line.split()[0]: line for line in done.output.splitlines() if line.startswith("  ")}
+    assert "threads bounded by memory" in said["landlock"] or "not here" in said["landlock"]
+    assert "at most 64 threads" in said["full"] or "not here" in said["full"]
 
 
 @pytest.fixture

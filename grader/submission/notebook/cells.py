@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -9,8 +10,9 @@ import msgspec
 
 from grader.errors import GradeError
 from grader.submission.notebook.magics import plain_python
+from grader.submission.source import MAX_BYTES
 
-MAX_JSON = 4 << 20  # bytes that the code cells take in the file, where 1 MiB of code is 1 to 2
+MAX_JSON = 4 * MAX_BYTES  # that the code cells take in the file, where code is 1 to 2 times as long
 MAX_CELLS = 10_000
 
 
@@ -32,20 +34,21 @@ class _Notebook(msgspec.Struct):
     worksheets: list[_Sheet] = []  # before version 4
 
 
-def read_cells(text: str, path: Path) -> list[str]:
+def read_cells(data: bytes, path: Path) -> list[str]:
     """The text of each code cell, in the notebook's order.
 
     Outputs are skipped, not decoded: a file that was made for it would take fifty times its size
     in memory. What is left is two fields of a cell, so nothing beside JSON is needed to read it.
 
     Args:
-        text: The file's JSON, of version 2 or later of the format.
+        data: The file's JSON, in UTF-8, of version 2 or later of the format.
         path: The file, as messages name it.
 
     Raises:
         GradeError: It is no notebook, or holds no code cell or too much code.
     """
     try:
+        text = memoryview(data)[len(BOM_UTF8) if data.startswith(BOM_UTF8) else 0 :]
         notebook = msgspec.json.decode(text, type=_Notebook)
         sheets = [notebook.cells, *(sheet.cells for sheet in notebook.worksheets)]
         cells = [cell for sheet in sheets for cell in sheet if cell.cell_type == "code"]
@@ -53,7 +56,7 @@ def read_cells(text: str, path: Path) -> list[str]:
         if len(raws) > MAX_CELLS or sum(memoryview(raw).nbytes for raw in raws) > MAX_JSON:
             raise too_much_code(path)
         codes = [msgspec.json.decode(raw, type=str | list[str]) for raw in raws]
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise GradeError(
             f"`{path}` is no notebook: {error}; clear its outputs and save it again"
         ) from None
@@ -65,8 +68,10 @@ def read_cells(text: str, path: Path) -> list[str]:
 
 
 def too_much_code(path: Path) -> GradeError:
-    """The error to raise for a notebook with more than 1 MiB of code."""
-    return GradeError(f"`{path}` holds more than 1 MiB of code; a submission is short")
+    """The error to raise for a notebook with too much code."""
+    return GradeError(
+        f"`{path}` holds more than {MAX_BYTES >> 10} KiB of code; a submission is short"
+    )
 
 
 def join_cells(cells: Iterable[str | None]) -> tuple[str, tuple[int, ...]]:

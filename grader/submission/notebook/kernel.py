@@ -9,10 +9,11 @@ from pathlib import Path
 from grader.submission.notebook.cells import join_cells
 from grader.submission.notebook.magics import parses, plain_python
 from grader.submission.notebook.slicing import needed_parts
-from grader.submission.source import MAX_BYTES, Submission
+from grader.submission.source import Submission
 
 NAME = Path("notebook")  # a kernel does not know the name of its file
 HEAD = 20  # bytes at most of the line above a cell
+MAX_RAN = 1 << 20  # bytes of cells that are looked at; they are the learner's own
 
 
 def submission_from(ran: Sequence[str], cell: str, entry_points: Sequence[str]) -> Submission:
@@ -31,7 +32,7 @@ def submission_from(ran: Sequence[str], cell: str, entry_points: Sequence[str]) 
     body = cell.partition("\n")[2].rstrip("\n")
     if not ran or not ran[-1].endswith(body):  # the magic was called from within another cell
         ran = [*ran, cell]
-    cells = [*_usable(ran[:-1], MAX_BYTES - len(ran[-1].encode())), ran[-1]]
+    cells = [*_usable(ran[:-1], MAX_RAN - len(ran[-1].encode())), ran[-1]]
     source, starts = join_cells(cells)
     parts = needed_parts(Submission(NAME, source, starts), entry_points) or []
     needed = {bisect_right(starts, part.lines.start) for part in parts} | {len(cells)}

@@ -84,10 +84,11 @@ def _allow(ruleset: int, path: Path, rights: int) -> None:
 
 
 def enter(ruleset: int) -> None:
-    """Restrict this process to a ruleset, for good.
+    """Restrict this process to a ruleset, for good; its descriptor is closed.
 
     Raises:
         WallError: The kernel refuses.
     """
     prctl("no new privileges", PR_SET_NO_NEW_PRIVS, 1)
     syscall("landlock_restrict_self", RESTRICT_SELF, ruleset, 0)
+    os.close(ruleset)

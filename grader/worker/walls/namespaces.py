@@ -21,6 +21,8 @@ MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC = 1, 2, 4, 8
 MS_REMOUNT, MS_BIND, MS_REC, MS_PRIVATE = 32, 4096, 16384, 1 << 18
 MNT_DETACH = 2
 INSIDE_UID = 1000
+ANOTHER_UID = 1001  # in a zygote of root's: nobody, for the kernel bounds no task of root's
+NOBODY = 65534
 NUMBERS = {
     "x86_64": {"clone": 56, "unshare": 272, "pivot_root": 155, "umount2": 166},
     "aarch64": {"clone": 220, "unshare": 97, "pivot_root": 41, "umount2": 39},
@@ -45,13 +47,60 @@ def unshare(flags: int) -> None:
         _map_user(user, group)
 
 
-def fork_into(flags: int) -> int:
+def unshare_with_nobody(flags: int) -> bool:
+    """The same for root, with a second user in it: nobody, to be ``fork_into``'s ``another``.
+
+    Returns:
+        Whether it can be had; else there is root alone.
+
+    Raises:
+        WallError: The system refuses.
+    """
+    zygote = os.getpid()
+    waits, go = os.pipe()
+    helper = os.fork()
+    if helper == 0:  # only who stays outside may say who is inside
+        try:
+            os.close(go)
+            os.read(waits, 1)
+            _write_maps(zygote, f"{INSIDE_UID} 0 1\n{ANOTHER_UID} {NOBODY} 1\n")
+            os._exit(0)
+        finally:
+            os._exit(1)
+    os.close(waits)
+    try:
+        syscall("unshare", _number("unshare"), flags)
+    finally:
+        os.close(go)
+        _, status = os.waitpid(helper, 0)
+    if status:
+        _map_user(0, 0)
+    return status == 0
+
+
+def readable_by_another(paths: Iterable[Path]) -> bool:
+    """Whether the second user may read all of these, as it needs what it imports."""
+    reader = os.fork()
+    if reader == 0:
+        try:
+            _become(ANOTHER_UID)
+            os._exit(0 if all(os.access(path, os.R_OK) for path in paths) else 1)
+        finally:
+            os._exit(1)
+    return os.waitpid(reader, 0)[1] == 0
+
+
+def fork_into(flags: int, another: bool = False) -> int:
     """Fork a child that is born into namespaces of its own; in it, the first process.
 
     ``os.fork`` takes no flags, so this does what it does: the interpreter is told before and
     after, on both sides, and keeps its lock between. It takes locks before a fork that the child
     releases, and from Python 3.13 on dies of one that it does not hold. The C library's own
     handlers don't run; they are about locks of other threads, and there are none here.
+
+    Args:
+        flags: The namespaces.
+        another: Whether the child is the second user that ``unshare_with_nobody`` gave.
 
     Returns:
         The child's number here, 0 in the child.
@@ -63,15 +112,50 @@ def fork_into(flags: int) -> int:
     """
     user, group = os.geteuid(), os.getegid()
     number, python = _number("clone"), ctypes.pythonapi
+    waits, go = os.pipe() if another else (-1, -1)
     python.PyOS_BeforeFork()
     pid = -1
     try:
         pid = syscall("clone", number, flags | signal.SIGCHLD, 0, 0, 0, 0, locked=True)
     finally:
         (python.PyOS_AfterFork_Parent if pid else python.PyOS_AfterFork_Child)()
-    if pid == 0 and flags & NEWUSER:
+    if another:
+        _settle_as_another(pid, waits, go)
+    elif pid == 0 and flags & NEWUSER:
         _map_user(user, group)
     return pid
+
+
+def _settle_as_another(pid: int, waits: int, go: int) -> None:
+    """On both sides of a fork: the child waits until its parent has said who it is."""
+    if pid == 0:
+        os.close(go)
+        os.read(waits, 1)
+        os.close(waits)
+        _become(INSIDE_UID)
+        return
+    os.close(waits)
+    try:
+        _write_maps(pid, f"{INSIDE_UID} {ANOTHER_UID} 1")
+    finally:
+        os.close(go)
+
+
+def _become(user: int) -> None:
+    try:
+        os.setgroups([])
+        os.setresgid(user, user, user)
+        os.setresuid(user, user, user)
+    except OSError as error:
+        raise WallError(f"another user: {error.strerror}") from None
+
+
+def _write_maps(pid: int, text: str) -> None:
+    try:
+        for kind in ("uid", "gid"):
+            Path(f"/proc/{pid}/{kind}_map").write_text(text, encoding="ascii")
+    except OSError as error:
+        raise WallError(f"another user: {error.strerror}") from None
 
 
 def _map_user(user: int, group: int) -> None:

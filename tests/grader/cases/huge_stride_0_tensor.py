@@ -1,4 +1,4 @@
-# test_three_numbers: error: larger than 256 MiB
+# test_three_numbers: error: larger than 64 MiB
 # test_five_numbers: pass
 # test_seven_numbers: pass
 import torch

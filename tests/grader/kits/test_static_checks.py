@@ -48,6 +48,7 @@ def test_forbidden_call_is_found(source: str) -> None:
         "double = lambda x: 2 * x",
         "try:\n    from math import sqrt as double\nexcept ImportError:\n    pass",
         "from elsewhere import *",
+        f"import torch\ndef double(x): getattr(torch, 0x{'f' * 100_000})",  # its str() would raise
     ],
 )
 def test_what_is_allowed_is_not_found(source: str) -> None:

@@ -1,0 +1,95 @@
+"""What hostile files cost the trusted side itself: processor time, and memory above its start.
+
+Every file of ``tests/attacks``, and the sources and archives that ``tests/grader/hostile.py``
+makes. Asked: at most 10 s and 512 MiB.
+
+Usage: python -m benchmarks.hostile [PART OF A NAME]
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+import torch
+
+from grader.grading import Options, grade
+from grader.hiring.batch import tasks
+from grader.hiring.candidates import as_submission, find_candidates
+from grader.kit import Exercise, installed_kit, load_kit
+from grader.sandbox.process import Sandbox
+from grader.submission import Submission, read_submission
+from grader.wire.levels import Limits
+from tests.grader.hostile import ARCHIVES, SOURCES, own_cost
+
+TESTS = Path(__file__).parents[1] / "tests"
+SECONDS, MEBIBYTES = 10.0, 512
+OPTIONS = Options(seed=1, device="cpu", timeout=5.0, diagnosis=True)
+
+
+Action = Callable[[], object]
+
+
+def hostile(sandbox: Sandbox) -> Iterator[tuple[str, Callable[[], Action]]]:
+    """Every hostile file by name, and what makes ready to grade it."""
+    double = load_kit(TESTS / "grader" / "kit").find("double")
+    layer = installed_kit().find("exercise1")
+
+    def graded(source: str, exercise: Exercise) -> Action:
+        submission = Submission(Path("hostile.py"), source)
+        return lambda: grade(submission, exercise, OPTIONS, sandbox)
+
+    def handed_in(data: bytes) -> Action:
+        folder = tempfile.TemporaryDirectory()
+        Path(folder.name, "ada.zip").write_bytes(data)
+
+        def grade_all() -> None:
+            with folder:
+                for task in tasks(find_candidates(Path(folder.name), ["exercise1"]), [1], ()):
+                    submission = as_submission(task.exercise, task.file, task.data, task.problem)
+                    grade(submission, layer, OPTIONS, sandbox)
+
+        return grade_all
+
+    for path in sorted((TESTS / "attacks").glob("*.py")):
+        source = _with_targets(read_submission(path).source, sandbox)
+        yield path.stem, partial(graded, source, double)
+    for name, make in SOURCES.items():
+        yield name, lambda make=make: graded(make(), layer)
+    for name, pack in ARCHIVES.items():
+        yield name, lambda pack=pack: handed_in(pack())
+
+
+def _with_targets(source: str, sandbox: Sandbox) -> str:
+    """What an attack expects to find; nothing of it is anybody's here."""
+    nowhere = dict.fromkeys(("suite", "solution", "sibling", "folder", "datagrams", "unix"), "/x")
+    numbers = {"tcp": 9, "udp": 9, "abstract": "\0x", "victim": 1 << 22, "grader": os.getpid()}
+    targets = {**nowhere, **numbers, "zygote": sandbox._zygote.pid}
+    return f"TARGETS = {json.dumps(targets)}\n{source}"
+
+
+def main(part: str = "") -> int:
+    """Print every figure; 1 where one is over what is asked."""
+    torch.set_num_threads(1)
+    over = 0
+    with Sandbox(limits=Limits(memory=512, cpu=30)) as sandbox:
+        assert sandbox.isolation != "process", "these files are not for a machine without walls"
+        for name, make in hostile(sandbox):
+            if part in name:
+                seconds, memory = own_cost(make())
+                worse = seconds > SECONDS or memory > MEBIBYTES
+                over += worse
+                print(
+                    f"{seconds:6.2f} s {memory:6.0f} MiB {'!' if worse else ' '} {name}", flush=True
+                )
+    print(f"{over} over {SECONDS:g} s or {MEBIBYTES} MiB, at level {sandbox.isolation}")
+    return 1 if over else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -1,0 +1,190 @@
+"""Hostile files that are made, not kept, and what they cost the grader itself.
+
+Each is aimed at its time or its memory. Used by ``benchmarks/hostile.py`` too.
+"""
+
+from __future__ import annotations
+
+import gc
+import io
+import json
+import time
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+LAYER = "\nimport torch\nfrom torch import nn\n\n\nclass SelfAttentionV1(nn.Module):\n"
+FORWARD = f"""{LAYER}
+    def __init__(self, hidden_dim):
+        super().__init__()
+        self.q, self.k, self.v = (nn.Linear(hidden_dim, hidden_dim) for _ in range(3))
+
+    def forward(self, x):
+        {{}}
+"""
+ANSWERS = (
+    """
+import sys
+import msgspec
+
+handler = sys.modules["grader.worker.handler"]
+honest = handler.RequestHandler._answer_step
+
+
+def answer_step(self, step, data):
+    packed, sent, failed = honest(self, step, data)
+    answer = msgspec.json.decode(packed)
+    if answer["is"] != "refused":
+        sent = change(answer, sent)
+    return msgspec.Raw(msgspec.json.encode(answer)), sent, failed
+
+
+handler.RequestHandler._answer_step = answer_step
+"""
+    + FORWARD
+)
+
+
+def _names_alike() -> str:
+    names = [f"{'a' * 30}{n:05}" for n in range(2000)]
+    return "\n".join(f"{name} = 0" for name in names) + FORWARD.format(f"return {'a' * 34}x")
+
+
+def _raised(text: str) -> str:
+    return FORWARD.format(f"raise AttributeError({text!r})")
+
+
+SOURCES: dict[str, Callable[[], str]] = {
+    "names nearly alike": _names_alike,
+    "a long name and 80 KB of others": lambda: (
+        "\n".join(f"{'a' * 500}{n} = 0" for n in range(160)) + FORWARD.format(f"return {'a' * 501}")
+    ),
+    "another long name in every call": lambda: (
+        "import random\n"
+        + _names_alike().replace(
+            f"return {'a' * 34}x",
+            "raise NameError("
+            "f\"name '{'a' * 28}{random.random()}' is not defined\".replace('0.', ''))",
+        )
+    ),
+    "names a module that is not imported": lambda: _raised(
+        "module 'torch._inductor.fx_passes' has no attribute 'x'"
+    ),
+    "names a module that makes what it is asked for": lambda: _raised(
+        "module 'torch.classes.a.b' has no attribute 'x'"
+    ),
+    "a number of 100,000 digits": lambda: FORWARD.format(
+        f"return getattr(torch, 0x{'f' * 100_000})"
+    ),
+    "a shape of 500,000 numbers": lambda: (
+        "def change(answer, sent):\n"
+        "    if answer['is'] == 'called':\n"
+        "        answer['tensors'] = [{'dtype': 'uint8', 'shape': [2] * 400_000}]\n"
+        "    return sent\n" + ANSWERS.format("return x[0]")
+    ),
+    "one body under many names": lambda: (
+        "def change(answer, sent):\n"
+        "    if answer['is'] != 'created':\n        return sent\n"
+        "    size = 60 << 20\n"
+        "    answer['tensors'] = [{'dtype': 'uint8', 'shape': [size]}]\n"
+        "    answer['size'] = size\n"
+        "    answer['parameters'] = [{'name': f'q{n}', 'shape': [size], 'value': {'tensor': 0},\n"
+        "        'same_as': f'q{n}', 'requires_grad': True} for n in range(60)]\n"
+        "    return bytes(size)\n" + ANSWERS.format("raise ValueError")
+    ),
+    "60 MiB where values are explained": lambda: FORWARD.format(
+        "return torch.ones(60 << 20, dtype=torch.uint8) if x.shape == (3, 7, 13) else x * 0"
+    ),
+    "60 MiB of floats everywhere": lambda: FORWARD.format("return torch.ones(15 << 20)"),
+    "an output of 200,000 numbers": lambda: FORWARD.format("return [0.5] * 200_000"),
+    "10,000 parameters of long names": lambda: FORWARD.format("return x").replace(
+        "        super().__init__()\n",
+        "        super().__init__()\n        for n in range(3000):\n"
+        "            self.register_parameter('q' * 200 + str(n), nn.Parameter(torch.ones(1)))\n",
+    ),
+    "half a million names": lambda: "x = " + "a," * 250_000 + "\n" + FORWARD.format("return x"),
+    "half a million brackets": lambda: "x = " + "[]," * 165_000 + "\n" + FORWARD.format("return x"),
+    "many statements": lambda: "a=b\n" * 125_000 + FORWARD.format("return x"),
+    "many calls of torch": lambda: (
+        "import torch\n" + "torch.a.b.c\n" * 40_000 + FORWARD.format("return x")
+    ),
+}
+
+
+def _zip(name: str, data: bytes, method: int) -> bytes:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", method) as archive:
+        archive.writestr(name, data)
+    return made.getvalue()
+
+
+def _zip_of(files: dict[str, bytes]) -> bytes:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+    return made.getvalue()
+
+
+def _notebook(cells: list[object], more: object = "") -> bytes:
+    return json.dumps(
+        {"nbformat": 4, "cells": cells, "metadata": more}, ensure_ascii=False
+    ).encode()
+
+
+def _cell(source: str, more: object = "") -> dict[str, object]:
+    return {"cell_type": "code", "source": source, "outputs": more}
+
+
+def _damaged(data: bytes) -> bytes:
+    return data[:45] + bytes(range(200, 215)) + data[60:]
+
+
+ARCHIVES: dict[str, Callable[[], bytes]] = {
+    "a bomb by deflate": lambda: _zip("exercise1.py", b"#" * (300 << 20), zipfile.ZIP_DEFLATED),
+    "a bomb by bzip2": lambda: _zip("exercise1.py", b"#" * (300 << 20), zipfile.ZIP_BZIP2),
+    "a bomb by LZMA": lambda: _zip("exercise1.py", b"#" * (300 << 20), zipfile.ZIP_LZMA),
+    "damaged LZMA": lambda: _damaged(_zip("exercise1.py", b"x = 1\n" * 999, zipfile.ZIP_LZMA)),
+    "damaged deflate": lambda: _damaged(
+        _zip("exercise1.py", b"x = 1\n" * 999, zipfile.ZIP_DEFLATED)
+    ),
+    "10,000 files": lambda: _zip_of({f"a{n}.py": b"" for n in range(10_000)}),
+    "a notebook with 63 MiB of outputs": lambda: _zip(
+        "exercise1.ipynb",
+        _notebook([_cell("x = 1", "\U0001f600" + "a" * (63 << 20))]),
+        zipfile.ZIP_DEFLATED,
+    ),
+    "a notebook of a million empty outputs": lambda: _zip(
+        "exercise1.ipynb", _notebook([_cell("x = 1", [{}] * 10_000_000)]), zipfile.ZIP_DEFLATED
+    ),
+    "a notebook of a million cells": lambda: _zip(
+        "exercise1.ipynb", _notebook([_cell("")] * 1_000_000), zipfile.ZIP_DEFLATED
+    ),
+    "a notebook of 9,000 cells that use each other": lambda: _zip(
+        "exercise1.ipynb",
+        _notebook(
+            [_cell(f"a{n} = a{n - 1}") for n in range(9000)] + [_cell("SelfAttentionV1 = a8999")]
+        ),
+        zipfile.ZIP_DEFLATED,
+    ),
+    "a notebook of a long line": lambda: _zip(
+        "exercise1.ipynb",
+        _notebook([_cell("SelfAttentionV1 = " + "a?" * 400_000)]),
+        zipfile.ZIP_DEFLATED,
+    ),
+}
+
+
+def own_cost(action: Callable[[], object]) -> tuple[float, float]:
+    """Processor seconds of this process, and MiB above what it took before."""
+    gc.collect()
+    before = _memory("VmRSS")
+    Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # the peak begins anew
+    started = time.process_time()
+    action()
+    return time.process_time() - started, _memory("VmHWM") - before
+
+
+def _memory(field: str) -> float:
+    lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
+    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith(field))

@@ -90,7 +90,7 @@ def verdicts(out: Path) -> list[tuple[str, list[tuple[str, str, int]]]]:
 def test_batch_of_all_kinds(handed: Path, out: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (handed / "hang.py").write_text(HANG)
     forms = ("--also", "junit", "--also", "gradescope", "--also", "exercism")
-    assert batch(handed, out, "--timeout", "1", *forms) == 1
+    assert batch(handed, out, "--timeout", "5", *forms) == 1
     told = capsys.readouterr()
     assert "8 graded; seed 5; 1 with nothing to grade\n" in told.out
     assert "nothing to grade of `nothing`: no file that defines `self_attention`" in told.err

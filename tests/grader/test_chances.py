@@ -1,0 +1,90 @@
+"""What chance says of dropped weights."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor
+
+from grader.attention.claims.chances import SETTINGS, Setting, dependence, share_is_off
+
+SETTING = SETTINGS[0]
+SHAPE = (SETTING.runs, SETTING.sizes.B, SETTING.sizes.T, SETTING.sizes.T)
+
+
+def independent() -> Tensor:
+    return (torch.rand(SHAPE) < SETTING.rate).double()
+
+
+def exactly_half_of_a_sequence() -> Tensor:
+    places = torch.rand(SHAPE).flatten(-2).argsort(-1)
+    return (places < places.size(-1) // 2).double().reshape(SHAPE)
+
+
+def never_all_of_a_query() -> Tensor:
+    setting = SETTINGS[4]
+    dropped = torch.rand(setting.runs, setting.sizes.B, 2, 2) < setting.rate
+    return (dropped & ~dropped.all(-1, keepdim=True)).double()
+
+
+def later_keys_more() -> Tensor:
+    return (torch.rand(SHAPE) < torch.linspace(0.35, 0.65, SHAPE[-1])).double()
+
+
+def spares_itself() -> Tensor:
+    return independent() * (1 - torch.eye(SHAPE[-1]))
+
+
+def shared_four_apart() -> Tensor:
+    return independent()[:, :4].repeat(1, 3, 1, 1)
+
+
+def by_turns() -> Tensor:
+    first = independent()[:1]
+    return torch.cat([first, 1 - first])
+
+
+def mirrored() -> Tensor:
+    first = independent()[:1]
+    return torch.cat([first, first.flip(-1)])
+
+
+@pytest.mark.parametrize(
+    ("draw", "says"),
+    [
+        (exactly_half_of_a_sequence, "the number that is dropped for a sequence"),
+        (later_keys_more, "later keys"),
+        (spares_itself, "own weight"),
+        (shared_four_apart, "sequences"),
+        (by_turns, "calls 1 apart"),
+        (mirrored, "mirror"),
+    ],
+)
+def test_what_is_no_chance_is_seen(draw: Callable[[], Tensor], says: str) -> None:
+    torch.manual_seed(3)
+    assert says in dependence(SETTING, draw())
+
+
+def test_query_that_never_loses_all_is_seen() -> None:
+    torch.manual_seed(3)
+    assert "for a query" in dependence(SETTINGS[4], never_all_of_a_query())
+
+
+def test_chance_is_believed() -> None:
+    torch.manual_seed(3)
+    for setting in SETTINGS:
+        keys = min(setting.sizes.T, setting.sizes.C)
+        shape = (setting.runs, setting.sizes.B, setting.sizes.T, keys)
+        for _ in range(20):
+            dropped = (torch.rand(shape) < setting.rate).double()
+            assert not share_is_off(setting, dropped)
+            assert dependence(setting, dropped) == ""
+
+
+@pytest.mark.parametrize("setting", SETTINGS, ids=str)
+def test_nothing_dropped_is_seen(setting: Setting) -> None:
+    keys = min(setting.sizes.T, setting.sizes.C)
+    shape = (setting.runs, setting.sizes.B, setting.sizes.T, keys)
+    assert share_is_off(setting, torch.zeros(shape, dtype=torch.float64))

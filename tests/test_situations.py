@@ -80,10 +80,6 @@ ACCEPTED_AS: dict[str, tuple[str, ...]] = {
         "exercise3/wrong_backward_on_the_cpu",
         "warmup4/wrong_finite_or_else",
     ),
-    "the attention inside a block is tried in fewer situations": (
-        "exercise6/wrong_attention_alone_detached",
-        "exercise6/wrong_attention_alone_float32",
-    ),
     "of `intermediates` the values are tried, not their gradients": (
         "warmup4/wrong_steps_detached",
     ),

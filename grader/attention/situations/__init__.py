@@ -18,20 +18,26 @@ from grader.suite.situations.judging import Judgement, judge
 from grader.suite.situations.outcomes import Outcome
 
 TOGETHER = 16  # situations in a request; while the worker is busy, others are drawn and judged
+INSIDE = 4  # of so many situations, one is tried with the attention inside a block
 KEPT = 24  # lists of situations, of some 6 MB each: as many as a batch goes through in turn
 
 
 def judge_situations(harness: Harness) -> Judgement:
-    """Try every situation of a contract of attention."""
-    return judge(_Trial(harness).run(), harness.claims)
+    """Try every situation of a contract of attention, and of what is inside it, some."""
+    contract: Any = harness.contract
+    found = judge(_Trial(harness).run(), harness.claims)
+    if contract.inner is None:
+        return found
+    inside = _Trial(harness.of(contract.inner), INSIDE).run()
+    return found.beside(judge(inside, harness.claims, f"`{contract.inner.entry}` alone: "))
 
 
 class _Trial:
     """All situations, a few in a request: while the worker is busy, others are planned, judged."""
 
-    def __init__(self, harness: Harness) -> None:
+    def __init__(self, harness: Harness, each: int = 1) -> None:
         self._harness = harness
-        self._situations = situations_of(harness)
+        self._situations = itertools.islice(situations_of(harness), 0, None, each)
         self._planned: list[Tried] = []
         self._came: list[Tried] = []
         self._outcomes: list[Outcome] = []

@@ -43,18 +43,23 @@ class Judgement:
     outcomes: tuple[Outcome, ...]
     told: dict[str, Exception]
 
+    def beside(self, other: Judgement) -> Judgement:
+        """Both; a claim that is told by both is told by this one."""
+        return Judgement((*self.outcomes, *other.outcomes), {**other.told, **self.told})
 
-def judge(outcomes: Sequence[Outcome], claims: frozenset[str]) -> Judgement:
-    """Which claim is told of what fails, out of those that a suite makes."""
+
+def judge(outcomes: Sequence[Outcome], claims: frozenset[str], of: str = "") -> Judgement:
+    """Which claim is told of what fails, out of those that a suite makes; ``of`` what it fails."""
     told: dict[str, Exception] = {}
     wrong = [one for one in outcomes if one.aspect is not None]
+    says = f"{of}right in {len(outcomes) - len(wrong)} of {len(outcomes)} situations"
     for aspect in Aspect:
         failed = [one for one in wrong if one.aspect is aspect]
         if failed:
             others = [one.situation for one in outcomes if one.aspect is not aspect]
             where = describe([one.situation for one in failed], others)
             claim = _claim(aspect, where, failed, claims)
-            told.setdefault(claim, _reason(failed, where, len(outcomes), len(wrong)))
+            told.setdefault(claim, _reason(failed, where, says))
     return Judgement(tuple(outcomes), told)
 
 
@@ -86,15 +91,12 @@ def _candidates(
     return [*found, *(name for name in about[0] if all(name in names for names in about))]
 
 
-def _reason(
-    failed: Sequence[Outcome], where: tuple[Condition, ...] | None, count: int, wrong: int
-) -> Exception:
+def _reason(failed: Sequence[Outcome], where: tuple[Condition, ...] | None, says: str) -> Exception:
     """The failure at the smallest situation, and where else."""
     smallest = min(failed, key=lambda one: one.situation.size)
     reason, aspect = smallest.reason, smallest.aspect
     assert reason is not None
     assert aspect is not None
-    says = f"right in {count - wrong} of {count} situations"
     if where:
         says += f"; {aspect} in every one with {' and '.join(c.says for c in where)}"
     if isinstance(reason, CheckFailed):

@@ -12,7 +12,7 @@ TEXT = b'{"number": 0, "answers": [' + TEXT + SPEC + b"]}]}"
 def answer_first():
     for number in range(3, 100):
         try:
-            os.write(number, struct.pack("<4sIQ", b"ADW1", len(TEXT), 200_000_000) + TEXT)
+            os.write(number, struct.pack("<4sIQ", b"ADW1", len(TEXT), 60_000_000) + TEXT)
         except OSError:
             pass
 

@@ -16,7 +16,7 @@ from grader.sandbox.errors import SubmissionError
 from grader.sandbox.session import Session
 from grader.suite import Sizes, load_suite
 from grader.suite.draw import Draw
-from grader.suite.situations.covering import array_of, kept_at, make, rows_of
+from grader.suite.situations.covering import ARRAYS, arrays_of, kept_at, make, rows_of
 from grader.suite.situations.describing import describe
 from grader.suite.situations.factors import Factor, Model, Row
 from grader.suite.situations.judging import judge
@@ -39,9 +39,17 @@ def can_meet(model: Model, levels: Row) -> bool:
 
 @pytest.mark.parametrize(("name", "model"), list(models()), ids=lambda v: v if v else "")
 def test_every_two_levels_meet_and_every_three_that_are_delicate(name: str, model: Model) -> None:
-    assert kept_at(model).is_file(), f"`python benchmarks/arrays.py` makes the one of {name}"
-    rows = rows_of(model, Draw(5))
-    assert len(rows) == len(array_of(model))
+    assert kept_at(model).is_file(), f"`python benchmarks/arrays.py` makes the ones of {name}"
+    arrays = arrays_of(model)
+    assert len(arrays) == ARRAYS
+    for array in arrays:
+        named = [
+            {f.name: f.levels[n] for f, n in zip(model.factors, row, strict=True)} for row in array
+        ]
+        expect_that_all_meet(model, named)
+
+
+def expect_that_all_meet(model: Model, rows: list[dict[str, str]]) -> None:
     for row in rows:
         assert can_meet(model, row)
     by_name = {factor.name: factor for factor in model.factors}
@@ -54,11 +62,34 @@ def test_every_two_levels_meet_and_every_three_that_are_delicate(name: str, mode
                 pytest.fail(f"{together} meet nowhere")
 
 
+def test_rows_are_those_of_one_array_in_another_order() -> None:
+    model = next(model for _, model in models())
+    rows = rows_of(model, Draw(5))
+    expect_that_all_meet(model, [dict(row) for row in rows])
+    assert len({len(rows_of(model, Draw(seed))) for seed in range(20)}) > 1
+
+
+SMALL = (Factor("a", ("1", "2", "3")), Factor("b", ("x", "y")), Factor("c", ("p", "q")))
+
+
 def test_array_that_is_not_kept_is_made_anew() -> None:
-    model = Model((Factor("a", ("1", "2", "3")), Factor("b", ("x", "y")), Factor("c", ("p", "q"))))
+    model = Model(SMALL)
     assert not kept_at(model).is_file()
-    assert array_of(model) == make(model)
+    assert arrays_of(model) == (make(model),)
     assert {row[:2] for row in make(model)} == set(itertools.product(range(3), range(2)))
+
+
+def test_what_any_level_would_do_for_is_as_wished() -> None:
+    wished = Model(SMALL, wishes=(("c", "q", lambda row: True),))
+    plain, asked = (
+        sum(row[2] for seed in range(5) for row in make(model, seed))
+        for model in (Model(SMALL), wished)
+    )
+    assert asked > plain
+    expect_that_all_meet(
+        wished,
+        [{f.name: f.levels[n] for f, n in zip(SMALL, row, strict=True)} for row in make(wished, 1)],
+    )
 
 
 @dataclass(frozen=True)

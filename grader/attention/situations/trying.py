@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import nullcontext
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import torch
 from torch import Tensor
 
 from grader.attention.maps import recover_attention
 from grader.attention.oracle import dropped
-from grader.attention.situations.factors import ANOTHER_INPUT, OVERFLOWING, WAY
+from grader.attention.situations.factors import OVERFLOWING, WAY
 from grader.attention.situations.filling import Situation
+from grader.attention.situations.planning import WAYS, plan
 from grader.sandbox.errors import SubmissionError, SubmissionRefused
-from grader.suite.calls import Call, Inputs, Module
 from grader.suite.compare import (
     CheckFailed,
     expect,
@@ -28,7 +28,6 @@ from grader.suite.compare import (
 from grader.suite.harness import Harness
 from grader.suite.oracle import exact, right_weights
 from grader.suite.situations.outcomes import Aspect, Outcome
-from grader.wire.messages import Way
 
 # Relative to the largest expected value: of outputs, of gradients.
 TOLERANCES = {
@@ -49,11 +48,6 @@ TIMES = 30
 ROUNDED = 0.3  # of a gradient's length, in bfloat16
 KINKED = 0.05  # of a gradient's length, where rounding decides on which side of a jump some are
 
-WAYS: dict[str, Way] = {
-    "beside a residual": "residual", "of the transposed output": "transposed",
-    "into .grad": "accumulated", "a second time": "again",
-}  # fmt: skip
-
 _T = TypeVar("_T")
 
 
@@ -68,86 +62,7 @@ class Tried:
     def __init__(self, harness: Harness, situation: Situation) -> None:
         self.situation = situation
         self._harness = harness.of(situation.contract)
-        contract = situation.contract
-        changes: dict[str, Any] = {"dropout_rate": situation.rate} if contract.dropout else {}
-        by_position = situation.coin and (not changes or situation.rate is not None)
-        with harness.batch.apart():
-            module = self._harness.module(
-                situation.sizes, situation.weights, by_position=by_position, **changes
-            )
-            if situation.dtype != torch.float32:
-                module.to(situation.dtype)
-            self._go_through_history(module)
-            self.call = self._plan_call(module.train(situation.training))
-
-    def _plan_call(self, module: Module) -> Call:
-        """The call that is looked at, with what follows it."""
-        situation, level = self.situation, self.situation.row["gradients"]
-        given: list[dict[str, Tensor | None]] = [dict(situation.inputs)]
-        if level == "under no_grad, of an x that learns":
-            given[0]["x"] = situation.x.detach().requires_grad_()
-        other = {**situation.inputs, "x": situation.other_x}
-        history = situation.row.get("history")
-        wants = situation.wants_gradients
-        is_layer = level == "with a layer frozen" and situation.learns_alone
-        overwrites = history == "before another input" and not wants
-        refills = self._is_refilled
-        made = module.calls(
-            [other, *given] if refills else [*given, other] if overwrites else given,
-            method=situation.method,
-            by_keyword=("attention_mask",) if self._by_name else (),
-            grad_output=situation.grad_output * situation.scale if wants else None,
-            leaves=level != "of the parameters alone" and not is_layer,
-            way=WAYS.get(situation.row[WAY.name], "plain"),
-            before_backward=lambda: (
-                module.call(other) if history == "before another input" and wants else None
-            ),
-            frozen=situation.frozen if wants else [],
-            inference=level == "in inference mode",
-            through=level == "through another layer" and wants,
-            detect_inplace=not refills,
-            overwrites=overwrites,
-            refills=refills,
-        )
-        return made[1 if refills else 0]
-
-    @property
-    def _by_name(self) -> bool:
-        return self.situation.row.get("mask given") == "by name"
-
-    @property
-    def _is_refilled(self) -> bool:
-        """Whether another call was given the same tensors, with other values."""
-        situation = self.situation
-        meant = situation.row.get("history") == "in the same tensor, filled anew"
-        tensors = [value for value in situation.inputs.values() if value is not None]
-        apart = all(0 not in value.stride() for value in tensors)
-        return meant and apart and not situation.wants_gradients
-
-    def _go_through_history(self, module: Module) -> None:
-        """What came before: nothing of it may show."""
-        situation = self.situation
-        plain: Inputs = {**situation.inputs, "x": situation.x.contiguous()}
-        other: Inputs = {"x": situation.other_x, "attention_mask": situation.other_mask}
-        history = situation.row.get("history", ANOTHER_INPUT)
-        match history:
-            case "after another input":
-                module.train(situation.training).call(other, inference=situation.coin)
-            case "after a training step":
-                grad_output = situation.grad_output if situation.visible is None else None
-                module.train().call(
-                    {**plain, "x": situation.other_x}, grad_output=grad_output, way="accumulated"
-                )
-            case "after another dtype":
-                changed = torch.float32 if situation.dtype == torch.float64 else torch.float64
-                module.to(changed).call({**plain, "x": situation.other_x.to(changed)})
-                module.to(situation.dtype).set(situation.weights)
-            case "after other weights" | "loaded from a state":
-                module.set(situation.other_weights)
-                module.train(situation.training).call(plain)
-                if history == "loaded from a state":
-                    module.renew().to(situation.dtype)
-                module.set(situation.weights)
+        self.call = plan(self._harness, situation)
 
     def prepare(self) -> None:
         """Compute what is right, while the worker is busy."""

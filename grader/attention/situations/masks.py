@@ -1,0 +1,121 @@
+"""The mask of a situation: its shape, dtype and layout, and which numbers hide what."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from grader.suite.contract import Sizes
+from grader.suite.harness import Harness
+from grader.suite.situations.factors import Row
+
+PATTERN = "pattern of the mask"
+MIXED = ("ones", "tiny", "negative", "large")
+INTS = (torch.int8, torch.int16, torch.int32)
+HALVES = (torch.float16, torch.bfloat16)
+LARGE = {  # which the next narrower type takes for 0, or does not hold
+    torch.uint8: 128, torch.int8: 64, torch.int16: 256, torch.int32: 2**16, torch.int64: 2**32,
+}  # fmt: skip
+TINY = {torch.float64: 1e-60, torch.float16: 6e-5}  # 1e-30 in the others
+
+
+def draw_mask(harness: Harness, row: Row, sizes: Sizes) -> Tensor:
+    """A mask of the row's shape; what of it can hide something follows the row's pattern."""
+    letters = {"B": sizes.B, "T": sizes.T, "1": 1}
+    words = row["mask"].strip("()").replace(" ", "").split(",")
+    shape = tuple(letters[word] for word in words if word)
+    pattern = _PATTERNS[row[PATTERN]]
+    if row["mask"].endswith("T)") or row["mask"] == "(T,)":
+        chosen = pattern(harness, shape)
+    elif row["mask"] == "(B, T, 1)" and row[PATTERN] != "all visible":
+        chosen = pattern(harness, shape[:-1])[..., None]  # hides whole queries
+    else:
+        chosen = torch.ones(shape, dtype=torch.bool)
+    chosen = _in_another_shape(harness, row["mask"], chosen)
+    return _in_memory(harness, _with_numbers(harness, row, chosen)).to(harness.device)
+
+
+def _in_another_shape(harness: Harness, name: str, chosen: Tensor) -> Tensor:
+    """Now and then one that is broadcast alike: with a 1 in front, or the same for all."""
+    if harness.draw.integer(0, 2):
+        return chosen
+    match name:
+        case "(T, T)" | "(1,)" | "(1, T)":
+            return chosen[None]
+        case "(B, T, 1)":
+            return chosen[:1] if harness.draw.integer(0, 1) else chosen[0]
+    return chosen
+
+
+def _in_memory(harness: Harness, mask: Tensor) -> Tensor:
+    """The same mask, now and then as a transposed one, a part of one, or expanded."""
+    match harness.draw.integer(0, 3) if mask.dim() > 1 else 0:
+        case 1:
+            return mask.mT.contiguous().mT
+        case 2:
+            return torch.cat([mask[..., :1, :], mask], dim=-2)[..., 1:, :]
+        case 3 if mask.dim() == 3 and mask.size(0) > 1 and bool((mask == mask[:1]).all()):
+            return mask[:1].expand(mask.shape)
+    return mask
+
+
+def _one_visible(harness: Harness, shape: tuple[int, ...]) -> Tensor:
+    places = harness.draw.normal(*shape).cpu()
+    return places == places.amax(-1, keepdim=True)
+
+
+def _causal(harness: Harness, shape: tuple[int, ...]) -> Tensor:
+    """The past alone; where the mask has no queries, or is each sequence's own, also padding."""
+    T = shape[-1]
+    square = len(shape) > 1 and shape[-2] == T
+    past = torch.ones(shape, dtype=torch.bool).tril() if square else torch.ones(shape) > 0
+    if square and len(shape) < 3:
+        return past
+    padded = torch.arange(shape[0] if len(shape) == 3 else 1) + T // 3
+    lengths = (T - padded).clamp(min=1).reshape(-1, *(1,) * (len(shape) - 1))
+    return past & (torch.arange(T) < lengths)
+
+
+_PATTERNS: dict[str, Callable[[Harness, tuple[int, ...]], Tensor]] = {
+    "all visible": lambda harness, shape: torch.ones(shape, dtype=torch.bool),
+    "one visible": _one_visible,
+    "causal": _causal,
+    "random": lambda harness, shape: harness.draw.mask(*shape).cpu(),
+}
+
+
+def _with_numbers(harness: Harness, row: Row, chosen: Tensor) -> Tensor:
+    """Zero where hidden; where not, numbers of the row's kind in the row's dtype."""
+    kind = row["dtype of the mask"]
+    if kind == "bool":
+        return chosen
+    some = {"another int": INTS, "a half float": HALVES}.get(kind)
+    dtype = some[harness.draw.integer(0, len(some) - 1)] if some else getattr(torch, kind)
+    if row["numbers in the mask"] != "mixed":
+        return chosen.to(dtype) * torch.tensor(_number(row, dtype), dtype=dtype)
+    kinds = [_number({"numbers in the mask": one}, dtype) for one in MIXED]
+    kinds.append(torch.finfo(dtype).max if dtype.is_floating_point else torch.iinfo(dtype).min or 2)
+    each = torch.tensor(kinds, dtype=torch.float64).to(dtype)
+    places = harness.draw.normal(*chosen.shape).cpu().abs().mul(10).long() % len(kinds)
+    return torch.where(chosen, each[places], torch.zeros((), dtype=dtype))
+
+
+def _number(row: Row, dtype: torch.dtype) -> float:
+    match row["numbers in the mask"]:
+        case "tiny":
+            return TINY.get(dtype, 1e-30) if dtype.is_floating_point else 1
+        case "negative":
+            return 128 if dtype == torch.uint8 else -1 if not dtype.is_floating_point else -0.5
+        case "large":
+            return LARGE.get(dtype, 1e4)
+    return 1
+
+
+def seen_by(mask: Tensor | None, sizes: Sizes) -> Tensor | None:
+    """(B, T) of queries that may attend to something; None where all may."""
+    if mask is None:
+        return None
+    rows = torch.broadcast_to(mask != 0, (max(sizes.B, 1), sizes.T, sizes.T)).any(-1).cpu()
+    return None if bool(rows.all()) else rows

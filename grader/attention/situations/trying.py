@@ -13,7 +13,7 @@ from torch import Tensor
 from grader.attention.maps import recover_attention
 from grader.attention.oracle import dropped
 from grader.attention.situations.factors import OVERFLOWING, WAY
-from grader.attention.situations.filling import Situation
+from grader.attention.situations.filling import LARGER, Situation
 from grader.attention.situations.planning import WAYS, plan
 from grader.sandbox.errors import SubmissionError, SubmissionRefused
 from grader.suite.compare import (
@@ -234,7 +234,8 @@ class Tried:
         """What may be left of gradients that cancel each other out."""
         if self.situation.row["x"] not in CANCELLED:
             return 0.0
-        largest = float(self.situation.x.detach().abs().max())
+        larger = LARGER if self.situation.row.get("weights") == "large" else 1
+        largest = float(self.situation.x.detach().abs().max()) * larger
         return NOISE * torch.finfo(self.situation.dtype).eps * max(1.0, largest) ** 3
 
     @cached_property

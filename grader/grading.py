@@ -14,7 +14,8 @@ from grader import __version__
 from grader.attention.observe import EARLY
 from grader.attention.search import Search
 from grader.diagnosis.attach import explain_crashes, explain_values
-from grader.diagnosis.catalogue import catalogue
+from grader.diagnosis.by_edits import explain_by_edits
+from grader.diagnosis.catalogue import Explanation, catalogue
 from grader.diagnosis.crashes import explain_crash
 from grader.errors import GradeError
 from grader.kit import Exercise
@@ -86,7 +87,7 @@ def grade(submission: Submission, exercise: Exercise, options: Options, sandbox:
         checks, plugin = runner.run(session, seed, device), runner.plugin
         mistakes: tuple[tuple[str, ...], ...] = ()
         if explains:
-            checks, mistakes = _diagnose(checks, plugin, tried.source, options)
+            checks, mistakes = _diagnose(checks, plugin, session, exercise, options)
         maps = _maps(plugin, mistakes, options)
     finally:
         session.close()
@@ -118,7 +119,8 @@ def _maps(
     plugin: SuitePlugin, mistakes: tuple[tuple[str, ...], ...], options: Options
 ) -> list[AttentionMap]:
     """The attention maps that were asked for, or that show what is wrong."""
-    steps = {catalogue()[name].step for name in (mistakes[0] if mistakes else ())}
+    known = catalogue()
+    steps = {known[name].step for name in (mistakes[0] if mistakes else ()) if name in known}
     if not options.maps and (not steps & WEIGHING or steps - WEIGHING - {"drop", "learn"}):
         return []  # with what is mixed, merged or projected wrong, no map can be recovered
     try:
@@ -130,22 +132,33 @@ def _maps(
 
 
 def _diagnose(
-    checks: list[CheckResult], plugin: SuitePlugin, source: str, options: Options
+    checks: list[CheckResult],
+    plugin: SuitePlugin,
+    session: Session,
+    exercise: Exercise,
+    options: Options,
 ) -> tuple[list[CheckResult], tuple[tuple[str, ...], ...]]:
     """The checks with explanations, and the mistakes that reproduce the submission's values."""
-    checks = explain_crashes(checks, source)
+    checks = explain_crashes(checks, session.source)
     if not any(check.verdict is Verdict.FAIL for check in checks):
         return checks, ()
+    asked = list(session.asked)  # before the diagnosis itself asks for more
+    with one_thread():
+        found = _explain_by_steps(plugin, options)
+        if not any(found.sets):
+            found = explain_by_edits(exercise.solution, exercise.mistakes, asked)
+        return explain_values(checks, found)
+
+
+def _explain_by_steps(plugin: SuitePlugin, options: Options) -> Explanation:
+    """Which mistakes of the pipeline reproduce the submission, where its contract has one."""
     try:
         seen = plugin.observe()
     except (SubmissionError, WorkerEnded):
         seen = []
     if not seen:
-        return checks, ()
-    with one_thread():
-        return explain_values(
-            checks, Search(seen[-1].layout, seen, EARLY, tried=options.search).run()
-        )
+        return Explanation((), (), ())
+    return Search(seen[-1].layout, seen, EARLY, tried=options.search).run()
 
 
 def choose_device(wanted: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from grader.sandbox.batch import RequestBatch
-from grader.sandbox.channel import Channel, Outgoing
+from grader.sandbox.channel import Channel, Exchange, Outgoing
 from grader.sandbox.errors import SubmissionError
 from grader.sandbox.process import Sandbox
 from grader.sandbox.workers import WorkerEnded, WorkerTimeout
@@ -28,6 +28,9 @@ class Session:
         timeout: Wall-clock limit of one check, loading included, in seconds; a twentieth of it
             for the checks after one that took longer, and as long as loading took.
         budget: Wall-clock limit of all checks together, in seconds.
+
+    Attributes:
+        asked: What each check asked, and what came; a check's are empty until it asks.
     """
 
     def __init__(
@@ -43,6 +46,7 @@ class Session:
         self._load_seconds = 0.0  # that the source takes to run
         self._load_error: Exception | None = None
         self._started = 0.0
+        self.asked: list[list[Exchange]] = []
         self.said_on_load: str | None = None  # None until the source has run for the first time
 
     def start(self) -> None:
@@ -115,7 +119,8 @@ class Session:
         if self._channel is not None:
             self._channel.deadline = time.monotonic() + min(self._limit, self._left)
         self.load()
-        self.channel.seed = seed
+        self.channel.begin(seed)
+        self.asked.append(self.channel.exchanges)
 
     def end_check(self, seconds: float) -> str:
         """Stop the clock of a check; what the submission printed in it."""

@@ -15,7 +15,7 @@ import torch
 from grader.diagnosis.catalogue import Explanation
 from grader.diagnosis.edits import EditMistake, edited, read_edits
 from grader.diagnosis.replay import Replay, Unit, size_of, units_of
-from grader.diagnosis.words import ONLY, WHERE_WRONG, WHOLE
+from grader.diagnosis.words import MODULE, ONLY, WHERE_WRONG, WHOLE
 from grader.sandbox.channel import Exchange
 from grader.submission import read_submission
 
@@ -99,6 +99,8 @@ class EditSearch:
     def _beginning(self) -> str:
         if self._kinds == {"gradients"}:
             return ONLY["learn"]
+        if "parameters" in self._kinds:
+            return MODULE
         return WHERE_WRONG if self._right else WHOLE
 
 

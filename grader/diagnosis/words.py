@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from grader.diagnosis.catalogue import KnownMistake, Mistake
 
 WHERE_WRONG = "Where your output is wrong, it is exactly what comes out"
+MODULE = "Your module is exactly what comes out"
 WHOLE = "Your output is exactly what comes out"
 ONLY = {
     "learn": "Your values are right, and your gradients are exactly those that come out",

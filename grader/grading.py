@@ -17,6 +17,7 @@ from grader.diagnosis.attach import explain_crashes, explain_values
 from grader.diagnosis.by_edits import explain_by_edits
 from grader.diagnosis.catalogue import Explanation, catalogue
 from grader.diagnosis.crashes import explain_crash
+from grader.diagnosis.replay import Check
 from grader.errors import GradeError
 from grader.kit import Exercise
 from grader.kit.static_checks import check_source
@@ -142,7 +143,10 @@ def _diagnose(
     checks = explain_crashes(checks, session.source)
     if not any(check.verdict is Verdict.FAIL for check in checks):
         return checks, ()
-    asked = list(session.asked)  # before the diagnosis itself asks for more
+    asked = [  # before the diagnosis itself asks for more
+        Check(exchanges, check.verdict is Verdict.PASS)
+        for exchanges, check in zip(session.asked, checks, strict=True)
+    ]
     with one_thread():
         found = _explain_by_steps(plugin, options)
         if not any(found.sets):

@@ -9,8 +9,10 @@ import pytest
 
 from grader.diagnosis.by_edits import explain_by_edits
 from grader.diagnosis.edits import EditMistake, edited, read_edits
+from grader.diagnosis.replay import Check
 from grader.grading import Options, grade
 from grader.kit import Exercise, load_kit
+from grader.records import Verdict
 from grader.sandbox.process import Sandbox
 from grader.sandbox.session import Session
 from grader.submission import Submission, read_submission
@@ -85,8 +87,9 @@ def right_answers() -> Iterator[tuple[Exercise, Path]]:
 def test_right_answer_shows_no_mistake(exercise: Exercise, path: Path, sandbox: Sandbox) -> None:
     session = Session(sandbox, read_submission(path), 10.0, 60.0)
     try:
-        suite_runner(exercise.suite).run(session, seed=1, device="cpu")
-        found = explain_by_edits(exercise.solution, exercise.mistakes, session.asked)
+        results = suite_runner(exercise.suite).run(session, seed=1, device="cpu")
+        asked = map(Check, session.asked, [check.verdict is Verdict.PASS for check in results])
+        found = explain_by_edits(exercise.solution, exercise.mistakes, list(asked))
     finally:
         session.close()
     assert found.sets == ()

@@ -14,9 +14,8 @@ import torch
 
 from grader.diagnosis.catalogue import Explanation
 from grader.diagnosis.edits import EditMistake, edited, read_edits
-from grader.diagnosis.replay import Replay, Unit, size_of, units_of
+from grader.diagnosis.replay import Check, Replay, Unit, size_of, units_of
 from grader.diagnosis.words import MODULE, ONLY, WHERE_WRONG, WHOLE
-from grader.sandbox.channel import Exchange
 from grader.submission import read_submission
 
 MOST = 2  # mistakes in one set
@@ -27,15 +26,13 @@ SECONDS = 5.0  # and after so long, should a set cost more than it usually does
 NOTHING = Explanation((), (), ())
 
 
-def explain_by_edits(
-    solution: Path, mistakes: Path, checks: Sequence[Sequence[Exchange]]
-) -> Explanation:
+def explain_by_edits(solution: Path, mistakes: Path, checks: Sequence[Check]) -> Explanation:
     """Which known mistakes of an exercise reproduce what a submission answered in its checks.
 
     Args:
         solution: Of the exercise; it is run in this process.
         mistakes: The exercise's ``wrong.toml``.
-        checks: What each check asked, and what came.
+        checks: What each check asked of the submission.
 
     Raises:
         GradeError: The file is damaged.

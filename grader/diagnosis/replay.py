@@ -19,7 +19,7 @@ from grader.wire import messages, values
 from grader.worker.handler import RequestHandler
 
 FILE = "<solution>"
-LINES = 100_000  # that a source may run; the same number whatever the machine is at
+MOST = 200_000  # instructions of a source in one step: the same whatever the machine is at
 # As in the search through the pipeline; of float64 what float32 would lose.
 TOLERANCE = {torch.float64: 1e-9, torch.bfloat16: 0.1, torch.float16: 1e-2}
 USUAL = 1e-4
@@ -27,27 +27,42 @@ GRADIENTS = 10  # times as much: they are longer sums
 
 
 class Asked(NamedTuple):
-    """One step that a submission was asked, the bytes of its tensors, and what it answered."""
+    """One step that a submission was asked.
+
+    Attributes:
+        body: The bytes of its tensors.
+        answer: What came.
+        counts: Whether another answer is a difference.
+    """
 
     step: messages.Step
     body: bytes
     answer: Answered | Exception
+    counts: bool = True
+
+
+class Check(NamedTuple):
+    """What a check asked of a submission, and whether all was as it should be."""
+
+    exchanges: Sequence[Exchange]
+    passed: bool
 
 
 Unit = list[list[Asked]]  # groups of steps that need nothing of other units
 
 
 class _TooLong(BaseException):
-    """A source runs more lines than it may."""
+    """A source runs longer than it may."""
 
 
-def units_of(checks: Sequence[Sequence[Exchange]]) -> list[Unit]:
+def units_of(checks: Sequence[Check]) -> list[Unit]:
     """What can be asked alone: a check, or of one that asks for things apart each of them."""
     found: list[Unit] = []
-    for exchanges in checks:
+    for check in checks:
         rest: Unit = []
-        for exchange in exchanges:
-            groups = _groups(exchange)
+        known: set[int | str] = set()
+        for exchange in check.exchanges:
+            groups = _groups(exchange, check.passed, known)
             if len(groups) == 1:
                 rest += groups
             else:
@@ -57,9 +72,26 @@ def units_of(checks: Sequence[Sequence[Exchange]]) -> list[Unit]:
     return found
 
 
-def _groups(exchange: Exchange) -> list[list[Asked]]:
-    asked = map(Asked, exchange.steps, exchange.bodies, exchange.answers)
+def _groups(exchange: Exchange, passed: bool, known: set[int | str]) -> list[list[Asked]]:
+    """The groups of steps; ``known`` are the modules whose weights were set."""
+    asked = (
+        Asked(step, body, answer, not passed or not _is_free(step.operation, known))
+        for step, body, answer in zip(
+            exchange.steps, exchange.bodies, exchange.answers, strict=True
+        )
+    )
     return [[next(asked) for _ in range(count)] for count in exchange.groups]
+
+
+def _is_free(operation: messages.Operation, known: set[int | str]) -> bool:
+    """Whether first values show, which are a submission's own as long as no check is about them."""
+    match operation:
+        case messages.Create(with_values=shown):
+            return shown
+        case messages.Call(target=int() as target, weights=weights):
+            known.update([target] if weights else [])
+            return target not in known
+    return False
 
 
 def size_of(unit: Unit) -> int:
@@ -76,8 +108,7 @@ class Replay:
 
     def __init__(self, code: CodeType) -> None:
         self._handler = RequestHandler()
-        self._lines = LINES
-        with self._counting_lines():
+        with _bounded():
             exec(code, self._handler.module.__dict__)
 
     @classmethod
@@ -99,7 +130,7 @@ class Replay:
                 if isinstance(asked.answer, SubmissionRefused):
                     break  # what would have come is not known
                 kind, goes_on = self._ask(asked)
-                if kind:
+                if kind and asked.counts:
                     yield kind
                 if not goes_on:
                     break
@@ -107,7 +138,7 @@ class Replay:
     def _ask(self, asked: Asked) -> tuple[str, bool]:
         """How the answer to a step differs, and whether there is one on both sides."""
         try:
-            with self._counting_lines():
+            with _bounded():
                 answer = self._handler.carry_out(asked.step, asked.body)
         except KeyboardInterrupt:
             raise
@@ -118,24 +149,28 @@ class Replay:
             return "exception", False
         return _difference(asked.answer, answer, self._handler.sent), True
 
-    @contextmanager
-    def _counting_lines(self) -> Iterator[None]:
-        """An endless loop ends."""
 
-        def trace(frame: FrameType, event: str, argument: Any) -> Any:
-            if frame.f_code.co_filename != FILE:
-                return None
-            self._lines -= 1
-            if self._lines < 0:
-                raise _TooLong
-            return trace
+@contextmanager
+def _bounded() -> Iterator[None]:
+    """An endless loop ends, even one in a single line."""
+    left = MOST
 
-        before = sys.gettrace()
-        sys.settrace(trace)
-        try:
-            yield
-        finally:
-            sys.settrace(before)
+    def trace(frame: FrameType, event: str, argument: Any) -> Any:
+        nonlocal left
+        if frame.f_code.co_filename != FILE:
+            return None
+        frame.f_trace_opcodes = True
+        left -= 1
+        if left < 0:
+            raise _TooLong
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        yield
+    finally:
+        sys.settrace(before)
 
 
 def _difference(came: Answered, answer: messages.Answer, sent: list[Tensor]) -> str:

@@ -63,13 +63,14 @@ class Channel:
         self._handles = itertools.count(1)
         self._released: list[int] = []
 
-    def begin(self, seed: int) -> None:
+    def begin(self, seed: int, exchanges: list[Exchange]) -> None:
         """Begin a check: each of its steps that names no seed is given one of its own.
 
-        So what a call draws depends on nothing that was drawn before.
+        So what a call draws depends on nothing that was drawn before. What is asked, and what
+        comes, goes into ``exchanges``.
         """
         self._seeds = itertools.count(seed)
-        self.exchanges = []
+        self.exchanges = exchanges
 
     def new_handle(self) -> int:
         """A handle for what a step is to make."""

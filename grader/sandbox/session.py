@@ -30,7 +30,7 @@ class Session:
         budget: Wall-clock limit of all checks together, in seconds.
 
     Attributes:
-        asked: What each check asked, and what came; a check's are empty until it asks.
+        asked: What each check asked, and what came.
     """
 
     def __init__(
@@ -114,13 +114,13 @@ class Session:
             SubmissionError: The source raised an exception when it was loaded.
             WorkerEnded: It crashed, exited or took too long, or no time is left for this check.
         """
+        self.asked.append([])
         if self._left <= 0:
             raise WorkerTimeout("was not tried: earlier checks took all the time there is")
         if self._channel is not None:
             self._channel.deadline = time.monotonic() + min(self._limit, self._left)
         self.load()
-        self.channel.begin(seed)
-        self.asked.append(self.channel.exchanges)
+        self.channel.begin(seed, self.asked[-1])
 
     def end_check(self, seconds: float) -> str:
         """Stop the clock of a check; what the submission printed in it."""

@@ -14,7 +14,7 @@ import torch
 
 from grader.diagnosis.catalogue import Explanation
 from grader.diagnosis.edits import EditMistake, edited, read_edits
-from grader.diagnosis.replay import Check, Replay, Unit, size_of, units_of
+from grader.diagnosis.replay import Check, Replay, Unit, units_of
 from grader.diagnosis.words import MODULE, ONLY, WHERE_WRONG, WHOLE
 from grader.submission import read_submission
 
@@ -56,42 +56,48 @@ class EditSearch:
     def __init__(self, source: str, units: list[Unit]) -> None:
         self._until = time.monotonic() + SECONDS
         self._source = source
-        self._wrong: list[Unit] = []
+        self._wrong: list[Unit] = []  # what shows it beyond doubt
+        self._unsteady: list[Unit] = []  # where chance or rounding has a hand in it
         self._right: list[Unit] = []
         self._kinds: set[str] = set()
         right = Replay.of(source)
-        for unit in sorted(units, key=size_of) if right else ():
+        for unit in sorted(units, key=lambda one: one.size) if right else ():
             assert right is not None
-            if len(self._wrong) == ENOUGH:
+            if len(self._wrong) == ENOUGH or time.monotonic() > self._until:
                 break
-            kinds = set(right.differences(unit))
-            (self._wrong if kinds else self._right).append(unit)
+            self._sort(right, unit)
+
+    def _sort(self, right: Replay, unit: Unit) -> None:
+        kinds = set(right.differences(unit))
+        if not kinds:
+            self._right.append(unit)
+        elif not unit.fine:
             self._kinds |= kinds
+            (self._wrong if right.is_steady(unit) else self._unsteady).append(unit)
 
     def run(self, known: list[EditMistake]) -> Explanation:
-        """The smallest sets that reproduce every answer, all of the same size."""
-        tries = itertools.islice(self._sets(known), TRIED)
+        """The smallest sets that reproduce what is wrong, all of the same size."""
         found: list[tuple[EditMistake, ...]] = []
-        for names in tries if self._wrong else ():
-            if time.monotonic() > self._until or (found and len(names) > len(found[0])):
+        evidence = self._wrong or self._unsteady
+        for mistakes in itertools.islice(_sets(known), TRIED) if evidence else ():
+            if time.monotonic() > self._until or (found and len(mistakes) > len(found[0])):
                 break
-            if self._reproduces(names):
-                found.append(names)
-        return Explanation(tuple(found), tuple(sorted(self._kinds)), (), self._beginning())
+            if self._reproduces(mistakes, [*evidence, *self._some_right]):
+                found.append(mistakes)
+        whole = [one for one in found if self._reproduces(one, self._unsteady)]
+        return Explanation(tuple(whole or found), tuple(sorted(self._kinds)), (), self._beginning())
 
-    def _sets(self, known: list[EditMistake]) -> Iterator[tuple[EditMistake, ...]]:
-        return itertools.chain.from_iterable(
-            itertools.combinations(known, count) for count in range(1, MOST + 1)
-        )
+    @property
+    def _some_right(self) -> list[Unit]:
+        return self._right[:: 1 + len(self._right) // RIGHT]
 
-    def _reproduces(self, mistakes: tuple[EditMistake, ...]) -> bool:
-        """Whether these mistakes do what the submission does, right answers included."""
+    def _reproduces(self, mistakes: tuple[EditMistake, ...], units: list[Unit]) -> bool:
+        """Whether these mistakes give the very answers that came."""
         source = edited(self._source, mistakes)
         replay = None if source is None else Replay.of(source)
-        if replay is None:
-            return False
-        some = self._right[:: 1 + len(self._right) // RIGHT]
-        return not any(kind for unit in (*self._wrong, *some) for kind in replay.differences(unit))
+        return replay is not None and not any(
+            kind for unit in units for kind in replay.differences(unit)
+        )
 
     def _beginning(self) -> str:
         if self._kinds == {"gradients"}:
@@ -99,6 +105,12 @@ class EditSearch:
         if "parameters" in self._kinds:
             return MODULE
         return WHERE_WRONG if self._right else WHOLE
+
+
+def _sets(known: list[EditMistake]) -> Iterator[tuple[EditMistake, ...]]:
+    """The smaller ones first."""
+    for count in range(1, MOST + 1):
+        yield from itertools.combinations(known, count)
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from grader.diagnosis.same import same
+from grader.diagnosis.same import difference
 from grader.sandbox.channel import Exchange
 from grader.sandbox.errors import SubmissionError, SubmissionRefused
 from grader.sandbox.replies import Answered
@@ -20,25 +20,16 @@ from grader.worker.handler import RequestHandler
 
 FILE = "<solution>"
 MOST = 200_000  # instructions of a source in one step: the same whatever the machine is at
-# As in the search through the pipeline; of float64 what float32 would lose.
-TOLERANCE = {torch.float64: 1e-9, torch.bfloat16: 0.1, torch.float16: 1e-2}
-USUAL = 1e-4
-GRADIENTS = 10  # times as much: they are longer sums
+ROUNDINGS = 8  # of an input; where they show, another order of operations would show as well
+SHIFT = 1 << 40  # to another seed
 
 
 class Asked(NamedTuple):
-    """One step that a submission was asked.
-
-    Attributes:
-        body: The bytes of its tensors.
-        answer: What came.
-        counts: Whether another answer is a difference.
-    """
+    """One step that a submission was asked, the bytes of its tensors, and what it answered."""
 
     step: messages.Step
     body: bytes
     answer: Answered | Exception
-    counts: bool = True
 
 
 class Check(NamedTuple):
@@ -48,7 +39,20 @@ class Check(NamedTuple):
     passed: bool
 
 
-Unit = list[list[Asked]]  # groups of steps that need nothing of other units
+class Unit(NamedTuple):
+    """Groups of steps that need nothing of other units.
+
+    Attributes:
+        fine: Whether what came is as it should be: then another answer may be so as well.
+    """
+
+    groups: list[list[Asked]]
+    fine: bool
+
+    @property
+    def size(self) -> int:
+        """How much it takes to ask it."""
+        return sum(1000 + len(asked.body) for group in self.groups for asked in group)
 
 
 class _TooLong(BaseException):
@@ -59,44 +63,46 @@ def units_of(checks: Sequence[Check]) -> list[Unit]:
     """What can be asked alone: a check, or of one that asks for things apart each of them."""
     found: list[Unit] = []
     for check in checks:
-        rest: Unit = []
-        known: set[int | str] = set()
+        rest: list[list[Asked]] = []
+        judged = check.passed
         for exchange in check.exchanges:
-            groups = _groups(exchange, check.passed, known)
-            if len(groups) == 1:
-                rest += groups
+            groups, fine = _groups(exchange), exchange.fine
+            if len(groups) > 1:
+                each = fine if fine and len(fine) == len(groups) else [False] * len(groups)
+                found += [Unit([group], one) for group, one in zip(groups, each, strict=True)]
             else:
-                found += [[group] for group in groups]
+                rest += groups
+                judged = judged and fine is None
         if rest:
-            found.append(rest)
+            found.append(Unit(rest, judged))
     return found
 
 
-def _groups(exchange: Exchange, passed: bool, known: set[int | str]) -> list[list[Asked]]:
-    """The groups of steps; ``known`` are the modules whose weights were set."""
-    asked = (
-        Asked(step, body, answer, not passed or not _is_free(step.operation, known))
-        for step, body, answer in zip(
-            exchange.steps, exchange.bodies, exchange.answers, strict=True
-        )
-    )
+def _groups(exchange: Exchange) -> list[list[Asked]]:
+    asked = map(Asked, exchange.steps, exchange.bodies, exchange.answers)
     return [[next(asked) for _ in range(count)] for count in exchange.groups]
 
 
-def _is_free(operation: messages.Operation, known: set[int | str]) -> bool:
-    """Whether first values show, which are a submission's own as long as no check is about them."""
-    match operation:
-        case messages.Create(with_values=shown):
-            return shown
-        case messages.Call(target=int() as target, weights=weights):
-            known.update([target] if weights else [])
-            return target not in known
-    return False
+def shaken(unit: Unit) -> Unit:
+    """The same with other random numbers, and with inputs that are rounded otherwise."""
+    return unit._replace(groups=[[_shaken(asked) for asked in group] for group in unit.groups])
 
 
-def size_of(unit: Unit) -> int:
-    """How much it takes to ask it."""
-    return sum(1000 + len(asked.body) for group in unit for asked in group)
+def _shaken(asked: Asked) -> Asked:
+    step = asked.step
+    tensors = [_rounded(one) for one in values.load_tensors(step.tensors, asked.body, True)]
+    specs, body = values.dump_tensors(tensors, strided=True)
+    seed = None if step.seed is None else step.seed + SHIFT
+    return asked._replace(step=messages.Step(step.operation, specs, len(body), seed), body=body)
+
+
+def _rounded(tensor: Tensor) -> Tensor:
+    if not tensor.is_floating_point() or tensor.device.type == "meta":
+        return tensor
+    noise = torch.rand(tensor.shape, dtype=torch.float64).sub(0.5).to(tensor.device)
+    rate = ROUNDINGS * torch.finfo(tensor.dtype).eps
+    moved = (tensor.detach().double() * (1 + rate * noise)).to(tensor.dtype)
+    return moved.requires_grad_(tensor.requires_grad)
 
 
 class Replay:
@@ -122,18 +128,33 @@ class Replay:
             return None
 
     def differences(self, unit: Unit) -> Iterator[str]:
-        """Of what kind each answer is that differs from the submission's."""
+        """Of what kind each answer is that differs from the one that came."""
         self._handler.objects.clear()
         self._handler.graphs.clear()
-        for group in unit:
+        for group in unit.groups:
             for asked in group:
                 if isinstance(asked.answer, SubmissionRefused):
                     break  # what would have come is not known
                 kind, goes_on = self._ask(asked)
-                if kind and asked.counts:
+                if kind:
                     yield kind
                 if not goes_on:
                     break
+
+    def is_steady(self, unit: Unit) -> bool:
+        """Whether neither chance nor rounding decides what comes."""
+        known = unit._replace(groups=[[self._own(a) for a in group] for group in unit.groups])
+        return not any(self.differences(shaken(known)))
+
+    def _own(self, asked: Asked) -> Asked:
+        """The same step with the answer that comes here."""
+        try:
+            with _bounded():
+                answer = self._handler.carry_out(asked.step, asked.body)
+        except Exception as error:
+            return asked._replace(answer=SubmissionRefused(str(error)))
+        sent = [tensor.detach().clone() for tensor in self._handler.sent]
+        return asked._replace(answer=Answered(answer, sent))
 
     def _ask(self, asked: Asked) -> tuple[str, bool]:
         """How the answer to a step differs, and whether there is one on both sides."""
@@ -147,7 +168,7 @@ class Replay:
             return "" if raised == type(error).__name__ else "exception", False
         if not isinstance(asked.answer, Answered):
             return "exception", False
-        return _difference(asked.answer, answer, self._handler.sent), True
+        return difference(asked.answer, answer, self._handler.sent), True
 
 
 @contextmanager
@@ -171,58 +192,3 @@ def _bounded() -> Iterator[None]:
         yield
     finally:
         sys.settrace(before)
-
-
-def _difference(came: Answered, answer: messages.Answer, sent: list[Tensor]) -> str:
-    """Of what kind the difference between two answers is; empty where there is none."""
-    match came.answer, answer:
-        case messages.Created(parameters=theirs), messages.Created(parameters=ours):
-            return "" if theirs == ours and _all_same(sent, came.tensors) else "parameters"
-        case messages.Called() as theirs, messages.Called() as ours:
-            if theirs.results != ours.results or not _all_same(sent, came.tensors):
-                return "output"
-            if theirs.changed != ours.changed:
-                return "inputs"
-            return "" if theirs.grads == ours.grads else "gradients"
-        case messages.Gradients(result=theirs), messages.Gradients(result=ours):
-            pair = _gradients(theirs, came.tensors), _gradients(ours, sent)
-            return "" if _same_gradients(*pair) else "gradients"
-    return "" if type(came.answer) is type(answer) else "output"
-
-
-def _gradients(tree: Any, tensors: list[Tensor]) -> list[Tensor | None]:
-    return values.decode(tree, tensors) or []
-
-
-def _same_gradients(theirs: list[Tensor | None], ours: list[Tensor | None]) -> bool:
-    """Whether gradients agree, where none is as good as zeros."""
-    count = max(len(theirs), len(ours))  # no list at all stands for no gradients
-    pairs = zip(
-        ours or [None] * count,
-        theirs or [None] * count,
-        strict=True,
-    )
-    return all(_same_gradient(one, other) for one, other in pairs)
-
-
-def _same_gradient(one: Tensor | None, other: Tensor | None) -> bool:
-    if one is None or other is None:
-        known = one if other is None else other
-        return known is None or not bool(known.any())
-    return _alike(one, other, GRADIENTS)
-
-
-def _all_same(ours: list[Tensor], theirs: list[Tensor]) -> bool:
-    return len(ours) == len(theirs) and all(map(_alike, ours, theirs))
-
-
-def _alike(one: Tensor, other: Tensor, times: int = 1) -> bool:
-    """Whether two tensors are the same but for rounding."""
-    one = one.detach()
-    if (one.dtype, one.device, one.shape) != (other.dtype, other.device, other.shape):
-        return False
-    if one.device.type == "meta":
-        return True
-    if not one.is_floating_point():
-        return torch.equal(one, other)
-    return same(one.double(), other.double(), times * TOLERANCE.get(one.dtype, USUAL))

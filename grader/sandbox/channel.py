@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
 from torch import Tensor
@@ -30,7 +31,8 @@ class Outgoing(NamedTuple):
     seed: int | None = None
 
 
-class Exchange(NamedTuple):
+@dataclass
+class Exchange:
     """What a worker was asked in one request, and what it answered.
 
     Attributes:
@@ -38,12 +40,14 @@ class Exchange(NamedTuple):
         bodies: The bytes of the tensors of each.
         groups: How many of them belong together, group by group.
         answers: To each, as ``Channel.exchange`` gives them.
+        fine: Which groups came out as they should; None where the check that asked tells that.
     """
 
     steps: list[Step]
     bodies: list[bytes]
     groups: list[int]
     answers: list[Answered | Exception]
+    fine: list[bool] | None = None
 
 
 class Channel:

@@ -144,6 +144,11 @@ class Session:
         assert self._channel is not None, "no check has begun"
         return self._channel
 
+    @property
+    def exchanges(self) -> list[Exchange]:
+        """What the check asked that has begun, and what came."""
+        return self.asked[-1]
+
     def batch(self) -> RequestBatch:
         """A batch of requests to the worker that is in use."""
         return RequestBatch(self.channel)

@@ -23,7 +23,9 @@ def judge_situations(harness: Harness) -> Judgement:
             one.prepare()
 
     harness.ask(prepare)
-    return judge([one.outcome() for one in tried], harness.claims)
+    outcomes = [one.outcome() for one in tried]
+    harness.session.exchanges[-1].fine = [one.aspect is None for one in outcomes]
+    return judge(outcomes, harness.claims)
 
 
 def situations_of(harness: Harness) -> list[Situation]:

@@ -12,13 +12,15 @@ import torch
 
 from grader.diagnosis.by_edits import EditSearch
 from grader.diagnosis.edits import EditMistake, edited, read_edits
-from grader.diagnosis.replay import Replay
+from grader.diagnosis.replay import Asked, Replay, Unit
 from grader.errors import GradeError
 from grader.grading import Options, grade
 from grader.kit import Exercise, Kit
 from grader.records import Report
 from grader.sandbox.process import Sandbox
+from grader.sandbox.replies import Answered
 from grader.submission import Submission
+from grader.wire.messages import Arguments, Backward, Call, Called, Gradients, Step
 
 CONTRACTS = Path(__file__).parent / "contracts"
 ENTRIES = {"grouped": "Grouped", "norm": "Norm", "rotary": "rotate"}
@@ -183,6 +185,19 @@ def test_nothing_of_a_solution_stays_in_this_process(kit: Kit, sandbox: Sandbox)
     assert torch.equal(torch.get_rng_state(), before[0])
     assert (random.getstate(), sys.gettrace()) == before[1:3]
     assert "submission" not in set(sys.modules) - before[3]
+
+
+def test_answer_of_a_hostile_form_is_another_one() -> None:
+    source = "def give():\n    return 1"
+    step = Step(Call("give", [Arguments({"tuple": []}, {"dict": {}})], keep=1))
+    back = Step(Backward(1, []))
+    called = Answered(Called(results=[1], grads=[], changed=[]), [])
+    for tree in ({"tensor": 7}, {"what": 1}, [1], 3, {"list": [{"list": [{"tensor": "x"}]}]}):
+        hostile = Answered(Gradients(result=tree), [])
+        unit = Unit([[Asked(step, b"", called), Asked(back, b"", hostile)]], fine=False)
+        replay = Replay.of(source)
+        assert replay is not None
+        assert list(replay.differences(unit)) == ["output"]
 
 
 def test_endless_source_ends() -> None:

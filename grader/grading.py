@@ -14,8 +14,10 @@ from grader import __version__
 from grader.attention.observe import EARLY
 from grader.attention.search import Search
 from grader.diagnosis.attach import explain_crashes, explain_values, leave_out_explanation
-from grader.diagnosis.catalogue import catalogue
+from grader.diagnosis.by_edits import explain_by_edits
+from grader.diagnosis.catalogue import Explanation, catalogue
 from grader.diagnosis.crashes import explain_crash
+from grader.diagnosis.replay import Check
 from grader.errors import GradeError
 from grader.kit import Exercise
 from grader.kit.static_checks import check_source
@@ -88,7 +90,7 @@ def grade(submission: Submission, exercise: Exercise, options: Options, sandbox:
         checks, plugin = runner.run(session, seed, device), runner.plugin
         mistakes: tuple[tuple[str, ...], ...] = ()
         if explains:
-            checks, mistakes = _diagnose(checks, plugin, session, options)
+            checks, mistakes = _diagnose(checks, plugin, session, exercise, options)
         maps = [] if session.own_time_is_up else _maps(plugin, mistakes, options)
     finally:
         session.close()
@@ -120,7 +122,8 @@ def _maps(
     plugin: SuitePlugin, mistakes: tuple[tuple[str, ...], ...], options: Options
 ) -> list[AttentionMap]:
     """The attention maps that were asked for, or that show what is wrong."""
-    steps = {catalogue()[name].step for name in (mistakes[0] if mistakes else ())}
+    known = catalogue()
+    steps = {known[name].step for name in (mistakes[0] if mistakes else ()) if name in known}
     if not options.maps and (not steps & WEIGHING or steps - WEIGHING - {"drop", "learn"}):
         return []  # with what is mixed, merged or projected wrong, no map can be recovered
     try:
@@ -132,7 +135,11 @@ def _maps(
 
 
 def _diagnose(
-    checks: list[CheckResult], plugin: SuitePlugin, session: Session, options: Options
+    checks: list[CheckResult],
+    plugin: SuitePlugin,
+    session: Session,
+    exercise: Exercise,
+    options: Options,
 ) -> tuple[list[CheckResult], tuple[tuple[str, ...], ...]]:
     """The checks with explanations, and the mistakes that reproduce the submission's values."""
     checks = explain_crashes(checks, session.source, lambda: session.own_time_is_up)
@@ -140,16 +147,26 @@ def _diagnose(
         return checks, ()
     if session.own_time_is_up:
         return leave_out_explanation(checks), ()
+    asked = [  # before the diagnosis itself asks for more
+        Check(exchanges, check.verdict is Verdict.PASS)
+        for exchanges, check in zip(session.asked, checks, strict=True)
+    ]
+    with one_thread():
+        found = _explain_by_steps(plugin, options)
+        if not any(found.sets):
+            found = explain_by_edits(exercise.solution, exercise.mistakes, asked)
+        return explain_values(checks, found)
+
+
+def _explain_by_steps(plugin: SuitePlugin, options: Options) -> Explanation:
+    """Which mistakes of the pipeline reproduce the submission, where its contract has one."""
     try:
         seen = plugin.observe()
     except (SubmissionError, WorkerEnded):
         seen = []
     if not seen:
-        return checks, ()
-    with one_thread():
-        return explain_values(
-            checks, Search(seen[-1].layout, seen, EARLY, tried=options.search).run()
-        )
+        return Explanation((), (), ())
+    return Search(seen[-1].layout, seen, EARLY, tried=options.search).run()
 
 
 def choose_device(wanted: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from grader.diagnosis.catalogue import catalogue
+from grader.diagnosis.edits import EditMistake, edited, read_edits
 from grader.grading import Options, grade
 from grader.kit import Exercise, load_kit
 from grader.kit.stubs import digest
@@ -37,15 +37,11 @@ class Wrong:
     """
 
     exercise: Exercise
-    name: str
-    loses: str
-    edits: tuple[tuple[str, str], ...]
+    mistake: EditMistake
 
     def submission(self) -> Submission:
-        source = read_submission(self.exercise.solution).source
-        for old, new in self.edits:
-            assert source.count(old) == 1, f"{old!r} stands {source.count(old)} times in it"
-            source = source.replace(old, new)
+        source = edited(read_submission(self.exercise.solution).source, [self.mistake])
+        assert source is not None, "a text to be replaced does not stand once in the solution"
         ast.parse(source)  # a version that is not Python proves nothing
         return Submission(Path(f"{self.exercise.name}.py"), source)
 
@@ -61,12 +57,7 @@ def right_files(exercise: Exercise) -> list[Path]:
 
 
 def wrong_versions(exercise: Exercise) -> list[Wrong]:
-    path = ANSWERS / exercise.name / "wrong.toml"
-    entries = tomllib.loads(path.read_text(encoding="utf-8"))["wrong"]
-    return [
-        Wrong(exercise, e["name"], e["loses"], tuple((old, new) for old, new in e["edits"]))
-        for e in entries
-    ]
+    return [Wrong(exercise, mistake) for mistake in read_edits(exercise.mistakes)]
 
 
 def to_write() -> list[Exercise]:
@@ -157,18 +148,18 @@ def test_rounding_does_not_decide_a_gradient(sandbox: Sandbox) -> None:
 @pytest.mark.parametrize(
     "wrong",
     [wrong for e in KIT.exercises for wrong in wrong_versions(e)],
-    ids=lambda wrong: f"{wrong.exercise.name}-{wrong.name}",
+    ids=lambda wrong: f"{wrong.exercise.name}-{wrong.mistake.name}",
 )
 def test_wrong_version_loses_the_check_that_names_it(wrong: Wrong, sandbox: Sandbox) -> None:
     report = grade(wrong.submission(), wrong.exercise, Options(11, "cpu", diagnosis=False), sandbox)
     checks = {check.name: check for check in report.checks}
     assert not report.solved
-    if wrong.loses == REFUSED:
+    if wrong.mistake.loses == REFUSED:
         assert report.problem_line
         assert "this exercise" in report.problem
     else:
-        assert wrong.loses in checks, sorted(checks)
-        assert checks[wrong.loses].earned == 0, losses(report)
+        assert wrong.mistake.loses in checks, sorted(checks)
+        assert checks[wrong.mistake.loses].earned == 0, losses(report)
 
 
 # What a right answer gives is made into this, whatever is called.

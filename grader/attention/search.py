@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from math import isfinite
 
 import torch
 from torch import Tensor
@@ -13,6 +12,7 @@ from torch import Tensor
 from grader.attention.layout import WeightLayout
 from grader.attention.pipeline import Choices, Observation, Pipeline
 from grader.diagnosis.catalogue import Explanation, Mistake, mistakes_for
+from grader.diagnosis.same import same
 
 MOST = 3  # mistakes in one set, unless few are to be tried
 TRIED = 30_000  # sets, after which a search gives up: the same ones whatever the machine is at
@@ -150,7 +150,7 @@ class _Stage:
         if self._right is None:
             self._right = pipeline.output({})
         changed = pipeline.output(self._choices([name]))
-        return changed is None or self._right is None or not _same(changed, self._right, 0.0)
+        return changed is None or self._right is None or not same(changed, self._right, 0.0)
 
     def matches(self, names: Set) -> bool:
         """Whether these mistakes reproduce what was observed."""
@@ -165,7 +165,7 @@ class _Stage:
 
     def _done_by(self, pipeline: Pipeline, choices: Choices) -> bool:
         out = pipeline.output(choices)
-        if out is None or not _same(out, self._seen.output, TOLERANCE):
+        if out is None or not same(out, self._seen.output, TOLERANCE):
             return False
         if self._seen.gradients is None:
             return True
@@ -175,26 +175,11 @@ class _Stage:
         return {self._mistakes[name].step: self._mistakes[name].choice for name in names}
 
 
-def _same(one: Tensor, other: Tensor, tolerance: float) -> bool:
-    """Whether two tensors agree, NaN with NaN and infinity with infinity."""
-    if one.shape != other.shape:
-        return False
-    gap = float((one - other).abs().max())
-    if isfinite(gap):
-        return gap <= tolerance * max(1.0, float(other.abs().max()))
-    finite = torch.isfinite(other)
-    if not torch.equal(torch.isfinite(one), finite):
-        return False
-    if not torch.equal(torch.isnan(one), torch.isnan(other)):
-        return False
-    return not bool(finite.any()) or _same(one[finite], other[finite], tolerance)
-
-
 def _same_gradients(right: dict[str, Tensor | None], found: dict[str, Tensor | None]) -> bool:
     for name, observed in found.items():
         expected = right.get(name)
         one = torch.zeros_like(observed) if expected is None and observed is not None else expected
         other = torch.zeros_like(one) if observed is None and one is not None else observed
-        if one is not None and other is not None and not _same(one, other, TOLERANCE * 10):
+        if one is not None and other is not None and not same(one, other, TOLERANCE * 10):
             return False
     return True

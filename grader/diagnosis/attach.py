@@ -41,7 +41,7 @@ def explain_values(
         return list(checks), ()
     failed = [check for check in checks if check.verdict is Verdict.FAIL]
     first = next((check for check in failed if check.difference is not None), failed[0])
-    says, hurts = describe(found.sets, found.left), reasons(found.sets[0])
+    says, hurts = describe(found.sets, found.left, found.beginning), reasons(found.sets[0])
     explained = [
         replace(check, explanation=says, reason=hurts) if check is first else check
         for check in checks

@@ -13,27 +13,35 @@ import msgspec
 from grader.errors import GradeError
 
 
-class Mistake(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A known way to get attention wrong: one step of the pipeline, done in a wrong way.
+class KnownMistake(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A known way to get an exercise wrong.
 
     Attributes:
         name: Such as ``scaled-by-the-model-width``.
-        step: Of the pipeline.
-        choice: The step's choice that does it.
-        needs: What an exercise must have for it to be possible.
         says: What is done, as a clause: ``the scores are divided by …``.
-        hurts: Why it matters.
         hint: A question that does not give it away.
-        source: Where it was seen.
+        hurts: Why it matters.
     """
 
     name: str
+    says: str = ""
+    hint: str = ""
+    hurts: str = ""
+
+
+class Mistake(KnownMistake, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A known way to get attention wrong: one step of the pipeline, done in a wrong way.
+
+    Attributes:
+        step: Of the pipeline.
+        choice: The step's choice that does it.
+        needs: What an exercise must have for it to be possible.
+        source: Where it was seen.
+    """
+
     step: str
     choice: str
     needs: list[str]
-    says: str
-    hurts: str
-    hint: str
     source: str
 
     def applies_to(self, features: frozenset[str]) -> bool:
@@ -50,11 +58,13 @@ class Explanation:
             The empty set says that nothing is wrong.
         explained: What was reproduced, such as ``output`` and ``output under a mask``.
         left: What was not.
+        beginning: Of the sentence that tells it; empty where the mistakes' steps do.
     """
 
-    sets: tuple[tuple[Mistake, ...], ...]
+    sets: tuple[tuple[KnownMistake, ...], ...]
     explained: tuple[str, ...]
     left: tuple[str, ...]
+    beginning: str = ""
 
 
 class _File(msgspec.Struct, forbid_unknown_fields=True):

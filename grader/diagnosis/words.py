@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from grader.diagnosis.catalogue import Mistake
+from grader.diagnosis.catalogue import KnownMistake, Mistake
 
+WHERE_WRONG = "Where your output is wrong, it is exactly what comes out"
+MODULE = "Your module is exactly what comes out"
 WHOLE = "Your output is exactly what comes out"
 ONLY = {
     "learn": "Your values are right, and your gradients are exactly those that come out",
@@ -15,15 +17,18 @@ ONLY = {
 COUNTS = {2: "two", 3: "three"}
 
 
-def describe(sets: Sequence[Sequence[Mistake]], left: Sequence[str]) -> str:
+def describe(
+    sets: Sequence[Sequence[KnownMistake]], left: Sequence[str], beginning: str = ""
+) -> str:
     """What reproduces a submission, as a few sentences.
 
     Args:
         sets: The smallest sets of mistakes that do, none of them empty.
         left: What they don't reproduce, such as ``gradients``.
+        beginning: Of the first sentence; empty where the steps of the pipeline tell it.
     """
     first, *others = sets
-    text = f"{_beginning(first)} {_listed(first)}."
+    text = f"{beginning or _beginning(first)} {_listed(first)}."
     if others:
         listing = ", or ".join(_listed(other) for other in others[:2])
         text += f" The same numbers come out {listing}; no input tells these apart."
@@ -32,20 +37,20 @@ def describe(sets: Sequence[Sequence[Mistake]], left: Sequence[str]) -> str:
     return text
 
 
-def reasons(mistakes: Sequence[Mistake]) -> str:
-    """Why these mistakes matter."""
-    if len(mistakes) == 1:
-        return mistakes[0].hurts
-    return " ".join(f"({i}) {mistake.hurts}" for i, mistake in enumerate(mistakes, 1))
+def reasons(mistakes: Sequence[KnownMistake]) -> str:
+    """Why these mistakes matter; of one that does not say so, where to look."""
+    whys = [mistake.hurts or mistake.hint for mistake in mistakes]
+    return whys[0] if len(whys) == 1 else " ".join(f"({i}) {w}" for i, w in enumerate(whys, 1))
 
 
-def _beginning(mistakes: Sequence[Mistake]) -> str:
-    steps = {mistake.step for mistake in mistakes}
-    causal = any("causal" in mistake.choice for mistake in mistakes)
+def _beginning(mistakes: Sequence[KnownMistake]) -> str:
+    of_pipeline = [mistake for mistake in mistakes if isinstance(mistake, Mistake)]
+    steps = {mistake.step for mistake in of_pipeline}
+    causal = any("causal" in mistake.choice for mistake in of_pipeline)
     return ONLY.get(next(iter(steps)), WHOLE) if len(steps) == 1 and not causal else WHOLE
 
 
-def _listed(mistakes: Sequence[Mistake]) -> str:
+def _listed(mistakes: Sequence[KnownMistake]) -> str:
     if len(mistakes) == 1:
         return f"when {mistakes[0].says}"
     listing = " ".join(f"({i}) {mistake.says}" for i, mistake in enumerate(mistakes, 1))

@@ -83,6 +83,7 @@ class Exercise:
     file: Path  # the learner's, the same file in a repository's own kit
     solution: Path
     suite: Path
+    mistakes: Path  # known ones, as edits of the solution; an installed kit may come without
 
 
 @dataclass(frozen=True)
@@ -243,6 +244,7 @@ def _exercise(home: Path, entry: ExerciseEntry, kit: KitEntry) -> Exercise:
         file=home / "exercises" / path,
         solution=home / "solutions" / path,
         suite=home / "tests" / "suites" / entry.track / f"test_{entry.name}.py",
+        mistakes=home / "tests" / "answers" / entry.name / "wrong.toml",
     )
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
 from torch import Tensor
@@ -30,21 +31,50 @@ class Outgoing(NamedTuple):
     seed: int | None = None
 
 
+@dataclass
+class Exchange:
+    """What a worker was asked in one request, and what it answered.
+
+    Attributes:
+        steps: As they were sent.
+        bodies: The bytes of the tensors of each.
+        groups: How many of them belong together, group by group.
+        answers: To each, as ``Channel.exchange`` gives them.
+        fine: Which groups came out as they should; None where the check that asked tells that.
+    """
+
+    steps: list[Step]
+    bodies: list[bytes]
+    groups: list[int]
+    answers: list[Answered | Exception]
+    fine: list[bool] | None = None
+
+
 class Channel:
     """Sends steps to a worker and reads its answers; one that answers nonsense is ended.
 
     Attributes:
         worker: The process.
         deadline: Of what is asked, on the monotonic clock, in seconds.
-        seed: Of its random numbers, to be sent with the next step.
+        exchanges: What it was asked since ``begin``.
     """
 
     def __init__(self, worker: WorkerProcess) -> None:
         self.worker = worker
         self.deadline = 0.0
-        self.seed: int | None = None
+        self.exchanges: list[Exchange] = []
+        self._seeds: Iterator[int] = iter(())
         self._handles = itertools.count(1)
         self._released: list[int] = []
+
+    def begin(self, seed: int, exchanges: list[Exchange]) -> None:
+        """Begin a check: each of its steps that names no seed is given one of its own.
+
+        So what a call draws depends on nothing that was drawn before. What is asked, and what
+        comes, goes into ``exchanges``.
+        """
+        self._seeds = itertools.count(seed)
+        self.exchanges = exchanges
 
     def new_handle(self) -> int:
         """A handle for what a step is to make."""
@@ -75,23 +105,28 @@ class Channel:
         Raises:
             WorkerEnded: The worker crashed, exited, took too long, or answered nonsense.
         """
-        self.post(steps, groups)
+        packed, parts = self.post(steps, groups)
         if meanwhile is not None:
             meanwhile()
-        return self.collect(groups or [len(steps)])
+        together = list(groups or [len(steps)])
+        answers = self.collect(together)
+        self.exchanges.append(Exchange(packed, parts, together, answers))
+        return answers
 
-    def post(self, steps: Sequence[Outgoing], groups: Sequence[int] = ()) -> None:
-        """Send steps whose answers are taken later."""
+    def post(
+        self, steps: Sequence[Outgoing], groups: Sequence[int] = ()
+    ) -> tuple[list[Step], list[bytes]]:
+        """Send steps whose answers are taken later; what was sent, and the bytes of each."""
         packed, parts = [], []
         for outgoing in steps:
             specs, body = values.dump_tensors(list(outgoing.tensors), strided=True)
-            packed.append(Step(outgoing.operation, specs, len(body), outgoing.seed))
+            seed = next(self._seeds, None) if outgoing.seed is None else outgoing.seed
+            packed.append(Step(outgoing.operation, specs, len(body), seed))
             parts.append(body)
-        if packed and packed[0].seed is None:
-            packed[0].seed, self.seed = self.seed, None
         released, self._released = self._released, []
         request = Request(packed, released, groups=list(groups))
         self.worker.send(request, b"".join(parts), self.deadline)
+        return packed, parts
 
     def collect(self, groups: Sequence[int]) -> list[Answered | Exception]:
         """The answers to groups of so many steps."""

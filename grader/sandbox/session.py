@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from grader.sandbox.batch import RequestBatch
-from grader.sandbox.channel import Channel, Outgoing
+from grader.sandbox.channel import Channel, Exchange, Outgoing
 from grader.sandbox.errors import SubmissionError
 from grader.sandbox.process import Sandbox
 from grader.sandbox.workers import WorkerEnded, WorkerTimeout
@@ -30,6 +30,9 @@ class Session:
         timeout: Wall-clock limit of one check, loading included, in seconds; a twentieth of it
             for the checks after one that took longer, and as long as loading took.
         budget: Wall-clock limit of all checks together, in seconds.
+
+    Attributes:
+        asked: What each check asked, and what came.
     """
 
     def __init__(
@@ -47,6 +50,7 @@ class Session:
         self._load_seconds = 0.0  # that the source takes to run
         self._load_error: Exception | None = None
         self._started = 0.0
+        self.asked: list[list[Exchange]] = []
         self.said_on_load: str | None = None  # None until the source has run for the first time
 
     def start(self) -> None:
@@ -127,6 +131,7 @@ class Session:
             SubmissionError: The source raised an exception when it was loaded.
             WorkerEnded: It crashed, exited or took too long, or no time is left for this check.
         """
+        self.asked.append([])
         if self.own_time_is_up:
             raise WorkerTimeout(
                 "was not tried: to judge what came before took all the time there is"
@@ -139,7 +144,7 @@ class Session:
         if self._channel is not None:
             self._channel.deadline = self._deadline(now)
         self.load()
-        self.channel.seed = seed
+        self.channel.begin(seed, self.asked[-1])
 
     def _deadline(self, now: float) -> float:
         return min(now + min(self._limit, self._left), self._latest)
@@ -165,6 +170,11 @@ class Session:
         """To the worker that is in use."""
         assert self._channel is not None, "no check has begun"
         return self._channel
+
+    @property
+    def exchanges(self) -> list[Exchange]:
+        """What the check asked that has begun, and what came."""
+        return self.asked[-1]
 
     def batch(self) -> RequestBatch:
         """A batch of requests to the worker that is in use."""

@@ -75,7 +75,7 @@ class RequestHandler:
     ) -> tuple[msgspec.Raw, bytes, bool]:
         """The answer to a step, its tensors, and whether the step failed."""
         try:
-            answer = self._carry_out(step, data)
+            answer = self.carry_out(step, data)
             answer.tensors, sent = values.dump_tensors(self.sent)
             answer.size = len(sent)
             return _encoded(answer), sent, False
@@ -86,7 +86,13 @@ class RequestHandler:
             describe_exception.forget(error.__traceback__)
             return _encoded(messages.Raised(fault=fault)), b"", True
 
-    def _carry_out(self, step: messages.Step, data: memoryview) -> messages.Answer:
+    def carry_out(self, step: messages.Step, data: memoryview) -> messages.Answer:
+        """Do what a step says; the tensors of its answer are left in ``sent``.
+
+        Raises:
+            Refusal: The submission's own shape makes it impossible.
+            BaseException: Whatever the submission raises.
+        """
         self.sent = []
         if step.seed is not None:
             _seed(step.seed)

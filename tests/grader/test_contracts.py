@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 
 import pytest
 
+from grader.diagnosis.edits import EditMistake, edited, read_edits
 from grader.records import CheckResult, Verdict
 from grader.sandbox.process import Sandbox
 from grader.sandbox.session import Session
@@ -16,9 +16,8 @@ from grader.suite.runner import suite_runner
 CONTRACTS = sorted(path.parent for path in (Path(__file__).parent / "contracts").glob("*/suite.py"))
 
 
-def wrong_ones(folder: Path) -> dict[str, tuple[str, str]]:
-    text = (folder / "wrong.toml").read_text(encoding="utf-8")
-    return {name: (old, new) for name, (old, new) in tomllib.loads(text)["wrong"].items()}
+def wrong_ones(folder: Path) -> list[EditMistake]:
+    return read_edits(folder / "wrong.toml")
 
 
 def graded(folder: Path, source: str, sandbox: Sandbox) -> list[CheckResult]:
@@ -37,16 +36,17 @@ def test_right_answer_earns_everything(folder: Path, sandbox: Sandbox) -> None:
 
 
 @pytest.mark.parametrize(
-    ("folder", "name"),
-    [(folder, name) for folder in CONTRACTS for name in wrong_ones(folder)],
-    ids=lambda value: value if isinstance(value, str) else value.name,
+    ("folder", "mistake"),
+    [(folder, mistake) for folder in CONTRACTS for mistake in wrong_ones(folder)],
+    ids=lambda value: value.name,
 )
-def test_wrong_answer_loses_points(folder: Path, name: str, sandbox: Sandbox) -> None:
-    source = (folder / "right.py").read_text(encoding="utf-8")
-    old, new = wrong_ones(folder)[name]
-    assert source.count(old) == 1
-    checks = graded(folder, source.replace(old, new), sandbox)
-    assert any(check.verdict in (Verdict.FAIL, Verdict.ERROR) for check in checks)
+def test_wrong_answer_loses_the_check_that_names_it(
+    folder: Path, mistake: EditMistake, sandbox: Sandbox
+) -> None:
+    source = edited((folder / "right.py").read_text(encoding="utf-8"), [mistake])
+    assert source is not None
+    verdicts = {check.name: check.verdict for check in graded(folder, source, sandbox)}
+    assert verdicts[mistake.loses] in (Verdict.FAIL, Verdict.ERROR), verdicts
 
 
 def test_seven_contracts_have_eight_wrong_answers_each() -> None:

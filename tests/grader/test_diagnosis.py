@@ -44,7 +44,7 @@ def graded(body: str, sandbox: Sandbox, **options: bool) -> Report:
 @pytest.mark.parametrize(
     "body",
     [
-        "return None",
+        "return 3",
         "return 'text'",
         "return x > 0",
         "return x.long()",

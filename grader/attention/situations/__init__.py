@@ -11,6 +11,7 @@ from typing import Any
 from grader.attention.situations.factors import model_of
 from grader.attention.situations.filling import Situation, fill
 from grader.attention.situations.trying import Tried
+from grader.sandbox.channel import Exchange
 from grader.suite.draw import Draw, derive_seed
 from grader.suite.harness import Harness
 from grader.suite.situations.covering import rows_of
@@ -40,6 +41,7 @@ class _Trial:
         self._situations = itertools.islice(situations_of(harness), 0, None, each)
         self._planned: list[Tried] = []
         self._came: list[Tried] = []
+        self._exchange: Exchange | None = None  # in which they came
         self._outcomes: list[Outcome] = []
 
     def run(self) -> list[Outcome]:
@@ -47,7 +49,7 @@ class _Trial:
         self._plan()
         while asked := self._planned:
             self._harness.ask(partial(self._go_on, asked))
-            self._came = asked
+            self._came, self._exchange = asked, self._harness.session.exchanges[-1]
         self._judge()
         return self._outcomes
 
@@ -62,7 +64,10 @@ class _Trial:
         self._planned = [Tried(self._harness, one) for one in following]
 
     def _judge(self) -> None:
-        self._outcomes += [one.outcome() for one in self._came]
+        came = [one.outcome() for one in self._came]
+        if self._exchange is not None:
+            self._exchange.fine = [one.aspect is None for one in came]
+        self._outcomes += came
 
 
 def situations_of(harness: Harness) -> Iterator[Situation]:

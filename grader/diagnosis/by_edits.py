@@ -1,0 +1,125 @@
+"""Finds the smallest set of edits of a solution that reproduces what a submission answered."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import time
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import torch
+
+from grader.diagnosis.catalogue import Explanation
+from grader.diagnosis.edits import EditMistake, edited, read_edits
+from grader.diagnosis.replay import Check, Replay, Unit, units_of
+from grader.diagnosis.words import MODULE, ONLY, WHERE_WRONG, WHOLE
+from grader.submission import read_submission
+
+MOST = 2  # mistakes in one set
+TRIED = 500  # sets, after which a search gives up: the same ones whatever the machine is at
+ENOUGH = 20  # things that came out wrong
+RIGHT = 40  # things that came out right, which a set has to leave so
+SECONDS = 5.0  # and after so long, should a set cost more than it usually does
+NOTHING = Explanation((), (), ())
+
+
+def explain_by_edits(solution: Path, mistakes: Path, checks: Sequence[Check]) -> Explanation:
+    """Which known mistakes of an exercise reproduce what a submission answered in its checks.
+
+    Args:
+        solution: Of the exercise; it is run in this process.
+        mistakes: The exercise's ``wrong.toml``.
+        checks: What each check asked of the submission.
+
+    Raises:
+        GradeError: The file is damaged.
+    """
+    known = [mistake for mistake in read_edits(mistakes) if mistake.says]
+    if not known or not solution.is_file():
+        return NOTHING
+    source = read_submission(solution).source
+    with _aside():
+        return EditSearch(source, units_of(checks)).run(known)
+
+
+class EditSearch:
+    """One search, over everything that a submission answered.
+
+    Args:
+        source: Of the solution.
+        units: What was asked, and what came.
+    """
+
+    def __init__(self, source: str, units: list[Unit]) -> None:
+        self._until = time.monotonic() + SECONDS
+        self._source = source
+        self._wrong: list[Unit] = []  # what shows it beyond doubt
+        self._unsteady: list[Unit] = []  # where chance or rounding has a hand in it
+        self._right: list[Unit] = []
+        self._kinds: set[str] = set()
+        right = Replay.of(source)
+        for unit in sorted(units, key=lambda one: one.size) if right else ():
+            assert right is not None
+            if len(self._wrong) == ENOUGH or time.monotonic() > self._until:
+                break
+            self._sort(right, unit)
+
+    def _sort(self, right: Replay, unit: Unit) -> None:
+        kinds = set(right.differences(unit))
+        if not kinds:
+            self._right.append(unit)
+        elif not unit.fine:
+            self._kinds |= kinds
+            (self._wrong if right.is_steady(unit) else self._unsteady).append(unit)
+
+    def run(self, known: list[EditMistake]) -> Explanation:
+        """The smallest sets that reproduce what is wrong, all of the same size."""
+        found: list[tuple[EditMistake, ...]] = []
+        evidence = self._wrong or self._unsteady
+        for mistakes in itertools.islice(_sets(known), TRIED) if evidence else ():
+            if time.monotonic() > self._until or (found and len(mistakes) > len(found[0])):
+                break
+            if self._reproduces(mistakes, [*evidence, *self._some_right]):
+                found.append(mistakes)
+        whole = [one for one in found if self._reproduces(one, self._unsteady)]
+        return Explanation(tuple(whole or found), tuple(sorted(self._kinds)), (), self._beginning())
+
+    @property
+    def _some_right(self) -> list[Unit]:
+        return self._right[:: 1 + len(self._right) // RIGHT]
+
+    def _reproduces(self, mistakes: tuple[EditMistake, ...], units: list[Unit]) -> bool:
+        """Whether these mistakes give the very answers that came."""
+        source = edited(self._source, mistakes)
+        replay = None if source is None else Replay.of(source)
+        return replay is not None and not any(
+            kind for unit in units for kind in replay.differences(unit)
+        )
+
+    def _beginning(self) -> str:
+        if self._kinds == {"gradients"}:
+            return ONLY["learn"]
+        if "parameters" in self._kinds:
+            return MODULE
+        return WHERE_WRONG if self._right else WHOLE
+
+
+def _sets(known: list[EditMistake]) -> Iterator[tuple[EditMistake, ...]]:
+    """The smaller ones first."""
+    for count in range(1, MOST + 1):
+        yield from itertools.combinations(known, count)
+
+
+@contextmanager
+def _aside() -> Iterator[None]:
+    """What an edited solution warns of is no news, and draws from nobody else's numbers."""
+    state = random.getstate()
+    try:
+        with torch.random.fork_rng(devices=[]), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        random.setstate(state)

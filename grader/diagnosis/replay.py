@@ -1,0 +1,197 @@
+"""What a submission was asked, asked of another source; without a sandbox, so only of ours."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from types import CodeType, FrameType
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from grader.diagnosis.same import difference
+from grader.sandbox.channel import Exchange
+from grader.sandbox.errors import SubmissionError, SubmissionRefused
+from grader.sandbox.replies import Answered
+from grader.wire import messages, values
+from grader.worker.handler import RequestHandler
+
+FILE = "<solution>"
+MOST = 200_000  # instructions of a source in one step: the same whatever the machine is at
+ROUNDINGS = 8  # of an input; where they show, another order of operations would show as well
+SHIFT = 1 << 40  # to another seed
+
+
+class Asked(NamedTuple):
+    """One step that a submission was asked, the bytes of its tensors, and what it answered."""
+
+    step: messages.Step
+    body: bytes
+    answer: Answered | Exception
+
+
+class Check(NamedTuple):
+    """What a check asked of a submission, and whether all was as it should be."""
+
+    exchanges: Sequence[Exchange]
+    passed: bool
+
+
+class Unit(NamedTuple):
+    """Groups of steps that need nothing of other units.
+
+    Attributes:
+        fine: Whether what came is as it should be: then another answer may be so as well.
+    """
+
+    groups: list[list[Asked]]
+    fine: bool
+
+    @property
+    def size(self) -> int:
+        """How much it takes to ask it."""
+        return sum(1000 + len(asked.body) for group in self.groups for asked in group)
+
+
+class _TooLong(BaseException):
+    """A source runs longer than it may."""
+
+
+def units_of(checks: Sequence[Check]) -> list[Unit]:
+    """What can be asked alone: a check, or of one that asks for things apart each of them."""
+    found: list[Unit] = []
+    for check in checks:
+        rest: list[list[Asked]] = []
+        judged = check.passed
+        for exchange in check.exchanges:
+            groups, fine = _groups(exchange), exchange.fine
+            if len(groups) > 1:
+                each = fine if fine and len(fine) == len(groups) else [False] * len(groups)
+                found += [Unit([group], one) for group, one in zip(groups, each, strict=True)]
+            else:
+                rest += groups
+                judged = judged and fine is None
+        if rest:
+            found.append(Unit(rest, judged))
+    return found
+
+
+def _groups(exchange: Exchange) -> list[list[Asked]]:
+    asked = map(Asked, exchange.steps, exchange.bodies, exchange.answers)
+    return [[next(asked) for _ in range(count)] for count in exchange.groups]
+
+
+def shaken(unit: Unit) -> Unit:
+    """The same with other random numbers, and with inputs that are rounded otherwise."""
+    return unit._replace(groups=[[_shaken(asked) for asked in group] for group in unit.groups])
+
+
+def _shaken(asked: Asked) -> Asked:
+    step = asked.step
+    tensors = [_rounded(one) for one in values.load_tensors(step.tensors, asked.body, True)]
+    specs, body = values.dump_tensors(tensors, strided=True)
+    seed = None if step.seed is None else step.seed + SHIFT
+    return asked._replace(step=messages.Step(step.operation, specs, len(body), seed), body=body)
+
+
+def _rounded(tensor: Tensor) -> Tensor:
+    if not tensor.is_floating_point() or tensor.device.type == "meta":
+        return tensor
+    noise = torch.rand(tensor.shape, dtype=torch.float64).sub(0.5).to(tensor.device)
+    rate = ROUNDINGS * torch.finfo(tensor.dtype).eps
+    moved = (tensor.detach().double() * (1 + rate * noise)).to(tensor.dtype)
+    return moved.requires_grad_(tensor.requires_grad)
+
+
+class Replay:
+    """A source of ours, in a module of its own in this process.
+
+    Args:
+        code: The compiled source.
+    """
+
+    def __init__(self, code: CodeType) -> None:
+        self._handler = RequestHandler()
+        with _bounded():
+            exec(code, self._handler.module.__dict__)
+
+    @classmethod
+    def of(cls, source: str) -> Replay | None:
+        """The source, run; None where it cannot be."""
+        try:
+            return cls(compile(source, FILE, "exec", dont_inherit=True))
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # of an edit; it reproduces nothing
+            return None
+
+    def differences(self, unit: Unit) -> Iterator[str]:
+        """Of what kind each answer is that differs from the one that came."""
+        self._handler.objects.clear()
+        self._handler.graphs.clear()
+        for group in unit.groups:
+            for asked in group:
+                if isinstance(asked.answer, SubmissionRefused):
+                    break  # what would have come is not known
+                kind, goes_on = self._ask(asked)
+                if kind:
+                    yield kind
+                if not goes_on:
+                    break
+
+    def is_steady(self, unit: Unit) -> bool:
+        """Whether neither chance nor rounding decides what comes."""
+        known = unit._replace(groups=[[self._own(a) for a in group] for group in unit.groups])
+        return not any(self.differences(shaken(known)))
+
+    def _own(self, asked: Asked) -> Asked:
+        """The same step with the answer that comes here."""
+        try:
+            with _bounded():
+                answer = self._handler.carry_out(asked.step, memoryview(asked.body))
+        except Exception as error:
+            return asked._replace(answer=SubmissionRefused(str(error)))
+        sent = [tensor.detach().clone() for tensor in self._handler.sent]
+        return asked._replace(answer=Answered(answer, sent))
+
+    def _ask(self, asked: Asked) -> tuple[str, bool]:
+        """How the answer to a step differs, and whether there is one on both sides."""
+        try:
+            with _bounded():
+                answer = self._handler.carry_out(asked.step, memoryview(asked.body))
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            raised = isinstance(asked.answer, SubmissionError) and asked.answer.fault.type
+            return "" if raised == type(error).__name__ else "exception", False
+        if not isinstance(asked.answer, Answered):
+            return "exception", False
+        try:
+            return difference(asked.answer, answer, self._handler.sent), True
+        except Exception:  # an answer that nobody has looked at may be of any form
+            return "output", True
+
+
+@contextmanager
+def _bounded() -> Iterator[None]:
+    """An endless loop ends, even one in a single line."""
+    left = MOST
+
+    def trace(frame: FrameType, event: str, argument: Any) -> Any:
+        nonlocal left
+        if frame.f_code.co_filename != FILE:
+            return None
+        frame.f_trace_opcodes = True
+        left -= 1
+        if left < 0:
+            raise _TooLong
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        yield
+    finally:
+        sys.settrace(before)

@@ -1,0 +1,107 @@
+"""Whether two tensors, or two answers, are the same but for rounding."""
+
+from __future__ import annotations
+
+from math import isfinite
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from grader.sandbox.replies import Answered
+from grader.wire import messages, values
+
+# As in the search through the pipeline; of float64 what float32 would lose.
+TOLERANCE = {torch.float64: 1e-9, torch.bfloat16: 0.1, torch.float16: 1e-2}
+USUAL = 1e-4
+GRADIENTS = 10  # times as much: they are longer sums
+
+
+def same(one: Tensor, other: Tensor, tolerance: float) -> bool:
+    """Whether two tensors agree, NaN with NaN and infinity with infinity.
+
+    Args:
+        one: Any shape and float dtype.
+        other: The same dtype.
+        tolerance: Relative to the largest value of ``other``, or to 1 where all are smaller.
+    """
+    if one.shape != other.shape:
+        return False
+    if not other.numel():
+        return True
+    gap = float((one - other).abs().max())
+    if isfinite(gap):
+        return gap <= tolerance * max(1.0, float(other.abs().max()))
+    finite = torch.isfinite(other)
+    if not torch.equal(torch.isfinite(one), finite):
+        return False
+    if not torch.equal(one[~finite].nan_to_num(nan=0.0), other[~finite].nan_to_num(nan=0.0)):
+        return False
+    return not bool(finite.any()) or same(one[finite], other[finite], tolerance)
+
+
+def difference(came: Answered, answer: messages.Answer, sent: list[Tensor]) -> str:
+    """Of what kind the difference between two answers is; empty where there is none."""
+    match came.answer, answer:
+        case messages.Created(parameters=theirs), messages.Created(parameters=ours):
+            alike = _forms(theirs) == _forms(ours) and _all_same(sent, came.tensors)
+            return "" if alike else "parameters"
+        case messages.Called() as theirs, messages.Called() as ours:
+            if theirs.results != ours.results or not _all_same(sent, came.tensors):
+                return "output"
+            if theirs.changed != ours.changed:
+                return "inputs"
+            return "" if theirs.grads == ours.grads else "gradients"
+        case messages.Gradients(result=theirs), messages.Gradients(result=ours):
+            pair = _gradients(theirs, came.tensors), _gradients(ours, sent)
+            return "" if _same_gradients(*pair) else "gradients"
+    return "" if type(came.answer) is type(answer) else "output"
+
+
+def _forms(parameters: list[messages.ParameterSpec]) -> Any:
+    """Parameters in no order, and which of them are one."""
+    groups: dict[str, list[str]] = {}
+    for one in parameters:
+        groups.setdefault(one.same_as, []).append(one.name)
+    return {
+        one.name: (one.shape, one.requires_grad, one.value is None, sorted(groups[one.same_as]))
+        for one in parameters
+    }
+
+
+def _gradients(tree: Any, tensors: list[Tensor]) -> list[Tensor | None]:
+    return values.decode(tree, tensors) or []
+
+
+def _same_gradients(theirs: list[Tensor | None], ours: list[Tensor | None]) -> bool:
+    """Whether gradients agree, where none is as good as zeros."""
+    count = max(len(theirs), len(ours))  # no list at all stands for no gradients
+    pairs = zip(
+        ours or [None] * count,
+        theirs or [None] * count,
+        strict=True,
+    )
+    return all(_same_gradient(one, other) for one, other in pairs)
+
+
+def _same_gradient(one: Tensor | None, other: Tensor | None) -> bool:
+    if one is None or other is None:
+        known = one if other is None else other
+        return known is None or not bool(known.any())
+    return _alike(one, other, GRADIENTS)
+
+
+def _all_same(ours: list[Tensor], theirs: list[Tensor]) -> bool:
+    return len(ours) == len(theirs) and all(map(_alike, ours, theirs))
+
+
+def _alike(one: Tensor, other: Tensor, times: int = 1) -> bool:
+    """Whether two tensors are the same but for rounding."""
+    one = one.detach()
+    if (one.dtype, one.device, one.shape) != (other.dtype, other.device, other.shape):
+        return False
+    if one.device.type == "meta":
+        return True
+    if not one.is_floating_point():
+        return torch.equal(one, other)
+    return same(one.double(), other.double(), times * TOLERANCE.get(one.dtype, USUAL))

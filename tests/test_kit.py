@@ -30,11 +30,7 @@ OWN_CONTRACT = {"bug10", "bug11", "bug14"}
 
 @dataclass(frozen=True)
 class Wrong:
-    """A known-wrong version: the solution with some text replaced, and the check it must lose.
-
-    Attributes:
-        loses: A check, or `REFUSED`.
-    """
+    """A known-wrong version: the solution with some text replaced."""
 
     exercise: Exercise
     mistake: EditMistake

@@ -33,7 +33,7 @@ def test_every_entry_says_what_holds_it_or_why_nothing_does(exercise: Exercise) 
 @each_exercise
 def test_what_holds_a_sentence_is_a_check_that_a_wrong_version_loses(exercise: Exercise) -> None:
     checks = {REFUSED, *checks_of(load_suite(str(exercise.suite), exercise.suite.name))}
-    loses = {wrong.name: wrong.loses for wrong in wrong_versions(exercise)}
+    loses = {wrong.mistake.name: wrong.mistake.loses for wrong in wrong_versions(exercise)}
     problems = []
     for held in (held for entry in entries(exercise.name) for held in entry.held):
         if held.check not in checks:

@@ -121,7 +121,7 @@ WISHES: tuple[Wish, ...] = (
     (GRADIENTS.name, "wanted", lambda row: _is_rounded(row) and row[WAY.name] != NONE),
     (DTYPE.name, "float32", lambda row: row["x"] != "ordinary"),
     (X.name, "ordinary", lambda row: True),
-    (WIDTH.name, "small", lambda row: row["width"] == "1"),
+    (WIDTH.name, "small", lambda row: row["width"] in ("1", "large")),
     (HEADS.name, "several", lambda row: row["heads"] == "one"),
     (MASK_PATTERN.name, "random", lambda row: row["pattern of the mask"] == "all visible"),
 )

@@ -211,7 +211,7 @@ def _sizes(harness: Harness, row: Row, turn: int) -> Sizes:
         "odd": 2 * draw.integer(3, 6) + 1,
         "even": 10 * draw.integer(1, 4) if draw.integer(0, 1) else 2 * draw.integer(3, 20),
         "square": SQUARE[draw.integer(0, 1)],
-        "large": draw.integer(130, 520) if T < FEW else draw.integer(65, 130 if T < SOME else 72),
+        "large": _large(draw, T),
     }[row["width"]]
     if contract.kinks is not None:
         D = max(D, 3)  # a norm of one or two features leaves nothing but signs
@@ -232,6 +232,13 @@ def _sizes(harness: Harness, row: Row, turn: int) -> Sizes:
     return Sizes(B=B, T=T, C=D, **more)
 
 
+def _large(draw: Draw, T: int) -> int:
+    """So many features that it takes no long time; where T is small, sometimes very many."""
+    if T < FEW and not draw.integer(0, 2):
+        return draw.integer(130, 520)
+    return draw.integer(65, 130 if T < SOME else 72)
+
+
 def _length(draw: Draw, level: str, turn: int) -> int:
     """So many positions; of those about a power of two, each in its turn."""
     match level:
@@ -245,7 +252,7 @@ def _length(draw: Draw, level: str, turn: int) -> int:
 def _many(draw: Draw, T: int) -> int:
     """So many sequences that it takes no long time."""
     if T > MANY:
-        return 5
+        return 3
     return draw.integer(6, 20) if T < FEW and draw.integer(0, 1) else draw.integer(3, 5)
 
 

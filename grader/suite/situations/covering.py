@@ -68,30 +68,38 @@ def make(model: Model, seed: int = 0) -> Array:
         sub_models=[{"fields": list(three), "strength": 3} for three in model.delicate],
         constraints=[Constraint().fn(list(of), holds) for of, holds in model.rules],
     )
-    as_wished = _with_wishes(model, [dict(row) for row in rows], chance)
-    return tuple(tuple(f.levels.index(row[f.name]) for f in model.factors) for row in as_wished)
-
-
-def _with_wishes(model: Model, rows: list[Levels], chance: Random) -> list[Levels]:
-    """The same rows with most of the levels that are preferred, where every meeting is kept."""
-    groups = [*itertools.combinations([f.name for f in model.factors], 2), *model.delicate]
-    meetings = Counter(_meeting(row, group) for row in rows for group in groups)
+    free = _Free(model, [dict(row) for row in rows])
+    for name, factor in free.factors.items():
+        for row in free.rows:  # else what any level would do for has the level that was tried last
+            free.change(row, name, chance.choice(factor.levels))
     for name, level, is_meant in model.wishes:
-        about = [group for group in groups if name in group]
-        for row in rows:
-            changed = {**row, name: level}
-            lost = [_meeting(row, group) for group in about]
-            if (
-                row[name] != level
-                and is_meant(row)
-                and chance.random() < WISHED
-                and all(meetings[one] > 1 for one in lost)
-                and all(holds(changed) for of, holds in model.rules if name in of)
-            ):
-                meetings.subtract(lost)
-                meetings.update(_meeting(changed, group) for group in about)
-                row[name] = level
-    return rows
+        for row in free.rows:
+            if row[name] != level and is_meant(row) and chance.random() < WISHED:
+                free.change(row, name, level)
+    return tuple(tuple(f.levels.index(row[f.name]) for f in model.factors) for row in free.rows)
+
+
+class _Free:
+    """Rows whose levels may be changed where every meeting is kept."""
+
+    def __init__(self, model: Model, rows: list[Levels]) -> None:
+        self.factors = {factor.name: factor for factor in model.factors}
+        self.rows = rows
+        self._rules = model.rules
+        self._groups = [*itertools.combinations(self.factors, 2), *model.delicate]
+        self._meetings = Counter(_meeting(row, group) for row in rows for group in self._groups)
+
+    def change(self, row: Levels, name: str, level: str) -> None:
+        """Give a row another level, unless a meeting would be lost or a rule forbids it."""
+        about = [group for group in self._groups if name in group]
+        changed = {**row, name: level}
+        lost = [_meeting(row, group) for group in about]
+        if all(self._meetings[one] > 1 for one in lost) and all(
+            holds(changed) for of, holds in self._rules if name in of
+        ):
+            self._meetings.subtract(lost)
+            self._meetings.update(_meeting(changed, group) for group in about)
+            row[name] = level
 
 
 def _meeting(row: Row, group: tuple[str, ...]) -> tuple[tuple[str, str], ...]:

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import msgspec
 
-from grader.attention import AttentionContract
 from grader.kit import load_kit
-from grader.suite.reuse import load_suite
+from grader.suite import Contract, load_suite
 from grader.suite.situations.covering import ARRAYS, KEPT, kept_at, make
+from grader.suite.situations.trial import model_of
 
 
 def main() -> None:
@@ -21,9 +21,9 @@ def main() -> None:
     written: set[Path] = set()
     for exercise in load_kit(Path(__file__).parent.parent).exercises:
         contract = getattr(load_suite(str(exercise.suite), exercise.suite.name), "contract", None)
-        if not isinstance(contract, AttentionContract) or not contract.tried:
+        if not isinstance(contract, Contract) or not contract.has_situations:
             continue
-        model = contract.situations
+        model = model_of(contract)
         file = kept_at(model)
         if file not in written:
             arrays = [make(model, seed) for seed in range(ARRAYS)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import torch
@@ -13,13 +12,11 @@ from torch import Tensor
 from grader.attention.layout import WeightLayout
 from grader.attention.maps import attention_maps
 from grader.attention.observe import observe
-from grader.attention.situations import judge_situations, model_of
+from grader.attention.situations import AttentionSituations
 from grader.records import AttentionMap
 from grader.suite.contract import Contract, Input, Sizes
 from grader.suite.draw import Draw
 from grader.suite.oracle import Weights
-from grader.suite.situations.factors import Model
-from grader.suite.situations.judging import Judgement
 
 FEW = 5  # vectors: of many features they are nearly orthogonal
 WIDE = 53  # features
@@ -48,13 +45,9 @@ class AttentionContract(Contract):
         shift_keys: The same weights with a vector (C,) added to every key, which adds the same
             to all scores of a query. None where keys have no bias.
         default_rate: Of dropout, where the constructor is given none.
-        unbatched: Whether a single sequence (T, C) will do as well as a batch.
-        variants: The same contract with other arguments of the constructor, by what they are.
         methods: What other methods than ``forward`` give, from weights, sizes and x, by name: each
             a dict of Tensors.
-        tried: Whether its claims are held in every situation.
         layout: How the weights lie, for the diagnosis; None where there is none.
-        inner: The attention inside, which the submission defines as well.
     """
 
     scale: Callable[[Sizes], float] = field(default=lambda sizes: 1.0)
@@ -62,14 +55,10 @@ class AttentionContract(Contract):
     zero_queries: Callable[[Weights], Weights] | None = None
     shift_keys: Callable[[Weights, Tensor], Weights] | None = None
     default_rate: float = 0.1
-    unbatched: bool = False
-    variants: Mapping[str, AttentionContract] = field(default_factory=dict)
     methods: Mapping[str, Callable[[Weights, Sizes, Tensor], dict[str, Tensor]]] = field(
         default_factory=dict
     )
-    tried: bool = True
     layout: WeightLayout | None = None
-    inner: AttentionContract | None = None
 
     @property
     def masks(self) -> bool:
@@ -103,14 +92,10 @@ class AttentionContract(Contract):
         """With all queries at zero, no scale has an effect."""
         return weights if self.zero_queries is None else self.zero_queries(weights)
 
-    @cached_property
-    def situations(self) -> Model:
-        """The factors along which an answer may go wrong."""
-        return model_of(self)
-
-    def judge(self, harness: Any) -> Judgement | None:
-        """What comes of every situation."""
-        return judge_situations(harness) if self.tried and self.sizes else None
+    @property
+    def kind(self) -> AttentionSituations:
+        """Masks and dropout are factors too."""
+        return AttentionSituations()
 
     def observe(self, harness: Any) -> list[Any]:
         """What the submission does, for a diagnosis; nothing where no layout is known."""

@@ -91,6 +91,7 @@ class Input:
         differentiable: Whether gradients are asked of it.
         by_keyword: Whether it is always given by its name.
         handed_on: Whether it is never drawn: only what an earlier call gave can be given.
+        kinds: Other ways to draw it, by what they are: each a level of a factor of its own.
     """
 
     shape: str
@@ -99,6 +100,9 @@ class Input:
     differentiable: bool = True
     by_keyword: bool = False
     handed_on: bool = False
+    kinds: Mapping[str, Callable[[Draw, tuple[int, ...], Sizes], Tensor]] = field(
+        default_factory=dict
+    )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -119,6 +123,13 @@ class Contract:
         deterministic: Arguments of the constructor that take all chance out of training.
         kinks: From weights, sizes and the inputs: numbers at whose zero a right gradient jumps,
             such as what goes into a ReLU. None where all is smooth.
+        slack: From the inputs: by how much, relative to the largest value, a right answer may be
+            off in any dtype, such as where angles are float32. None for nothing.
+        fit: Makes sizes that were drawn fit one another: an even D, say.
+        unbatched: Whether a single sequence, without a batch dimension, will do as well.
+        variants: The same contract with other arguments of the constructor, by what they are.
+        tried: Whether its claims are held in every situation.
+        inner: A part of it that the submission defines as well, with a contract of its own.
     """
 
     entry: str
@@ -131,6 +142,28 @@ class Contract:
     around_one: tuple[str, ...] = ()
     deterministic: Mapping[str, Any] = field(default_factory=dict)
     kinks: Callable[..., Tensor] | None = None
+    slack: Callable[..., float] | None = None
+    fit: Callable[[Sizes], Sizes] = field(default=lambda sizes: sizes)
+    unbatched: bool = False
+    variants: Mapping[str, Contract] = field(default_factory=dict)
+    tried: bool = True
+    inner: Contract | None = None
+
+    @property
+    def has_situations(self) -> bool:
+        """Whether its claims are held in every situation, of sizes of all kinds."""
+        return self.tried and bool(self.sizes)
+
+    @property
+    def kind(self) -> Any:
+        """What its situations have beyond those of any contract; None where that is nothing."""
+        return None
+
+    @property
+    def keeps_form(self) -> bool:
+        """Whether the first output has the form of the first input that gradients are asked of."""
+        first = next(iter(self.differentiable), None)
+        return first is not None and self.outputs[self.compared[0]] == self.inputs[first].shape
 
     @property
     def differentiable(self) -> list[str]:
@@ -157,10 +190,6 @@ class Contract:
     def plain_weights(self, weights: Weights) -> Weights:
         """The same weights, changed so that a rounded constant has no effect, where that can be."""
         return weights
-
-    def judge(self, harness: Any) -> Any:
-        """What comes of every situation; None of a contract that knows none."""
-        return None
 
     def observe(self, harness: Any) -> list[Any]:
         """What a diagnosis is to explain; there is none of a contract of no known kind."""

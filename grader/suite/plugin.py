@@ -22,6 +22,8 @@ from grader.suite.contract import Contract
 from grader.suite.draw import Draw, derive_seed
 from grader.suite.harness import Harness
 from grader.suite.marks import unmet
+from grader.suite.situations.covering import arrays_of
+from grader.suite.situations.trial import model_of
 
 _T = TypeVar("_T")
 
@@ -78,6 +80,8 @@ class SuitePlugin:
                     self.broken = f"`{item.name}` {lacking}, which `{contract.entry}` has not"
         if self.broken:
             items.clear()
+        elif self._contract is not None and self._contract.has_situations:
+            arrays_of(model_of(self._contract))  # may take seconds: not of a check's time
 
     def pytest_runtest_makereport(self, item: pytest.Function, call: pytest.CallInfo[None]) -> None:
         """Note what came of a stage of a check; of the whole, once its last stage is over."""

@@ -10,17 +10,17 @@ from pathlib import Path
 import pytest
 import torch
 
-from grader.attention import AttentionContract
 from grader.kit import load_kit
 from grader.sandbox.errors import SubmissionError
 from grader.sandbox.session import Session
-from grader.suite import Sizes, load_suite
+from grader.suite import Contract, Sizes, load_suite
 from grader.suite.draw import Draw
 from grader.suite.situations.covering import ARRAYS, arrays_of, kept_at, make, rows_of
 from grader.suite.situations.describing import describe
 from grader.suite.situations.factors import Factor, Model, Row
 from grader.suite.situations.judging import judge
 from grader.suite.situations.outcomes import Aspect, Outcome
+from grader.suite.situations.trial import model_of
 
 ROOT = Path(__file__).parents[2]
 
@@ -28,8 +28,8 @@ ROOT = Path(__file__).parents[2]
 def models() -> Iterator[tuple[str, Model]]:
     for exercise in load_kit(ROOT).exercises:
         contract = getattr(load_suite(str(exercise.suite), exercise.suite.name), "contract", None)
-        if isinstance(contract, AttentionContract) and contract.tried:
-            yield exercise.name, contract.situations
+        if isinstance(contract, Contract) and contract.has_situations:
+            yield exercise.name, model_of(contract)
 
 
 def can_meet(model: Model, levels: Row) -> bool:

@@ -1,4 +1,4 @@
-"""Covering arrays: made ahead, kept by what they cover, and relabelled at each grading."""
+"""Covering arrays: made ahead, kept by what they cover, and drawn from at each grading."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from random import Random
 import msgspec
 
 from grader.suite.draw import Draw
-from grader.suite.situations.factors import Factor, Model, Row
+from grader.suite.situations.factors import Model, Row
 
 Levels = dict[str, str]  # of a row, to be changed
 KEPT = Path(__file__).parent / "arrays"
@@ -23,20 +23,13 @@ Array = tuple[tuple[int, ...], ...]  # rows, each with the place of a level for 
 
 def rows_of(model: Model, draw: Draw) -> list[Row]:
     """Situations in which every two levels that can meet do so, in an order of their own."""
-    arrays, factors = arrays_of(model), model.factors
+    arrays = arrays_of(model)
     array = arrays[draw.integer(0, len(arrays) - 1)]
-    relabelled = [_relabelled(factor, draw) for factor in factors]
     order = draw.permutation(len(array))
     return [
-        {factor.name: levels[n] for factor, levels, n in zip(factors, relabelled, row, strict=True)}
+        {factor.name: factor.levels[n] for factor, n in zip(model.factors, row, strict=True)}
         for row in (array[int(i)] for i in order)
     ]
-
-
-def _relabelled(factor: Factor, draw: Draw) -> list[str]:
-    if not factor.like:
-        return list(factor.levels)
-    return [factor.levels[int(i)] for i in draw.permutation(len(factor.levels))]
 
 
 @cache

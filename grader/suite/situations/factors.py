@@ -1,4 +1,4 @@
-"""Factors along which an answer may go wrong, and what of them cannot meet."""
+"""What a contract's situations are made of: factors with their levels, and what cannot meet."""
 
 from __future__ import annotations
 
@@ -18,16 +18,10 @@ NONE = "-"  # the level of what a situation does not have, such as the dtype of 
 
 @dataclass(frozen=True)
 class Factor:
-    """A condition that may vary.
-
-    Attributes:
-        levels: In an order of their own where they are numbers.
-        like: Whether its levels may stand for one another in an array.
-    """
+    """A condition that may vary, by its levels."""
 
     name: str
     levels: tuple[str, ...]
-    like: bool = True
 
 
 @dataclass(frozen=True)
@@ -46,11 +40,11 @@ class Model:
     wishes: tuple[Wish, ...] = ()
 
     def __post_init__(self) -> None:
-        """Leave out what is about factors that are not there."""
-        names = {factor.name for factor in self.factors}
-        rules = tuple(rule for rule in self.rules if set(rule[0]) <= names)
+        """Leave out what is about factors or levels that are not there."""
+        levels = {factor.name: factor.levels for factor in self.factors}
+        rules = tuple(rule for rule in self.rules if set(rule[0]) <= set(levels))
         object.__setattr__(self, "rules", rules)
-        delicate = tuple(three for three in self.delicate if set(three) <= names)
+        delicate = tuple(three for three in self.delicate if set(three) <= set(levels))
         object.__setattr__(self, "delicate", delicate)
-        wishes = tuple(wish for wish in self.wishes if wish[0] in names)
+        wishes = tuple(wish for wish in self.wishes if wish[1] in levels.get(wish[0], ()))
         object.__setattr__(self, "wishes", wishes)

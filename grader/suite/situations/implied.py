@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from grader.suite.harness import Harness
 from grader.suite.situations.judging import Judgement
+from grader.suite.situations.trial import judge_situations
 
 Claim = Callable[[Harness], None]
 
@@ -17,8 +18,8 @@ def judgement(harness: Harness) -> Judgement | None:
 
 
 def _judge(harness: Harness) -> Judgement | None:
-    found: Judgement | None = harness.contract.judge(harness)
-    return found
+    contract = harness.contract
+    return judge_situations(harness) if contract.has_situations else None
 
 
 def expect_right(harness: Harness, claim: str) -> None:

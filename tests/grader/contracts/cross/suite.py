@@ -34,13 +34,29 @@ def shown(draw: Draw, shape: tuple[int, ...], sizes: Sizes) -> Tensor:
     return draw.mask(*shape)
 
 
+def all_shown(draw: Draw, shape: tuple[int, ...], sizes: Sizes) -> Tensor:
+    """No key is padding."""
+    return torch.ones(shape, dtype=torch.bool)
+
+
+def first_shown(draw: Draw, shape: tuple[int, ...], sizes: Sizes) -> Tensor:
+    """All keys but the first are padding, in numbers."""
+    return (torch.arange(shape[-1]) == 0).long().expand(shape)
+
+
 contract = Contract(
     entry="Cross",
     sizes=(Sizes(B=3, T=5, S=2, C=7), Sizes(B=2, T=3, S=7, C=5)),
     inputs={
         "x": Input("B T C"),
         "memory": Input("B S C"),
-        "padding": Input("B S", shown, optional=True, differentiable=False),
+        "padding": Input(
+            "B S",
+            shown,
+            optional=True,
+            differentiable=False,
+            kinds={"some": shown, "none": all_shown, "all but the first": first_shown},
+        ),
     },
     arguments=lambda sizes: {"width": sizes.C},
     parameters=lambda sizes: {f"{n}.weight": (sizes.C, sizes.C) for n in "qkv"},

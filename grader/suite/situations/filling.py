@@ -1,0 +1,272 @@
+"""One situation in figures: sizes, weights and inputs, drawn anew for each grading."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from grader.suite.contract import Contract, Sizes
+from grader.suite.harness import Harness
+from grader.suite.oracle import Weights
+from grader.suite.situations.factors import Row
+from grader.suite.situations.levels import (
+    ANOTHER_LIFE,
+    EVALUATION,
+    NO_GRADIENTS,
+    RESIDUAL,
+    WAY,
+    given_of,
+    layout_of,
+    like,
+)
+from grader.suite.situations.sizes import draw_sizes
+
+DTYPES = {"float32": torch.float32, "float64": torch.float64, "bfloat16": torch.bfloat16}
+LARGER = 30  # times as large are large weights; x is as much smaller
+SCALES = {"times 65536": 65536.0, "times 1e-6": 1e-6}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Situation:
+    """What is tried, and how.
+
+    Attributes:
+        row: The level of each factor.
+        changes: Arguments of the constructor beside those of the sizes; None leaves one out.
+        weights: In the situation's dtype.
+        inputs: What it is called with, as it lies in memory; None for what is left out.
+        others: Those of another call that may follow, or come before.
+        before: Those of another call that comes before, where it may differ in all.
+        grad_outputs: What gradients of the outputs are asked for, where they are, by output.
+        other_weights: That the module has first; none where it has its own at once.
+        frozen: Parameters that are not to learn.
+        coin: For what is done in one of two ways.
+        visible: Which rows of the outputs are looked at; None for all.
+        right: What is right, by name, once it was computed: the same for whoever is tried.
+    """
+
+    row: Row
+    contract: Contract
+    sizes: Sizes
+    changes: Mapping[str, Any]
+    weights: Weights
+    inputs: dict[str, Tensor | None]
+    others: dict[str, Tensor | None]
+    before: dict[str, Tensor | None]
+    grad_outputs: dict[str, Tensor]
+    other_weights: Weights
+    frozen: list[str]
+    coin: bool
+    visible: Tensor | None = None
+    right: dict[str, Any]
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """Of the module and of all inputs that gradients are asked of."""
+        return DTYPES[self.row["dtype"]]
+
+    @cached_property
+    def tensors(self) -> dict[str, Tensor]:
+        """The inputs that are given."""
+        return {name: value for name, value in self.inputs.items() if value is not None}
+
+    @cached_property
+    def learning(self) -> dict[str, Tensor]:
+        """The inputs that gradients are asked of."""
+        wanted = self.contract.differentiable
+        return {name: value for name, value in self.tensors.items() if name in wanted}
+
+    @property
+    def kinds(self) -> dict[str, str]:
+        """What the inputs are like that are numbers around 0, by name."""
+        return {name: self.row[name] for name in like(self.contract) if name in self.row}
+
+    @property
+    def training(self) -> bool:
+        """Whether the module is in training."""
+        return self.row.get("mode", EVALUATION) != EVALUATION
+
+    @property
+    def wants_gradients(self) -> bool:
+        """Whether a backward follows; a row that may attend to nothing may make it NaN."""
+        wanted = self.row["gradients"] not in NO_GRADIENTS
+        return wanted and not self.method and self.visible is None
+
+    @property
+    def scale(self) -> float:
+        """What gradients are multiplied by."""
+        return SCALES.get(self.row[WAY.name], 1.0)
+
+    @property
+    def learns_alone(self) -> bool:
+        """Whether some other parameter learns while one layer is frozen, and x does not."""
+        beside_residual = self.row[WAY.name] == RESIDUAL
+        return self.coin and not beside_residual and len(self.frozen) < len(self.weights)
+
+    @property
+    def method(self) -> str:
+        """The method that is called; empty for the module itself."""
+        return ""
+
+    @property
+    def by_name(self) -> tuple[str, ...]:
+        """The inputs that are given by their names."""
+        return tuple(name for name in self.inputs if self.row.get(given_of(name)) == "by name")
+
+    @property
+    def about(self) -> tuple[str, ...]:
+        """Claims that it is about beyond what its factors say."""
+        return ()
+
+    @property
+    def size(self) -> int:
+        """How many numbers its inputs have: the fewer, the easier to look at."""
+        return sum(value.numel() for value in self.learning.values())
+
+
+def fill(harness: Harness, row: Row, turn: int) -> Situation:
+    """A situation of these levels, with numbers of its own.
+
+    Args:
+        harness: Draws them.
+        row: The levels.
+        turn: How many before it are about as long.
+    """
+    contract = variant_of(harness.contract, row)
+    one = harness.of(contract)
+    sizes = draw_sizes(one, row, turn)
+    weights = in_dtype(row, draw_weights(one, row, sizes))
+    inputs = {name: _input(one, row, name, sizes) for name in contract.inputs}
+    others = {
+        name: another(value) if name in like(contract) and value is not None else value
+        for name, value in inputs.items()
+    }
+    return Situation(
+        row=row,
+        contract=contract,
+        sizes=sizes,
+        changes=contract.deterministic,
+        weights=weights,
+        inputs=inputs,
+        others=others,
+        before=others,
+        grad_outputs=draw_grad_outputs(one, row, sizes),
+        other_weights=draw_other_weights(one, row, sizes),
+        frozen=draw_frozen(one, row, list(weights)),
+        coin=bool(harness.draw.integer(0, 1)),
+        right={},
+    )
+
+
+def variant_of(contract: Contract, row: Row) -> Contract:
+    """The contract with the arguments of the row."""
+    return contract.variants[row["arguments"]] if "arguments" in row else contract
+
+
+def in_dtype(row: Row, weights: Weights) -> Weights:
+    """Weights in the dtype of the row."""
+    return {name: weight.to(DTYPES[row["dtype"]]) for name, weight in weights.items()}
+
+
+def draw_weights(harness: Harness, row: Row, sizes: Sizes) -> Weights:
+    """Weights; where they are large, x is as much smaller."""
+    drawn, gains = harness.weights(sizes), harness.contract.around_one
+    match row.get("weights"):
+        case "with biases of zero":
+            return {n: w * (w.dim() > 1 or n in gains) for n, w in drawn.items()}
+        case "small":
+            return {n: w * (0.1 if w.dim() > 1 or n in gains else 1) for n, w in drawn.items()}
+        case "large":
+            return {n: w * (LARGER if w.dim() > 1 else 1) for n, w in drawn.items()}
+    return drawn
+
+
+def draw_other_weights(harness: Harness, row: Row, sizes: Sizes) -> Weights:
+    """Those of another life, where the row wants one."""
+    return in_dtype(row, harness.weights(sizes)) if row.get("history") in ANOTHER_LIFE else {}
+
+
+def draw_grad_outputs(harness: Harness, row: Row, sizes: Sizes) -> dict[str, Tensor]:
+    """What each output is multiplied by before all is summed."""
+    contract, dtype = harness.contract, DTYPES[row["dtype"]]
+    letters = {name: contract.outputs[name] or "" for name in contract.compared}
+    return {n: harness.draw.normal(*sizes.shape(one)).to(dtype) for n, one in letters.items()}
+
+
+def draw_frozen(harness: Harness, row: Row, names: list[str]) -> list[str]:
+    """Names of all parameters, or of those of a layer, that are not to learn."""
+    match row["gradients"]:
+        case "of x alone":
+            return names
+        case "with a layer frozen":
+            name = names[harness.draw.integer(0, len(names) - 1)]
+            layer, dot, _ = name.rpartition(".")
+            return [one for one in names if one == name or (dot and one.startswith(layer + dot))]
+    return []
+
+
+def _input(harness: Harness, row: Row, name: str, sizes: Sizes) -> Tensor | None:
+    given = harness.contract.inputs[name]
+    if given.handed_on or row.get(given_of(name)) == "left out":
+        return None
+    if name in like(harness.contract):
+        return draw_like(harness, row, name, sizes)
+    draw = given.kinds[row[name]] if given.kinds else given.draw
+    return draw(harness.draw, sizes.shape(given.shape), sizes).to(harness.device)
+
+
+def draw_like(harness: Harness, row: Row, name: str, sizes: Sizes) -> Tensor:
+    """An input of the row's kind, dtype and layout."""
+    smaller = LARGER if row.get("weights") == "large" else 1
+    drawn = _of_kind(harness, row, name, sizes) / smaller
+    return _laid_out(drawn.to(DTYPES[row["dtype"]]), row[layout_of(name)])
+
+
+def another(value: Tensor) -> Tensor:
+    """The same input with other numbers."""
+    return (value * 0.5 + 0.25).contiguous()
+
+
+def _of_kind(harness: Harness, row: Row, name: str, sizes: Sizes) -> Tensor:
+    x = harness.input(name, sizes)
+    place = harness.draw.integer(0, x.size(-2) - 1)
+    match row[name]:
+        case "with a constant token":
+            x[..., place, :] = float(x.std(correction=0))
+        case "with a token of zeros":
+            x[..., place, :] = 0
+        case "of tokens near one another, far from 0":
+            x = (x[..., :1, :] * 6 + 0.3 * x) if x.size(-1) > 1 else x
+        case "of equal tokens":
+            x = x[..., :1, :].expand(x.shape).contiguous()
+        case "of zeros":
+            x = torch.zeros_like(x)
+        case "very large":
+            some = (600, 600) if row["dtype"] == "bfloat16" else (60, 1000)
+            x = x * some[harness.draw.integer(0, 1)]
+        case "with a token far above the rest":
+            x[..., place, :] *= 30
+        case "very small":
+            x = x * 1e-3
+    return x
+
+
+def _laid_out(x: Tensor, layout: str) -> Tensor:
+    match layout:
+        case "transposed":
+            return x.transpose(0, 1).contiguous().transpose(0, 1)
+        case "strided":
+            wide = torch.zeros(*x.shape[:-1], 2 * x.shape[-1], dtype=x.dtype, device=x.device)
+            wide[..., ::2] = x
+            return wide[..., ::2]
+        case "a part":
+            before = torch.ones_like(x[..., :1, :])
+            return torch.cat([before, x], dim=-2)[..., 1:, :]
+        case "expanded" if x.dim() >= 3:  # else all tokens would be the same
+            return x[:1].expand(x.shape)
+    return x

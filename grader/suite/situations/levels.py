@@ -1,0 +1,184 @@
+"""The factors along which an answer to any contract may go wrong, and their levels."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from grader.suite.contract import Contract
+from grader.suite.situations.factors import NONE, Factor, Model, Row, Rule, Wish
+
+OVERFLOWING = "very large"
+LONG = ("about 128", "about 256")
+LENGTHS = tuple(f"about {2**n}" for n in range(4, 9))
+T = Factor("T", ("1", "2", "small", "any", *LENGTHS))
+OTHER_LENGTH = Factor("S", ("1", "2", "small", "as T", "any", "about 64", "about 128"))
+BATCH = Factor("B", ("1", "2", "more"))
+BATCH_OR_NOT = Factor("B", ("none", "1", "2", "more"))
+WIDTH = Factor("width", ("1", "small", "odd", "even", "square", "large"))
+HEADS = Factor("heads", ("one", "several", "as many as features"))
+GROUPS = Factor("groups", ("one", "several", "as many as heads"))
+
+ORDINARY = "ordinary"
+KINDS = (
+    ORDINARY, "with a constant token", "with a token of zeros", "of equal tokens", "of zeros",
+    OVERFLOWING, "with a token far above the rest", "very small",
+    "of tokens near one another, far from 0",
+)  # fmt: skip
+LAYOUTS = ("contiguous", "transposed", "strided", "expanded", "a part")
+GIVEN = ("left out", "by position", "by name")
+
+DTYPE = Factor("dtype", ("float32", "float64", "bfloat16"))
+STILL = "training, dropping nothing"
+EVALUATION = "evaluation"
+MODE = Factor("mode", (EVALUATION, STILL))
+NO_GRADIENTS = ("under no_grad", "under no_grad, of an x that learns", "in inference mode")
+GRADIENTS = Factor("gradients", ("wanted", "through another layer", *NO_GRADIENTS))
+GRADIENTS_OF_PARAMETERS = Factor(
+    "gradients",
+    (*GRADIENTS.levels, "of the parameters alone", "of x alone", "with a layer frozen"),
+)
+RESIDUAL = "beside a residual"
+WAY = Factor(
+    "gradients asked for",
+    (
+        NONE, "as usual", "of the transposed output", "into .grad", "a second time",
+        "times 65536", "times 1e-6", RESIDUAL,
+    ),
+)  # fmt: skip
+WAY_OF_ANOTHER_FORM = Factor(WAY.name, WAY.levels[:-1])
+WEIGHTS = Factor("weights", ("as drawn", "small", "large", "with biases of zero"))
+WEIGHTS_OF_KINKS = Factor(WEIGHTS.name, WEIGHTS.levels[:-1])  # zeros lie at a kink
+ANOTHER_INPUT = "after another input"
+ANOTHER_LIFE = ("after other weights", "loaded from a state")
+HISTORY = Factor(
+    "history",
+    (
+        "first call", ANOTHER_INPUT, "before another input", "after a training step",
+        "after another dtype", "in the same tensor, filled anew", *ANOTHER_LIFE,
+    ),
+)  # fmt: skip
+HISTORY_OF_FUNCTIONS = Factor(
+    HISTORY.name,
+    ("first call", ANOTHER_INPUT, "before another input", "in the same tensor, filled anew"),
+)
+
+
+def like(contract: Contract) -> list[str]:
+    """Names of the inputs that are drawn of all kinds: those that gradients are asked of."""
+    return [
+        name
+        for name, given in contract.inputs.items()
+        if given.differentiable and not (given.handed_on or given.kinds)
+    ]
+
+
+def first_of(contract: Contract) -> str:
+    """The input whose kind is the first to be looked at."""
+    return next(iter(like(contract)), "")
+
+
+def layout_of(name: str) -> str:
+    """The factor of how an input lies in memory."""
+    return f"layout of {name}"
+
+
+def given_of(name: str) -> str:
+    """The factor of how an input is given that may be left out."""
+    return f"{name} given"
+
+
+def general_factors(contract: Contract, mode: Factor = MODE) -> list[Factor]:
+    """What any contract's answers may go wrong along; ``mode`` of a module."""
+    letters = contract.sizes[0]
+    found = [one for one in (T, OTHER_LENGTH) if one.name in letters]
+    if "B" in letters:
+        found.append(BATCH_OR_NOT if contract.unbatched else BATCH)
+    if "C" in letters or "D" in letters:
+        found.append(WIDTH)
+    for name in like(contract):
+        found += [Factor(name, KINDS), Factor(layout_of(name), LAYOUTS)]
+    found += [DTYPE, WAY if contract.keeps_form else WAY_OF_ANOTHER_FORM]
+    if any(sizes.get("H", 1) > 1 for sizes in contract.sizes):
+        found.append(HEADS)
+    if "G" in letters:
+        found.append(GROUPS)
+    if contract.parameters is None:
+        return [*found, GRADIENTS, HISTORY_OF_FUNCTIONS]
+    weights = WEIGHTS if contract.kinks is None else WEIGHTS_OF_KINKS
+    return [*found, GRADIENTS_OF_PARAMETERS, weights, mode, HISTORY]
+
+
+def model_of(contract: Contract) -> Model:
+    """What the situations of a contract of no known kind are made of."""
+    found = general_factors(contract)
+    for name, given in contract.inputs.items():
+        if given.kinds:
+            found.append(Factor(name, tuple(given.kinds)))
+        if given.optional and not given.handed_on:
+            found.append(Factor(given_of(name), GIVEN))
+    more, rules = of_variants(contract)
+    return Model((*found, *more), (*RULES, *rules), DELICATE, wishes(first_of(contract)))
+
+
+def of_variants(contract: Contract) -> tuple[list[Factor], list[Rule]]:
+    """The factor of the constructor's arguments, and its rules, where there are several."""
+    if not contract.variants:
+        return [], []
+    factor = Factor("arguments", tuple(contract.variants))
+    return [factor], [(("arguments", "B"), partial(_takes_a_batch, contract))]
+
+
+def _takes_a_batch(contract: Any, row: Row) -> bool:
+    return row["B"] == "none" or contract.variants[row["arguments"]].sizes[0].B > 0
+
+
+# What is delicate: every three of their levels meet.
+DELICATE = ((MODE.name, GRADIENTS.name, DTYPE.name),)
+
+
+def is_long(row: Row) -> bool:
+    """Whether what is computed grows large."""
+    return row.get("T") in LONG or row.get("S") in LONG
+
+
+def _is_rounded(row: Row) -> bool:
+    return row["dtype"] == "bfloat16" and not is_long(row)
+
+
+def wishes(x: str) -> tuple[Wish, ...]:
+    """What any level would do for: what is long is made cheap, all else as most users have it."""
+    return (
+        (GRADIENTS.name, NO_GRADIENTS[0], is_long),
+        (HISTORY.name, "first call", is_long),
+        ("B", "1", is_long),
+        (WIDTH.name, "small", is_long),
+        ("B", "2", lambda row: not is_long(row)),
+        # In bfloat16, gradients tell something where all else is ordinary.
+        (x, ORDINARY, _is_rounded),
+        (WEIGHTS.name, "as drawn", _is_rounded),
+        (GRADIENTS.name, "wanted", lambda row: _is_rounded(row) and row[WAY.name] != NONE),
+        (DTYPE.name, "float32", lambda row: row.get(x) != ORDINARY),
+        (x, ORDINARY, lambda row: True),
+        (WIDTH.name, "small", lambda row: row["width"] in ("1", "large")),
+        (HEADS.name, "several", lambda row: row["heads"] == "one"),
+    )
+
+
+# What cannot meet: the factors that a rule is about, and whether their levels can.
+RULES: tuple[Rule, ...] = (
+    # Gradients are asked for in some way where they are wanted at all.
+    (
+        (GRADIENTS.name, WAY.name),
+        lambda row: (row["gradients"] in NO_GRADIENTS) == (row[WAY.name] == NONE),
+    ),
+    # The gradient of a residual reaches x.
+    (
+        (GRADIENTS.name, WAY.name),
+        lambda row: row[WAY.name] != RESIDUAL or row["gradients"] != "of the parameters alone",
+    ),
+    # What is long and wide takes too long, and shows no more than one of them alone.
+    (("T", "width"), lambda row: row["T"] not in LONG or row["width"] != "large"),
+    (("S", "width"), lambda row: row["S"] not in LONG or row["width"] != "large"),
+    (("T", "S"), lambda row: row["T"] not in LONG or row["S"] not in LONG),
+)

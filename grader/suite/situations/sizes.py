@@ -1,0 +1,98 @@
+"""The sizes of a situation, by its levels."""
+
+from __future__ import annotations
+
+from grader.suite.contract import Sizes
+from grader.suite.draw import Draw
+from grader.suite.harness import Harness
+from grader.suite.situations.factors import Row
+
+HEADS = (2, 3, 4, 6, 8)
+FEW = 12  # positions, as there may be sequences
+SOME = 30  # positions, up to which many features take no large part of the memory
+MANY = 100  # positions, from which the other sizes are kept small
+MOST_HEADS = 72
+SQUARE = (4, 16)  # head sizes whose root is exact in every dtype
+
+
+def draw_sizes(harness: Harness, row: Row, turn: int) -> Sizes:
+    """Sizes of these levels; those that no level names are the contract's first.
+
+    Args:
+        harness: Draws them.
+        row: The levels.
+        turn: How many before it are about as long.
+    """
+    draw, contract = harness.draw, harness.contract
+    found = dict(contract.sizes[0])
+    T = found.get("T", 1)
+    if "T" in row:
+        T = found["T"] = draw_length(draw, row["T"], turn)
+    if "S" in row:
+        found["S"] = T if row["S"] == "as T" else draw_length(draw, row["S"], turn)
+    longest = max(T, found.get("S", 1))
+    if "B" in row:
+        found["B"] = draw_batch(draw, row, longest)
+    if "width" in row:
+        D = draw_width(draw, row, longest)
+        D = D if contract.kinks is None else max(D, 3)
+        found |= _features(draw, row, D, "D" in found)
+    return contract.fit(Sizes(**found))
+
+
+def _features(draw: Draw, row: Row, width: int, by_head: bool) -> dict[str, int]:
+    """Features of a token, or of each of its heads, with the heads and their groups."""
+    letter = "D" if by_head else "C"
+    if "heads" not in row:
+        return {letter: width}
+    several = HEADS[draw.integer(0, len(HEADS) - 1)]
+    H = {"one": 1, "several": several}.get(row["heads"]) or min(width, MOST_HEADS)
+    found = {"H": H, letter: width}
+    if not by_head:
+        found["C"] = H * (width if row["width"] == "square" and H < MOST_HEADS else -(-width // H))
+    if "groups" in row:
+        divisors = [n for n in range(1, H + 1) if H % n == 0]
+        some = divisors[draw.integer(0, len(divisors) - 1)]
+        found["G"] = {"one": 1, "as many as heads": H}.get(row["groups"], some)
+    return found
+
+
+def draw_width(draw: Draw, row: Row, T: int) -> int:
+    """So many features that it takes no long time."""
+    # All are drawn, so that what comes after is the same for each.
+    return {
+        "1": 1,
+        "small": draw.integer(2, 5),
+        "odd": 2 * draw.integer(3, 6) + 1,
+        "even": 10 * draw.integer(1, 4) if draw.integer(0, 1) else 2 * draw.integer(3, 20),
+        "square": SQUARE[draw.integer(0, 1)],
+        "large": _large(draw, T),
+    }[row["width"]]
+
+
+def _large(draw: Draw, T: int) -> int:
+    """Many features; where T is small, sometimes very many."""
+    if T < FEW and not draw.integer(0, 2):
+        return draw.integer(130, 520)
+    return draw.integer(65, 130 if T < SOME else 72)
+
+
+def draw_length(draw: Draw, level: str, turn: int) -> int:
+    """So many positions; of those about a power of two, each in its turn."""
+    match level:
+        case "small":
+            return draw.integer(3, 9)
+        case "any":
+            return 10 * draw.integer(1, 10) if draw.integer(0, 1) else draw.integer(10, 120)
+    return int(level) if level.isdigit() else int(level.split()[1]) + (turn + 1) % 3 - 1
+
+
+def draw_batch(draw: Draw, row: Row, T: int) -> int:
+    """So many sequences that it takes no long time; 0 for one without a batch."""
+    return {"none": 0, "1": 1, "2": 2, "more": _many(draw, T)}[row["B"]]
+
+
+def _many(draw: Draw, T: int) -> int:
+    if T > MANY:
+        return 3
+    return draw.integer(6, 20) if T < FEW and draw.integer(0, 1) else draw.integer(3, 5)

@@ -1,0 +1,259 @@
+"""One situation, tried: what is planned for it, what came, what should have come."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import TypeVar
+
+import torch
+from torch import Tensor
+
+from grader.sandbox.errors import SubmissionError, SubmissionRefused
+from grader.suite.compare import (
+    CheckFailed,
+    expect,
+    expect_close,
+    expect_finite,
+    expect_form,
+    expect_gradient,
+)
+from grader.suite.harness import Harness
+from grader.suite.situations.filling import LARGER, Situation
+from grader.suite.situations.levels import ORDINARY, RESIDUAL, WAY
+from grader.suite.situations.outcomes import Aspect, Outcome
+from grader.suite.situations.planning import plan
+
+# Relative to the largest expected value: of outputs, of gradients.
+TOLERANCES = {
+    torch.float32: (2e-5, 1e-4),
+    torch.float64: (1e-6, 1e-6),  # 1/√D may have been rounded to float32
+    torch.bfloat16: (0.1, 0.0),  # its gradients are compared roughly
+}
+# Scores whose rounding shows, in outputs and, where all gradients cancel out, in what is left.
+FAR = ("very large", "with a token far above the rest")
+CLOSE = (*FAR, "of tokens near one another, far from 0")  # too close for bfloat16
+CANCELLED = (*CLOSE, "of equal tokens")
+ROUGH = 2e-2
+NOISE = 1000  # roundings, of terms as large as x³, in the gradient of a query or key
+# Another order of operations rounds otherwise than ours: by so many times as much at most.
+TIMES = 30
+ROUNDED = 0.3  # of a gradient's length, in bfloat16
+KINKED = 0.05  # of a gradient's length, where rounding decides on which side of a jump some are
+
+Tensors = dict[str, Tensor]
+_T = TypeVar("_T")
+
+
+class Tried:
+    """A situation whose requests are planned.
+
+    Args:
+        harness: Whose plan they go to.
+        situation: What is tried.
+    """
+
+    def __init__(self, harness: Harness, situation: Situation) -> None:
+        self.situation = situation
+        self._harness = harness.of(situation.contract)
+        self.call = plan(self._harness, situation)
+
+    def prepare(self) -> None:
+        """Compute what is right, while the worker is busy."""
+        _ = self._expected
+        if self._compares_gradients:
+            _ = self._right_gradients
+
+    def outcome(self) -> Outcome:
+        """What came of it; the first of its aspects that is wrong."""
+        for aspect, look in (
+            (Aspect.FORM, self._look_at_form),
+            (Aspect.VALUE, self._look_at_values),
+            (Aspect.CHANGED, self._look_at_inputs),
+            (Aspect.LEFT, self._look_at_what_is_left),
+            (Aspect.GRADIENT, self._look_at_gradients),
+        ):
+            try:
+                look()
+            except (SubmissionError, SubmissionRefused) as error:
+                return Outcome(self.situation, Aspect.RAISES, error)
+            except CheckFailed as error:
+                return Outcome(self.situation, aspect, error)
+        return Outcome(self.situation)
+
+    @property
+    def _outs(self) -> Tensors:
+        """What came, by name."""
+        return self.call.parts
+
+    def _look_at_form(self) -> None:
+        device = next((x.device for x in self.situation.tensors.values()), torch.device("cpu"))
+        for name, out in self._outs.items():
+            expect_form(out, self.situation.dtype, device, name)
+
+    def _look_at_values(self) -> None:
+        for name, out in self._outs.items():
+            self._look_at_value(name, self._visible(out))
+
+    def _look_at_value(self, name: str, out: Tensor) -> None:
+        expect_finite(out, name)
+        if self._shows_nothing or (self._is_rough and self.situation.dtype == torch.bfloat16):
+            return  # rounding decides what it is
+        right = self._visible(self._expected[name])
+        try:
+            expect_close(out, right, name, self._tolerances[0])
+        except CheckFailed:
+            rounded = self._visible(self._rounded[name])
+            if not _as_near(out, right, rounded) and not (
+                self._is_rough and _mostly_right(out, right)
+            ):
+                raise
+
+    @property
+    def _shows_nothing(self) -> bool:
+        """Whether what should have come cannot be told."""
+        return False
+
+    @property
+    def _is_rough(self) -> bool:
+        """Whether scores are so large that their rounding shows."""
+        situation = self.situation
+        kinds = CLOSE if situation.dtype == torch.bfloat16 else FAR
+        steep = situation.row.get("weights") == "large" and situation.contract.kinks is not None
+        far = any(kind in kinds for kind in situation.kinds.values())
+        return (far or steep) and not self._is_exact
+
+    @property
+    def _is_exact(self) -> bool:
+        """Whether a right answer is right to the last digits of float64."""
+        return False
+
+    @property
+    def _compares_gradients(self) -> bool:
+        """Whether the values of gradients tell anything, not their being there alone."""
+        wanted = self.situation.wants_gradients and not self._is_rough
+        return wanted and self.situation.dtype != torch.bfloat16
+
+    @property
+    def _compares_roughly(self) -> bool:
+        """Whether gradients in bfloat16 are near enough to the right ones to be told by."""
+        situation = self.situation
+        plain = all(kind == ORDINARY for kind in situation.kinds.values())
+        return plain and situation.row.get("weights") != "large"
+
+    def _look_at_inputs(self) -> None:
+        changed = self.call.changed
+        expect(not changed, f"`{''.join(changed[:1])}` was changed in place by the call")
+
+    def _look_at_what_is_left(self) -> None:
+        expect(not self.call.left, "".join(self.call.left[:1]))
+        if self.situation.row["gradients"] in ("under no_grad", "in inference mode"):
+            carries = self.call.carries_gradients
+            expect(not carries, "the output of a call under no_grad carries a gradient")
+
+    def _look_at_gradients(self) -> None:
+        situation = self.situation
+        if not situation.wants_gradients:
+            return
+        first = next(iter(situation.learning), "")
+        for name, grad in self.call.gradients.items():
+            if name in situation.frozen:
+                continue
+            there = expect_gradient(grad, name)
+            if name == first and situation.row[WAY.name] == RESIDUAL:
+                (added, *_) = situation.grad_outputs.values()
+                there = there - added * situation.scale
+            if self._compares_gradients:
+                right = self._right_gradients[name] / situation.scale
+                self._compare_gradient(name, there / situation.scale, right)
+            else:
+                expect_finite(there, f"gradient of {name}")
+                if self._compares_roughly:
+                    self._compare_roughly(name, there)
+
+    def _compare_gradient(self, name: str, grad: Tensor, right: Tensor) -> None:
+        try:
+            expect_close(grad, right, f"gradient of {name}", self._tolerances[1])
+        except CheckFailed:
+            expect_finite(grad, f"gradient of {name}")
+            near = (
+                _as_near(grad, right, self._rounded_gradients[name] / self.situation.scale)
+                or bool((grad.double().cpu() - right).abs().max() <= self._noise)
+                or (self._near_a_kink and _mostly_right(grad, right))
+            )
+            if not near:
+                raise
+
+    def _compare_roughly(self, name: str, grad: Tensor) -> None:
+        right = self._right_gradients
+        largest = max(float(one.norm()) for one in right.values())
+        if right[name].norm() < KINKED * largest:
+            return  # what is left of terms that cancel is rounding
+        near = _mostly_right(grad, right[name], ROUNDED)
+        expect(near, f"gradient of {name}: far off, in bfloat16 as well")
+
+    @property
+    def _near_a_kink(self) -> bool:
+        return self._harness.near_a_kink(self.call.module, self.situation.learning)
+
+    @cached_property
+    def _noise(self) -> float:
+        """What may be left of gradients that cancel each other out."""
+        situation = self.situation
+        if not any(kind in CANCELLED for kind in situation.kinds.values()):
+            return 0.0
+        larger = LARGER if situation.row.get("weights") == "large" else 1
+        largest = max(float(x.detach().abs().max()) for x in situation.learning.values()) * larger
+        return NOISE * torch.finfo(situation.dtype).eps * max(1.0, largest) ** 3
+
+    @property
+    def _tolerances(self) -> tuple[float, float]:
+        """Of outputs, of gradients."""
+        situation = self.situation
+        slack = situation.contract.slack
+        more = slack(**situation.tensors) if slack else 0.0
+        of_out, of_grad = (ROUGH, ROUGH) if self._is_rough else TOLERANCES[situation.dtype]
+        return of_out + more, of_grad + more
+
+    @cached_property
+    def _expected(self) -> Tensors:
+        return self._once("outputs", self.call.compute_rights)
+
+    @cached_property
+    def _right_gradients(self) -> Tensors:
+        return self._once("gradients", self.call.compute_right_gradients)
+
+    @cached_property
+    def _rounded(self) -> Tensors:
+        return self._as_tried(self.call.compute_rights, self.situation.dtype)
+
+    @cached_property
+    def _rounded_gradients(self) -> Tensors:
+        return self._as_tried(self.call.compute_right_gradients, self.situation.dtype)
+
+    def _as_tried(self, compute: Callable[[torch.dtype], _T], dtype: torch.dtype) -> _T:
+        """What is right in a dtype, by the same chance."""
+        return compute(dtype)
+
+    def _once(self, what: str, compute: Callable[[], _T]) -> _T:
+        """What is right: computed for the first who is tried in this situation."""
+        right = self.situation.right
+        if what not in right:
+            right[what] = compute()
+        found: _T = right[what]
+        return found
+
+    def _visible(self, out: Tensor) -> Tensor:
+        rows = self.situation.visible
+        return out if rows is None else out[rows.to(out.device)]
+
+
+def _as_near(got: Tensor, right: Tensor, rounded: Tensor) -> bool:
+    """Whether rounding alone may make the difference: it does nearly as much to our own."""
+    gap = (rounded.double() - right).abs().max()
+    return bool((got.detach().double().cpu() - right).abs().max() <= TIMES * gap)
+
+
+def _mostly_right(got: Tensor, right: Tensor, share: float = KINKED) -> bool:
+    gap = (got.detach().double().cpu() - right).norm()
+    return bool(gap <= share * right.norm())

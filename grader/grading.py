@@ -43,7 +43,7 @@ class Options:
     Attributes:
         seed: Draws every input; None for a fresh one.
         device: ``auto``, ``cpu``, ``cuda`` or ``mps``.
-        timeout: Wall-clock limit of one check, in seconds.
+        timeout: Limit of one check, in seconds of the submission's processor time.
         budget: How many times as long all checks together may take.
         diagnosis: Whether to look for the mistakes behind what is wrong; None for what the
             exercise says.
@@ -73,6 +73,7 @@ def grade(submission: Submission, exercise: Exercise, options: Options, sandbox:
         GradeError: The device that was asked for is not there, or the exercise lies where a
             submission may read it.
         GraderFault: The suite or the machine failed; the submission is not to blame.
+        MachineBusy: The machine had no time for it.
         KeyboardInterrupt: Ctrl-C during the checks.
     """
     explains = exercise.diagnosis if options.diagnosis is None else options.diagnosis

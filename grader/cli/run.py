@@ -51,7 +51,8 @@ STDOUT = Path("-")
     default=10.0,
     show_default=True,
     metavar="SECONDS",
-    help="Wall-clock limit of one check; the checks together may take six times as long.",
+    help="Processor time of one check, with a third of what it sleeps; all of them may take "
+    "six times as much.",
 )
 @isolation_option
 @memory_option

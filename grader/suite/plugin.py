@@ -16,7 +16,8 @@ from grader.sandbox.errors import SubmissionError, SubmissionRefused
 from grader.sandbox.session import Session
 from grader.sandbox.workers import WorkerEnded, WorkerTimeout
 from grader.submission import SourceProblem
-from grader.suite.compare import CheckFailed
+from grader.suite.case import Case, first_case
+from grader.suite.compare import CheckFailed, Comparison
 from grader.suite.contract import Contract
 from grader.suite.draw import Draw, derive_seed
 from grader.suite.harness import Harness
@@ -41,6 +42,7 @@ class SuitePlugin:
         self._contract: Contract | None = None
         self._claims: frozenset[str] = frozenset()
         self.results: list[CheckResult] = []
+        self.compared: list[tuple[str, Comparison]] = []  # and differed, by check
         self.again = False  # the check that just ran is to be tried once more
         self.fault: GraderFault | None = None  # of a check itself, or of the machine
         self.broken = ""  # why the suite itself cannot be run
@@ -54,7 +56,8 @@ class SuitePlugin:
             device: Where tensors are to lie, such as ``cpu`` or ``cuda``.
         """
         self._session, self._seed, self._device = session, seed, device
-        self._memo, self.results, self.fault, self.again = {}, [], None, False
+        self._memo, self.results, self.compared = {}, [], []
+        self.fault, self.again = None, False
 
     @pytest.hookimpl(trylast=True)
     def pytest_configure(self, config: pytest.Config) -> None:
@@ -99,6 +102,8 @@ class SuitePlugin:
             self.fault = self.fault or fault
 
     def _result(self, item: pytest.Function, output: str) -> CheckResult:
+        if isinstance(self._ended, CheckFailed) and self._ended.comparison is not None:
+            self.compared.append((item.name, self._ended.comparison))
         marker = item.get_closest_marker("points")
         verdict, message, difference, fault = _judge(item.name, self._ended)
         return CheckResult(
@@ -152,6 +157,11 @@ class SuitePlugin:
             *(self._contract, self._session, draw, self._device),
             *(self._memo, self._claims, self._seed),
         )
+
+    def first_case(self, solution: str) -> Case | None:
+        """The first comparison that failed and can be made again, with a source of ours."""
+        inputs = () if self._contract is None else tuple(self._contract.inputs)
+        return first_case(self.compared, self._session.asked, solution, inputs)
 
     def observe(self) -> list[Any]:
         """What the submission does, for a diagnosis; nothing where its suite has no contract.

@@ -142,7 +142,8 @@ def _tasks(pid: int) -> Iterator[tuple[int, _Task]]:
     """The threads of a process; none where it is gone."""
     for folder in _threads(pid):
         with contextlib.suppress(OSError):
-            fields = (folder / "stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+            stat = (folder / "stat").read_bytes()  # in which a task may name itself in any bytes
+            fields = stat.rpartition(b")")[2].decode("ascii").split()
             reaped = (int(fields[13]) + int(fields[14])) * TICK
             yield int(folder.name), _Task(fields[0], _wanted(folder), reaped)
 

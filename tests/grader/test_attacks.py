@@ -234,7 +234,7 @@ def test_kill_of_the_grader_leaves_nothing() -> None:
     assert descendants(zygote)
     grader.send_signal(signal.SIGKILL)
     grader.wait()
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 300
     while Path(f"/proc/{zygote}/stat").exists() and time.monotonic() < deadline:
         if ") Z " in Path(f"/proc/{zygote}/stat").read_text():
             break  # ended, and waits for its new parent to notice

@@ -211,7 +211,7 @@ def kernel(drills: Path) -> Iterator[Kernel]:
     client = manager.blocking_client()
     client.start_channels()
     try:
-        client.wait_for_ready(timeout=60)
+        client.wait_for_ready(timeout=300)
         made = Kernel(manager, client)
         made.run(f"%load_ext grader\nimport grader.magic\n{IMPORTS}")
         yield made

@@ -19,6 +19,7 @@ import torch
 
 from grader.grading import Options, grade
 from grader.kit import installed_kit
+from grader.sandbox.clock import Clock
 from grader.sandbox.process import Sandbox
 from grader.sandbox.session import Session
 from grader.sandbox.workers import WorkerProcess
@@ -43,10 +44,10 @@ def ready(sandbox: Sandbox) -> float:
     """From the request of a worker to its first answer."""
 
     def once() -> None:
-        deadline = time.monotonic() + 10
+        clock = Clock(10.0)
         worker = sandbox.worker()
-        worker.send(Request([Step(Ping())]), deadline=deadline)
-        worker.receive(deadline)
+        worker.send(Request([Step(Ping())]), clock)
+        worker.receive(clock)
         workers.append(worker)
 
     workers: list[WorkerProcess] = []

@@ -15,3 +15,7 @@ class GraderFault(GradeError):
     """The grader or the machine could not grade; the submission is not to blame."""
 
     exit_code = 3
+
+
+class MachineBusy(GraderFault):
+    """The machine had no time for a submission; trying again may help."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 import secrets
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -28,6 +29,7 @@ from grader.sandbox.session import Session
 from grader.sandbox.workers import WorkerEnded
 from grader.submission import SourceProblem, Submission, parse, readable
 from grader.submission.notebook.slicing import only_needed
+from grader.suite.case import Case
 from grader.suite.compare import CheckFailed
 from grader.suite.plugin import SuitePlugin
 from grader.suite.runner import one_thread, suite_runner
@@ -43,12 +45,13 @@ class Options:
     Attributes:
         seed: Draws every input; None for a fresh one.
         device: ``auto``, ``cpu``, ``cuda`` or ``mps``.
-        timeout: Wall-clock limit of one check, in seconds.
+        timeout: Limit of one check, in seconds of the submission's processor time.
         budget: How many times as long all checks together may take.
         diagnosis: Whether to look for the mistakes behind what is wrong; None for what the
             exercise says.
         maps: Whether to show attention maps even where nothing is wrong with them.
         search: How many sets of mistakes are tried at most; None for as many as is usual.
+        case: Is given the first comparison that failed, or None where there is none.
     """
 
     seed: int | None = None
@@ -58,6 +61,7 @@ class Options:
     diagnosis: bool | None = None
     maps: bool = False
     search: int | None = None
+    case: Callable[[Case | None], object] | None = None
 
 
 def grade(submission: Submission, exercise: Exercise, options: Options, sandbox: Sandbox) -> Report:
@@ -73,6 +77,7 @@ def grade(submission: Submission, exercise: Exercise, options: Options, sandbox:
         GradeError: The device that was asked for is not there, or the exercise lies where a
             submission may read it.
         GraderFault: The suite or the machine failed; the submission is not to blame.
+        MachineBusy: The machine had no time for it.
         KeyboardInterrupt: Ctrl-C during the checks.
     """
     explains = exercise.diagnosis if options.diagnosis is None else options.diagnosis
@@ -88,6 +93,8 @@ def grade(submission: Submission, exercise: Exercise, options: Options, sandbox:
         _start(session, tried, exercise)
         runner = suite_runner(exercise.suite)
         checks, plugin = runner.run(session, seed, device), runner.plugin
+        if options.case is not None:
+            options.case(plugin.first_case(exercise.solution.read_text(encoding="utf-8")))
         mistakes: tuple[tuple[str, ...], ...] = ()
         if explains:
             checks, mistakes = _diagnose(checks, plugin, session, exercise, options)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.busy import compare
 from grader.kit import load_kit
 
 ROOT = Path(__file__).parent.parent
@@ -30,3 +31,12 @@ def test_plain_pytest_of_a_suite_passes_the_solution(name: str) -> None:
     )  # fmt: skip
     assert done.returncode == 0, done.stdout
     assert " passed" in done.stdout
+
+
+def test_what_differs_beside_busy_loops_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    runs = iter([{"a": "passed", "b": "passed"}, {"a": "passed", "b": "failure"}])
+    assert compare("tests", lambda: next(runs)) == 1
+    said = capsys.readouterr().out
+    assert "  b: passed in quiet, then failure\ntests: 1 of 2 differ\n" in said
+    again = iter([{"a": "passed"}] * 2)
+    assert compare("tests", lambda: next(again)) == 0

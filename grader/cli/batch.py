@@ -91,7 +91,8 @@ SEARCH = 2_000  # sets of mistakes that are tried, a tenth of what one grading a
     default=5.0,
     show_default=True,
     metavar="SECONDS",
-    help="Wall-clock limit of one check; the checks together may take a quarter more.",
+    help="Processor time of one check, with a third of what it sleeps; all of them may take "
+    "a quarter more.",
 )
 @memory_option
 @click.option(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from grader.cli.arguments import resolve
+from grader.cli.case import refuse_case, write_case
 from grader.cli.names import ExerciseOrFile, kit_in_use, kit_option
 from grader.cli.options import (
     console,
@@ -32,6 +33,8 @@ from grader.wire.levels import limits_for
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from grader.suite.case import Case
+
 STDOUT = Path("-")
 
 
@@ -51,7 +54,8 @@ STDOUT = Path("-")
     default=10.0,
     show_default=True,
     metavar="SECONDS",
-    help="Wall-clock limit of one check; the checks together may take six times as long.",
+    help="Processor time of one check, with a third of what it sleeps; all of them may take "
+    "six times as much.",
 )
 @isolation_option
 @memory_option
@@ -77,6 +81,13 @@ STDOUT = Path("-")
     help="Say which mistake it is, or leave it to be found; by default said, except in `bugs`.",
 )
 @click.option("--map", "maps", is_flag=True, help="Show what it attends to, beside what it should.")
+@click.option(
+    "--case",
+    "case_file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write the first comparison that failed as a script, to step through in a debugger.",
+)
 @kit_option
 @click.option("--verbose", "-v", is_flag=True, help="Show more of what passed.")
 @no_color_option
@@ -92,6 +103,7 @@ def run(
     form: str,
     diagnosis: bool | None,
     maps: bool,
+    case_file: Path | None,
     kit_path: Path | None,
     verbose: bool,
     no_color: bool,
@@ -106,6 +118,8 @@ def run(
         form, json_file = _only(form), None
     kit = kit_in_use(kit_path, keeps_history=True)
     pairs = [(exercise, read_submission(path)) for exercise, path in resolve(targets, kit)]
+    if case_file is not None:
+        refuse_case(pairs, diagnosis)
     tell_untried()
     graded: list[tuple[Report, str]] = []
     steps: list[str] = []
@@ -116,7 +130,9 @@ def run(
 
         gc.freeze()  # what was imported stays; no collection need look at it again
         out = console(no_color)
-        options = Options(seed, device, timeout, diagnosis=diagnosis, maps=maps)
+        cases: list[Case | None] = []
+        keep = None if case_file is None else cases.append
+        options = Options(seed, device, timeout, diagnosis=diagnosis, maps=maps, case=keep)
         for exercise, submission in pairs:
             report = grade(submission, exercise, options, sandbox)
             steps.append(_next_step(report, kit, exercise))
@@ -138,6 +154,8 @@ def run(
         from grader.outputs.html import report_page
 
         write_text(html_file, report_page(graded, steps))
+    if case_file is not None:
+        write_case(case_file, cases[0], reports[0], pairs[0][1])
     return 0 if all(report.solved for report in reports) else 1
 
 

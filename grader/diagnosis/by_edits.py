@@ -54,7 +54,7 @@ class EditSearch:
     """
 
     def __init__(self, source: str, units: list[Unit]) -> None:
-        self._until = time.monotonic() + SECONDS
+        self._until = time.process_time() + SECONDS
         self._source = source
         self._wrong: list[Unit] = []  # what shows it beyond doubt
         self._unsteady: list[Unit] = []  # where chance or rounding has a hand in it
@@ -63,7 +63,7 @@ class EditSearch:
         right = Replay.of(source)
         for unit in sorted(units, key=lambda one: one.size) if right else ():
             assert right is not None
-            if len(self._wrong) == ENOUGH or time.monotonic() > self._until:
+            if len(self._wrong) == ENOUGH or time.process_time() > self._until:
                 break
             self._sort(right, unit)
 
@@ -80,7 +80,7 @@ class EditSearch:
         found: list[tuple[EditMistake, ...]] = []
         evidence = self._wrong or self._unsteady
         for mistakes in itertools.islice(_sets(known), TRIED) if evidence else ():
-            if time.monotonic() > self._until or (found and len(mistakes) > len(found[0])):
+            if time.process_time() > self._until or (found and len(mistakes) > len(found[0])):
                 break
             if self._reproduces(mistakes, [*evidence, *self._some_right]):
                 found.append(mistakes)

@@ -143,10 +143,10 @@ class Replay:
 
     def is_steady(self, unit: Unit) -> bool:
         """Whether neither chance nor rounding decides what comes."""
-        known = unit._replace(groups=[[self._own(a) for a in group] for group in unit.groups])
+        known = unit._replace(groups=[[self.own(a) for a in group] for group in unit.groups])
         return not any(self.differences(shaken(known)))
 
-    def _own(self, asked: Asked) -> Asked:
+    def own(self, asked: Asked) -> Asked:
         """The same step with the answer that comes here."""
         try:
             with _bounded():

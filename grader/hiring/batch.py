@@ -120,6 +120,8 @@ def run(
 ) -> None:
     """Grade what is not in the store yet, and keep each result as soon as it is there.
 
+    What the machine was too busy for is tried again at the end, with nothing of ours beside it.
+
     Args:
         grade: Grades tasks, in whatever order they get done.
         candidates: And what they handed in.
@@ -129,16 +131,28 @@ def run(
         tell: Is told how far it is, after each grading.
     """
     tell(progress)
+    again: list[Task] = []
     for task, outcome in grade(tasks(candidates, seeds, store.done())):
-        if outcome.report is None:
-            progress.faults.append((task, outcome.fault))
+        if outcome.busy:
+            again.append(task)
         else:
-            report, source = outcome.report, outcome.source
-            who = (task.candidate, task.exercise, task.seed, task.file)
-            unread = task.unread or bool(task.data and not source)  # it is no UTF-8, say
-            store.add(Result(*who, report, source, task.note, unread))
-            progress.done += 1
-        tell(progress)
+            _keep(task, outcome, store, progress)
+            tell(progress)
+    for left in again:
+        for task, outcome in grade(iter([left])):
+            _keep(task, outcome, store, progress)
+            tell(progress)
+
+
+def _keep(task: Task, outcome: Outcome, store: Store, progress: Progress) -> None:
+    if outcome.report is None:
+        progress.faults.append((task, outcome.fault))
+        return
+    report, source = outcome.report, outcome.source
+    who = (task.candidate, task.exercise, task.seed, task.file)
+    unread = task.unread or bool(task.data and not source)  # it is no UTF-8, say
+    store.add(Result(*who, report, source, task.note, unread))
+    progress.done += 1
 
 
 def compare(

@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 import torch
 
-from grader.errors import GradeError
+from grader.errors import GradeError, MachineBusy
 from grader.grading import Options, choose_device, grade
 from grader.hiring.candidates import as_submission
 from grader.hiring.tasks import Capabilities, Outcome, Settings, Task
@@ -46,7 +46,8 @@ def serve(connection: Connection, words: bytes) -> None:
 def encode(outcome: Outcome) -> bytes:
     """A result as JSON, in which what is not finite is a string."""
     report = None if outcome.report is None else outcome.report.to_builtins()
-    return msgspec.json.encode({"report": report, "source": outcome.source, "fault": outcome.fault})
+    told = {"source": outcome.source, "fault": outcome.fault, "busy": outcome.busy}
+    return msgspec.json.encode({"report": report, **told})
 
 
 class GraderProcess:
@@ -85,4 +86,4 @@ class GraderProcess:
             options = replace(self._options, seed=task.seed)
             return Outcome(grade(submission, exercise, options, self.sandbox), submission.source)
         except GradeError as error:
-            return Outcome(fault=str(error))
+            return Outcome(fault=str(error), busy=isinstance(error, MachineBusy))

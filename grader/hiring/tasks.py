@@ -55,11 +55,13 @@ class Outcome(msgspec.Struct, frozen=True):
         report: None where it could not be graded, through no fault of the submission.
         source: That was graded.
         fault: Why it could not be graded.
+        busy: Whether that is because the machine had no time for it.
     """
 
     report: Report | None = None
     source: str = ""
     fault: str = ""
+    busy: bool = False
 
 
 class Capabilities(msgspec.Struct, frozen=True):

@@ -9,6 +9,7 @@ from typing import NamedTuple, TypeVar
 
 from torch import Tensor
 
+from grader.sandbox.clock import Clock
 from grader.sandbox.errors import SubmissionError, SubmissionRefused
 from grader.sandbox.replies import Answered, read_reply
 from grader.sandbox.workers import WorkerProcess
@@ -55,13 +56,13 @@ class Channel:
 
     Attributes:
         worker: The process.
-        deadline: Of what is asked, on the monotonic clock, in seconds.
+        clock: Of the check that asks.
         exchanges: What it was asked since ``begin``.
     """
 
-    def __init__(self, worker: WorkerProcess) -> None:
+    def __init__(self, worker: WorkerProcess, clock: Clock) -> None:
         self.worker = worker
-        self.deadline = 0.0
+        self.clock = clock
         self.exchanges: list[Exchange] = []
         self._seeds: Iterator[int] = iter(())
         self._handles = itertools.count(1)
@@ -125,12 +126,12 @@ class Channel:
             parts.append(body)
         released, self._released = self._released, []
         request = Request(packed, released, groups=list(groups))
-        self.worker.send(request, b"".join(parts), self.deadline)
+        self.worker.send(request, self.clock, b"".join(parts))
         return packed, parts
 
     def collect(self, groups: Sequence[int]) -> list[Answered | Exception]:
         """The answers to groups of so many steps."""
-        reply, body = self.worker.receive(self.deadline)
+        reply, body = self.worker.receive(self.clock)
         return self.validated(lambda: read_reply(reply, body, groups))
 
     def validated(self, read: Callable[[], _T]) -> _T:

@@ -87,7 +87,7 @@ class _Differentiable(torch.autograd.Function):
         ctx.set_materialize_grads(False)
         pairs = list(zip(results.outputs, results.grads, strict=True))
         ctx.mark_non_differentiable(*(out for out, grad in pairs if not grad))
-        ctx.paths = dict(_paths(results.trees[0]))
+        ctx.paths = dict(paths(results.trees[0]))
         ctx.tensors = [tensor.detach().requires_grad_(tensor.requires_grad) for tensor in tensors]
         return tuple(results.outputs)
 
@@ -103,12 +103,12 @@ class _Differentiable(torch.autograd.Function):
         return (None, None, *ctx.face.differentiate(ctx.calls, grads, ctx.tensors))
 
 
-def _paths(tree: Any, path: tuple[int | str, ...] = ()) -> list[tuple[int, tuple[int | str, ...]]]:
-    """Where each tensor of a value stands."""
+def paths(tree: Any, path: tuple[int | str, ...] = ()) -> list[tuple[int, tuple[int | str, ...]]]:
+    """The number of each tensor of an encoded value, and where it is: indices and keys."""
     if not isinstance(tree, dict):
         return []
     ((kind, content),) = tree.items()
     if kind == "tensor":
         return [(content, path)]
     parts = content.items() if kind == "dict" else enumerate(content if kind != "opaque" else ())
-    return [found for key, part in parts for found in _paths(part, (*path, key))]
+    return [found for key, part in parts for found in paths(part, (*path, key))]

@@ -20,8 +20,9 @@ from typing import Self, TypeVar
 import msgspec
 
 from grader.errors import GraderFault
+from grader.sandbox.clock import LOOK
 from grader.sandbox.wall_check import try_walls
-from grader.sandbox.workers import LOOK, Process, Spawned, Stopped, WorkerProcess
+from grader.sandbox.workers import Process, Spawned, Stopped, WorkerProcess
 from grader.wire import frames, messages
 from grader.wire.levels import LEVELS, Confinement, Limits
 
@@ -227,10 +228,10 @@ class _Forked:
 
     def __init__(self, sandbox: Sandbox, pid: int) -> None:
         self._sandbox = sandbox
-        self._pid = pid
+        self.pid = pid
 
     def end(self) -> int:
-        return self._sandbox._ask(f"end {self._pid}".encode(), [], messages.Ended).status
+        return self._sandbox._ask(f"end {self.pid}".encode(), [], messages.Ended).status
 
 
 def _launch(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from grader.sandbox.batch import RequestBatch
 from grader.sandbox.channel import Channel, Exchange, Outgoing
+from grader.sandbox.clock import STARVED, Clock
 from grader.sandbox.errors import SubmissionError
 from grader.sandbox.process import Sandbox
 from grader.sandbox.workers import WorkerEnded, WorkerTimeout
@@ -27,16 +27,23 @@ class Session:
     Args:
         sandbox: Gives out the workers.
         submission: What is loaded into them.
-        timeout: Wall-clock limit of one check, loading included, in seconds; a twentieth of it
-            for the checks after one that took longer, and as long as loading took.
-        budget: Wall-clock limit of all checks together, in seconds.
+        timeout: Limit of one check, loading included, in seconds of the worker's processor time;
+            a twentieth of it for the checks after one that took longer, and what loading took.
+        budget: Limit of all checks together, likewise.
+        clock: That all checks are under; each has one of its own where None.
 
     Attributes:
         asked: What each check asked, and what came.
+        clock: Of the check that has begun.
     """
 
     def __init__(
-        self, sandbox: Sandbox, submission: Submission, timeout: float, budget: float
+        self,
+        sandbox: Sandbox,
+        submission: Submission,
+        timeout: float,
+        budget: float,
+        clock: Clock | None = None,
     ) -> None:
         self._sandbox = sandbox
         self._submission = submission
@@ -44,20 +51,19 @@ class Session:
         self._limit = timeout  # of the checks to come: less, once one has taken too long
         self._left = budget
         self._own_started = time.process_time()
-        self._latest = math.inf  # that any check ends, on the monotonic clock
+        self._shared = clock
+        self.clock = clock or self._new_clock()
         self._channel: Channel | None = None
         self._loading = False
         self._load_seconds = 0.0  # that the source takes to run
         self._load_error: Exception | None = None
-        self._started = 0.0
         self.asked: list[list[Exchange]] = []
         self.said_on_load: str | None = None  # None until the source has run for the first time
 
     def start(self) -> None:
         """Ask for a worker and send it the source; the answer is taken when it is needed."""
-        self._channel = Channel(self._sandbox.worker())  # the first waits until the zygote is up
-        self._started = time.monotonic()
-        self._channel.deadline = self._deadline(self._started)
+        worker = self._sandbox.worker()  # the first waits until the zygote is up
+        self._channel = Channel(worker, self.clock)
         self._loading = True
         self._channel.post([Outgoing(Load(self._submission.source, self.name))])
 
@@ -72,8 +78,8 @@ class Session:
         Whoever asks for it closes it.
         """
         text = Submission(self._submission.path, source)
-        other = Session(self._sandbox, text, self._timeout, max(self._left, 0.0))
-        other._latest, other._own_started = self.channel.deadline, self._own_started
+        other = Session(self._sandbox, text, self._timeout, self._left, self.clock)
+        other._own_started = self._own_started
         return other
 
     def refuse(self, reason: Exception) -> None:
@@ -102,12 +108,12 @@ class Session:
         if self._channel is None or not self._channel.worker.alive:
             self.start()
         if self._loading:
-            self._loading = False
+            self._loading, before = False, self.clock.taken
             try:
                 (answer,) = self.channel.collect([1])
                 if isinstance(answer, Exception):
                     raise answer
-                self._load_seconds = time.monotonic() - self._started
+                self._load_seconds = self.clock.taken - before
             except (SubmissionError, WorkerEnded) as error:
                 if self.said_on_load is None:  # else it has run before
                     self._load_error = error
@@ -132,29 +138,34 @@ class Session:
             WorkerEnded: It crashed, exited or took too long, or no time is left for this check.
         """
         self.asked.append([])
+        self.clock = self._shared or self._new_clock()
         if self.own_time_is_up:
             raise WorkerTimeout(
                 "was not tried: to judge what came before took all the time there is"
             )
         if self._left <= 0:
             raise WorkerTimeout("was not tried: earlier checks took all the time there is")
-        now = time.monotonic()
-        if now >= self._latest:
+        if self.clock.left <= 0:
             raise WorkerTimeout("took too long and was stopped")
         if self._channel is not None:
-            self._channel.deadline = self._deadline(now)
+            self._channel.clock = self.clock
         self.load()
         self.channel.begin(seed, self.asked[-1])
 
-    def _deadline(self, now: float) -> float:
-        return min(now + min(self._limit, self._left), self._latest)
+    def _new_clock(self) -> Clock:
+        return Clock(min(self._limit, self._left), STARVED * self._timeout)
 
-    def end_check(self, seconds: float) -> str:
+    def end_check(self) -> str:
         """Stop the clock of a check; what the submission printed in it."""
-        self._left -= seconds
-        if seconds >= self._limit:
+        self._left -= self.clock.taken
+        if self.clock.left <= 0:
             self._limit = self._timeout / SHORTER + self._load_seconds
         return self.take_output()
+
+    def give_up_check(self) -> None:
+        """Forget a check that is to be tried again, and what it took."""
+        self.asked.pop()
+        self._left += self.clock.taken
 
     def take_output(self) -> str:
         """What the submission printed since the last time."""

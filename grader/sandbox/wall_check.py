@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import socket
 import tempfile
-import time
 from pathlib import Path
 from typing import NamedTuple
 
-from grader.errors import GraderFault
+from grader.errors import GraderFault, MachineBusy
+from grader.sandbox.clock import Clock
 from grader.sandbox.workers import WorkerEnded, WorkerProcess
 from grader.wire import messages
 
@@ -49,12 +49,17 @@ def try_walls(level: str, worker: WorkerProcess, memory_is_bounded: bool) -> Tri
         level: The level of confinement that the worker says it is in.
         worker: A fresh one.
         memory_is_bounded: Whether the platform can bound a worker's memory at all.
+
+    Raises:
+        MachineBusy: The machine has no time for it.
     """
     with tempfile.TemporaryDirectory() as folder, socket.create_server(("127.0.0.1", 0)) as server:
         hidden = Path(folder) / "hidden"
         hidden.write_text("secret", encoding="utf-8")
         try:
             done = _probe(worker, str(hidden), server.getsockname()[1])
+        except MachineBusy:
+            raise  # that tells nothing of the walls
         except (GraderFault, WorkerEnded, _NotTried) as reason:
             return Tried([], f"its walls could not be tried: {reason}")
     allowed = OPEN_AT_PROCESS if level == "process" else set()
@@ -69,13 +74,13 @@ class _NotTried(Exception):
 
 
 def _probe(worker: WorkerProcess, path: str, port: int) -> list[str]:
-    deadline = time.monotonic() + SECONDS
+    clock = Clock(SECONDS)
     arguments = messages.Arguments({"tuple": [path, port]}, {"dict": {}})
     load = messages.Load(SOURCE.read_text(encoding="utf-8"), "canary.py")
     steps = [messages.Step(load), messages.Step(messages.Call("probe", [arguments]))]
     try:
-        worker.send(messages.Request(steps), deadline=deadline)
-        reply, _ = worker.receive(deadline)
+        worker.send(messages.Request(steps), clock)
+        reply, _ = worker.receive(clock)
     finally:
         worker.kill()
     match reply.answers[-1:]:

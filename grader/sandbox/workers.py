@@ -17,12 +17,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
-from grader.errors import GraderFault
+from grader.errors import GraderFault, MachineBusy
+from grader.sandbox.clock import LOOK, Clock, Meter
 from grader.wire import frames
 from grader.wire.messages import Greeting, Reply, Request
 
 MAX_OUTPUT = 64 << 10
-LOOK = 0.1  # how often a wait looks whether it is to be stopped, in seconds
+SOON = 0.01  # seconds that a wait takes at least, before it looks again
 
 
 class WorkerEnded(Exception):
@@ -39,6 +40,10 @@ class Stopped(KeyboardInterrupt):
 
 class Process(Protocol):
     """A worker's process, however it came to be."""
+
+    @property
+    def pid(self) -> int:
+        """Its number."""
 
     def end(self) -> int:
         """Kill it if it still lives, and all that it started; how it ended, as a wait status."""
@@ -70,20 +75,22 @@ class WorkerProcess:
         self.alive = True
         try:
             self._process = start(theirs, pipe)
+            self._meter = Meter(self._process.pid)
         finally:
             theirs.close()
             os.close(pipe)
 
-    def send(self, request: Request, body: bytes = b"", deadline: float = 0.0) -> None:
+    def send(self, request: Request, clock: Clock, body: bytes = b"") -> None:
         """Send a request.
 
         Args:
             request: Its steps.
+            clock: Of the check that asks.
             body: Their tensors.
-            deadline: On the monotonic clock, in seconds.
 
         Raises:
             WorkerEnded: It has answered what it was not asked, does not take it, or is gone.
+            MachineBusy: The machine has no time for it.
         """
         if self._confined and self._read_ahead:
             raise self.reject("it belongs to no request")
@@ -94,20 +101,21 @@ class WorkerProcess:
             try:
                 data = data[self._connection.send(data) :]
             except BlockingIOError:
-                self._wait(deadline, to_send=True)
+                self._wait(clock, to_send=True)
             except OSError:
                 raise self._ended() from None
 
-    def receive(self, deadline: float) -> tuple[Reply, frames.Buffer]:
-        """Receive the answer to a request; ``deadline`` is on the monotonic clock, in seconds.
+    def receive(self, clock: Clock) -> tuple[Reply, frames.Buffer]:
+        """Receive the answer to a request, by the clock of the check that asks.
 
         Raises:
             WorkerTimeout: No answer came in time; the worker is killed.
             WorkerEnded: It crashed or exited, or its answer was no frame of ours.
+            MachineBusy: The machine has no time for it; the worker is killed.
             Stopped: The sandbox was told to stop.
         """
         try:
-            receive = functools.partial(self._exactly, deadline=deadline)
+            receive = functools.partial(self._exactly, clock=clock)
             if not self._confined:
                 self._greet(frames.unpack(receive, frames.MAX_REPLY_HEADER, Greeting)[0])
             reply, body = frames.unpack(receive, frames.MAX_REPLY_HEADER, Reply)
@@ -157,11 +165,11 @@ class WorkerProcess:
         os.close(self._pipe)
         self._pipe = -1
 
-    def _exactly(self, count: int, deadline: float) -> bytearray:
+    def _exactly(self, count: int, clock: Clock) -> bytearray:
         """So many bytes; what comes beyond them, at most one part, is kept for later."""
         data, self._read_ahead = self._read_ahead[:count], self._read_ahead[count:]
         while len(data) < count:
-            self._wait(deadline)
+            self._wait(clock)
             try:
                 part = self._connection.recv(1 << 16)
             except OSError:
@@ -173,23 +181,35 @@ class WorkerProcess:
             self._read_ahead += part[room:]
         return data
 
-    def _wait(self, deadline: float, to_send: bool = False) -> None:
+    def _wait(self, clock: Clock, to_send: bool = False) -> None:
         """Wait for the connection, taking what is printed meanwhile: a full pipe would block."""
         connection = self._connection.fileno()
         while True:
-            left = deadline - time.monotonic()
-            if left <= 0:
-                raise self._timed_out()
-            if self._stop.is_set():
-                self.kill()
-                raise Stopped
+            self._look_at(clock)
             wanted = [connection] if self._silent else [connection, self._pipe]
             sending = [connection] if to_send else []
-            ready, writable, _ = select.select(wanted, sending, [], min(left, LOOK))
+            began = time.monotonic()
+            ready, writable, _ = select.select(
+                wanted, sending, [], max(min(clock.left, LOOK), SOON)
+            )
+            self._meter.read(clock, time.monotonic() - began)
             if self._pipe in ready:
                 self._drain_once()
             if writable or connection in ready:
                 return
+
+    def _look_at(self, clock: Clock) -> None:
+        """End the worker where there is no time for it any more, or nobody wants it."""
+        if clock.left <= 0:
+            raise self._timed_out()
+        try:
+            clock.expect_a_machine()
+        except MachineBusy:
+            self.kill()
+            raise
+        if self._stop.is_set():
+            self.kill()
+            raise Stopped
 
     def _drain(self) -> None:
         while self._pipe >= 0 and self._drain_once():
@@ -228,6 +248,7 @@ class Spawned:
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self._process = process
+        self.pid = process.pid
 
     def end(self) -> int:
         """Kill it and its group, and remove its folder; how it ended, as a wait status."""

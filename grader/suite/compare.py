@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import torch
@@ -20,16 +21,40 @@ TOLERANCE = {
 }
 
 
+@dataclass(frozen=True)
+class Comparison:
+    """Values that were compared, and differ.
+
+    Attributes:
+        what: Their name, such as ``output``.
+        got: The submission's.
+        expected: The right ones, float64, on the CPU.
+        allowed: The largest difference that would have passed.
+    """
+
+    what: str
+    got: Tensor
+    expected: Tensor
+    allowed: float
+
+
 class CheckFailed(AssertionError):
     """A check's claim does not hold.
 
     Attributes:
         difference: Where the values differ the most, if they do.
+        comparison: Of the values, if that is what failed.
     """
 
-    def __init__(self, message: str, difference: Difference | None = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        difference: Difference | None = None,
+        comparison: Comparison | None = None,
+    ) -> None:
         super().__init__(message)
         self.difference = difference
+        self.comparison = comparison
 
 
 def fail(message: str) -> NoReturn:
@@ -125,7 +150,8 @@ def expect_close(
         wrong=wrong,
         total=right.numel(),
     )
-    raise CheckFailed(f"{what}: {wrong} of {right.numel()} values differ", difference)
+    message = f"{what}: {wrong} of {right.numel()} values differ"
+    raise CheckFailed(message, difference, Comparison(what, got, right, allowed))
 
 
 def expect_form(got: Tensor, dtype: torch.dtype, device: torch.device, what: str) -> None:

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import inspect
-import time
 import traceback
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 import pytest
 
-from grader.errors import GraderFault
+from grader.errors import GraderFault, MachineBusy
 from grader.records import AttentionMap, CheckResult, Difference, Fault, Verdict
 from grader.sandbox.errors import SubmissionError, SubmissionRefused
 from grader.sandbox.session import Session
 from grader.sandbox.workers import WorkerEnded, WorkerTimeout
 from grader.submission import SourceProblem
-from grader.suite.compare import CheckFailed
+from grader.suite.case import Case, first_case
+from grader.suite.compare import CheckFailed, Comparison
 from grader.suite.contract import Contract
 from grader.suite.draw import Draw, derive_seed
 from grader.suite.harness import Harness
@@ -38,14 +38,15 @@ class SuitePlugin:
         self._session: Session
         self._seed = 0
         self._device = "cpu"
-        self._started = 0.0
         self._seconds = 0.0  # of the check that runs
         self._ended: BaseException | None = None  # what it raised
         self._memo: dict[Any, Any] = {}  # what one check saw, for the others too
         self._contract: Contract | None = None
         self._claims: frozenset[str] = frozenset()
         self.results: list[CheckResult] = []
-        self.fault: GraderFault | None = None  # of a check itself
+        self.compared: list[tuple[str, Comparison]] = []  # and differed, by check
+        self.again = False  # the check that just ran is to be tried once more
+        self.fault: GraderFault | None = None  # of a check itself, or of the machine
         self.broken = ""  # why the suite itself cannot be run
 
     def begin(self, session: Session, seed: int, device: str) -> None:
@@ -57,7 +58,8 @@ class SuitePlugin:
             device: Where tensors are to lie, such as ``cpu`` or ``cuda``.
         """
         self._session, self._seed, self._device = session, seed, device
-        self._memo, self.results, self.fault = {}, [], None
+        self._memo, self.results, self.compared = {}, [], []
+        self.fault, self.again = None, False
 
     @pytest.hookimpl(trylast=True)
     def pytest_configure(self, config: pytest.Config) -> None:
@@ -92,13 +94,20 @@ class SuitePlugin:
         if call.when != "teardown":
             self._seconds += call.duration
             return
-        output = self._session.end_check(time.monotonic() - self._started)
+        output = self._session.end_check()
+        if isinstance(self._ended, MachineBusy) and not self.again:
+            self.again = True
+            self._session.give_up_check()
+            return
+        self.again = False
         try:
             self.results.append(self._result(item, output))
         except GraderFault as fault:
             self.fault = self.fault or fault
 
     def _result(self, item: pytest.Function, output: str) -> CheckResult:
+        if isinstance(self._ended, CheckFailed) and self._ended.comparison is not None:
+            self.compared.append((item.name, self._ended.comparison))
         marker = item.get_closest_marker("points")
         verdict, message, difference, fault = _judge(item.name, self._ended)
         return CheckResult(
@@ -119,7 +128,6 @@ class SuitePlugin:
 
         To pytest every check passes: formatting an exception would take it half a millisecond.
         """
-        self._started = time.monotonic()
         try:
             self._session.begin_check(self._seed_of(pyfuncitem, "worker"))
             wanted = inspect.signature(pyfuncitem.obj).parameters
@@ -154,6 +162,11 @@ class SuitePlugin:
             *(self._memo, self._claims, self._seed),
         )
 
+    def first_case(self, solution: str) -> Case | None:
+        """The first comparison that failed and can be made again, with a source of ours."""
+        inputs = () if self._contract is None else tuple(self._contract.inputs)
+        return first_case(self.compared, self._session.asked, solution, inputs)
+
     def observe(self) -> list[Any]:
         """What the submission does, for a diagnosis; nothing where its suite has no contract.
 
@@ -177,12 +190,11 @@ class SuitePlugin:
     def _aside(self, purpose: str, look: Callable[[Harness], list[_T]]) -> list[_T]:
         """Look at a submission outside its checks, in the time that is left."""
         self._session.begin_check(derive_seed(self._seed, f"{purpose}/worker"))
-        started = time.monotonic()
         try:
             draw = Draw(derive_seed(self._seed, f"{purpose}/inputs"), self._device)
             return look(self._harness(draw))
         finally:
-            self._session.end_check(time.monotonic() - started)
+            self._session.end_check()
 
     def _draw_of(self, check: pytest.Item) -> Draw:
         return Draw(self._seed_of(check, "inputs"), self._device)
@@ -211,6 +223,8 @@ def _judge(
             return Verdict.ERROR, f"the submission {error}", None, None
         case pytest.skip.Exception():
             return Verdict.SKIP, error.msg or "", None, None
+        case MachineBusy():
+            raise error
     text = type(error).__name__
     with contextlib.suppress(Exception):
         text = "".join(traceback.format_exception(error))[-4000:]

@@ -14,7 +14,7 @@ from queue import SimpleQueue
 import pytest
 import torch
 
-from grader.errors import GraderFault
+from grader.errors import GraderFault, MachineBusy
 from grader.records import CheckResult
 from grader.sandbox.session import Session
 from grader.suite.plugin import SuitePlugin
@@ -67,6 +67,7 @@ class SuiteRunner:
 
         Raises:
             GraderFault: A check is broken.
+            MachineBusy: The machine had no time for a check, and none when it was tried again.
             KeyboardInterrupt: Ctrl-C, or the sandbox was told to stop; this runner is spent.
         """
         with self._lock:
@@ -124,6 +125,10 @@ class SuiteRunner:
             for item, following in itertools.pairwise(items):
                 assert item is not None
                 item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+                if self.plugin.again:
+                    item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+                if isinstance(self.plugin.fault, MachineBusy):
+                    return  # no later check would fare better
 
 
 def suite_runner(suite: Path) -> SuiteRunner:

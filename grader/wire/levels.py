@@ -7,7 +7,7 @@ import math
 import msgspec
 
 LEVELS = ("full", "landlock", "process")  # the strongest first
-BUDGET_CHECKS = 6  # a grading may take as long as this many checks that time out
+BUDGET_CHECKS = 6  # a grading may take as much as this many checks that time out
 
 
 class Limits(msgspec.Struct, frozen=True):

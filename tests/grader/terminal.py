@@ -18,15 +18,15 @@ class Terminal:
     """A command in a terminal of 100 columns; a context manager."""
 
     def __init__(self, folder: Path, *words: str, rows: int = 30, **environment: str) -> None:
-        self._screen = pyte.Screen(100, rows)
-        self._stream = pyte.ByteStream(self._screen)
+        self.screen = pyte.Screen(100, rows)
+        self._stream = pyte.ByteStream(self.screen)
         self.child = pexpect.spawn(
             sys.executable,
             [*COMMAND, *words],
             cwd=folder,
             dimensions=(rows, 100),
             env={**os.environ, "TERM": "xterm", **environment},
-            timeout=30,
+            timeout=300,
         )
 
     def __enter__(self) -> Self:
@@ -38,9 +38,9 @@ class Terminal:
     @property
     def text(self) -> str:
         """What is on the screen."""
-        return "\n".join(line.rstrip() for line in self._screen.display).rstrip()
+        return "\n".join(line.rstrip() for line in self.screen.display).rstrip()
 
-    def until(self, *wanted: str, seconds: float = 40) -> str:
+    def until(self, *wanted: str, seconds: float = 300) -> str:
         """Wait until all of these are on the screen at once; the screen."""
         deadline = time.monotonic() + seconds
         while not all(word in self.text for word in wanted):
@@ -52,7 +52,7 @@ class Terminal:
         self.child.send(keys)
 
     def resize(self, rows: int, columns: int) -> None:
-        self._screen.resize(rows, columns)
+        self.screen.resize(rows, columns)
         self.child.setwinsize(rows, columns)
 
     def left(self) -> int | None:

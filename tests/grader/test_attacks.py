@@ -34,7 +34,8 @@ from grader.wire.levels import LEVELS, Limits
 ATTACKS = sorted((Path(__file__).parent.parent / "attacks").glob("*.py"))
 SECRET = "SECRET-" + os.urandom(8).hex()
 OPTIONS = Options(seed=1, device="cpu", timeout=1.5)
-LONGEST = 25.0  # six checks that time out, and a start
+LONGEST = 25.0  # seconds of processor time: six checks that time out, and a start
+TICK = 1 / os.sysconf("SC_CLK_TCK")
 RIGHT = Submission(Path("double.py"), "def double(x):\n    return 2 * x\n")
 
 
@@ -143,6 +144,12 @@ def descendants(pid: int) -> set[int]:
         found |= more
 
 
+def workers_time(world: World) -> float:
+    """Processor time of the workers that have ended, in seconds."""
+    stat = Path(f"/proc/{world.sandbox._zygote.pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(stat[13]) + int(stat[14])) * TICK
+
+
 def contacted(world: World) -> list[str]:
     """Sockets that somebody has reached."""
     reached = []
@@ -164,9 +171,9 @@ def test_attack_gains_leaks_harms_and_hangs_nothing(world: World, path: Path, ki
     submission = read_submission(path)
     source = f"TARGETS = {json.dumps(world.targets)}\n{submission.source}"
     before = world.files()
-    started = time.monotonic()
+    started = workers_time(world)
     report = grade(Submission(Path("double.py"), source), exercise, OPTIONS, world.sandbox)
-    taken = time.monotonic() - started
+    taken = workers_time(world) - started
 
     assert report.earned <= int(facts.get("earns", 0)), report
     assert report.possible == 4
@@ -227,7 +234,7 @@ def test_kill_of_the_grader_leaves_nothing() -> None:
     assert descendants(zygote)
     grader.send_signal(signal.SIGKILL)
     grader.wait()
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 300
     while Path(f"/proc/{zygote}/stat").exists() and time.monotonic() < deadline:
         if ") Z " in Path(f"/proc/{zygote}/stat").read_text():
             break  # ended, and waits for its new parent to notice

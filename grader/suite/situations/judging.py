@@ -100,7 +100,7 @@ def _reason(failed: Sequence[Outcome], where: tuple[Condition, ...] | None, says
     if where:
         says += f"; {aspect} in every one with {' and '.join(c.says for c in where)}"
     if isinstance(reason, CheckFailed):
-        return CheckFailed(f"{reason}\n{says}", reason.difference)
+        return CheckFailed(f"{reason}\n{says}", reason.difference, reason.comparison)
     if isinstance(reason, SubmissionError):
         reason.where = says
     return reason

@@ -27,7 +27,7 @@ from grader.cli import run_command
 from grader.errors import GradeError, GraderFault
 from grader.hiring.process_pool import GradingPool
 from grader.hiring.store import BatchSettings, Store
-from grader.hiring.tasks import Settings, Task
+from grader.hiring.tasks import Outcome, Settings, Task
 from grader.hiring.written import safe_name
 from grader.kit import installed_kit, load_kit
 from grader.kit.stubs import pristine
@@ -402,13 +402,13 @@ def test_killed_batch_goes_on_to_the_same_results(handed: Path, tmp_path: Path) 
 def test_ctrl_c_says_so_and_leaves_what_was_done(handed: Path, out: Path) -> None:
     command = [sys.executable, *COMMAND, "batch", str(handed), *GRADE, "--out", str(out)]
     with subprocess.Popen([*command, "--jobs", "1"], stderr=subprocess.PIPE, text=True) as one:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 300
         while not done(out) and time.monotonic() < deadline:
             time.sleep(0.05)
         one.send_signal(signal.SIGINT)
         assert one.stderr is not None
         told = one.stderr.read()
-        assert one.wait(timeout=30) == 130
+        assert one.wait(timeout=300) == 130
     assert f"stopped: {done(out)} of 7 graded, and kept; the same command goes on: `grade" in told
     command = shlex.join(["grade", "batch", str(handed), *GRADE, "--out", str(out), "--jobs", "1"])
     assert f"`{command}`" in told
@@ -449,6 +449,35 @@ def test_task_whose_process_dies_again_is_given_up(monkeypatch: pytest.MonkeyPat
     assert told is task
     assert outcome.report is None
     assert "died 2 times" in outcome.fault
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_what_the_machine_was_too_busy_for_is_tried_again_alone_at_the_end(
+    handed: Path,
+    out: Path,
+    times: int,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    honest = GradingPool._outcome
+    tried: list[tuple[str, int]] = []  # whom, and how many at once
+
+    def outcome(self: GradingPool, grader: Any) -> Outcome | None:
+        name = grader.task.candidate
+        tried.append((name, sum(one.task is not None for one in self._graders)))
+        done = honest(self, grader)
+        if name == "right" and [one for one, _ in tried].count(name) <= times:
+            return Outcome(fault="this machine is too busy", busy=True)
+        return done
+
+    monkeypatch.setattr(GradingPool, "_outcome", outcome)
+    assert batch(handed, out, "--jobs", "2") == (1 if times == 1 else 3)
+    assert tried[-1] == ("right", 1)
+    assert [name for name, _ in tried].count("right") == 2
+    assert len(tried) == len(SOURCES) + 2  # one handed in nothing
+    found, told = rows(out)["right"], capsys.readouterr().err
+    assert found["total percent"] == ("100.00" if times == 1 else "")
+    assert ("not graded: `right`, warmup1: this machine is too busy" in told) == (times == 2)
 
 
 def test_tasks_are_taken_as_there_are_processes_for_them() -> None:

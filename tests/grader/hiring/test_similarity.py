@@ -281,9 +281,9 @@ def test_hostile_files_cost_little_and_hide_nobody() -> None:
         "escapes": "# \x1b[2J \u202e gpj.exe\nx = y + '\x1b]0;t\x07'\n",
     }
     crowd = {f"crowd{n:04}": f"{source}# {n}\n" for n in range(1_000)}
-    started = time.monotonic()
+    started = time.process_time()
     result = find_similar({**files, **hostile, **crowd}, stub)
-    assert time.monotonic() - started < 60  # it takes about 2 s
+    assert time.process_time() - started < 60  # it takes about 2 s
     assert {one.name for one in result.left_out} == {"mebibyte", "open"}
     assert result.pairs[0].evidence[0] == "same code"
     assert "copy" in {name for pair in result.pairs for name in names(pair)}

@@ -117,6 +117,71 @@ def test_fragment_follows_the_theme_of_the_notebook(pages: dict[str, str], open_
     )
 
 
+# What JupyterLab, nbconvert's classic page and others say of what they show, in their own words.
+NOTEBOOK = """
+html { font-size: 10px } body { font: 13px/1.42 serif; color: #777; text-align: center }
+.jp-OutputArea-output dl, .jp-OutputArea-output dt, .jp-OutputArea-output dd { display: block }
+.jp-OutputArea-output dt { font-weight: bold; float: left; width: 20%; padding: 0; margin: 0 }
+.jp-OutputArea-output dd { float: left; width: 80%; padding: 0; margin: 0 }
+.jp-RenderedHTMLCommon h4, .jp-RenderedHTMLCommon h5 { margin: 2em 0; line-height: 3 }
+.jp-RenderedHTMLCommon p { text-align: right; margin-bottom: 1em }
+.jp-RenderedHTMLCommon :not(pre) > code { background: red; padding: 1px 5px }
+.jp-RenderedHTMLCommon pre, .jp-RenderedHTMLCommon code { font-size: 9px; border: 3px solid }
+.jp-RenderedHTMLCommon td, .jp-RenderedHTMLCommon th { padding: 2em; white-space: normal }
+.jp-RenderedHTMLCommon tbody tr:nth-child(odd) { background: #f5f5f5 }
+.jp-RenderedHTMLCommon ul:not(.list-inline), .jp-RenderedHTMLCommon ol { padding-left: 4em }
+.jp-RenderedHTMLCommon a:link { color: red; text-decoration: none }
+.jp-RenderedHTMLCommon svg { max-width: 100%; height: auto }
+article, aside, details, header, section, summary { display: block; letter-spacing: 2px }
+small, h5 small { font-size: 75%; line-height: 1; color: #777 } figure { margin: 1em 40px }
+.rendered_html h5 { font-style: italic; font-size: 100% } .rendered_html * + p { margin-top: 1em }
+div.error > p { font-size: 200% } .row { margin: -15px } .label { float: left; width: 1em }
+"""
+DRAWN = """() => {
+  document.querySelectorAll('details').forEach(one => one.open = true);
+  const names = `display float width height color background-color font-family font-size font-style
+    font-weight line-height letter-spacing text-align text-decoration-line white-space margin-top
+    margin-bottom margin-left padding-top padding-left border-top-width list-style-type max-width
+    position`.split(/\\s+/);
+  return [...document.querySelectorAll('.drills, .drills :not(.line *)')].map(one => {
+    const style = getComputedStyle(one);
+    return [one.outerHTML.slice(0, 60), ...names.map(name => `${name}: ${style[name]}`)];
+  });
+}"""
+
+
+@pytest.mark.parametrize("crashes", [False, True])
+def test_fragment_looks_the_same_in_any_notebook(
+    crashes: bool, wrong_scale: tuple[Report, str], open_page: Open
+) -> None:
+    """Labels broke letter by letter in JupyterLab's exported pages."""
+    fragment = report_fragment(*(every_verdict() if crashes else wrong_scale))
+    box = '<div style="width: 800px; position: absolute; left: 0; top: 0">'
+    alone = f"<!doctype html><body>{box}{fragment}</div></body>"
+    classes = "jp-OutputArea-output jp-RenderedHTMLCommon rendered_html"
+    inside = f"<style>{NOTEBOOK}</style><div class='{classes}'>{box}{fragment}</div></div>"
+    wanted = open_page(alone).evaluate(DRAWN)
+    found = open_page(f"<!doctype html><body>{inside}</body>").evaluate(DRAWN)
+    assert len(wanted) > 100
+    differ = {
+        (one[0], *pair)
+        for one, other in zip(wanted, found, strict=True)
+        for pair in zip(one, other, strict=True)
+        if pair[0] != pair[1]
+    }
+    assert differ == set()
+
+
+def test_fragment_has_the_room_that_a_page_has(
+    wrong_scale: tuple[Report, str], pages: dict[str, str], open_page: Open
+) -> None:
+    script = """() => [...document.querySelectorAll('.check > *, .title, .next, .claim')]
+      .map(one => [getComputedStyle(one).marginTop, getComputedStyle(one).fontSize])"""
+    wanted = open_page(pages["mistake"]).evaluate(script)
+    assert ["9.6px", "16px"] in wanted
+    assert open_page(pages["fragment"]).evaluate(script) == wanted
+
+
 def test_link_of_a_frame_leads_to_the_line_that_failed(
     kit: Kit, sandbox: Sandbox, open_page: Open
 ) -> None:

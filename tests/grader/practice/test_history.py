@@ -89,7 +89,7 @@ def test_two_hundred_at_once_lose_no_row(tmp_path: Path) -> None:
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(write, range(100)))
     for process in writers:
-        process.communicate(timeout=60)
+        process.communicate(timeout=300)
         assert process.returncode == 0
     with History(path) as history:
         assert len(history.gradings()) == 200

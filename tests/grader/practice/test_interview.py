@@ -234,12 +234,12 @@ def test_clock_is_left_and_taken_up_again_and_hands_in_by_itself(tmp_path: Path)
     with Terminal(folder, "interview", rows=200) as terminal:
         terminal.until("resumed: seed 0", "00:", " left")
         solve(kit, name)
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 300
         while not saved(kit) and time.monotonic() < deadline:
             time.sleep(0.1)
         record = interviews.read(folder)
         assert saved(kit) == [name]
-        terminal.until("the time is up", "1 of 3 solved", "to practise", seconds=90)
+        terminal.until("the time is up", "1 of 3 solved", "to practise")
     assert interviews.read(folder) == msgspec.structs.replace(
         record, submitted=interviews.read(folder).submitted
     )

@@ -266,7 +266,7 @@ def test_without_a_terminal_it_says_so_and_ends(folder: Path) -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=300,
     )
     assert done.returncode == 2
     assert "standard input is no terminal" in done.stderr
@@ -291,7 +291,7 @@ def test_pipe_gets_one_report_after_the_other(folder: Path, mine: Path) -> None:
                 seen += process.stdout.readline()
         process.send_signal(signal.SIGINT)
         rest = process.stdout.read()
-        assert process.wait(timeout=20) == 130
+        assert process.wait(timeout=300) == 130
     os.close(ours)
     os.close(theirs)
     assert "\x1b" not in seen + rest

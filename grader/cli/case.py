@@ -1,0 +1,68 @@
+"""``grade EXERCISE --case FILE``: a failed comparison as a script."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from grader.cli.options import write_text
+from grader.errors import GradeError
+from grader.kit import Exercise
+from grader.records import Report, Verdict
+from grader.submission import Submission
+
+if TYPE_CHECKING:
+    from grader.suite.case import Case
+
+
+def refuse_case(pairs: Sequence[tuple[Exercise, Submission]], diagnosis: bool | None) -> None:
+    """Refuse a script where there can be none, or where it might tell what is to be found.
+
+    Raises:
+        GradeError: There are several exercises, or the file is a notebook, or the exercise keeps
+            its mistake to itself and nobody asked for it.
+    """
+    if len(pairs) > 1:
+        raise GradeError("`--case` is for one exercise; name it")
+    ((exercise, submission),) = pairs
+    if submission.path.suffix == ".ipynb":
+        raise GradeError(
+            f"`{submission.path.name}` is a notebook, which a script cannot import: save its "
+            "cells as a .py file for `--case`"
+        )
+    if not (exercise.diagnosis if diagnosis is None else diagnosis):
+        raise GradeError(
+            f"a case shows where `{exercise.name}` goes wrong, which is yours to find; with "
+            "--diagnosis it is written all the same"
+        )
+
+
+def write_case(path: Path, case: Case | None, report: Report, submission: Submission) -> None:
+    """Write the script; where there is none, say why on standard error.
+
+    Raises:
+        GradeError: It cannot be written, or would replace what is graded.
+    """
+    if case is None:
+        click.echo(f"no case is written: {_why(report)}", err=True)
+        return
+    if path.resolve() == submission.path.resolve():
+        raise GradeError(f"`{path}` is the file that is graded; name another for `--case`")
+    from grader.outputs.case_script import case_script
+
+    write_text(path, case_script(case, report.exercise, submission.path, path, report.seed))
+
+
+def _why(report: Report) -> str:
+    """Why there is no failed comparison to be made again."""
+    failed = [check for check in report.checks if check.verdict is Verdict.FAIL]
+    if report.solved:
+        return "nothing failed"
+    if not failed:
+        return "nothing was compared, since it could not be tried; the report says why"
+    return (
+        f"`{failed[0].name}` and what else failed compared no value of one call with the right one"
+    )

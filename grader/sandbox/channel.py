@@ -12,6 +12,7 @@ from torch import Tensor
 from grader.sandbox.errors import SubmissionError, SubmissionRefused
 from grader.sandbox.replies import Answered, read_reply
 from grader.sandbox.workers import WorkerProcess
+from grader.submission import SourceProblem
 from grader.wire import values
 from grader.wire.messages import Operation, Request, Step
 
@@ -53,19 +54,24 @@ class Exchange:
 class Channel:
     """Sends steps to a worker and reads its answers; one that answers nonsense is ended.
 
+    Args:
+        worker: The process.
+        broken: Takes the rules that the submission is found to break.
+
     Attributes:
         worker: The process.
         deadline: Of what is asked, on the monotonic clock, in seconds.
         exchanges: What it was asked since ``begin``.
     """
 
-    def __init__(self, worker: WorkerProcess) -> None:
+    def __init__(self, worker: WorkerProcess, broken: list[SourceProblem] | None = None) -> None:
         self.worker = worker
         self.deadline = 0.0
         self.exchanges: list[Exchange] = []
         self._seeds: Iterator[int] = iter(())
         self._handles = itertools.count(1)
         self._released: list[int] = []
+        self._broken = [] if broken is None else broken
 
     def begin(self, seed: int, exchanges: list[Exchange]) -> None:
         """Begin a check: each of its steps that names no seed is given one of its own.
@@ -103,6 +109,7 @@ class Channel:
             ``SubmissionError`` or ``SubmissionRefused``.
 
         Raises:
+            SourceProblem: The submission has broken a rule of its exercise.
             WorkerEnded: The worker crashed, exited, took too long, or answered nonsense.
         """
         packed, parts = self.post(steps, groups)
@@ -131,7 +138,11 @@ class Channel:
     def collect(self, groups: Sequence[int]) -> list[Answered | Exception]:
         """The answers to groups of so many steps."""
         reply, body = self.worker.receive(self.deadline)
-        return self.validated(lambda: read_reply(reply, body, groups))
+        answers = self.validated(lambda: read_reply(reply, body, groups))
+        self._broken += [one for one in answers if isinstance(one, SourceProblem)]
+        if self._broken:
+            raise self._broken[0]
+        return answers
 
     def validated(self, read: Callable[[], _T]) -> _T:
         """Take an answer apart; a worker whose answer has another form is ended.

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 import torch
 from torch import Tensor
 
+from grader.kit.static_checks import forbidden_use
 from grader.sandbox.errors import SubmissionRefused, read_fault
 from grader.wire import messages, values
 from grader.wire.frames import BadFrame, Buffer
@@ -103,6 +104,10 @@ def _read(answer: messages.Answer, data: Buffer | memoryview) -> Answered | Exce
             return SubmissionRefused(text[:MAX_TEXT])
         case messages.Raised(fault=fault):
             return read_fault(fault)
+        case messages.Forbidden(name=name, line=line):
+            if not name.isidentifier():
+                raise BadFrame("what it says is forbidden is no name")
+            return forbidden_use(name[:MAX_NAME], line)
     return Answered(answer, values.load_tensors(answer.tensors, data))
 
 

@@ -44,11 +44,27 @@ class _Operation(msgspec.Struct, tag_field="do"):
     pass
 
 
-class Load(_Operation, tag="load"):
-    """Run a submission's source as a module of its own."""
+class Rules(msgspec.Struct, omit_defaults=True, frozen=True):
+    """What an exercise forbids.
+
+    Attributes:
+        forbidden: Names of torch that a submission may not call.
+        operations: Patterns of operations in torch's dispatcher that nobody may carry out.
+    """
+
+    forbidden: tuple[str, ...] = ()
+    operations: tuple[str, ...] = ()
+
+
+NO_RULES = Rules()
+
+
+class Load(_Operation, tag="load", omit_defaults=True):
+    """Run a submission's source as a module of its own, by these rules."""
 
     source: str
     filename: str
+    rules: Rules = NO_RULES
 
 
 class Ping(_Operation, tag="ping"):
@@ -267,7 +283,18 @@ class Raised(_Answer, tag="raised"):
     fault: RaisedFault
 
 
-Answer = Done | Created | Called | Gradients | Refused | Raised
+class Forbidden(_Answer, tag="forbidden"):
+    """The submission called what its exercise forbids.
+
+    Attributes:
+        line: Of the submission; 0 where it is not known.
+    """
+
+    name: str
+    line: Count
+
+
+Answer = Done | Created | Called | Gradients | Refused | Raised | Forbidden
 
 
 class Reply(msgspec.Struct):

@@ -24,6 +24,7 @@ from grader.wire import frames, messages, values
 from grader.worker import describe_exception
 from grader.worker.devices import OneDevice
 from grader.worker.graphs import Graph, kept_for_backward
+from grader.worker.rules import Keeper
 from grader.worker.traces import Before
 
 MODULE = "submission"
@@ -43,6 +44,7 @@ class RequestHandler:
         self.makers: dict[int, Callable[[], nn.Module]] = {}  # of the modules
         self.graphs: dict[int, Graph] = {}
         self.sent: list[Tensor] = []
+        self.keeper = Keeper()
 
     def answer(self, request: messages.Request, body: frames.Buffer) -> bytes:
         """Carry out a request, each group up to the first step that fails, and pack the reply."""
@@ -74,6 +76,14 @@ class RequestHandler:
         self, step: messages.Step, data: memoryview
     ) -> tuple[msgspec.Raw, bytes, bool]:
         """The answer to a step, its tensors, and whether the step failed."""
+        answer, sent, failed = self._try(step, data)
+        self.keeper.look()
+        if self.keeper.broken is not None:  # even where the submission caught the exception
+            return _encoded(self.keeper.broken), b"", True
+        return answer, sent, failed
+
+    def _try(self, step: messages.Step, data: memoryview) -> tuple[msgspec.Raw, bytes, bool]:
+        """The same, whatever rule is broken."""
         try:
             answer = self.carry_out(step, data)
             answer.tensors, sent = values.dump_tensors(self.sent)
@@ -104,6 +114,7 @@ class RequestHandler:
     def do_load(self, load: messages.Load, tensors: list[Tensor]) -> messages.Answer:
         """Run a submission's source as a module of its own."""
         self.filename = load.filename
+        self.keeper = Keeper(load.rules, load.filename)
         self.module.__file__ = load.filename
         sys.modules[MODULE] = self.module
         lines = load.source.splitlines(keepends=True)

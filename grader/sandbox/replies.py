@@ -142,12 +142,12 @@ def _tensor(value: Any) -> Tensor | None:
     raise ValueError("a value is no tensor")
 
 
-def read_results(answered: Answered, call: messages.Call, inputs: int) -> Results:
-    """What calls with so many tensors gave; raises anything where the answer is another."""
+def read_results(answered: Answered, call: messages.Call, inputs: Sequence[Tensor]) -> Results:
+    """What calls with these tensors gave; raises anything where the answer is another."""
     called, sent = _expected(answered, messages.Called)
     if len(called.results) != len(call.calls):
         raise ValueError("results and calls do not agree")
-    if not all(0 <= place < inputs for place in called.changed):
+    if not all(0 <= place < len(inputs) for place in called.changed):
         raise ValueError("what is said to be changed is no input")
     outputs = sent[: len(called.grads)]
     for tree in called.results:
@@ -157,7 +157,11 @@ def read_results(answered: Answered, call: messages.Call, inputs: int) -> Result
     pairs = zip(outputs, called.grads, strict=True)
     if any(grad and not out.is_floating_point() for out, grad in pairs):
         raise ValueError("outputs and gradients do not agree")
-    return Results(called.results, outputs, called.grads, called.changed, called.left)
+    changed = set(called.changed)
+    if call.detect_inplace:  # what a worker says of it is not all
+        after = zip(inputs, called.inputs, strict=True)
+        changed |= {place for place, (x, now) in enumerate(after) if values.digest(x) != now}
+    return Results(called.results, outputs, called.grads, sorted(changed), called.left)
 
 
 def read_gradients(

@@ -257,12 +257,14 @@ class Called(_Answer, tag="called"):
         grads: Whether each tensor in them carries a gradient.
         changed: Places of the tensors that were sent and that the calls changed, if asked for.
         left: What else they left changed, in words, if asked for.
+        inputs: A digest of each tensor that was sent, after the calls, if asked for.
     """
 
     results: list[Tree]
     grads: list[bool]
     changed: list[int]
     left: list[str] = []
+    inputs: list[str] = []
 
 
 class Gradients(_Answer, tag="gradients"):

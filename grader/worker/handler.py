@@ -21,7 +21,7 @@ import torch
 from torch import Tensor, nn
 
 from grader.wire import frames, messages, values
-from grader.worker import describe_exception
+from grader.worker import describe_exception, registered
 from grader.worker.devices import OneDevice
 from grader.worker.graphs import Graph, kept_for_backward
 from grader.worker.rules import Keeper
@@ -139,7 +139,7 @@ class RequestHandler:
             )
         self.objects[create.handle] = made
         self.makers[create.handle] = make
-        parameters = _parameters(made)
+        parameters = registered.parameters(made)
         first = {id(p): name for name, p in reversed(parameters.items())}
         specs = [
             messages.ParameterSpec(
@@ -193,8 +193,15 @@ class RequestHandler:
             self.objects[call.keep] = results
             if call.gradients and any(grads):
                 self.graphs[call.keep] = graph
-        changed, left = ([], []) if before is None else (before.changed(), before.left())
-        return messages.Called(results=trees, grads=grads, changed=changed, left=left)
+        if before is None:
+            return messages.Called(results=trees, grads=grads, changed=[])
+        return messages.Called(
+            results=trees,
+            grads=grads,
+            changed=before.changed(),
+            left=before.left(),
+            inputs=[values.digest(x) for x in given],
+        )
 
     def _call_each(
         self,
@@ -281,18 +288,14 @@ class RequestHandler:
             return self._global(call.target), {}
         module = self.objects[call.target]
         if not call.method:
-            return module, _parameters(module)
+            return module, registered.parameters(module)
         if not hasattr(module, call.method):
             raise Refusal(f"`{type(module).__qualname__}` has no method `{call.method}`")
-        return getattr(module, call.method), _parameters(module)
+        return getattr(module, call.method), registered.parameters(module)
 
 
 def _encoded(answer: messages.Answer) -> msgspec.Raw:
     return msgspec.Raw(msgspec.json.encode(answer))
-
-
-def _parameters(module: nn.Module) -> dict[str, Tensor]:
-    return dict(module.named_parameters(remove_duplicate=False))
 
 
 def _set_weights(own: dict[str, Tensor], given: dict[str, int], tensors: list[Tensor]) -> None:

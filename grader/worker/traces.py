@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor, equal, nn
 
 MOST = 100  # characters of a name
 GRAD = "gradients were switched on or off"
@@ -94,4 +94,4 @@ def _version(x: Tensor) -> int:
 def _same(old: Tensor, new: Tensor) -> bool:
     if old.shape != new.shape:
         return False
-    return torch.equal(old, new) or torch.equal(old.nan_to_num(nan=-1.5), new.nan_to_num(nan=-1.5))
+    return equal(old, new) or equal(old.nan_to_num(nan=-1.5), new.nan_to_num(nan=-1.5))

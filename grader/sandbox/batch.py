@@ -41,6 +41,7 @@ class How(TypedDict, total=False):
     detect_inplace: bool
     overwrites: bool
     refills: bool
+    elsewhere: bool
 
 
 class NotAsked(Exception):

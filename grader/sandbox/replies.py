@@ -52,6 +52,7 @@ class Results:
         grads: Whether each of these carries a gradient.
         changed: Places of the tensors that were sent and that the calls changed, if asked for.
         left: What else they left changed, in words, if asked for.
+        elsewhere: Whether each of the outputs lies on another device, where inputs were to.
     """
 
     trees: list[Any]
@@ -59,6 +60,7 @@ class Results:
     grads: list[bool]
     changed: list[int]
     left: list[str]
+    elsewhere: list[bool]
 
 
 def read_reply(
@@ -161,7 +163,10 @@ def read_results(answered: Answered, call: messages.Call, inputs: Sequence[Tenso
     if call.detect_inplace:  # what a worker says of it is not all
         after = zip(inputs, called.inputs, strict=True)
         changed |= {place for place, (x, now) in enumerate(after) if values.digest(x) != now}
-    return Results(called.results, outputs, called.grads, sorted(changed), called.left)
+    there = called.elsewhere
+    if len(there) != (len(outputs) if call.elsewhere else 0):
+        raise ValueError("outputs and their devices do not agree")
+    return Results(called.results, outputs, called.grads, sorted(changed), called.left, there)
 
 
 def read_gradients(

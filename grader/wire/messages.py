@@ -126,6 +126,8 @@ class Call(_Operation, tag="call", omit_defaults=True):
         overwrites: Whether what a call gave is told only after the last, which may have written
             over it.
         refills: Whether all calls are given the tensors of the first, filled anew.
+        elsewhere: Whether inputs are to lie on another device, which ``meta`` stands for, and what
+            comes is told with its values.
     """
 
     target: int | str
@@ -142,6 +144,7 @@ class Call(_Operation, tag="call", omit_defaults=True):
     detect_inplace: bool = False
     overwrites: bool = False
     refills: bool = False
+    elsewhere: bool = False
 
 
 class Backward(_Operation, tag="backward"):
@@ -258,6 +261,7 @@ class Called(_Answer, tag="called"):
         changed: Places of the tensors that were sent and that the calls changed, if asked for.
         left: What else they left changed, in words, if asked for.
         inputs: A digest of each tensor that was sent, after the calls, if asked for.
+        elsewhere: Whether each tensor in them lies on the other device, where inputs were to.
     """
 
     results: list[Tree]
@@ -265,6 +269,7 @@ class Called(_Answer, tag="called"):
     changed: list[int]
     left: list[str] = []
     inputs: list[str] = []
+    elsewhere: list[bool] = []
 
 
 class Gradients(_Answer, tag="gradients"):

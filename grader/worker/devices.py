@@ -30,7 +30,7 @@ class OneDevice(TorchDispatchMode):
     Every tensor on ``meta`` has a twin on the CPU that the operation is really done on. So a
     matmul with a tensor on the CPU is refused, which ``meta`` allows, and the 800 modules that its
     first operation imports are not needed. Tensors without dimensions may mix, as they may on a
-    GPU; but no value may be read back.
+    GPU; but no value may be read back. What was never on the CPU has some numbers or other.
     """
 
     def __init__(self) -> None:
@@ -66,26 +66,38 @@ class OneDevice(TorchDispatchMode):
         result = func(*args, **kwargs)
         return _map(self._stand_in, result) if here else result
 
+    def there(self, value: Tensor) -> Tensor:
+        """What stands on ``meta`` for a tensor on the CPU."""
+        stand_in = torch.empty_strided(
+            value.shape, value.stride(), dtype=value.dtype, device="meta"
+        )
+        self.pair(stand_in, value)
+        return stand_in
+
+    def here(self, value: Tensor) -> Tensor:
+        """What a tensor on ``meta`` stands for."""
+        return self._twin(value)
+
+    def pair(self, stand_in: Tensor, twin: Tensor) -> None:
+        """Let a tensor on ``meta`` stand for one on the CPU."""
+        self._twins[id(stand_in)] = (stand_in, twin)
+        self._stand_ins[id(twin)] = stand_in
+
     def _twin(self, value: Tensor) -> Tensor:
         if value.device.type != "meta":
             return value
         if id(value) not in self._twins:
             twin = torch.empty_strided(value.shape, value.stride(), dtype=value.dtype)
-            self._pair(value, twin.uniform_(-1, 1) if value.is_floating_point() else twin.fill_(1))
+            self.pair(value, twin.uniform_(-1, 1) if value.is_floating_point() else twin.fill_(1))
         return self._twins[id(value)][1]
 
     def _stand_in(self, value: Tensor) -> Tensor:
         if id(value) not in self._stand_ins:
-            shape, stride = value.shape, value.stride()
-            self._pair(torch.empty_strided(shape, stride, dtype=value.dtype, device="meta"), value)
+            self.there(value)
         stand_in = self._stand_ins[id(value)]
         if stand_in.shape != value.shape or stand_in.stride() != value.stride():
             stand_in.as_strided_(value.shape, value.stride())  # it was transposed in place
         return stand_in
-
-    def _pair(self, stand_in: Tensor, twin: Tensor) -> None:
-        self._twins[id(stand_in)] = (stand_in, twin)
-        self._stand_ins[id(twin)] = stand_in
 
 
 def _map(change: Callable[[Tensor], Any], value: Any) -> Any:

@@ -43,6 +43,7 @@ class RequestHandler:
         self.objects: dict[int, Any] = {}  # modules, and lists of what calls gave
         self.makers: dict[int, Callable[[], nn.Module]] = {}  # of the modules
         self.graphs: dict[int, Graph] = {}
+        self.elsewhere: dict[int, OneDevice] = {}  # where a module is, if not on the CPU
         self.sent: list[Tensor] = []
         self.keeper = Keeper()
 
@@ -52,6 +53,7 @@ class RequestHandler:
             self.objects.pop(handle, None)
             self.graphs.pop(handle, None)
             self.makers.pop(handle, None)
+            self.elsewhere.pop(handle, None)
         answers: list[msgspec.Raw] = []
         parts: list[bytes] = []
         start = total = 0
@@ -156,7 +158,16 @@ class RequestHandler:
     def do_move(self, move: messages.Move, tensors: list[Tensor]) -> messages.Answer:
         """Move a module."""
         dtype = None if move.dtype is None else values.DTYPES[move.dtype]
-        self.objects[move.handle].to(device=move.device, dtype=dtype)
+        module = self.objects[move.handle]
+        if move.device != "meta":
+            module.to(device=move.device, dtype=dtype)
+            return messages.Done()
+        was = {name: value.detach().clone() for name, value in registered.tensors(module).items()}
+        with self.elsewhere.setdefault(move.handle, OneDevice()) as other:
+            module.to(device="meta", dtype=dtype)
+        for name, value in registered.tensors(module).items():
+            if name in was and value.shape == was[name].shape:
+                other.pair(value, was[name].to(value.dtype))
         return messages.Done()
 
     def do_renew(self, renew: messages.Renew, tensors: list[Tensor]) -> messages.Answer:
@@ -170,51 +181,73 @@ class RequestHandler:
     def do_call(self, call: messages.Call, tensors: list[Tensor]) -> messages.Answer:
         """Call a module, a method of it, or a function; keep what comes where it is wanted."""
         function, parameters = self._callable(call)
-        _set_weights(parameters, call.weights, tensors)
-        if call.mode is not None:  # only now: a module may fold its weights when it is told
-            self.objects[call.target].train(call.mode)  # type: ignore[index]  # only a module has one
-        for name in call.frozen:
-            parameters[name].requires_grad_(False)
+        other = self._other_device(call, tensors)
+        self._prepare(call, parameters, tensors, other)
         inputs = tensors[: len(tensors) - len(call.weights)]
         learned = [parameters[name] for name in call.grad_parameters]
         graph = Graph([*(x for x in inputs if x.requires_grad), *learned])
-        given = inputs
-        with torch.inference_mode(call.inference), torch.set_grad_enabled(not call.inference):
-            if call.inference:
-                given = [x.clone() for x in inputs]
-            elif call.through:
-                given = [x.view_as(x) for x in inputs]
+        given = _given(call, inputs, other)
         before = (
             Before(function, parameters, given, call.gradients) if call.detect_inplace else None
         )
-        results, trees = self._call_each(call, function, given, parameters, before)
+        kept = kept_for_backward(parameters) if call.gradients else nullcontext()
+        results, trees = self._call_each(call, function, given, other or kept, before)
         grads = [x.requires_grad for x in self.sent]
+        there = [x.device.type == "meta" for x in self.sent] if call.elsewhere else []
+        if call.elsewhere and other is not None:
+            self.sent[:] = [other.here(x) if x.device.type == "meta" else x for x in self.sent]
         if call.keep is not None:
             self.objects[call.keep] = results
             if call.gradients and any(grads):
                 self.graphs[call.keep] = graph
         if before is None:
-            return messages.Called(results=trees, grads=grads, changed=[])
+            return messages.Called(results=trees, grads=grads, changed=[], elsewhere=there)
         return messages.Called(
             results=trees,
             grads=grads,
             changed=before.changed(),
             left=before.left(),
             inputs=[values.digest(x) for x in given],
+            elsewhere=there,
         )
+
+    def _other_device(self, call: messages.Call, tensors: list[Tensor]) -> OneDevice | None:
+        """Where a call is made, if not on the CPU."""
+        if not (call.elsewhere or any(x.device.type == "meta" for x in tensors)):
+            return None
+        if isinstance(call.target, str):
+            return OneDevice()
+        return self.elsewhere.setdefault(call.target, OneDevice())
+
+    def _prepare(
+        self,
+        call: messages.Call,
+        parameters: dict[str, Tensor],
+        tensors: list[Tensor],
+        other: OneDevice | None,
+    ) -> None:
+        """Set what is to be set before a call."""
+        _set_weights(parameters, call.weights, tensors)
+        if other is not None:
+            for name, index in call.weights.items():
+                other.pair(parameters[name], tensors[index].to(parameters[name].dtype))
+        if call.mode is not None:  # only now: a module may fold its weights when it is told
+            with other or nullcontext():
+                self.objects[call.target].train(call.mode)  # type: ignore[index]  # only a module has one
+        for name in call.frozen:
+            parameters[name].requires_grad_(False)
 
     def _call_each(
         self,
         call: messages.Call,
         function: Callable[..., Any],
         inputs: list[Tensor],
-        parameters: dict[str, Tensor],
+        on: AbstractContextManager[Any],
         before: Before | None,
     ) -> tuple[list[Any], list[Any]]:
         """What each call gives, as it is and as it is told."""
-        on_meta = any(x.device.type == "meta" for x in inputs)
+        on_meta = isinstance(on, OneDevice)
         grad = call.gradients and not on_meta
-        kept: AbstractContextManager[Any] = kept_for_backward(parameters) if grad else nullcontext()
         results: list[Any] = []
         trees: list[Any] = []
         each = len(inputs) // len(call.calls)  # where all have the same
@@ -227,7 +260,7 @@ class RequestHandler:
             with (
                 torch.inference_mode(call.inference),
                 torch.set_grad_enabled(grad),
-                OneDevice() if on_meta else kept,
+                on,
             ):
                 results.append(function(*args, **kwargs))
                 if before is not None:
@@ -304,6 +337,16 @@ def _set_weights(own: dict[str, Tensor], given: dict[str, int], tensors: list[Te
             if name not in own:
                 raise Refusal(f"the parameter `{name}` is gone since the module was made")
             own[name].data.copy_(tensors[index])  # as an optimiser of any kind does it
+
+
+def _given(call: messages.Call, inputs: list[Tensor], other: OneDevice | None) -> list[Tensor]:
+    """What stands for inputs in a call."""
+    with torch.inference_mode(call.inference), torch.set_grad_enabled(not call.inference):
+        if call.inference:
+            return [x.clone() for x in inputs]
+        if call.through:
+            return [x.view_as(x) for x in inputs]
+    return [other.there(x) for x in inputs] if call.elsewhere and other is not None else inputs
 
 
 def _refill(own: list[Tensor], given: list[Tensor]) -> None:

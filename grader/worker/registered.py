@@ -16,9 +16,9 @@ def parameters(module: nn.Module) -> dict[str, Tensor]:
     return dict(_walk(module, "_parameters", "", ()))
 
 
-def buffers(module: nn.Module) -> dict[str, Tensor]:
-    """All buffers by name."""
-    return dict(_walk(module, "_buffers", "", ()))
+def tensors(module: nn.Module) -> dict[str, Tensor]:
+    """All parameters and buffers by name."""
+    return {**parameters(module), **dict(_walk(module, "_buffers", "", ()))}
 
 
 def _walk(

@@ -194,7 +194,7 @@ class RequestHandler:
         results, trees = self._call_each(call, function, given, other or kept, before)
         grads = [x.requires_grad for x in self.sent]
         there = [x.device.type == "meta" for x in self.sent] if call.elsewhere else []
-        if call.elsewhere and other is not None:
+        if call.elsewhere and other is not None and not other.invented:
             self.sent[:] = [other.here(x) if x.device.type == "meta" else x for x in self.sent]
         if call.keep is not None:
             self.objects[call.keep] = results

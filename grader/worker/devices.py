@@ -43,7 +43,7 @@ class OneDevice(TorchDispatchMode):
         self.invented = False
         self._values = _KeepsValues(self)
         self._twins: dict[int, tuple[Tensor, Tensor]] = {}  # by id of the tensor on meta
-        self._stand_ins: dict[int, Tensor] = {}  # by id of the twin
+        self._stand_ins: dict[int, tuple[Tensor, Tensor]] = {}  # by id of the twin
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
@@ -101,7 +101,7 @@ class OneDevice(TorchDispatchMode):
     def pair(self, stand_in: Tensor, twin: Tensor) -> None:
         """Let a tensor on ``meta`` stand for one on the CPU."""
         self._twins[id(stand_in)] = (stand_in, twin)
-        self._stand_ins[id(twin)] = stand_in
+        self._stand_ins[id(twin)] = (stand_in, twin)  # which holds its id
 
     def _twin(self, value: Tensor) -> Tensor:
         if value.device.type != "meta":
@@ -115,7 +115,7 @@ class OneDevice(TorchDispatchMode):
     def _stand_in(self, value: Tensor) -> Tensor:
         if id(value) not in self._stand_ins:
             self.there(value)
-        stand_in = self._stand_ins[id(value)]
+        stand_in, _ = self._stand_ins[id(value)]
         if stand_in.shape != value.shape or stand_in.stride() != value.stride():
             stand_in.as_strided_(value.shape, value.stride())  # it was transposed in place
         return stand_in

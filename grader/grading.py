@@ -6,6 +6,7 @@ import platform
 import secrets
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -34,6 +35,7 @@ from grader.suite.compare import CheckFailed
 from grader.suite.plugin import SuitePlugin
 from grader.suite.runner import one_thread, suite_runner
 from grader.wire.levels import BUDGET_CHECKS
+from grader.wire.messages import Rules
 
 WEIGHING = {"score", "scale", "mask", "softmax"}  # steps whose mistakes an attention map shows
 
@@ -88,7 +90,8 @@ def grade(submission: Submission, exercise: Exercise, options: Options, sandbox:
     budget = options.timeout * options.budget
     tried = only_needed(submission, exercise.entry_points)
     _expect_hidden(exercise, sandbox)
-    session = Session(sandbox, tried, options.timeout, budget)
+    rules = Rules(tuple(sorted(exercise.forbidden)), exercise.operations)
+    session = Session(sandbox, tried, options.timeout, budget, rules)
     try:
         _start(session, tried, exercise)
         runner = suite_runner(exercise.suite)
@@ -96,9 +99,13 @@ def grade(submission: Submission, exercise: Exercise, options: Options, sandbox:
         if options.case is not None:
             options.case(plugin.first_case(exercise.solution.read_text(encoding="utf-8")))
         mistakes: tuple[tuple[str, ...], ...] = ()
-        if explains:
-            checks, mistakes = _diagnose(checks, plugin, session, exercise, options)
-        maps = [] if session.own_time_is_up else _maps(plugin, mistakes, options)
+        maps: list[AttentionMap] = []
+        with suppress(SourceProblem):  # that running it has brought to light
+            if explains:
+                checks, mistakes = _diagnose(checks, plugin, session, exercise, options)
+            maps = [] if session.own_time_is_up else _maps(plugin, mistakes, options)
+        if session.broken_rule is not None:  # it earns nothing, by what came before neither
+            checks, mistakes, maps = runner.run(session, seed, device), (), []
     finally:
         session.close()
     problem, line = _problem(session.load_error)

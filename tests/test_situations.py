@@ -29,10 +29,6 @@ ACCEPTED_AS: dict[str, tuple[str, ...]] = {
         "warmup2/wrong_scale_in_a_buffer",
         "warmup4/wrong_width_as_int_tensor",
     ),
-    "a forbidden function under a name that is made up when it runs": (
-        "exercise1/wrong_borrowed_attention",
-        "exercise5/wrong_hidden_sdpa",
-    ),
     "not at every seed: what shows it meets in some of the drawn situations only": (
         "warmup2/wrong_guesses_the_layout",
         "warmup4/wrong_workspace",

@@ -51,6 +51,8 @@ def difference(came: Answered, answer: messages.Answer, sent: list[Tensor]) -> s
                 return "output"
             if theirs.changed != ours.changed:
                 return "inputs"
+            if theirs.elsewhere != ours.elsewhere:
+                return "devices"
             return "" if theirs.grads == ours.grads else "gradients"
         case messages.Gradients(result=theirs), messages.Gradients(result=ours):
             pair = _gradients(theirs, came.tensors), _gradients(ours, sent)

@@ -38,6 +38,8 @@ class KitEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         forbidden: Names of torch that no submission may use.
+        operations: Patterns of operations in torch's dispatcher that nothing may carry out for a
+            submission, by whatever way: ``*attention*`` is ``torch.ops.aten._flash_attention…``.
         imports: What a submission may import beside the standard library; all where empty.
         version: Of this package, when the learner's folder was made.
         interview: Whether an interview is under way in it.
@@ -47,6 +49,7 @@ class KitEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: str = ""
     title: str = ""
     forbidden: list[str] = []
+    operations: list[str] = []
     imports: list[str] = []
     stubs_of: str = ""
     version: str = ""
@@ -78,6 +81,7 @@ class Exercise:
     formerly: tuple[str, ...]
     diagnosis: bool  # whether a report says which mistake it is, unless told otherwise
     forbidden: frozenset[str]
+    operations: tuple[str, ...]
     imports: frozenset[str]  # beside the standard library; all where empty
     stub: Path  # as shipped
     file: Path  # the learner's, the same file in a repository's own kit
@@ -239,6 +243,7 @@ def _exercise(home: Path, entry: ExerciseEntry, kit: KitEntry) -> Exercise:
         formerly=tuple(entry.formerly),
         diagnosis=entry.diagnosis,
         forbidden=frozenset(kit.forbidden),
+        operations=tuple(kit.operations),
         imports=frozenset(kit.imports),
         stub=home / "exercises" / path,
         file=home / "exercises" / path,

@@ -6,6 +6,7 @@ import ast
 import sys
 from collections.abc import Iterable, Iterator
 
+from grader.kit.torch_names import TorchNames, imported_by_call, is_torch
 from grader.submission import SourceProblem
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -41,17 +42,24 @@ def check_source(
         raise SourceProblem("cannot be read: it is nested too deeply") from None
 
 
+def forbidden_use(name: str, line: int) -> SourceProblem:
+    """What is said of a submission that uses a forbidden name on a line, 0 where none is known."""
+    return SourceProblem(
+        f"uses `{name}`, which this exercise forbids; write that step yourself", line
+    )
+
+
 def _without_main_guard(node: ast.stmt) -> list[ast.stmt]:
     return node.orelse if isinstance(node, ast.If) and _is_main_guard(node) else [node]
 
 
 def _is_main_guard(node: ast.If) -> bool:
-    return (
-        isinstance(node.test, ast.Compare)
-        and isinstance(node.test.ops[0], ast.Eq)
-        and "__name__" in {getattr(n, "id", None) for n in ast.walk(node.test)}
-        and "__main__" in {getattr(n, "value", None) for n in ast.walk(node.test)}
-    )
+    match node.test:
+        case ast.Compare(ast.Name("__name__"), [ast.Eq()], [ast.Constant("__main__")]):
+            return True
+        case ast.Compare(ast.Constant("__main__"), [ast.Eq()], [ast.Name("__name__")]):
+            return True
+    return False
 
 
 def _check_entry_points(body: list[ast.stmt], entry_points: list[str]) -> None:
@@ -81,22 +89,18 @@ def _bound_names(body: list[ast.stmt]) -> Iterator[str]:
 
 def _check_forbidden(body: list[ast.stmt], forbidden: frozenset[str]) -> None:
     nodes = [node for statement in body for node in ast.walk(statement)]
-    aliases = dict(_torch_aliases(nodes))
     star = any(
-        isinstance(n, ast.ImportFrom) and _is_torch(n.module) and n.names[0].name == "*"
+        isinstance(n, ast.ImportFrom) and is_torch(n.module) and n.names[0].name == "*"
         for n in nodes
     )
     own = {n.name for n in nodes if isinstance(n, _Function | ast.ClassDef)}
-    roots = _roots(nodes)
+    names = TorchNames(nodes)
     for node in nodes:
-        name = _named(node, aliases, roots)
+        name = names.of(node)
         if name is None and star and isinstance(node, ast.Name) and node.id not in own:
             name = node.id
         if name in forbidden:
-            raise SourceProblem(
-                f"uses `{name}`, which this exercise forbids; write that step yourself",
-                getattr(node, "lineno", 0),
-            )
+            raise forbidden_use(str(name), getattr(node, "lineno", 0))
 
 
 def _check_imports(body: list[ast.stmt], allowed: frozenset[str]) -> None:
@@ -113,57 +117,10 @@ def _check_imports(body: list[ast.stmt], allowed: frozenset[str]) -> None:
 
 
 def _imported(node: ast.AST) -> list[str]:
-    """The modules that a statement imports from."""
+    """The modules that a statement or a call imports from."""
     if isinstance(node, ast.Import):
         return [alias.name for alias in node.names]
-    return [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
-
-
-def _torch_aliases(nodes: list[ast.AST]) -> Iterator[tuple[str, str]]:
-    """Names that an import binds to torch or a part of it, with the last part's real name."""
-    for node in nodes:
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                if _is_torch(alias.name):
-                    yield alias.asname or "torch", alias.name.rpartition(".")[2]
-        elif isinstance(node, ast.ImportFrom) and _is_torch(node.module):
-            for alias in node.names:
-                yield alias.asname or alias.name, alias.name
-
-
-def _is_torch(module: str | None) -> bool:
-    return module is not None and (module == "torch" or module.startswith("torch."))
-
-
-def _named(node: ast.AST, aliases: dict[str, str], roots: dict[int, str]) -> str | None:
-    """The torch name that a node stands for, if it stands for one."""
-    if isinstance(node, ast.Name):
-        return aliases.get(node.id)
-    if isinstance(node, ast.Attribute) and roots.get(id(node)) in aliases:
-        return node.attr
-    if (
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Name)
-        and node.func.id == "getattr"
-        and len(node.args) >= 2
-        and roots.get(id(node.args[0])) in aliases
-        and isinstance(node.args[1], ast.Constant)
-        and isinstance(node.args[1].value, str)
-    ):
-        return node.args[1].value
-    return None
-
-
-def _roots(nodes: list[ast.AST]) -> dict[int, str]:
-    """The name that each chain of attributes begins with, by id of its node.
-
-    Children come after their parents in ``nodes``, so that going backwards each chain is
-    lengthened by one step at a time, however long it is.
-    """
-    found: dict[int, str] = {}
-    for node in reversed(nodes):
-        if isinstance(node, ast.Name):
-            found[id(node)] = node.id
-        elif isinstance(node, ast.Attribute) and id(node.value) in found:
-            found[id(node)] = found[id(node.value)]
-    return found
+    if isinstance(node, ast.ImportFrom):
+        return [node.module] if node.module else []
+    name = imported_by_call(node)
+    return [name] if name and not name.startswith(".") else []

@@ -20,7 +20,10 @@ def digest(source: bytes) -> str:
 def digest_of(kit: Kit) -> str:
     """One for the suites and rules of a kit: the same for kits that judge alike."""
     judged_by = [
-        (e.name, e.entry_points, sorted(e.forbidden), sorted(e.imports), e.diagnosis, _suite(e))
+        (
+            *(e.name, e.entry_points, sorted(e.forbidden), e.operations),
+            *(sorted(e.imports), e.diagnosis, _suite(e)),
+        )
         for e in kit.exercises
     ]
     return digest(repr(judged_by).encode())

@@ -41,6 +41,7 @@ class How(TypedDict, total=False):
     detect_inplace: bool
     overwrites: bool
     refills: bool
+    elsewhere: bool
 
 
 class NotAsked(Exception):
@@ -123,7 +124,7 @@ class PendingCalls(PendingRequest):
     def results(self) -> Results:
         """What all of them gave."""
         answered = self.answered
-        return self.channel.validated(lambda: read_results(answered, self.call, len(self.inputs)))
+        return self.channel.validated(lambda: read_results(answered, self.call, self.inputs))
 
     def result(self, place: int = 0) -> Any:
         """What one of them gave; an ``Opaque`` stands for what cannot cross."""

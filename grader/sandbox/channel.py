@@ -13,6 +13,7 @@ from grader.sandbox.clock import Clock
 from grader.sandbox.errors import SubmissionError, SubmissionRefused
 from grader.sandbox.replies import Answered, read_reply
 from grader.sandbox.workers import WorkerProcess
+from grader.submission import SourceProblem
 from grader.wire import values
 from grader.wire.messages import Operation, Request, Step
 
@@ -54,19 +55,26 @@ class Exchange:
 class Channel:
     """Sends steps to a worker and reads its answers; one that answers nonsense is ended.
 
+    Args:
+        worker: The process.
+        broken: Takes the rules that the submission is found to break.
+
     Attributes:
         worker: The process.
         clock: Of the check that asks.
         exchanges: What it was asked since ``begin``.
     """
 
-    def __init__(self, worker: WorkerProcess, clock: Clock) -> None:
+    def __init__(
+        self, worker: WorkerProcess, clock: Clock, broken: list[SourceProblem] | None = None
+    ) -> None:
         self.worker = worker
         self.clock = clock
         self.exchanges: list[Exchange] = []
         self._seeds: Iterator[int] = iter(())
         self._handles = itertools.count(1)
         self._released: list[int] = []
+        self._broken = [] if broken is None else broken
 
     def begin(self, seed: int, exchanges: list[Exchange]) -> None:
         """Begin a check: each of its steps that names no seed is given one of its own.
@@ -104,6 +112,7 @@ class Channel:
             ``SubmissionError`` or ``SubmissionRefused``.
 
         Raises:
+            SourceProblem: The submission has broken a rule of its exercise.
             WorkerEnded: The worker crashed, exited, took too long, or answered nonsense.
         """
         packed, parts = self.post(steps, groups)
@@ -132,7 +141,11 @@ class Channel:
     def collect(self, groups: Sequence[int]) -> list[Answered | Exception]:
         """The answers to groups of so many steps."""
         reply, body = self.worker.receive(self.clock)
-        return self.validated(lambda: read_reply(reply, body, groups))
+        answers = self.validated(lambda: read_reply(reply, body, groups))
+        self._broken += [one for one in answers if isinstance(one, SourceProblem)]
+        if self._broken:
+            raise self._broken[0]
+        return answers
 
     def validated(self, read: Callable[[], _T]) -> _T:
         """Take an answer apart; a worker whose answer has another form is ended.

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 import torch
 from torch import Tensor
 
+from grader.kit.static_checks import forbidden_use
 from grader.sandbox.errors import SubmissionRefused, read_fault
 from grader.wire import messages, values
 from grader.wire.frames import BadFrame, Buffer
@@ -51,6 +52,7 @@ class Results:
         grads: Whether each of these carries a gradient.
         changed: Places of the tensors that were sent and that the calls changed, if asked for.
         left: What else they left changed, in words, if asked for.
+        elsewhere: Whether each of the outputs lies on another device, where inputs were to.
     """
 
     trees: list[Any]
@@ -58,6 +60,7 @@ class Results:
     grads: list[bool]
     changed: list[int]
     left: list[str]
+    elsewhere: list[bool]
 
 
 def read_reply(
@@ -103,6 +106,10 @@ def _read(answer: messages.Answer, data: Buffer | memoryview) -> Answered | Exce
             return SubmissionRefused(text[:MAX_TEXT])
         case messages.Raised(fault=fault):
             return read_fault(fault)
+        case messages.Forbidden(name=name, line=line):
+            if not name.isidentifier():
+                raise BadFrame("what it says is forbidden is no name")
+            return forbidden_use(name[:MAX_NAME], line)
     return Answered(answer, values.load_tensors(answer.tensors, data))
 
 
@@ -137,12 +144,12 @@ def _tensor(value: Any) -> Tensor | None:
     raise ValueError("a value is no tensor")
 
 
-def read_results(answered: Answered, call: messages.Call, inputs: int) -> Results:
-    """What calls with so many tensors gave; raises anything where the answer is another."""
+def read_results(answered: Answered, call: messages.Call, inputs: Sequence[Tensor]) -> Results:
+    """What calls with these tensors gave; raises anything where the answer is another."""
     called, sent = _expected(answered, messages.Called)
     if len(called.results) != len(call.calls):
         raise ValueError("results and calls do not agree")
-    if not all(0 <= place < inputs for place in called.changed):
+    if not all(0 <= place < len(inputs) for place in called.changed):
         raise ValueError("what is said to be changed is no input")
     outputs = sent[: len(called.grads)]
     for tree in called.results:
@@ -152,7 +159,14 @@ def read_results(answered: Answered, call: messages.Call, inputs: int) -> Result
     pairs = zip(outputs, called.grads, strict=True)
     if any(grad and not out.is_floating_point() for out, grad in pairs):
         raise ValueError("outputs and gradients do not agree")
-    return Results(called.results, outputs, called.grads, called.changed, called.left)
+    changed = set(called.changed)
+    if call.detect_inplace:  # what a worker says of it is not all
+        after = zip(inputs, called.inputs, strict=True)
+        changed |= {place for place, (x, now) in enumerate(after) if values.digest(x) != now}
+    there = called.elsewhere
+    if len(there) != (len(outputs) if call.elsewhere else 0):
+        raise ValueError("outputs and their devices do not agree")
+    return Results(called.results, outputs, called.grads, sorted(changed), called.left, there)
 
 
 def read_gradients(

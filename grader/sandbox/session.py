@@ -12,8 +12,8 @@ from grader.sandbox.clock import STARVED, Clock
 from grader.sandbox.errors import SubmissionError
 from grader.sandbox.process import Sandbox
 from grader.sandbox.workers import WorkerEnded, WorkerTimeout
-from grader.submission import Submission
-from grader.wire.messages import Load
+from grader.submission import SourceProblem, Submission
+from grader.wire.messages import NO_RULES, Load, Rules
 
 OWN_SECONDS = 20.0  # of processor time that judging may take, where it usually takes less than 1
 SHORTER = 20  # after a check that took too long, the others get this part of its limit
@@ -30,6 +30,7 @@ class Session:
         timeout: Limit of one check, loading included, in seconds of the worker's processor time;
             a twentieth of it for the checks after one that took longer, and what loading took.
         budget: Limit of all checks together, likewise.
+        rules: What its exercise forbids, for the worker to take away.
         clock: That all checks are under; each has one of its own where None.
 
     Attributes:
@@ -43,9 +44,12 @@ class Session:
         submission: Submission,
         timeout: float,
         budget: float,
+        rules: Rules = NO_RULES,
         clock: Clock | None = None,
     ) -> None:
         self._sandbox = sandbox
+        self._rules = rules
+        self._broken: list[SourceProblem] = []  # rules, as was seen when it ran
         self._submission = submission
         self._timeout = timeout
         self._limit = timeout  # of the checks to come: less, once one has taken too long
@@ -63,9 +67,9 @@ class Session:
     def start(self) -> None:
         """Ask for a worker and send it the source; the answer is taken when it is needed."""
         worker = self._sandbox.worker()  # the first waits until the zygote is up
-        self._channel = Channel(worker, self.clock)
+        self._channel = Channel(worker, self.clock, self._broken)
         self._loading = True
-        self._channel.post([Outgoing(Load(self._submission.source, self.name))])
+        self._channel.post([Outgoing(Load(self._submission.source, self.name, self._rules))])
 
     @property
     def source(self) -> str:
@@ -78,8 +82,8 @@ class Session:
         Whoever asks for it closes it.
         """
         text = Submission(self._submission.path, source)
-        other = Session(self._sandbox, text, self._timeout, self._left, self.clock)
-        other._own_started = self._own_started
+        other = Session(self._sandbox, text, self._timeout, self._left, self._rules, self.clock)
+        other._broken, other._own_started = self._broken, self._own_started
         return other
 
     def refuse(self, reason: Exception) -> None:
@@ -89,7 +93,12 @@ class Session:
     @property
     def load_error(self) -> Exception | None:
         """Why no check can be tried: what ``refuse`` was given, or how the source failed."""
-        return self._load_error
+        return self._load_error or self.broken_rule
+
+    @property
+    def broken_rule(self) -> SourceProblem | None:
+        """The rule of its exercise that it was seen to break: from then on no check is tried."""
+        return self._broken[0] if self._broken else None
 
     @property
     def name(self) -> str:
@@ -100,11 +109,12 @@ class Session:
         """Wait until the source has run; one that failed the first time is not tried again.
 
         Raises:
+            SourceProblem: It breaks a rule of its exercise.
             SubmissionError: It raised an exception.
             WorkerEnded: It crashed, exited or took too long.
         """
-        if self._load_error is not None:
-            raise self._load_error.with_traceback(None)  # each raise adds to it
+        if self.load_error is not None:
+            raise self.load_error.with_traceback(None)  # each raise adds to it
         if self._channel is None or not self._channel.worker.alive:
             self.start()
         if self._loading:

@@ -305,6 +305,12 @@ class Call:
         names = [name for name in self.contract.inputs if name in self.tensors]
         return [names[place] for place in self._pending.results.changed if place < len(names)]
 
+    def lies_elsewhere(self, out: Tensor) -> bool:
+        """Whether a tensor that was given back lies on another device, where inputs were to."""
+        results = self._pending.results
+        places = zip(results.outputs, results.elsewhere, strict=False)
+        return any(there and out is one for one, there in places)
+
     @property
     def left(self) -> list[str]:
         """What else such a call left changed, in words."""

@@ -44,11 +44,27 @@ class _Operation(msgspec.Struct, tag_field="do"):
     pass
 
 
-class Load(_Operation, tag="load"):
-    """Run a submission's source as a module of its own."""
+class Rules(msgspec.Struct, omit_defaults=True, frozen=True):
+    """What an exercise forbids.
+
+    Attributes:
+        forbidden: Names of torch that a submission may not call.
+        operations: Patterns of operations in torch's dispatcher that nobody may carry out.
+    """
+
+    forbidden: tuple[str, ...] = ()
+    operations: tuple[str, ...] = ()
+
+
+NO_RULES = Rules()
+
+
+class Load(_Operation, tag="load", omit_defaults=True):
+    """Run a submission's source as a module of its own, by these rules."""
 
     source: str
     filename: str
+    rules: Rules = NO_RULES
 
 
 class Ping(_Operation, tag="ping"):
@@ -110,6 +126,8 @@ class Call(_Operation, tag="call", omit_defaults=True):
         overwrites: Whether what a call gave is told only after the last, which may have written
             over it.
         refills: Whether all calls are given the tensors of the first, filled anew.
+        elsewhere: Whether inputs are to lie on another device, which ``meta`` stands for, and what
+            comes is told with its values.
     """
 
     target: int | str
@@ -126,6 +144,7 @@ class Call(_Operation, tag="call", omit_defaults=True):
     detect_inplace: bool = False
     overwrites: bool = False
     refills: bool = False
+    elsewhere: bool = False
 
 
 class Backward(_Operation, tag="backward"):
@@ -241,12 +260,16 @@ class Called(_Answer, tag="called"):
         grads: Whether each tensor in them carries a gradient.
         changed: Places of the tensors that were sent and that the calls changed, if asked for.
         left: What else they left changed, in words, if asked for.
+        inputs: A digest of each tensor that was sent, after the calls, if asked for.
+        elsewhere: Whether each tensor in them lies on the other device, where inputs were to.
     """
 
     results: list[Tree]
     grads: list[bool]
     changed: list[int]
     left: list[str] = []
+    inputs: list[str] = []
+    elsewhere: list[bool] = []
 
 
 class Gradients(_Answer, tag="gradients"):
@@ -267,7 +290,18 @@ class Raised(_Answer, tag="raised"):
     fault: RaisedFault
 
 
-Answer = Done | Created | Called | Gradients | Refused | Raised
+class Forbidden(_Answer, tag="forbidden"):
+    """The submission called what its exercise forbids.
+
+    Attributes:
+        line: Of the submission; 0 where it is not known.
+    """
+
+    name: str
+    line: Count
+
+
+Answer = Done | Created | Called | Gradients | Refused | Raised | Forbidden
 
 
 class Reply(msgspec.Struct):

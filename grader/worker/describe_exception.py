@@ -57,7 +57,8 @@ def _text(error: BaseException) -> str:
 
 
 def _tensors(frame: FrameType) -> list[FaultTensor]:
-    found = [(n, v) for n, v in frame.f_locals.items() if issubclass(type(v), torch.Tensor)]
+    each = [(n, v) for n, v in frame.f_locals.items() if issubclass(type(v), torch.Tensor)]
+    found = [(name, value) for name, value in each if not value.is_nested]  # it has no shape
     return [
         FaultTensor(
             name=name[:100],

@@ -21,9 +21,10 @@ import torch
 from torch import Tensor, nn
 
 from grader.wire import frames, messages, values
-from grader.worker import describe_exception
+from grader.worker import describe_exception, registered
 from grader.worker.devices import OneDevice
 from grader.worker.graphs import Graph, kept_for_backward
+from grader.worker.rules import Keeper
 from grader.worker.traces import Before
 
 MODULE = "submission"
@@ -42,7 +43,9 @@ class RequestHandler:
         self.objects: dict[int, Any] = {}  # modules, and lists of what calls gave
         self.makers: dict[int, Callable[[], nn.Module]] = {}  # of the modules
         self.graphs: dict[int, Graph] = {}
+        self.elsewhere: dict[int, OneDevice] = {}  # where a module is, if not on the CPU
         self.sent: list[Tensor] = []
+        self.keeper = Keeper()
 
     def answer(self, request: messages.Request, body: frames.Buffer) -> bytes:
         """Carry out a request, each group up to the first step that fails, and pack the reply."""
@@ -50,6 +53,7 @@ class RequestHandler:
             self.objects.pop(handle, None)
             self.graphs.pop(handle, None)
             self.makers.pop(handle, None)
+            self.elsewhere.pop(handle, None)
         answers: list[msgspec.Raw] = []
         parts: list[bytes] = []
         start = total = 0
@@ -74,6 +78,14 @@ class RequestHandler:
         self, step: messages.Step, data: memoryview
     ) -> tuple[msgspec.Raw, bytes, bool]:
         """The answer to a step, its tensors, and whether the step failed."""
+        answer, sent, failed = self._try(step, data)
+        self.keeper.look()
+        if self.keeper.broken is not None:  # even where the submission caught the exception
+            return _encoded(self.keeper.broken), b"", True
+        return answer, sent, failed
+
+    def _try(self, step: messages.Step, data: memoryview) -> tuple[msgspec.Raw, bytes, bool]:
+        """The same, whatever rule is broken."""
         try:
             answer = self.carry_out(step, data)
             answer.tensors, sent = values.dump_tensors(self.sent)
@@ -104,6 +116,7 @@ class RequestHandler:
     def do_load(self, load: messages.Load, tensors: list[Tensor]) -> messages.Answer:
         """Run a submission's source as a module of its own."""
         self.filename = load.filename
+        self.keeper = Keeper(load.rules, load.filename)
         self.module.__file__ = load.filename
         sys.modules[MODULE] = self.module
         lines = load.source.splitlines(keepends=True)
@@ -128,7 +141,7 @@ class RequestHandler:
             )
         self.objects[create.handle] = made
         self.makers[create.handle] = make
-        parameters = _parameters(made)
+        parameters = registered.parameters(made)
         first = {id(p): name for name, p in reversed(parameters.items())}
         specs = [
             messages.ParameterSpec(
@@ -145,7 +158,16 @@ class RequestHandler:
     def do_move(self, move: messages.Move, tensors: list[Tensor]) -> messages.Answer:
         """Move a module."""
         dtype = None if move.dtype is None else values.DTYPES[move.dtype]
-        self.objects[move.handle].to(device=move.device, dtype=dtype)
+        module = self.objects[move.handle]
+        if move.device != "meta":
+            module.to(device=move.device, dtype=dtype)
+            return messages.Done()
+        was = {name: value.detach().clone() for name, value in registered.tensors(module).items()}
+        with self.elsewhere.setdefault(move.handle, OneDevice()) as other:
+            module.to(device="meta", dtype=dtype)
+        for name, value in registered.tensors(module).items():
+            if name in was and value.shape == was[name].shape:
+                other.pair(value, was[name].to(value.dtype))
         return messages.Done()
 
     def do_renew(self, renew: messages.Renew, tensors: list[Tensor]) -> messages.Answer:
@@ -159,44 +181,73 @@ class RequestHandler:
     def do_call(self, call: messages.Call, tensors: list[Tensor]) -> messages.Answer:
         """Call a module, a method of it, or a function; keep what comes where it is wanted."""
         function, parameters = self._callable(call)
-        _set_weights(parameters, call.weights, tensors)
-        if call.mode is not None:  # only now: a module may fold its weights when it is told
-            self.objects[call.target].train(call.mode)  # type: ignore[index]  # only a module has one
-        for name in call.frozen:
-            parameters[name].requires_grad_(False)
+        other = self._other_device(call, tensors)
+        self._prepare(call, parameters, tensors, other)
         inputs = tensors[: len(tensors) - len(call.weights)]
         learned = [parameters[name] for name in call.grad_parameters]
         graph = Graph([*(x for x in inputs if x.requires_grad), *learned])
-        given = inputs
-        with torch.inference_mode(call.inference), torch.set_grad_enabled(not call.inference):
-            if call.inference:
-                given = [x.clone() for x in inputs]
-            elif call.through:
-                given = [x.view_as(x) for x in inputs]
+        given = _given(call, inputs, other)
         before = (
             Before(function, parameters, given, call.gradients) if call.detect_inplace else None
         )
-        results, trees = self._call_each(call, function, given, parameters, before)
+        kept = kept_for_backward(parameters) if call.gradients else nullcontext()
+        results, trees = self._call_each(call, function, given, other or kept, before)
         grads = [x.requires_grad for x in self.sent]
+        there = [x.device.type == "meta" for x in self.sent] if call.elsewhere else []
+        if call.elsewhere and other is not None and not other.invented:
+            self.sent[:] = [other.here(x) if x.device.type == "meta" else x for x in self.sent]
         if call.keep is not None:
             self.objects[call.keep] = results
             if call.gradients and any(grads):
                 self.graphs[call.keep] = graph
-        changed, left = ([], []) if before is None else (before.changed(), before.left())
-        return messages.Called(results=trees, grads=grads, changed=changed, left=left)
+        if before is None:
+            return messages.Called(results=trees, grads=grads, changed=[], elsewhere=there)
+        return messages.Called(
+            results=trees,
+            grads=grads,
+            changed=before.changed(),
+            left=before.left(),
+            inputs=[values.digest(x) for x in given],
+            elsewhere=there,
+        )
+
+    def _other_device(self, call: messages.Call, tensors: list[Tensor]) -> OneDevice | None:
+        """Where a call is made, if not on the CPU."""
+        if not (call.elsewhere or any(x.device.type == "meta" for x in tensors)):
+            return None
+        if isinstance(call.target, str):
+            return OneDevice()
+        return self.elsewhere.setdefault(call.target, OneDevice())
+
+    def _prepare(
+        self,
+        call: messages.Call,
+        parameters: dict[str, Tensor],
+        tensors: list[Tensor],
+        other: OneDevice | None,
+    ) -> None:
+        """Set what is to be set before a call."""
+        _set_weights(parameters, call.weights, tensors)
+        if other is not None:
+            for name, index in call.weights.items():
+                other.pair(parameters[name], tensors[index].to(parameters[name].dtype))
+        if call.mode is not None:  # only now: a module may fold its weights when it is told
+            with other or nullcontext():
+                self.objects[call.target].train(call.mode)  # type: ignore[index]  # only a module has one
+        for name in call.frozen:
+            parameters[name].requires_grad_(False)
 
     def _call_each(
         self,
         call: messages.Call,
         function: Callable[..., Any],
         inputs: list[Tensor],
-        parameters: dict[str, Tensor],
+        on: AbstractContextManager[Any],
         before: Before | None,
     ) -> tuple[list[Any], list[Any]]:
         """What each call gives, as it is and as it is told."""
-        on_meta = any(x.device.type == "meta" for x in inputs)
+        on_meta = isinstance(on, OneDevice)
         grad = call.gradients and not on_meta
-        kept: AbstractContextManager[Any] = kept_for_backward(parameters) if grad else nullcontext()
         results: list[Any] = []
         trees: list[Any] = []
         each = len(inputs) // len(call.calls)  # where all have the same
@@ -209,7 +260,7 @@ class RequestHandler:
             with (
                 torch.inference_mode(call.inference),
                 torch.set_grad_enabled(grad),
-                OneDevice() if on_meta else kept,
+                on,
             ):
                 results.append(function(*args, **kwargs))
                 if before is not None:
@@ -270,18 +321,14 @@ class RequestHandler:
             return self._global(call.target), {}
         module = self.objects[call.target]
         if not call.method:
-            return module, _parameters(module)
+            return module, registered.parameters(module)
         if not hasattr(module, call.method):
             raise Refusal(f"`{type(module).__qualname__}` has no method `{call.method}`")
-        return getattr(module, call.method), _parameters(module)
+        return getattr(module, call.method), registered.parameters(module)
 
 
 def _encoded(answer: messages.Answer) -> msgspec.Raw:
     return msgspec.Raw(msgspec.json.encode(answer))
-
-
-def _parameters(module: nn.Module) -> dict[str, Tensor]:
-    return dict(module.named_parameters(remove_duplicate=False))
 
 
 def _set_weights(own: dict[str, Tensor], given: dict[str, int], tensors: list[Tensor]) -> None:
@@ -290,6 +337,16 @@ def _set_weights(own: dict[str, Tensor], given: dict[str, int], tensors: list[Te
             if name not in own:
                 raise Refusal(f"the parameter `{name}` is gone since the module was made")
             own[name].data.copy_(tensors[index])  # as an optimiser of any kind does it
+
+
+def _given(call: messages.Call, inputs: list[Tensor], other: OneDevice | None) -> list[Tensor]:
+    """What stands for inputs in a call."""
+    with torch.inference_mode(call.inference), torch.set_grad_enabled(not call.inference):
+        if call.inference:
+            return [x.clone() for x in inputs]
+        if call.through:
+            return [x.view_as(x) for x in inputs]
+    return [other.there(x) for x in inputs] if call.elsewhere and other is not None else inputs
 
 
 def _refill(own: list[Tensor], given: list[Tensor]) -> None:

@@ -6,8 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
-from torch import Tensor, nn
 
+# Before a submission is loaded, which may put others in their place.
+from torch import Tensor, equal, get_default_dtype, initial_seed, is_grad_enabled, nn
+
+_VERSION: Any = torch._C.TensorBase._version  # the descriptor
 MOST = 100  # characters of a name
 GRAD = "gradients were switched on or off"
 
@@ -81,17 +84,17 @@ class Before:
 def _switches() -> dict[str, object]:
     """What holds for a whole program."""
     return {
-        GRAD: torch.is_grad_enabled(),
-        "torch's random numbers were seeded": torch.initial_seed(),
-        "the default dtype was changed": torch.get_default_dtype(),
+        GRAD: is_grad_enabled(),
+        "torch's random numbers were seeded": initial_seed(),
+        "the default dtype was changed": get_default_dtype(),
     }
 
 
 def _version(x: Tensor) -> int:
-    return 0 if x.is_inference() else x._version
+    return 0 if x.is_inference() else _VERSION.__get__(x)
 
 
 def _same(old: Tensor, new: Tensor) -> bool:
     if old.shape != new.shape:
         return False
-    return torch.equal(old, new) or torch.equal(old.nan_to_num(nan=-1.5), new.nan_to_num(nan=-1.5))
+    return equal(old, new) or equal(old.nan_to_num(nan=-1.5), new.nan_to_num(nan=-1.5))

@@ -26,7 +26,7 @@ from torch import Tensor
 
 from grader.wire import frames, messages, values
 from grader.wire.levels import Confinement
-from grader.worker import hugepages, serving
+from grader.worker import hugepages, rules, serving
 from grader.worker.confine import Walls, choose
 from grader.worker.handler import MODULE, RequestHandler
 from grader.worker.removal import Remover
@@ -178,6 +178,8 @@ def warm_up() -> None:
     ask(messages.Move(2, "float32", "meta"))
     ask(messages.Call(2, calls, mode=True), x.detach().to("meta"), mask.to("meta"))
     del sys.modules[MODULE]
+    rules.as_loaded()
+    rules.operations()
 
 
 def main(arguments: list[str]) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 from torch import Tensor
@@ -23,6 +25,7 @@ from grader.suite.situations.implied import expect_right, implied
 
 TIMES = (3, 33)  # that a sequence of 8 is said
 LENGTH = 257  # is prime: no block fits
+SEED = 1  # of calls that are to give the same, whatever they draw
 
 
 @points(1)
@@ -206,34 +209,55 @@ def is_pinned_to_no_device(harness: Harness) -> None:
 def expect_on_any_device(
     harness: Harness, every: list[dict[str, Tensor]], method: str = ""
 ) -> None:
-    """Fail the check where one of these calls mixes devices, or reads a value back."""
-    plain = harness.module(weights={}).calls(every, method=method)
+    """Fail the check where one of these calls mixes devices, or reads a value back.
+
+    On either device a call gives the same values: so one that sees where it is, and computes
+    nothing there, fails as well.
+    """
+    module = harness.module(weights={})
+    plain = module.calls(every, method=method, seed=SEED)
     harness.ask()
     _ = [call.result for call in plain]  # what fails here as well is no matter of devices
-    module = harness.module(weights={}).to(device="meta")
-    moved = [{name: value.to("meta") for name, value in inputs.items()} for inputs in every]
-    for training in (False, True) if module.made is not None else (False,):
-        calls = module.train(training).calls(moved, method=method)
+    module.renew().to(device="meta")  # the CPU's tensors of the calls before are no part of it
+    calls = module.calls(every, method=method, seed=SEED, elsewhere=True)
+    harness.ask()
+    _expect_there(calls)
+    for call, here in zip(calls, plain, strict=True):
+        for got, expected in zip(_outs(call), _outs(here), strict=False):
+            is_known = isinstance(expected, Tensor) and got.device.type != "meta"
+            if is_known and bool(expected.isfinite().all()):
+                expect_close(got, expected.double(), "output on another device")
+    if module.made is not None:
+        moved = [{name: value.to("meta") for name, value in inputs.items()} for inputs in every]
+        trained = module.train().calls(moved, method=method)
         harness.ask()
-        _expect_there(calls)
+        _expect_there(trained)
 
 
 def _expect_there(calls: list[Call]) -> None:
     try:
-        results = [call.result for call in calls]
+        _ = [call.result for call in calls]
     except SubmissionError as error:
         if error.fault.type not in ("MixedDevices", "ReadsValues") and not error.own:
             pytest.skip(f"without a GPU it cannot be tried on another device ({error})")
         line = error.fault.frames[-1] if error.fault.frames else None
         where = f" (line {line.line}: `{line.source}`)" if line else ""
         fail(f"{error.fault.message}{where}")
-    for call, result in zip(calls, results, strict=True):
-        outs = list(result.values()) if isinstance(result, dict) else _compared(call, result)
-        there = all(isinstance(out, Tensor) and out.device.type == "meta" for out in outs)
+    for call in calls:
+        there = all(
+            isinstance(out, Tensor) and (out.device.type == "meta" or call.lies_elsewhere(out))
+            for out in _outs(call)
+        )
         expect(there, "output: expected on the input's device, got it on the CPU")
 
 
-def _compared(call: Call, result: object) -> list[object]:
+def _outs(call: Call) -> list[Any]:
+    """What is looked at of what came."""
+    result = call.result
+    return list(result.values()) if isinstance(result, dict) else _compared(call, result)
+
+
+def _compared(call: Call, result: object) -> list[Any]:
     """The outputs that are looked at."""
     parts = result if isinstance(result, tuple) else (result,)
     pairs = zip(parts, call.contract.outputs.values(), strict=False)

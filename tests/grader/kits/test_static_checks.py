@@ -29,6 +29,15 @@ def check(source: str) -> None:
         "from torch.nn import *\ndef double(x): MultiheadAttention(1, 1)",
         "import torch\ndef double(x): pass\n"
         "if __name__ == '__main__':\n    pass\nelse:\n    torch.nn.MultiheadAttention(1, 1)",
+        "import torch\nfn = torch.nn.functional\ndef double(x): fn.scaled_dot_product_attention(x)",
+        "import torch\na = torch.nn\nb = a\nc = b.MultiheadAttention\ndef double(x): c(1, 1)",
+        "import torch\ndouble = vars(torch.nn)['MultiheadAttention']",
+        "import torch\ndouble = torch.nn.__dict__['MultiheadAttention']",
+        "import importlib\nnn = importlib.import_module('torch.nn')\n"
+        "def double(x): nn.MultiheadAttention(1, 1)",
+        "def double(x): __import__('torch').nn.MultiheadAttention(1, 1)",
+        "import torch\ndef double(x): pass\n"
+        "if __name__ == 'submission' != '__main__':\n    torch.nn.MultiheadAttention(1, 1)",
     ],
 )
 def test_forbidden_call_is_found(source: str) -> None:
@@ -46,6 +55,11 @@ def test_forbidden_call_is_found(source: str) -> None:
         "def double(x): 'scaled_dot_product_attention'",
         "from torch.nn import MultiheadAttention\ndef double(x): pass",
         "double = lambda x: 2 * x",
+        "import torch\ndef double(x): pass\n"
+        "if '__main__' == __name__:\n    torch.nn.MultiheadAttention(1, 1)",
+        "import torch\nkind = torch.nn\ndef double(kind): kind.MultiheadAttention(1, 1)",
+        "import torch\nkind = torch.nn\nkind = Own\ndef double(x): kind.MultiheadAttention(1)",
+        "import torch\nx = torch.ones(1)\ndef double(y): x.MultiheadAttention(1)",
         "try:\n    from math import sqrt as double\nexcept ImportError:\n    pass",
         "from elsewhere import *",
         f"import torch\ndef double(x): getattr(torch, 0x{'f' * 100_000})",  # its str() would raise
@@ -61,6 +75,7 @@ def test_what_is_allowed_is_not_found(source: str) -> None:
         ("import einops\ndef double(x): pass", 1),
         ("import math, rich.console as c\ndef double(x): pass", 1),
         ("def double(x):\n    from einops.layers import torch", 2),
+        ("import importlib\ndef double(x):\n    importlib.import_module('einops')", 3),
         ("try:\n    import torchvision\nexcept ImportError:\n    pass\ndef double(x): pass", 2),
     ],
 )

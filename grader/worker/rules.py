@@ -1,0 +1,194 @@
+"""What an exercise forbids is taken away: whatever name it is called by, the call says so."""
+
+from __future__ import annotations
+
+import fnmatch
+import functools
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from types import CodeType, FrameType, ModuleType
+from typing import Any, NamedTuple
+
+import torch
+
+from grader.wire import messages
+
+# Where an operation may have code; what is derived from these needs none of its own.
+KEYS = (
+    "CompositeImplicitAutograd", "CompositeExplicitAutograd",
+    "CompositeExplicitAutogradNonFunctional", "CPU", "CUDA", "MPS", "Meta", "NestedTensorCPU",
+    "NestedTensorCUDA", "FuncTorchBatched", "FuncTorchBatchedDecomposition", "FuncTorchVmapMode",
+)  # fmt: skip
+# The Transformer of `torch.fx` turns graphs, and torch derives classes of its own from it.
+ELSEWHERE = ("torch.fx", "grader")
+METHODS = ("__init__", "__call__", "forward")  # of a class, where it has its own
+GENERIC = ("Module", "Sequential")  # classes of torch that call whatever they are given
+
+
+class ForbiddenUse(Exception):
+    """The submission called what its exercise forbids."""
+
+
+class Keeper:
+    """Takes away what an exercise forbids, in this process, for good.
+
+    Args:
+        rules: Of the exercise.
+        filename: The submission's, as it is compiled.
+
+    Attributes:
+        broken: The first rule that was broken, whatever became of the exception.
+    """
+
+    def __init__(self, rules: messages.Rules = messages.NO_RULES, filename: str = "") -> None:
+        self.broken: messages.Forbidden | None = None
+        self._names = frozenset(rules.forbidden)
+        self._filename = filename
+        self._modules = 0  # that are loaded, when they were last looked at
+        self._seen: set[str] = set()  # their names
+        self._stand_ins: dict[int, Any] = {}  # by id of what each stands for
+        self._originals: list[Any] = []
+        self._codes: set[CodeType] = set()  # of these
+        self._libraries: dict[str, Any] = {}  # each takes back what it did when it is let go
+        self._take_operations(rules.operations)
+        self.look()
+
+    def look(self) -> None:
+        """Take away what torch has loaded since the last time."""
+        if not self._names or len(sys.modules) == self._modules:
+            return
+        loaded = as_loaded()
+        for name in loaded.keys() - self._seen:
+            held = loaded[name].now
+            if not (held.keys().isdisjoint(self._names) or name.startswith(ELSEWHERE)):
+                for forbidden in self._names & held.keys():
+                    held[forbidden] = self._instead(held[forbidden], forbidden)
+        self._seen = set(loaded)
+        self._modules = len(sys.modules)
+
+    def _instead(self, value: Any, name: str) -> Any:
+        """What stands where torch has a forbidden class or function."""
+        if id(value) not in self._stand_ins:
+            self._originals.append(value)  # so that its id stays its own
+            self._stand_ins[id(value)] = self._guarded(value, name)
+            self._stand_ins[id(self._stand_ins[id(value)])] = self._stand_ins[id(value)]
+        return self._stand_ins[id(value)]
+
+    def _guarded(self, value: Any, name: str) -> Any:
+        if isinstance(value, type):  # stays what it is, for whoever asks `isinstance`
+            for method in METHODS:
+                if method in vars(value):
+                    setattr(value, method, self._function(vars(value)[method], name, method))
+            return value
+        return self._function(value, name) if callable(value) else value
+
+    def _function(self, original: Any, name: str, method: str = "") -> Callable[..., Any]:
+        called = name if method in ("", "__init__") else ""  # by what its caller's code has
+
+        def instead(*args: Any, **kwargs: Any) -> Any:
+            if not self._is_torchs_own_call(sys._getframe(1), called):
+                self._refuse(name)
+            return original(*args, **kwargs)
+
+        self._codes |= set(_codes(original))
+        functools.update_wrapper(instead, original)
+        del instead.__wrapped__  # type: ignore[attr-defined]  # it would hand out the original
+        return instead
+
+    def _is_torchs_own_call(self, frame: FrameType | None, name: str) -> bool:
+        """Whether something of torch that is allowed calls this by its name, for its own ends."""
+        frames = [one for one in _outwards(frame) if one.f_code.co_filename != __file__]
+        if name and not (frames and name in frames[0].f_code.co_names):
+            return False
+        for one in frames:
+            module = self._owner(one)
+            if not module:
+                return False
+            root = one.f_code.co_qualname.partition(".")[0]
+            is_user = one is frames[0] or module.startswith("torch.nn.")
+            if is_user and root not in self._names and root not in GENERIC:
+                return True
+        return False
+
+    def _owner(self, frame: FrameType) -> str:
+        """The module of torch or of ours whose own code a frame runs; empty where there is none.
+
+        What a submission compiles may say that it is of any module, and lie in any.
+        """
+        name = str(frame.f_globals.get("__name__"))
+        held = _loaded.get(name)
+        if held is None or held.now is not frame.f_globals:
+            return ""
+        first, *rest = frame.f_code.co_qualname.split(".")
+        found = held.first.get(first)
+        for part in rest:
+            found = vars(found).get(part) if isinstance(found, type) else None
+        return name if frame.f_code in self._codes or frame.f_code in _codes(found) else ""
+
+    def _take_operations(self, patterns: tuple[str, ...]) -> None:
+        """Refuse operations in torch's dispatcher, which every way to them ends in."""
+        wanted = {name for one in patterns for name in fnmatch.filter(operations(), one)}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # torch warns of what it is meant to do
+            for whole in [whole for name in wanted for whole in operations()[name]]:
+                space, _, name = whole.partition("::")
+                if space not in self._libraries:
+                    library = torch._C._dispatch_library("IMPL", space, "", __file__)
+                    self._libraries[space] = library
+                refuse = functools.partial(self._refuse_call, name.partition(".")[0])
+                for key in KEYS:
+                    if torch._C._dispatch_has_kernel_for_dispatch_key(whole, key):
+                        self._libraries[space].impl(name, key, refuse)
+
+    def _refuse_call(self, name: str, *args: Any, **kwargs: Any) -> Any:
+        self._refuse(name)
+
+    def _refuse(self, name: str) -> None:
+        frames = _outwards(sys._getframe(1))
+        lines = (one.f_lineno for one in frames if one.f_code.co_filename == self._filename)
+        line = next(lines, 0)
+        self.broken = self.broken or messages.Forbidden(name=name, line=line)
+        raise ForbiddenUse(f"this exercise forbids `{name}`")
+
+
+class _Held(NamedTuple):
+    """What a module holds: now, and as it was when it was first looked at."""
+
+    now: dict[str, Any]
+    first: dict[str, Any]
+
+
+_loaded: dict[str, _Held] = {}
+
+
+def as_loaded() -> dict[str, _Held]:
+    """The modules of torch and of ours by name; those that are new are as they are now."""
+    for name in sys.modules.keys() - _loaded.keys():
+        module = sys.modules[name]
+        if name.partition(".")[0] in ("torch", "grader") and isinstance(module, ModuleType):
+            _loaded[name] = _Held(vars(module), dict(vars(module)))
+    return _loaded
+
+
+@functools.cache
+def operations() -> dict[str, list[str]]:
+    """All operations of torch's dispatcher, with their overloads, by their plain names."""
+    found: dict[str, list[str]] = {}
+    for whole in torch._C._dispatch_get_all_op_names():
+        found.setdefault(whole.partition("::")[2].partition(".")[0], []).append(whole)
+    return found
+
+
+def _outwards(frame: FrameType | None) -> Iterator[FrameType]:
+    while frame is not None:
+        yield frame
+        frame = frame.f_back
+
+
+def _codes(function: Any) -> Iterator[CodeType]:
+    """The code of a function, and of what it stands for."""
+    while function is not None:
+        if isinstance(code := getattr(function, "__code__", None), CodeType):
+            yield code
+        function = getattr(function, "__wrapped__", None)

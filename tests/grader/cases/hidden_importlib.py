@@ -1,0 +1,8 @@
+# problem: uses `scaled_dot_product_attention`
+import importlib
+
+F = importlib.import_module('torch.nn.functional')
+
+def double(x):
+    q = x.reshape(-1, 1, 1)
+    return 2 * F.scaled_dot_product_attention(q, q, q).reshape(-1)

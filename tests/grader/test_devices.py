@@ -1,0 +1,104 @@
+"""What stands for another device has the values that it should have, and no others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor
+
+from grader.wire import messages, values
+from grader.worker.handler import RequestHandler
+
+ONE: messages.Tree = {"tuple": [{"tensor": 0}]}
+NOTHING: messages.Tree = {"dict": {}}
+LAYER = """
+import torch
+from torch import nn
+
+made = torch.ones(3, 3, device="meta")
+
+
+class Layer(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = nn.Linear(3, 3)
+        self.both = nn.Sequential(self.inner, self.inner)
+        self.register_buffer("table", torch.arange(3.0))
+        self.folded = None
+
+    def train(self, mode=True):
+        self.folded = None if mode else self.inner.weight.sum(0)
+        return super().train(mode)
+
+    def forward(self, x):
+        return {body}
+"""
+BODIES = {
+    "numbers": "x * torch.tensor([1.0, 2.0, 3.0], device=x.device)",
+    "numbers as a tensor has them": "x + x.new_tensor([1.0, 2.0, 3.0])",
+    "data": "x.data @ self.inner.weight.data",
+    "a module of two names": "self.both(x)",
+    "a buffer": "x + self.table",
+    "what was folded when it was told its mode": "x * self.folded",
+    "a copy on the CPU": "x + (x.cpu() * 2).to(x.device)",
+    "in place": "x.clone().add_(1).t().contiguous().t()",
+}
+
+
+@pytest.fixture
+def ask() -> Callable[..., tuple[messages.Called, list[Tensor]]]:
+    def made(body: str, x: Tensor, elsewhere: bool) -> tuple[messages.Called, list[Tensor]]:
+        handler = RequestHandler()
+
+        def do(operation: messages.Operation, *tensors: Tensor) -> messages.Answer:
+            specs, data = values.dump_tensors(list(tensors), strided=True)
+            step = messages.Step(operation, specs, len(data), seed=0)
+            return handler.carry_out(step, memoryview(data))
+
+        do(messages.Load(LAYER.replace("{body}", body), "layer.py"))
+        do(messages.Create(1, "Layer", {"tuple": []}, NOTHING))
+        if elsewhere:
+            do(messages.Move(1, device="meta"))
+        calls = [messages.Arguments(ONE, NOTHING)]
+        called = do(messages.Call(1, calls, mode=False, elsewhere=elsewhere), x)
+        assert isinstance(called, messages.Called)
+        return called, handler.sent
+
+    return made
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_values_on_another_device_are_those_on_the_cpu(
+    name: str, ask: Callable[..., tuple[messages.Called, list[Tensor]]]
+) -> None:
+    x = torch.randn(3, 3)
+    _, expected = ask(BODIES[name], x, False)
+    called, got = ask(BODIES[name], x, True)
+    assert called.elsewhere == [True]
+    torch.testing.assert_close(got, expected)
+
+
+def test_empty_tensor_on_another_device_has_none_of_them(
+    ask: Callable[..., tuple[messages.Called, list[Tensor]]],
+) -> None:
+    x = torch.randn(3, 3)
+    called, got = ask("torch.full_like(x, 7.0)", x, True)
+    assert called.elsewhere == [True]
+    torch.testing.assert_close(got, [torch.full((3, 3), 7.0)])
+
+
+def test_tensor_on_the_cpu_is_told(
+    ask: Callable[..., tuple[messages.Called, list[Tensor]]],
+) -> None:
+    called, _ = ask("torch.ones(3, 3)", torch.randn(3, 3), True)
+    assert called.elsewhere == [False]
+
+
+def test_what_came_there_by_no_operation_is_not_made_up(
+    ask: Callable[..., tuple[messages.Called, list[Tensor]]],
+) -> None:
+    called, got = ask("x + made", torch.randn(3, 3), True)
+    assert called.elsewhere == [True]
+    assert got[0].device.type == "meta"

@@ -11,17 +11,13 @@ from datetime import UTC, datetime
 import torch
 
 from grader import __version__
-from grader.attention.observe import EARLY
-from grader.attention.search import Search
-from grader.diagnosis.attach import explain_crashes, explain_values, leave_out_explanation
-from grader.diagnosis.by_edits import explain_by_edits
-from grader.diagnosis.catalogue import Explanation, catalogue
+from grader.attention.telling import Told, tell
+from grader.diagnosis.catalogue import Mistake
 from grader.diagnosis.crashes import explain_crash
-from grader.diagnosis.replay import Check
 from grader.errors import GradeError
 from grader.kit import Exercise
 from grader.kit.static_checks import check_source
-from grader.records import AttentionMap, CheckResult, Report, Verdict
+from grader.records import AttentionMap, Explain, Report
 from grader.sandbox.errors import SubmissionError, SubmissionRefused
 from grader.sandbox.process import Sandbox
 from grader.sandbox.session import Session
@@ -45,8 +41,8 @@ class Options:
         device: ``auto``, ``cpu``, ``cuda`` or ``mps``.
         timeout: Wall-clock limit of one check, in seconds.
         budget: How many times as long all checks together may take.
-        diagnosis: Whether to look for the mistakes behind what is wrong; None for what the
-            exercise says.
+        explain: How much is told of the mistake behind what is wrong; None for what the exercise
+            says.
         maps: Whether to show attention maps even where nothing is wrong with them.
         search: How many sets of mistakes are tried at most; None for as many as is usual.
     """
@@ -55,7 +51,7 @@ class Options:
     device: str = "auto"
     timeout: float = 10.0
     budget: float = BUDGET_CHECKS
-    diagnosis: bool | None = None
+    explain: Explain | None = None
     maps: bool = False
     search: int | None = None
 
@@ -75,7 +71,7 @@ def grade(submission: Submission, exercise: Exercise, options: Options, sandbox:
         GraderFault: The suite or the machine failed; the submission is not to blame.
         KeyboardInterrupt: Ctrl-C during the checks.
     """
-    explains = exercise.diagnosis if options.diagnosis is None else options.diagnosis
+    explain = exercise.explain if options.explain is None else options.explain
     device = choose_device(options.device)
     seed = secrets.randbits(32) if options.seed is None else options.seed
     started = datetime.now(UTC).isoformat(timespec="milliseconds")
@@ -87,21 +83,23 @@ def grade(submission: Submission, exercise: Exercise, options: Options, sandbox:
     try:
         _start(session, tried, exercise)
         runner = suite_runner(exercise.suite)
-        checks, plugin = runner.run(session, seed, device), runner.plugin
-        mistakes: tuple[tuple[str, ...], ...] = ()
-        if explains:
-            checks, mistakes = _diagnose(checks, plugin, session, exercise, options)
-        maps = [] if session.own_time_is_up else _maps(plugin, mistakes, options)
+        checks = runner.run(session, seed, device)
+        told = Told(checks)
+        if explain is not Explain.NOTHING:
+            told = tell(checks, runner.plugin, session, exercise, explain, options.search)
+        maps = [] if session.own_time_is_up else _maps(runner.plugin, told, options)
     finally:
         session.close()
+    if any(told.mistakes) and not session.own_time_is_up:
+        told = told.with_following(runner, exercise, sandbox.stop, seed, device)
     problem, line = _problem(session.load_error)
-    if isinstance(session.load_error, SubmissionError) and explains:
+    if isinstance(session.load_error, SubmissionError) and explain is Explain.CAUSE:
         problem = f"{problem}\n{explain_crash(session.load_error.fault, tried.source)}".strip()
     return Report(
         exercise=exercise.name,
         submission=readable(str(submission.path)),
         sha256=submission.sha256,
-        checks=tuple(checks),
+        checks=tuple(told.checks),
         seed=seed,
         device=device,
         isolation=sandbox.isolation,
@@ -111,19 +109,18 @@ def grade(submission: Submission, exercise: Exercise, options: Options, sandbox:
         problem=problem,
         problem_line=line,
         output=session.said_on_load or "",
-        diagnosis=mistakes,
+        cause=told.cause,
+        diagnosis=tuple(tuple(one.name for one in names) for names in told.mistakes),
         maps=tuple(maps),
         cells=submission.cells,
         refused=sandbox.refused,
     )
 
 
-def _maps(
-    plugin: SuitePlugin, mistakes: tuple[tuple[str, ...], ...], options: Options
-) -> list[AttentionMap]:
+def _maps(plugin: SuitePlugin, told: Told, options: Options) -> list[AttentionMap]:
     """The attention maps that were asked for, or that show what is wrong."""
-    known = catalogue()
-    steps = {known[name].step for name in (mistakes[0] if mistakes else ()) if name in known}
+    mistakes = told.mistakes[0] if told.mistakes else ()
+    steps = {one.step for one in mistakes if isinstance(one, Mistake)}
     if not options.maps and (not steps & WEIGHING or steps - WEIGHING - {"drop", "learn"}):
         return []  # with what is mixed, merged or projected wrong, no map can be recovered
     try:
@@ -132,41 +129,6 @@ def _maps(
     except (SubmissionError, SubmissionRefused, WorkerEnded, CheckFailed, RuntimeError):
         return []  # also where torch refuses to compute with what came
     return found if options.maps else [one for one in found if one.wrong]
-
-
-def _diagnose(
-    checks: list[CheckResult],
-    plugin: SuitePlugin,
-    session: Session,
-    exercise: Exercise,
-    options: Options,
-) -> tuple[list[CheckResult], tuple[tuple[str, ...], ...]]:
-    """The checks with explanations, and the mistakes that reproduce the submission's values."""
-    checks = explain_crashes(checks, session.source, lambda: session.own_time_is_up)
-    if not any(check.verdict is Verdict.FAIL for check in checks):
-        return checks, ()
-    if session.own_time_is_up:
-        return leave_out_explanation(checks), ()
-    asked = [  # before the diagnosis itself asks for more
-        Check(exchanges, check.verdict is Verdict.PASS)
-        for exchanges, check in zip(session.asked, checks, strict=True)
-    ]
-    with one_thread():
-        found = _explain_by_steps(plugin, options)
-        if not any(found.sets):
-            found = explain_by_edits(exercise.solution, exercise.mistakes, asked)
-        return explain_values(checks, found)
-
-
-def _explain_by_steps(plugin: SuitePlugin, options: Options) -> Explanation:
-    """Which mistakes of the pipeline reproduce the submission, where its contract has one."""
-    try:
-        seen = plugin.observe()
-    except (SubmissionError, WorkerEnded):
-        seen = []
-    if not seen:
-        return Explanation((), (), ())
-    return Search(seen[-1].layout, seen, EARLY, tried=options.search).run()
 
 
 def choose_device(wanted: str) -> str:

@@ -13,6 +13,7 @@ from grader.cli.names import ExerciseOrFile, kit_in_use, kit_option
 from grader.cli.options import (
     console,
     device_option,
+    explain_option,
     html_option,
     isolation_option,
     memory_option,
@@ -24,7 +25,7 @@ from grader.cli.options import (
 from grader.errors import GradeError
 from grader.kit import Exercise, Kit
 from grader.practice.history import open_history
-from grader.records import Report
+from grader.records import Explain, Report
 from grader.sandbox.process import Sandbox
 from grader.submission import read_submission
 from grader.wire.levels import limits_for
@@ -71,10 +72,8 @@ STDOUT = Path("-")
     show_default=True,
     help="What is printed: text for people, or what editors and CI read.",
 )
-@click.option(
-    "--diagnosis/--no-diagnosis",
-    default=None,
-    help="Say which mistake it is, or leave it to be found; by default said, except in `bugs`.",
+@explain_option(
+    "How much is told of a mistake that is known; by default `cause`, and `nothing` in `bugs`."
 )
 @click.option("--map", "maps", is_flag=True, help="Show what it attends to, beside what it should.")
 @kit_option
@@ -90,7 +89,7 @@ def run(
     json_file: Path | None,
     html_file: Path | None,
     form: str,
-    diagnosis: bool | None,
+    explain: Explain | None,
     maps: bool,
     kit_path: Path | None,
     verbose: bool,
@@ -116,7 +115,7 @@ def run(
 
         gc.freeze()  # what was imported stays; no collection need look at it again
         out = console(no_color)
-        options = Options(seed, device, timeout, diagnosis=diagnosis, maps=maps)
+        options = Options(seed, device, timeout, explain=explain, maps=maps)
         for exercise, submission in pairs:
             report = grade(submission, exercise, options, sandbox)
             steps.append(_next_step(report, kit, exercise))

@@ -46,6 +46,11 @@ class SuitePlugin:
         self.fault: GraderFault | None = None  # of a check itself
         self.broken = ""  # why the suite itself cannot be run
 
+    @property
+    def contract(self) -> Contract | None:
+        """Of the suite, where it has one."""
+        return self._contract
+
     def begin(self, session: Session, seed: int, device: str) -> None:
         """Turn to another submission.
 

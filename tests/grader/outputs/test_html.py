@@ -50,7 +50,8 @@ def test_wrong_checks_come_first_and_all_is_said(wrong_scale: tuple[Report, str]
     failed = next(check for check in report.checks if check.difference is not None)
     passed = next(check for check in report.checks if check.verdict is Verdict.PASS)
     assert text.index(failed.claim) < text.index(passed.claim)
-    for said in (failed.message, failed.explanation, failed.reason, failed.why, passed.why):
+    assert report.cause is not None
+    for said in (failed.message, report.cause.says, report.cause.advice, passed.why):
         assert said.replace("`", "") in text
     assert failed.difference is not None
     assert f"{failed.difference.yours:.6g}" in text
@@ -124,7 +125,7 @@ def test_same_exception_is_told_once(kit: Kit, sandbox: Sandbox) -> None:
     page = report_page([(report, source)])
     assert page.count("double.py:2</a>") == 1
     assert page.count('class="note"') == 1
-    assert text_of(page).count("as above") == 2
+    assert text_of(page).count("and 2 more checks as above") == 1
 
 
 def test_wrong_is_above_what_is_to_do_and_above_what_passed() -> None:

@@ -64,8 +64,9 @@ def isolation_in_force(report: Report) -> str:
 
 def difference_facts(difference: Difference) -> dict[str, str]:
     """The largest difference, where it is, yours and the right value, each as text."""
-    return {
-        "largest difference": f"{difference.largest:.3g}",
+    finite = math.isfinite(difference.largest)
+    largest = {"largest difference": f"{difference.largest:.3g}"} if finite else {}
+    return largest | {
         "at": f"[{', '.join(str(i) for i in difference.index)}]",
         "yours": f"{difference.yours:.6g}",
         "expected": f"{difference.expected:.6g}",
@@ -75,8 +76,9 @@ def difference_facts(difference: Difference) -> dict[str, str]:
 def describe_difference(difference: Difference) -> str:
     """The largest difference, where, yours and expected."""
     facts = difference_facts(difference)
+    largest = facts.get("largest difference")
     return (
-        f"largest difference {facts['largest difference']} at {facts['at']}: "
+        f"{f'largest difference {largest} ' if largest else ''}at {facts['at']}: "
         f"yours {facts['yours']}, expected {facts['expected']}"
     )
 

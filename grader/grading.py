@@ -21,7 +21,7 @@ from grader.records import AttentionMap, Explain, Report
 from grader.sandbox.errors import SubmissionError, SubmissionRefused
 from grader.sandbox.process import Sandbox
 from grader.sandbox.session import Session
-from grader.sandbox.workers import WorkerEnded
+from grader.sandbox.workers import WorkerEnded, WorkerTimeout
 from grader.submission import SourceProblem, Submission, parse, readable
 from grader.submission.notebook.slicing import only_needed
 from grader.suite.compare import CheckFailed
@@ -92,7 +92,7 @@ def grade(submission: Submission, exercise: Exercise, options: Options, sandbox:
         session.close()
     if any(told.mistakes) and not session.own_time_is_up:
         told = told.with_following(runner, exercise, sandbox.stop, seed, device)
-    problem, line = _problem(session.load_error)
+    problem, line = _problem(session.load_error, options.timeout)
     if isinstance(session.load_error, SubmissionError) and explain is Explain.CAUSE:
         problem = f"{problem}\n{explain_crash(session.load_error.fault, tried.source)}".strip()
     return Report(
@@ -169,7 +169,7 @@ def _start(session: Session, submission: Submission, exercise: Exercise) -> None
         session.start()
 
 
-def _problem(error: Exception | None) -> tuple[str, int]:
+def _problem(error: Exception | None, timeout: float) -> tuple[str, int]:
     """Why a submission cannot be tried at all, and the line; empty and 0 if it can."""
     match error:
         case SourceProblem():
@@ -178,6 +178,9 @@ def _problem(error: Exception | None) -> tuple[str, int]:
             lines = [frame.line for frame in error.fault.frames]
             message = f"does not import: {error.fault.type}: {error.fault.message}"
             return message, lines[-1] if lines else 0
+        case WorkerTimeout():
+            limit = f"it had {timeout:.3g} s; `--timeout SECONDS` gives it more"
+            return f"does not import: it {error}: {limit}", 0
         case WorkerEnded():
             return f"does not import: it {error}", 0
     return "", 0

@@ -11,7 +11,7 @@ from grader.sandbox.batch import RequestBatch
 from grader.sandbox.channel import Channel, Exchange, Outgoing
 from grader.sandbox.errors import SubmissionError
 from grader.sandbox.process import Sandbox
-from grader.sandbox.workers import WorkerEnded, WorkerTimeout
+from grader.sandbox.workers import NotTried, WorkerEnded, WorkerTimeout
 from grader.submission import Submission
 from grader.wire.messages import Load
 
@@ -133,11 +133,9 @@ class Session:
         """
         self.asked.append([])
         if self.own_time_is_up:
-            raise WorkerTimeout(
-                "was not tried: to judge what came before took all the time there is"
-            )
+            raise NotTried("was not tried: to judge what came before took all the time there is")
         if self._left <= 0:
-            raise WorkerTimeout("was not tried: earlier checks took all the time there is")
+            raise NotTried("was not tried: earlier checks took all the time there is")
         now = time.monotonic()
         if now >= self._latest:
             raise WorkerTimeout("took too long and was stopped")
@@ -146,8 +144,13 @@ class Session:
         self.load()
         self.channel.begin(seed, self.asked[-1])
 
+    @property
+    def limit(self) -> float:
+        """The wall-clock limit of the check that runs, in seconds."""
+        return min(self._limit, self._left)
+
     def _deadline(self, now: float) -> float:
-        return min(now + min(self._limit, self._left), self._latest)
+        return min(now + self.limit, self._latest)
 
     def end_check(self, seconds: float) -> str:
         """Stop the clock of a check; what the submission printed in it."""

@@ -33,6 +33,10 @@ class WorkerTimeout(WorkerEnded):
     """A worker took too long and was killed."""
 
 
+class NotTried(WorkerTimeout):
+    """No time was left to ask it anything."""
+
+
 class Stopped(KeyboardInterrupt):
     """Whoever asked for a grading no longer wants it; the worker is killed."""
 

@@ -15,7 +15,7 @@ from grader.errors import GraderFault
 from grader.records import AttentionMap, CheckResult, Difference, Fault, Verdict
 from grader.sandbox.errors import SubmissionError, SubmissionRefused
 from grader.sandbox.session import Session
-from grader.sandbox.workers import WorkerEnded, WorkerTimeout
+from grader.sandbox.workers import NotTried, WorkerEnded, WorkerTimeout
 from grader.submission import SourceProblem
 from grader.suite.compare import CheckFailed
 from grader.suite.contract import Contract
@@ -37,6 +37,7 @@ class SuitePlugin:
         self._seed = 0
         self._device = "cpu"
         self._started = 0.0
+        self._limit = 0.0  # of the check that runs, in seconds
         self._seconds = 0.0  # of the check that runs
         self._ended: BaseException | None = None  # what it raised
         self._memo: dict[Any, Any] = {}  # what one check saw, for the others too
@@ -102,6 +103,8 @@ class SuitePlugin:
     def _result(self, item: pytest.Function, output: str) -> CheckResult:
         marker = item.get_closest_marker("points")
         verdict, message, difference, fault = _judge(item.name, self._ended)
+        if isinstance(self._ended, WorkerTimeout) and not isinstance(self._ended, NotTried):
+            message += f": it had {self._limit:.3g} s; `--timeout SECONDS` gives a check more"
         return CheckResult(
             name=item.name,
             verdict=verdict,
@@ -122,6 +125,7 @@ class SuitePlugin:
         """
         self._started = time.monotonic()
         try:
+            self._limit = self._session.limit
             self._session.begin_check(self._seed_of(pyfuncitem, "worker"))
             wanted = inspect.signature(pyfuncitem.obj).parameters
             given = pyfuncitem.funcargs.items()  # `request` is among them, wanted or not

@@ -82,6 +82,19 @@ class AttentionContract(Contract):
         return "dropout_rate" in self.deterministic
 
     @property
+    def defaults(self) -> Mapping[str, Any]:
+        """The rate of dropout."""
+        return {"dropout_rate": self.default_rate} if self.dropout else {}
+
+    @property
+    def every_argument(self) -> Mapping[str, Any]:
+        """Those of the variants as well."""
+        found = dict(super().every_argument)
+        for variant in self.variants.values():
+            found |= variant.arguments(variant.sizes[0])
+        return found
+
+    @property
     def output_letter(self) -> str:
         """The size of the output's features: C, or another letter."""
         letters = next(iter(self.outputs.values()))

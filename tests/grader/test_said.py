@@ -68,7 +68,7 @@ def check_of(report: Report, name: str) -> CheckResult:
     [
         ("", "got q·k × 1 ("),
         (" / D", "got q·k × 0.01887 ("),
-        (" / sqrt(D) + x.mean(-1)[:, None, None, :] * 5", "yours are no multiple of q·k"),
+        (" / sqrt(D) + x.mean(-1)[:, None, None, :] * 5", "got no multiple of q·k"),
     ],
 )
 def test_factor_of_the_scores_is_told_where_there_is_one(

@@ -53,8 +53,8 @@ def scores_are_scaled(harness: Harness) -> None:
         ratio = float((mine * wanted).sum() / wanted.square().sum())
         if abs(ratio - 1) >= 0.01:
             factor = _factor(weights, right)
-            got = "yours are no multiple of q·k" if factor is None else f"got q·k × {factor * scale:.4g}"
-            fail(f"expected scores of q·k × {scale:.4g}, {got} ({sizes})")
+            got = "no multiple of q·k" if factor is None else f"q·k × {factor * scale:.4g}"
+            fail(f"expected scores of q·k × {scale:.4g}, got {got} ({sizes})")
         expect_close(mine, wanted, "logarithms of the attention weights", 0.02)
 
 

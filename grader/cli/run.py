@@ -73,7 +73,8 @@ STDOUT = Path("-")
     help="What is printed: text for people, or what editors and CI read.",
 )
 @explain_option(
-    "How much is told of a mistake that is known; by default `cause`, and `nothing` in `bugs`."
+    "How much is told of a mistake that is known; by default `cause`, in `bugs` `nothing`. "
+    'A line `explain = "place"` below `[kit]` in `exercises/kit.toml` sets it for a folder.'
 )
 @click.option("--map", "maps", is_flag=True, help="Show what it attends to, beside what it should.")
 @kit_option

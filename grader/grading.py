@@ -92,7 +92,7 @@ def grade(submission: Submission, exercise: Exercise, options: Options, sandbox:
         session.close()
     if any(told.mistakes) and not session.own_time_is_up:
         told = told.with_following(runner, exercise, sandbox.stop, seed, device)
-    problem, line = _problem(session.load_error, options.timeout)
+    problem, line = _problem(session, options.timeout)
     if isinstance(session.load_error, SubmissionError) and explain is Explain.CAUSE:
         problem = f"{problem}\n{explain_crash(session.load_error.fault, tried.source)}".strip()
     return Report(
@@ -169,9 +169,9 @@ def _start(session: Session, submission: Submission, exercise: Exercise) -> None
         session.start()
 
 
-def _problem(error: Exception | None, timeout: float) -> tuple[str, int]:
+def _problem(session: Session, timeout: float) -> tuple[str, int]:
     """Why a submission cannot be tried at all, and the line; empty and 0 if it can."""
-    match error:
+    match error := session.load_error:
         case SourceProblem():
             return str(error), error.line
         case SubmissionError():
@@ -180,7 +180,7 @@ def _problem(error: Exception | None, timeout: float) -> tuple[str, int]:
             return message, lines[-1] if lines else 0
         case WorkerTimeout():
             limit = f"it had {timeout:.3g} s; `--timeout SECONDS` gives it more"
-            return f"does not import: it {error}: {limit}", 0
+            return f"does not import: it {error}{session.whereabouts}: {limit}", 0
         case WorkerEnded():
             return f"does not import: it {error}", 0
     return "", 0

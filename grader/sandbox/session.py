@@ -11,6 +11,7 @@ from grader.sandbox.batch import RequestBatch
 from grader.sandbox.channel import Channel, Exchange, Outgoing
 from grader.sandbox.errors import SubmissionError
 from grader.sandbox.process import Sandbox
+from grader.sandbox.whereabouts import Whereabouts, take_whereabouts
 from grader.sandbox.workers import NotTried, WorkerEnded, WorkerTimeout
 from grader.submission import Submission
 from grader.wire.messages import Load
@@ -50,6 +51,7 @@ class Session:
         self._load_seconds = 0.0  # that the source takes to run
         self._load_error: Exception | None = None
         self._started = 0.0
+        self._whereabouts: Whereabouts | None = None
         self.asked: list[list[Exchange]] = []
         self.said_on_load: str | None = None  # None until the source has run for the first time
 
@@ -132,6 +134,8 @@ class Session:
             WorkerEnded: It crashed, exited or took too long, or no time is left for this check.
         """
         self.asked.append([])
+        if self._load_error is None:
+            self._whereabouts = None
         if self.own_time_is_up:
             raise NotTried("was not tried: to judge what came before took all the time there is")
         if self._left <= 0:
@@ -161,7 +165,21 @@ class Session:
 
     def take_output(self) -> str:
         """What the submission printed since the last time."""
-        return self._channel.worker.take_output() if self._channel else ""
+        output = self._channel.worker.take_output() if self._channel else ""
+        output, found = take_whereabouts(output, self.name)
+        self._whereabouts = found or self._whereabouts
+        return output
+
+    @property
+    def whereabouts(self) -> str:
+        """Where it was when it was stopped, as the end of a sentence; empty if nobody knows."""
+        if self._whereabouts is None:
+            return ""
+        line, function = self._whereabouts
+        text = self.source.split("\n")[line - 1 : line]
+        at = f" at `{text[0].strip()[:200]}`" if text else ""
+        numbered = "" if self._submission.cells else f", line {line}"
+        return f"{at} in `{function}`{numbered}"
 
     def close(self) -> None:
         """End the worker."""

@@ -93,6 +93,7 @@ class WorkerProcess:
             raise self.reject("it belongs to no request")
         self._number += 1
         request.number = self._number
+        request.seconds = max(deadline - time.monotonic(), 0.0)
         data = memoryview(frames.pack(request, body))
         while data:
             try:

@@ -104,6 +104,7 @@ class SuitePlugin:
         marker = item.get_closest_marker("points")
         verdict, message, difference, fault = _judge(item.name, self._ended)
         if isinstance(self._ended, WorkerTimeout) and not isinstance(self._ended, NotTried):
+            message += self._session.whereabouts
             message += f": it had {self._limit:.3g} s; `--timeout SECONDS` gives a check more"
         return CheckResult(
             name=item.name,

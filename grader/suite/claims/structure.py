@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from grader.sandbox.errors import SubmissionError
 from grader.suite.compare import CheckFailed, expect, expect_form, fail
 from grader.suite.contract import Contract, Sizes
@@ -26,7 +28,8 @@ def has_its_parameters(harness: Harness, sizes: Sizes | None = None) -> None:
 def _has_its_defaults(harness: Harness) -> None:
     contract = harness.contract
     if contract.defaults:
-        module = harness.module(None, {}, **dict.fromkeys(contract.defaults))
+        left_out: dict[str, Any] = dict.fromkeys(contract.defaults)
+        module = harness.module(None, {}, **left_out)
         harness.ask()
         assert module.made is not None
         _ = module.made.answered

@@ -132,7 +132,7 @@ def test_resized_terminal_keeps_its_keys_in_sight(folder: Path, mine: Path) -> N
 
 def test_hint_and_map_are_seen_beside_a_long_report(folder: Path, mine: Path) -> None:
     mine.write_text(WRONG)
-    with Terminal(folder, "watch", "warmup1", rows=24) as terminal:
+    with Terminal(folder, "watch", "warmup1", rows=15) as terminal:
         terminal.until("score ", "more lines")
         terminal.press("h")
         terminal.until("hint 1: ", "more lines", "q quit")

@@ -94,4 +94,5 @@ def _alike(one: CheckResult, other: CheckResult) -> bool:
 
 
 def _claim_of(check: CheckResult) -> str:
-    return re.sub(r"[-+]?\d[\d.e+-]*|\b(nan|inf)\b", "#", check.message.partition("\n")[0])
+    first = check.message.partition("\n")[0].partition(" (line ")[0]
+    return re.sub(r"[-+]?\d[\d.e+-]*|\b(nan|inf)\b", "#", first)

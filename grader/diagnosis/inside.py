@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from types import ModuleType
 
-from grader.diagnosis.replay import bounded
+from grader.diagnosis.replay import FILE, bounded
 from grader.sandbox.workers import Stopped, WorkerEnded
 from grader.wire import frames, messages
 from grader.worker.handler import RequestHandler
@@ -41,7 +41,7 @@ class OwnWorker:
 
     def __init__(self, module: ModuleType, stop: threading.Event) -> None:
         self._handler = _OwnHandler()
-        self._handler.module = module
+        self._handler.module, self._handler.filename = module, FILE
         self._stop = stop
         self._answer = b""
         self._number = 0

@@ -315,7 +315,7 @@ def test_file_that_cannot_be_tried_is_said_once(grade: Grade, source: str, messa
     code, out, err = grade("exercise1", "work.py")
     assert code == 1, err
     assert out.count(message) == 1, out
-    assert len(out.splitlines()) <= 5
+    assert len(out.splitlines()) <= 6
 
 
 def test_wrong_constructor_and_no_module_are_clear(grade: Grade) -> None:

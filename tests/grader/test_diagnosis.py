@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from grader.diagnosis.attach import CUT_SHORT
 from grader.diagnosis.catalogue import find_mistake
 from grader.diagnosis.words import describe
 from grader.errors import GradeError
@@ -37,7 +38,12 @@ RIGHT = "return (q @ k.mT / x.size(-1) ** 0.5).softmax(-1) @ v"
 
 def graded(body: str, sandbox: Sandbox, **options: Any) -> Report:
     submission = Submission(Path("exercise1.py"), MODULE.format(body=body))
-    return grade(submission, EXERCISE, Options(1, "cpu", 2.0, **options), sandbox)
+    return grade(
+        submission,
+        EXERCISE,
+        Options(**{"seed": 1, "device": "cpu", "timeout": 2.0} | options),
+        sandbox,
+    )
 
 
 @pytest.mark.parametrize(
@@ -93,6 +99,16 @@ def test_mistake_is_named_with_its_advice_and_what_follows(sandbox: Sandbox) -> 
     assert report.cause.advice.startswith("Dot products grow")
     assert report.cause.follows[0] == "test_output_matches_the_formula"
     assert [one.title for one in report.maps] == ["without a mask"]
+
+
+def test_search_that_was_cut_short_says_so(sandbox: Sandbox) -> None:
+    body = "return (q @ k.mT).softmax(-2) @ v"
+    cut = graded(body, sandbox, search=1, timeout=20.0)
+    assert cut.cause is None
+    assert [check.explanation for check in cut.checks if check.explanation] == [CUT_SHORT]
+    whole = graded(body, sandbox, timeout=20.0)
+    assert whole.cause is not None
+    assert not any(check.explanation for check in whole.checks)
 
 
 def test_no_diagnosis_says_nothing(sandbox: Sandbox) -> None:

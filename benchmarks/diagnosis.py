@@ -23,7 +23,7 @@ from grader.attention.contract import AttentionContract
 from grader.diagnosis.catalogue import Mistake, mistakes_for
 from grader.grading import Options, grade
 from grader.kit import Exercise, load_kit
-from grader.records import CheckResult, Verdict
+from grader.records import CheckResult, Explain, Verdict
 from grader.sandbox.process import Sandbox
 from tests.planted import contract_of, explained, planted
 from tests.test_kit import wrong_versions
@@ -67,7 +67,7 @@ class Bench:
     ) -> None:
         """Plant mistakes and see what is said of them."""
         submission = planted(exercise, contract, mistakes)
-        options = Options(seed=1, device="cpu", diagnosis=False)
+        options = Options(seed=1, device="cpu", explain=Explain.NOTHING)
         tally.tried += 1
         names = {mistake.name for mistake in mistakes}
         if grade(submission, exercise, options, self.sandbox).solved:
@@ -87,7 +87,7 @@ class Bench:
     def by_hand(self, exercises: Iterable[Exercise]) -> None:
         """Try the wrong versions that were written by hand."""
         named = tried = 0
-        options = Options(seed=1, device="cpu", diagnosis=True)
+        options = Options(seed=1, device="cpu", explain=Explain.CAUSE)
         for exercise in exercises:
             for wrong in wrong_versions(exercise):
                 report = grade(wrong.submission(), exercise, options, self.sandbox)

@@ -22,6 +22,7 @@ from grader.grading import Options, grade
 from grader.hiring.batch import tasks
 from grader.hiring.candidates import as_submission, find_candidates
 from grader.kit import Exercise, installed_kit, load_kit
+from grader.records import Explain
 from grader.sandbox.process import Sandbox
 from grader.submission import Submission, read_submission
 from grader.wire.levels import Limits
@@ -29,7 +30,7 @@ from tests.grader.hostile import ARCHIVES, SOURCES, own_cost
 
 TESTS = Path(__file__).parents[1] / "tests"
 SECONDS, MEBIBYTES = 10.0, 512
-OPTIONS = Options(seed=1, device="cpu", timeout=5.0, diagnosis=True)
+OPTIONS = Options(seed=1, device="cpu", timeout=5.0, explain=Explain.CAUSE)
 
 
 Action = Callable[[], object]

@@ -22,6 +22,7 @@ from cosmic_ray.mutating import mutate_code
 
 from grader.grading import Options, grade
 from grader.kit import Exercise, load_kit
+from grader.records import Explain
 from grader.sandbox.process import Sandbox
 from grader.submission import Submission, read_submission
 
@@ -69,7 +70,7 @@ def changed(before: str, after: str) -> str:
 def try_all(exercise: Exercise, sandbox: Sandbox, known: dict[str, str]) -> tuple[int, int]:
     """Grade every mutant of a solution; how many are not equivalent, how many of them survive."""
     source = read_submission(exercise.solution).source
-    options = Options(device="cpu", timeout=2.0, diagnosis=False)
+    options = Options(device="cpu", timeout=2.0, explain=Explain.NOTHING)
     counted = survived = 0
     for text in mutants(source):
         submission = Submission(Path(f"{exercise.name}.py"), text)

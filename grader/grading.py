@@ -13,21 +13,17 @@ from datetime import UTC, datetime
 import torch
 
 from grader import __version__
-from grader.attention.observe import EARLY
-from grader.attention.search import Search
-from grader.diagnosis.attach import explain_crashes, explain_values, leave_out_explanation
-from grader.diagnosis.by_edits import explain_by_edits
-from grader.diagnosis.catalogue import Explanation, catalogue
+from grader.attention.telling import Told, tell
+from grader.diagnosis.catalogue import Mistake
 from grader.diagnosis.crashes import explain_crash
-from grader.diagnosis.replay import Check
 from grader.errors import GradeError
 from grader.kit import Exercise
 from grader.kit.static_checks import check_source
-from grader.records import AttentionMap, CheckResult, Report, Verdict
+from grader.records import AttentionMap, Explain, Report
 from grader.sandbox.errors import SubmissionError, SubmissionRefused
 from grader.sandbox.process import Sandbox
 from grader.sandbox.session import Session
-from grader.sandbox.workers import WorkerEnded
+from grader.sandbox.workers import WorkerEnded, WorkerTimeout
 from grader.submission import SourceProblem, Submission, parse, readable
 from grader.submission.notebook.slicing import only_needed
 from grader.suite.case import Case
@@ -49,8 +45,8 @@ class Options:
         device: ``auto``, ``cpu``, ``cuda`` or ``mps``.
         timeout: Limit of one check, in seconds of the submission's processor time.
         budget: How many times as long all checks together may take.
-        diagnosis: Whether to look for the mistakes behind what is wrong; None for what the
-            exercise says.
+        explain: How much is told of the mistake behind what is wrong; None for what the exercise
+            says.
         maps: Whether to show attention maps even where nothing is wrong with them.
         search: How many sets of mistakes are tried at most; None for as many as is usual.
         case: Is given the first comparison that failed, or None where there is none.
@@ -60,7 +56,7 @@ class Options:
     device: str = "auto"
     timeout: float = 10.0
     budget: float = BUDGET_CHECKS
-    diagnosis: bool | None = None
+    explain: Explain | None = None
     maps: bool = False
     search: int | None = None
     case: Callable[[Case | None], object] | None = None
@@ -82,7 +78,7 @@ def grade(submission: Submission, exercise: Exercise, options: Options, sandbox:
         MachineBusy: The machine had no time for it.
         KeyboardInterrupt: Ctrl-C during the checks.
     """
-    explains = exercise.diagnosis if options.diagnosis is None else options.diagnosis
+    explain = exercise.explain if options.explain is None else options.explain
     device = choose_device(options.device)
     seed = secrets.randbits(32) if options.seed is None else options.seed
     started = datetime.now(UTC).isoformat(timespec="milliseconds")
@@ -95,27 +91,30 @@ def grade(submission: Submission, exercise: Exercise, options: Options, sandbox:
     try:
         _start(session, tried, exercise)
         runner = suite_runner(exercise.suite)
-        checks, plugin = runner.run(session, seed, device), runner.plugin
+        checks = runner.run(session, seed, device)
         if options.case is not None:
-            options.case(plugin.first_case(exercise.solution.read_text(encoding="utf-8")))
-        mistakes: tuple[tuple[str, ...], ...] = ()
+            source = exercise.solution.read_text(encoding="utf-8")
+            options.case(runner.plugin.first_case(source))
+        told = Told(checks)
         maps: list[AttentionMap] = []
         with suppress(SourceProblem):  # that running it has brought to light
-            if explains:
-                checks, mistakes = _diagnose(checks, plugin, session, exercise, options)
-            maps = [] if session.own_time_is_up else _maps(plugin, mistakes, options)
+            if explain is not Explain.NOTHING:
+                told = tell(checks, runner.plugin, session, exercise, explain, options.search)
+            maps = [] if session.own_time_is_up else _maps(runner.plugin, told, options)
         if session.broken_rule is not None:  # it earns nothing, by what came before neither
-            checks, mistakes, maps = runner.run(session, seed, device), (), []
+            told, maps = Told(runner.run(session, seed, device)), []
     finally:
         session.close()
-    problem, line = _problem(session.load_error)
-    if isinstance(session.load_error, SubmissionError) and explains:
+    if any(told.mistakes) and not session.own_time_is_up:
+        told = told.with_following(runner, exercise, sandbox.stop, seed, device)
+    problem, line = _problem(session, options.timeout)
+    if isinstance(session.load_error, SubmissionError) and explain is Explain.CAUSE:
         problem = f"{problem}\n{explain_crash(session.load_error.fault, tried.source)}".strip()
     return Report(
         exercise=exercise.name,
         submission=readable(str(submission.path)),
         sha256=submission.sha256,
-        checks=tuple(checks),
+        checks=tuple(told.checks),
         seed=seed,
         device=device,
         isolation=sandbox.isolation,
@@ -125,19 +124,18 @@ def grade(submission: Submission, exercise: Exercise, options: Options, sandbox:
         problem=problem,
         problem_line=line,
         output=session.said_on_load or "",
-        diagnosis=mistakes,
+        cause=told.cause,
+        diagnosis=tuple(tuple(one.name for one in names) for names in told.mistakes),
         maps=tuple(maps),
         cells=submission.cells,
         refused=sandbox.refused,
     )
 
 
-def _maps(
-    plugin: SuitePlugin, mistakes: tuple[tuple[str, ...], ...], options: Options
-) -> list[AttentionMap]:
+def _maps(plugin: SuitePlugin, told: Told, options: Options) -> list[AttentionMap]:
     """The attention maps that were asked for, or that show what is wrong."""
-    known = catalogue()
-    steps = {known[name].step for name in (mistakes[0] if mistakes else ()) if name in known}
+    mistakes = told.mistakes[0] if told.mistakes else ()
+    steps = {one.step for one in mistakes if isinstance(one, Mistake)}
     if not options.maps and (not steps & WEIGHING or steps - WEIGHING - {"drop", "learn"}):
         return []  # with what is mixed, merged or projected wrong, no map can be recovered
     try:
@@ -146,41 +144,6 @@ def _maps(
     except (SubmissionError, SubmissionRefused, WorkerEnded, CheckFailed, RuntimeError):
         return []  # also where torch refuses to compute with what came
     return found if options.maps else [one for one in found if one.wrong]
-
-
-def _diagnose(
-    checks: list[CheckResult],
-    plugin: SuitePlugin,
-    session: Session,
-    exercise: Exercise,
-    options: Options,
-) -> tuple[list[CheckResult], tuple[tuple[str, ...], ...]]:
-    """The checks with explanations, and the mistakes that reproduce the submission's values."""
-    checks = explain_crashes(checks, session.source, lambda: session.own_time_is_up)
-    if not any(check.verdict is Verdict.FAIL for check in checks):
-        return checks, ()
-    if session.own_time_is_up:
-        return leave_out_explanation(checks), ()
-    asked = [  # before the diagnosis itself asks for more
-        Check(exchanges, check.verdict is Verdict.PASS)
-        for exchanges, check in zip(session.asked, checks, strict=True)
-    ]
-    with one_thread():
-        found = _explain_by_steps(plugin, options)
-        if not any(found.sets):
-            found = explain_by_edits(exercise.solution, exercise.mistakes, asked)
-        return explain_values(checks, found)
-
-
-def _explain_by_steps(plugin: SuitePlugin, options: Options) -> Explanation:
-    """Which mistakes of the pipeline reproduce the submission, where its contract has one."""
-    try:
-        seen = plugin.observe()
-    except (SubmissionError, WorkerEnded):
-        seen = []
-    if not seen:
-        return Explanation((), (), ())
-    return Search(seen[-1].layout, seen, EARLY, tried=options.search).run()
 
 
 def choose_device(wanted: str) -> str:
@@ -221,15 +184,18 @@ def _start(session: Session, submission: Submission, exercise: Exercise) -> None
         session.start()
 
 
-def _problem(error: Exception | None) -> tuple[str, int]:
+def _problem(session: Session, timeout: float) -> tuple[str, int]:
     """Why a submission cannot be tried at all, and the line; empty and 0 if it can."""
-    match error:
+    match error := session.load_error:
         case SourceProblem():
             return str(error), error.line
         case SubmissionError():
             lines = [frame.line for frame in error.fault.frames]
             message = f"does not import: {error.fault.type}: {error.fault.message}"
             return message, lines[-1] if lines else 0
+        case WorkerTimeout():
+            limit = f"it had {timeout:.3g} s; `--timeout SECONDS` gives it more"
+            return f"does not import: it {error}{session.whereabouts}: {limit}", 0
         case WorkerEnded():
             return f"does not import: it {error}", 0
     return "", 0

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from grader.submission import Submission
 
 MAGIC = "grade"
-OPTIONS = {"device", "seed", "timeout", "diagnosis", "maps"}  # of `grade run`
+OPTIONS = {"device", "seed", "timeout", "explain", "maps"}  # of `grade run`
 STOPPING = 5.0  # how long an interrupt waits for a grading to end, in seconds
 WIDTH = 100  # of a report as text, in characters
 

@@ -88,8 +88,10 @@ def test_mistake_loses_points_and_is_named(
     report = graded(exercise, [mistake], sandbox)
     assert not report.solved, "it survives"
     assert (mistake.name,) in report.diagnosis
-    said = " ".join(check.explanation for check in report.checks)
-    assert catalogue()[report.diagnosis[0][0]].says in said
+    assert report.cause is not None
+    assert catalogue()[report.diagnosis[0][0]].says in report.cause.says
+    lost = {check.name for check in report.checks if check.verdict in ("fail", "error")}
+    assert lost == set(report.cause.follows), "all that fails follows from it"
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from grader.diagnosis.edits import EditMistake, edited, read_edits
 from grader.diagnosis.replay import Check
 from grader.grading import Options, grade
 from grader.kit import Exercise, load_kit
-from grader.records import Verdict
+from grader.records import Explain, Verdict
 from grader.sandbox.process import Sandbox
 from grader.sandbox.session import Session
 from grader.submission import Submission, read_submission
@@ -62,9 +62,10 @@ def test_mistake_is_named_by_its_sentence(
     source = edited(read_submission(exercise.solution).source, [mistake])
     assert source is not None
     submission = Submission(Path(f"{exercise.name}.py"), source)
-    report = grade(submission, exercise, Options(11, "cpu", diagnosis=True), sandbox)
+    report = grade(submission, exercise, Options(11, "cpu", explain=Explain.CAUSE), sandbox)
     assert (mistake.name,) in report.diagnosis, report.diagnosis
-    assert any(mistake.says in check.explanation for check in report.checks)
+    assert report.cause is not None
+    assert mistake.says in report.cause.says
 
 
 def right_answers() -> Iterator[tuple[Exercise, Path]]:

@@ -15,7 +15,7 @@ from grader.diagnosis.edits import EditMistake, edited, read_edits
 from grader.grading import Options, grade
 from grader.kit import Exercise, load_kit
 from grader.kit.stubs import digest
-from grader.records import Report, Verdict
+from grader.records import Explain, Report, Verdict
 from grader.sandbox.process import Sandbox
 from grader.submission import Submission, read_submission
 from tests.sentences import REFUSED
@@ -107,7 +107,10 @@ def test_file_to_repair_does_not_name_its_mistake(exercise: Exercise) -> None:
 @pytest.mark.parametrize("exercise", to_write(), ids=lambda e: e.name)
 def test_stub_earns_nothing_and_is_all_todo(exercise: Exercise, sandbox: Sandbox) -> None:
     report = grade(
-        read_submission(exercise.stub), exercise, Options(device="cpu", diagnosis=False), sandbox
+        read_submission(exercise.stub),
+        exercise,
+        Options(device="cpu", explain=Explain.NOTHING),
+        sandbox,
     )
     assert {check.verdict for check in report.checks} == {Verdict.TODO}, losses(report)
     assert report.earned == 0 < report.possible
@@ -117,7 +120,7 @@ def test_stub_earns_nothing_and_is_all_todo(exercise: Exercise, sandbox: Sandbox
 @each_exercise
 @pytest.mark.parametrize("seed", [1, 2, 11])
 def test_solution_earns_everything(exercise: Exercise, seed: int, sandbox: Sandbox) -> None:
-    options = Options(seed, "cpu", diagnosis=False)
+    options = Options(seed, "cpu", explain=Explain.NOTHING)
     report = grade(read_submission(exercise.solution), exercise, options, sandbox)
     assert report.solved, losses(report)
     assert Verdict.SKIP not in {check.verdict for check in report.checks}
@@ -129,7 +132,9 @@ def test_solution_earns_everything(exercise: Exercise, seed: int, sandbox: Sandb
     ids=lambda value: value.stem if isinstance(value, Path) else value.name,
 )
 def test_right_version_earns_everything(exercise: Exercise, path: Path, sandbox: Sandbox) -> None:
-    report = grade(read_submission(path), exercise, Options(11, "cpu", diagnosis=False), sandbox)
+    report = grade(
+        read_submission(path), exercise, Options(11, "cpu", explain=Explain.NOTHING), sandbox
+    )
     assert report.solved, losses(report)
 
 
@@ -137,7 +142,7 @@ def test_rounding_does_not_decide_a_gradient(sandbox: Sandbox) -> None:
     """With this seed an input of the ReLU lay within rounding of 0, where its gradient jumps."""
     exercise = KIT.find("exercise6")
     answer = read_submission(ANSWERS / "exercise6" / "right_plain.py")
-    report = grade(answer, exercise, Options(1413508122, "cpu", diagnosis=False), sandbox)
+    report = grade(answer, exercise, Options(1413508122, "cpu", explain=Explain.NOTHING), sandbox)
     assert report.solved, losses(report)
 
 
@@ -147,7 +152,9 @@ def test_rounding_does_not_decide_a_gradient(sandbox: Sandbox) -> None:
     ids=lambda wrong: f"{wrong.exercise.name}-{wrong.mistake.name}",
 )
 def test_wrong_version_loses_the_check_that_names_it(wrong: Wrong, sandbox: Sandbox) -> None:
-    report = grade(wrong.submission(), wrong.exercise, Options(11, "cpu", diagnosis=False), sandbox)
+    report = grade(
+        wrong.submission(), wrong.exercise, Options(11, "cpu", explain=Explain.NOTHING), sandbox
+    )
     checks = {check.name: check for check in report.checks}
     assert not report.solved
     if wrong.mistake.loses == REFUSED:

@@ -13,6 +13,7 @@ import pytest
 
 from grader.grading import Options, grade
 from grader.kit import Exercise, load_kit
+from grader.records import Explain
 from grader.sandbox.process import Sandbox
 from grader.submission import read_submission
 from tests.sentences import lost_by
@@ -125,7 +126,7 @@ def sandbox() -> Iterator[Sandbox]:
 def test_wrong_in_some_situations_is_not_solved(
     exercise: Exercise, path: Path, sandbox: Sandbox
 ) -> None:
-    options = Options(SEED, "cpu", diagnosis=False)
+    options = Options(SEED, "cpu", explain=Explain.NOTHING)
     if known := ACCEPTED.get(f"{exercise.name}/{path.stem}"):
         pytest.skip(known)
     report = grade(read_submission(path), exercise, options, sandbox)
@@ -138,7 +139,7 @@ def test_wrong_in_some_situations_is_not_solved(
 def test_right_in_a_strange_style_earns_everything(
     exercise: Exercise, path: Path, sandbox: Sandbox
 ) -> None:
-    options = Options(SEED, "cpu", diagnosis=False)
+    options = Options(SEED, "cpu", explain=Explain.NOTHING)
     report = grade(read_submission(path), exercise, options, sandbox)
     lost = [(c.name, c.message) for c in report.checks if c.earned < c.possible]
     assert report.solved, (report.seed, report.problem, lost)

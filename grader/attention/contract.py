@@ -48,6 +48,7 @@ class AttentionContract(Contract):
         methods: What other methods than ``forward`` give, from weights, sizes and x, by name: each
             a dict of Tensors.
         layout: How the weights lie, for the diagnosis; None where there is none.
+        inner: The attention inside, which the submission defines as well.
     """
 
     scale: Callable[[Sizes], float] = field(default=lambda sizes: 1.0)
@@ -59,6 +60,7 @@ class AttentionContract(Contract):
         default_factory=dict
     )
     layout: WeightLayout | None = None
+    inner: AttentionContract | None = None
 
     @property
     def masks(self) -> bool:
@@ -69,6 +71,19 @@ class AttentionContract(Contract):
     def dropout(self) -> bool:
         """Whether it takes ``dropout_rate``."""
         return "dropout_rate" in self.deterministic
+
+    @property
+    def defaults(self) -> Mapping[str, Any]:
+        """The rate of dropout."""
+        return {"dropout_rate": self.default_rate} if self.dropout else {}
+
+    @property
+    def every_argument(self) -> Mapping[str, Any]:
+        """Those of the variants as well."""
+        found = dict(super().every_argument)
+        for variant in self.variants.values():
+            found |= variant.arguments(variant.sizes[0])
+        return found
 
     @property
     def output_letter(self) -> str:

@@ -8,9 +8,9 @@ from typing import Any
 
 from torch import Tensor
 
-from grader.attention.pipeline import Observation
+from grader.attention.pipeline import Observation, Pipeline
 from grader.attention.search import Search
-from grader.diagnosis.catalogue import Explanation
+from grader.diagnosis.catalogue import Explanation, Mistake
 from grader.sandbox.errors import SubmissionError, SubmissionRefused
 from grader.suite.calls import Call, Module
 from grader.suite.compare import CheckFailed
@@ -67,6 +67,20 @@ def explain(
     """Which mistakes reproduce what is observed; ``among`` and ``tried`` as in ``Search``."""
     contract: Any = harness.contract
     return Search(contract.layout, observe(harness), EARLY, among, tried).run()
+
+
+def effects_of(mistakes: Sequence[Mistake], harness: Harness) -> dict[str, float]:
+    """How far each of these mistakes alone moves a right output, at most, by its name."""
+    found = dict.fromkeys((mistake.name for mistake in mistakes), 0.0)
+    for seen in observe(harness) if mistakes else ():
+        pipeline = Pipeline.pooled(seen)
+        right = pipeline.output({}) if seen.what == OUTPUT else None
+        for mistake in mistakes if right is not None else ():
+            out = pipeline.output({mistake.step: mistake.choice})
+            if out is not None and right is not None and out.shape == right.shape:
+                gap = float((out - right).abs().max())
+                found[mistake.name] = max(found[mistake.name], gap)
+    return found
 
 
 def _sizes(harness: Harness) -> tuple[Sizes, Sizes]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 import torch
 from torch import Tensor
@@ -52,11 +53,12 @@ class Search:
         }
         self._tried = TRIED if tried is None else tried
         self._left = 0
+        self._cut = False  # a limit ended it
         self._until = 0.0
 
     def run(self) -> Explanation:
         """Explain stage by stage: each adds what the stages before it could not show."""
-        self._left = self._tried
+        self._left, self._cut = self._tried, False
         self._until = time.thread_time() + SECONDS
         whole = self._climb(list(self._stages))
         if whole.left:
@@ -65,8 +67,8 @@ class Search:
             late = [what for what in self._stages if what not in self._early]
             again = self._climb(late)
             if len(again.explained) > len([what for what in whole.explained if what in late]):
-                return again
-        return whole
+                whole = again
+        return replace(whole, cut=self._cut)
 
     def _climb(self, whats: list[str]) -> Explanation:
         found: list[Set] = [RIGHT]
@@ -115,6 +117,7 @@ class Search:
             ]
             for names in itertools.combinations(showing, more):
                 if not self._left or time.thread_time() > self._until:
+                    self._cut = True
                     return
                 self._left -= 1
                 steps = {self._mistakes[name].step for name in names}

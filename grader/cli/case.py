@@ -11,14 +11,14 @@ import click
 from grader.cli.options import write_text
 from grader.errors import GradeError
 from grader.kit import Exercise
-from grader.records import Report, Verdict
+from grader.records import Explain, Report, Verdict
 from grader.submission import Submission
 
 if TYPE_CHECKING:
     from grader.suite.case import Case
 
 
-def refuse_case(pairs: Sequence[tuple[Exercise, Submission]], diagnosis: bool | None) -> None:
+def refuse_case(pairs: Sequence[tuple[Exercise, Submission]], explain: Explain | None) -> None:
     """Refuse a script where there can be none, or where it might tell what is to be found.
 
     Raises:
@@ -33,10 +33,10 @@ def refuse_case(pairs: Sequence[tuple[Exercise, Submission]], diagnosis: bool | 
             f"`{submission.path.name}` is a notebook, which a script cannot import: save its "
             "cells as a .py file for `--case`"
         )
-    if not (exercise.diagnosis if diagnosis is None else diagnosis):
+    if (exercise.explain if explain is None else explain) is Explain.NOTHING:
         raise GradeError(
             f"a case shows where `{exercise.name}` goes wrong, which is yours to find; with "
-            "--diagnosis it is written all the same"
+            "`--explain cause` it is written all the same"
         )
 
 

@@ -17,7 +17,7 @@ from grader.kit.stubs import own_path
 from grader.practice import interview as interviews
 from grader.practice.history import open_history
 from grader.practice.interview import Interview
-from grader.records import Report
+from grader.records import Explain, Report
 from grader.sandbox.process import Sandbox
 from grader.submission import Submission, read_submission
 
@@ -161,7 +161,7 @@ def _grade(kit: Kit) -> list[tuple[Report, str]]:
 
         for exercise in kit.exercises:
             submission = _handed(own_path(exercise))
-            report = grade(submission, exercise, Options(diagnosis=True), sandbox)
+            report = grade(submission, exercise, Options(explain=Explain.CAUSE), sandbox)
             graded.append((report, submission.source))
     return graded
 

@@ -10,28 +10,8 @@ from click.shell_completion import CompletionItem
 
 from grader.cli.names import refuse_in_interview
 from grader.diagnosis.catalogue import Mistake, catalogue, find_mistake
+from grader.diagnosis.words import STEPS
 from grader.kit import load_kit
-
-STEPS = {
-    "project": "queries, keys and values",
-    "split": "heads, cut",
-    "score": "scores",
-    "scale": "scale",
-    "mask": "mask",
-    "drop": "dropout",
-    "softmax": "softmax",
-    "mix": "mixing",
-    "merge": "heads, put back",
-    "output": "output",
-    "arrange": "block: order",
-    "add1": "block: first sum",
-    "norm1": "block: first norm",
-    "feed": "block: feed-forward",
-    "add2": "block: second sum",
-    "norm2": "block: second norm",
-    "learn": "gradients",
-}
-
 
 NOTEBOOKS = {
     "000": "Single Head Self-Attention in Transformers",

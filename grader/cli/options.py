@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from grader.errors import GradeError
+from grader.records import Explain
 from grader.versions import untried
 from grader.wire.levels import LEVELS, Limits
 
@@ -43,6 +44,16 @@ memory_option = click.option(
 no_color_option = click.option(
     "--no-color", is_flag=True, help="No colour; the variable NO_COLOR does the same."
 )
+
+
+def explain_option(help: str) -> Callable[[_Command], _Command]:
+    """The option of a command that tells of mistakes."""
+    return click.option(
+        "--explain",
+        type=click.Choice([level.value for level in Explain]),
+        callback=lambda context, option, value: value and Explain(value),
+        help=help,
+    )
 
 
 def html_option(help: str) -> Callable[[_Command], _Command]:

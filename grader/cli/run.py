@@ -14,6 +14,7 @@ from grader.cli.names import ExerciseOrFile, kit_in_use, kit_option
 from grader.cli.options import (
     console,
     device_option,
+    explain_option,
     html_option,
     isolation_option,
     memory_option,
@@ -25,7 +26,7 @@ from grader.cli.options import (
 from grader.errors import GradeError
 from grader.kit import Exercise, Kit
 from grader.practice.history import open_history
-from grader.records import Report
+from grader.records import Explain, Report
 from grader.sandbox.process import Sandbox
 from grader.submission import read_submission
 from grader.wire.levels import limits_for
@@ -75,10 +76,9 @@ STDOUT = Path("-")
     show_default=True,
     help="What is printed: text for people, or what editors and CI read.",
 )
-@click.option(
-    "--diagnosis/--no-diagnosis",
-    default=None,
-    help="Say which mistake it is, or leave it to be found; by default said, except in `bugs`.",
+@explain_option(
+    "How much is told of a mistake that is known; by default `cause`, in `bugs` `nothing`. "
+    'A line `explain = "place"` below `[kit]` in `exercises/kit.toml` sets it for a folder.'
 )
 @click.option("--map", "maps", is_flag=True, help="Show what it attends to, beside what it should.")
 @click.option(
@@ -101,7 +101,7 @@ def run(
     json_file: Path | None,
     html_file: Path | None,
     form: str,
-    diagnosis: bool | None,
+    explain: Explain | None,
     maps: bool,
     case_file: Path | None,
     kit_path: Path | None,
@@ -119,7 +119,7 @@ def run(
     kit = kit_in_use(kit_path, keeps_history=True)
     pairs = [(exercise, read_submission(path)) for exercise, path in resolve(targets, kit)]
     if case_file is not None:
-        refuse_case(pairs, diagnosis)
+        refuse_case(pairs, explain)
     tell_untried()
     graded: list[tuple[Report, str]] = []
     steps: list[str] = []
@@ -132,7 +132,7 @@ def run(
         out = console(no_color)
         cases: list[Case | None] = []
         keep = None if case_file is None else cases.append
-        options = Options(seed, device, timeout, diagnosis=diagnosis, maps=maps, case=keep)
+        options = Options(seed, device, timeout, explain=explain, maps=maps, case=keep)
         for exercise, submission in pairs:
             report = grade(submission, exercise, options, sandbox)
             steps.append(_next_step(report, kit, exercise))

@@ -7,9 +7,13 @@ from dataclasses import replace
 
 from grader.diagnosis.catalogue import Explanation
 from grader.diagnosis.crashes import explain_crash
-from grader.diagnosis.words import describe, reasons
-from grader.records import CheckResult, Verdict
+from grader.diagnosis.words import ask, describe, reasons, where
+from grader.records import Cause, CheckResult, Explain, Verdict
 
+OTHERS = "The search was cut short: others may do so as well."
+CUT_SHORT = (
+    "No known mistake was found that gives these numbers; the search was cut short, so one may."
+)
 LEFT_OUT = "No explanation was looked for: to judge this file took all the time there is."
 
 
@@ -27,23 +31,19 @@ def explain_crashes(
     return [explained(check) for check in checks]
 
 
-def leave_out_explanation(checks: Sequence[CheckResult]) -> list[CheckResult]:
-    """The checks, the first that failed with a line that its mistake was not looked for."""
-    first = next((check for check in checks if check.verdict is Verdict.FAIL), None)
-    return [replace(c, explanation=LEFT_OUT) if c is first else c for c in checks]
-
-
-def explain_values(
-    checks: Sequence[CheckResult], found: Explanation
-) -> tuple[list[CheckResult], tuple[tuple[str, ...], ...]]:
-    """The checks, the first that shows wrong values with its diagnosis; the sets of mistakes."""
-    if not found.sets or not found.sets[0]:
-        return list(checks), ()
+def say_why_not(checks: Sequence[CheckResult], why: str) -> list[CheckResult]:
+    """The checks, the first that failed with a line that says why no mistake is named."""
     failed = [check for check in checks if check.verdict is Verdict.FAIL]
-    first = next((check for check in failed if check.difference is not None), failed[0])
-    says, hurts = describe(found.sets, found.left, found.beginning), reasons(found.sets[0])
-    explained = [
-        replace(check, explanation=says, reason=hurts) if check is first else check
-        for check in checks
-    ]
-    return explained, tuple(tuple(mistake.name for mistake in names) for names in found.sets)
+    first = next((c for c in failed if c.difference is not None), next(iter(failed), None))
+    return [replace(c, explanation=why) if c is first else c for c in checks]
+
+
+def cause_of(found: Explanation, explain: Explain) -> Cause:
+    """What is told of the mistakes that reproduce a submission."""
+    mistakes = found.sets[0]
+    if explain is Explain.QUESTION:
+        return Cause(ask(mistakes))
+    if explain is Explain.PLACE:
+        return Cause(where(mistakes))
+    says = describe(found.sets, found.left, found.beginning)
+    return Cause(f"{says} {OTHERS}" if found.cut else says, reasons(mistakes))

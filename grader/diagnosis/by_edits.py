@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import itertools
-import random
 import time
-import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
-
-import torch
 
 from grader.diagnosis.catalogue import Explanation
 from grader.diagnosis.edits import EditMistake, edited, read_edits
-from grader.diagnosis.replay import Check, Replay, Unit, units_of
+from grader.diagnosis.replay import Check, Replay, Unit, aside, units_of
 from grader.diagnosis.words import MODULE, ONLY, WHERE_WRONG, WHOLE
 from grader.submission import read_submission
 
@@ -22,7 +17,7 @@ MOST = 2  # mistakes in one set
 TRIED = 500  # sets, after which a search gives up: the same ones whatever the machine is at
 ENOUGH = 20  # things that came out wrong
 RIGHT = 40  # things that came out right, which a set has to leave so
-SECONDS = 5.0  # and after so long, should a set cost more than it usually does
+SECONDS = 5.0  # of processor time, and after so long as well: a set may cost more than usual
 NOTHING = Explanation((), (), ())
 
 
@@ -41,7 +36,7 @@ def explain_by_edits(solution: Path, mistakes: Path, checks: Sequence[Check]) ->
     if not known or not solution.is_file():
         return NOTHING
     source = read_submission(solution).source
-    with _aside():
+    with aside():
         return EditSearch(source, units_of(checks)).run(known)
 
 
@@ -54,7 +49,7 @@ class EditSearch:
     """
 
     def __init__(self, source: str, units: list[Unit]) -> None:
-        self._until = time.process_time() + SECONDS
+        self._until = time.thread_time() + SECONDS
         self._source = source
         self._wrong: list[Unit] = []  # what shows it beyond doubt
         self._unsteady: list[Unit] = []  # where chance or rounding has a hand in it
@@ -63,7 +58,7 @@ class EditSearch:
         right = Replay.of(source)
         for unit in sorted(units, key=lambda one: one.size) if right else ():
             assert right is not None
-            if len(self._wrong) == ENOUGH or time.process_time() > self._until:
+            if len(self._wrong) == ENOUGH or time.thread_time() > self._until:
                 break
             self._sort(right, unit)
 
@@ -79,13 +74,17 @@ class EditSearch:
         """The smallest sets that reproduce what is wrong, all of the same size."""
         found: list[tuple[EditMistake, ...]] = []
         evidence = self._wrong or self._unsteady
-        for mistakes in itertools.islice(_sets(known), TRIED) if evidence else ():
-            if time.process_time() > self._until or (found and len(mistakes) > len(found[0])):
+        cut = False
+        for tried, mistakes in enumerate(_sets(known) if evidence else ()):
+            if found and len(mistakes) > len(found[0]):
+                break
+            if cut := tried == TRIED or time.thread_time() > self._until:
                 break
             if self._reproduces(mistakes, [*evidence, *self._some_right]):
                 found.append(mistakes)
         whole = [one for one in found if self._reproduces(one, self._unsteady)]
-        return Explanation(tuple(whole or found), tuple(sorted(self._kinds)), (), self._beginning())
+        sets, kinds = tuple(whole or found), tuple(sorted(self._kinds))
+        return Explanation(sets, kinds, (), self._beginning(), cut)
 
     @property
     def _some_right(self) -> list[Unit]:
@@ -111,15 +110,3 @@ def _sets(known: list[EditMistake]) -> Iterator[tuple[EditMistake, ...]]:
     """The smaller ones first."""
     for count in range(1, MOST + 1):
         yield from itertools.combinations(known, count)
-
-
-@contextmanager
-def _aside() -> Iterator[None]:
-    """What an edited solution warns of is no news, and draws from nobody else's numbers."""
-    state = random.getstate()
-    try:
-        with torch.random.fork_rng(devices=[]), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        random.setstate(state)

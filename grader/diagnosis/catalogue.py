@@ -59,12 +59,14 @@ class Explanation:
         explained: What was reproduced, such as ``output`` and ``output under a mask``.
         left: What was not.
         beginning: Of the sentence that tells it; empty where the mistakes' steps do.
+        cut: Whether the search was cut short: what was not tried may explain it as well.
     """
 
     sets: tuple[tuple[KnownMistake, ...], ...]
     explained: tuple[str, ...]
     left: tuple[str, ...]
     beginning: str = ""
+    cut: bool = False
 
 
 class _File(msgspec.Struct, forbid_unknown_fields=True):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import random
 import sys
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from types import CodeType, FrameType
+from types import CodeType, FrameType, ModuleType
 from typing import Any, NamedTuple
 
 import torch
@@ -114,7 +116,7 @@ class Replay:
 
     def __init__(self, code: CodeType) -> None:
         self._handler = RequestHandler()
-        with _bounded():
+        with bounded():
             exec(code, self._handler.module.__dict__)
 
     @classmethod
@@ -149,7 +151,7 @@ class Replay:
     def own(self, asked: Asked) -> Asked:
         """The same step with the answer that comes here."""
         try:
-            with _bounded():
+            with bounded():
                 answer = self._handler.carry_out(asked.step, memoryview(asked.body))
         except Exception as error:
             return asked._replace(answer=SubmissionRefused(str(error)))
@@ -159,7 +161,7 @@ class Replay:
     def _ask(self, asked: Asked) -> tuple[str, bool]:
         """How the answer to a step differs, and whether there is one on both sides."""
         try:
-            with _bounded():
+            with bounded():
                 answer = self._handler.carry_out(asked.step, memoryview(asked.body))
         except KeyboardInterrupt:
             raise
@@ -174,8 +176,27 @@ class Replay:
             return "output", True
 
 
+def module_of(source: str) -> ModuleType:
+    """A source of ours, run in a module of its own; ``bounded`` knows its lines."""
+    module = ModuleType("solution")
+    exec(compile(source, FILE, "exec", dont_inherit=True), module.__dict__)
+    return module
+
+
 @contextmanager
-def _bounded() -> Iterator[None]:
+def aside() -> Iterator[None]:
+    """What a source of ours warns of is no news, and draws from nobody else's numbers."""
+    state = random.getstate()
+    try:
+        with torch.random.fork_rng(devices=[]), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        random.setstate(state)
+
+
+@contextmanager
+def bounded() -> Iterator[None]:
     """An endless loop ends, even one in a single line."""
     left = MOST
 

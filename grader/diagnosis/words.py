@@ -14,6 +14,25 @@ ONLY = {
     "mask": "Your output is right without a mask, and under one it is exactly what comes out",
     "drop": "Without dropout your output is right, and with it exactly what comes out",
 }
+STEPS = {  # of the pipeline, as they are listed
+    "project": "queries, keys and values",
+    "split": "heads, cut",
+    "score": "scores",
+    "scale": "scale",
+    "mask": "mask",
+    "drop": "dropout",
+    "softmax": "softmax",
+    "mix": "mixing",
+    "merge": "heads, put back",
+    "output": "output",
+    "arrange": "block: order",
+    "add1": "block: first sum",
+    "norm1": "block: first norm",
+    "feed": "block: feed-forward",
+    "add2": "block: second sum",
+    "norm2": "block: second norm",
+    "learn": "gradients",
+}
 COUNTS = {2: "two", 3: "three"}
 
 
@@ -41,6 +60,22 @@ def reasons(mistakes: Sequence[KnownMistake]) -> str:
     """Why these mistakes matter; of one that does not say so, where to look."""
     whys = [mistake.hurts or mistake.hint for mistake in mistakes]
     return whys[0] if len(whys) == 1 else " ".join(f"({i}) {w}" for i, w in enumerate(whys, 1))
+
+
+def where(mistakes: Sequence[KnownMistake]) -> str:
+    """Where these mistakes are, and nothing of what they are."""
+    places = dict.fromkeys(
+        f"the step `{STEPS[one.step]}`"
+        if isinstance(one, Mistake)
+        else f"what the check `{getattr(one, 'loses', '').removeprefix('test_')}` is about"
+        for one in mistakes
+    )
+    return f"The mistake is in {', another in '.join(places)}."
+
+
+def ask(mistakes: Sequence[KnownMistake]) -> str:
+    """A question for each of these mistakes, which does not give it away."""
+    return " ".join(mistake.hint for mistake in mistakes)
 
 
 def _beginning(mistakes: Sequence[KnownMistake]) -> str:

@@ -65,7 +65,6 @@ class GraderProcess:
             device=device,
             timeout=settings.timeout,
             budget=BUDGET,
-            diagnosis=True,
             search=settings.search,
         )
         self.sandbox = Sandbox(settings.isolation, limits, on_gpu=device == "cuda")

@@ -14,6 +14,7 @@ import msgspec
 
 from grader import __version__
 from grader.errors import GradeError
+from grader.records import Explain
 
 MANIFEST = "kit.toml"
 
@@ -44,6 +45,7 @@ class KitEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         version: Of this package, when the learner's folder was made.
         interview: Whether an interview is under way in it.
         only: The exercises that it holds; all where empty.
+        explain: How much reports tell of a mistake.
     """
 
     name: str = ""
@@ -55,6 +57,7 @@ class KitEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     version: str = ""
     interview: bool = False
     only: list[str] = []
+    explain: Explain = Explain.CAUSE
 
 
 class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -79,7 +82,8 @@ class Exercise:
     digest: str  # of the stub as shipped
     given: str  # of the stub as the learner got it, maybe from an earlier version
     formerly: tuple[str, ...]
-    diagnosis: bool  # whether a report says which mistake it is, unless told otherwise
+    diagnosis: bool  # False where finding the mistake is the exercise
+    explain: Explain  # how much a report tells of a mistake, unless told otherwise
     forbidden: frozenset[str]
     operations: tuple[str, ...]
     imports: frozenset[str]  # beside the standard library; all where empty
@@ -101,6 +105,7 @@ class Kit:
         version: Of the package that made a learner's folder; empty for a kit of its own.
         interview: Whether an interview is under way in the folder.
         only: The exercises that a learner's folder was made for; all where empty.
+        explain: How much reports tell of a mistake, unless told otherwise.
     """
 
     name: str
@@ -111,6 +116,7 @@ class Kit:
     version: str = ""
     interview: bool = False
     only: tuple[str, ...] = ()
+    explain: Explain = Explain.CAUSE
 
     @property
     def renamed(self) -> dict[str, str]:
@@ -187,7 +193,8 @@ def _read(home: Path, own_stubs: bool = True) -> Kit:
     if manifest.kit.stubs_of:
         return _learners_kit(home, manifest)
     exercises = tuple(_exercise(home, entry, manifest.kit) for entry in manifest.exercise)
-    return Kit(manifest.kit.name, manifest.kit.title, home, exercises, own_stubs)
+    told = manifest.kit.explain
+    return Kit(manifest.kit.name, manifest.kit.title, home, exercises, own_stubs, explain=told)
 
 
 def _learners_kit(home: Path, manifest: Manifest) -> Kit:
@@ -208,6 +215,7 @@ def _learners_kit(home: Path, manifest: Manifest) -> Kit:
             exercise,
             file=home / "exercises" / exercise.track / f"{exercise.name}.py",
             given=manifest.stubs.get(exercise.name, ""),
+            explain=theirs.explain if exercise.diagnosis else exercise.explain,
         )
         for exercise in kit.exercises
         if exercise.name in (theirs.only or (exercise.name,))
@@ -220,6 +228,7 @@ def _learners_kit(home: Path, manifest: Manifest) -> Kit:
         version=theirs.version,
         interview=theirs.interview,
         only=tuple(theirs.only),
+        explain=theirs.explain,
     )
 
 
@@ -242,6 +251,7 @@ def _exercise(home: Path, entry: ExerciseEntry, kit: KitEntry) -> Exercise:
         given=entry.stub,
         formerly=tuple(entry.formerly),
         diagnosis=entry.diagnosis,
+        explain=kit.explain if entry.diagnosis else Explain.NOTHING,
         forbidden=frozenset(kit.forbidden),
         operations=tuple(kit.operations),
         imports=frozenset(kit.imports),

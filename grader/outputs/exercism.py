@@ -27,16 +27,16 @@ def render_exercism(report: Report) -> str:
         record |= {
             "status": "pass" if report.solved else "fail",
             "message": None,
-            "tests": [_test(check) for check in tried],
+            "tests": [_test(report, check) for check in tried],
         }
     return msgspec.json.format(msgspec.json.encode(record), indent=2).decode() + "\n"
 
 
-def _test(check: CheckResult) -> dict[str, Any]:
+def _test(report: Report, check: CheckResult) -> dict[str, Any]:
     test: dict[str, Any] = {"name": check.claim, "status": _status(check), "task_id": 0}
     test["test_code"] = check.why or check.claim  # the code itself is hidden
     if check.verdict is not Verdict.PASS:
-        test["message"] = explained_message(check)
+        test["message"] = explained_message(report, check)
     if check.output:
         test["output"] = _cut(clean(check.output))
     return test

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from grader.outputs.jinja import render
 from grader.outputs.phrases import NOT_WRITTEN
-from grader.records import CheckResult, Report, Row, Score, Verdict
+from grader.records import Cause, CheckResult, Report, Row, Score, Verdict
 
 PLAIN = {
     Verdict.TODO: NOT_WRITTEN,
@@ -39,13 +39,27 @@ class ShownFeedback:
         """The checks, unless the file could not be tried at all."""
         return self.report.checks if self.report and not self.report.problem else ()
 
+    @property
+    def cause(self) -> Cause | None:
+        """The mistake that is known, where it may be named."""
+        return self.report.cause if self.report and self.explained else None
+
+    @property
+    def apart(self) -> list[CheckResult]:
+        """The checks that are told of one by one: those that do not follow from the mistake."""
+        following = self.cause.follows if self.cause else ()
+        return [check for check in self.checks if check.name not in following]
+
+    @property
+    def following(self) -> list[CheckResult]:
+        """The checks that do."""
+        return [check for check in self.checks if check not in self.apart]
+
     def told(self, check: CheckResult) -> list[str]:
         """What is said of a check that did not pass."""
         if check.verdict is Verdict.PASS:
             return []
         said = [PLAIN.get(check.verdict, ""), self._raised(check), check.why]
-        if self.explained:
-            said += [check.explanation if check.verdict is Verdict.FAIL else "", check.reason]
         return [text for text in said if text]
 
     def _raised(self, check: CheckResult) -> str:

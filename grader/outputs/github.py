@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from grader.outputs.phrases import explained_message, still_a_stub, with_repeats
+from grader.outputs.phrases import counted_by_cause, grouped, plain_message, still_a_stub
 from grader.outputs.sanitise import clean
-from grader.records import CheckResult, Report, Verdict
+from grader.records import Cause, CheckResult, Report, Verdict
 
 QUIET = (Verdict.PASS, Verdict.SKIP)
 
@@ -25,12 +25,21 @@ def _lines(report: Report) -> Iterator[str]:
     elif report.untouched:
         yield _command("error", report, still_a_stub(report), 0, report.exercise)
     else:
-        for check, again in with_repeats(report.checks):
-            if check.verdict not in QUIET and not again:
+        if report.cause is not None:
+            yield _command("error", report, _cause(report, report.cause), 0, report.exercise)
+        for check, _ in grouped(report.checks):
+            if check.verdict not in QUIET and not report.following(check):
                 title = f"{report.exercise}: {check.claim} ({check.earned}/{check.possible})"
-                yield _command("error", report, explained_message(check), _line(check), title)
+                message = plain_message(check)
+                yield _command("error", report, message, _line(check), title)
     score = f"score {report.earned} / {report.possible}, seed {report.seed}"
     yield _command("notice", report, score, 0, report.exercise)
+
+
+def _cause(report: Report, cause: Cause) -> str:
+    checks = [check for check in report.checks if report.following(check)]
+    lines = [cause.says, cause.advice, counted_by_cause(checks) if checks else ""]
+    return "\n".join(line for line in lines if line)
 
 
 def _command(kind: str, report: Report, message: str, line: int, title: str) -> str:

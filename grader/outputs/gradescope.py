@@ -64,11 +64,13 @@ def _tests(report: Report, number: int, worth: float) -> Iterator[dict[str, Any]
 
 
 def _output(report: Report, check: CheckResult) -> str:
-    text = report.problem if report.problem and check.possible else explained_message(check)
+    text = report.problem if report.problem and check.possible else explained_message(report, check)
     return clean(text or check.why)
 
 
 def _summary(report: Report) -> str:
     facts = f"seed {report.seed}, {isolation_in_force(report)}"
     text = f"{report.exercise}: {report.earned} / {report.possible}, {facts}"
-    return f"{text}\n{clean(report.problem)}" if report.problem else text
+    cause = report.cause
+    known = report.problem or (f"{cause.says}\n{cause.advice}".strip() if cause else "")
+    return f"{text}\n{clean(known)}" if known else text

@@ -61,7 +61,7 @@ def _case(report: Report, check: CheckResult) -> ET.Element:
     case.append(_properties({"points": str(check.earned), "possible": str(check.possible)}))
     kind = _kind(check)
     if kind:
-        whole = _text(report.problem or explained_message(check))
+        whole = _text(report.problem or explained_message(report, check))
         attributes = {"type": "pytest.skip"} if kind == "skipped" else {}
         element = ET.SubElement(case, kind, attributes, message=whole.partition("\n")[0][:SHORT])
         element.text = whole

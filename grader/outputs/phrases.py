@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import PurePath
 
 from grader.outputs.sanitise import clean
@@ -52,7 +52,7 @@ def next_step(report: Report, as_given: bool = False, hints_left: bool = True) -
 
 def where_to_read_more(report: Report) -> str:
     """The commands that explain the mistakes found; empty where none was."""
-    names = dict.fromkeys(name for found in report.diagnosis for name in found)
+    names = dict.fromkeys(name for found in report.diagnosis for name in found if " " not in name)
     return ", ".join(f"`grade mistakes {name}`" for name in names)
 
 
@@ -64,8 +64,9 @@ def isolation_in_force(report: Report) -> str:
 
 def difference_facts(difference: Difference) -> dict[str, str]:
     """The largest difference, where it is, yours and the right value, each as text."""
-    return {
-        "largest difference": f"{difference.largest:.3g}",
+    finite = math.isfinite(difference.largest)
+    largest = {"largest difference": f"{difference.largest:.3g}"} if finite else {}
+    return largest | {
         "at": f"[{', '.join(str(i) for i in difference.index)}]",
         "yours": f"{difference.yours:.6g}",
         "expected": f"{difference.expected:.6g}",
@@ -75,14 +76,43 @@ def difference_facts(difference: Difference) -> dict[str, str]:
 def describe_difference(difference: Difference) -> str:
     """The largest difference, where, yours and expected."""
     facts = difference_facts(difference)
+    largest = facts.get("largest difference")
     return (
-        f"largest difference {facts['largest difference']} at {facts['at']}: "
+        f"{f'largest difference {largest} ' if largest else ''}at {facts['at']}: "
         f"yours {facts['yours']}, expected {facts['expected']}"
     )
 
 
-def explained_message(check: CheckResult) -> str:
-    """All that is known of a check that did not pass, line by line."""
+def counted_by_cause(checks: Sequence[CheckResult]) -> str:
+    """How many checks fail by the cause that stands above."""
+    verb = "follows" if len(checks) == 1 else "follow"
+    return f"and {_checks(len(checks))} that {verb} from it"
+
+
+def counted_as_above(again: Sequence[CheckResult]) -> str:
+    """How many more checks fail by the same as the one above."""
+    return f"and {_checks(len(again), ' more')} as above"
+
+
+def _checks(count: int, more: str = "") -> str:
+    return f"{count}{more} check{'' if count == 1 else 's'}"
+
+
+def explained_message(report: Report, check: CheckResult) -> str:
+    """What is known of a check that did not pass, where each check is told of by itself.
+
+    The cause comes first with the first check that follows from it; the others name that one.
+    """
+    cause, lines = report.cause, [plain_message(check)]
+    if cause is not None and check.name == _told_with(report):
+        lines = [cause.says, cause.advice, *lines]
+    elif report.following(check):
+        lines.append(f"It follows from what is said of `{_told_with(report)}`.")
+    return clean("\n".join(text for text in lines if text))
+
+
+def plain_message(check: CheckResult) -> str:
+    """What is known of a check that did not pass, line by line."""
     todo = NOT_WRITTEN if check.verdict is Verdict.TODO else ""
     lines = [todo or check.message]
     if check.difference is not None:
@@ -92,7 +122,14 @@ def explained_message(check: CheckResult) -> str:
             f"{frame.file}:{frame.line} in {frame.function}: {frame.source}"
             for frame in check.fault.frames
         ]
-    return clean("\n".join(text for text in (*lines, check.explanation, check.reason) if text))
+    return clean("\n".join(text for text in (*lines, check.explanation) if text))
+
+
+def _told_with(report: Report) -> str:
+    """The check that the cause is told with, where only checks can be told of."""
+    assert report.cause is not None
+    failed = [check.name for check in report.checks if check.verdict is Verdict.FAIL]
+    return next(iter((*report.cause.follows, *failed)), "")
 
 
 def located(report: Report, line: int, message: str) -> str:
@@ -101,14 +138,19 @@ def located(report: Report, line: int, message: str) -> str:
     return clean(f"{place}: {message}")
 
 
-def with_repeats(checks: Sequence[CheckResult]) -> Iterator[tuple[CheckResult, bool]]:
-    """Each check, and whether one before it has said the same."""
-    said: set[tuple[str, tuple[Frame, ...]]] = set()  # an exception by its type and its lines
+def grouped(checks: Sequence[CheckResult]) -> list[tuple[CheckResult, list[CheckResult]]]:
+    """Each check with those after it that say nothing else, which are not told again."""
+    found: list[tuple[CheckResult, list[CheckResult]]] = []
+    said: dict[tuple[str, tuple[Frame, ...]], list[CheckResult]] = {}
     for check in checks:
-        fault = check.fault
-        says = (fault.type, fault.frames) if fault and fault.frames else (check.message, ())
-        yield check, check.difference is None and bool(check.message) and says in said
-        said.add(says)
+        fault = check.fault  # an exception is known by its type and its lines
+        first = check.message.partition("\n")[0]
+        says = (fault.type, fault.frames) if fault and fault.frames else (first, ())
+        if check.difference is None and check.message and says in said:
+            said[says].append(check)
+        else:
+            found.append((check, said.setdefault(says, [])))
+    return found
 
 
 def printed_lines(output: str) -> list[str]:

@@ -46,7 +46,7 @@ def _test(report: Report, check: CheckResult, difference: Any) -> dict[str, Any]
     line = check.fault.frames[-1].line if check.fault and check.fault.frames else 1
     location = (report.submission, line - 1, check.name)
     test: dict[str, Any] = serialize.make_testitem(_node(report, check), [], location)
-    text = "" if outcome == "passed" else clean(report.problem or explained_message(check))
+    text = "" if outcome == "passed" else clean(report.problem or explained_message(report, check))
     test["outcome"] = outcome
     test["metadata"] = {
         "verdict": check.verdict.value,

@@ -19,6 +19,7 @@ KEYS = {
     "h": "hint",
     "l": "list",
     "m": "map",
+    "e": "explain",
     "r": "reset",
     "s": "solution",
     "?": "keys",
@@ -31,6 +32,7 @@ Enter        goes on, once this one is solved
 h            one more hint
 l            the list: ↑ and ↓ choose an exercise, Enter turns to it
 m            attention maps, on and off
+e            how much is told of a mistake: nothing, a question, its place, the cause
 s            our solution, once yours is solved
 r r          puts the stub back; yours is kept
 ↑ ↓, k j     a line up, a line down

@@ -10,7 +10,10 @@ from rich.text import Text
 from grader.outputs.phrases import (
     MARKS,
     NOT_WRITTEN,
+    counted_as_above,
+    counted_by_cause,
     describe_difference,
+    grouped,
     isolation_in_force,
     located,
     mark_of,
@@ -18,10 +21,9 @@ from grader.outputs.phrases import (
     printed_lines,
     still_a_stub,
     where_to_read_more,
-    with_repeats,
 )
 from grader.outputs.sanitise import clean
-from grader.records import AttentionMap, CheckResult, Fault, Report, Verdict
+from grader.records import AttentionMap, Cause, CheckResult, Fault, Report, Verdict
 
 STYLES = {
     Verdict.PASS: "green",
@@ -59,10 +61,10 @@ def render_report(
     else:
         if verbose:
             yield from _printed(report.output, verbose)
+        if report.cause is not None:
+            yield from _cause(report, report.cause, verbose)
         checks = _open_first(report.checks) if brief else report.checks
         yield from _checks(report, checks, verbose)
-        if more := where_to_read_more(report):
-            yield _indented(f"more of it: {more}")
         if brief:
             yield from _passed(report)
     yield from render_maps(report.maps)
@@ -125,17 +127,37 @@ def _problem(report: Report) -> Iterator[Text | Padding]:
     yield from _printed(report.output, verbose=True)
 
 
+def _cause(report: Report, cause: Cause, verbose: bool) -> Iterator[Text | Padding]:
+    """What is known to be wrong, before all else."""
+    for text, style in ((cause.says, "bold"), (cause.advice, "")):
+        yield from [_indented(clean(text), style, 2)] if text else []
+    if more := where_to_read_more(report):
+        yield _indented(f"more of it: {more}", indent=2)
+    checks = [check for check in report.checks if report.following(check)]
+    if checks:
+        listed = "" if verbose else " (--verbose lists them)"
+        possible = sum(check.possible for check in checks)
+        yield _row(checks[0].verdict, f"0/{possible}", counted_by_cause(checks) + listed)
+
+
+def _row(verdict: Verdict, points: str, text: str) -> Text:
+    return Text.assemble("  ", (f"{verdict:<8}", STYLES[verdict]), f"{points:>4}  ", text)
+
+
 def _checks(
     report: Report, checks: Sequence[CheckResult], verbose: bool
 ) -> Iterator[Text | Padding]:
-    for check, again in with_repeats(checks):
-        points = f"{check.earned}/{check.possible}"
-        yield Text.assemble(
-            *("  ", (f"{check.verdict:<8}", STYLES[check.verdict]), f"{points:>4}  ", check.claim),
-            ("  (as above)" if again else "", "dim"),
-        )
-        if not again:
-            yield from _details(report, check, verbose)
+    shown = [check for check in checks if verbose or not report.following(check)]
+    for check, again in grouped(shown):
+        yield _head(check)
+        yield from _details(report, check, verbose)
+        if again:
+            yield _indented(counted_as_above(again) + ("" if verbose else " (--verbose)"), "dim")
+        yield from [_head(one) for one in again] if verbose else []
+
+
+def _head(check: CheckResult) -> Text:
+    return _row(check.verdict, f"{check.earned}/{check.possible}", check.claim)
 
 
 def _details(report: Report, check: CheckResult, verbose: bool) -> Iterator[Text | Padding]:
@@ -159,8 +181,7 @@ def _details(report: Report, check: CheckResult, verbose: bool) -> Iterator[Text
         yield from _fault(report, check.fault)
     if check.explanation:
         yield _indented(check.explanation, "bold")
-        yield from [_indented(check.reason)] if check.reason else []
-    if check.verdict is Verdict.FAIL:
+    if check.verdict is Verdict.FAIL and not report.following(check):
         yield _indented(check.why, "dim")
     yield from _printed(check.output, verbose)
 
@@ -182,8 +203,8 @@ def _printed(output: str, verbose: bool) -> Iterator[Padding]:
         yield _indented(f"printed: {line}", "cyan")
 
 
-def _indented(text: str, style: str = "") -> Padding:
-    return Padding(Text(text, style=style), (0, 0, 0, INDENT), expand=False)
+def _indented(text: str, style: str = "", indent: int = INDENT) -> Padding:
+    return Padding(Text(text, style=style), (0, 0, 0, indent), expand=False)
 
 
 def _score(report: Report) -> Text:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import PurePath
 
@@ -10,12 +11,12 @@ from grader.outputs.heatmap import Heatmap, heatmap_of
 from grader.outputs.phrases import (
     NOT_WRITTEN,
     difference_facts,
+    grouped,
     isolation_in_force,
     next_step,
     printed_lines,
     state_of,
     still_a_stub,
-    with_repeats,
 )
 from grader.outputs.source_listing import Line, Note, list_source, read_lines
 from grader.records import CheckResult, Frame, Report, Verdict
@@ -30,12 +31,12 @@ class ShownCheck:
 
     Attributes:
         number: Its place among those shown.
-        again: Whether one before it has said the same.
+        again: Those after it that say the same.
     """
 
     check: CheckResult
     number: int
-    again: bool
+    again: Sequence[ShownCheck] = ()
 
     @property
     def difference(self) -> dict[str, str]:
@@ -86,8 +87,7 @@ class ShownReport:
     def checks(self) -> list[ShownCheck]:
         """Its checks, those of a verdict together: what passed, what is wrong, what is to do."""
         checks = sorted(self.report.checks, key=lambda check: ORDER[check.verdict])
-        pairs = enumerate(with_repeats(checks), 1)
-        return [ShownCheck(check, number, again) for number, (check, again) in pairs]
+        return [ShownCheck(check, number) for number, check in enumerate(checks, 1)]
 
     @property
     def tried(self) -> bool:
@@ -108,6 +108,26 @@ class ShownReport:
     def wrong(self) -> list[ShownCheck]:
         """The checks that lost points."""
         return self._of(Verdict.FAIL, Verdict.ERROR, Verdict.TIMEOUT, Verdict.TODO)
+
+    @cached_property
+    def following(self) -> list[ShownCheck]:
+        """Those of them that follow from the cause that is told."""
+        return [one for one in self.wrong if self.report.following(one.check)]
+
+    @property
+    def lost_with_it(self) -> int:
+        """The points of these."""
+        return sum(one.check.possible for one in self.following)
+
+    @cached_property
+    def others(self) -> list[ShownCheck]:
+        """Those that do not, each with those that say nothing else."""
+        shown = {one.check.name: one for one in self.wrong if one not in self.following}
+        groups = grouped([one.check for one in shown.values()])
+        return [
+            replace(shown[check.name], again=[shown[one.name] for one in again])
+            for check, again in groups
+        ]
 
     @property
     def state(self) -> str:
@@ -176,11 +196,12 @@ class ShownReport:
         found: dict[int, list[Note]] = {}
         if self.report.problem_line:
             found[self.report.problem_line] = []
+        said = {again.number for one in self.others for again in one.again}
         for one in self.checks if self.tried else []:
             fault = one.check.fault
             own = [f for f in fault.frames if f.file == self.file] if fault else []
             for frame in own:
                 found.setdefault(frame.line, [])
-            if fault and own and not one.again and one.check.verdict is not Verdict.PASS:
+            if fault and own and one.number not in said and one.check.verdict is not Verdict.PASS:
                 found[own[-1].line].append(Note(f"{fault.type}: {fault.message}", one.number))
         return found

@@ -15,6 +15,7 @@ from grader.errors import GradeError
 from grader.kit import MANIFEST, Exercise, Kit
 from grader.kit.stubs import is_edited, pristine, put_back
 from grader.practice.history import Event, open_history
+from grader.records import Explain
 
 PICKED = "> "  # what the line of the marked exercise begins with
 
@@ -151,6 +152,7 @@ def _write_manifest(home: Path, kit: Kit) -> None:
         f'version = "{__version__}"',
         *([f"only = {json.dumps(kit.only)}"] if kit.only else []),
         *(["interview = true"] if kit.interview else []),
+        *([f'explain = "{kit.explain}"'] if kit.explain is not Explain.CAUSE else []),
         "",
         "[stubs]",
         *(f'{exercise.name} = "{exercise.digest}"' for exercise in kit.exercises),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from grader.errors import GradeError, GraderFault
 from grader.kit import Exercise
-from grader.records import Report
+from grader.records import Explain, Report
 from grader.sandbox.process import Sandbox
 from grader.submission import Submission
 
@@ -47,12 +47,18 @@ class Session:
         if self._sandbox is not None:
             self._sandbox.close()
 
-    def grade(self, exercise: Exercise, submission: Submission, maps: bool = False) -> None:
-        """Begin a grading, once the one before it has been told of."""
+    def grade(
+        self,
+        exercise: Exercise,
+        submission: Submission,
+        maps: bool = False,
+        explain: Explain | None = None,
+    ) -> None:
+        """Begin a grading, once the one before it has been told of; options as a grading has."""
         self._thread.join()  # all that it may still do is make a worker ready
         if self._sandbox is not None:
             self._sandbox.stop.clear()
-        self._thread = self._in_background(self._run, exercise, submission, maps)
+        self._thread = self._in_background(self._run, exercise, submission, maps, explain)
 
     def stop(self) -> None:
         """End the grading under way; it is told of as None."""
@@ -64,18 +70,20 @@ class Session:
         thread.start()
         return thread
 
-    def _run(self, exercise: Exercise, submission: Submission, maps: bool) -> None:
-        outcome = self._outcome(exercise, submission, maps)
+    def _run(
+        self, exercise: Exercise, submission: Submission, maps: bool, explain: Explain | None
+    ) -> None:
+        outcome = self._outcome(exercise, submission, maps, explain)
         if isinstance(outcome, GraderFault):  # the sandbox was lost: with a new one it may do
-            outcome = self._outcome(exercise, submission, maps)
+            outcome = self._outcome(exercise, submission, maps, explain)
         self._tell(exercise, submission, outcome)
         self._get_ready()
 
     def _outcome(
-        self, exercise: Exercise, submission: Submission, maps: bool
+        self, exercise: Exercise, submission: Submission, maps: bool, explain: Explain | None
     ) -> Report | GradeError | None:
         try:
-            return self._graded(exercise, submission, maps)
+            return self._graded(exercise, submission, maps, explain)
         except KeyboardInterrupt:
             return None
         except GraderFault as fault:
@@ -87,11 +95,14 @@ class Session:
             self._lose()
             return GraderFault(f"a fault of the grader: {type(error).__name__}: {error}")
 
-    def _graded(self, exercise: Exercise, submission: Submission, maps: bool) -> Report:
+    def _graded(
+        self, exercise: Exercise, submission: Submission, maps: bool, explain: Explain | None
+    ) -> Report:
         from grader.grading import grade
 
         self._sandbox = self._sandbox or self._start()
-        return grade(submission, exercise, replace(self._options(), maps=maps), self._sandbox)
+        options = replace(self._options(), maps=maps, explain=explain)
+        return grade(submission, exercise, options, self._sandbox)
 
     def _get_ready(self) -> None:
         """Import what grading needs, and have a worker stand ready."""

@@ -14,7 +14,7 @@ from grader.practice.events import Graded, Key, Saved, WatchEvent
 from grader.practice.folder import PICKED, list_lines, start_anew
 from grader.practice.history import Event, open_history
 from grader.practice.session import Session
-from grader.records import Report
+from grader.records import Explain, Report
 from grader.submission import Submission, read_submission
 
 PATIENCE = 0.4  # before the screen says that a grading is under way, in seconds
@@ -50,6 +50,7 @@ class Watch:
         self._wanted: Exercise | None = None  # to be graded when the grading under way has ended
         self._last_solved: Exercise | None = None
         self._maps = False
+        self._explain: Explain | None = None  # what the folder says, until a key says otherwise
         self._hints: list[str] = []
         self._news = ""
         self._page = ""  # the key that opened one
@@ -116,7 +117,7 @@ class Watch:
             return
         self._look_at(exercise)
         self._under_way = True
-        self._session.grade(exercise, submission, self._maps)
+        self._session.grade(exercise, submission, self._maps, self._explain)
 
     def _ended(self, graded: Graded) -> None:
         self._under_way = False
@@ -201,18 +202,31 @@ class Watch:
         elif key == "h":
             with open_history(self._kit) as history:
                 self._hints = history.next_hint(self._exercise)
-        elif key == "m" and not self._under_way:
-            self._maps = not self._maps
-            self._look(self._exercise)
+        elif key in ("m", "e"):
+            self._tell_otherwise(key)
         elif key == "r":
             self._reset(sure=again)
         elif key in ("l", "s", "?"):
             self._page = "" if shut else key
             self._scroll = 0
             self._picked = self._kit.exercises.index(self._exercise)
-        elif key != "m":
+        else:
             what = f"`{key}`" if key.isprintable() and key.strip() else "that"
             self._news = f"{what} is no key here; ? lists the keys"
+
+    def _tell_otherwise(self, key: str) -> None:
+        """Grade once more, with maps or without, or with more or less of an explanation."""
+        if self._under_way:
+            return
+        levels = list(Explain)
+        if key == "m":
+            self._maps = not self._maps
+        else:
+            now = levels.index(self._explain or self._exercise.explain)
+            self._explain = levels[(now + 1) % len(levels)]
+        self._look(self._exercise)
+        if key == "e":
+            self._news = f"of a known mistake is told from here on: {self._explain}"
 
     def _moved(self, key: str) -> bool:
         """Whether a key has scrolled, or in the list chosen another exercise."""

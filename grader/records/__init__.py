@@ -2,8 +2,10 @@
 
 from grader.records.report import (
     AttentionMap,
+    Cause,
     CheckResult,
     Difference,
+    Explain,
     Fault,
     Frame,
     Report,
@@ -15,8 +17,10 @@ from grader.records.similarity import Group, LeftOut, Pair, Similarity, Span
 
 __all__ = [
     "AttentionMap",
+    "Cause",
     "CheckResult",
     "Difference",
+    "Explain",
     "Fault",
     "Frame",
     "Group",

@@ -23,6 +23,15 @@ class Verdict(StrEnum):
     SKIP = "skip"  # neither earned nor possible; always shown with its reason
 
 
+class Explain(StrEnum):
+    """How much is told of a known mistake: each tells what those before it tell, and more."""
+
+    NOTHING = "nothing"  # what was expected, what came, where
+    QUESTION = "question"  # one that leads to it
+    PLACE = "place"  # the step that it is in
+    CAUSE = "cause"  # what it is, why it matters, which checks follow from it
+
+
 @dataclass(frozen=True)
 class Frame:
     """One line of a submission that an exception passed through."""
@@ -115,8 +124,7 @@ class CheckResult:
         name: Of its function: ``test_hidden_key_has_no_influence``.
         why: What stands behind the claim, in the suite's words.
         message: What was expected and what came; empty where it passed.
-        explanation: What the mistake is, where that is known.
-        reason: Why that mistake matters.
+        explanation: What its exception means, or why no mistake was found.
         output: What the submission printed meanwhile.
         seconds: How long it took, in seconds.
     """
@@ -129,7 +137,6 @@ class CheckResult:
     difference: Difference | None = None
     fault: Fault | None = None
     explanation: str = ""
-    reason: str = ""
     output: str = ""
     seconds: float = 0.0
 
@@ -150,6 +157,22 @@ class CheckResult:
 
 
 @dataclass(frozen=True)
+class Cause:
+    """A mistake that is proved, as far as it is told.
+
+    Attributes:
+        says: What it is, where it is, or a question about it.
+        advice: Why it matters, or where to look.
+        follows: The names of the failed checks that fail in the same way where it is planted in
+            the solution, in the suite's order.
+    """
+
+    says: str
+    advice: str = ""
+    follows: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Report:
     """The record of one grading.
 
@@ -167,6 +190,7 @@ class Report:
         seconds: How long the checks took, in seconds.
         versions: Of the kit, the grader, Python, torch and the platform.
         output: What the submission printed while it was imported.
+        cause: The mistake that reproduces what it computes, where one is known and told.
         diagnosis: The sets of mistakes, by name, that reproduce what it computes; more than one
             where no input tells them apart.
         maps: Attention maps, of those that were asked for or are wrong.
@@ -187,6 +211,7 @@ class Report:
     problem: str = ""
     problem_line: int = 0
     output: str = ""
+    cause: Cause | None = None
     diagnosis: tuple[tuple[str, ...], ...] = ()
     maps: tuple[AttentionMap, ...] = ()
     cells: tuple[int, ...] = ()
@@ -212,6 +237,10 @@ class Report:
         """Whether the submission is still a stub: everything raised NotImplementedError."""
         tried = [check for check in self.checks if check.verdict is not Verdict.SKIP]
         return bool(tried) and all(check.verdict is Verdict.TODO for check in tried)
+
+    def following(self, check: CheckResult) -> bool:
+        """Whether a check fails by the cause that is told, which then is all there is to say."""
+        return self.cause is not None and check.name in self.cause.follows
 
     def place(self, line: int) -> str:
         """Where a line of the source is: ``exercise3.py:44``, ``work.ipynb cell 3:2``.

@@ -11,7 +11,8 @@ from grader.sandbox.channel import Channel, Exchange, Outgoing
 from grader.sandbox.clock import STARVED, Clock
 from grader.sandbox.errors import SubmissionError
 from grader.sandbox.process import Sandbox
-from grader.sandbox.workers import WorkerEnded, WorkerTimeout
+from grader.sandbox.whereabouts import Whereabouts, take_whereabouts
+from grader.sandbox.workers import NotTried, WorkerEnded, WorkerTimeout
 from grader.submission import SourceProblem, Submission
 from grader.wire.messages import NO_RULES, Load, Rules
 
@@ -61,6 +62,7 @@ class Session:
         self._loading = False
         self._load_seconds = 0.0  # that the source takes to run
         self._load_error: Exception | None = None
+        self._whereabouts: Whereabouts | None = None
         self.asked: list[list[Exchange]] = []
         self.said_on_load: str | None = None  # None until the source has run for the first time
 
@@ -149,12 +151,12 @@ class Session:
         """
         self.asked.append([])
         self.clock = self._shared or self._new_clock()
+        if self._load_error is None:
+            self._whereabouts = None
         if self.own_time_is_up:
-            raise WorkerTimeout(
-                "was not tried: to judge what came before took all the time there is"
-            )
+            raise NotTried("was not tried: to judge what came before took all the time there is")
         if self._left <= 0:
-            raise WorkerTimeout("was not tried: earlier checks took all the time there is")
+            raise NotTried("was not tried: earlier checks took all the time there is")
         if self.clock.left <= 0:
             raise WorkerTimeout("took too long and was stopped")
         if self._channel is not None:
@@ -162,8 +164,13 @@ class Session:
         self.load()
         self.channel.begin(seed, self.asked[-1])
 
+    @property
+    def limit(self) -> float:
+        """What the check that runs may take, in seconds of processor time."""
+        return min(self._limit, self._left)
+
     def _new_clock(self) -> Clock:
-        return Clock(min(self._limit, self._left), STARVED * self._timeout)
+        return Clock(self.limit, STARVED * self._timeout)
 
     def end_check(self) -> str:
         """Stop the clock of a check; what the submission printed in it."""
@@ -179,7 +186,21 @@ class Session:
 
     def take_output(self) -> str:
         """What the submission printed since the last time."""
-        return self._channel.worker.take_output() if self._channel else ""
+        output = self._channel.worker.take_output() if self._channel else ""
+        output, found = take_whereabouts(output, self.name)
+        self._whereabouts = found or self._whereabouts
+        return output
+
+    @property
+    def whereabouts(self) -> str:
+        """Where it was when it was stopped, as the end of a sentence; empty if nobody knows."""
+        if self._whereabouts is None:
+            return ""
+        line, function = self._whereabouts
+        text = self.source.split("\n")[line - 1 : line]
+        at = f" at `{text[0].strip()[:200]}`" if text else ""
+        numbered = "" if self._submission.cells else f", line {line}"
+        return f"{at} in `{function}`{numbered}"
 
     def close(self) -> None:
         """End the worker."""

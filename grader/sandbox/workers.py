@@ -34,6 +34,10 @@ class WorkerTimeout(WorkerEnded):
     """A worker took too long and was killed."""
 
 
+class NotTried(WorkerTimeout):
+    """No time was left to ask it anything."""
+
+
 class Stopped(KeyboardInterrupt):
     """Whoever asked for a grading no longer wants it; the worker is killed."""
 
@@ -96,6 +100,7 @@ class WorkerProcess:
             raise self.reject("it belongs to no request")
         self._number += 1
         request.number = self._number
+        request.seconds = max(clock.left, 0.0)
         data = memoryview(frames.pack(request, body))
         while data:
             try:

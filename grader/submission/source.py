@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
+WIDTH = 60  # characters that are shown before and after what does not parse
 MAX_BYTES = 512 << 10  # its syntax tree takes 600 times as much at most
 
 
@@ -89,8 +90,19 @@ def _parse(source: str, before: int) -> ast.Module:
             return ast.parse(source)
     except SyntaxError as error:
         line = before + (error.lineno or 0)
-        raise SourceProblem(f"does not parse: {error.msg}", line) from None
+        raise SourceProblem(f"does not parse: {error.msg}{_shown(error)}", line) from None
     except (RecursionError, MemoryError):
         raise SourceProblem("does not parse: it is nested too deeply", before) from None
     except ValueError as error:  # NUL bytes
         raise SourceProblem(f"does not parse: {error}", before) from None
+
+
+def _shown(error: SyntaxError) -> str:
+    """The line that does not parse, with a caret below the place; empty where it is not known."""
+    text, offset = (error.text or "").rstrip("\n"), error.offset or 0
+    if not text.strip() or offset < 1:
+        return ""
+    left = max(len(text[: offset - 1]) - WIDTH, len(text) - len(text.lstrip()))
+    left = min(left, offset - 1)
+    caret = "".join("\t" if letter == "\t" else " " for letter in text[left : offset - 1]) + "^"
+    return f"\n{text[left : left + 2 * WIDTH]}\n{caret}"

@@ -20,6 +20,7 @@ from grader.sandbox.batch import (
 )
 from grader.suite.compare import expect, expect_tensor, expect_tuple, fail
 from grader.suite.contract import Contract, Sizes
+from grader.suite.fitting import AS_IT_SHOULD_BE, Fit, zeros_of
 from grader.suite.known import once
 from grader.suite.oracle import Weights, exact, right_weights
 from grader.wire.messages import Way
@@ -48,6 +49,7 @@ class Module:
         sizes: Those it is made for.
         weights: Set before the next call; without any it stays as its constructor makes it.
         made: Its making; None for a function.
+        fit: How it fits the contract.
     """
 
     def __init__(
@@ -57,12 +59,14 @@ class Module:
         sizes: Sizes,
         weights: Weights,
         made: PendingModule | None,
+        fit: Fit = AS_IT_SHOULD_BE,
     ) -> None:
         self.contract = contract
         self.batch = batch
         self.sizes = sizes
         self.weights = weights
         self.made = made
+        self.fit = fit
         self._unset = weights  # in the worker
         self._mode: bool | None = None if made is None else False  # to be told
 
@@ -126,11 +130,11 @@ class Module:
             self.contract.entry if self.made is None else self.made,
             [self._arguments(inputs, by_keyword) for inputs in each],
             method=method,
-            weights=self._unset,
+            weights=self._sent(self._unset),
             mode=self._mode,
-            grad_parameters=None if grad_output is None else list(self.weights),
+            grad_parameters=None if grad_output is None else list(map(self.fit.own, self.weights)),
             seed=seed,
-            **how,
+            **self._by_own_names(how),
         )
         self._unset, self._mode = {}, None
         made = [Call(self, pending, place, inputs) for place, inputs in enumerate(each)]
@@ -139,6 +143,19 @@ class Module:
         if grad_output is not None:
             made[0].plan_gradients(grad_output, way)
         return made
+
+    def _sent(self, weights: Weights) -> Weights:
+        """Weights by the module's own names, with zero for what the contract has no weight for."""
+        sent = {self.fit.own(name): value for name, value in weights.items()}
+        like = next(iter(weights.values()), None)
+        if like is not None:
+            sizes = zeros_of(self.fit.surplus, self.contract, self.sizes)
+            sent |= {name: like.new_zeros(size) for name, size in sizes.items()}
+        return sent
+
+    def _by_own_names(self, how: How) -> How:
+        frozen = how.get("frozen")
+        return {**how, "frozen": list(map(self.fit.own, frozen))} if frozen else how
 
     def _leaves(self, inputs: Inputs) -> Inputs:
         wanted = self.contract.differentiable
@@ -176,7 +193,8 @@ class Module:
         made = {} if self.made is None else self.made.parameters
         shapes = self.contract.parameters(self.sizes) if self.contract.parameters else {}
         for name, shape in shapes.items():
-            value = made[name].value if name in made else None
+            own = self.fit.own(name)
+            value = made[own].value if own in made else None
             if value is None:
                 continue
             if tuple(value.shape) != shape or not value.is_floating_point():
@@ -197,10 +215,11 @@ class Module:
             return
         there = self.made.parameters
         owners: dict[str, str] = {}
-        for name, value in self.weights.items():
+        for contracts, value in self.weights.items():
+            name = self.fit.own(contracts)
             if name not in there:
-                listing = ", ".join(f"`{own}`" for own in there) or "no parameter at all"
-                fail(f"expected a parameter `{name}`; there is {listing}")
+                listing = ", ".join(f"`{own}`" for own in there) or "none"
+                fail(f"expected a parameter `{name}`; the module has {listing}")
             shape = there[name].shape
             if shape != value.shape:
                 wanted = tuple(value.shape)

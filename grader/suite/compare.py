@@ -134,12 +134,14 @@ def expect_close(
     allowed = rate * max(1.0, float(right.abs().max()))
     if bool(gap.max() <= allowed):  # false also where something is NaN
         return
-    allowed = rate * max(1.0, float(right.abs().nan_to_num(nan=0.0).max()))
+    finite = right[right.isfinite()]
+    allowed = rate * max(1.0, float(finite.abs().max()) if finite.numel() else 0.0)
     gap = gap.nan_to_num(nan=float("inf"), posinf=float("inf"))
-    wrong = int((gap > allowed).sum())
+    worst, says = _unequal(yours, right, gap > allowed)
+    wrong = int(worst.sum())
     if not wrong:
         return
-    place = int(gap.argmax())
+    place = int(torch.where(worst, gap, -1.0).argmax())
     difference = Difference(
         name=what,
         largest=float(gap.flatten()[place]),
@@ -150,8 +152,20 @@ def expect_close(
         wrong=wrong,
         total=right.numel(),
     )
-    message = f"{what}: {wrong} of {right.numel()} values differ"
+    message = f"{what}: {wrong} of {right.numel()} values {says}"
     raise CheckFailed(message, difference, Comparison(what, got, right, allowed))
+
+
+def _unequal(yours: Tensor, right: Tensor, wrong: Tensor) -> tuple[Tensor, str]:
+    """What of the values that are wrong says the most, and what it says."""
+    mine, theirs = yours.isfinite(), right.isfinite()
+    if bool((~mine & theirs).any()):
+        return ~mine & theirs, "are nan or infinite where they should be finite"
+    if bool((mine & ~theirs).any()):
+        return mine & ~theirs, "are finite where what they should equal is nan or infinite"
+    if bool((wrong & ~mine).any()):
+        return wrong & ~mine, "are nan or infinite, and so is what they should equal"
+    return wrong, "differ"
 
 
 def expect_form(got: Tensor, dtype: torch.dtype, device: torch.device, what: str) -> None:

@@ -166,6 +166,16 @@ class Contract:
         return first is not None and self.outputs[self.compared[0]] == self.inputs[first].shape
 
     @property
+    def defaults(self) -> Mapping[str, Any]:
+        """What the constructor's arguments are where they are left out, of those that may be."""
+        return {}
+
+    @property
+    def every_argument(self) -> Mapping[str, Any]:
+        """The names of all arguments that the constructor may be given."""
+        return self.arguments(self.sizes[0]) if self.sizes else {}
+
+    @property
     def differentiable(self) -> list[str]:
         """Names of the inputs that gradients are asked of."""
         return [name for name, given in self.inputs.items() if given.differentiable]

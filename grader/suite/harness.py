@@ -14,6 +14,7 @@ from grader.sandbox.session import Session
 from grader.suite.calls import Module
 from grader.suite.contract import Contract, Sizes
 from grader.suite.draw import Draw
+from grader.suite.fitting import AS_IT_SHOULD_BE, Fit, fit_of
 from grader.suite.oracle import Weights, exact, right_weights
 
 _T = TypeVar("_T")
@@ -22,6 +23,7 @@ _T = TypeVar("_T")
 # are neither uniform nor one-hot, so that a wrong scale shows.
 GAIN = 1.2
 NEAR = 3e-5  # to a kink; float32 is off by 3e-6 there
+MISFIT = "misfit"  # in the memo, once it was told of
 DRAWS = 1000  # of inputs, of which about every sixth lies near a kink
 
 
@@ -132,14 +134,31 @@ class Harness:
         sizes = sizes or self.sizes
         weights = self.weights(sizes) if weights is None else weights
         made = None
+        fit = self.fit
         if self.contract.parameters is not None:
             given = {**self.contract.arguments(sizes), **changes}
+            given |= {name: self.contract.defaults[name] for name in fit.needed & _left_out(given)}
             arguments = {name: value for name, value in given.items() if value is not None}
             args, kwargs = (arguments.values(), {}) if by_position else ((), arguments)
             made = self.batch.create(self.contract.entry, tuple(args), kwargs, with_values, seed)
             if self.device != "cpu":
                 self.batch.move(made, device=self.device)
-        return Module(self.contract, self.batch, sizes, weights, made)
+        return Module(self.contract, self.batch, sizes, weights, made, fit)
+
+    @property
+    def fit(self) -> Fit:
+        """How the submission's module fits the contract, once a check has told that it does not."""
+        if MISFIT not in self._memo or self.contract.parameters is None:
+            return AS_IT_SHOULD_BE
+        key = (self.contract, MISFIT)
+        if key not in self._memo:
+            self._memo[key] = fit_of(self.contract, self.session)
+        found: Fit = self._memo[key]
+        return found
+
+    def tell_misfit(self) -> None:
+        """Have what is wrong with the modules made up for from here on: a check has told of it."""
+        self._memo[MISFIT] = True
 
     def in_training(self, sizes: Sizes | None = None) -> Module:
         """Plan a module in training from which all chance is taken."""
@@ -212,3 +231,7 @@ class Harness:
         plain = {name: exact(value) for name, value in inputs.items()}
         kinks = self.contract.kinks(right_weights(module.weights), module.sizes, **plain)
         return bool(kinks.abs().min() < NEAR)
+
+
+def _left_out(arguments: Mapping[str, Any]) -> frozenset[str]:
+    return frozenset(name for name, value in arguments.items() if value is None)

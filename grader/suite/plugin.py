@@ -14,7 +14,7 @@ from grader.errors import GraderFault, MachineBusy
 from grader.records import AttentionMap, CheckResult, Difference, Fault, Verdict
 from grader.sandbox.errors import SubmissionError, SubmissionRefused
 from grader.sandbox.session import Session
-from grader.sandbox.workers import WorkerEnded, WorkerTimeout
+from grader.sandbox.workers import NotTried, WorkerEnded, WorkerTimeout
 from grader.submission import SourceProblem
 from grader.suite.case import Case, first_case
 from grader.suite.compare import CheckFailed, Comparison
@@ -38,6 +38,7 @@ class SuitePlugin:
         self._session: Session
         self._seed = 0
         self._device = "cpu"
+        self._limit = 0.0  # of the check that runs, in seconds
         self._seconds = 0.0  # of the check that runs
         self._ended: BaseException | None = None  # what it raised
         self._memo: dict[Any, Any] = {}  # what one check saw, for the others too
@@ -48,6 +49,11 @@ class SuitePlugin:
         self.again = False  # the check that just ran is to be tried once more
         self.fault: GraderFault | None = None  # of a check itself, or of the machine
         self.broken = ""  # why the suite itself cannot be run
+
+    @property
+    def contract(self) -> Contract | None:
+        """Of the suite, where it has one."""
+        return self._contract
 
     def begin(self, session: Session, seed: int, device: str) -> None:
         """Turn to another submission.
@@ -110,6 +116,9 @@ class SuitePlugin:
             self.compared.append((item.name, self._ended.comparison))
         marker = item.get_closest_marker("points")
         verdict, message, difference, fault = _judge(item.name, self._ended)
+        if isinstance(self._ended, WorkerTimeout) and not isinstance(self._ended, NotTried):
+            message += self._session.whereabouts
+            message += f": it had {self._limit:.3g} s; `--timeout SECONDS` gives a check more"
         return CheckResult(
             name=item.name,
             verdict=verdict,
@@ -129,6 +138,7 @@ class SuitePlugin:
         To pytest every check passes: formatting an exception would take it half a millisecond.
         """
         try:
+            self._limit = self._session.limit
             self._session.begin_check(self._seed_of(pyfuncitem, "worker"))
             wanted = inspect.signature(pyfuncitem.obj).parameters
             given = pyfuncitem.funcargs.items()  # `request` is among them, wanted or not

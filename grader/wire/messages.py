@@ -185,12 +185,15 @@ class Request(msgspec.Struct):
         groups: How many steps belong together, group by group; all of them where it is empty.
         number: That the reply has to bear.
         release: Handles of what nobody will ask for any more.
+        seconds: That it has; shortly before they are over by the wall, it writes down where it is.
+            0 for no limit.
     """
 
     steps: list[Step]
     release: list[int] = []
     number: int = 0
     groups: list[Count] = []
+    seconds: float = 0.0
 
 
 class FaultFrame(msgspec.Struct):

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import faulthandler
 import os
 import socket
 import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 from grader.wire import frames
 from grader.wire.messages import Request
 from grader.worker.handler import RequestHandler
+
+NEARLY = 0.9  # of the time there is
 
 
 def serve(connection: socket.socket, output: int) -> None:
@@ -37,13 +41,27 @@ def serve(connection: socket.socket, output: int) -> None:
     handler = RequestHandler()
     while True:
         request, body = frames.unpack(receive, frames.MAX_REQUEST_HEADER, Request)
-        reply = handler.answer(request, body)
+        reply = _watched(handler, request, body)
         for stream in (sys.stdout, sys.stderr):
             try:
                 stream.flush()
             except BaseException:  # the submission may have closed or replaced it
                 continue
         connection.sendall(reply)
+
+
+def _watched(handler: RequestHandler, request: Request, body: frames.Buffer) -> bytes:
+    """The answer; should it take nearly all the time there is, where it is goes to the output.
+
+    A thread without Python writes it, so it comes even from within one endless instruction.
+    """
+    if request.seconds > 0:
+        with suppress(RuntimeError, OSError):  # no thread can be had: then nobody knows where
+            faulthandler.dump_traceback_later(NEARLY * request.seconds, file=2)
+    try:
+        return handler.answer(request, body)
+    finally:
+        faulthandler.cancel_dump_traceback_later()
 
 
 def _settle(output: int) -> None:

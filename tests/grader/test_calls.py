@@ -189,7 +189,7 @@ def test_crash_in_the_middle_ends_all(harness: Harness) -> None:
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
-        ({"lin.wait": torch.zeros(5, 5)}, "expected a parameter `lin.wait`; there is `lin.weight`"),
+        ({"lin.wait": torch.zeros(5, 5)}, "`lin.wait`; the module has `lin.weight`"),
         ({"lin.bias": torch.zeros(7)}, r"`lin.bias` of shape \(7,\), got \(5,\)"),
     ],
 )

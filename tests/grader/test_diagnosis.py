@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from grader.diagnosis.attach import explain_values
-from grader.diagnosis.catalogue import Explanation, find_mistake
+from grader.diagnosis.attach import CUT_SHORT
+from grader.diagnosis.catalogue import find_mistake
 from grader.diagnosis.words import describe
 from grader.errors import GradeError
 from grader.grading import Options, grade
 from grader.kit import load_kit
-from grader.records import CheckResult, Difference, Report, Verdict
+from grader.records import Explain, Report, Verdict
 from grader.sandbox.process import Sandbox
 from grader.submission import Submission
 
@@ -36,9 +36,14 @@ class SelfAttentionV1(nn.Module):
 RIGHT = "return (q @ k.mT / x.size(-1) ** 0.5).softmax(-1) @ v"
 
 
-def graded(body: str, sandbox: Sandbox, **options: bool) -> Report:
+def graded(body: str, sandbox: Sandbox, **options: Any) -> Report:
     submission = Submission(Path("exercise1.py"), MODULE.format(body=body))
-    return grade(submission, EXERCISE, Options(1, "cpu", 2.0, **options), sandbox)
+    return grade(
+        submission,
+        EXERCISE,
+        Options(**{"seed": 1, "device": "cpu", "timeout": 2.0} | options),
+        sandbox,
+    )
 
 
 @pytest.mark.parametrize(
@@ -84,23 +89,34 @@ def test_endless_loop_outside_the_checks_ends(sandbox: Sandbox) -> None:
     assert {check.verdict for check in report.checks} >= {Verdict.FAIL}
 
 
-def test_mistake_is_named_under_the_first_check_with_wrong_values(sandbox: Sandbox) -> None:
+def test_mistake_is_named_with_its_advice_and_what_follows(sandbox: Sandbox) -> None:
     report = graded("return (q @ k.mT).softmax(-1) @ v", sandbox)
     assert report.diagnosis == (("never-scaled",),)
-    (explained,) = (check for check in report.checks if check.explanation)
-    assert explained.name == "test_output_matches_the_formula"
-    assert explained.explanation == (
+    assert report.cause is not None
+    assert report.cause.says == (
         "Your output is exactly what comes out when the scores are not scaled at all."
     )
-    assert explained.reason.startswith("Dot products grow")
+    assert report.cause.advice.startswith("Dot products grow")
+    assert report.cause.follows[0] == "test_output_matches_the_formula"
     assert [one.title for one in report.maps] == ["without a mask"]
 
 
+def test_search_that_was_cut_short_says_so(sandbox: Sandbox) -> None:
+    body = "return (q @ k.mT).softmax(-2) @ v"
+    cut = graded(body, sandbox, search=1, timeout=20.0)
+    assert cut.cause is None
+    assert [check.explanation for check in cut.checks if check.explanation] == [CUT_SHORT]
+    whole = graded(body, sandbox, timeout=20.0)
+    assert whole.cause is not None
+    assert not any(check.explanation for check in whole.checks)
+
+
 def test_no_diagnosis_says_nothing(sandbox: Sandbox) -> None:
-    report = graded("return (q @ k.mT).softmax(-1) @ v", sandbox, diagnosis=False)
+    report = graded("return (q @ k.mT).softmax(-1) @ v", sandbox, explain=Explain.NOTHING)
     assert report.diagnosis == report.maps == ()
+    assert report.cause is None
     assert not any(check.explanation for check in report.checks)
-    crash = graded("return q @ torch.vmm(k)", sandbox, diagnosis=False)
+    crash = graded("return q @ torch.vmm(k)", sandbox, explain=Explain.NOTHING)
     assert not any(check.explanation for check in crash.checks)
 
 
@@ -128,18 +144,6 @@ def test_two_mistakes_alternatives_and_what_is_left_are_said() -> None:
     assert "no input tells these apart" in either
     assert either.endswith("not known: gradients.")
     assert describe([(mask,)], []).startswith("Your output is right without a mask")
-
-
-def test_nothing_wrong_is_not_explained() -> None:
-    difference = Difference("output", 1.0, 0.1, (0,), 1.0, 2.0, 1, 1)
-    check = CheckResult("test_x", Verdict.FAIL, 1, difference=difference)
-    assert explain_values([check], Explanation(((),), ("output",), ())) == ([check], ())
-    assert explain_values([check], Explanation((), (), ("output",))) == ([check], ())
-    passed = replace(check, verdict=Verdict.PASS)
-    found = Explanation(((find_mistake("never-scaled"),),), ("output",), ())
-    first, second = explain_values([passed, check], found)[0]
-    assert not first.explanation
-    assert second.explanation
 
 
 def test_unknown_mistake_offers_a_near_one() -> None:

@@ -94,10 +94,6 @@ def graded(exercise: Exercise, source: str | None, sandbox: Sandbox) -> Report:
     return grade(submission, exercise, Options(seed=1, device="cpu"), sandbox)
 
 
-def said(report: Report) -> list[str]:
-    return [check.explanation for check in report.checks if check.explanation]
-
-
 @pytest.mark.parametrize(
     ("name", "mistake"),
     [(name, mistake) for name in ENTRIES for mistake in known(name).values()],
@@ -113,19 +109,21 @@ def test_mistake_of_another_contract_is_named(
         assert report.diagnosis == ()  # what raises an exception is explained by that
         return
     assert (mistake.name,) in report.diagnosis
-    assert any(mistake.says in text for text in said(report))
+    assert report.cause is not None
+    assert mistake.says in report.cause.says
+    assert report.cause.follows
 
 
-def test_sentence_and_hint_are_told_beside_the_check(kit: Kit, sandbox: Sandbox) -> None:
+def test_sentence_and_hint_are_told_with_what_follows(kit: Kit, sandbox: Sandbox) -> None:
     mistake = known("norm")["unbiased-variance"]
     report = graded(exercise_of("norm", kit), edited(NORM, [mistake]), sandbox)
-    check = next(check for check in report.checks if check.explanation)
-    assert check.name == "test_output_matches_the_formula"
-    assert check.explanation == (
+    assert report.cause is not None
+    assert "test_output_matches_the_formula" in report.cause.follows
+    assert report.cause.says == (
         "Where your output is wrong, it is exactly what comes out when the sum of squares is "
         "divided by one less than the number of features."
     )
-    assert check.reason == mistake.hint
+    assert report.cause.advice == mistake.hint
 
 
 def test_answer_in_another_style_is_named_by_what_it_computes(kit: Kit, sandbox: Sandbox) -> None:
@@ -137,13 +135,16 @@ def test_two_mistakes_are_named_as_a_pair(kit: Kit, sandbox: Sandbox) -> None:
     both = [known("norm")[name] for name in ("unbiased-variance", "without-gain")]
     report = graded(exercise_of("norm", kit), edited(NORM, both), sandbox)
     assert report.diagnosis == (("unbiased-variance", "without-gain"),)
-    (text,) = said(report)
+    assert report.cause is not None
+    text = report.cause.says
     assert "with two mistakes: (1) the sum of squares" in text
 
 
 def test_what_only_gradients_show_is_said_so(kit: Kit, sandbox: Sandbox) -> None:
     source = edited(NORM, [known("norm")["statistics-detached"]])
-    (text,) = said(graded(exercise_of("norm", kit), source, sandbox))
+    report = graded(exercise_of("norm", kit), source, sandbox)
+    assert report.cause is not None
+    text = report.cause.says
     assert text.startswith("Your values are right, and your gradients are exactly those")
 
 

@@ -15,6 +15,7 @@ from grader.grading import Options, grade
 from grader.kit import installed_kit
 from grader.outputs.case_script import case_script
 from grader.outputs.tensor_text import PACKED, STRIDED, tensor_text
+from grader.records import Explain
 from grader.sandbox.process import Sandbox
 from grader.submission import Submission
 from grader.suite.case import Case
@@ -70,7 +71,7 @@ def test_script_fails_with_the_wrong_file_and_passes_with_ours(
     file = tmp_path / "mine.py"
     file.write_text(solution.replace(text, instead), encoding="utf-8")
     cases: list[Case | None] = []
-    options = Options(seed=3, device="cpu", diagnosis=False, case=cases.append)
+    options = Options(seed=3, device="cpu", explain=Explain.NOTHING, case=cases.append)
     report = grade(Submission(file, file.read_text()), exercise, options, sandbox)
     script = script_of(tmp_path, file, cases[0], name)
     assert cases[0] is not None
@@ -146,7 +147,7 @@ def test_command_writes_the_script_or_says_why_not(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["bug1"], "shows where `bug1` goes wrong, which is yours to find; with --diagnosis"),
+        (["bug1"], "shows where `bug1` goes wrong, which is yours to find; with `--explain cause`"),
         (["warmup1", "warmup2"], "`--case` is for one exercise"),
         (["warmup1", "work.ipynb"], "`work.ipynb` is a notebook, which a script cannot import"),
     ],

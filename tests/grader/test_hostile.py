@@ -10,13 +10,14 @@ from grader.grading import Options, grade
 from grader.hiring.batch import tasks
 from grader.hiring.candidates import as_submission, find_candidates
 from grader.kit import installed_kit
+from grader.records import Explain
 from grader.sandbox.process import Sandbox
 from grader.submission import submission_of
 from tests.grader.hostile import ARCHIVES, SOURCES, own_cost
 
 MEBIBYTES = 512  # above what this process took before
 SECONDS = 60.0  # of processor time: six times what is asked, since this is no benchmark
-OPTIONS = Options(seed=1, device="cpu", timeout=2.0, diagnosis=True)
+OPTIONS = Options(seed=1, device="cpu", timeout=2.0, explain=Explain.CAUSE)
 
 
 @pytest.mark.parametrize("name", SOURCES)

@@ -9,10 +9,11 @@ import pytest
 
 from grader.grading import Options, grade
 from grader.kit import Kit
+from grader.records import Explain
 from grader.sandbox.process import Sandbox
 from grader.submission import Submission
 
-OPTIONS = Options(seed=1, device="cpu", diagnosis=False, timeout=30.0)
+OPTIONS = Options(seed=1, device="cpu", explain=Explain.NOTHING, timeout=30.0)
 # Each is right, and torch does for its own ends what the exercise forbids.
 ALLOWED = {
     "a layer that uses a forbidden function": (

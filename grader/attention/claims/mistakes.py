@@ -5,10 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from grader.attention.contract import AttentionContract
-from grader.attention.observe import DROPPED, DROPPED_MASKED, OUTPUT, TRAINED, explain
-from grader.diagnosis.catalogue import Explanation
+from grader.attention.observe import (
+    DROPPED,
+    DROPPED_MASKED,
+    OUTPUT,
+    TRAINED,
+    effects_of,
+    explain,
+)
+from grader.diagnosis.catalogue import Explanation, Mistake
 from grader.suite.claims.structure import has_its_parameters
-from grader.suite.compare import expect
+from grader.suite.compare import expect, expect_all_close, fail
 from grader.suite.harness import Harness
 from grader.suite.marks import needs, points
 
@@ -29,13 +36,21 @@ def mistake_is_gone(*names: str, why: str, worth: int = 4) -> Check:
         # What raised an exception was not seen; dropout may be by random numbers of one's own.
         known = OUTPUT in found.explained and not set(found.left) - {DROPPED, DROPPED_MASKED}
         there = any(mistake.name in names for one in found.sets for mistake in one)
-        expect(
-            known and not there,
-            "the output is not yet what it should be",
-        )
+        if known and not there:
+            return
+        _show_what_is_wrong(harness)
+        fail("the output is not yet what it should be")
 
     check.__doc__ = why
     return points(worth)(needs(AttentionContract, "layout")(check))
+
+
+def _show_what_is_wrong(harness: Harness) -> None:
+    """Fail by the numbers, where plain calls show them: these give no repair away."""
+    calls = harness.module().calls(harness.every_input())
+    harness.ask()
+    for call in calls:
+        expect_all_close(call.outs, call.rights)
 
 
 def planted_mistakes_are_gone(names: Sequence[str], whys: Sequence[str]) -> list[Check]:
@@ -44,20 +59,26 @@ def planted_mistakes_are_gone(names: Sequence[str], whys: Sequence[str]) -> list
     A submission that these mistakes alone don't reproduce fails them all.
     """
 
-    def explain_these(harness: Harness) -> Explanation:
+    def explain_these(harness: Harness) -> tuple[Explanation, dict[str, float]]:
         has_its_parameters(harness)
-        return explain(harness, among=names, tried=100_000)
+        found = explain(harness, among=names, tried=100_000)
+        made = found.sets[0] if found.sets else ()
+        effects = effects_of([one for one in made if isinstance(one, Mistake)], harness)
+        return found, effects
 
     def one(name: str, why: str) -> Check:
         def check(harness: Harness) -> None:
-            found = harness.shared(explain_these)
+            found, effects = harness.shared(explain_these)
             expect(
                 {OUTPUT, TRAINED} <= set(found.explained) and not found.left,
                 "the output is neither right nor what the planted mistakes make of it: "
                 "something else has changed",
             )
-            there = any(mistake.name == name for mistake in found.sets[0])
-            expect(not there, "this one is still there")
+            effect = effects.get(name)
+            expect(
+                effect is None,
+                f"not so yet: by this alone the output is off by up to {effect or 0:.3g}",
+            )
 
         check.__doc__ = why
         return points(2)(needs(AttentionContract, "layout")(check))

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from grader.sandbox.errors import SubmissionError
-from grader.suite.compare import expect, expect_form, fail
+from grader.suite.compare import CheckFailed, expect, expect_form, fail
 from grader.suite.contract import Contract, Sizes
+from grader.suite.fitting import likely
 from grader.suite.harness import Harness
 from grader.suite.marks import needs, points
 from grader.suite.situations.implied import implied
@@ -14,6 +17,25 @@ from grader.suite.situations.implied import implied
 @needs(Contract, "parameters")
 def has_its_parameters(harness: Harness, sizes: Sizes | None = None) -> None:
     """A parameter that is not registered is never trained or saved."""
+    try:
+        _has_its_parameters(harness, sizes)
+        _has_its_defaults(harness)
+    except (CheckFailed, SubmissionError):
+        harness.tell_misfit()
+        raise
+
+
+def _has_its_defaults(harness: Harness) -> None:
+    contract = harness.contract
+    if contract.defaults:
+        left_out: dict[str, Any] = dict.fromkeys(contract.defaults)
+        module = harness.module(None, {}, **left_out)
+        harness.ask()
+        assert module.made is not None
+        _ = module.made.answered
+
+
+def _has_its_parameters(harness: Harness, sizes: Sizes | None = None) -> None:
     sizes = sizes or harness.sizes
     module = harness.module(sizes, {})
     harness.ask()
@@ -24,10 +46,12 @@ def has_its_parameters(harness: Harness, sizes: Sizes | None = None) -> None:
     missing = [name for name in wanted if name not in found]
     own = {found[name].same_as for name in wanted if name in found}  # a second name adds nothing
     extra = [name for name, parameter in found.items() if parameter.same_as not in own]
+    shapes = {name: parameter.shape for name, parameter in found.items()}
+    why = likely(wanted, shapes, harness.contract.every_argument)
     if missing:
-        listing = ", ".join(f"`{name}`" for name in found) or "none"
-        fail(f"expected a parameter `{missing[0]}`; the module has {listing}")
-    expect(not extra, f"expected no parameter `{extra[0] if extra else ''}`; the contract has none")
+        has = "the module has " + (", ".join(f"`{name}`" for name in found) or "none")
+        fail(f"expected a parameter `{missing[0]}`; {why or has}")
+    expect(not extra, f"expected no parameter `{''.join(extra[:1])}`; {why or 'remove it'}")
     for name, shape in wanted.items():
         got = found[name].shape
         expect(got == shape, f"`{name}`: expected shape {shape}, got {got}")

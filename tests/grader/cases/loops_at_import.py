@@ -1,4 +1,4 @@
-# problem: does not import: it took too long and was stopped
+# problem: does not import: it took too long and was stopped at `
 while True:
     pass
 

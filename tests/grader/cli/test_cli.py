@@ -80,16 +80,16 @@ def test_mistake_is_named_unless_told_otherwise(grade: Grade) -> None:
     assert "attention without a mask" in out
     assert "more of it: `grade mistakes softmax-over-the-queries`" in out
     assert "1 ×  `grade mistakes softmax-over-the-queries`" in grade("progress")[1]
-    code, out, _ = grade("warmup1", "--no-diagnosis")
+    code, out, _ = grade("warmup1", "--explain", "nothing")
     assert code == 1, out
     assert "exactly what comes out" not in out
     assert "attention without a mask" not in out
-    assert "attention without a mask" in grade("warmup1", "--no-diagnosis", "--map")[1]
+    assert "attention without a mask" in grade("warmup1", "--explain", "nothing", "--map")[1]
 
 
 def test_file_to_repair_is_not_explained_unless_asked(grade: Grade) -> None:
     assert "exactly what comes out" not in grade("bug4")[1]
-    assert "the weights mix the input x" in grade("bug4", "--diagnosis")[1]
+    assert "the weights mix the input x" in grade("bug4", "--explain", "cause")[1]
 
 
 def test_mistakes_are_listed_and_explained(grade: Grade) -> None:
@@ -315,7 +315,7 @@ def test_file_that_cannot_be_tried_is_said_once(grade: Grade, source: str, messa
     code, out, err = grade("exercise1", "work.py")
     assert code == 1, err
     assert out.count(message) == 1, out
-    assert len(out.splitlines()) <= 5
+    assert len(out.splitlines()) <= 6
 
 
 def test_wrong_constructor_and_no_module_are_clear(grade: Grade) -> None:

@@ -50,7 +50,8 @@ def test_wrong_checks_come_first_and_all_is_said(wrong_scale: tuple[Report, str]
     failed = next(check for check in report.checks if check.difference is not None)
     passed = next(check for check in report.checks if check.verdict is Verdict.PASS)
     assert text.index(failed.claim) < text.index(passed.claim)
-    for said in (failed.message, failed.explanation, failed.reason, failed.why, passed.why):
+    assert report.cause is not None
+    for said in (failed.message, report.cause.says, report.cause.advice, passed.why):
         assert said.replace("`", "") in text
     assert failed.difference is not None
     assert f"{failed.difference.yours:.6g}" in text
@@ -66,7 +67,9 @@ def test_every_field_of_a_report_is_shown(verdict: Verdict) -> None:
     (check,) = report.checks
     assert check.difference is not None
     text = text_of(report_fragment(report, "one\ntwo\n"))
-    hidden = replace(report, checks=(replace(check, seconds=0.0),), problem_line=0)
+    assert report.cause is not None
+    cause = replace(report.cause, follows=())  # names of checks
+    hidden = replace(report, cause=cause, checks=(replace(check, seconds=0.0),), problem_line=0)
     for value in leaves(hidden):
         shown = f"{value:.6g}" if isinstance(value, float) else str(value)
         assert shown in text, shown
@@ -124,7 +127,7 @@ def test_same_exception_is_told_once(kit: Kit, sandbox: Sandbox) -> None:
     page = report_page([(report, source)])
     assert page.count("double.py:2</a>") == 1
     assert page.count('class="note"') == 1
-    assert text_of(page).count("as above") == 2
+    assert text_of(page).count("and 2 more checks as above") == 1
 
 
 def test_wrong_is_above_what_is_to_do_and_above_what_passed() -> None:

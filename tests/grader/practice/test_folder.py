@@ -14,6 +14,7 @@ from grader.kit import Kit, installed_kit, load_kit
 from grader.kit.stubs import digest, is_edited, put_back
 from grader.practice.folder import make_folder, update_folder
 from grader.practice.history import open_history
+from grader.records import Explain
 
 
 @pytest.fixture
@@ -109,6 +110,18 @@ def test_renamed_exercise_keeps_file_and_history(
 def test_folder_edited_by_hand_says_what_to_do(folder: Path) -> None:
     edit_manifest(folder, r"\[kit\]", "[kit")
     with pytest.raises(GradeError, match=r"kit\.toml` is damaged: .*; restore it"):
+        load_kit(folder)
+
+
+def test_how_much_is_told_is_set_for_a_folder_and_kept(folder: Path) -> None:
+    assert load_kit(folder).find("warmup1").explain is Explain.CAUSE
+    edit_manifest(folder, r"\[kit\]\n", '[kit]\nexplain = "place"\n')
+    update_folder(load_kit(folder))
+    kit = load_kit(folder)
+    assert kit.find("warmup1").explain is Explain.PLACE
+    assert all(e.explain is Explain.NOTHING for e in kit.exercises if not e.diagnosis)
+    edit_manifest(folder, 'explain = "place"', 'explain = "everything"')
+    with pytest.raises(GradeError, match="is damaged"):
         load_kit(folder)
 
 

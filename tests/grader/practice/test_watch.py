@@ -132,12 +132,29 @@ def test_resized_terminal_keeps_its_keys_in_sight(folder: Path, mine: Path) -> N
 
 def test_hint_and_map_are_seen_beside_a_long_report(folder: Path, mine: Path) -> None:
     mine.write_text(WRONG)
-    with Terminal(folder, "watch", "warmup1", rows=24) as terminal:
+    with Terminal(folder, "watch", "warmup1", rows=15) as terminal:
         terminal.until("score ", "more lines")
         terminal.press("h")
         terminal.until("hint 1: ", "more lines", "q quit")
         terminal.press("m")
         terminal.until("attention without a mask", "yours", "q quit")
+
+
+def test_key_sets_how_much_is_told(folder: Path, mine: Path) -> None:
+    mine.write_text(WRONG)
+    manifest = folder / "exercises" / "kit.toml"
+    text = manifest.read_text(encoding="utf-8")
+    manifest.write_text(text.replace("[kit]\n", '[kit]\nexplain = "question"\n'))
+    with Terminal(folder, "watch", "warmup1") as terminal:
+        text = terminal.until("score ", "q quit")
+        assert "exactly what comes out" not in text
+        assert "The mistake is in " not in text
+        terminal.press("e")
+        terminal.until("The mistake is in ")
+        terminal.press("e")
+        terminal.until("exactly what comes out")
+        terminal.press("q")
+        assert terminal.left() == 0
 
 
 def test_sandbox_that_was_lost_is_started_again(folder: Path, mine: Path) -> None:

@@ -14,7 +14,7 @@ from grader.cli import run_command
 from grader.errors import GradeError
 from grader.grading import Options, grade
 from grader.kit import Kit, installed_kit
-from grader.records import Report, Verdict
+from grader.records import Explain, Report, Verdict
 from grader.sandbox.process import Sandbox
 from grader.submission import SourceProblem, Submission, parse, read_submission
 from grader.submission.notebook.cells import join_cells
@@ -284,7 +284,9 @@ def test_solution_in_cells_is_solved(name: str, sandbox: Sandbox) -> None:
     source = exercise.solution.read_text(encoding="utf-8")
     cells = [str(ast.get_source_segment(source, node)) for node in ast.parse(source).body]
     submission = joined("%matplotlib inline", *cells, "open('nowhere')", "import nowhere")
-    report = grade(submission, exercise, Options(seed=1, device="cpu", diagnosis=False), sandbox)
+    report = grade(
+        submission, exercise, Options(seed=1, device="cpu", explain=Explain.NOTHING), sandbox
+    )
     assert report.solved, report.problem or [c for c in report.checks if not c.earned]
     assert len(report.cells) == len(cells) + 3
 

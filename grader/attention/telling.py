@@ -1,0 +1,120 @@
+"""What is told of a submission that fails: which mistakes it makes, and what follows from them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from grader.attention.following import following
+from grader.attention.observe import EARLY
+from grader.attention.search import Search
+from grader.diagnosis.attach import (
+    CUT_SHORT,
+    LEFT_OUT,
+    cause_of,
+    explain_crashes,
+    say_why_not,
+)
+from grader.diagnosis.by_edits import explain_by_edits
+from grader.diagnosis.catalogue import Explanation, KnownMistake
+from grader.diagnosis.replay import Check
+from grader.kit import Exercise
+from grader.records import Cause, CheckResult, Explain, Verdict
+from grader.sandbox.errors import SubmissionError
+from grader.sandbox.session import Session
+from grader.sandbox.workers import WorkerEnded
+from grader.suite.plugin import SuitePlugin
+from grader.suite.runner import SuiteRunner, one_thread
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a report tells of what fails.
+
+    Attributes:
+        checks: With what their exceptions mean.
+        cause: The mistake behind them.
+        mistakes: The sets that reproduce the submission, where they are to be named.
+    """
+
+    checks: Sequence[CheckResult]
+    cause: Cause | None = None
+    mistakes: tuple[tuple[KnownMistake, ...], ...] = ()
+
+    def with_following(
+        self,
+        runner: SuiteRunner,
+        exercise: Exercise,
+        stop: threading.Event,
+        seed: int,
+        device: str,
+    ) -> Told:
+        """The same with the checks that follow from its cause."""
+        assert self.cause is not None
+        found = following(
+            *(self.checks, self.mistakes[0], runner, exercise.solution, stop, seed, device)
+        )
+        return replace(self, cause=replace(self.cause, follows=found))
+
+
+def tell(
+    checks: Sequence[CheckResult],
+    plugin: SuitePlugin,
+    session: Session,
+    exercise: Exercise,
+    explain: Explain,
+    tried: int | None,
+) -> Told:
+    """Look for what is behind the checks that failed, and tell as much of it as is wanted.
+
+    Args:
+        checks: What came of them.
+        plugin: Of the suite.
+        session: Of the submission.
+        exercise: Which it is graded as.
+        explain: How much to tell.
+        tried: How many sets of mistakes at most; None for as many as is usual.
+    """
+    names_it = explain is Explain.CAUSE
+    if names_it:
+        checks = explain_crashes(checks, session.source, lambda: session.own_time_is_up)
+    if not any(check.verdict is Verdict.FAIL for check in checks):
+        return Told(checks)
+    if session.own_time_is_up:
+        return Told(say_why_not(checks, LEFT_OUT))
+    found = _search(checks, plugin, session, exercise, tried)
+    if any(found.sets):
+        return Told(checks, cause_of(found, explain), found.sets if names_it else ())
+    return Told(say_why_not(checks, CUT_SHORT) if found.cut else checks)
+
+
+def _search(
+    checks: Sequence[CheckResult],
+    plugin: SuitePlugin,
+    session: Session,
+    exercise: Exercise,
+    tried: int | None,
+) -> Explanation:
+    """The mistakes that reproduce the submission: steps of the pipeline, else known edits."""
+    asked = [  # before the diagnosis itself asks for more
+        Check(exchanges, check.verdict is Verdict.PASS)
+        for exchanges, check in zip(session.asked, checks, strict=True)
+    ]
+    with one_thread():
+        found = _by_steps(plugin, tried)
+        if any(found.sets):
+            return found
+        edits = explain_by_edits(exercise.solution, exercise.mistakes, asked)
+        return replace(edits, cut=edits.cut or (found.cut and not any(edits.sets)))
+
+
+def _by_steps(plugin: SuitePlugin, tried: int | None) -> Explanation:
+    """Which mistakes of the pipeline do, where the submission's contract has one."""
+    try:
+        seen = plugin.observe()
+    except (SubmissionError, WorkerEnded):
+        seen = []
+    if not seen:
+        return Explanation((), (), ())
+    return Search(seen[-1].layout, seen, EARLY, tried=tried).run()

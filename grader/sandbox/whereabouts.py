@@ -1,0 +1,37 @@
+"""Where a submission was when its time was up, as its worker wrote it down. No torch here."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+_WRITTEN = re.compile(
+    r"Timeout \(\d+:\d\d:\d\d(?:\.\d+)?\)!\n"
+    r"(?:(?:Current t|T)hread 0x[^\n]*\n|  File [^\n]*\n|  \.\.\.\n|\n)*"
+)
+_FRAME = re.compile(r'^  File "([^"\n]{1,500})", line (\d{1,7}) in ([^\n]{1,200})$', re.MULTILINE)
+
+
+class Whereabouts(NamedTuple):
+    """A line of a submission, and the function that it is in."""
+
+    line: int
+    function: str
+
+
+def take_whereabouts(output: str, file: str) -> tuple[str, Whereabouts | None]:
+    """What a submission printed without what its worker wrote, and where it says that it was.
+
+    A submission may write the same itself: it only misleads whoever wrote it.
+
+    Args:
+        output: All that was printed.
+        file: The submission's name in tracebacks.
+    """
+    found = _WRITTEN.search(output)
+    if found is None:
+        return output, None
+    *_, main = re.split(r"^(?:Current t|T)hread 0x.*$", found.group(), flags=re.MULTILINE)
+    frames = (match.groups() for match in _FRAME.finditer(main))  # the innermost first
+    own = (Whereabouts(int(line), function) for name, line, function in frames if name == file)
+    return output[: found.start()] + output[found.end() :], next(own, None)

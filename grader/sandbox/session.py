@@ -129,10 +129,10 @@ class Session:
             except (SubmissionError, WorkerEnded) as error:
                 if self.said_on_load is None:  # else it has run before
                     self._load_error = error
-                raise
-            finally:
-                if self.said_on_load is None:
                     self.said_on_load = self.take_output()
+                raise
+            if self.said_on_load is None:
+                self.said_on_load = self.take_output()
 
     @property
     def own_time_is_up(self) -> bool:

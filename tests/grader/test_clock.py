@@ -179,6 +179,26 @@ def test_machine_that_has_no_time_at_all_costs_no_point(
     assert graded(TAKES.format(0.01), kit, sandbox).solved
 
 
+def test_source_that_the_machine_had_no_time_to_load_is_loaded_again(
+    kit: Kit, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And how it fails then is said once, for the whole file."""
+    assert sandbox.isolation  # its canary has been tried
+    expect, tries = Clock.expect_a_machine, []
+
+    def busy_at_first(clock: Clock) -> None:
+        tries.append(clock)
+        if len(tries) == 1:
+            raise MachineBusy("busy")
+        expect(clock)
+
+    monkeypatch.setattr(Clock, "expect_a_machine", busy_at_first)
+    report = graded(f"print('here')\n{TAKES.format(1)}\nraise ValueError(3)\n", kit, sandbox)
+    assert len(tries) > 1
+    assert report.problem.startswith("does not import: ValueError: 3")
+    assert report.output == "here\n"
+
+
 def test_walls_are_not_doubted_where_the_machine_is_busy(monkeypatch: pytest.MonkeyPatch) -> None:
     """A canary without time says nothing of the level that it was to try."""
 

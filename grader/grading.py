@@ -33,7 +33,7 @@ from grader.suite.plugin import SuitePlugin
 from grader.suite.runner import one_thread, suite_runner
 from grader.wire.levels import BUDGET_CHECKS
 
-WEIGHING = {"score", "scale", "mask", "softmax"}  # steps whose mistakes an attention map shows
+WEIGHING = {"score", "scale", "mask", "softmax"}  # parts whose mistakes an attention map shows
 
 
 @dataclass(frozen=True)
@@ -123,8 +123,8 @@ def _maps(
 ) -> list[AttentionMap]:
     """The attention maps that were asked for, or that show what is wrong."""
     known = catalogue()
-    steps = {known[name].step for name in (mistakes[0] if mistakes else ()) if name in known}
-    if not options.maps and (not steps & WEIGHING or steps - WEIGHING - {"drop", "learn"}):
+    parts = {known[name].part for name in (mistakes[0] if mistakes else ()) if name in known}
+    if not options.maps and (not parts & WEIGHING or parts - WEIGHING - {"drop", "learn"}):
         return []  # with what is mixed, merged or projected wrong, no map can be recovered
     try:
         with one_thread():

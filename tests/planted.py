@@ -74,7 +74,7 @@ def go(layout, weights, x, mask, H, training, rate):
     s = Live(layout, weights, given, mask, H, training, rate, 0, x=given)
     for step in state.STEPS:
         if layout.block or step not in state.BLOCK_STEPS:
-            state.CHOICES[step][CHOICES.get(step, "right")](s)
+            state.CHOICES[step].get(CHOICES.get(step, "right"), lambda s: None)(s)
     if s.out.dim() == 3 and s.out.shape[:2] != given.shape[:2]:
         s.out = s.out.reshape(*given.shape[:2], -1)
     if x.dim() == 2:

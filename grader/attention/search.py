@@ -11,11 +11,12 @@ from torch import Tensor
 
 from grader.attention.layout import WeightLayout
 from grader.attention.pipeline import Choices, Observation, Pipeline
+from grader.attention.steps import SETTLED
 from grader.diagnosis.catalogue import Explanation, Mistake, mistakes_for
 from grader.diagnosis.same import same
 
 MOST = 3  # mistakes in one set, unless few are to be tried
-TRIED = 30_000  # sets, after which a search gives up: the same ones whatever the machine is at
+TRIED = 13_000  # sets, after which a search gives up: the same ones whatever the machine is at
 SECONDS = 4.0  # of processor time, after which it gives up as well: a set may cost more than usual
 TOLERANCE = 1e-4  # a submission computes in float32; mistakes differ by 1e-3 and more
 Set = frozenset[str]  # names of mistakes
@@ -44,6 +45,7 @@ class Search:
         self._early = early
         possible = {mistake.name: mistake for mistake in mistakes_for(layout.features)}
         self._mistakes = possible if among is None else {name: possible[name] for name in among}
+        self._steps = {n: SETTLED[m.step, m.choice] for n, m in self._mistakes.items()}
         self._most = MOST if among is None else len(among)
         whats = dict.fromkeys(seen.what for seen in observations)
         self._stages = {
@@ -90,10 +92,12 @@ class Search:
     def _extend(self, found: list[Set], stages: list[_Stage], settled: list[_Stage]) -> list[Set]:
         """The smallest supersets that explain these stages, and still the settled ones."""
         for more in range(self._most + 1):
+            # Of many sets most are known by now not to explain what is settled.
+            order = (*stages, *settled) if more < 2 else (*settled, *stages)
             matching = [
                 names
                 for names in self._supersets(found, more, stages)
-                if all(stage.matches(names) for stage in (*stages, *settled))
+                if all(stage.matches(names) for stage in order)
             ]
             if matching:
                 return list(dict.fromkeys(matching))
@@ -107,19 +111,23 @@ class Search:
             if not more:
                 yield start
                 continue
-            taken = {self._mistakes[name].step for name in start}
+            taken = self._settled(start)
             showing = [
                 name
-                for name, mistake in self._mistakes.items()
-                if mistake.step not in taken and any(stage.shows(name) for stage in stages)
+                for name in self._mistakes
+                if taken.isdisjoint(self._steps[name])
+                and any(stage.shows(name) for stage in stages)
             ]
             for names in itertools.combinations(showing, more):
                 if not self._left or time.thread_time() > self._until:
                     return
-                self._left -= 1
-                steps = {self._mistakes[name].step for name in names}
-                if len(steps) == more:
+                if len(self._settled(names)) == sum(len(self._steps[name]) for name in names):
+                    self._left -= 1
                     yield start.union(names)
+
+    def _settled(self, names: Iterable[str]) -> Set:
+        """The steps in which these mistakes leave nothing to be done wrong."""
+        return RIGHT.union(*(self._steps[name] for name in names))
 
 
 class _Stage:
@@ -144,7 +152,7 @@ class _Stage:
         return self._showing[name]
 
     def _changes(self, name: str) -> bool:
-        if self._mistakes[name].step == "learn":
+        if self._mistakes[name].part == "learn":
             return self._seen.gradients is not None
         pipeline = self._pipelines[0]
         if self._right is None:

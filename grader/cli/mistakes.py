@@ -12,7 +12,7 @@ from grader.cli.names import refuse_in_interview
 from grader.diagnosis.catalogue import Mistake, catalogue, find_mistake
 from grader.kit import load_kit
 
-STEPS = {
+PARTS = {
     "project": "queries, keys and values",
     "split": "heads, cut",
     "score": "scores",
@@ -24,11 +24,10 @@ STEPS = {
     "merge": "heads, put back",
     "output": "output",
     "arrange": "block: order",
+    "norms": "block: norms",
     "add1": "block: first sum",
-    "norm1": "block: first norm",
     "feed": "block: feed-forward",
     "add2": "block: second sum",
-    "norm2": "block: second norm",
     "learn": "gradients",
 }
 
@@ -77,10 +76,10 @@ def titled(source: str) -> str:
 def _list() -> None:
     known = list(catalogue().values())
     click.echo(f"{len(known)} known mistakes, in the order of the steps of attention")
-    for step, title in STEPS.items():
+    for part, title in PARTS.items():
         click.echo(f"\n{title}")
         for mistake in known:
-            if mistake.step == step:
+            if mistake.part == part:
                 click.echo(f"  {mistake.name}")
 
 

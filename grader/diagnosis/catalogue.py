@@ -44,6 +44,11 @@ class Mistake(KnownMistake, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     needs: list[str]
     source: str
 
+    @property
+    def part(self) -> str:
+        """The part of attention that the step belongs to: the first word of its name."""
+        return self.step.partition(" ")[0]
+
     def applies_to(self, features: frozenset[str]) -> bool:
         """Whether an exercise that has these features can be got wrong in this way."""
         return features.issuperset(self.needs)

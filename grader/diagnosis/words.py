@@ -45,9 +45,9 @@ def reasons(mistakes: Sequence[KnownMistake]) -> str:
 
 def _beginning(mistakes: Sequence[KnownMistake]) -> str:
     of_pipeline = [mistake for mistake in mistakes if isinstance(mistake, Mistake)]
-    steps = {mistake.step for mistake in of_pipeline}
+    parts = {mistake.part for mistake in of_pipeline}
     causal = any("causal" in mistake.choice for mistake in of_pipeline)
-    return ONLY.get(next(iter(steps)), WHOLE) if len(steps) == 1 and not causal else WHOLE
+    return ONLY.get(next(iter(parts)), WHOLE) if len(parts) == 1 and not causal else WHOLE
 
 
 def _listed(mistakes: Sequence[KnownMistake]) -> str:

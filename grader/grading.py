@@ -154,7 +154,8 @@ def _diagnose(
     with one_thread():
         found = _explain_by_steps(plugin, options)
         if not any(found.sets):
-            found = explain_by_edits(exercise.solution, exercise.mistakes, asked)
+            by_edits = explain_by_edits(exercise.solution, exercise.mistakes, asked)
+            found = by_edits if by_edits.sets else found
         return explain_values(checks, found)
 
 

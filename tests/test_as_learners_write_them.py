@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from grader.attention.observe import DROPPED, DROPPED_MASKED, TRAINED
 from grader.diagnosis.catalogue import Explanation
+from grader.diagnosis.words import BY_CHANCE, describe
 from grader.kit import load_kit
 from grader.submission import read_submission
 from tests.in_process import explained_here
@@ -128,6 +130,22 @@ ALONE: list[tuple[str, Edits, set[str]]] = [
         ),
         {"norms-detached"},
     ),
+    (
+        "exercise4",
+        {
+            "self.dropout(scores.softmax(dim=-1))": "nn.functional.dropout("
+            "scores.softmax(dim=-1), self.dropout.p, training=torch.is_grad_enabled())"
+        },
+        {"dropout-where-gradients-are"},
+    ),
+    (
+        "exercise5",
+        {
+            "        self.unify_heads =": "        for made in (self.to_queries, self.to_values):\n"
+            "            made.requires_grad_(False)\n        self.unify_heads ="
+        },
+        {"queries-frozen", "values-frozen"},
+    ),
     ("exercise6", {"nn.ReLU()": 'nn.GELU("tanh")'}, {"feed-forward-gelu-by-tanh"}),
 ]
 TOGETHER: list[tuple[str, Edits, set[str]]] = [
@@ -232,3 +250,42 @@ def test_what_is_done_wrong_is_named_and_nothing_else(
     found = explanation(name, edits)
     assert [{mistake.name for mistake in one} for one in found.sets] == [expected]
     assert not found.left
+
+
+def test_frozen_parameters_are_called_frozen() -> None:
+    frozen = "self.dropout = nn.Dropout(dropout_rate)\n        self.requires_grad_(False)"
+    found = explanation("exercise4", {"self.dropout = nn.Dropout(dropout_rate)": frozen})
+    assert [[mistake.name for mistake in one] for one in found.sets] == [["parameters-detached"]]
+    assert "frozen" in describe(found.sets, found.left)
+
+
+def test_what_is_right_in_training_is_not_said_to_be_wrong() -> None:
+    edits = {V4_SCORES: "scores = q @ k.mT / (sqrt(C) if self.training else 1)"}
+    found = explanation("exercise4", edits)
+    assert [[mistake.name for mistake in one] for one in found.sets] == [["never-scaled"]]
+    assert set(found.left) == set(found.right) == {TRAINED, DROPPED, DROPPED_MASKED}
+    said = describe(found.sets, found.left, found.beginning, found.right)
+    assert "Something else is wrong" not in said
+    assert said.endswith(f"This is right all the same: {', '.join(found.right)}.")
+
+
+@pytest.mark.parametrize(
+    ("new", "by_chance"),
+    [
+        ("nn.Linear(C, C)(x), self.k(x), self.v(x)", True),
+        ("self.q(x) + torch.rand(C), self.k(x), self.v(x)", True),
+        ("self.q(x).tanh(), self.k(x), self.v(x)", False),
+        ("self.q(x) + self.calls(), self.k(x), self.v(x)", False),
+    ],
+)
+def test_what_chance_decides_is_told(new: str, by_chance: bool) -> None:
+    counts = (
+        "    def calls(self):\n        self.n = getattr(self, 'n', 0) + 1\n        return self.n"
+    )
+    edits = {
+        "self.q(x), self.k(x), self.v(x)": new,
+        "    def forward(": f"{counts}\n\n    def forward(",
+    }
+    found = explanation("exercise4", edits)
+    assert not found.sets
+    assert found.note == (BY_CHANCE if by_chance else "")

@@ -32,6 +32,8 @@ class Observation:
         rate: Of dropout, as its constructor was given it.
         seed: Of the worker's random numbers when the call began.
         output: What came, float64, on the CPU.
+        recording: Whether gradients were recorded.
+        by_chance: Whether another seed gave another output, and the same seed the same.
         grad_output: What the output was multiplied by before it was summed, for the gradients.
         gradients: Of that sum, by ``x`` and the names of parameters; None where there is none.
     """
@@ -46,14 +48,19 @@ class Observation:
     rate: float
     seed: int
     output: Tensor
+    recording: bool = False
+    by_chance: bool = False
     grad_output: Tensor | None = None
     gradients: dict[str, Tensor | None] | None = None
+
+    @property
+    def _settings(self) -> tuple[object, ...]:
+        return self.layout, self.heads, self.training, self.rate, self.seed, self.recording
 
     def asks_the_same(self, other: Observation) -> bool:
         """Whether both were made from the same inputs, whatever came of them."""
         return (
-            (self.layout, self.heads, self.training, self.rate, self.seed)
-            == (other.layout, other.heads, other.training, other.rate, other.seed)
+            self._settings == other._settings
             and self.weights.keys() == other.weights.keys()
             and _equal(self.x, other.x)
             and _equal(self.attention_mask, other.attention_mask)
@@ -161,6 +168,7 @@ class Pipeline:
             training=seen.training,
             rate=seen.rate,
             seed=seen.seed,
+            recording=seen.recording,
             x=given,
             lowest=self._lowest,
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 import torch
 from torch import Tensor
@@ -14,6 +15,7 @@ from grader.attention.pipeline import Choices, Observation, Pipeline
 from grader.attention.steps import SETTLED
 from grader.diagnosis.catalogue import Explanation, Mistake, mistakes_for
 from grader.diagnosis.same import same
+from grader.diagnosis.words import BY_CHANCE
 
 MOST = 3  # mistakes in one set, unless few are to be tried
 TRIED = 13_000  # sets, after which a search gives up: the same ones whatever the machine is at
@@ -52,6 +54,7 @@ class Search:
             what: [_Stage(seen, self._mistakes) for seen in observations if seen.what == what]
             for what in whats
         }
+        self._by_chance = any(seen.by_chance for seen in observations)
         self._tried = TRIED if tried is None else tried
         self._left = 0
         self._until = 0.0
@@ -61,6 +64,8 @@ class Search:
         self._left = self._tried
         self._until = time.thread_time() + SECONDS
         whole = self._climb(list(self._stages))
+        if not whole.sets and self._by_chance:
+            return replace(whole, note=BY_CHANCE)
         if whole.left:
             # A mistake that shows in an early stage only beside another one was not tried there,
             # and what explains that stage with fewer may have led away from the truth.
@@ -74,6 +79,7 @@ class Search:
         found: list[Set] = [RIGHT]
         explained: list[str] = []
         left: list[str] = []
+        right: list[str] = []
         settled: list[_Stage] = []
         for what in whats:
             stages = self._stages[what]
@@ -82,12 +88,14 @@ class Search:
                 found, explained, settled = extended, [*explained, what], [*settled, *stages]
             else:
                 left.append(what)
+                if all(stage.matches(RIGHT) for stage in stages):
+                    right.append(what)
                 if not settled:
                     break
         if all(what in self._early for what in explained):
             return Explanation((), (), tuple(left))  # a part alone says nothing of the whole
         sets = tuple(tuple(m for n, m in self._mistakes.items() if n in names) for names in found)
-        return Explanation(sets, tuple(explained), tuple(left))
+        return Explanation(sets, tuple(explained), tuple(left), right=tuple(right))
 
     def _extend(self, found: list[Set], stages: list[_Stage], settled: list[_Stage]) -> list[Set]:
         """The smallest supersets that explain these stages, and still the settled ones."""

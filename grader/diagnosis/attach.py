@@ -37,11 +37,15 @@ def explain_values(
     checks: Sequence[CheckResult], found: Explanation
 ) -> tuple[list[CheckResult], tuple[tuple[str, ...], ...]]:
     """The checks, the first that shows wrong values with its diagnosis; the sets of mistakes."""
-    if not found.sets or not found.sets[0]:
+    named = bool(found.sets and found.sets[0])
+    if not named and not found.note:
         return list(checks), ()
     failed = [check for check in checks if check.verdict is Verdict.FAIL]
     first = next((check for check in failed if check.difference is not None), failed[0])
-    says, hurts = describe(found.sets, found.left, found.beginning), reasons(found.sets[0])
+    says, hurts = found.note, ""
+    if named:
+        says = describe(found.sets, found.left, found.beginning, found.right)
+        hurts = reasons(found.sets[0])
     explained = [
         replace(check, explanation=says, reason=hurts) if check is first else check
         for check in checks

@@ -63,6 +63,8 @@ class Explanation:
             The empty set says that nothing is wrong.
         explained: What was reproduced, such as ``output`` and ``output under a mask``.
         left: What was not.
+        right: What of that is as it should be.
+        note: What is known all the same where there is no set; a sentence or none.
         beginning: Of the sentence that tells it; empty where the mistakes' steps do.
     """
 
@@ -70,6 +72,8 @@ class Explanation:
     explained: tuple[str, ...]
     left: tuple[str, ...]
     beginning: str = ""
+    right: tuple[str, ...] = ()
+    note: str = ""
 
 
 class _File(msgspec.Struct, forbid_unknown_fields=True):

@@ -14,17 +14,26 @@ ONLY = {
     "mask": "Your output is right without a mask, and under one it is exactly what comes out",
     "drop": "Without dropout your output is right, and with it exactly what comes out",
 }
+BY_CHANCE = (
+    "The same call gives other numbers with another seed, in evaluation and with the same weights: "
+    "random numbers are drawn in each call, or layers are made anew in `forward`, where the "
+    "constructor should make them once."
+)
 COUNTS = {2: "two", 3: "three"}
 
 
 def describe(
-    sets: Sequence[Sequence[KnownMistake]], left: Sequence[str], beginning: str = ""
+    sets: Sequence[Sequence[KnownMistake]],
+    left: Sequence[str],
+    beginning: str = "",
+    right: Sequence[str] = (),
 ) -> str:
     """What reproduces a submission, as a few sentences.
 
     Args:
         sets: The smallest sets of mistakes that do, none of them empty.
         left: What they don't reproduce, such as ``gradients``.
+        right: What of that is right.
         beginning: Of the first sentence; empty where the steps of the pipeline tell it.
     """
     first, *others = sets
@@ -32,8 +41,11 @@ def describe(
     if others:
         listing = ", or ".join(_listed(other) for other in others[:2])
         text += f" The same numbers come out {listing}; no input tells these apart."
-    if left:
-        text += f" Something else is wrong in this as well, and is not known: {', '.join(left)}."
+    unknown = [what for what in left if what not in right]
+    if unknown:
+        text += f" Something else is wrong in this as well, and is not known: {', '.join(unknown)}."
+    if right:
+        text += f" This is right all the same: {', '.join(right)}."
     return text
 
 

@@ -135,6 +135,8 @@ def test_nothing_wrong_is_not_explained() -> None:
     check = CheckResult("test_x", Verdict.FAIL, 1, difference=difference)
     assert explain_values([check], Explanation(((),), ("output",), ())) == ([check], ())
     assert explain_values([check], Explanation((), (), ("output",))) == ([check], ())
+    noted = Explanation((), (), ("output",), note="Chance.")
+    assert explain_values([check], noted) == ([replace(check, explanation="Chance.")], ())
     passed = replace(check, verdict=Verdict.PASS)
     found = Explanation(((find_mistake("never-scaled"),),), ("output",), ())
     first, second = explain_values([passed, check], found)[0]

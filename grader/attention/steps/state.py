@@ -43,6 +43,7 @@ class State:
         training: Whether the module is in training.
         rate: Of dropout.
         seed: Of the random numbers at the start of the call.
+        recording: Whether gradients are recorded.
         x: What the attention sees, (B, T, C).
         made: What the projection made, by letter: ``q``, ``k``, ``v``, and ``x`` that went in.
         q: Queries, (B, T, C), then (B, H, T, D); ``k`` and ``v`` likewise.
@@ -58,6 +59,7 @@ class State:
         drop_at: Where dropout acts: ``scores``, ``weights``, ``values``, ``mixed``, ``output``.
         drop_rate: Its rate where that is not the constructor's.
         drop_always: Whether it acts in evaluation too.
+        drop_by_gradients: Whether it acts where gradients are recorded instead.
         rescale: Whether what is kept grows by 1/(1 - rate).
         shared_noise: The shape of dropout's noise, where it is not that of the weights.
         renormalise: Whether weights are shared out anew after dropout.
@@ -82,6 +84,7 @@ class State:
     training: bool
     rate: float
     seed: int
+    recording: bool = False
     x: Tensor = _NOTHING
     made: Mapping[str, Tensor] = field(default_factory=dict)
     q: Tensor = _NOTHING
@@ -99,6 +102,7 @@ class State:
     drop_at: frozenset[str] = frozenset({"weights"})
     drop_rate: float | None = None
     drop_always: bool = False
+    drop_by_gradients: bool = False
     rescale: bool = True
     shared_noise: tuple[int, ...] = ()
     renormalise: bool = False
@@ -151,13 +155,17 @@ class State:
         normed = self.normed(x.flatten(0, 1).mT).mT.reshape(x.shape) if over else self.normed(x)
         return normed * self.weights[f"{name}.weight"] + self.weights[f"{name}.bias"]
 
+    def drops(self, where: str) -> bool:
+        """Whether dropout acts here."""
+        when = self.recording if self.drop_by_gradients else self.training or self.drop_always
+        return self.layout.dropout and where in self.drop_at and when
+
     def drop(self, where: str, value: Tensor) -> Tensor:
         """The value after dropout, if it acts here.
 
         The noise is what torch draws for a float32 tensor of this shape, from the same seed.
         """
-        acts = self.layout.dropout and where in self.drop_at and (self.training or self.drop_always)
-        if not acts:
+        if not self.drops(where):
             return value
         rate = self.rate if self.drop_rate is None else self.drop_rate
         # One head has no axis of its own in a submission; the order of elements is the same.

@@ -41,6 +41,12 @@ def drop_the_rest(s: State) -> None:
     s.drop_rate = 1 - s.rate
 
 
+@choice("drop", "where gradients are recorded")
+def drop_where_recorded(s: State) -> None:
+    """Not the module's mode decides, but whether there will be a gradient."""
+    s.drop_by_gradients = True
+
+
 @choice("drop", "shared out again")
 def drop_and_share_again(s: State) -> None:
     """What is kept is made to sum to 1 again."""

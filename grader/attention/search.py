@@ -18,7 +18,7 @@ from grader.diagnosis.same import same
 from grader.diagnosis.words import BY_CHANCE
 
 MOST = 3  # mistakes in one set, unless few are to be tried
-TRIED = 13_000  # sets, after which a search gives up: the same ones whatever the machine is at
+TRIED = 10_000  # sets, after which a search gives up: the same ones whatever the machine is at
 SECONDS = 4.0  # of processor time, after which it gives up as well: a set may cost more than usual
 TOLERANCE = 1e-4  # a submission computes in float32; mistakes differ by 1e-3 and more
 Set = frozenset[str]  # names of mistakes
@@ -56,12 +56,13 @@ class Search:
         }
         self._by_chance = any(seen.by_chance for seen in observations)
         self._tried = TRIED if tried is None else tried
-        self._left = 0
+        self._left = self._kept_back = 0
         self._until = 0.0
 
     def run(self) -> Explanation:
         """Explain stage by stage: each adds what the stages before it could not show."""
         self._left = self._tried
+        self._kept_back = self._tried * 2 // 5  # for a second climb
         self._until = time.thread_time() + SECONDS
         whole = self._climb(list(self._stages))
         if not whole.sets and self._by_chance:
@@ -69,6 +70,7 @@ class Search:
         if whole.left:
             # A mistake that shows in an early stage only beside another one was not tried there,
             # and what explains that stage with fewer may have led away from the truth.
+            self._kept_back = 0
             late = [what for what in self._stages if what not in self._early]
             again = self._climb(late)
             if len(again.explained) > len([what for what in whole.explained if what in late]):
@@ -127,7 +129,7 @@ class Search:
                 and any(stage.shows(name) for stage in stages)
             ]
             for names in itertools.combinations(showing, more):
-                if not self._left or time.thread_time() > self._until:
+                if self._left <= self._kept_back or time.thread_time() > self._until:
                     return
                 if len(self._settled(names)) == sum(len(self._steps[name]) for name in names):
                     self._left -= 1

@@ -65,8 +65,6 @@ class Search:
         self._kept_back = self._tried * 2 // 5  # for a second climb
         self._until = time.thread_time() + SECONDS
         whole = self._climb(list(self._stages))
-        if not whole.sets and self._by_chance:
-            return replace(whole, note=BY_CHANCE)
         if whole.left:
             # A mistake that shows in an early stage only beside another one was not tried there,
             # and what explains that stage with fewer may have led away from the truth.
@@ -75,7 +73,7 @@ class Search:
             again = self._climb(late)
             if len(again.explained) > len([what for what in whole.explained if what in late]):
                 return again
-        return whole
+        return whole if whole.sets or not self._by_chance else replace(whole, note=BY_CHANCE)
 
     def _climb(self, whats: list[str]) -> Explanation:
         found: list[Set] = [RIGHT]

@@ -85,8 +85,8 @@ class Bench:
             print(f"unnamed  {exercise.name}: {' + '.join(sorted(names))}")
 
     def by_hand(self, exercises: Iterable[Exercise]) -> None:
-        """Try the wrong versions that were written by hand."""
-        named = tried = 0
+        """Try the wrong versions that were written by hand; those of public code told apart."""
+        named = tried = public = public_named = 0
         options = Options(seed=1, device="cpu", explain=Explain.CAUSE)
         for exercise in exercises:
             for wrong in wrong_versions(exercise):
@@ -95,9 +95,13 @@ class Bench:
                     continue
                 tried += 1
                 named += bool(report.diagnosis)
+                if wrong.mistake.seen.startswith("facts"):
+                    public += 1
+                    public_named += bool(report.diagnosis)
                 if not report.diagnosis:
-                    print(f"unnamed  {exercise.name}, by hand: {wrong.name}")
+                    print(f"unnamed  {exercise.name}, by hand: {wrong.mistake.name}")
         print(f"by hand  {tried} with other values: {100 * named / tried:.1f} % named (90)")
+        print(f"  of which {public} after public code: {100 * public_named / public:.1f} % named")
 
 
 def differs(checks: Iterable[CheckResult]) -> bool:

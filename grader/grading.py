@@ -33,7 +33,7 @@ from grader.suite.runner import one_thread, suite_runner
 from grader.wire.levels import BUDGET_CHECKS
 from grader.wire.messages import Rules
 
-WEIGHING = {"score", "scale", "mask", "softmax"}  # steps whose mistakes an attention map shows
+WEIGHING = {"score", "scale", "mask", "softmax"}  # parts whose mistakes an attention map shows
 
 
 @dataclass(frozen=True)
@@ -135,8 +135,8 @@ def grade(submission: Submission, exercise: Exercise, options: Options, sandbox:
 def _maps(plugin: SuitePlugin, told: Told, options: Options) -> list[AttentionMap]:
     """The attention maps that were asked for, or that show what is wrong."""
     mistakes = told.mistakes[0] if told.mistakes else ()
-    steps = {one.step for one in mistakes if isinstance(one, Mistake)}
-    if not options.maps and (not steps & WEIGHING or steps - WEIGHING - {"drop", "learn"}):
+    parts = {one.part for one in mistakes if isinstance(one, Mistake)}
+    if not options.maps and (not parts & WEIGHING or parts - WEIGHING - {"drop", "learn"}):
         return []  # with what is mixed, merged or projected wrong, no map can be recovered
     try:
         with one_thread():

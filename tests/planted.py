@@ -57,8 +57,7 @@ LAYOUT, CHOICES = WeightLayout(**{layout!r}), {choices!r}
 
 class Live(state.State):
     def drop(self, where, value):
-        acts = self.layout.dropout and where in self.drop_at and (self.training or self.drop_always)
-        if not acts:
+        if not self.drops(where):
             return value
         rate = self.rate if self.drop_rate is None else self.drop_rate
         ones = torch.ones(self._noise_shape(value), dtype=value.dtype, device=value.device)
@@ -71,10 +70,11 @@ class Live(state.State):
 
 def go(layout, weights, x, mask, H, training, rate):
     given = x if x.dim() == 3 else x.unsqueeze(0)
-    s = Live(layout, weights, given, mask, H, training, rate, 0, x=given)
+    recording = torch.is_grad_enabled()
+    s = Live(layout, weights, given, mask, H, training, rate, 0, recording, x=given)
     for step in state.STEPS:
         if layout.block or step not in state.BLOCK_STEPS:
-            state.CHOICES[step][CHOICES.get(step, "right")](s)
+            state.CHOICES[step].get(CHOICES.get(step, "right"), lambda s: None)(s)
     if s.out.dim() == 3 and s.out.shape[:2] != given.shape[:2]:
         s.out = s.out.reshape(*given.shape[:2], -1)
     if x.dim() == 2:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from grader.attention.pipeline import Observation, Pipeline
@@ -53,9 +54,9 @@ def observe(harness: Harness) -> list[Observation]:
             continue
         if what in (DROPPED, DROPPED_MASKED) and not contract.dropout:
             continue
-        for sizes in _sizes(harness):
+        for place, sizes in enumerate(_sizes(harness)):
             try:
-                found.append(_observe(harness, what, sizes))
+                found.append(_observe(harness, what, sizes, first=place == 0))
             except (SubmissionError, SubmissionRefused, CheckFailed, RuntimeError):
                 continue
     return found
@@ -94,7 +95,7 @@ def _sizes(harness: Harness) -> tuple[Sizes, Sizes]:
     return Sizes(B=first.B and 3, T=7, C=13), Sizes(B=first.B and 2, T=5, C=3)
 
 
-def _observe(harness: Harness, what: str, sizes: Sizes) -> Observation:
+def _observe(harness: Harness, what: str, sizes: Sizes, *, first: bool) -> Observation:
     contract: Any = harness.contract
     trains = what in (TRAINED, DROPPED, DROPPED_MASKED)
     rate = 0.0 if what == TRAINED else RATE
@@ -106,8 +107,11 @@ def _observe(harness: Harness, what: str, sizes: Sizes) -> Observation:
         inputs["attention_mask"] = _mask(harness, sizes)
     seed = int(harness.draw.normal(1).abs() * 1e6)
     letters = contract.outputs[contract.compared[0]]
-    grad = harness.draw.normal(*sizes.shape(letters)) if what == TRAINED else None
+    # Dropout is seen with gradients and without: it is no matter of them.
+    recording = what == TRAINED or (what == DROPPED and first)
+    grad = harness.draw.normal(*sizes.shape(letters)) if recording else None
     call = module.train(trains).call(inputs, grad_output=grad, seed=seed)
+    again = [module.call(inputs, seed=one) for one in (seed + 1, seed)] if what == OUTPUT else []
     harness.ask()
     out = call.result if grad is None else call.out  # of its shape, where it has gradients
     if not isinstance(out, Tensor) or out.device.type == "meta":
@@ -126,9 +130,18 @@ def _observe(harness: Harness, what: str, sizes: Sizes) -> Observation:
         rate=rate,
         seed=seed,
         output=_plain(out),
-        grad_output=None if grad is None else _plain(grad),
-        gradients=None if grad is None else _gradients(call),
+        recording=recording,
+        by_chance=_differs_by_chance(out, *(one.result for one in again)) if again else False,
+        grad_output=None if grad is None or what != TRAINED else _plain(grad),
+        gradients=None if grad is None or what != TRAINED else _gradients(call),
     )
+
+
+def _differs_by_chance(out: Tensor, other_seed: object, same_seed: object) -> bool:
+    """Whether random numbers decide over an output, and nothing else that a call leaves behind."""
+    if not isinstance(other_seed, Tensor) or not isinstance(same_seed, Tensor):
+        return False
+    return torch.equal(out, same_seed) and not torch.equal(out, other_seed)
 
 
 def _mask(harness: Harness, sizes: Sizes) -> Tensor:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import prod
 
 import torch
@@ -32,6 +32,8 @@ class Observation:
         rate: Of dropout, as its constructor was given it.
         seed: Of the worker's random numbers when the call began.
         output: What came, float64, on the CPU.
+        recording: Whether gradients were recorded.
+        by_chance: Whether another seed gave another output, and the same seed the same.
         grad_output: What the output was multiplied by before it was summed, for the gradients.
         gradients: Of that sum, by ``x`` and the names of parameters; None where there is none.
     """
@@ -46,20 +48,33 @@ class Observation:
     rate: float
     seed: int
     output: Tensor
+    recording: bool = False
+    by_chance: bool = False
     grad_output: Tensor | None = None
     gradients: dict[str, Tensor | None] | None = None
+
+    @property
+    def _settings(self) -> tuple[object, ...]:
+        return self.layout, self.heads, self.training, self.rate, self.seed, self.recording
 
     def asks_the_same(self, other: Observation) -> bool:
         """Whether both were made from the same inputs, whatever came of them."""
         return (
-            (self.layout, self.heads, self.training, self.rate, self.seed)
-            == (other.layout, other.heads, other.training, other.rate, other.seed)
+            self._settings == other._settings
             and self.weights.keys() == other.weights.keys()
             and _equal(self.x, other.x)
             and _equal(self.attention_mask, other.attention_mask)
             and _equal(self.grad_output, other.grad_output)
             and all(_equal(weight, other.weights[name]) for name, weight in self.weights.items())
         )
+
+
+@dataclass
+class _Node:
+    """A state, and those that choices of the next step make of it."""
+
+    state: State
+    after: dict[tuple[str, str], _Node] = field(default_factory=dict)
 
 
 class Pipeline:
@@ -72,8 +87,10 @@ class Pipeline:
         self._layout = layout = seen.layout
         self._lowest = lowest
         self._seen = seen
-        self._steps = [step for step in STEPS if layout.block or step not in BLOCK_STEPS]
-        self._kept: dict[tuple[str, ...], State] = {}
+        steps = [step for step in STEPS if layout.block or step not in BLOCK_STEPS]
+        self._acts = {step: "right" in CHOICES[step] for step in steps}
+        self._kept = 0
+        self._root: _Node | None = None
 
     @classmethod
     def pooled(cls, seen: Observation, lowest: float = float("-inf")) -> Pipeline:
@@ -81,7 +98,7 @@ class Pipeline:
 
         With one seed, all submissions of a batch are given the same.
         """
-        if sum(1 + len(known._kept) for known in _pool) > POOL:
+        if sum(1 + known._kept for known in _pool) > POOL:
             _pool.clear()
         for known in _pool:
             if known._lowest == lowest and known._seen.asks_the_same(seen):
@@ -97,19 +114,27 @@ class Pipeline:
 
     def state(self, choices: Choices) -> State | None:
         """Everything that was computed on the way to the output."""
-        way = tuple(choices.get(step, "right") for step in self._steps)
-        done = len(way)
-        while done and way[:done] not in self._kept:
-            done -= 1
-        state = self._kept[way[:done]] if done else self._begin()
-        for number in range(done, len(way)):
-            state = state.copy()
-            try:
-                CHOICES[self._steps[number]][way[number]](state)
-            except (RuntimeError, ValueError, IndexError, KeyError, TypeError):
-                return None  # of sizes, or without the parameters, that this cannot be done with
-            self._kept[way[: number + 1]] = state
-        return state
+        if self._root is None:
+            self._root = _Node(self._begin())
+        node: _Node | None = self._root
+        for step, acts in self._acts.items():
+            if node is not None and (acts or step in choices):
+                way = (step, choices.get(step, "right"))
+                node = node.after.get(way) or self._go_on(node, way)
+        return None if node is None else node.state
+
+    def _go_on(self, node: _Node, way: tuple[str, str]) -> _Node | None:
+        """One choice more; None of sizes, or without the parameters, it cannot be done with."""
+        step, name = way
+        state = node.state.copy()
+        go = CHOICES[step][name]
+        try:
+            go(state)
+        except (RuntimeError, ValueError, IndexError, KeyError, TypeError):
+            return None
+        self._kept += 1
+        node.after[way] = _Node(state)
+        return node.after[way]
 
     def gradients(self, choices: Choices) -> dict[str, Tensor | None]:
         """Gradients of ``(output · grad_output).sum()`` by the input and each parameter.
@@ -143,6 +168,7 @@ class Pipeline:
             training=seen.training,
             rate=seen.rate,
             seed=seen.seed,
+            recording=seen.recording,
             x=given,
             lowest=self._lowest,
         )

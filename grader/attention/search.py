@@ -12,11 +12,13 @@ from torch import Tensor
 
 from grader.attention.layout import WeightLayout
 from grader.attention.pipeline import Choices, Observation, Pipeline
+from grader.attention.steps import SETTLED
 from grader.diagnosis.catalogue import Explanation, Mistake, mistakes_for
 from grader.diagnosis.same import same
+from grader.diagnosis.words import BY_CHANCE
 
 MOST = 3  # mistakes in one set, unless few are to be tried
-TRIED = 30_000  # sets, after which a search gives up: the same ones whatever the machine is at
+TRIED = 10_000  # sets, after which a search gives up: the same ones whatever the machine is at
 SECONDS = 4.0  # of processor time, after which it gives up as well: a set may cost more than usual
 TOLERANCE = 1e-4  # a submission computes in float32; mistakes differ by 1e-3 and more
 Set = frozenset[str]  # names of mistakes
@@ -45,35 +47,41 @@ class Search:
         self._early = early
         possible = {mistake.name: mistake for mistake in mistakes_for(layout.features)}
         self._mistakes = possible if among is None else {name: possible[name] for name in among}
+        self._steps = {n: SETTLED[m.step, m.choice] for n, m in self._mistakes.items()}
         self._most = MOST if among is None else len(among)
         whats = dict.fromkeys(seen.what for seen in observations)
         self._stages = {
             what: [_Stage(seen, self._mistakes) for seen in observations if seen.what == what]
             for what in whats
         }
+        self._by_chance = any(seen.by_chance for seen in observations)
         self._tried = TRIED if tried is None else tried
-        self._left = 0
+        self._left = self._kept_back = 0
         self._cut = False  # a limit ended it
         self._until = 0.0
 
     def run(self) -> Explanation:
         """Explain stage by stage: each adds what the stages before it could not show."""
         self._left, self._cut = self._tried, False
+        self._kept_back = self._tried * 2 // 5  # for a second climb
         self._until = time.thread_time() + SECONDS
         whole = self._climb(list(self._stages))
         if whole.left:
             # A mistake that shows in an early stage only beside another one was not tried there,
             # and what explains that stage with fewer may have led away from the truth.
+            self._kept_back = 0
             late = [what for what in self._stages if what not in self._early]
             again = self._climb(late)
             if len(again.explained) > len([what for what in whole.explained if what in late]):
                 whole = again
-        return replace(whole, cut=self._cut)
+        note = BY_CHANCE if self._by_chance and not whole.sets else ""
+        return replace(whole, cut=self._cut, note=note)
 
     def _climb(self, whats: list[str]) -> Explanation:
         found: list[Set] = [RIGHT]
         explained: list[str] = []
         left: list[str] = []
+        right: list[str] = []
         settled: list[_Stage] = []
         for what in whats:
             stages = self._stages[what]
@@ -82,20 +90,24 @@ class Search:
                 found, explained, settled = extended, [*explained, what], [*settled, *stages]
             else:
                 left.append(what)
+                if all(stage.matches(RIGHT) for stage in stages):
+                    right.append(what)
                 if not settled:
                     break
         if all(what in self._early for what in explained):
             return Explanation((), (), tuple(left))  # a part alone says nothing of the whole
         sets = tuple(tuple(m for n, m in self._mistakes.items() if n in names) for names in found)
-        return Explanation(sets, tuple(explained), tuple(left))
+        return Explanation(sets, tuple(explained), tuple(left), right=tuple(right))
 
     def _extend(self, found: list[Set], stages: list[_Stage], settled: list[_Stage]) -> list[Set]:
         """The smallest supersets that explain these stages, and still the settled ones."""
         for more in range(self._most + 1):
+            # Of many sets most are known by now not to explain what is settled.
+            order = (*stages, *settled) if more < 2 else (*settled, *stages)
             matching = [
                 names
                 for names in self._supersets(found, more, stages)
-                if all(stage.matches(names) for stage in (*stages, *settled))
+                if all(stage.matches(names) for stage in order)
             ]
             if matching:
                 return list(dict.fromkeys(matching))
@@ -109,20 +121,24 @@ class Search:
             if not more:
                 yield start
                 continue
-            taken = {self._mistakes[name].step for name in start}
+            taken = self._settled(start)
             showing = [
                 name
-                for name, mistake in self._mistakes.items()
-                if mistake.step not in taken and any(stage.shows(name) for stage in stages)
+                for name in self._mistakes
+                if taken.isdisjoint(self._steps[name])
+                and any(stage.shows(name) for stage in stages)
             ]
             for names in itertools.combinations(showing, more):
-                if not self._left or time.thread_time() > self._until:
+                if self._left <= self._kept_back or time.thread_time() > self._until:
                     self._cut = True
                     return
-                self._left -= 1
-                steps = {self._mistakes[name].step for name in names}
-                if len(steps) == more:
+                if len(self._settled(names)) == sum(len(self._steps[name]) for name in names):
+                    self._left -= 1
                     yield start.union(names)
+
+    def _settled(self, names: Iterable[str]) -> Set:
+        """The steps in which these mistakes leave nothing to be done wrong."""
+        return RIGHT.union(*(self._steps[name] for name in names))
 
 
 class _Stage:
@@ -147,7 +163,7 @@ class _Stage:
         return self._showing[name]
 
     def _changes(self, name: str) -> bool:
-        if self._mistakes[name].step == "learn":
+        if self._mistakes[name].part == "learn":
             return self._seen.gradients is not None
         pipeline = self._pipelines[0]
         if self._right is None:

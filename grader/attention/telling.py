@@ -86,7 +86,8 @@ def tell(
     found = _search(checks, plugin, session, exercise, tried)
     if any(found.sets):
         return Told(checks, cause_of(found, explain), found.sets if names_it else ())
-    return Told(say_why_not(checks, CUT_SHORT) if found.cut else checks)
+    why_not = found.note or (CUT_SHORT if found.cut else "")
+    return Told(say_why_not(checks, why_not) if why_not else checks)
 
 
 def _search(
@@ -106,7 +107,9 @@ def _search(
         if any(found.sets):
             return found
         edits = explain_by_edits(exercise.solution, exercise.mistakes, asked)
-        return replace(edits, cut=edits.cut or (found.cut and not any(edits.sets)))
+        if any(edits.sets):
+            return edits
+        return replace(found, cut=edits.cut or found.cut)
 
 
 def _by_steps(plugin: SuitePlugin, tried: int | None) -> Explanation:

@@ -10,7 +10,7 @@ from click.shell_completion import CompletionItem
 
 from grader.cli.names import refuse_in_interview
 from grader.diagnosis.catalogue import Mistake, catalogue, find_mistake
-from grader.diagnosis.words import STEPS
+from grader.diagnosis.words import PARTS
 from grader.kit import load_kit
 
 NOTEBOOKS = {
@@ -57,10 +57,10 @@ def titled(source: str) -> str:
 def _list() -> None:
     known = list(catalogue().values())
     click.echo(f"{len(known)} known mistakes, in the order of the steps of attention")
-    for step, title in STEPS.items():
+    for part, title in PARTS.items():
         click.echo(f"\n{title}")
         for mistake in known:
-            if mistake.step == step:
+            if mistake.part == part:
                 click.echo(f"  {mistake.name}")
 
 

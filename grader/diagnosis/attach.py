@@ -45,5 +45,5 @@ def cause_of(found: Explanation, explain: Explain) -> Cause:
         return Cause(ask(mistakes))
     if explain is Explain.PLACE:
         return Cause(where(mistakes))
-    says = describe(found.sets, found.left, found.beginning)
+    says = describe(found.sets, found.left, found.beginning, found.right)
     return Cause(f"{says} {OTHERS}" if found.cut else says, reasons(mistakes))

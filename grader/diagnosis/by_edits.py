@@ -84,7 +84,7 @@ class EditSearch:
                 found.append(mistakes)
         whole = [one for one in found if self._reproduces(one, self._unsteady)]
         sets, kinds = tuple(whole or found), tuple(sorted(self._kinds))
-        return Explanation(sets, kinds, (), self._beginning(), cut)
+        return Explanation(sets, kinds, (), self._beginning(), cut=cut)
 
     @property
     def _some_right(self) -> list[Unit]:

@@ -44,6 +44,11 @@ class Mistake(KnownMistake, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     needs: list[str]
     source: str
 
+    @property
+    def part(self) -> str:
+        """The part of attention that the step belongs to: the first word of its name."""
+        return self.step.partition(" ")[0]
+
     def applies_to(self, features: frozenset[str]) -> bool:
         """Whether an exercise that has these features can be got wrong in this way."""
         return features.issuperset(self.needs)
@@ -58,6 +63,8 @@ class Explanation:
             The empty set says that nothing is wrong.
         explained: What was reproduced, such as ``output`` and ``output under a mask``.
         left: What was not.
+        right: What of that is as it should be.
+        note: What is known all the same where there is no set; a sentence or none.
         beginning: Of the sentence that tells it; empty where the mistakes' steps do.
         cut: Whether the search was cut short: what was not tried may explain it as well.
     """
@@ -66,6 +73,8 @@ class Explanation:
     explained: tuple[str, ...]
     left: tuple[str, ...]
     beginning: str = ""
+    right: tuple[str, ...] = ()
+    note: str = ""
     cut: bool = False
 
 

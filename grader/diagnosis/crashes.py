@@ -14,8 +14,8 @@ from pathlib import Path
 import msgspec
 from torch import Tensor
 
+from grader.diagnosis.clues import CLUES, hidden_from, tree_of
 from grader.records import Fault
-from grader.submission import SourceProblem, Submission, parse
 
 # What is compared to find what was meant, which takes the product of the lengths for each pair.
 MAX_NAME = 40  # characters
@@ -23,13 +23,18 @@ MAX_NAMES = 500  # of a file's own
 
 
 class Crash(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A known exception."""
+    """A known exception.
+
+    Attributes:
+        clue: In ``CLUES``: what must be found beside the message; nothing where it is left out.
+    """
 
     name: str
     type: str
     message: str
     says: str
     line: str = ""
+    clue: str = ""
 
 
 class _File(msgspec.Struct, forbid_unknown_fields=True):
@@ -50,54 +55,55 @@ def explain_crash(fault: Fault, source: str) -> str:
         fault: What the submission raised.
         source: Of the submission.
     """
-    known = find_crash(fault)
+    known = find_crash(fault, source)
     if known is None:
         return ""
-    crash, found = known
-    near = _nearest(found.group(1), found.group(2), source) if "{near}" in crash.says else ""
-    return crash.says.format(found.group(), *found.groups(), near=near)
+    crash, found, clue = known
+    near = ""
+    if "{near}" in crash.says:
+        line = fault.frames[-1].line if fault.frames else 0
+        near = _nearest(found.group(1), found.group(2), source, line)
+    return crash.says.format(found.group(), *found.groups(), near=near, clue=clue)
 
 
-def find_crash(fault: Fault) -> tuple[Crash, re.Match[str]] | None:
-    """The known exception that this is, and what was found in its message."""
+def find_crash(fault: Fault, source: str) -> tuple[Crash, re.Match[str], str] | None:
+    """The known exception that this is, what was found in its message, and its clue."""
     line = fault.frames[-1].source if fault.frames else ""
     for crash in crashes():
         if crash.type == fault.type and (not crash.line or re.search(crash.line, line)):
             found = re.search(crash.message, fault.message)
-            if found:
-                return crash, found
+            clue = CLUES[crash.clue](fault, source) if found and crash.clue else ""
+            if found and clue is not None:
+                return crash, found, clue
     return None
 
 
 @functools.lru_cache(maxsize=64)  # one exception fails many checks
-def _nearest(owner: str, name: str, source: str) -> str:
+def _nearest(owner: str, name: str, source: str, line: int) -> str:
     """The end of a sentence about a name that does not exist: what may have been meant."""
-    known = [word for word in _known(owner, source) if word != name and len(word) <= MAX_NAME]
+    known = [word for word in _known(owner, source, line) if word != name and len(word) <= MAX_NAME]
     near = difflib.get_close_matches(name[: MAX_NAME + 1], known, n=3, cutoff=0.65)
     return f": did you mean {' or '.join(f'`{word}`' for word in near)}?" if near else "."
 
 
-def _known(owner: str, source: str) -> list[str]:
+def _known(owner: str, source: str, line: int) -> list[str]:
     """Names that something has, each once; of a file's own not more than a person would write."""
     if owner == "Tensor":
         return [word for word in dir(Tensor) if not word.startswith("_")]
     if owner.startswith("torch"):  # in a message anything may stand: nothing is imported for it
         module = sys.modules.get(owner)
         return [word for word in getattr(module, "__dict__", ()) if not word.startswith("_")]
-    attributes, names = _own_names(source)
+    attributes, names = _own_names(source, line)
     return list(attributes if owner else dict.fromkeys((*names, *dir(builtins))))
 
 
 @functools.lru_cache(maxsize=1)
-def _own_names(source: str) -> tuple[list[str], list[str]]:
-    """What a file assigns to attributes, with its methods; and what it calls by a bare name."""
-    try:
-        tree = parse(Submission(Path(), source))
-    except SourceProblem:
-        return [], []
+def _own_names(source: str, line: int) -> tuple[list[str], list[str]]:
+    """What a file assigns to attributes, with its methods; and what a line may call by its name."""
     attributes: dict[str, None] = {}
     names: dict[str, None] = {}
-    for node in ast.walk(tree):
+    hidden = hidden_from(source, line)
+    for node in ast.walk(tree_of(source)):
         match node:
             case ast.Attribute(attr=name, ctx=ast.Store()):
                 attributes[name] = None
@@ -107,4 +113,5 @@ def _own_names(source: str) -> tuple[list[str], list[str]]:
                 attributes[name] = names[name] = None
             case ast.Import(names=aliases) | ast.ImportFrom(names=aliases):
                 names |= dict.fromkeys(alias.asname or alias.name for alias in aliases)
-    return list(attributes)[:MAX_NAMES], list(names)[:MAX_NAMES]
+    seen = [name for name in names if name not in hidden]
+    return list(attributes)[:MAX_NAMES], seen[:MAX_NAMES]

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from types import ModuleType
 
 from grader.diagnosis.replay import FILE, bounded
+from grader.sandbox.clock import Clock
 from grader.sandbox.workers import Stopped, WorkerEnded
 from grader.wire import frames, messages
 from grader.worker.handler import RequestHandler
@@ -46,15 +47,15 @@ class OwnWorker:
         self._answer = b""
         self._number = 0
 
-    def send(self, request: messages.Request, body: bytes = b"", deadline: float = 0.0) -> None:
-        """Carry out a request."""
+    def send(self, request: messages.Request, clock: Clock, body: bytes = b"") -> None:
+        """Carry out a request; no clock runs, what is planted ends."""
         if self._stop.is_set():
             raise Stopped
         self._number += 1
         request.number = self._number
         self._answer = self._handler.answer(request, body)
 
-    def receive(self, deadline: float) -> tuple[messages.Reply, frames.Buffer]:
+    def receive(self, clock: Clock) -> tuple[messages.Reply, frames.Buffer]:
         """What came of it."""
         left = memoryview(self._answer)
 

@@ -14,7 +14,7 @@ ONLY = {
     "mask": "Your output is right without a mask, and under one it is exactly what comes out",
     "drop": "Without dropout your output is right, and with it exactly what comes out",
 }
-STEPS = {  # of the pipeline, as they are listed
+PARTS = {  # of the pipeline, as they are listed
     "project": "queries, keys and values",
     "split": "heads, cut",
     "score": "scores",
@@ -26,24 +26,32 @@ STEPS = {  # of the pipeline, as they are listed
     "merge": "heads, put back",
     "output": "output",
     "arrange": "block: order",
+    "norms": "block: norms",
     "add1": "block: first sum",
-    "norm1": "block: first norm",
     "feed": "block: feed-forward",
     "add2": "block: second sum",
-    "norm2": "block: second norm",
     "learn": "gradients",
 }
+BY_CHANCE = (
+    "The same call gives other numbers with another seed, in evaluation and with the same weights: "
+    "random numbers are drawn in each call, or layers are made anew in `forward`, where the "
+    "constructor should make them once."
+)
 COUNTS = {2: "two", 3: "three"}
 
 
 def describe(
-    sets: Sequence[Sequence[KnownMistake]], left: Sequence[str], beginning: str = ""
+    sets: Sequence[Sequence[KnownMistake]],
+    left: Sequence[str],
+    beginning: str = "",
+    right: Sequence[str] = (),
 ) -> str:
     """What reproduces a submission, as a few sentences.
 
     Args:
         sets: The smallest sets of mistakes that do, none of them empty.
         left: What they don't reproduce, such as ``gradients``.
+        right: What of that is right.
         beginning: Of the first sentence; empty where the steps of the pipeline tell it.
     """
     first, *others = sets
@@ -51,8 +59,11 @@ def describe(
     if others:
         listing = ", or ".join(_listed(other) for other in others[:2])
         text += f" The same numbers come out {listing}; no input tells these apart."
-    if left:
-        text += f" Something else is wrong in this as well, and is not known: {', '.join(left)}."
+    unknown = [what for what in left if what not in right]
+    if unknown:
+        text += f" Something else is wrong in this as well, and is not known: {', '.join(unknown)}."
+    if right:
+        text += f" This is right all the same: {', '.join(right)}."
     return text
 
 
@@ -65,7 +76,7 @@ def reasons(mistakes: Sequence[KnownMistake]) -> str:
 def where(mistakes: Sequence[KnownMistake]) -> str:
     """Where these mistakes are, and nothing of what they are."""
     places = dict.fromkeys(
-        f"the step `{STEPS[one.step]}`"
+        f"the step `{PARTS[one.part]}`"
         if isinstance(one, Mistake)
         else f"what the check `{getattr(one, 'loses', '').removeprefix('test_')}` is about"
         for one in mistakes
@@ -80,9 +91,9 @@ def ask(mistakes: Sequence[KnownMistake]) -> str:
 
 def _beginning(mistakes: Sequence[KnownMistake]) -> str:
     of_pipeline = [mistake for mistake in mistakes if isinstance(mistake, Mistake)]
-    steps = {mistake.step for mistake in of_pipeline}
+    parts = {mistake.part for mistake in of_pipeline}
     causal = any("causal" in mistake.choice for mistake in of_pipeline)
-    return ONLY.get(next(iter(steps)), WHOLE) if len(steps) == 1 and not causal else WHOLE
+    return ONLY.get(next(iter(parts)), WHOLE) if len(parts) == 1 and not causal else WHOLE
 
 
 def _listed(mistakes: Sequence[KnownMistake]) -> str:

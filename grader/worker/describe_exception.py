@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 import linecache
 import traceback
 from types import FrameType, TracebackType
@@ -33,8 +34,17 @@ def describe(error: BaseException, filename: str) -> RaisedFault:
         message=_text(error),
         frames=frames,
         tensors=_tensors(own[-1][0]) if own else [],
-        raised_here=bool(steps) and steps[-1][0].f_code.co_filename == filename,
+        raised_here=_is_raised_in(filename, error.__traceback__),
     )
+
+
+def _is_raised_in(filename: str, trace: TracebackType | None) -> bool:
+    """Whether a `raise` or `assert` of this file raises it; what is not Python leaves no frame."""
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None or trace.tb_frame.f_code.co_filename != filename:
+        return False
+    return trace.tb_frame.f_code.co_code[trace.tb_lasti] == dis.opmap["RAISE_VARARGS"]
 
 
 def forget(trace: TracebackType | None) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import difflib
+import linecache
 import sys
 import warnings
 from collections.abc import Iterator
@@ -13,7 +14,9 @@ import torch
 from torch import nn
 
 from grader.diagnosis.crashes import crashes, explain_crash, find_crash
-from grader.records import Fault, Frame
+from grader.records import Fault
+from grader.sandbox.errors import read_fault
+from grader.worker.describe_exception import describe
 
 RAISED_BY = {
     "constructor-never-ran": (
@@ -55,6 +58,44 @@ RAISED_BY = {
     "changed-before-backward": (
         "p = nn.Parameter(x)\ny = p.exp()\nz = y * 2\ny += 1\ny = z.sum().backward()"
     ),
+    "sum-without-keepdim": "e = x.exp()\ne / e.sum(-1)",
+    "mask-with-too-many-axes": (
+        "mask = torch.ones(2, 5, 5)\nscores = torch.ones(2, 5, 5)\n"
+        "scores.masked_fill(mask.unsqueeze(2) == 0, 0)"
+    ),
+    "left-side-transposed": "q, k = x.mT, x\nq @ k.mT",
+    "kept-on-another-device": (
+        "class A:\n def forward(self, k):\n  self.kept = k\n  "
+        "raise RuntimeError('Expected all tensors to be on the same device: ' + str(self.kept))\n"
+        "A().forward(1)"
+    ),
+    "kept-in-another-dtype": (
+        "class A:\n def forward(self, x, earlier):\n  self.kept = earlier\n"
+        "  return x @ self.kept.mT\nA().forward(x, x.double())"
+    ),
+    "mask-in-a-product": "mask = torch.ones(7, 7, dtype=torch.float64)\nx @ mask",
+    "constructor-misspelt": "class A(nn.Module):\n def __init(self, d): self.d = d\nA(3)",
+    "constructor-without-default": (
+        "class A(nn.Module):\n def __init__(self, width, dropout_rate): pass\nA(3)"
+    ),
+    "dot-for-a-comma": "weights, v = x, x\nweights.v",
+    "nothing-returned": "def forward(x):\n y = x\nforward(x).size()",
+    "argument-is-none": "def forward(x):\n y = x\nx + forward(x)",
+    "none-in-a-sum": "nothing = None\nx @ nothing",
+    "max-gives-two": "x - x.max(-1)",
+    "string-for-a-fill": "x.masked_fill(x > 0, '-inf')",
+    "size-is-no-number": "x.view(2, 5, x.size(-1) / 7, 7)",
+    "no-such-module": "from exercise55 import SelfAttention",
+    "not-for-this-dtype": "torch.arange(3).softmax(0)",
+    "breakpoint": "import bdb\nraise bdb.BdbQuit",
+    "no-such-import": "math.sqrt(3)",
+    "no-such-part-of-torch": "F.relu(x)",
+    "attribute-without-self": (
+        "class A:\n def __init__(self): self.query = 1\n def forward(self): return query\n"
+        "A().forward()"
+    ),
+    "variable-of-another-function": "def f():\n wide = 1\n return wide\nwide",
+    "name-set-only-later": "def f(score):\n scores = scores / 2\n return scores\nf(x)",
     "argument-is-no-tensor": "torch.relu(3)",
     "product-of-two-devices": (
         "raise RuntimeError('Expected all tensors to be on the same device, but found at least "
@@ -72,12 +113,13 @@ def _quiet() -> Iterator[None]:
 
 def raised(source: str) -> Fault:
     """The exception of a piece of code, as a worker tells it."""
+    known = {"torch": torch, "nn": nn, "x": torch.randn(2, 5, 7), "__name__": "work"}
+    lines = (len(source), None, source.splitlines(keepends=True), "work.py")
+    linecache.cache["work.py"] = lines
     try:
-        exec(source, {"torch": torch, "nn": nn, "x": torch.randn(2, 5, 7)})
+        exec(compile(source, "work.py", "exec"), known)
     except Exception as error:
-        line = source.splitlines()[-1]
-        frame = Frame("work.py", 1, "forward", line)
-        return Fault(type(error).__name__, str(error), (frame,))
+        return read_fault(describe(error, "work.py")).fault
     pytest.fail("nothing was raised")
 
 
@@ -85,7 +127,7 @@ def raised(source: str) -> Fault:
 def test_exception_is_found_and_explained(name: str) -> None:
     source = RAISED_BY[name]
     fault = raised(source)
-    found = find_crash(fault)
+    found = find_crash(fault, source)
     assert found is not None, fault
     assert found[0].name == name, fault
     said = explain_crash(fault, source)
@@ -109,6 +151,73 @@ def test_exception_is_found_and_explained(name: str) -> None:
 def test_misspelt_name_is_told_what_was_meant(source: str, meant: str) -> None:
     said = explain_crash(raised(source), source)
     assert f"`{meant}`" in said.partition("did you mean")[2]
+
+
+FORWARD = "class A:\n def __init__(self): self.query = x\n def forward(self, x):\n"
+
+
+@pytest.mark.parametrize(
+    ("source", "says"),
+    [
+        ("e = x.exp()\ntotal = e.sum(dim=-1)\ne / total", "`e.sum(dim=-1)` loses the axis"),
+        ("e = x.exp()\ne / torch.sum(e, -1)", "`torch.sum(e, -1)` loses the axis"),
+        ("e = x.sum(-1, keepdim=True)\nx * torch.ones(4)", "element by element"),
+        ("total = x.sum()\nx * torch.ones(4) * total", "element by element"),
+        ("q, k = x.mT, x.mT\nq @ k", "ends in the 5 positions of x"),
+        ("weights, v = x, x\ntorch.matmul(weights.v)", "`weights, v`"),
+        ("keyz = keys = x\nx.keyz", "`x, keyz`"),
+        ("x.v", "no method `v`"),
+        (f"{FORWARD}  attn_score = x\n  return attn_scores\nA().forward(x)", "`attn_score`?"),
+        (f"{FORWARD}  return queri\nA().forward(x)", "nothing in the file is called `queri`"),
+        (f"{FORWARD}  score = x\n  scores = scores * 2\nA().forward(x)", "did you mean `score`"),
+        (
+            "class A(nn.Module):\n def _init_(self, d): self.d = d\nA(hidden_dim=3)",
+            "`_init_` is no constructor",
+        ),
+        ("class A(nn.Module):\n def __int__(self, d): self.d = d\nA(3)", "`__int__` is no con"),
+        (
+            "class A(nn.Module):\n def __init__(self, d, *, rate): pass\nA(3)",
+            "was called without 'rate'",
+        ),
+        ("class A(nn.Module):\n def forward(self, x): x * 2\nx + A()(x)", "`forward` has no"),
+        ("class A(nn.Module):\n def forward(self, x): return x\nx + None", "One side is None"),
+        ("torch.full((2, 3), '-inf')", '`float("-inf")`'),
+        ("torch.where(x > 0, x, '-inf')", '`float("-inf")`'),
+        ("nn.Linear(x, 7)", "a size is a whole number"),
+        ("torch.zeros(2, x)", "a size is a whole number"),
+        ("x.view(x)", "a size is a whole number"),
+        ("nn.Linear(7 / 1, 7)", "a size is a whole number"),
+        (
+            "mask = torch.ones(2, 5, 5)\nscores = torch.ones(2, 3, 5, 5)\n"
+            "scores.masked_fill(mask == 0, 0)",
+            "need an axis more",
+        ),
+        (
+            "class A(nn.Module):\n def __init__(self):\n  super().__init__()\n  self.make()\n"
+            " def make(self): self.w = nn.Parameter(torch.ones(7, 7).double())\n"
+            " def forward(self, x): return x @ self.w\nA()(x)",
+            "has to follow its input",
+        ),
+    ],
+)
+def test_exception_is_explained_by_its_cause(source: str, says: str) -> None:
+    said = explain_crash(raised(source), source)
+    assert says.lower() in said.lower()
+
+
+@pytest.mark.parametrize(
+    ("source", "own"),
+    [
+        ("raise NotImplementedError", True),
+        ("def f():\n raise NotImplementedError('later')\nf()", True),
+        ("torch.arange(3).softmax(0)", False),
+        ("class A(nn.Module): pass\nA()(x)", False),
+    ],
+)
+def test_only_what_the_file_raises_itself_is_to_do(source: str, own: bool) -> None:
+    with pytest.raises(NotImplementedError) as raising:
+        exec(compile(source, "work.py", "exec"), {"torch": torch, "nn": nn, "x": torch.ones(1)})
+    assert read_fault(describe(raising.value, "work.py")).todo is own
 
 
 @pytest.fixture

@@ -4,10 +4,81 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import torch
 from torch import Tensor
 from torch.nn import functional as F
 
 from grader.attention.steps.state import State, choice
+
+EPS = 1e-5
+
+
+def _used(name: str, *norms: str) -> None:
+    @choice("norms used", name)
+    def wrong(s: State) -> None:
+        first, second = norms
+        s.norms = first, second
+
+
+_used("traded", "norm2", "norm1")
+_used("the second for both", "norm2", "norm2")
+_used("the first for both", "norm1", "norm1")
+
+
+def _computed(name: str, way: Callable[[Tensor], Tensor]) -> None:
+    @choice("norms computed", name)
+    def wrong(s: State) -> None:
+        s.normed = way
+
+
+def _centred(x: Tensor) -> Tensor:
+    return x - x.mean(-1, keepdim=True)
+
+
+_computed("unbiased", lambda x: _centred(x) / (x.var(-1, keepdim=True) + EPS).sqrt())
+_computed("root mean square", lambda x: x / (x.square().mean(-1, keepdim=True) + EPS).sqrt())
+_computed("centred alone", _centred)
+_computed("by the variance", lambda x: _centred(x) / (x.var(-1, correction=0, keepdim=True) + EPS))
+
+
+@choice("learn norms", "norms detached", "norms computed")
+def norms_detached(s: State) -> None:
+    """Mean and deviation are numbers to the gradient."""
+    s.normed = _detached_standardised
+
+
+def _detached_standardised(x: Tensor) -> Tensor:
+    mean = x.mean(-1, keepdim=True).detach()
+    variance = x.var(-1, correction=0, keepdim=True).detach()
+    return (x - mean) / (variance + EPS).sqrt()
+
+
+def _placed(step: str, half: int, name: str, place: str) -> None:
+    @choice(step, name)
+    def wrong(s: State) -> None:
+        first, second = s.places
+        s.places = (first, place) if half else (place, second)
+
+
+_placed("norms first", 0, "missing", "nowhere")
+_placed("norms first", 0, "on the sublayer alone", "sublayer")
+_placed("norms first", 0, "over the positions", "positions")
+_placed("norms second", 1, "missing", "nowhere")
+_placed("norms second", 1, "on the sublayer alone", "sublayer")
+
+
+def _enter(s: State, half: int, x: Tensor) -> Tensor:
+    """What goes into a sublayer."""
+    placed_otherwise = s.places[half] in ("nowhere", "sublayer")
+    return s.norm(half, x) if s.pre_norm and not placed_otherwise else x
+
+
+def _leave(s: State, half: int, around: Tensor, found: Tensor) -> Tensor:
+    """What a half makes of what went around a sublayer and what was found in it."""
+    if s.places[half] == "sublayer":
+        return around + s.norm(half, found)
+    left = s.pre_norm or s.places[half] == "nowhere"
+    return around + found if left else s.norm(half, around + found)
 
 
 @choice("arrange")
@@ -16,80 +87,31 @@ def arrange(s: State) -> None:
     s.x = s.drop("input", s.given)
 
 
-@choice("arrange", "feed-forward first")
-def arrange_feed_forward_first(s: State) -> None:
-    """The feed-forward stands where the attention should, and the other way around."""
-    s.swapped = True
-    s.x = s.norm("norm1", s.given + _feed(s, s.given, F.relu))
-    s.given = s.x
-
-
 @choice("arrange", "norms first")
 def arrange_norms_first(s: State) -> None:
     """Pre-norm: what goes into a sublayer is normed, and not what comes out of its sum."""
     s.pre_norm = True
-    s.x = s.norm("norm1", s.given)
+    s.x = _enter(s, 0, s.given)
 
 
-@choice("add1")
-def add1(s: State) -> None:
-    """The input and what attention found."""
-    s.out = s.detached("residual", s.given) + s.out
+@choice("arrange", "feed-forward first", "feed", "add2")
+def arrange_feed_forward_first(s: State) -> None:
+    """The feed-forward stands where the attention should, and the other way around."""
+    s.swapped = True
+    s.x = s.given = _leave(s, 0, s.given, _feed(s, s.given, F.relu))
 
 
-@choice("add1", "attention alone")
-def add1_attention_alone(s: State) -> None:
-    """No way around the attention."""
+def _add1(name: str, way: Callable[[State], tuple[Tensor, Tensor]]) -> None:
+    @choice("add1", name)
+    def add(s: State) -> None:
+        around, found = way(s)
+        s.mixed = around + found  # the sum before its norm
+        s.out = _leave(s, 1 if s.swapped else 0, around, found)
 
 
-@choice("add1", "attention thrown away")
-def add1_input_alone(s: State) -> None:
-    """What attention found goes nowhere."""
-    s.out = s.given
-
-
-@choice("norm1")
-def norm1(s: State) -> None:
-    """The first norm on the first sum."""
-    s.mixed = s.out  # the sum before its norm
-    s.out = s.out if s.pre_norm or s.swapped else s.norm("norm1", s.out)
-
-
-@choice("norm1", "missing")
-def norm1_missing(s: State) -> None:
-    """The first sum goes on as it is."""
-    s.mixed = s.out
-
-
-@choice("norm1", "on the sublayer alone")
-def norm1_on_sublayer(s: State) -> None:
-    """X + norm(f(x)), where norm(x + f(x)) is asked for."""
-    s.mixed = s.out
-    s.out = s.given + s.norm("norm1", s.out - s.given)
-
-
-@choice("norm1", "over the positions")
-def norm1_over_positions(s: State) -> None:
-    """Each feature is normed over all tokens of the batch."""
-    s.mixed = s.out
-    flat = s.out.flatten(0, 1)
-    normed = (flat - flat.mean(0)) / (flat.var(0, unbiased=False) + 1e-5).sqrt()
-    s.out = normed.view_as(s.out) * s.weights["norm1.weight"] + s.weights["norm1.bias"]
-
-
-@choice("norm1", "the second instead")
-def norm1_is_norm2(s: State) -> None:
-    """The two norms have traded places."""
-    s.mixed = s.out
-    s.out = s.norm("norm2", s.out)
-    s.norm2 = "norm1"
-
-
-@choice("norm1", "the second for both")
-def norm1_shared(s: State) -> None:
-    """The second norm does the work of both."""
-    s.mixed = s.out
-    s.out = s.norm("norm2", s.out)
+_add1("right", lambda s: (s.detached("residual", s.given), s.out))
+_add1("attention alone", lambda s: (torch.zeros_like(s.out), s.out))
+_add1("attention thrown away", lambda s: (s.given, torch.zeros_like(s.given)))
 
 
 def _feed(s: State, x: Tensor, activation: Callable[[Tensor], Tensor]) -> Tensor:
@@ -98,20 +120,17 @@ def _feed(s: State, x: Tensor, activation: Callable[[Tensor], Tensor]) -> Tensor
     return activation(hidden) @ weights["ff.2.weight"].mT + weights["ff.2.bias"]
 
 
-def _fed(s: State) -> Tensor:
-    return s.norm("norm2", s.out) if s.pre_norm else s.out
-
-
 @choice("feed")
 def feed(s: State) -> None:
     """Two linear layers with a ReLU between."""
-    s.scores = _feed(s, _fed(s), F.relu)
+    if not s.swapped:
+        s.scores = _feed(s, _enter(s, 1, s.out), F.relu)
 
 
 def _fed_with(name: str, activation: Callable[[Tensor], Tensor]) -> None:
     @choice("feed", name)
     def wrong(s: State) -> None:
-        s.scores = _feed(s, _fed(s), activation)
+        s.scores = _feed(s, _enter(s, 1, s.out), activation)
 
 
 _fed_with("no activation", lambda hidden: hidden)
@@ -120,18 +139,19 @@ _fed_with("tanh", lambda hidden: hidden.tanh())
 _fed_with("sigmoid", lambda hidden: hidden.sigmoid())
 _fed_with("leaky ReLU", F.leaky_relu)
 _fed_with("SiLU", F.silu)
+_fed_with("GELU by tanh", lambda hidden: F.gelu(hidden, approximate="tanh"))
 
 
 @choice("feed", "activation after the second layer")
 def feed_activated_late(s: State) -> None:
     """The ReLU stands after both layers."""
-    s.scores = _feed(s, _fed(s), lambda hidden: hidden).relu()
+    s.scores = _feed(s, _enter(s, 1, s.out), lambda hidden: hidden).relu()
 
 
 @choice("feed", "activation after both layers")
 def feed_activated_twice(s: State) -> None:
     """A second ReLU loses half of what the feed-forward says."""
-    s.scores = _feed(s, _fed(s), F.relu).relu()
+    s.scores = _feed(s, _enter(s, 1, s.out), F.relu).relu()
 
 
 @choice("feed", "from the input")
@@ -146,53 +166,14 @@ def feed_from_sum(s: State) -> None:
     s.scores = _feed(s, s.mixed, F.relu)
 
 
-@choice("add2")
-def add2(s: State) -> None:
-    """The first half's result and the feed-forward's."""
-    s.out = s.out if s.swapped else s.out + s.scores
+def _add2(name: str, way: Callable[[State], tuple[Tensor, Tensor]]) -> None:
+    @choice("add2", name)
+    def add(s: State) -> None:
+        s.out = s.out if s.swapped else _leave(s, 1, *way(s))
 
 
-@choice("add2", "feed-forward alone")
-def add2_alone(s: State) -> None:
-    """No way around the feed-forward."""
-    s.out = s.scores
-
-
-@choice("add2", "from the input")
-def add2_from_input(s: State) -> None:
-    """The way around starts at the block's input."""
-    s.out = s.given + s.scores
-
-
-@choice("add2", "from the sum before the norm")
-def add2_from_sum(s: State) -> None:
-    """The way around starts before the first norm."""
-    s.out = s.mixed + s.scores
-
-
-@choice("add2", "feed-forward thrown away")
-def add2_first_half_alone(s: State) -> None:
-    """What the feed-forward found goes nowhere."""
-
-
-@choice("norm2")
-def norm2(s: State) -> None:
-    """The second norm on the second sum."""
-    s.out = s.out if s.pre_norm else s.norm(s.norm2, s.out)
-
-
-@choice("norm2", "missing")
-def norm2_missing(s: State) -> None:
-    """The second sum is the output."""
-
-
-@choice("norm2", "on the sublayer alone")
-def norm2_on_sublayer(s: State) -> None:
-    """X + norm(ff(x)), where norm(x + ff(x)) is asked for."""
-    s.out = (s.out - s.scores) + s.norm(s.norm2, s.scores)
-
-
-@choice("norm2", "the first again")
-def norm2_shared(s: State) -> None:
-    """The first norm does the work of both."""
-    s.out = s.norm("norm1", s.out)
+_add2("right", lambda s: (s.out, s.scores))
+_add2("feed-forward alone", lambda s: (torch.zeros_like(s.out), s.scores))
+_add2("from the input", lambda s: (s.given, s.scores))
+_add2("from the sum before the norm", lambda s: (s.mixed, s.scores))
+_add2("feed-forward thrown away", lambda s: (s.out, torch.zeros_like(s.out)))

@@ -101,6 +101,20 @@ def merge_swapped(s: State) -> None:
     s.mixed = _regrouped(s.mixed.transpose(2, 3).contiguous().view(s.mixed.shape))
 
 
+@choice("merge", "batch for heads")
+def merge_with_batch(s: State) -> None:
+    """(B·H, T, D) read as (H, B, T, D): heads of one sequence go to others."""
+    B, H, T, D = s.mixed.shape
+    s.mixed = s.mixed.reshape(H, B, T, D).permute(1, 2, 0, 3).flatten(2)
+
+
+@choice("merge", "heads before the batch")
+def merge_heads_before_batch(s: State) -> None:
+    """(H·B, T, D) viewed as (B, T, H·D)."""
+    B, H, T, D = s.mixed.shape
+    s.mixed = s.mixed.transpose(0, 1).reshape(B, T, H * D)
+
+
 @choice("merge", "heads in reverse")
 def merge_in_reverse(s: State) -> None:
     """The last head first."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from torch import Tensor
+from torch.nn import functional as F
 
 from grader.attention.steps.state import State, choice
 
@@ -35,6 +36,12 @@ def mix_evenly(s: State) -> None:
 def mix_sum(s: State) -> None:
     """All positions, each with weight 1."""
     s.mixed = s.v.sum(-2, keepdim=True).expand_as(s.v)
+
+
+@choice("mix", "first head's values")
+def mix_first_values(s: State) -> None:
+    """Every head mixes the values of the first."""
+    s.mixed = s.attention @ s.v[:, :1]
 
 
 @choice("mix", "first sequence's weights")
@@ -98,6 +105,13 @@ def output_of_input(s: State) -> None:
 def output_adds_projected_input(s: State) -> None:
     """The projection is applied to the input, and added to what was mixed."""
     s.out = s.mixed + s.linear(s.layout.output, s.given)
+
+
+@choice("output", "normed")
+def output_normed(s: State) -> None:
+    """A norm that the exercise does not ask for."""
+    output(s)
+    s.out = F.layer_norm(s.out, s.out.shape[-1:])
 
 
 @choice("output", "scaled once more")

@@ -9,52 +9,49 @@ from torch import Tensor
 from grader.attention.steps.state import State, choice
 
 
-@choice("learn")
-def everything_learns(s: State) -> None:
-    """Gradients reach the input and every parameter."""
-
-
-def _cut(place: str) -> None:
-    @choice("learn", f"{place} detached")
+def _cut(step: str, place: str) -> None:
+    @choice(step, f"{place} detached")
     def cut(s: State) -> None:
-        s.cut = place
+        s.cut |= {place}
 
 
-for _place in (
-    *("input", "queries", "keys", "values", "scores", "output", "parameters", "residual"),
-    *("input of the queries", "input of the keys", "input of the values"),
-):
-    _cut(_place)
+for _place in ("input", "scores", "parameters", "residual"):
+    _cut("learn", _place)
+_cut("learn output", "output")
+for _part in ("queries", "keys", "values"):
+    _cut(f"learn {_part}", _part)
+    _cut(f"learn {_part}", f"input of the {_part}")
 
 
-def _freeze(layer: str) -> None:
-    @choice("learn", f"{layer} frozen")
+def _freeze(step: str, layer: str) -> None:
+    @choice(step, f"{layer} frozen")
     def freeze(s: State) -> None:
-        s.frozen = frozenset({getattr(s.layout, layer)})
+        s.frozen |= {getattr(s.layout, layer)}
 
 
-for _layer in ("queries", "keys", "values", "fused", "output"):
-    _freeze(_layer)
+_freeze("learn", "fused")
+for _part in ("queries", "keys", "values", "output"):
+    _freeze(f"learn {_part}", _part)
 
 
 @choice("project")
 def project(s: State) -> None:
     """Each of q, k and v by its own weights, in this order where one layer makes them."""
     s.x = s.detached("input", s.drop("input", s.x))
-    if s.cut == "parameters":
+    if "parameters" in s.cut:
         s.weights = {name: value.detach() for name, value in s.weights.items()}
-    s.q, s.k, s.v = _projected(s, s.x)
-    s.q, s.k, s.v = (
-        s.detached(name, value)
-        for name, value in (("queries", s.q), ("keys", s.k), ("values", s.v))
-    )
+    _made(s, *_projected(s, s.x))
+
+
+def _made(s: State, q: Tensor, k: Tensor, v: Tensor) -> None:
+    s.made = {"q": q, "k": k, "v": v, "x": s.x}
 
 
 def _projected(s: State, x: Tensor, bias: bool = True) -> tuple[Tensor, ...]:
     layout = s.layout
     q, k, v = (s.detached(f"input of the {name}", x) for name in ("queries", "keys", "values"))
     if layout.fused:
-        cut = s.cut.startswith("input of the")
+        cut = any(place.startswith("input of the") for place in s.cut)
         parts = [
             s.linear(layout.fused, each, bias).chunk(3, dim=-1)
             for each in (q, k, v)[: 3 if cut else 1]
@@ -66,27 +63,35 @@ def _projected(s: State, x: Tensor, bias: bool = True) -> tuple[Tensor, ...]:
     return q, k, v
 
 
+PARTS = {"q": "queries", "k": "keys", "v": "values"}
+SOURCES = {**PARTS, "x": "input"}
+
+
+def _taken_from(letter: str, source: str) -> None:
+    @choice(f"project {PARTS[letter]}", "right" if letter == source else f"from {SOURCES[source]}")
+    def take(s: State) -> None:
+        setattr(s, letter, s.detached(PARTS[letter], s.made[source]))
+
+
+for _letter in PARTS:
+    for _source in SOURCES:
+        _taken_from(_letter, _source)
+
+
 def _swap(name: str, order: str) -> None:
     """A choice that takes one for another: ``kqv`` makes queries of what should be keys."""
+    others = [
+        f"project {PARTS[one]}" for one, other in zip("qkv", order, strict=True) if one != other
+    ]
 
-    @choice("project", name)
+    @choice("project", name, *others)
     def swap(s: State) -> None:
         project(s)
-        found = {"q": s.q, "k": s.k, "v": s.v, "x": s.x}
-        s.q, s.k, s.v = (found[letter] for letter in order)
+        _made(s, *(s.made[letter] for letter in order))
 
 
-_swap("input mixed", "qkx")
-_swap("input for keys", "qxv")
-_swap("input for queries", "xkv")
 _swap("input for queries and keys", "xxv")
 _swap("input for all", "xxx")
-_swap("keys from queries", "qqv")
-_swap("queries from keys", "kkv")
-_swap("values from keys", "qkk")
-_swap("values from queries", "qkq")
-_swap("keys from values", "qvv")
-_swap("queries from values", "vkv")
 for _order in itertools.permutations("qkv"):
     if _order != ("q", "k", "v"):
         _swap(f"order {' '.join(_order)}", "".join(_order))
@@ -95,7 +100,7 @@ for _order in itertools.permutations("qkv"):
 @choice("project", "without bias")
 def project_without_bias(s: State) -> None:
     """The biases are there and never added."""
-    s.q, s.k, s.v = _projected(s, s.x, bias=False)
+    _made(s, *_projected(s, s.x, bias=False))
 
 
 @choice("project", "weights transposed")
@@ -112,7 +117,7 @@ def project_with_transposed_weights(s: State) -> None:
 def project_in_turns(s: State) -> None:
     """q, k and v taken in turns along the fused projection, not in thirds."""
     fused = s.linear(s.layout.fused, s.x)
-    s.q, s.k, s.v = (fused[..., start::3] for start in range(3))
+    _made(s, *(fused[..., start::3] for start in range(3)))
 
 
 @choice("project", "fused across tokens")
@@ -120,7 +125,7 @@ def project_across_tokens(s: State) -> None:
     """(B, T, 3C) viewed as three of (B, T, C): each holds a third of the tokens."""
     fused = s.linear(s.layout.fused, s.x)
     B, T, C = s.x.shape
-    s.q, s.k, s.v = fused.reshape(B, 3, T, C).unbind(1)
+    _made(s, *fused.reshape(B, 3, T, C).unbind(1))
 
 
 @choice("project", "batch in one sequence")
@@ -135,7 +140,8 @@ def project_batch_as_one(s: State) -> None:
 def project_batch_mean(s: State) -> None:
     """The values of all sequences are averaged, and every sequence mixes these."""
     project(s)
-    s.v = s.v.mean(0, keepdim=True).expand_as(s.v)
+    v = s.made["v"]
+    _made(s, s.made["q"], s.made["k"], v.mean(0, keepdim=True).expand_as(v))
 
 
 @choice("project", "input centred")
@@ -149,4 +155,5 @@ def project_centred(s: State) -> None:
 def project_first_sequence(s: State) -> None:
     """Every sequence looks at the first one."""
     project(s)
-    s.k, s.v = s.k[:1].expand_as(s.k), s.v[:1].expand_as(s.v)
+    k, v = s.made["k"], s.made["v"]
+    _made(s, s.made["q"], k[:1].expand_as(k), v[:1].expand_as(v))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import sqrt
+from math import isqrt, sqrt
 
 from torch.nn import functional as F
 
@@ -46,6 +46,12 @@ def score_across_heads(s: State) -> None:
     s.scores = s.q @ s.k.sum(1, keepdim=True).mT
 
 
+@choice("score", "first head's keys")
+def score_with_first_keys(s: State) -> None:
+    """Each head's queries meet the keys of the first."""
+    s.scores = s.q @ s.k[:, :1].mT
+
+
 @choice("score", "absolute")
 def score_absolute(s: State) -> None:
     """The sign of the product is lost."""
@@ -60,19 +66,14 @@ def score_negative(s: State) -> None:
 
 @choice("scale")
 def scale(s: State) -> None:
-    """Divided by the root of the head size, where the exercise asks for it."""
-    _scale(s, 1 / sqrt(s.D) if s.layout.scaled else 1.0)
-
-
-def _scale(s: State, factor: float) -> None:
-    s.unscaled = s.scores
-    s.scores = s.detached("scores", s.scores * factor)
+    """By the root of the head size, where the exercise asks for it."""
+    s.factor = 1 / sqrt(s.D) if s.layout.scaled else 1.0
 
 
 def _scaled_by(name: str, factor: Callable[[State], float]) -> None:
     @choice("scale", name)
     def wrong(s: State) -> None:
-        _scale(s, factor(s))
+        s.factor = factor(s)
 
 
 _scaled_by("never", lambda s: 1.0)
@@ -93,12 +94,22 @@ _scaled_by("by the root of the heads", lambda s: 1 / sqrt(s.H))
 _scaled_by("by the heads", lambda s: 1 / s.H)
 _scaled_by("by the fourth root", lambda s: s.D**-0.25)
 _scaled_by("by the root of three widths", lambda s: 1 / sqrt(3 * s.C))
+_scaled_by("by the whole part of the root", lambda s: 1 / isqrt(s.D))
+_scaled_by("by the whole part of the root of the width", lambda s: 1 / isqrt(s.C))
+_scaled_by("by half the head size", lambda s: 1 / (s.D // 2))
 _scaled_by("fixed at the root of 64", lambda s: 1 / 8)
 _scaled_by("fixed at the root of 2", lambda s: 1 / sqrt(2))
 
 
-@choice("scale", "after the softmax")
+@choice("scale place")
+def scale_before_softmax(s: State) -> None:
+    """The scores are divided."""
+    s.unscaled = s.scores
+    s.scores = s.detached("scores", s.scores * s.factor)
+
+
+@choice("scale place", "after the softmax")
 def scale_after_softmax(s: State) -> None:
     """The weights are divided, where the scores should have been."""
-    s.unscaled = s.scores
-    s.late_scale = 1 / sqrt(s.D)
+    s.unscaled = s.scores = s.detached("scores", s.scores)
+    s.late_scale = s.factor

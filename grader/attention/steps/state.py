@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
@@ -11,12 +11,23 @@ from torch.nn import functional as F
 
 from grader.attention.layout import WeightLayout
 
+# Steps of one part of attention begin with the same word: each can be done wrong beside the others.
 STEPS = (
-    "learn", "drop", "arrange", "project", "split", "score", "scale", "mask", "softmax", "mix",
-    "merge", "output", "add1", "norm1", "feed", "add2", "norm2",
+    "learn", "learn queries", "learn keys", "learn values", "learn output", "learn norms",
+    "drop", "norms used", "norms computed", "norms first", "norms second", "arrange",
+    "project", "project queries", "project keys", "project values", "split", "score",
+    "scale", "scale place", "mask", "mask scale", "mask fill", "softmax", "mix", "merge", "output",
+    "add1", "feed", "add2",
 )  # fmt: skip
 _NOTHING = torch.empty(0)
-BLOCK_STEPS = frozenset({"arrange", "add1", "norm1", "feed", "add2", "norm2"})
+BLOCK_STEPS = frozenset(
+    {"learn norms", "norms used", "norms computed", "norms first", "norms second"}
+    | {"arrange", "add1", "feed", "add2"}
+)
+
+
+def _standardised(x: Tensor) -> Tensor:
+    return F.layer_norm(x, x.shape[-1:])
 
 
 @dataclass
@@ -32,10 +43,14 @@ class State:
         training: Whether the module is in training.
         rate: Of dropout.
         seed: Of the random numbers at the start of the call.
+        recording: Whether gradients are recorded.
         x: What the attention sees, (B, T, C).
+        made: What the projection made, by letter: ``q``, ``k``, ``v``, and ``x`` that went in.
         q: Queries, (B, T, C), then (B, H, T, D); ``k`` and ``v`` likewise.
         scores: (B, H, T, T).
+        factor: Multiplies the scores.
         unscaled: The scores before they were scaled.
+        hidden: Which scores are hidden, broadcastable to (B, H, T, T); None where none is.
         attention: The weights, (B, H, T, T).
         mixed: (B, H, T, D), then (B, T, C).
         out: (B, T, C).
@@ -44,16 +59,19 @@ class State:
         drop_at: Where dropout acts: ``scores``, ``weights``, ``values``, ``mixed``, ``output``.
         drop_rate: Its rate where that is not the constructor's.
         drop_always: Whether it acts in evaluation too.
+        drop_by_gradients: Whether it acts where gradients are recorded instead.
         rescale: Whether what is kept grows by 1/(1 - rate).
         shared_noise: The shape of dropout's noise, where it is not that of the weights.
         renormalise: Whether weights are shared out anew after dropout.
-        cut: What is detached.
+        cut: What is detached, each by its name.
         frozen: Layers whose parameters get no gradient.
         lowest: What a hidden score becomes: -inf, or the least number of a dtype.
         random: The state of the random numbers after the last dropout.
         mask_late: Whether it is the weights that are filled, after the softmax.
         late_fill: What they are filled with.
-        norm2: The norm after the second sum.
+        norms: The names of the first and the second norm.
+        normed: How a norm computes, (…, C) -> (…, C), before its weights.
+        places: Where the first and the second norm act, if not where they should.
         pre_norm: Whether what goes into a sublayer is normed.
         swapped: Whether the feed-forward came before the attention.
     """
@@ -66,12 +84,16 @@ class State:
     training: bool
     rate: float
     seed: int
+    recording: bool = False
     x: Tensor = _NOTHING
+    made: Mapping[str, Tensor] = field(default_factory=dict)
     q: Tensor = _NOTHING
     k: Tensor = _NOTHING
     v: Tensor = _NOTHING
     scores: Tensor = _NOTHING
+    factor: float = 1.0
     unscaled: Tensor = _NOTHING
+    hidden: Tensor | None = None
     attention: Tensor = _NOTHING
     mixed: Tensor = _NOTHING
     out: Tensor = _NOTHING
@@ -80,16 +102,19 @@ class State:
     drop_at: frozenset[str] = frozenset({"weights"})
     drop_rate: float | None = None
     drop_always: bool = False
+    drop_by_gradients: bool = False
     rescale: bool = True
     shared_noise: tuple[int, ...] = ()
     renormalise: bool = False
-    cut: str = ""
+    cut: frozenset[str] = frozenset()
     frozen: frozenset[str] = frozenset()
     lowest: float = float("-inf")
     random: Tensor | None = None
     mask_late: bool = False
     late_fill: float = 0.0
-    norm2: str = "norm2"
+    norms: tuple[str, str] = ("norm1", "norm2")
+    normed: Callable[[Tensor], Tensor] = _standardised
+    places: tuple[str, str] = ("", "")
     pre_norm: bool = False
     swapped: bool = False
 
@@ -122,18 +147,25 @@ class State:
         out = x @ (weight if self.layout.bare else weight.mT)
         return out if added is None or not bias else out + added
 
-    def norm(self, name: str, x: Tensor) -> Tensor:
-        """What ``nn.LayerNorm`` of this name gives."""
-        weight, bias = self.weights[f"{name}.weight"], self.weights[f"{name}.bias"]
-        return F.layer_norm(x, x.shape[-1:], weight, bias)
+    def norm(self, half: int, x: Tensor) -> Tensor:
+        """What the norm of the first or the second half gives, 0 or 1."""
+        name = self.norms[half]
+        over = self.places[half] == "positions"
+        # Over the positions each feature is normed over all tokens of the batch.
+        normed = self.normed(x.flatten(0, 1).mT).mT.reshape(x.shape) if over else self.normed(x)
+        return normed * self.weights[f"{name}.weight"] + self.weights[f"{name}.bias"]
+
+    def drops(self, where: str) -> bool:
+        """Whether dropout acts here."""
+        when = self.recording if self.drop_by_gradients else self.training or self.drop_always
+        return self.layout.dropout and where in self.drop_at and when
 
     def drop(self, where: str, value: Tensor) -> Tensor:
         """The value after dropout, if it acts here.
 
         The noise is what torch draws for a float32 tensor of this shape, from the same seed.
         """
-        acts = self.layout.dropout and where in self.drop_at and (self.training or self.drop_always)
-        if not acts:
+        if not self.drops(where):
             return value
         rate = self.rate if self.drop_rate is None else self.drop_rate
         # One head has no axis of its own in a submission; the order of elements is the same.
@@ -153,19 +185,28 @@ class State:
 
     def detached(self, place: str, value: Tensor) -> Tensor:
         """The value, without its graph if it is cut here."""
-        return value.detach() if self.cut == place else value
+        return value.detach() if place in self.cut else value
 
 
 Choice = Callable[[State], None]
+# Of each step by name. A step without the choice "right" is one in which nothing is to be done.
 CHOICES: dict[str, dict[str, Choice]] = {step: {} for step in STEPS}
+SETTLED: dict[tuple[str, str], frozenset[str]] = {}  # the steps that a choice leaves no choice in
 
 
-def choice(step: str, name: str = "right") -> Callable[[Choice], Choice]:
-    """Register a way to do a step."""
+def choice(step: str, name: str = "right", *settles: str) -> Callable[[Choice], Choice]:
+    """Register a way to do a step.
+
+    Args:
+        step: One of ``STEPS``.
+        name: Of the way.
+        settles: Other steps in which nothing is left to be done wrong then.
+    """
 
     def register(function: Choice) -> Choice:
         assert name not in CHOICES[step], f"{step}: {name} is registered twice"
         CHOICES[step][name] = function
+        SETTLED[step, name] = frozenset({step, *settles})
         return function
 
     return register

@@ -8,13 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from grader.attention.steps.masks import hidden
 from grader.attention.steps.state import State, choice
-
-
-@choice("drop")
-def drop(s: State) -> None:
-    """On the weights, in training, at the constructor's rate."""
 
 
 def _drop_at(name: str, *places: str, always: bool = False, rate: float | None = None) -> None:
@@ -47,6 +41,12 @@ def drop_the_rest(s: State) -> None:
     s.drop_rate = 1 - s.rate
 
 
+@choice("drop", "where gradients are recorded")
+def drop_where_recorded(s: State) -> None:
+    """Not the module's mode decides, but whether there will be a gradient."""
+    s.drop_by_gradients = True
+
+
 @choice("drop", "shared out again")
 def drop_and_share_again(s: State) -> None:
     """What is kept is made to sum to 1 again."""
@@ -74,8 +74,8 @@ def drop_without_rescaling(s: State) -> None:
 def _weigh(s: State, normalise: Callable[[Tensor], Tensor]) -> None:
     """Scores to weights; ``normalise`` stands for the softmax."""
     weights = normalise(s.drop("scores", s.scores)) * s.late_scale
-    if s.mask_late and s.attention_mask is not None:
-        weights = weights.masked_fill(hidden(s), s.late_fill)
+    if s.mask_late and s.hidden is not None:
+        weights = weights.masked_fill(s.hidden, s.late_fill)
     s.attention = s.drop("weights", weights)
     if s.renormalise:
         s.attention = F.normalize(s.attention, p=1, dim=-1)
@@ -100,6 +100,8 @@ _weighed_by("over all pairs", lambda scores: scores.flatten(-2).softmax(-1).view
 _weighed_by("never", lambda scores: scores)
 _weighed_by("twice", lambda scores: scores.softmax(-1).softmax(-1))
 _weighed_by("logarithm", lambda scores: scores.log_softmax(-1))
+_weighed_by("a norm instead", lambda scores: F.normalize(scores, dim=-1))
+_weighed_by("brought to length 1 after it", lambda scores: F.normalize(scores.softmax(-1), dim=-1))
 _weighed_by("sigmoid", torch.sigmoid)
 _weighed_by("exponentials not shared out", torch.exp)
 _weighed_by("shared out without exponentials", lambda scores: scores / scores.sum(-1, keepdim=True))

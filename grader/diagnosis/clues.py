@@ -1,0 +1,243 @@
+"""What a submission's source and tensors tell of an exception beside its message."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TypeVar
+
+from grader.records import Fault
+from grader.submission import SourceProblem, Submission, parse
+
+MAX_SHOWN = 60  # characters of a learner's expression
+REDUCTIONS = {"sum", "mean", "amax", "amin", "max", "min", "norm", "std", "var", "logsumexp"}
+TRANSPOSES = {"transpose", "permute", "swapaxes", "mT", "T", "mH", "t"}
+_N = TypeVar("_N", bound=ast.AST)
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+Clue = Callable[[Fault, str], str | None]  # what fills `{clue}`; None where it does not apply
+
+
+@functools.lru_cache(maxsize=1)
+def tree_of(source: str) -> ast.Module:
+    """A source as a tree; an empty one where it is none."""
+    try:
+        return parse(Submission(Path(), source))
+    except SourceProblem:
+        return ast.Module(body=[], type_ignores=[])
+
+
+def failing_statement(fault: Fault, source: str) -> ast.stmt | None:
+    """The innermost statement in which an exception was raised."""
+    line = fault.frames[-1].line if fault.frames else 0
+    found = [n for n in _nodes(source, ast.stmt) if n.lineno <= line <= (n.end_lineno or 0)]
+    return min(found, key=lambda node: (node.end_lineno or 0) - node.lineno, default=None)
+
+
+def failing_function(fault: Fault, source: str) -> Function | None:
+    """The function that raised an exception."""
+    line = fault.frames[-1].line if fault.frames else 0
+    found = [f for f in _functions(source) if f.lineno <= line <= (f.end_lineno or 0)]
+    return max(found, key=lambda node: node.lineno, default=None)
+
+
+def _nodes(source: str, kind: type[_N]) -> Iterator[_N]:
+    return (node for node in ast.walk(tree_of(source)) if isinstance(node, kind))
+
+
+def _functions(source: str) -> list[Function]:
+    return [*_nodes(source, ast.FunctionDef), *_nodes(source, ast.AsyncFunctionDef)]
+
+
+def _classes(source: str) -> Iterator[tuple[ast.ClassDef, list[Function]]]:
+    for node in _nodes(source, ast.ClassDef):
+        yield node, [one for one in node.body if isinstance(one, Function)]
+
+
+def _shown(node: ast.AST) -> str:
+    text = " ".join(ast.unparse(node).split())
+    return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}…"
+
+
+def _without_keepdim(fault: Fault, source: str) -> str | None:
+    """What is summed over an axis, and loses it, on the failing line or on the way to it."""
+    statement = failing_statement(fault, source)
+    if statement is None:
+        return None
+    names = {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
+    made = [
+        node.value
+        for node in _nodes(source, ast.Assign)
+        if any(isinstance(t, ast.Name) and t.id in names for t in node.targets)
+        and _is_reduction(node.value)
+    ]
+    here = [node for node in ast.walk(statement) if _is_reduction(node)]
+    return _shown([*here, *made][0]) if here or made else None
+
+
+def _is_reduction(node: ast.AST) -> bool:
+    """Whether it is a sum over one axis that drops this axis."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return False
+    given = {keyword.arg for keyword in node.keywords}
+    count = len(node.args) - (ast.unparse(node.func.value) == "torch")
+    over_an_axis = bool(given & {"dim", "axis"}) or count == 1
+    return node.func.attr in REDUCTIONS and over_an_axis and "keepdim" not in given
+
+
+def _left_is_transposed(fault: Fault, source: str) -> str | None:
+    """Whether the left side of a product ends in positions, as a transposed q does."""
+    found = re.search(r"\[\d+, (\d+)\] but got: \[\d+, (\d+)\]", fault.message)
+    shapes = [one.shape for one in fault.tensors if one.name == "x" and len(one.shape) > 1]
+    if found is None or not shapes:
+        return None
+    T, inner, other = shapes[0][-2], int(found[1]), int(found[2])
+    return str(T) if inner == T != other else None
+
+
+def _variable_after_a_dot(fault: Fault, source: str) -> str | None:
+    """The tensor before the dot, where a variable of its own stands after it."""
+    name = fault.message.rpartition("attribute ")[2].strip("'")
+    line = fault.frames[-1].source if fault.frames else ""
+    before = re.search(rf"(\w+)\.{re.escape(name)}\b", line)
+    there = any(one.name == name for one in fault.tensors)
+    return before[1] if before and there else None
+
+
+def _misspelt_constructor(fault: Fault, source: str) -> str | None:
+    for _, methods in _classes(source):
+        names = [method.name for method in methods]
+        if "__init__" in names:
+            continue
+        for name in names:
+            if re.fullmatch(r"_{0,3}(?:init|int|ini|inti|initt)_{0,3}", name):
+                return name
+    return None
+
+
+def _never_returns(fault: Fault, source: str) -> str | None:
+    """A function that the failing one calls, and that computes and gives nothing back."""
+    failing = failing_function(fault, source)
+    asks = (
+        [node.func for node in ast.walk(failing) if isinstance(node, ast.Call)] if failing else []
+    )
+    called = {"forward", *(ast.unparse(function).rpartition(".")[2] for function in asks)}
+    for function in _functions(source):
+        kinds = {type(node) for node in _own_nodes(function)}
+        gives = kinds & {ast.Return, ast.Yield, ast.Raise}
+        if not gives and function is not failing and function.name in called:
+            return function.name
+    return None
+
+
+def _own_nodes(function: Function) -> Iterator[ast.AST]:
+    """What stands in a function and in none inside it."""
+    waiting: list[ast.AST] = list(function.body)
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if not isinstance(node, Function | ast.Lambda | ast.ClassDef):
+            waiting += ast.iter_child_nodes(node)
+
+
+def _kept_from_a_call(fault: Fault, source: str) -> str | None:
+    """An attribute on the failing line that calls set, not the constructor or what it calls."""
+    kept: set[str] = set()
+    for _, methods in _classes(source):
+        first = [method for method in methods if method.name == "__init__"]
+        built = {node.attr for one in first for node in _attributes(one, ast.Load)}
+        for method in methods:
+            if method not in first and method.name not in built:
+                kept |= {node.attr for node in _attributes(method, ast.Store)}
+    statement = failing_statement(fault, source)
+    read = _attributes(statement, ast.Load) if statement else ()
+    return next((node.attr for node in read if node.attr in kept), None)
+
+
+def _attributes(node: ast.AST, context: type[ast.expr_context]) -> Iterator[ast.Attribute]:
+    """The attributes that are read or set in a piece of code."""
+    for one in ast.walk(node):
+        if isinstance(one, ast.Attribute) and isinstance(one.ctx, context):
+            yield one
+
+
+def _set_only_later(fault: Fault, source: str) -> str | None:
+    """The name of a variable that the function sets on the failing line at the earliest."""
+    name = next(iter(re.findall(r"local variable '(\w+)'", fault.message)), "")
+    function = failing_function(fault, source)
+    line = fault.frames[-1].line if fault.frames else 0
+    stored = [
+        node.lineno
+        for node in (_own_nodes(function) if function else ())
+        if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store)
+    ]
+    return name if stored and min(stored) >= line else None
+
+
+def _attribute_of_this_name(fault: Fault, source: str) -> str | None:
+    """The name that is missing, where the module has an attribute of it."""
+    name = next(iter(re.findall(r"name '(\w+)' is not defined", fault.message)), "")
+    function = failing_function(fault, source)
+    if function is None or not function.args.args or function.args.args[0].arg != "self":
+        return None
+    stored = (n.attr for n in _nodes(source, ast.Attribute) if isinstance(n.ctx, ast.Store))
+    return name if name in stored else None
+
+
+def _variable_of_another_function(fault: Fault, source: str) -> str | None:
+    """The function that alone has the missing name as a variable."""
+    name = next(iter(re.findall(r"name '(\w+)' is not defined", fault.message)), "")
+    return next((f.name for f in _functions(source) if name in _variables(f)), None)
+
+
+def _variables(function: Function) -> set[str]:
+    """The arguments of a function, and what it sets."""
+    return {node.arg for node in ast.walk(function.args) if isinstance(node, ast.arg)} | {
+        node.id
+        for node in _own_nodes(function)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    }
+
+
+def hidden_from(source: str, line: int) -> set[str]:
+    """Names that are variables of functions alone, none of them around this line."""
+    around: set[str] = set()
+    others: set[str] = set()
+    for function in _functions(source):
+        inside = function.lineno <= line <= (function.end_lineno or 0)
+        (around if inside else others).update(_variables(function))
+    top = {
+        node.id
+        for statement in tree_of(source).body
+        if not isinstance(statement, Function | ast.ClassDef)
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    }
+    return others - around - top
+
+
+def _mask_has_more_axes(fault: Fault, source: str) -> str | None:
+    """How many axes the scores have, where the mask has been given one more than they have."""
+    line = fault.frames[-1].source if fault.frames else ""
+    grown = re.search(r"mask\w*(?:\.unsqueeze\(|\[[^\]]*None)", line) is not None
+    masks = [len(one.shape) for one in fault.tensors if "mask" in one.name]
+    others = [len(one.shape) for one in fault.tensors if "mask" not in one.name]
+    if not masks or not others:
+        return None
+    return str(max(others)) if max(masks) + grown > max(others) else None
+
+
+CLUES: dict[str, Clue] = {
+    "without keepdim": _without_keepdim,
+    "left is transposed": _left_is_transposed,
+    "variable after a dot": _variable_after_a_dot,
+    "misspelt constructor": _misspelt_constructor,
+    "never returns": _never_returns,
+    "kept from a call": _kept_from_a_call,
+    "set only later": _set_only_later,
+    "attribute of this name": _attribute_of_this_name,
+    "variable of another function": _variable_of_another_function,
+    "mask has more axes": _mask_has_more_axes,
+}

@@ -73,8 +73,7 @@ class _Live(State):
     """A state in whatever dtype and on whatever device the submission would be in."""
 
     def drop(self, where: str, value: Tensor) -> Tensor:
-        acts = self.layout.dropout and where in self.drop_at and (self.training or self.drop_always)
-        if not acts:
+        if not self.drops(where):
             return value
         rate = self.rate if self.drop_rate is None else self.drop_rate
         ones = torch.ones(self._noise_shape(value), dtype=value.dtype, device=value.device)
@@ -84,7 +83,12 @@ class _Live(State):
     @classmethod
     def through(cls, layout: WeightLayout, choices: Mapping[str, str]) -> Callable[..., State]:
         """All steps from a module's parameters and its input, by these choices."""
-        names = [step for step in STEPS if layout.block or step not in BLOCK_STEPS]
+        names = [
+            step
+            for step in STEPS
+            if (layout.block or step not in BLOCK_STEPS)
+            and (step in choices or "right" in CHOICES[step])  # else nothing is to be done in it
+        ]
 
         def go(
             weights: Mapping[str, Tensor],
@@ -95,7 +99,10 @@ class _Live(State):
         ) -> State:
             given = x if x.dim() == 3 else x.unsqueeze(0)
             heads, rate = arguments.get("num_heads", 1), arguments.get("dropout_rate", 0.0)
-            s: State = cls(layout, weights, given, mask, heads, training, rate, 0, x=given)
+            recording = torch.is_grad_enabled()
+            s: State = cls(
+                layout, weights, given, mask, heads, training, rate, 0, recording, x=given
+            )
             for step in names:
                 CHOICES[step][choices.get(step, "right")](s)
             if s.out.dim() == 3 and s.out.shape[:2] != given.shape[:2]:

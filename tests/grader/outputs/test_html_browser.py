@@ -196,7 +196,7 @@ def test_link_of_a_frame_leads_to_the_line_that_failed(
     assert box is not None
     assert 0 <= box["y"] < 700
     page.locator(".note a").first.click()
-    assert page.locator(":target .claim").inner_text() == "three numbers"
+    assert page.locator(":target .claim").first.inner_text() == "three numbers"
 
 
 def test_link_opens_a_source_that_is_folded(open_page: Open) -> None:

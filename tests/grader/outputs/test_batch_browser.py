@@ -269,7 +269,7 @@ def test_line_of_a_report_is_reached_without_leaving_it(
     assert line.evaluate("e => e === document.activeElement")
     assert page.url == address
     page.locator(".note a").first.click()
-    assert page.locator(".aimed .claim").inner_text() == "three numbers"
+    assert page.locator(".aimed .claim").first.inner_text() == "three numbers"
 
 
 def test_last_candidate_asked_for_is_the_one_that_is_shown(

@@ -12,6 +12,7 @@ import pytest
 
 from grader.attention.observe import DROPPED, DROPPED_MASKED
 from grader.attention.steps import CHOICES
+from grader.attention.steps.state import SETTLED
 from grader.diagnosis.catalogue import Mistake, catalogue, mistakes_for
 from grader.grading import Options, grade
 from grader.kit import Exercise, load_kit
@@ -41,7 +42,7 @@ def pairs(exercise: Exercise) -> list[tuple[Mistake, Mistake]]:
     possible = [
         (one, other)
         for one, other in itertools.combinations(applicable(exercise), 2)
-        if one.step != other.step
+        if SETTLED[one.step, one.choice].isdisjoint(SETTLED[other.step, other.choice])
     ]
     return random.Random(exercise.name).sample(possible, PAIRS)
 

@@ -20,7 +20,7 @@ from grader.suite.compare import (
 )
 from grader.suite.harness import Harness
 from grader.suite.situations.filling import LARGER, Situation
-from grader.suite.situations.levels import ORDINARY, RESIDUAL, WAY
+from grader.suite.situations.levels import ORDINARY, RESIDUAL, WAY, is_long
 from grader.suite.situations.outcomes import Aspect, Outcome
 from grader.suite.situations.planning import plan
 
@@ -139,7 +139,7 @@ class Tried:
         """Whether gradients in bfloat16 are near enough to the right ones to be told by."""
         situation = self.situation
         plain = all(kind == ORDINARY for kind in situation.kinds.values())
-        return plain and situation.row.get("weights") != "large"
+        return plain and situation.row.get("weights") != "large" and not is_long(situation.row)
 
     def _look_at_inputs(self) -> None:
         changed = self.call.changed

@@ -1,4 +1,4 @@
-"""A pytest plugin that gives a suite its submission in the process of the tests themselves.
+"""A submission in this very process, and a pytest plugin that gives it to a suite.
 
 What ``cold.py`` compares with: the same checks as most graders run them, one `import` away.
 """
@@ -7,42 +7,65 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from grader.records import Fault
 from grader.sandbox.batch import RequestBatch
-from grader.sandbox.channel import Outgoing
+from grader.sandbox.channel import Exchange, Outgoing
+from grader.sandbox.errors import SubmissionError
 from grader.sandbox.replies import Answered
 from grader.suite.draw import Draw
 from grader.suite.harness import Harness
-from grader.wire.messages import Load
+from grader.wire import messages, values
 from grader.worker.handler import RequestHandler
 
 
 class LocalChannel:
-    """A submission's file, imported here; what checks plan is done at once, and nothing copied."""
+    """A source that is run here; what checks plan is done at once."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, source: str, name: str) -> None:
         self._handler = RequestHandler()
-        self._handler.do_load(Load(path.read_text(encoding="utf-8"), str(path)), [])
+        self._handler.do_load(messages.Load(source, name), [])
         self._handles = itertools.count(1)
+        self.exchanges: list[Exchange] = []
 
     def new_handle(self) -> int:
         """A handle for an object."""
         return next(self._handles)
 
-    def exchange(self, steps: Sequence[Outgoing]) -> list[Answered]:
-        """Do what was planned."""
-        return [self._do(step) for step in steps]
+    def exchange(
+        self,
+        steps: Sequence[Outgoing],
+        groups: Sequence[int] = (),
+        meanwhile: Callable[[], object] | None = None,
+    ) -> list[Answered | Exception]:
+        """Do what was planned, group by group."""
+        left = iter(steps)
+        together = list(groups or [len(steps)])
+        answers = [one for count in together for one in self._group(itertools.islice(left, count))]
+        if meanwhile is not None:
+            meanwhile()
+        self.exchanges.append(Exchange([], [], together, answers))
+        return answers
+
+    def _group(self, steps: Iterator[Outgoing]) -> Iterator[Answered | Exception]:
+        failed: Exception | None = None
+        for step in steps:
+            try:
+                yield failed or self._do(step)
+            except Exception as error:
+                failed = SubmissionError(Fault(type(error).__name__, str(error)))
+                yield failed
 
     def _do(self, step: Outgoing) -> Answered:
-        self._handler.sent = []
-        do = getattr(self._handler, "do_" + type(step.operation).__name__.lower())
-        answer = do(step.operation, list(step.tensors))
-        return Answered(answer, self._handler.sent)
+        specs, body = values.dump_tensors(list(step.tensors), strided=True)
+        packed = messages.Step(step.operation, specs, len(body), step.seed)
+        answer = self._handler.carry_out(packed, memoryview(body))
+        return Answered(answer, [tensor.detach().clone() for tensor in self._handler.sent])
 
     def validated(self, read: Callable[[], Any]) -> Any:
         """Take an answer as it is."""
@@ -55,10 +78,21 @@ class LocalChannel:
 
 
 class LocalSession:
-    """A session whose worker is this process."""
+    """A session whose worker is this process.
 
-    def __init__(self, path: Path) -> None:
-        self._channel: Any = LocalChannel(path)
+    Args:
+        source: Of the submission.
+        name: Of its file.
+    """
+
+    def __init__(self, source: str, name: str = "<source>") -> None:
+        self._channel: Any = LocalChannel(source, name)
+
+    @property
+    def exchanges(self) -> list[Exchange]:
+        """What was asked so far."""
+        found: list[Exchange] = self._channel.exchanges
+        return found
 
     def batch(self) -> RequestBatch:
         """A batch of requests to it."""
@@ -68,5 +102,6 @@ class LocalSession:
 @pytest.fixture
 def harness(request: pytest.FixtureRequest) -> Harness:
     """A try at the suite's contract, with the file that ``SUBMISSION`` names."""
-    session: Any = LocalSession(Path(os.environ["SUBMISSION"]))
+    path = Path(os.environ["SUBMISSION"])
+    session: Any = LocalSession(path.read_text(encoding="utf-8"), str(path))
     return Harness(request.module.contract, session, Draw(1), "cpu", {})

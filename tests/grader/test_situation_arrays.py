@@ -3,33 +3,22 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 import torch
 
-from grader.kit import load_kit
+from benchmarks.arrays import models
 from grader.sandbox.errors import SubmissionError
 from grader.sandbox.session import Session
-from grader.suite import Contract, Sizes, load_suite
+from grader.suite import Sizes
 from grader.suite.draw import Draw
 from grader.suite.situations.covering import ARRAYS, arrays_of, kept_at, make, rows_of
 from grader.suite.situations.describing import describe
 from grader.suite.situations.factors import Factor, Model, Row
 from grader.suite.situations.judging import judge
 from grader.suite.situations.outcomes import Aspect, Outcome
-from grader.suite.situations.trial import model_of
-
-ROOT = Path(__file__).parents[2]
-
-
-def models() -> Iterator[tuple[str, Model]]:
-    for exercise in load_kit(ROOT).exercises:
-        contract = getattr(load_suite(str(exercise.suite), exercise.suite.name), "contract", None)
-        if isinstance(contract, Contract) and contract.has_situations:
-            yield exercise.name, model_of(contract)
 
 
 def can_meet(model: Model, levels: Row) -> bool:

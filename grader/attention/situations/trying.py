@@ -87,7 +87,7 @@ class AttentionTried(Tried):
     def _compares_roughly(self) -> bool:
         return super()._compares_roughly and not self.situation.drops
 
-    @property
+    @cached_property
     def _tolerances(self) -> tuple[float, float]:
         if self.situation.drops and self.situation.dtype == torch.float32:
             return DROPPED

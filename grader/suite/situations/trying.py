@@ -206,7 +206,7 @@ class Tried:
         largest = max(float(x.detach().abs().max()) for x in situation.learning.values()) * larger
         return NOISE * torch.finfo(situation.dtype).eps * max(1.0, largest) ** 3
 
-    @property
+    @cached_property
     def _tolerances(self) -> tuple[float, float]:
         """Of outputs, of gradients."""
         situation = self.situation

@@ -24,7 +24,7 @@ from tests.planted import contract_of, explained, planted
 KIT = load_kit(Path(__file__).parent.parent)
 ANSWERS = Path(__file__).parent / "answers"
 OPTIONS = Options(seed=1, device="cpu")
-PAIRS = 10  # of each exercise; benchmarks/diagnosis.py tries many more
+PAIRS = 3  # of each exercise; benchmarks/diagnosis.py tries many more
 
 
 def with_form() -> list[Exercise]:

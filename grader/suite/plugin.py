@@ -67,6 +67,11 @@ class SuitePlugin:
         self._memo, self.results, self.compared = {}, [], []
         self.fault, self.again = None, False
 
+    def let_go(self) -> None:
+        """Forget the submission: what came of it may be large, and a suite waits for the next."""
+        self._memo, self.results, self.compared = {}, [], []
+        del self._session
+
     @pytest.hookimpl(trylast=True)
     def pytest_configure(self, config: pytest.Config) -> None:
         """Silence pytest's own report; its options stay, other plugins read them."""

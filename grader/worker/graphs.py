@@ -71,7 +71,9 @@ def kept_for_backward(parameters: dict[str, Tensor]) -> saved_tensors_hooks:
 
     def pack(saved: Tensor) -> tuple[Tensor, int]:
         if saved.layout is torch.strided and saved.untyped_storage().data_ptr() in storages:
-            saved = saved.detach().clone()
+            saved = saved.clone()
+        # With a graph of its own, an output would hold the graph that holds it, for ever.
+        saved = saved.detach()
         return saved, saved._version
 
     def unpack(packed: tuple[Tensor, int]) -> Tensor:

@@ -1,0 +1,46 @@
+"""What a worker keeps of a call for its gradients goes when the call does."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+
+import pytest
+import torch
+
+from grader.worker.graphs import Graph, kept_for_backward
+
+
+def test_graph_holds_no_output_that_holds_it() -> None:
+    """A softmax saves its own output for its gradient: were it kept as it is, nothing would go."""
+    x = torch.randn(4, 4, requires_grad=True)
+    with kept_for_backward({"x": x}):
+        weights = x.softmax(-1)
+        out = weights @ x
+    (grad,) = Graph([x]).backward([(out, torch.ones(4, 4))])
+    assert grad is not None
+    held = [weakref.ref(weights), weakref.ref(out)]
+    del weights, out, grad
+    gc.collect()
+    assert [one() for one in held] == [None, None]
+
+
+def test_parameter_that_is_set_anew_has_the_gradient_of_before() -> None:
+    x = torch.full((2,), 3.0, requires_grad=True)
+    with kept_for_backward({"x": x}):
+        out = x * x
+    with torch.no_grad():
+        x.zero_()
+    (grad,) = Graph([x]).backward([(out, torch.ones(2))])
+    assert grad is not None
+    assert grad.tolist() == [6.0, 6.0]
+
+
+def test_other_tensor_that_is_changed_is_an_error() -> None:
+    x = torch.ones(2, requires_grad=True)
+    factor = torch.full((2,), 2.0)
+    with kept_for_backward({"x": x}):
+        out = x * factor
+    factor.add_(1)
+    with pytest.raises(RuntimeError, match="in-place"):
+        Graph([x]).backward([(out, torch.ones(2))])

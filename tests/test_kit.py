@@ -19,6 +19,7 @@ from grader.kit.stubs import digest
 from grader.records import Explain, Report, Verdict
 from grader.sandbox.process import Sandbox
 from grader.submission import Submission, read_submission
+from tests import exercises
 from tests.sentences import REFUSED
 
 ROOT = Path(__file__).parent.parent
@@ -288,6 +289,11 @@ def test_exercise_has_its_files_hints_and_source(exercise: Exercise) -> None:
     assert exercise.title
     for path in (exercise.stub, exercise.solution, exercise.suite):
         assert path.is_file(), path
+
+
+def test_table_of_exercises_is_up_to_date() -> None:
+    """Where it is not: ``python -m tests.exercises``."""
+    assert exercises.FILE.read_text(encoding="utf-8") == exercises.table()
 
 
 def test_no_file_is_stray() -> None:

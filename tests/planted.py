@@ -34,6 +34,7 @@ MODULES = {
             "weighing",
             "mixing",
             "block",
+            "live",
         )
     },
 }
@@ -44,42 +45,14 @@ from types import ModuleType
 
 import torch
 from torch import nn
-from torch.nn import functional as F
 
 for name, source in {modules!r}.items():
     sys.modules[name] = ModuleType(name)
     exec(compile(source, name, "exec"), sys.modules[name].__dict__)
 
 WeightLayout = sys.modules["grader.attention.layout"].WeightLayout
-state = sys.modules["grader.attention.steps.state"]
 LAYOUT, CHOICES = WeightLayout(**{layout!r}), {choices!r}
-
-
-class Live(state.State):
-    def drop(self, where, value):
-        if not self.drops(where):
-            return value
-        rate = self.rate if self.drop_rate is None else self.drop_rate
-        ones = torch.ones(self._noise_shape(value), dtype=value.dtype, device=value.device)
-        noise = F.dropout(ones, rate)
-        return value * (noise if self.rescale else (noise != 0).to(value.dtype))
-
-    def copy(self):
-        return self
-
-
-def go(layout, weights, x, mask, H, training, rate):
-    given = x if x.dim() == 3 else x.unsqueeze(0)
-    recording = torch.is_grad_enabled()
-    s = Live(layout, weights, given, mask, H, training, rate, 0, recording, x=given)
-    for step in state.STEPS:
-        if layout.block or step not in state.BLOCK_STEPS:
-            state.CHOICES[step].get(CHOICES.get(step, "right"), lambda s: None)(s)
-    if s.out.dim() == 3 and s.out.shape[:2] != given.shape[:2]:
-        s.out = s.out.reshape(*given.shape[:2], -1)
-    if x.dim() == 2:
-        s.out = s.out.squeeze(0)
-    return s
+through = sys.modules["grader.attention.steps.live"].through
 
 
 class Attention(nn.Module):
@@ -99,7 +72,8 @@ class Attention(nn.Module):
 
     def run(self, x, attention_mask=None):
         weights = dict(self.named_parameters())
-        return go(self.layout, weights, x, attention_mask, self.H, self.training, self.rate)
+        given = dict(num_heads=self.H, dropout_rate=self.rate)
+        return through(self.layout, CHOICES)(weights, x, attention_mask, given, self.training)
 
 
 class Module(Attention):
@@ -135,7 +109,7 @@ class {name}(Module):
 FUNCTION = """
 
 def {name}(x):
-    return go(LAYOUT, {{}}, x, None, 1, False, 0.0).out
+    return through(LAYOUT, CHOICES)({{}}, x, None, {{}}, False).out
 """
 INSIDE = """
 

@@ -1,6 +1,6 @@
 """The steps of attention in their order, each with its right way and the known wrong ones."""
 
-from grader.attention.steps import block, heads, masks, mixing, projection, scores, weighing
+from grader.attention.steps import block, heads, live, masks, mixing, projection, scores, weighing
 from grader.attention.steps.state import CHOICES, SETTLED, STEPS, State
 
 __all__ = [
@@ -10,6 +10,7 @@ __all__ = [
     "State",
     "block",
     "heads",
+    "live",
     "masks",
     "mixing",
     "projection",

@@ -1,0 +1,61 @@
+"""The steps as a module takes them: its own parameters, its own dtype, real dropout."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from grader.attention.layout import WeightLayout
+from grader.attention.steps.state import BLOCK_STEPS, CHOICES, STEPS, State
+
+
+class LiveState(State):
+    """A state in whatever dtype and on whatever device a submission would be in."""
+
+    def drop(self, where: str, value: Tensor) -> Tensor:
+        """The same with entries dropped by torch's own random numbers."""
+        if not self.drops(where):
+            return value
+        rate = self.rate if self.drop_rate is None else self.drop_rate
+        ones = torch.ones(self._noise_shape(value), dtype=value.dtype, device=value.device)
+        noise = F.dropout(ones, rate)
+        return value * (noise if self.rescale else (noise != 0).to(value.dtype))
+
+
+def through(layout: WeightLayout, choices: Mapping[str, str]) -> Callable[..., State]:
+    """All steps from a module's parameters and its input, by these choices, one a step.
+
+    What comes takes the weights by name, x (B, T, C) or (T, C), a mask or None, the constructor's
+    arguments by name, and whether the module trains.
+    """
+    names = [
+        step
+        for step in STEPS
+        if (layout.block or step not in BLOCK_STEPS)
+        and (step in choices or "right" in CHOICES[step])  # else nothing is to be done in it
+    ]
+
+    def go(
+        weights: Mapping[str, Tensor],
+        x: Tensor,
+        mask: Tensor | None,
+        arguments: Mapping[str, Any],
+        training: bool,
+    ) -> State:
+        given = x if x.dim() == 3 else x.unsqueeze(0)
+        heads, rate = arguments.get("num_heads", 1), arguments.get("dropout_rate", 0.0)
+        recording = torch.is_grad_enabled()
+        s = LiveState(layout, weights, given, mask, heads, training, rate, 0, recording, x=given)
+        for step in names:
+            CHOICES[step][choices.get(step, "right")](s)
+        if s.out.dim() == 3 and s.out.shape[:2] != given.shape[:2]:
+            s.out = s.out.reshape(*given.shape[:2], -1)
+        if x.dim() == 2:
+            s.out = s.out.squeeze(0)
+        return s
+
+    return go

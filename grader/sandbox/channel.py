@@ -75,6 +75,7 @@ class Channel:
         self._handles = itertools.count(1)
         self._released: list[int] = []
         self._broken = [] if broken is None else broken
+        self._under_way = False
 
     def begin(self, seed: int, exchanges: list[Exchange]) -> None:
         """Begin a check: each of its steps that names no seed is given one of its own.
@@ -115,11 +116,17 @@ class Channel:
             SourceProblem: The submission has broken a rule of its exercise.
             WorkerEnded: The worker crashed, exited, took too long, or answered nonsense.
         """
+        if self._under_way:
+            raise RuntimeError("a request is asked while another one is under way")
         packed, parts = self.post(steps, groups)
-        if meanwhile is not None:
-            meanwhile()
-        together = list(groups or [len(steps)])
-        answers = self.collect(together)
+        self._under_way = True
+        try:
+            if meanwhile is not None:
+                meanwhile()
+            together = list(groups or [len(steps)])
+            answers = self.collect(together)
+        finally:
+            self._under_way = False
         self.exchanges.append(Exchange(packed, parts, together, answers))
         return answers
 

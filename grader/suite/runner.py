@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import itertools
 import os
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from queue import SimpleQueue
 
@@ -27,6 +28,21 @@ UNUSED_PLUGINS = (
     "stepwise", "subtests", "threadexception", "tmpdir", "unittest", "unraisableexception",
     "warnings",
 )  # fmt: skip
+
+M_ARENA_MAX = -8  # of glibc's mallopt(3)
+
+
+def _share_one_heap() -> None:
+    """Let all threads of this process allocate from one heap.
+
+    Each suite has a thread, and only one of them runs at a time; with heaps of their own, each
+    keeps what it needed once. No other C library than glibc has such heaps.
+    """
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).mallopt(M_ARENA_MAX, 1)
+
+
+_share_one_heap()
 
 
 class SuiteRunner:
@@ -147,7 +163,7 @@ def suite_runner(suite: Path) -> SuiteRunner:
 _runners: dict[Path, tuple[int, SuiteRunner]] = {}
 
 
-@contextmanager
+@contextlib.contextmanager
 def one_thread() -> Iterator[None]:
     """The tensors of a check are small: a second thread would only take the worker's core."""
     threads = torch.get_num_threads()
@@ -158,7 +174,7 @@ def one_thread() -> Iterator[None]:
         torch.set_num_threads(threads)
 
 
-@contextmanager
+@contextlib.contextmanager
 def _own_environment() -> Iterator[None]:
     """No variable that steers pytest, and no bytecode left beside a suite."""
     saved = {name: os.environ.pop(name) for name in list(os.environ) if name.startswith("PYTEST_")}
@@ -173,7 +189,7 @@ def _own_environment() -> Iterator[None]:
         os.environ.update(saved)
 
 
-@contextmanager
+@contextlib.contextmanager
 def _own_module(name: str) -> Iterator[None]:
     """A module of this name, imported meanwhile, is neither an earlier one nor left behind."""
     before = sys.modules.pop(name, None)

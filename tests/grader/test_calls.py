@@ -151,6 +151,14 @@ def test_looking_before_asking_asks_nothing(harness: Harness) -> None:
     assert harness.session.take_output() == ""
 
 
+def test_nothing_is_asked_while_a_request_is_under_way(harness: Harness) -> None:
+    """The answer to the one would be taken for the answer to the other."""
+    module = harness.module()
+    module.call(harness.inputs())
+    with pytest.raises(RuntimeError, match="under way"):
+        harness.ask(lambda: harness.session.batch().channel.exchange([]))
+
+
 def test_a_step_that_fails_ends_those_after_it_and_none_before(harness: Harness) -> None:
     module = harness.module()
     before = module.call(harness.inputs())

@@ -82,6 +82,9 @@ class _Trial:
 
     def run(self) -> list[Outcome]:
         """What came of each."""
+        contract = self._harness.contract
+        for one in (contract, *contract.variants.values()):
+            _ = self._harness.of(one).fit  # asked now: while others are tried, nothing else can be
         self._plan()
         while asked := self._planned:
             self._harness.ask(partial(self._go_on, asked))

@@ -23,6 +23,7 @@ from grader.suite.claims.robustness import (
 )
 from grader.suite.claims.structure import (
     constructor_raises,
+    expect_refusal,
     has_its_parameters,
     keeps_shape_and_dtype,
 )
@@ -40,6 +41,7 @@ __all__ = [
     "computes_in_float64",
     "constructor_raises",
     "expect_on_any_device",
+    "expect_refusal",
     "follows_a_permutation",
     "future_gets_no_gradient",
     "future_has_no_influence",

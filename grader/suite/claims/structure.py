@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from grader.sandbox.errors import SubmissionError
@@ -63,19 +64,32 @@ def _has_its_parameters(harness: Harness, sizes: Sizes | None = None) -> None:
 
 
 def constructor_raises(harness: Harness, kind: str, **arguments: int) -> None:
-    """These arguments are refused with an exception of this kind."""
+    """These arguments, with any for the others, are refused with an exception of this kind."""
     entry = harness.contract.entry
     given = f"{entry}({', '.join(f'{name}={value}' for name, value in arguments.items())})"
-    made = harness.batch.create(entry, (), arguments)
+    every = {**harness.contract.arguments(harness.sizes), **arguments}
+    made = harness.batch.create(entry, (), {n: v for n, v in every.items() if v is not None})
     harness.ask()
+    expect_refusal(lambda: made.answered, kind, given, *arguments.values())
+
+
+def expect_refusal(look: Callable[[], object], kind: str, given: str, *numbers: int) -> None:
+    """Fail the check unless what came is an exception of a kind, with numbers in its message.
+
+    Args:
+        look: Looks at what came, and so raises what the submission raised.
+        kind: Such as ``ValueError``.
+        given: What is to be refused, in words.
+        numbers: That the message has to give.
+    """
     try:
-        _ = made.answered
+        look()
     except SubmissionError as error:
         if error.todo:
             raise
         got = error.fault.type
         expect(kind in error.kinds, f"`{given}`: expected {kind}, got {got}")
-        said = all(str(value) in error.fault.message for value in arguments.values())
+        said = all(str(number) in error.fault.message for number in numbers)
         expect(said, f"`{given}`: expected both numbers in the message")
     else:
         fail(f"`{given}`: expected {kind}, no exception came")

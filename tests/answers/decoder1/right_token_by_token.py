@@ -1,0 +1,32 @@
+# no mask at all: each token in its turn, with the keys and values up to itself
+import torch
+from torch import Tensor, nn
+
+
+class CausalSelfAttention(nn.Module):
+    def __init__(self, embed_dim: int, num_heads: int, max_len: int) -> None:
+        super().__init__()
+        if embed_dim % num_heads:
+            raise ValueError(f"embed_dim {embed_dim} cannot be shared among {num_heads} heads")
+        self.heads = num_heads
+        self.head_dim = embed_dim // num_heads
+        self.max_len = max_len
+        self.q_proj = nn.Linear(embed_dim, embed_dim, bias=False)
+        self.k_proj = nn.Linear(embed_dim, embed_dim, bias=False)
+        self.v_proj = nn.Linear(embed_dim, embed_dim, bias=False)
+        self.o_proj = nn.Linear(embed_dim, embed_dim, bias=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        B, T, C = x.shape
+        if T > self.max_len:
+            raise ValueError(f"{T} tokens, at most {self.max_len} are taken")
+        q, k, v = (
+            layer(x).reshape(B, T, self.heads, self.head_dim).transpose(1, 2)
+            for layer in (self.q_proj, self.k_proj, self.v_proj)
+        )
+        rows = []
+        for t in range(T):
+            scores = (k[:, :, : t + 1] * q[:, :, t : t + 1]).sum(-1) / self.head_dim**0.5
+            weights = scores.softmax(-1)
+            rows.append((weights[..., None] * v[:, :, : t + 1]).sum(2).reshape(B, C))
+        return self.o_proj(torch.stack(rows, dim=1))

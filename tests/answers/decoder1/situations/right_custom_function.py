@@ -1,0 +1,45 @@
+# right: an autograd.Function for causal attention with its right backward
+import torch
+from torch import Tensor, nn
+
+
+class _Attend(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, q, k, v, scale):
+        later = torch.ones(q.size(-2), q.size(-2), dtype=torch.bool, device=q.device).triu_(1)
+        weights = (q @ k.mT).mul_(scale).masked_fill_(later, float("-inf")).softmax(-1)
+        ctx.save_for_backward(q, k, v, weights)
+        ctx.scale = scale
+        return weights @ v
+
+    @staticmethod
+    def backward(ctx, grad):
+        q, k, v, weights = ctx.saved_tensors
+        inner = grad @ v.mT
+        inner = weights * (inner - (inner * weights).sum(-1, keepdim=True)) * ctx.scale
+        return inner @ k, inner.mT @ q, weights.mT @ grad, None
+
+
+class CausalSelfAttention(nn.Module):
+    def __init__(self, embed_dim: int, num_heads: int, max_len: int) -> None:
+        super().__init__()
+        if embed_dim % num_heads:
+            raise ValueError(f"embed_dim {embed_dim} cannot be shared among {num_heads} heads")
+        self.heads = num_heads
+        self.head_dim = embed_dim // num_heads
+        self.max_len = max_len
+        self.q_proj = nn.Linear(embed_dim, embed_dim, bias=False)
+        self.k_proj = nn.Linear(embed_dim, embed_dim, bias=False)
+        self.v_proj = nn.Linear(embed_dim, embed_dim, bias=False)
+        self.o_proj = nn.Linear(embed_dim, embed_dim, bias=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        B, T, C = x.shape
+        if T > self.max_len:
+            raise ValueError(f"{T} tokens, at most {self.max_len} are taken")
+        q, k, v = (
+            layer(x).reshape(B, T, self.heads, self.head_dim).transpose(1, 2)
+            for layer in (self.q_proj, self.k_proj, self.v_proj)
+        )
+        mixed = _Attend.apply(q, k, v, self.head_dim**-0.5)
+        return self.o_proj(mixed.transpose(1, 2).reshape(B, T, C))

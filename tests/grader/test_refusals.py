@@ -1,0 +1,86 @@
+"""What a constructor or a call refuses, and sizes of a situation that fit one another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from grader.attention import AttentionContract
+from grader.attention.situations import AttentionSituations
+from grader.sandbox.session import Session
+from grader.suite import CheckFailed, Draw, Harness, Sizes, claims
+
+SOURCE = """
+from torch import nn
+
+
+class Layer(nn.Module):
+    def __init__(self, width, heads, longest):
+        super().__init__()
+        self.longest = longest
+        if width % heads:
+            raise {error}
+
+    def forward(self, x):
+        assert x.size(1) <= self.longest
+        return x
+"""
+LAYER = AttentionContract(
+    entry="Layer",
+    sizes=(Sizes(B=2, T=5, C=6, H=3, L=97),),
+    arguments=lambda sizes: {"width": sizes.C, "heads": sizes.H, "longest": sizes.L},
+    parameters=lambda sizes: {},
+    oracle=lambda weights, sizes, x: x,
+)
+Begin = Callable[[str], Session]
+
+
+def refusing(begin: Begin, error: str) -> Harness:
+    return Harness(LAYER, begin(SOURCE.format(error=error)), Draw(1), "cpu", {})
+
+
+def test_what_is_refused_is_told_by_its_own_numbers(begin: Begin) -> None:
+    harness = refusing(begin, "ValueError(f'{width} by {heads}')")
+    claims.constructor_raises(harness, "ValueError", width=15, heads=4)
+    with pytest.raises(CheckFailed, match="no exception came"):
+        claims.constructor_raises(harness, "ValueError", width=15, heads=5)
+
+
+@pytest.mark.parametrize(
+    ("error", "says"),
+    [
+        ("AssertionError(f'{width} by {heads}')", "expected ValueError, got AssertionError"),
+        ("ValueError(f'{width} features')", "expected both numbers"),
+    ],
+)
+def test_another_refusal_is_none(begin: Begin, error: str, says: str) -> None:
+    with pytest.raises(CheckFailed, match=says):
+        claims.constructor_raises(refusing(begin, error), "ValueError", width=17, heads=4)
+
+
+def test_call_that_is_refused(begin: Begin) -> None:
+    harness = refusing(begin, "ValueError")
+    sizes = harness.sizes.replace(L=4)
+    call = harness.module(sizes).call(harness.inputs(sizes))
+    harness.ask()
+    claims.expect_refusal(lambda: call.result, "AssertionError", "a call with T = 5")
+    with pytest.raises(CheckFailed, match="`a call with T = 5`: expected ValueError"):
+        claims.expect_refusal(lambda: call.result, "ValueError", "a call with T = 5")
+
+
+@pytest.mark.parametrize("longest", [lambda sizes: sizes.T, lambda sizes: 2 * sizes.T])
+def test_sizes_of_a_situation_fit_one_another(
+    begin: Begin, longest: Callable[[Sizes], int]
+) -> None:
+    fitting = replace(LAYER, fit=lambda sizes: sizes.replace(L=longest(sizes)))
+    harness = Harness(fitting, begin(""), Draw(1), "cpu", {})
+    plain = Harness(LAYER, begin(""), Draw(1), "cpu", {})
+    kind = AttentionSituations()
+    factors = kind.model(fitting).factors
+    for level in next(factor.levels for factor in factors if factor.name == "T"):
+        row = {factor.name: factor.levels[0] for factor in factors} | {"T": level}
+        sizes = kind.fill(harness, row, 0).sizes
+        assert longest(sizes) == sizes.L
+        assert kind.fill(plain, row, 0).sizes.L == 97

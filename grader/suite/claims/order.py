@@ -8,6 +8,7 @@ from grader.suite.calls import Call
 from grader.suite.compare import expect_close, expect_differs, fail
 from grader.suite.harness import Harness
 from grader.suite.marks import needs, points
+from grader.suite.situations.implied import implied
 
 LONG = 131
 
@@ -68,6 +69,7 @@ def future_gets_no_gradient(harness: Harness) -> None:
 
 @points(1)
 @needs(letters="T")
+@implied
 def handles_a_long_sequence_from_its_start(harness: Harness) -> None:
     """No table or mask has a length of its own: what is said first gives what it gives alone."""
     sizes = harness.sizes.replace(B=min(harness.sizes.B, 1), T=LONG)

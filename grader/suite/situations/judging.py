@@ -24,7 +24,11 @@ TOLD: dict[Aspect | str, tuple[str, ...]] = {
     "mask given": ("mask_dtypes_mean_the_same",),
     "mask": ("mask_broadcasts",),
     "pattern of the mask": ("matches_the_formula_under_a_mask",),
-    "T": ("handles_a_long_sequence", "handles_a_single_token"),
+    "T": (
+        "handles_a_long_sequence",
+        "handles_a_long_sequence_from_its_start",
+        "handles_a_single_token",
+    ),
     "B": ("handles_a_single_token",),
     "x": ("large_scores_stay_finite",),
 }

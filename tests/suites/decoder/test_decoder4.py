@@ -26,7 +26,7 @@ OTHERS = sorted({*range(3, 131)} - {*POWERS})
 ROUNDED = 1e-7  # float32 slopes may be off by, relative to 1
 LONG = 2053  # positions
 BEYOND = 1e-3  # rounding there, of slope·s as well, in outputs and gradients
-FAR = 601  # of the last 89 positions, bfloat16 knows every fourth alone
+COARSE = 0.03  # rounding in bfloat16 where nothing is computed but the weights and the mixture
 
 
 def slopes_of(heads: int) -> list[float]:
@@ -106,12 +106,16 @@ test_parameters_are_those_of_the_contract = claims.has_its_parameters
 @points(1)
 def test_state_holds_nothing_but_the_parameters(harness: Harness) -> None:
     """Slopes follow from the number of heads: saved, they are in every checkpoint's way."""
-    module = harness.module(weights={})
+    module, batch = harness.module(weights={}), harness.batch
     assert module.made is not None
-    call = harness.batch.call(module.made, [((), {})], method="state_dict")
+    fresh = batch.call(module.made, [((), {})], method="state_dict")
+    with batch.apart():
+        module.call(harness.inputs())
+        used = batch.call(module.made, [((), {})], method="state_dict")
     harness.ask()
-    extra = [name for name in call.result() if name not in module.made.parameters]
-    expect(not extra, f"`state_dict()`: expected the parameters alone, got `{''.join(extra[:1])}`")
+    for state in (fresh,) if isinstance(used.came, Exception) else (fresh, used):
+        extra = [name for name in state.result() if name not in module.made.parameters]
+        expect(not extra, f"`state_dict()`: expected parameters alone, got `{''.join(extra[:1])}`")
 
 
 @points(1)
@@ -130,7 +134,7 @@ def test_slopes_of_a_power_of_two_fall_geometrically(harness: Harness) -> None:
 @points(2)
 def test_slopes_of_other_numbers_of_heads(harness: Harness) -> None:
     """Those of the next lower power of two, and between them some of the next higher."""
-    expect_slopes(harness, *OTHERS)
+    expect_slopes(harness, *OTHERS, *(harness.draw.integer(131, 999) for _ in range(2)))
 
 
 test_output_keeps_shape_dtype_and_device = claims.keeps_shape_and_dtype
@@ -142,10 +146,10 @@ test_weights_of_each_query_sum_to_one = attention.weights_sum_to_one
 @points(3)
 def test_biases_are_slopes_times_distances(harness: Harness) -> None:
     """With all queries at zero, each head's features are what its biases alone make of the past."""
-    few, many = Sizes(B=2, T=17, C=64, H=4), Sizes(B=2, T=13, C=36, H=12)
-    H = harness.draw.integer(9, 47)
+    wide = Sizes(B=2, T=17, C=64, H=4)
+    drawn = harness.draw.integer(17, 47)
     calls = []
-    for sizes in (harness.sizes, few, many, Sizes(B=2, T=11, C=3 * H, H=H)):
+    for sizes in (wide, *(Sizes(B=2, T=11, C=3 * H, H=H) for H in (*range(1, 17), drawn))):
         plain = torch.eye(sizes.C, device=harness.device)
         weights = {**harness.weights(sizes), "v_proj.weight": plain, "o_proj.weight": plain}
         module = harness.module(sizes, zero_queries(weights))
@@ -176,18 +180,18 @@ test_long_sequence = claims.handles_a_long_sequence_from_its_start
 @points(2)
 def test_longer_than_anything_before(harness: Harness) -> None:
     """What is far is worth little, and that is all: no table ends, whatever came before."""
-    some, one = Sizes(B=2, T=7, C=18, H=6), Sizes(B=1, T=7, C=3, H=1)
-    drawn = some.replace(T=harness.draw.integer(300, 700))
+    two, one = Sizes(B=2, T=7, C=10, H=2), Sizes(B=1, T=7, C=3, H=1)
+    drawn = two.replace(T=harness.draw.integer(300, 1000))
     calls = []
-    for first, long in ((some, drawn), (one, one.replace(T=LONG))):
+    for first, long in ((two, drawn), (one, one.replace(T=LONG))):
         module = harness.module(first)
         calls += module.calls([harness.inputs(sizes) for sizes in (first, long, first)])
-    grad_output = harness.draw.normal(*drawn.shape("B T C"))
-    trained = harness.module(drawn).train().call(harness.inputs(drawn), grad_output=grad_output)
+    x, grad_output = (harness.draw.normal(*drawn.shape("B T C")).double() for _ in range(2))
+    learning = harness.module(drawn).train().to(torch.float64)
+    trained = learning.call({"x": x}, grad_output=grad_output)
     harness.ask()
     for call in (*calls, trained):
-        at = f"at T = {call.sizes.T}"
-        expect_close(call.out, call.expected, f"output {at}", BEYOND)
+        expect_close(call.out, call.expected, f"output at T = {call.sizes.T}", BEYOND)
     for name, right in trained.right_gradients.items():
         got = expect_gradient(trained.gradients[name], name)
         expect_close(got, right, f"gradient of {name} at T = {drawn.T}", BEYOND)
@@ -196,7 +200,8 @@ def test_longer_than_anything_before(harness: Harness) -> None:
 @points(2)
 def test_distances_are_exact_in_bfloat16(harness: Harness) -> None:
     """Above 256 it knows every second whole number alone, and above 512 every fourth."""
-    sizes = Sizes(B=1, T=FAR, C=16, H=8)
+    H = (3, 5, 6, 8)[harness.draw.integer(0, 3)]
+    sizes = Sizes(B=1, T=harness.draw.integer(600, 900), C=2 * H, H=H)
     plain = torch.eye(sizes.C, device=harness.device)
     weights = {**harness.weights(sizes), "v_proj.weight": plain, "o_proj.weight": plain}
     x = harness.input("x", sizes)
@@ -204,7 +209,7 @@ def test_distances_are_exact_in_bfloat16(harness: Harness) -> None:
     call = module.call({"x": x.bfloat16()})
     after = module.to(torch.float32).call({"x": x})
     harness.ask()
-    expect_close(call.out, call.expected, f"output in bfloat16 at T = {FAR}, at zero queries")
+    expect_close(call.out, call.expected, f"output in bfloat16 at T = {sizes.T}", COARSE)
     expect_close(after.out, after.expected, "output in float32 after bfloat16", BEYOND)
 
 

@@ -9,6 +9,7 @@ from grader.attention import AttentionContract, merge_heads, split_heads
 from grader.attention import claims as attention
 from grader.suite import (
     Harness,
+    Module,
     Sizes,
     Weights,
     claims,
@@ -85,6 +86,13 @@ contract = AttentionContract(
 )
 
 
+def module_of_biases(harness: Harness, sizes: Sizes) -> Module:
+    """A module whose scores are its biases, and which gives back what it mixes."""
+    plain = torch.eye(sizes.C, device=harness.device)
+    weights = {**harness.weights(sizes), "v_proj.weight": plain, "o_proj.weight": plain}
+    return harness.module(sizes, zero_queries(weights))
+
+
 def expect_slopes(harness: Harness, *counts: int) -> None:
     """The slopes of so many heads, each to the last digits of float32."""
     given = [((count,), {}) for count in counts] + [((), {"num_heads": counts[-1]})]
@@ -106,15 +114,17 @@ test_parameters_are_those_of_the_contract = claims.has_its_parameters
 @points(1)
 def test_state_holds_nothing_but_the_parameters(harness: Harness) -> None:
     """Slopes follow from the number of heads: saved, they are in every checkpoint's way."""
-    module, batch = harness.module(weights={}), harness.batch
-    assert module.made is not None
-    fresh = batch.call(module.made, [((), {})], method="state_dict")
-    with batch.apart():
-        module.call(harness.inputs())
-        used = batch.call(module.made, [((), {})], method="state_dict")
+    batch, states = harness.batch, []
+    for used in (False, True):
+        with batch.apart():  # a call that fails is for other checks
+            module = harness.module(weights={})
+            if used:
+                module.call(harness.inputs())
+            assert module.made is not None
+            states.append((module.made, batch.call(module.made, [((), {})], method="state_dict")))
     harness.ask()
-    for state in (fresh,) if isinstance(used.came, Exception) else (fresh, used):
-        extra = [name for name in state.result() if name not in module.made.parameters]
+    for made, state in [s for s in states if not isinstance(s[1].came, Exception)] or states:
+        extra = [name for name in state.result() if name not in made.parameters]
         expect(not extra, f"`state_dict()`: expected parameters alone, got `{''.join(extra[:1])}`")
 
 
@@ -146,14 +156,9 @@ test_weights_of_each_query_sum_to_one = attention.weights_sum_to_one
 @points(3)
 def test_biases_are_slopes_times_distances(harness: Harness) -> None:
     """With all queries at zero, each head's features are what its biases alone make of the past."""
-    wide = Sizes(B=2, T=17, C=64, H=4)
-    drawn = harness.draw.integer(17, 47)
-    calls = []
-    for sizes in (wide, *(Sizes(B=2, T=11, C=3 * H, H=H) for H in (*range(1, 17), drawn))):
-        plain = torch.eye(sizes.C, device=harness.device)
-        weights = {**harness.weights(sizes), "v_proj.weight": plain, "o_proj.weight": plain}
-        module = harness.module(sizes, zero_queries(weights))
-        calls.append(module.call(harness.inputs(sizes)))
+    counts = (*range(1, 17), harness.draw.integer(17, 47))
+    every = [Sizes(B=2, T=11, C=3 * H, H=H) for H in counts] + [Sizes(B=2, T=17, C=64, H=4)]
+    calls = [module_of_biases(harness, sizes).call(harness.inputs(sizes)) for sizes in every]
     harness.ask()
     for call in calls:
         heads = call.sizes.H
@@ -205,10 +210,7 @@ def test_distances_are_exact_in_bfloat16(harness: Harness) -> None:
     """Above 256 it knows every second whole number alone, and above 512 every fourth."""
     H = (3, 5, 6, 8)[harness.draw.integer(0, 3)]
     sizes = Sizes(B=1, T=harness.draw.integer(600, 900), C=2 * H, H=H)
-    plain = torch.eye(sizes.C, device=harness.device)
-    weights = {**harness.weights(sizes), "v_proj.weight": plain, "o_proj.weight": plain}
-    x = harness.input("x", sizes)
-    module = harness.module(sizes, zero_queries(weights)).to(torch.bfloat16)
+    x, module = harness.input("x", sizes), module_of_biases(harness, sizes).to(torch.bfloat16)
     call = module.call({"x": x.bfloat16()})
     after = module.to(torch.float32).call({"x": x})
     harness.ask()

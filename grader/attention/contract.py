@@ -39,6 +39,7 @@ class AttentionContract(Contract):
 
     Attributes:
         scale: What the right scores are multiplied by, by sizes.
+        biases: What is then added to them, by sizes, (H, T, T); None for nothing.
         value_vectors: From weights, sizes and x: the vectors that the attention weights mix,
             (B, H·T, E), and what is added to the mixture. None where no such thing exists.
         zero_queries: The same weights, changed so that every query attends to all keys alike.
@@ -52,6 +53,7 @@ class AttentionContract(Contract):
     """
 
     scale: Callable[[Sizes], float] = field(default=lambda sizes: 1.0)
+    biases: Callable[[Sizes], Tensor] | None = None
     value_vectors: Callable[[Weights, Sizes, Tensor], tuple[Tensor, Tensor | float]] | None = None
     zero_queries: Callable[[Weights], Weights] | None = None
     shift_keys: Callable[[Weights, Tensor], Weights] | None = None

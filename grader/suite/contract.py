@@ -190,6 +190,10 @@ class Contract:
         """Names of the inputs that are drawn and that a call may leave out."""
         return [n for n, given in self.inputs.items() if given.optional and not given.handed_on]
 
+    def slack_at(self, inputs: Mapping[str, Tensor]) -> float:
+        """By how much more a right answer may be off at these inputs."""
+        return self.slack(**inputs) if self.slack else 0.0
+
     def right(
         self, weights: Weights, sizes: Sizes, inputs: Mapping[str, Tensor]
     ) -> dict[str, Tensor]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ from grader.records import CheckResult, Verdict
 from grader.sandbox.process import Sandbox
 from grader.sandbox.session import Session
 from grader.submission import Submission
+from grader.suite import CheckFailed, Contract, Draw, Harness, Sizes, claims
 from grader.suite.runner import suite_runner
 
 CONTRACTS = sorted(path.parent for path in (Path(__file__).parent / "contracts").glob("*/suite.py"))
@@ -51,3 +54,12 @@ def test_wrong_answer_loses_the_check_that_names_it(
 
 def test_seven_contracts_have_ten_wrong_answers_each() -> None:
     assert [len(wrong_ones(folder)) for folder in CONTRACTS] == [10] * 7
+
+
+def test_slack_of_a_contract_holds_in_float64_as_well(begin: Callable[[str], Session]) -> None:
+    session = begin("def same(x):\n    return x + 1e-8\n")
+    sizes, slack = (Sizes(B=2, T=3, C=5),), lambda x: 1e-7
+    strict = Contract(entry="same", sizes=sizes, oracle=lambda w, sizes, x: x, tried=False)
+    claims.computes_in_float64(Harness(replace(strict, slack=slack), session, Draw(1), "cpu", {}))
+    with pytest.raises(CheckFailed, match="in float64"):
+        claims.computes_in_float64(Harness(strict, session, Draw(1), "cpu", {}))

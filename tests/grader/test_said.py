@@ -81,6 +81,12 @@ def test_factor_of_the_scores_is_told_where_there_is_one(
     assert says in check.message
 
 
+def test_factor_is_that_of_the_products_whatever_is_added_to_them(sandbox: Sandbox) -> None:
+    report = graded("decoder4", "q @ k.mT / sqrt(D)", "q @ k.mT / D", sandbox)
+    check = check_of(report, "test_scores_are_divided_by_the_root_of_the_head_size")
+    assert "expected scores of q·k × 0.1374, got q·k × 0.01887 (" in check.message
+
+
 @pytest.mark.parametrize("name", ["bug1", "bug13"])
 def test_fix_it_report_tells_what_fails_and_no_mistake_in_any_form(
     name: str, sandbox: Sandbox

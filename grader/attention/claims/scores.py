@@ -40,29 +40,35 @@ def reveal(harness: Harness) -> list[tuple[Sizes, Tensor, Tensor]]:
 def scores_are_scaled(harness: Harness) -> None:
     """Dot products grow with the number of features; the right scale keeps softmax learning.
 
-    The ratios of one query's weights give back the differences of its scores, and so the number
-    that the products q·k were multiplied by.
+    The ratios of one query's weights give back the differences of its scores and, without what is
+    added to them, the number that the products q·k were multiplied by.
     """
     contract: Any = harness.contract
     for sizes, weights, right in harness.shared(reveal):
         sure = right > SURE
         least = float(weights[sure].min())
         expect(least > -SURE, f"expected positive attention weights, got {least:.4g}")
-        mine, wanted = _centred(weights, sure), _centred(right, sure)
+        added = _added(contract, sizes)
+        mine, wanted = _centred(weights, sure, added), _centred(right, sure, added)
         scale = contract.scale(sizes)
         ratio = float((mine * wanted).sum() / wanted.square().sum())
         if abs(ratio - 1) >= 0.01:
-            factor = _factor(weights, right)
+            factor = _factor(weights, right, added)
             got = "no multiple of q·k" if factor is None else f"q·k × {factor * scale:.4g}"
             fail(f"expected scores of q·k × {scale:.4g}, got {got} ({sizes})")
         expect_close(mine, wanted, "logarithms of the attention weights", 0.02)
 
 
-def _factor(weights: Tensor, right: Tensor) -> float | None:
+def _added(contract: Any, sizes: Sizes) -> Tensor:
+    """What the right scores have beside the products q·k, broadcastable to (B, T, H, T)."""
+    return torch.zeros(()) if contract.biases is None else contract.biases(sizes).transpose(0, 1)
+
+
+def _factor(weights: Tensor, right: Tensor, added: Tensor) -> float | None:
     """How many times too large the scores are; None where that is not all that is wrong."""
     both = (right > SURE) & (weights > SURE)
     both &= both.sum(-1, keepdim=True) > 2  # two differences of scores can disagree
-    mine, wanted = _centred(weights, both), _centred(right, both)
+    mine, wanted = _centred(weights, both, added), _centred(right, both, added)
     if not bool(both.any()):
         return None
     factor = float((mine * wanted).sum() / wanted.square().sum())
@@ -70,9 +76,9 @@ def _factor(weights: Tensor, right: Tensor) -> float | None:
     return factor if bool(fits.all()) else None
 
 
-def _centred(weights: Tensor, sure: Tensor) -> Tensor:
+def _centred(weights: Tensor, sure: Tensor, added: Tensor) -> Tensor:
     """Logarithms around the mean of their row; 0 where a weight is too small to be sure of."""
-    logs = torch.where(sure, weights.clamp(min=1e-6), 1.0).log()  # below lies rounding
+    logs = torch.where(sure, weights.clamp(min=1e-6).log() - added, 0.0)  # below lies rounding
     mean = logs.sum(-1, keepdim=True) / sure.sum(-1, keepdim=True).clamp(min=1)
     return torch.where(sure, logs - mean, 0.0)
 

@@ -87,11 +87,11 @@ class AttentionTried(Tried):
     def _compares_roughly(self) -> bool:
         return super()._compares_roughly and not self.situation.drops
 
-    @cached_property
-    def _tolerances(self) -> tuple[float, float]:
+    @property
+    def _rates(self) -> tuple[float, float]:
         if self.situation.drops and self.situation.dtype == torch.float32:
             return DROPPED
-        return EXACT if self._is_exact else super()._tolerances
+        return EXACT if self._is_exact else super()._rates
 
     @cached_property
     def _expected(self) -> Tensors:

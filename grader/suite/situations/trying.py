@@ -209,11 +209,14 @@ class Tried:
     @cached_property
     def _tolerances(self) -> tuple[float, float]:
         """Of outputs, of gradients."""
-        situation = self.situation
-        slack = situation.contract.slack
-        more = slack(**situation.tensors) if slack else 0.0
-        of_out, of_grad = (ROUGH, ROUGH) if self._is_rough else TOLERANCES[situation.dtype]
+        more = self.situation.contract.slack_at(self.situation.tensors)
+        of_out, of_grad = self._rates
         return of_out + more, of_grad + more
+
+    @property
+    def _rates(self) -> tuple[float, float]:
+        """The same where the contract has no slack."""
+        return (ROUGH, ROUGH) if self._is_rough else TOLERANCES[self.situation.dtype]
 
     @cached_property
     def _expected(self) -> Tensors:

@@ -127,6 +127,8 @@ class Contract:
             such as what goes into a ReLU. None where all is smooth.
         slack: From the inputs: by how much, relative to the largest value, a right answer may be
             off in any dtype, such as where angles are float32. None for nothing.
+        silent: From the inputs, by name: where an output, or the gradient of an input, has to be
+            exactly 0, each a bool Tensor that broadcasts to it. None for nowhere.
         is_exact: At which sizes no constant is rounded in any dtype, so that in float64 a right
             answer is right to the last digits.
         fit: Makes sizes that were drawn fit one another: an even D, say.
@@ -147,6 +149,7 @@ class Contract:
     deterministic: Mapping[str, Any] = field(default_factory=dict)
     kinks: Callable[..., Tensor] | None = None
     slack: Callable[..., float] | None = None
+    silent: Callable[..., Mapping[str, Tensor]] | None = None
     is_exact: Callable[[Sizes], bool] = field(default=lambda sizes: False)
     fit: Callable[[Sizes], Sizes] = field(default=lambda sizes: sizes)
     unbatched: bool = False

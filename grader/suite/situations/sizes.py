@@ -80,7 +80,7 @@ def draw_other_width(draw: Draw, level: str, width: int) -> int:
         case "odd":
             return 2 * draw.integer(3, 12) + 1
         case "large":
-            return draw.integer(65, 130)
+            return draw.integer(65, 300)
     return width if level == "as C" else int(level)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import TypeVar
 
@@ -98,6 +98,7 @@ class Tried:
 
     def _look_at_value(self, name: str, out: Tensor) -> None:
         expect_finite(out, name)
+        self._expect_silence(name, out, name)
         if self._shows_nothing or (self._is_rough and self.situation.dtype == torch.bfloat16):
             return  # rounding decides what it is
         right = self._visible(self._expected[name])
@@ -165,6 +166,7 @@ class Tried:
             if name == first and situation.row[WAY.name] == RESIDUAL:
                 (added, *_) = situation.grad_outputs.values()
                 there = there - added * situation.scale
+            self._expect_silence(name, there, f"gradient of {name}")
             if self._compares_gradients:
                 right = self._right_gradients[name] / situation.scale
                 self._compare_gradient(name, there / situation.scale, right)
@@ -172,6 +174,13 @@ class Tried:
                 expect_finite(there, f"gradient of {name}")
                 if self._compares_roughly:
                     self._compare_roughly(name, there)
+
+    def _expect_silence(self, name: str, found: Tensor, what: str) -> None:
+        """Fail where something is left that the contract wants to be exactly 0."""
+        if name in self._silent:
+            left = found.detach().cpu().masked_fill(~self._silent[name].cpu(), 0)
+            worst = float(left.abs().max())
+            expect(worst == 0, f"{what}: expected exactly 0 at some places, got {worst:.4g}")
 
     def _compare_gradient(self, name: str, grad: Tensor, right: Tensor) -> None:
         try:
@@ -217,6 +226,11 @@ class Tried:
         usual = EXACT if self._is_exact else TOLERANCES[situation.dtype]
         of_out, of_grad = (ROUGH, ROUGH) if self._is_rough else usual
         return of_out + more, of_grad + more
+
+    @cached_property
+    def _silent(self) -> Mapping[str, Tensor]:
+        silent = self.situation.contract.silent
+        return silent(**self.situation.tensors) if silent else {}
 
     @cached_property
     def _expected(self) -> Tensors:

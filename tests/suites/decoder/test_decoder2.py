@@ -4,6 +4,7 @@ import torch
 from torch import Tensor
 
 from grader.attention import attention_map, mask_forms, merge_heads, split_heads
+from grader.attention import claims as attention
 from grader.suite import (
     Contract,
     Draw,
@@ -21,8 +22,6 @@ from grader.suite import (
 )
 
 LAYERS = ("q_proj", "k_proj", "v_proj", "o_proj")
-LONG = 257
-LOUD = 1e4  # far above what a token holds: a share of a thousandth of it shows
 SQUARES = (1, 4, 16)  # head sizes whose root no dtype rounds
 
 
@@ -40,6 +39,15 @@ def attend(
         some = shown.any(-1, keepdim=True)
         mixed = attention_map(q, k, scale, shown | ~some) @ v * some
     return linear(weights, "o_proj", merge_heads(mixed))
+
+
+def silent(x: Tensor, memory: Tensor, memory_mask: Tensor | None = None) -> dict[str, Tensor]:
+    """Whoever has nothing to read, and what is padding."""
+    if memory_mask is None:
+        return {}
+    hidden = (memory_mask == 0)[..., None]  # (B, S, 1)
+    empty = hidden.all(1, keepdim=True)  # (B, 1, 1)
+    return {"output": empty, "x": empty, "memory": hidden}
 
 
 def holes(draw: Draw, shape: tuple[int, ...], sizes: Sizes) -> Tensor:
@@ -103,6 +111,7 @@ contract = Contract(
         for name in LAYERS
     },
     oracle=attend,
+    silent=silent,
     is_exact=lambda sizes: sizes.C // sizes.H in SQUARES,
 )
 
@@ -201,146 +210,28 @@ def test_o_proj_mixes_the_merged_heads(harness: Harness) -> None:
     expect_close(call.out, call.expected, "output with o_proj at zero")
 
 
-@points(2)
-def test_padding_has_no_influence(harness: Harness) -> None:
-    """Whatever stands there, each sequence has its own."""
-    every = harness.every_input()[-1]
-    hidden = every["memory_mask"] == 0
-    loud = [every["memory"].clone() for _ in range(3)]
-    for memory, number in zip(loud, (0.0, LOUD, -LOUD), strict=True):
-        memory[hidden] = number
-    signs = every["memory"].clone()
-    signs[hidden] = signs[hidden].sign() * LOUD
-    first, *others = harness.module().calls(
-        [every, *({**every, "memory": memory} for memory in (*loud, signs))]
-    )
-    harness.ask()
-    for other in others:
-        expect_close(other.out, first.out, "output for other numbers in the padding")
-
-
-@points(2)
-def test_padding_gets_no_gradient(harness: Harness) -> None:
-    """Not a small one: none."""
-    every = harness.every_input()[-1]
-    hidden = every["memory_mask"] == 0
-    loud = every["memory"].clone()
-    loud[hidden] *= 100
-    grad_output = harness.draw.normal(*harness.sizes.shape("B T C"))
-    calls = [
-        harness.module().call({**every, "memory": memory}, grad_output=grad_output)
-        for memory in (every["memory"], loud)
-    ]
-    harness.ask()
-    for call in calls:
-        grad = call.gradients["memory"]
-        expect(grad is not None, "`memory` gets no gradient at all")
-        worst = float(grad.cpu()[hidden.cpu()].abs().max())  # type: ignore[union-attr]  # is there
-        expect(worst == 0, f"gradient of hidden positions of memory: expected 0, got {worst:.4g}")
-        expect_differs(grad, grad * 0, "the gradient of the other positions")  # type: ignore[operator]  # is there
-
-
-def _with_an_empty_one(harness: Harness) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
-    """Inputs whose middle sequence has nothing to read, and the same ones without it."""
-    sizes = harness.sizes.replace(B=3)
-    whole = {**harness.inputs(sizes), "memory_mask": harness.input("memory_mask", sizes)}
-    whole["memory_mask"][1] = False
-    return whole, {name: value[[0, 2]] for name, value in whole.items()}
-
-
-@points(2)
-def test_sequence_with_nothing_to_read_gives_zeros(harness: Harness) -> None:
-    """Exact zeros, of neither a mean of the padding nor NaN; the others are as without it."""
-    module, (whole, rest) = harness.module(), _with_an_empty_one(harness)
-    none = {**rest, "memory_mask": rest["memory_mask"] & False}
-    calls = module.calls([whole, rest, none, {n: value[:1] for n, value in none.items()}])
-    trained = module.train().call(whole)
-    harness.ask()
-    both, alone, *nothing = calls
-    parts = [both.out[1], trained.out[1], *(call.out for call in nothing)]
-    for out in parts:
-        expect_finite(out, "output of a sequence whose keys are all hidden")
-        largest = float(out.abs().max())
-        expect(largest == 0, f"a sequence whose keys are all hidden: expected 0, got {largest:.4g}")
-    expect_close(both.out[[0, 2]], alone.out, "output of the other sequences")
-    expect_differs(alone.out, alone.out * 0, "the output of the other sequences")
-
-
-@points(2)
-def test_no_gradient_comes_from_a_sequence_with_nothing_to_read(harness: Harness) -> None:
-    """Nothing in it learns, and what all sequences share learns from the others alone."""
-    module, (whole, rest) = harness.module(), _with_an_empty_one(harness)
-    grad_output = harness.draw.normal(*harness.sizes.replace(B=3).shape("B T C"))
-    both = module.call(whole, grad_output=grad_output)
-    alone = module.call(rest, grad_output=grad_output[[0, 2]])
-    none = {**whole, "memory_mask": whole["memory_mask"] & False}
-    nothing = module.train().call(none, grad_output=grad_output)
-    harness.ask()
-    for name, grad in alone.gradients.items():
-        found, left = both.gradients[name], nothing.gradients[name]
-        expect(None not in (grad, found, left), f"`{name}` gets no gradient")
-        assert grad is not None  # or the check has failed
-        assert found is not None
-        assert left is not None
-        expect_finite(found, f"gradient of {name}, where all keys of one sequence are hidden")
-        expect(not bool(left.any()), f"gradient of {name}: expected 0, where all keys are hidden")
-        if name in contract.inputs:
-            expect(not bool(found[1].any()), f"gradient of {name}: expected 0 where all is hidden")
-            found = found[[0, 2]]
-        expect_close(found, grad, f"gradient of {name}, beside a sequence of hidden keys", 1e-4)
+test_padding_has_no_influence = attention.padding_has_no_influence
+test_padding_gets_no_gradient = attention.padding_gets_no_gradient
+test_sequence_with_nothing_to_read_gives_zeros = attention.nothing_to_read_gives_zeros
+test_no_gradient_comes_from_a_sequence_with_nothing_to_read = (
+    attention.nothing_to_read_gives_no_gradient
+)
+test_mask_dtypes_mean_the_same = attention.memory_mask_means_the_same_in_every_form
+test_no_mask_hides_nothing = attention.no_memory_mask_hides_nothing
 
 
 @points(1)
-def test_mask_dtypes_mean_the_same(harness: Harness) -> None:
-    """Nonzero is a real token, in whatever dtype and however large; zero is padding."""
-    every = harness.every_input()[-1]
-    mask = every["memory_mask"].cpu()
-    written = [
-        write(harness.draw, mask)
-        for _ in range(3)
-        for write in contract.inputs["memory_mask"].forms.values()
-    ]
-    first, *others = harness.module().calls(
-        [every, *({**every, "memory_mask": one.to(harness.device)} for one in written)]
-    )
-    harness.ask()
-    for other, one in zip(others, written, strict=True):
-        dtype = str(one.dtype).removeprefix("torch.")
-        expect_close(other.out, first.out, f"output under the same mask as {dtype}")
-
-
-@points(1)
-def test_no_mask_hides_nothing(harness: Harness) -> None:
-    """None, by position or by name, is what leaving it out is, and what ones are."""
-    module, inputs = harness.module(), harness.inputs()
-    ones = torch.ones(harness.sizes.shape("B S"), device=harness.device)
-    left_out = module.call(inputs)
-    given = [
-        module.call({**inputs, "memory_mask": ones}, by_keyword=names)
-        for names in ((), ("memory_mask",))
-    ]
-    x, memory = inputs.values()
-    nones = module.batch.call(
-        module.made or contract.entry,
-        [((x, memory, None), {}), ((x, memory), {"memory_mask": None})],
-    )
-    named = module.call(harness.every_input()[-1], by_keyword=("x", "memory", "memory_mask"))
-    harness.ask()
-    for call in given:
-        expect_close(call.out, left_out.out, "output under a mask of ones")
-    for place in range(2):
-        expect_close(nones.result(place), left_out.out, "output for None as the mask")
-    expect_close(named.out, named.expected, "output where all is given by name")
-
-
-@points(1)
-def test_mask_is_of_sequences_and_keys_whatever_the_sizes(harness: Harness) -> None:
-    """Where B, T, S and H are alike, a mask of another shape would fit as well."""
+def test_shapes_that_are_alike_mean_nothing(harness: Harness) -> None:
+    """Where B, T, S and H are the same, a mask of other axes fits; and x may read itself."""
     for size in (2, 3):
-        sizes = Sizes(B=size, T=size, S=size, C=5 * size, E=7, H=size)
-        call = harness.module(sizes).call(harness.every_input(sizes)[-1])
+        sizes = Sizes(B=size, T=size, S=size, C=5 * size, E=5 * size, H=size)
+        module, every = harness.module(sizes), harness.every_input(sizes)[-1]
+        first = module.call(every)
+        itself = {"x": first.handle("output"), "memory": first.handle("output")}
+        calls = [first, module.call({**every, **itself})]
         harness.ask()
-        expect_close(call.out, call.expected, f"output where B, T, S and H are {size}")
+        for call in calls:
+            expect_close(call.out, call.expected, f"output where B, T, S and H are {size}")
 
 
 @points(2)
@@ -364,20 +255,7 @@ def test_batch_items_are_independent_on_both_sides(harness: Harness) -> None:
 
 
 test_queries_are_treated_alike = claims.follows_a_permutation
-
-
-@points(1)
-def test_order_of_the_memory_means_nothing(harness: Harness) -> None:
-    """Keys in another order, with their mask, are the same keys."""
-    order = harness.draw.order(harness.sizes.S)
-    calls = []
-    for inputs in harness.every_input():
-        moved = {n: inputs[n].index_select(1, order) for n in inputs if n != "x"}
-        calls.append(harness.module().calls([inputs, {**inputs, **moved}]))
-    harness.ask()
-    for before, after in calls:
-        expect_differs(before.out[:, 1:], before.out[:, :-1], "the outputs of different queries")
-        expect_close(after.out, before.out, "output for a memory in another order")
+test_order_of_the_memory_means_nothing = attention.order_of_the_memory_means_nothing
 
 
 @points(1)
@@ -399,41 +277,10 @@ test_gradients_of_the_inputs_are_right = claims.input_gradient_is_right
 test_gradients_of_all_parameters_are_right = claims.parameter_gradients_are_right
 test_inputs_are_not_changed = claims.changes_no_input
 test_nothing_is_remembered_between_calls = claims.remembers_nothing
-
-
-@points(1)
-def test_mask_is_not_remembered(harness: Harness) -> None:
-    """Neither as such nor by where it lies: the same tensor may be filled anew."""
-    module, every = harness.module(), harness.every_input()[-1]
-    other = {**every, "memory_mask": every["memory_mask"].roll(1, -1)}
-    plain = {name: value for name, value in every.items() if name != "memory_mask"}
-    calls = module.calls([every, other, plain, every])
-    refilled = module.calls([other, every], refills=True)
-    harness.ask()
-    for call in (*calls, refilled[1]):
-        expect_close(call.out, call.expected, "output after a call with another mask")
-
-
+test_mask_is_not_remembered = attention.memory_mask_is_not_remembered
 test_single_query_and_single_sequence = claims.handles_a_single_token
 test_long_sequence = claims.handles_a_long_sequence
-
-
-@points(1)
-def test_memory_of_any_length(harness: Harness) -> None:
-    """A single token is all there is; a memory that is said over and over is said once."""
-    lone = harness.sizes.replace(S=1)
-    one = harness.module().call(harness.inputs(lone))
-    said = []
-    for S, times in ((harness.sizes.S, 19), (1, LONG)):
-        for inputs in harness.every_input(harness.sizes.replace(S=S)):
-            often = {n: torch.cat([inputs[n]] * times, dim=1) for n in inputs if n != "x"}
-            said.append(harness.module().calls([inputs, {**inputs, **often}]))
-    harness.ask()
-    expect_close(one.out, one.expected, "output for a memory of one token")
-    for once, many in said:
-        expect_close(many.out, once.out, f"output for a memory of {many.sizes.S} tokens")
-
-
+test_memory_of_any_length = attention.memory_may_have_any_length
 test_non_contiguous_inputs = claims.handles_non_contiguous_input
 test_computes_in_float64 = claims.computes_in_float64
 test_computes_in_bfloat16 = claims.computes_in_bfloat16

@@ -59,8 +59,8 @@ class CrossAttention(nn.Module):
                 padding; ``nn.MultiheadAttention`` means the opposite. Bool, int or float, any
                 number; nonzero numbers all mean the same. By position or by name; None or left
                 out, it hides nothing, as ones do. Padding is hidden from every query of its
-                sequence in every head: whatever finite numbers stand there have no influence, and
-                get a gradient of exactly 0.
+                sequence in every head: whatever stands there, up to a million, has no influence,
+                and gets a gradient of exactly 0.
 
         Returns:
             (B, T, C). A sequence whose keys are all hidden gets exact zeros. No gradient flows

@@ -21,7 +21,7 @@ from grader.suite.harness import Harness
 from grader.suite.marks import needs, points
 
 GIVEN = ("x", "memory", "memory_mask")
-LOUD = 1e4  # far above what a token holds: a share of a thousandth of it shows
+LOUD = 1e6  # far above what a token holds: a share of a millionth of it shows
 LONG = 257
 
 

@@ -1,4 +1,4 @@
-# wrong: 'hidden from every query' - the fill is -100000, which scores reach only where x and memory are both huge
+# wrong: 'hidden from every query' - the fill is -100000, which only huge scores reach
 import math
 
 import torch

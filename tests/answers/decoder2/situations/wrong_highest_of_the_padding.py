@@ -1,4 +1,4 @@
-# wrong: 'whatever finite numbers stand there have no influence' - the largest score is looked for in the padding too
+# wrong: 'whatever stands there has no influence' - the largest score is looked for there, too
 import math
 
 import torch

@@ -1,4 +1,4 @@
-# wrong: '(B, S), for each sequence its own' - where B is T, the mask is taken for one of queries and keys
+# wrong: '(B, S), for each sequence its own' - where B is T, the mask's rows are the queries'
 import math
 
 import torch

@@ -1,4 +1,4 @@
-# wrong: 'for each sequence its own' - with heads folded into the batch, the masks are tiled, not repeated
+# wrong: 'for each sequence its own' - heads are folded into the batch, and the masks tiled
 import math
 
 import torch

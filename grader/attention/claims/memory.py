@@ -23,6 +23,7 @@ from grader.suite.marks import needs, points
 GIVEN = ("x", "memory", "memory_mask")
 LOUD = 1e6  # far above what a token holds: a share of a millionth of it shows
 LONG = 257
+TINY = 1e-60  # is 0 in every dtype but float64
 
 
 @points(2)
@@ -121,18 +122,20 @@ def memory_mask_means_the_same_in_every_form(harness: Harness) -> None:
     """Nonzero is a real token, in whatever dtype and however large; zero is padding."""
     every = harness.every_input()[-1]
     mask = every["memory_mask"].cpu()
-    written = [
-        write(harness.draw, mask)
-        for _ in range(3)
-        for write in harness.contract.inputs["memory_mask"].forms.values()
-    ]
-    first, *others = harness.module().calls(
-        [every, *({**every, "memory_mask": one.to(harness.device)} for one in written)]
-    )
+    forms = harness.contract.inputs["memory_mask"].forms.values()
+    written = [write(harness.draw, mask) for _ in range(3) for write in forms]
+    written.append(mask.double() * TINY)
+    masks = [one.to(harness.device) for one in (mask, *written)]
+    planned = []
+    for dtype in (torch.float32, torch.bfloat16):
+        given = {"x": every["x"].to(dtype), "memory": every["memory"].to(dtype)}
+        module = harness.module().to(dtype)
+        planned.append(module.calls([{**given, "memory_mask": one} for one in masks]))
     harness.ask()
-    for other, one in zip(others, written, strict=True):
-        dtype = str(one.dtype).removeprefix("torch.")
-        expect_close(other.out, first.out, f"output under the same mask as {dtype}")
+    for first, *others in planned:
+        for other, one in zip(others, written, strict=True):
+            form = str(one.dtype).removeprefix("torch.")
+            expect_close(other.out, first.out, f"output under the same mask as {form}")
 
 
 @points(1)

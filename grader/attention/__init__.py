@@ -5,6 +5,7 @@ from grader.attention.contract import MASK, NO_DROPOUT, AttentionContract, X, ca
 from grader.attention.layout import WeightLayout
 from grader.attention.maps import recover_attention
 from grader.attention.oracle import attention_map, merge_heads, multi_head, split_heads
+from grader.attention.situations.masks import mask_forms
 
 __all__ = [
     "MASK",
@@ -15,6 +16,7 @@ __all__ = [
     "attention_map",
     "causal_mask",
     "claims",
+    "mask_forms",
     "merge_heads",
     "multi_head",
     "recover_attention",

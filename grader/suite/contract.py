@@ -92,6 +92,7 @@ class Input:
         by_keyword: Whether it is always given by its name.
         handed_on: Whether it is never drawn: only what an earlier call gave can be given.
         kinds: Other ways to draw it, by what they are: each a level of a factor of its own.
+        forms: Ways to write down what was drawn, such as dtypes of a mask: likewise.
     """
 
     shape: str
@@ -103,6 +104,7 @@ class Input:
     kinds: Mapping[str, Callable[[Draw, tuple[int, ...], Sizes], Tensor]] = field(
         default_factory=dict
     )
+    forms: Mapping[str, Callable[[Draw, Tensor], Tensor]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -125,6 +127,10 @@ class Contract:
             such as what goes into a ReLU. None where all is smooth.
         slack: From the inputs: by how much, relative to the largest value, a right answer may be
             off in any dtype, such as where angles are float32. None for nothing.
+        silent: From the inputs, by name: where an output, or the gradient of an input, has to be
+            exactly 0, each a bool Tensor that broadcasts to it. None for nowhere.
+        is_exact: At which sizes no constant is rounded in any dtype, so that in float64 a right
+            answer is right to the last digits.
         fit: Makes sizes that were drawn fit one another: an even D, say.
         unbatched: Whether a single sequence, without a batch dimension, will do as well.
         variants: The same contract with other arguments of the constructor, by what they are.
@@ -143,6 +149,8 @@ class Contract:
     deterministic: Mapping[str, Any] = field(default_factory=dict)
     kinks: Callable[..., Tensor] | None = None
     slack: Callable[..., float] | None = None
+    silent: Callable[..., Mapping[str, Tensor]] | None = None
+    is_exact: Callable[[Sizes], bool] = field(default=lambda sizes: False)
     fit: Callable[[Sizes], Sizes] = field(default=lambda sizes: sizes)
     unbatched: bool = False
     variants: Mapping[str, Contract] = field(default_factory=dict)

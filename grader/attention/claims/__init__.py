@@ -17,6 +17,17 @@ from grader.attention.claims.masks import (
     matches_the_formula_under_a_mask,
     nonzero_may_attend,
 )
+from grader.attention.claims.memory import (
+    memory_mask_is_not_remembered,
+    memory_mask_means_the_same_in_every_form,
+    memory_may_have_any_length,
+    no_memory_mask_hides_nothing,
+    nothing_to_read_gives_no_gradient,
+    nothing_to_read_gives_zeros,
+    order_of_the_memory_means_nothing,
+    padding_gets_no_gradient,
+    padding_has_no_influence,
+)
 from grader.attention.claims.mistakes import mistake_is_gone, planted_mistakes_are_gone
 from grader.attention.claims.scores import (
     attends_all_alike_without_queries,
@@ -39,8 +50,17 @@ __all__ = [
     "mask_broadcasts",
     "mask_dtypes_mean_the_same",
     "matches_the_formula_under_a_mask",
+    "memory_mask_is_not_remembered",
+    "memory_mask_means_the_same_in_every_form",
+    "memory_may_have_any_length",
     "mistake_is_gone",
+    "no_memory_mask_hides_nothing",
     "nonzero_may_attend",
+    "nothing_to_read_gives_no_gradient",
+    "nothing_to_read_gives_zeros",
+    "order_of_the_memory_means_nothing",
+    "padding_gets_no_gradient",
+    "padding_has_no_influence",
     "planted_mistakes_are_gone",
     "scores_are_scaled",
     "uses_its_rate",

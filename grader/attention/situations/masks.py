@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 
 import torch
 from torch import Tensor
 
+from grader.attention.situations.factors import MASK_DTYPE, MASK_VALUES
 from grader.suite.contract import Sizes
+from grader.suite.draw import Draw
 from grader.suite.harness import Harness
-from grader.suite.situations.factors import Row
+from grader.suite.situations.factors import NONE, Row
 
 PATTERN = "pattern of the mask"
 MIXED = ("ones", "tiny", "negative", "large")
@@ -34,7 +37,18 @@ def draw_mask(harness: Harness, row: Row, sizes: Sizes) -> Tensor:
     else:
         chosen = torch.ones(shape, dtype=torch.bool)
     chosen = _in_another_shape(harness, row["mask"], chosen)
-    return _in_memory(harness, _with_numbers(harness, row, chosen)).to(harness.device)
+    return _in_memory(harness.draw, _with_numbers(harness.draw, row, chosen)).to(harness.device)
+
+
+def mask_forms() -> Mapping[str, Callable[[Draw, Tensor], Tensor]]:
+    """Ways to write down which keys are visible: in each dtype, with any number for those."""
+    return {dtype: partial(_written, dtype) for dtype in MASK_DTYPE.levels if dtype != NONE}
+
+
+def _written(dtype: str, draw: Draw, chosen: Tensor) -> Tensor:
+    numbers = [level for level in MASK_VALUES.levels if level != NONE]
+    row = {MASK_DTYPE.name: dtype, MASK_VALUES.name: numbers[draw.integer(0, len(numbers) - 1)]}
+    return _in_memory(draw, _with_numbers(draw, row, chosen))
 
 
 def _in_another_shape(harness: Harness, name: str, chosen: Tensor) -> Tensor:
@@ -49,9 +63,9 @@ def _in_another_shape(harness: Harness, name: str, chosen: Tensor) -> Tensor:
     return chosen
 
 
-def _in_memory(harness: Harness, mask: Tensor) -> Tensor:
+def _in_memory(draw: Draw, mask: Tensor) -> Tensor:
     """The same mask, now and then as a transposed one, a part of one, or expanded."""
-    match harness.draw.integer(0, 3) if mask.dim() > 1 else 0:
+    match draw.integer(0, 3) if mask.dim() > 1 else 0:
         case 1:
             return mask.mT.contiguous().mT
         case 2:
@@ -86,19 +100,19 @@ _PATTERNS: dict[str, Callable[[Harness, tuple[int, ...]], Tensor]] = {
 }
 
 
-def _with_numbers(harness: Harness, row: Row, chosen: Tensor) -> Tensor:
+def _with_numbers(draw: Draw, row: Row, chosen: Tensor) -> Tensor:
     """Zero where hidden; where not, numbers of the row's kind in the row's dtype."""
     kind = row["dtype of the mask"]
     if kind == "bool":
         return chosen
     some = {"another int": INTS, "a half float": HALVES}.get(kind)
-    dtype = some[harness.draw.integer(0, len(some) - 1)] if some else getattr(torch, kind)
+    dtype = some[draw.integer(0, len(some) - 1)] if some else getattr(torch, kind)
     if row["numbers in the mask"] != "mixed":
         return chosen.to(dtype) * torch.tensor(_number(row, dtype), dtype=dtype)
     kinds = [_number({"numbers in the mask": one}, dtype) for one in MIXED]
     kinds.append(torch.finfo(dtype).max if dtype.is_floating_point else torch.iinfo(dtype).min or 2)
     each = torch.tensor(kinds, dtype=torch.float64).to(dtype)
-    places = harness.draw.normal(*chosen.shape).cpu().abs().mul(10).long() % len(kinds)
+    places = draw.normal(*chosen.shape).cpu().abs().mul(10).long() % len(kinds)
     return torch.where(chosen, each[places], torch.zeros((), dtype=dtype))
 
 

@@ -18,7 +18,6 @@ from grader.suite.oracle import exact, right_weights
 from grader.suite.situations.levels import OVERFLOWING
 from grader.suite.situations.trying import Tensors, Tried
 
-EXACT = (1e-10, 1e-9)  # in float64, where 1/√D is exact in every dtype
 DROPPED = (2e-3, 1e-2)  # what was kept is recovered from the output
 
 _T = TypeVar("_T")
@@ -91,7 +90,7 @@ class AttentionTried(Tried):
     def _rates(self) -> tuple[float, float]:
         if self.situation.drops and self.situation.dtype == torch.float32:
             return DROPPED
-        return EXACT if self._is_exact else super()._rates
+        return super()._rates
 
     @cached_property
     def _expected(self) -> Tensors:

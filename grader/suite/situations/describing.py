@@ -10,7 +10,8 @@ from grader.suite.situations.factors import NONE
 from grader.suite.situations.outcomes import Situation
 
 MOST = 2  # levels of a factor that are still easy to read
-SIZES = ("T", "B", "width", "heads")  # are told in numbers
+SIZES = ("T", "S", "B", "width", "E", "heads")  # are told in numbers
+LETTERS = ("T", "S", "B", "C", "E", "H")
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,8 @@ def _of(name: str, levels: list[str]) -> Condition:
 
 def _numbers(failed: Sequence[Situation]) -> list[Condition]:
     """Bounds of the sizes, as tight as those that failed allow."""
-    return [one for letter in ("T", "B", "C", "H") for one in _bounds(letter, failed)]
+    there = [letter for letter in LETTERS if letter in failed[0].sizes]
+    return [one for letter in there for one in _bounds(letter, failed)]
 
 
 def _bounds(letter: str, failed: Sequence[Situation]) -> Iterator[Condition]:

@@ -20,6 +20,7 @@ from grader.suite.situations.levels import (
     NO_GRADIENTS,
     RESIDUAL,
     WAY,
+    form_of,
     given_of,
     layout_of,
     like,
@@ -154,13 +155,20 @@ def fill(harness: Harness, row: Row, turn: int) -> Situation:
         weights=weights,
         inputs=inputs,
         others=others,
-        before=others,
         grad_outputs=draw_grad_outputs(one, row, sizes),
         other_weights=draw_other_weights(one, row, sizes),
         frozen=draw_frozen(one, row, list(weights)),
         coin=bool(harness.draw.integer(0, 1)),
+        before={name: _drawn_anew(one, name, sizes, value) for name, value in others.items()},
         right={},
     )
+
+
+def _drawn_anew(harness: Harness, name: str, sizes: Sizes, value: Tensor | None) -> Tensor | None:
+    """For a call that comes before: another mask, say, so that none is kept."""
+    if value is None or name in like(harness.contract):
+        return value
+    return harness.input(name, sizes).to(harness.device)
 
 
 def variant_of(contract: Contract, row: Row) -> Contract:
@@ -217,7 +225,10 @@ def _input(harness: Harness, row: Row, name: str, sizes: Sizes) -> Tensor | None
     if name in like(harness.contract):
         return draw_like(harness, row, name, sizes)
     draw = given.kinds[row[name]] if given.kinds else given.draw
-    return draw(harness.draw, sizes.shape(given.shape), sizes).to(harness.device)
+    drawn = draw(harness.draw, sizes.shape(given.shape), sizes)
+    if given.forms:
+        drawn = given.forms[row[form_of(name)]](harness.draw, drawn)
+    return drawn.to(harness.device)
 
 
 def draw_like(harness: Harness, row: Row, name: str, sizes: Sizes) -> Tensor:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from grader.sandbox.errors import SubmissionError
 from grader.suite.compare import CheckFailed
 from grader.suite.situations.describing import Condition, describe
+from grader.suite.situations.levels import layout_of
 from grader.suite.situations.outcomes import Aspect, Outcome
 
 WHOLE = "matches_the_formula"  # the claim that is told of what is no other's
@@ -18,7 +19,6 @@ TOLD: dict[Aspect | str, tuple[str, ...]] = {
     Aspect.FORM: ("keeps_shape_and_dtype",),
     Aspect.GRADIENT: ("parameter_gradients_are_right", "input_gradient_is_right"),
     "history": ("remembers_nothing",),
-    "layout of x": ("handles_non_contiguous_input",),
     "dtype of the mask": ("mask_dtypes_mean_the_same",),
     "numbers in the mask": ("mask_dtypes_mean_the_same",),
     "mask given": ("mask_dtypes_mean_the_same",),
@@ -83,7 +83,7 @@ def _candidates(
     found = list(TOLD.get(aspect, ()))
     plain = {"ordinary", "first call", "contiguous"} & {v for o in failed for v in o.row.values()}
     for condition in where or ():
-        names = TOLD.get(condition.factor, ())
+        names = _told(condition.factor)
         if plain & {one.row.get(condition.factor) for one in failed}:
             continue  # it fails in the plainest case as well
         if condition.factor == "T" and max(one.situation.sizes.T for one in failed) <= 2:
@@ -93,6 +93,12 @@ def _candidates(
             found += [BY_DTYPE[d] for d in {one.row["dtype"] for one in failed} if d in BY_DTYPE]
     about = [one.situation.about for one in failed]
     return [*found, *(name for name in about[0] if all(name in names for names in about))]
+
+
+def _told(factor: str) -> tuple[str, ...]:
+    if factor.startswith(layout_of("")):
+        return ("handles_non_contiguous_input",)
+    return TOLD.get(factor, ())
 
 
 def _reason(failed: Sequence[Outcome], where: tuple[Condition, ...] | None, says: str) -> Exception:

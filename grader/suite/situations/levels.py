@@ -13,6 +13,7 @@ LONG = ("about 128", "about 256")
 LENGTHS = tuple(f"about {2**n}" for n in range(4, 9))
 T = Factor("T", ("1", "2", "small", "any", *LENGTHS))
 OTHER_LENGTH = Factor("S", ("1", "2", "small", "as T", "any", "about 64", "about 128"))
+OTHER_WIDTH = Factor("E", ("1", "small", "as C", "odd", "large"))
 BATCH = Factor("B", ("1", "2", "more"))
 BATCH_OR_NOT = Factor("B", ("none", "1", "2", "more"))
 WIDTH = Factor("width", ("1", "small", "odd", "even", "square", "large"))
@@ -88,6 +89,11 @@ def given_of(name: str) -> str:
     return f"{name} given"
 
 
+def form_of(name: str) -> str:
+    """The factor of how an input is written down that can be in several ways."""
+    return f"{name} as"
+
+
 def general_factors(contract: Contract, mode: Factor = MODE) -> list[Factor]:
     """What any contract's answers may go wrong along; ``mode`` of a module."""
     letters = contract.sizes[0]
@@ -112,9 +118,13 @@ def general_factors(contract: Contract, mode: Factor = MODE) -> list[Factor]:
 def model_of(contract: Contract) -> Model:
     """What the situations of a contract of no known kind are made of."""
     found = general_factors(contract)
+    if "E" in contract.sizes[0]:
+        found.append(OTHER_WIDTH)
     for name, given in contract.inputs.items():
         if given.kinds:
             found.append(Factor(name, tuple(given.kinds)))
+        if given.forms:
+            found.append(Factor(form_of(name), tuple(given.forms)))
         if given.optional and not given.handed_on:
             found.append(Factor(given_of(name), GIVEN))
     more, rules = of_variants(contract)

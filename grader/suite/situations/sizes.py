@@ -37,6 +37,8 @@ def draw_sizes(harness: Harness, row: Row, turn: int) -> Sizes:
         D = draw_width(draw, row, longest)
         D = D if contract.kinks is None else max(D, 3)
         found |= _features(draw, row, D, "D" in found)
+    if "E" in row:
+        found["E"] = draw_other_width(draw, row["E"], found["C"])
     return contract.fit(Sizes(**found))
 
 
@@ -68,6 +70,18 @@ def draw_width(draw: Draw, row: Row, T: int) -> int:
         "square": SQUARE[draw.integer(0, 1)],
         "large": _large(draw, T),
     }[row["width"]]
+
+
+def draw_other_width(draw: Draw, level: str, width: int) -> int:
+    """So many features of an input of another width than the model's."""
+    match level:
+        case "small":
+            return draw.integer(2, 5)
+        case "odd":
+            return 2 * draw.integer(3, 12) + 1
+        case "large":
+            return draw.integer(65, 300)
+    return width if level == "as C" else int(level)
 
 
 def _large(draw: Draw, T: int) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import TypeVar
 
@@ -30,6 +30,7 @@ TOLERANCES = {
     torch.float64: (1e-6, 1e-6),  # 1/√D may have been rounded to float32
     torch.bfloat16: (0.1, 0.0),  # its gradients are compared roughly
 }
+EXACT = (1e-10, 1e-9)  # in float64, where no constant is rounded
 # Scores whose rounding shows, in outputs and, where all gradients cancel out, in what is left.
 FAR = ("very large", "with a token far above the rest")
 CLOSE = (*FAR, "of tokens near one another, far from 0")  # too close for bfloat16
@@ -97,6 +98,7 @@ class Tried:
 
     def _look_at_value(self, name: str, out: Tensor) -> None:
         expect_finite(out, name)
+        self._expect_silence(name, out, name)
         if self._shows_nothing or (self._is_rough and self.situation.dtype == torch.bfloat16):
             return  # rounding decides what it is
         right = self._visible(self._expected[name])
@@ -126,7 +128,8 @@ class Tried:
     @property
     def _is_exact(self) -> bool:
         """Whether a right answer is right to the last digits of float64."""
-        return False
+        situation = self.situation
+        return situation.dtype == torch.float64 and situation.contract.is_exact(situation.sizes)
 
     @property
     def _compares_gradients(self) -> bool:
@@ -163,6 +166,7 @@ class Tried:
             if name == first and situation.row[WAY.name] == RESIDUAL:
                 (added, *_) = situation.grad_outputs.values()
                 there = there - added * situation.scale
+            self._expect_silence(name, there, f"gradient of {name}")
             if self._compares_gradients:
                 right = self._right_gradients[name] / situation.scale
                 self._compare_gradient(name, there / situation.scale, right)
@@ -170,6 +174,13 @@ class Tried:
                 expect_finite(there, f"gradient of {name}")
                 if self._compares_roughly:
                     self._compare_roughly(name, there)
+
+    def _expect_silence(self, name: str, found: Tensor, what: str) -> None:
+        """Fail where something is left that the contract wants to be exactly 0."""
+        if name in self._silent:
+            left = found.detach().cpu().masked_fill(~self._silent[name].cpu(), 0)
+            worst = float(left.abs().max())
+            expect(worst == 0, f"{what}: expected exactly 0 at some places, got {worst:.4g}")
 
     def _compare_gradient(self, name: str, grad: Tensor, right: Tensor) -> None:
         try:
@@ -216,7 +227,14 @@ class Tried:
     @property
     def _rates(self) -> tuple[float, float]:
         """The same where the contract has no slack."""
+        if self._is_exact:
+            return EXACT
         return (ROUGH, ROUGH) if self._is_rough else TOLERANCES[self.situation.dtype]
+
+    @cached_property
+    def _silent(self) -> Mapping[str, Tensor]:
+        silent = self.situation.contract.silent
+        return silent(**self.situation.tensors) if silent else {}
 
     @cached_property
     def _expected(self) -> Tensors:

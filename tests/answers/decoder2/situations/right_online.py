@@ -1,0 +1,43 @@
+# right: keys one after another, as FlashAttention goes through its blocks
+import math
+
+import torch
+from torch import Tensor, nn
+
+
+class CrossAttention(nn.Module):
+    def __init__(self, embed_dim: int, num_heads: int, memory_dim: int) -> None:
+        super().__init__()
+        if embed_dim % num_heads:
+            raise ValueError(f"embed_dim {embed_dim} cannot be shared among {num_heads} heads")
+        self.num_heads = num_heads
+        self.q_proj = nn.Linear(embed_dim, embed_dim, bias=False)
+        self.k_proj = nn.Linear(memory_dim, embed_dim, bias=False)
+        self.v_proj = nn.Linear(memory_dim, embed_dim, bias=False)
+        self.o_proj = nn.Linear(embed_dim, embed_dim, bias=False)
+
+    def forward(self, x: Tensor, memory: Tensor, memory_mask: Tensor | None = None) -> Tensor:
+        B, T, C = x.shape
+        S, H = memory.size(1), self.num_heads
+        D = C // H
+        q = self.q_proj(x).reshape(B, T, H, D).transpose(1, 2)
+        k = self.k_proj(memory).reshape(B, S, H, D).transpose(1, 2)
+        v = self.v_proj(memory).reshape(B, S, H, D).transpose(1, 2)
+        scores = q @ k.mT / math.sqrt(D)
+        if memory_mask is None:
+            memory_mask = torch.ones(B, S, dtype=torch.bool, device=x.device)
+        real = (memory_mask != 0)[:, None, None, :]
+        highest = torch.full_like(scores[..., :1], float("-inf")).detach()
+        total, mixed = torch.zeros_like(scores[..., :1]), torch.zeros_like(q)
+        for start in range(0, S, 16):
+            shown = real[..., start : start + 16]
+            part = scores[..., start : start + 16].masked_fill(~shown, float("-inf"))
+            above = torch.maximum(highest, part.detach().amax(-1, keepdim=True))
+            finite = above.masked_fill(above == float("-inf"), 0.0)
+            powers = (part - finite).exp()
+            shrink = (highest - finite).exp()
+            total = total * shrink + powers.sum(-1, keepdim=True)
+            mixed = mixed * shrink + powers @ v[..., start : start + 16, :]
+            highest = above
+        mixed = mixed / total.masked_fill(total == 0, 1.0)
+        return self.o_proj(mixed.transpose(1, 2).reshape(B, T, C))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
+
+from torch import Tensor
 
 from grader.sandbox.errors import SubmissionError
 from grader.suite.compare import CheckFailed, expect, expect_form, fail
@@ -68,17 +71,33 @@ def constructor_raises(harness: Harness, kind: str, **arguments: int) -> None:
     given = f"{entry}({', '.join(f'{name}={value}' for name, value in arguments.items())})"
     made = harness.batch.create(entry, (), arguments)
     harness.ask()
+    message = _message(given, kind, lambda: made.answered)
+    said = all(str(value) in message for value in arguments.values())
+    expect(said, f"`{given}`: expected both numbers in the message")
+
+
+def call_raises(harness: Harness, kind: str, inputs: Mapping[str, Tensor], number: int) -> None:
+    """A call of a function with these inputs is refused likewise, with this number."""
+    shapes = ", ".join(f"{name} of shape {tuple(value.shape)}" for name, value in inputs.items())
+    given = f"{harness.contract.entry}: {shapes}"
+    call = harness.module().call(inputs)
+    harness.ask()
+    message = _message(given, kind, lambda: call.result)
+    expect(str(number) in message, f"`{given}`: expected {number} in the message")
+
+
+def _message(given: str, kind: str, answer: Callable[[], object]) -> str:
+    """What the exception of this kind says that has to come instead of an answer."""
     try:
-        _ = made.answered
+        _ = answer()
     except SubmissionError as error:
         if error.todo:
             raise
-        got = error.fault.type
-        expect(kind in error.kinds, f"`{given}`: expected {kind}, got {got}")
-        said = all(str(value) in error.fault.message for value in arguments.values())
-        expect(said, f"`{given}`: expected both numbers in the message")
+        expect(kind in error.kinds, f"`{given}`: expected {kind}, got {error.fault.type}")
+        message: str = error.fault.message
     else:
         fail(f"`{given}`: expected {kind}, no exception came")
+    return message
 
 
 @points(1)

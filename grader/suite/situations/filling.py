@@ -13,7 +13,7 @@ from torch import Tensor
 from grader.suite.contract import Contract, Sizes
 from grader.suite.harness import Harness
 from grader.suite.oracle import Weights
-from grader.suite.situations.factors import Row
+from grader.suite.situations.factors import NONE, Row
 from grader.suite.situations.levels import (
     ANOTHER_LIFE,
     EVALUATION,
@@ -142,10 +142,8 @@ def fill(harness: Harness, row: Row, turn: int) -> Situation:
     sizes = draw_sizes(one, row, turn)
     weights = in_dtype(row, draw_weights(one, row, sizes))
     inputs = {name: _input(one, row, name, sizes) for name in contract.inputs}
-    others = {
-        name: another(value) if name in like(contract) and value is not None else value
-        for name, value in inputs.items()
-    }
+    others = {name: _other(one, row, name, value, sizes) for name, value in inputs.items()}
+    unlike = {name: _given(one, name, sizes) for name in contract.inputs if row.get(name) == NONE}
     return Situation(
         row=row,
         contract=contract,
@@ -154,7 +152,7 @@ def fill(harness: Harness, row: Row, turn: int) -> Situation:
         weights=weights,
         inputs=inputs,
         others=others,
-        before=others,
+        before={**others, **unlike},
         grad_outputs=draw_grad_outputs(one, row, sizes),
         other_weights=draw_other_weights(one, row, sizes),
         frozen=draw_frozen(one, row, list(weights)),
@@ -216,8 +214,24 @@ def _input(harness: Harness, row: Row, name: str, sizes: Sizes) -> Tensor | None
         return None
     if name in like(harness.contract):
         return draw_like(harness, row, name, sizes)
-    draw = given.kinds[row[name]] if given.kinds else given.draw
+    return _given(harness, name, sizes, row.get(name, NONE))
+
+
+def _given(harness: Harness, name: str, sizes: Sizes, kind: str = NONE) -> Tensor:
+    given = harness.contract.inputs[name]
+    draw = given.kinds.get(kind, given.draw)
     return draw(harness.draw, sizes.shape(given.shape), sizes).to(harness.device)
+
+
+def _other(
+    harness: Harness, row: Row, name: str, value: Tensor | None, sizes: Sizes
+) -> Tensor | None:
+    """An input of another call: of the same kind, where it has one."""
+    if value is None:
+        return None
+    if name in like(harness.contract):
+        return another(value)
+    return _given(harness, name, sizes, row[name]) if harness.contract.inputs[name].kinds else value
 
 
 def draw_like(harness: Harness, row: Row, name: str, sizes: Sizes) -> Tensor:

@@ -1,4 +1,4 @@
-# keys alone are turned, by the difference to each query: what the rotation amounts to
+# scores by the difference of two positions, with nothing turned: what the rotation amounts to
 import math
 
 import torch
@@ -11,8 +11,7 @@ def rotate(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
         raise ValueError(f"cannot pair {D} features")
     half = D // 2
     wide = torch.promote_types(x.dtype, torch.float32)
-    speeds = torch.tensor(base, dtype=wide, device="cpu").log().item()
-    speeds = torch.exp(torch.arange(half, dtype=wide, device=x.device) * (-speeds / half))
+    speeds = torch.exp(torch.arange(half, dtype=wide, device=x.device) * (-math.log(base) / half))
     angles = (positions.to(wide).unsqueeze(-1) * speeds).unsqueeze(-3)
     signs = torch.ones(D, device=x.device, dtype=x.dtype)
     signs[:half] = -1
@@ -46,7 +45,7 @@ class RotarySelfAttention(nn.Module):
             same = torch.einsum("bthp,bshp->bhts", q[..., i], k[..., i])
             cross = torch.einsum("bth,bsh->bhts", q[..., 0, i], k[..., 1, i])
             cross = torch.einsum("bth,bsh->bhts", q[..., 1, i], k[..., 0, i]) - cross
-            scores = scores + same * angle.cos()[:, None] - -cross * angle.sin()[:, None]
+            scores = scores + same * angle.cos()[:, None] - cross * angle.sin()[:, None]
         weights = (scores / (2 * half) ** 0.5).softmax(-1).to(x.dtype)
         v = self.v_proj(x).reshape(B, T, H, 2 * half).transpose(1, 2)
         return self.o_proj((weights @ v).transpose(1, 2).flatten(2))

@@ -25,6 +25,7 @@ from grader.suite import (
 
 LAYERS = ("q_proj", "k_proj", "v_proj", "o_proj")
 FAR = (290, 4100, 9001, 70_000)  # beyond 8 bits, and beyond tables of the usual lengths
+FARTHEST = 100_000
 TURNED = 0.03  # in bfloat16: a turn is three roundings
 
 
@@ -84,7 +85,9 @@ def below_zero(draw: Draw, shape: tuple[int, ...], sizes: Sizes) -> Tensor:
 
 
 def far_away(draw: Draw, shape: tuple[int, ...], sizes: Sizes) -> Tensor:
-    """Where a table ends, (T,)."""
+    """Where a table ends, or anywhere at all, (T,)."""
+    if draw.integer(0, 1):
+        return as_it_comes(draw, draw.permutation(2 * FARTHEST + 1)[: shape[-1]] - FARTHEST)
     return as_it_comes(draw, draw.permutation(shape[-1]) * 3 + FAR[draw.integer(0, len(FAR) - 1)])
 
 
@@ -215,8 +218,10 @@ def test_rotate_pairs_the_two_halves(harness: Harness) -> None:
 
 @points(2)
 def test_rotate_takes_its_base(harness: Harness) -> None:
-    """The larger the base, the slower the last pair."""
-    calls = [harness.of(one).module().call(harness.of(one).inputs()) for one in (plain, slow, fast)]
+    """The larger the base, the slower the last pair; it need be no whole number."""
+    powers = (harness.draw.integer(low, low + 198) / 100 for low in (1, 201, 401))
+    every = (plain, slow, fast, *(with_base(10**power) for power in powers))
+    calls = [harness.of(one).module().call(harness.of(one).inputs()) for one in every]
     harness.ask()
     for call in calls:
         expect_close(call.out, call.expected)
@@ -226,6 +231,25 @@ def test_rotate_takes_its_base(harness: Harness) -> None:
 def test_rotate_sees_no_place_but_positions(harness: Harness) -> None:
     """A token in another place of the row, at the same position, is turned alike."""
     claims.follows_a_permutation(harness.of(plain))
+
+
+@points(2)
+def test_each_sequence_has_its_own_positions(harness: Harness) -> None:
+    """Also where there are as many sequences as tokens or heads, and axes are easily mistaken."""
+    rotate, whole = harness.of(plain), harness.of(placed)
+    calls = []
+    for one, sizes in (
+        (rotate, Sizes(B=5, H=5, T=5, D=10)),
+        (rotate, Sizes(B=5, H=3, T=5, D=6)),
+        (whole, Sizes(B=5, T=5, C=30, H=5)),
+        (whole, Sizes(B=19, T=3, C=12, H=2)),
+    ):
+        inputs = one.inputs(sizes)
+        shared = {**inputs, "positions": inputs["positions"][0]}
+        calls += one.module(sizes).calls([inputs, shared])
+    harness.ask()
+    for call in calls:
+        expect_close(call.out, call.expected)
 
 
 @points(2)

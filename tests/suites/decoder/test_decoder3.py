@@ -87,7 +87,8 @@ def below_zero(draw: Draw, shape: tuple[int, ...], sizes: Sizes) -> Tensor:
 def far_away(draw: Draw, shape: tuple[int, ...], sizes: Sizes) -> Tensor:
     """Where a table ends, or anywhere at all, (T,)."""
     if draw.integer(0, 1):
-        return as_it_comes(draw, draw.permutation(2 * FARTHEST + 1)[: shape[-1]] - FARTHEST)
+        anywhere = (draw.normal(shape[-1]).cpu() * FARTHEST / 2).long()
+        return as_it_comes(draw, anywhere.clamp(-FARTHEST, FARTHEST))
     return as_it_comes(draw, draw.permutation(shape[-1]) * 3 + FAR[draw.integer(0, len(FAR) - 1)])
 
 
@@ -368,6 +369,7 @@ test_gradient_of_the_input_is_right = claims.input_gradient_is_right
 test_gradients_of_all_parameters_are_right = claims.parameter_gradients_are_right
 test_input_is_not_changed = claims.changes_no_input
 test_nothing_is_remembered_between_calls = claims.remembers_nothing
+test_positions_of_earlier_calls_are_forgotten = of_placed(claims.remembers_nothing)
 test_single_token_and_single_sequence = of_placed(claims.handles_a_single_token)
 test_long_sequence = of_placed(claims.handles_a_long_sequence)
 test_non_contiguous_input = claims.handles_non_contiguous_input

@@ -18,11 +18,13 @@ from grader.suite.situations.trial import model_of
 
 
 def models() -> Iterator[tuple[str, Model]]:
-    """What the situations of each exercise of the kit are made of, by its name."""
+    """What the situations of each contract of the kit are made of, by its exercise's name."""
     for exercise in load_kit(Path(__file__).parent.parent).exercises:
-        contract = getattr(load_suite(str(exercise.suite), exercise.suite.name), "contract", None)
-        if isinstance(contract, Contract) and contract.has_situations:
-            yield exercise.name, model_of(contract)
+        suite = load_suite(str(exercise.suite), exercise.suite.name)
+        contracts = [one for one in vars(suite).values() if isinstance(one, Contract)]
+        found = [model_of(one) for one in contracts if one.has_situations]
+        for model in {kept_at(model): model for model in found}.values():
+            yield exercise.name, model
 
 
 def main() -> None:

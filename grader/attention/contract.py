@@ -103,16 +103,16 @@ class AttentionContract(Contract):
         letter, heads = self.output_letter, sizes.get("H", 1)
         width = max(sizes[letter] // heads, WIDE) * heads
         wide = {letter: width} if letter == "C" else {letter: width, "C": width - 12}
-        return sizes.replace(B=max(sizes.B, 2), T=FEW, **wide)
+        return self.fit(sizes.replace(B=max(sizes.B, 2), T=FEW, **wide))
 
     def plain_weights(self, weights: Weights) -> Weights:
         """With all queries at zero, no scale has an effect."""
         return weights if self.zero_queries is None else self.zero_queries(weights)
 
     @property
-    def kind(self) -> AttentionSituations:
-        """Masks and dropout are factors too."""
-        return AttentionSituations()
+    def kind(self) -> AttentionSituations | None:
+        """Masks and dropout are factors too; None where there are inputs of other kinds."""
+        return AttentionSituations() if set(self.inputs) <= {"x", "attention_mask"} else None
 
     def observe(self, harness: Any) -> list[Any]:
         """What the submission does, for a diagnosis; nothing where no layout is known."""

@@ -169,7 +169,7 @@ class Module:
     def _arguments(self, inputs: Inputs, by_keyword: tuple[str, ...]) -> CallArguments:
         """In the order of the contract; after one that is left out, by name."""
         args: list[Any] = []
-        kwargs: dict[str, Any] = {}
+        kwargs = dict(self.contract.arguments(self.sizes)) if self.made is None else {}
         by_name = False
         for name, spec in self.contract.inputs.items():
             value = inputs.get(name)

@@ -120,7 +120,7 @@ class Contract:
         oracle: The right outputs in float64: takes weights, sizes, and the inputs by name; gives
             a Tensor, or one for each output that is compared, by name.
         parameters: Names and shapes of all parameters, by sizes; None for a function.
-        arguments: Of the constructor, by sizes.
+        arguments: Of the constructor, by sizes; of a function beside its inputs, by name.
         around_one: Names of the parameters that are drawn around 1, such as a norm's gain.
         deterministic: Arguments of the constructor that take all chance out of training.
         kinks: From weights, sizes and the inputs: numbers at whose zero a right gradient jumps,
@@ -133,7 +133,7 @@ class Contract:
             answer is right to the last digits.
         fit: Makes sizes that were drawn fit one another: an even D, say.
         unbatched: Whether a single sequence, without a batch dimension, will do as well.
-        variants: The same contract with other arguments of the constructor, by what they are.
+        variants: The same contract with other arguments, by what they are.
         tried: Whether its claims are held in every situation.
         inner: A part of it that the submission defines as well, with a contract of its own.
     """

@@ -71,11 +71,17 @@ class Harness:
         """The first sizes of the contract."""
         return self.contract.sizes[0]
 
-    def of(self, contract: Contract) -> Harness:
-        """The same try at another contract, in the same request."""
+    def of(self, contract: Contract, claims: frozenset[str] | None = None) -> Harness:
+        """The same try at another contract, in the same request.
+
+        Args:
+            contract: What is tried.
+            claims: Names of the functions that are checks of it; None where the suite's are.
+        """
+        claims = self.claims if claims is None else claims
         other = Harness(
             *(contract, self.session, self.draw, self.device),
-            *(self._memo, self.claims, self.seed),
+            *(self._memo, claims, self.seed),
         )
         other._batch = self.batch
         return other

@@ -22,6 +22,7 @@ from grader.suite.claims.robustness import (
     remembers_nothing,
 )
 from grader.suite.claims.structure import (
+    call_raises,
     constructor_raises,
     expect_refusal,
     has_its_parameters,
@@ -36,6 +37,7 @@ from grader.suite.claims.values import (
 
 __all__ = [
     "batch_items_are_independent",
+    "call_raises",
     "changes_no_input",
     "computes_in_bfloat16",
     "computes_in_float64",

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
+
+from torch import Tensor
 
 from grader.sandbox.errors import SubmissionError
 from grader.suite.compare import CheckFailed, expect, expect_form, fail
@@ -73,6 +75,14 @@ def constructor_raises(harness: Harness, kind: str, **arguments: int) -> None:
     expect_refusal(lambda: made.answered, kind, given, *arguments.values())
 
 
+def call_raises(harness: Harness, kind: str, inputs: Mapping[str, Tensor], number: int) -> None:
+    """A call of a function with these inputs is refused likewise, with this number."""
+    shapes = ", ".join(f"{name} of shape {tuple(value.shape)}" for name, value in inputs.items())
+    call = harness.module().call(inputs)
+    harness.ask()
+    expect_refusal(lambda: call.result, kind, f"{harness.contract.entry}: {shapes}", number)
+
+
 def expect_refusal(look: Callable[[], object], kind: str, given: str, *numbers: int) -> None:
     """Fail the check unless what came is an exception of a kind, with numbers in its message.
 
@@ -90,7 +100,8 @@ def expect_refusal(look: Callable[[], object], kind: str, given: str, *numbers: 
         got = error.fault.type
         expect(kind in error.kinds, f"`{given}`: expected {kind}, got {got}")
         said = all(str(number) in error.fault.message for number in numbers)
-        expect(said, f"`{given}`: expected both numbers in the message")
+        wanted = "both numbers" if len(numbers) > 1 else str(numbers[0])
+        expect(said, f"`{given}`: expected {wanted} in the message")
     else:
         fail(f"`{given}`: expected {kind}, no exception came")
 

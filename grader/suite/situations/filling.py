@@ -13,7 +13,7 @@ from torch import Tensor
 from grader.suite.contract import Contract, Sizes
 from grader.suite.harness import Harness
 from grader.suite.oracle import Weights
-from grader.suite.situations.factors import Row
+from grader.suite.situations.factors import NONE, Row
 from grader.suite.situations.levels import (
     ANOTHER_LIFE,
     EVALUATION,
@@ -143,10 +143,7 @@ def fill(harness: Harness, row: Row, turn: int) -> Situation:
     sizes = draw_sizes(one, row, turn)
     weights = in_dtype(row, draw_weights(one, row, sizes))
     inputs = {name: _input(one, row, name, sizes) for name in contract.inputs}
-    others = {
-        name: another(value) if name in like(contract) and value is not None else value
-        for name, value in inputs.items()
-    }
+    others = {name: _other(one, row, name, value, sizes) for name, value in inputs.items()}
     return Situation(
         row=row,
         contract=contract,
@@ -159,16 +156,19 @@ def fill(harness: Harness, row: Row, turn: int) -> Situation:
         other_weights=draw_other_weights(one, row, sizes),
         frozen=draw_frozen(one, row, list(weights)),
         coin=bool(harness.draw.integer(0, 1)),
-        before={name: _drawn_anew(one, name, sizes, value) for name, value in others.items()},
+        before={name: _before(one, row, name, other, sizes) for name, other in others.items()},
         right={},
     )
 
 
-def _drawn_anew(harness: Harness, name: str, sizes: Sizes, value: Tensor | None) -> Tensor | None:
+def _before(
+    harness: Harness, row: Row, name: str, other: Tensor | None, sizes: Sizes
+) -> Tensor | None:
     """For a call that comes before: another mask, say, so that none is kept."""
-    if value is None or name in like(harness.contract):
-        return value
-    return harness.input(name, sizes).to(harness.device)
+    is_drawn = other is not None or row.get(name) == NONE
+    if name in like(harness.contract) or not is_drawn:
+        return other
+    return _given(harness, {**row, name: NONE}, name, sizes)
 
 
 def variant_of(contract: Contract, row: Row) -> Contract:
@@ -224,11 +224,28 @@ def _input(harness: Harness, row: Row, name: str, sizes: Sizes) -> Tensor | None
         return None
     if name in like(harness.contract):
         return draw_like(harness, row, name, sizes)
-    draw = given.kinds[row[name]] if given.kinds else given.draw
+    return _given(harness, row, name, sizes)
+
+
+def _given(harness: Harness, row: Row, name: str, sizes: Sizes) -> Tensor:
+    """An input of the row's kind and form; of any kind where the row has none."""
+    given = harness.contract.inputs[name]
+    draw = given.kinds.get(row.get(name, NONE), given.draw)
     drawn = draw(harness.draw, sizes.shape(given.shape), sizes)
     if given.forms:
         drawn = given.forms[row[form_of(name)]](harness.draw, drawn)
     return drawn.to(harness.device)
+
+
+def _other(
+    harness: Harness, row: Row, name: str, value: Tensor | None, sizes: Sizes
+) -> Tensor | None:
+    """An input of another call: of the same kind, where it has one."""
+    if value is None:
+        return None
+    if name in like(harness.contract):
+        return another(value)
+    return _given(harness, row, name, sizes) if harness.contract.inputs[name].kinds else value
 
 
 def draw_like(harness: Harness, row: Row, name: str, sizes: Sizes) -> Tensor:

@@ -118,17 +118,24 @@ def general_factors(contract: Contract, mode: Factor = MODE) -> list[Factor]:
 def model_of(contract: Contract) -> Model:
     """What the situations of a contract of no known kind are made of."""
     found = general_factors(contract)
+    more, rules = of_variants(contract)
     if "E" in contract.sizes[0]:
         found.append(OTHER_WIDTH)
     for name, given in contract.inputs.items():
+        may_lack = name in contract.optional
         if given.kinds:
-            found.append(Factor(name, tuple(given.kinds)))
+            found.append(Factor(name, (*((NONE,) if may_lack else ()), *given.kinds)))
         if given.forms:
             found.append(Factor(form_of(name), tuple(given.forms)))
-        if given.optional and not given.handed_on:
+        if may_lack:
             found.append(Factor(given_of(name), GIVEN))
-    more, rules = of_variants(contract)
+        if given.kinds and may_lack:
+            rules.append(((name, given_of(name)), partial(_is_of_a_kind_or_not, name)))
     return Model((*found, *more), (*RULES, *rules), DELICATE, wishes(first_of(contract)))
+
+
+def _is_of_a_kind_or_not(name: str, row: Row) -> bool:
+    return (row[name] == NONE) == (row[given_of(name)] == GIVEN[0])
 
 
 def of_variants(contract: Contract) -> tuple[list[Factor], list[Rule]]:

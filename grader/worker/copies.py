@@ -10,7 +10,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from grader.wire.messages import Copies
 
-LARGE = 1 << 18  # numbers in a storage, beyond which only the part that is in use is looked at
+LARGE = 1 << 17  # numbers in a storage, beyond which only the part that is in use is looked at
 ALIKE = 1e-6  # of a number: the same, computed in another order
 
 
@@ -41,31 +41,37 @@ class CountsCopies(TorchDispatchMode):
     def __torch_dispatch__(
         self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        """Do the operation; look at what is new before it, and at all that it gives."""
+        """Do the operation; look at what is new before it, and at what it makes or changes."""
         kwargs = kwargs or {}
-        self._look([args, list(kwargs.values())], anew=False)
+        given = _tensors([args, list(kwargs.values())])
+        for tensor in given:
+            if _place(tensor) not in self._met:  # NumPy may have made it
+                self._look_at(tensor)
         result = func(*args, **kwargs)
-        self._look(result, anew=True)
+        behind = set() if func._schema.is_mutable else {_place(tensor) for tensor in given}
+        for tensor in _tensors(result):
+            if _place(tensor) not in behind:  # else it is a view of what was looked at
+                self._look_at(tensor)
         return result
 
-    def _look(self, value: Any, anew: bool) -> None:
-        if isinstance(value, list | tuple):
-            for item in value:
-                self._look(item, anew)
-        elif isinstance(value, Tensor):
-            self._look_at(value, anew)
+    def _look_at(self, tensor: Tensor) -> None:
+        self._met.add(_place(tensor))
+        count = repeated(_in_memory(tensor), self._asked.times)
+        if self._asked.least <= count <= self._asked.most:
+            self.most = max(self.most, count)
 
-    def _look_at(self, tensor: Tensor, anew: bool) -> None:
-        if tensor.layout is not torch.strided or tensor.device.type == "meta":
-            return
-        if not tensor.is_floating_point():
-            return
-        place = tensor.untyped_storage().data_ptr()
-        if anew or place not in self._met:
-            self._met.add(place)
-            count = repeated(_in_memory(tensor), self._asked.times)
-            if self._asked.least <= count <= self._asked.most:
-                self.most = max(self.most, count)
+
+def _tensors(value: Any) -> list[Tensor]:
+    """Those among what an operation takes or gives that are floats in memory."""
+    if isinstance(value, list | tuple):
+        return [tensor for item in value for tensor in _tensors(item)]
+    if not isinstance(value, Tensor) or value.layout is not torch.strided:
+        return []
+    return [value] if value.is_floating_point() and value.device.type != "meta" else []
+
+
+def _place(tensor: Tensor) -> int:
+    return tensor.untyped_storage().data_ptr()
 
 
 def _in_memory(tensor: Tensor) -> Tensor:

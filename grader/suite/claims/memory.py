@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import torch
+
 from grader.suite.calls import Call
+from grader.suite.claims.robustness import cast
 from grader.suite.compare import expect
 from grader.suite.contract import Sizes
 from grader.suite.harness import Harness
@@ -14,10 +17,15 @@ PART = 8  # of the numbers, which a copy has at least: one sequence's, one head'
 WHOLE = 3  # times as many, which it has at most: keys, values and something beside them
 
 
+def same_numbers(count: int, times: int) -> Copies:
+    """What a copy of so many numbers looks like; what they come from may be so often larger."""
+    return Copies(times, count // PART, min(count * WHOLE, count * times - 1))
+
+
 def makes_no_copies(
     harness: Harness,
     what: str,
-    every: Sequence[Sizes],
+    every: Sequence[tuple[Sizes, torch.dtype]],
     numbers: Callable[[Sizes], int],
     times: Callable[[Sizes], int],
 ) -> None:
@@ -25,23 +33,24 @@ def makes_no_copies(
 
     It is known by what it holds, wherever that comes from: by how many different numbers there
     are, and how often each. Another thing that a right answer may hold as often has to be fewer
-    than an eighth of these numbers, or more than three times as many, at these sizes.
+    than an eighth of these numbers, or three times as many and more, at these sizes.
 
     Args:
         harness: Plans the calls, in evaluation and in training.
         what: The numbers that are not to be copied, in words.
-        every: The sizes to be tried.
+        every: What is to be tried: sizes, each in a dtype. In bfloat16 many numbers are the same
+            by chance, so few of them, or a copy that holds each very often.
         numbers: How many of them there are.
-        times: How often a copy would hold each; at least 3.
+        times: How often a copy would hold each; at least 2.
     """
     calls: list[Call] = []
-    for sizes in every:
-        count = numbers(sizes)
-        asked = Copies(times(sizes), count // PART, count * WHOLE)
-        inputs = harness.inputs(sizes)
-        grad_output = harness.draw.normal(*sizes.shape(_letters(harness)))
-        calls.append(harness.module(sizes).call(inputs, copies=asked))
-        training = harness.in_training(sizes)
+    for sizes, dtype in every:
+        asked = same_numbers(numbers(sizes), times(sizes))
+        inputs = cast(harness.inputs(sizes), dtype)
+        grad_output = harness.draw.normal(*sizes.shape(_letters(harness))).to(dtype)
+        module = harness.module(sizes).to(dtype)
+        calls.append(module.call(inputs, copies=asked))
+        training = harness.in_training(sizes).to(dtype)
         calls.append(training.call(inputs, grad_output=grad_output, copies=asked))
     harness.ask()
     for call in calls:

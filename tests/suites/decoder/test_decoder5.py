@@ -12,9 +12,11 @@ from grader.suite import Harness, Sizes, Weights, claims, expect_close, linear, 
 
 # At these, what is copied for every head is told from all else that is made.
 COPIED = (
-    Sizes(B=2, T=11, C=40, H=8, G=2),
-    Sizes(B=2, T=13, C=33, H=11, G=1),
-    Sizes(B=1, T=67, C=24, H=8, G=2),
+    (Sizes(B=2, T=11, C=40, H=8, G=2), torch.float32),
+    (Sizes(B=1, T=11, C=36, H=6, G=3), torch.float64),
+    (Sizes(B=1, T=13, C=27, H=9, G=3), torch.float32),
+    (Sizes(B=2, T=11, C=64, H=32, G=1), torch.bfloat16),
+    (Sizes(B=1, T=131, C=8, H=4, G=1), torch.float32),
 )
 
 

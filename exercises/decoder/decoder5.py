@@ -5,9 +5,9 @@ attend to key and value head i. In each head softmax(q·kᵀ/√D)·v, in which 
 0 to t alone; the heads are concatenated in order and go through ``o_proj``. G = H is multi-head,
 G = 1 is multi-query attention. No dropout.
 
-Keys and values are shared, not copied: on the way no tensor holds each key or value H/G times.
-``repeat_interleave`` makes one, a ``reshape`` after ``expand`` does, and so does a product ``@``
-that has to broadcast them over the heads of a group.
+Keys and values are shared, not copied: on the way to the output no tensor holds each key or value
+H/G times. ``repeat_interleave`` makes one, a ``reshape`` after ``expand`` does, and so does a
+product ``@`` that has to broadcast them over the heads of a group.
 
 The rules, the same in every exercise:
 

@@ -71,7 +71,13 @@ contract = AttentionContract(
     zero_queries=lambda weights: {**weights, "q_proj.weight": weights["q_proj.weight"] * 0},
 )
 one_group = replace(contract, sizes=(Sizes(B=3, T=5, C=28, H=4, G=1),), tried=False)
-GROUPED = (Sizes(B=2, T=7, C=30, H=6, G=2), Sizes(B=2, T=5, C=36, H=12, G=4))
+GROUPED = (
+    Sizes(B=2, T=7, C=30, H=6, G=2),
+    *(
+        Sizes(B=2, T=5, C=H * D, H=H, G=G)
+        for D, H, G in ((3, 12, 4), (5, 8, 2), (3, 8, 4), (3, 9, 3), (2, 6, 3), (2, 32, 8))
+    ),
+)
 
 test_parameters_are_those_of_the_contract = claims.has_its_parameters
 

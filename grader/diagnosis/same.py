@@ -53,6 +53,8 @@ def difference(came: Answered, answer: messages.Answer, sent: list[Tensor]) -> s
                 return "inputs"
             if theirs.elsewhere != ours.elsewhere:
                 return "devices"
+            if bool(theirs.copied) != bool(ours.copied):
+                return "memory"
             return "" if theirs.grads == ours.grads else "gradients"
         case messages.Gradients(result=theirs), messages.Gradients(result=ours):
             pair = _gradients(theirs, came.tensors), _gradients(ours, sent)

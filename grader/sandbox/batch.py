@@ -26,7 +26,7 @@ from grader.sandbox.replies import (
     read_results,
 )
 from grader.wire import values
-from grader.wire.messages import Arguments, Backward, Call, Create, Move, Renew, Way
+from grader.wire.messages import Arguments, Backward, Call, Copies, Create, Move, Renew, Way
 
 _P = TypeVar("_P", bound="PendingRequest")
 CallArguments = tuple[tuple[Any, ...], Mapping[str, Any]]  # positional, and by name
@@ -42,6 +42,7 @@ class How(TypedDict, total=False):
     overwrites: bool
     refills: bool
     elsewhere: bool
+    copies: Copies | None
 
 
 class NotAsked(Exception):

@@ -53,6 +53,7 @@ class Results:
         changed: Places of the tensors that were sent and that the calls changed, if asked for.
         left: What else they left changed, in words, if asked for.
         elsewhere: Whether each of the outputs lies on another device, where inputs were to.
+        copied: How many different numbers some tensor held so many times, if asked for.
     """
 
     trees: list[Any]
@@ -61,6 +62,7 @@ class Results:
     changed: list[int]
     left: list[str]
     elsewhere: list[bool]
+    copied: int
 
 
 def read_reply(
@@ -166,7 +168,12 @@ def read_results(answered: Answered, call: messages.Call, inputs: Sequence[Tenso
     there = called.elsewhere
     if len(there) != (len(outputs) if call.elsewhere else 0):
         raise ValueError("outputs and their devices do not agree")
-    return Results(called.results, outputs, called.grads, sorted(changed), called.left, there)
+    if called.copied and not (call.copies and call.copies.least <= called.copied):
+        raise ValueError("copies are told that were not asked for")
+    return Results(
+        *(called.results, outputs, called.grads, sorted(changed), called.left, there),
+        called.copied,
+    )
 
 
 def read_gradients(

@@ -336,6 +336,12 @@ class Call:
         return self._pending.results.left
 
     @property
+    def copied(self) -> int:
+        """How many different numbers some tensor held so many times, of those looked for."""
+        self.module.expect_fit()
+        return self._pending.results.copied
+
+    @property
     def carries_gradients(self) -> bool:
         """Whether an output leads back to anything."""
         return any(self._pending.results.grads)

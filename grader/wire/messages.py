@@ -108,6 +108,20 @@ class Arguments(msgspec.Struct):
     kwargs: Tree
 
 
+class Copies(msgspec.Struct, frozen=True):
+    """Numbers that a tensor may hold many times over.
+
+    Attributes:
+        times: So many times, each of them, or more.
+        least: How many different ones there are at least.
+        most: How many at most: more of them are copies of something else.
+    """
+
+    times: Annotated[int, msgspec.Meta(ge=1)]
+    least: Count
+    most: Count
+
+
 class Call(_Operation, tag="call", omit_defaults=True):
     """Call a module, a method of it, or a function, once for each of several arguments.
 
@@ -128,6 +142,7 @@ class Call(_Operation, tag="call", omit_defaults=True):
         refills: Whether all calls are given the tensors of the first, filled anew.
         elsewhere: Whether inputs are to lie on another device, which ``meta`` stands for, and what
             comes is told with its values.
+        copies: What is looked for in each tensor that is made on the way; None for nothing.
     """
 
     target: int | str
@@ -145,6 +160,7 @@ class Call(_Operation, tag="call", omit_defaults=True):
     overwrites: bool = False
     refills: bool = False
     elsewhere: bool = False
+    copies: Copies | None = None
 
 
 class Backward(_Operation, tag="backward"):
@@ -265,6 +281,7 @@ class Called(_Answer, tag="called"):
         left: What else they left changed, in words, if asked for.
         inputs: A digest of each tensor that was sent, after the calls, if asked for.
         elsewhere: Whether each tensor in them lies on the other device, where inputs were to.
+        copied: How many different numbers some tensor held so many times, if asked for.
     """
 
     results: list[Tree]
@@ -273,6 +290,7 @@ class Called(_Answer, tag="called"):
     left: list[str] = []
     inputs: list[str] = []
     elsewhere: list[bool] = []
+    copied: Count = 0
 
 
 class Gradients(_Answer, tag="gradients"):

@@ -10,8 +10,8 @@ import itertools
 import linecache
 import random
 import sys
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from functools import partial
 from types import ModuleType
 from typing import Any
@@ -22,6 +22,7 @@ from torch import Tensor, nn
 
 from grader.wire import frames, messages, values
 from grader.worker import describe_exception, registered
+from grader.worker.copies import CountsCopies
 from grader.worker.devices import OneDevice
 from grader.worker.graphs import Graph, kept_for_backward
 from grader.worker.rules import Keeper
@@ -191,7 +192,10 @@ class RequestHandler:
             Before(function, parameters, given, call.gradients) if call.detect_inplace else None
         )
         kept = kept_for_backward(parameters) if call.gradients else nullcontext()
-        results, trees = self._call_each(call, function, given, other or kept, before)
+        counted = None if call.copies is None else CountsCopies(call.copies)
+        on = [other or kept, counted or nullcontext()]
+        results, trees = self._call_each(call, function, given, on, before)
+        copied = 0 if counted is None else counted.most
         grads = [x.requires_grad for x in self.sent]
         there = [x.device.type == "meta" for x in self.sent] if call.elsewhere else []
         if call.elsewhere and other is not None and not other.invented:
@@ -201,7 +205,9 @@ class RequestHandler:
             if call.gradients and any(grads):
                 self.graphs[call.keep] = graph
         if before is None:
-            return messages.Called(results=trees, grads=grads, changed=[], elsewhere=there)
+            return messages.Called(
+                results=trees, grads=grads, changed=[], elsewhere=there, copied=copied
+            )
         return messages.Called(
             results=trees,
             grads=grads,
@@ -209,6 +215,7 @@ class RequestHandler:
             left=before.left(),
             inputs=[values.digest(x) for x in given],
             elsewhere=there,
+            copied=copied,
         )
 
     def _other_device(self, call: messages.Call, tensors: list[Tensor]) -> OneDevice | None:
@@ -242,11 +249,11 @@ class RequestHandler:
         call: messages.Call,
         function: Callable[..., Any],
         inputs: list[Tensor],
-        on: AbstractContextManager[Any],
+        on: Sequence[AbstractContextManager[Any]],
         before: Before | None,
     ) -> tuple[list[Any], list[Any]]:
         """What each call gives, as it is and as it is told."""
-        on_meta = isinstance(on, OneDevice)
+        on_meta = isinstance(on[0], OneDevice)
         grad = call.gradients and not on_meta
         results: list[Any] = []
         trees: list[Any] = []
@@ -257,11 +264,11 @@ class RequestHandler:
                     _refill(inputs[:each], inputs[place * each :])
                 one = call.calls[0]
             args, kwargs = (self._decode(tree, inputs) for tree in (one.args, one.kwargs))
-            with (
-                torch.inference_mode(call.inference),
-                torch.set_grad_enabled(grad),
-                on,
-            ):
+            with ExitStack() as settings:
+                settings.enter_context(torch.inference_mode(call.inference))
+                settings.enter_context(torch.set_grad_enabled(grad))
+                for one_more in on:
+                    settings.enter_context(one_more)
                 results.append(function(*args, **kwargs))
                 if before is not None:
                     before.look()

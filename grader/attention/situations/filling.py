@@ -10,6 +10,7 @@ from torch import Tensor
 from grader.attention.situations.factors import DROPPING
 from grader.attention.situations.masks import PATTERN, draw_mask, seen_by
 from grader.suite.contract import Sizes
+from grader.suite.draw import Draw
 from grader.suite.harness import Harness
 from grader.suite.situations import filling
 from grader.suite.situations.factors import Row
@@ -20,6 +21,7 @@ from grader.suite.situations.sizes import (
     MOST_HEADS,
     SOME,
     draw_batch,
+    draw_groups,
     draw_length,
     draw_width,
 )
@@ -123,12 +125,18 @@ def _sizes(harness: Harness, row: Row, turn: int) -> Sizes:
         return Sizes(B=B, T=T, C=wide or draw.integer(2, 9), E=D)
     if row.get("mode") == DROPPING:  # the vectors that are mixed have to be independent
         D = max(D, T + 12)
+    C, H = _heads(draw, row, D)
+    more = {"H": H} if "H" in harness.sizes else {}
+    return Sizes(B=B, T=T, C=C, **more, **draw_groups(draw, row, H))
+
+
+def _heads(draw: Draw, row: Row, D: int) -> tuple[int, int]:
+    """Features of a token, and its heads."""
     match row.get("heads", "one"):
         case "several":
             H = HEADS[draw.integer(0, len(HEADS) - 1)]
-            return Sizes(B=B, T=T, C=(D if row["width"] == "square" else -(-D // H)) * H, H=H)
+            return (D if row["width"] == "square" else -(-D // H)) * H, H
         case "as many as features":
             D = min(D, MOST_HEADS)
-            return Sizes(B=B, T=T, C=D, H=D)
-    more = {"H": 1} if "H" in harness.sizes else {}
-    return Sizes(B=B, T=T, C=D, **more)
+            return D, D
+    return D, 1

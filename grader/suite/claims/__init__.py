@@ -5,6 +5,7 @@ from grader.suite.claims.gradients import (
     parameter_gradients_are_right,
     passes_gradcheck,
 )
+from grader.suite.claims.memory import makes_no_copies
 from grader.suite.claims.order import (
     future_gets_no_gradient,
     future_has_no_influence,
@@ -55,6 +56,7 @@ __all__ = [
     "input_gradient_is_right",
     "is_pinned_to_no_device",
     "keeps_shape_and_dtype",
+    "makes_no_copies",
     "matches_the_formula",
     "matches_the_formula_with_everything_given",
     "parameter_gradients_are_right",

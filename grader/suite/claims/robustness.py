@@ -58,7 +58,7 @@ def _in_dtype(harness: Harness, dtype: torch.dtype) -> tuple[Call, Call]:
     weights = harness.contract.plain_weights(harness.weights(harness.sizes))
     module, every = harness.module(weights=weights), harness.every_input()
     own = module.call(every[0])
-    calls = module.to(dtype).calls([_cast(inputs, dtype) for inputs in every])
+    calls = module.to(dtype).calls([cast(inputs, dtype) for inputs in every])
     harness.ask()
     _ = own.outs
     for call, suffix in zip(calls, ("", " with everything given"), strict=False):
@@ -68,7 +68,8 @@ def _in_dtype(harness: Harness, dtype: torch.dtype) -> tuple[Call, Call]:
     return calls[0], own
 
 
-def _cast(inputs: dict[str, Tensor], dtype: torch.dtype) -> dict[str, Tensor]:
+def cast(inputs: dict[str, Tensor], dtype: torch.dtype) -> dict[str, Tensor]:
+    """The inputs, those that are floats in another dtype."""
     return {n: v.to(dtype) if v.is_floating_point() else v for n, v in inputs.items()}
 
 

@@ -65,14 +65,24 @@ def _has_its_parameters(harness: Harness, sizes: Sizes | None = None) -> None:
         expect(first == name, f"`{name}` is the same parameter as `{first}`; expected two")
 
 
-def constructor_raises(harness: Harness, kind: str, **arguments: int) -> None:
-    """These arguments, with any for the others, are refused with an exception of this kind."""
+def constructor_raises(
+    harness: Harness, kind: str, numbers: tuple[str, ...] = (), **arguments: int
+) -> None:
+    """These arguments, with any for the others, are refused with an exception of this kind.
+
+    Args:
+        harness: Asks for it.
+        kind: Of exception.
+        numbers: The arguments whose values its message has to give; all where there are none.
+        arguments: Of the constructor.
+    """
     entry = harness.contract.entry
     given = f"{entry}({', '.join(f'{name}={value}' for name, value in arguments.items())})"
     every = {**harness.contract.arguments(harness.sizes), **arguments}
     made = harness.batch.create(entry, (), {n: v for n, v in every.items() if v is not None})
     harness.ask()
-    expect_refusal(lambda: made.answered, kind, given, *arguments.values())
+    values = (arguments[name] for name in numbers or arguments)
+    expect_refusal(lambda: made.answered, kind, given, *values)
 
 
 def call_raises(harness: Harness, kind: str, inputs: Mapping[str, Tensor], number: int) -> None:

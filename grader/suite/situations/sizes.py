@@ -52,11 +52,17 @@ def _features(draw: Draw, row: Row, width: int, by_head: bool) -> dict[str, int]
     found = {"H": H, letter: width}
     if not by_head:
         found["C"] = H * (width if row["width"] == "square" and H < MOST_HEADS else -(-width // H))
-    if "groups" in row:
-        divisors = [n for n in range(1, H + 1) if H % n == 0]
-        some = divisors[draw.integer(0, len(divisors) - 1)]
-        found["G"] = {"one": 1, "as many as heads": H}.get(row["groups"], some)
-    return found
+    return found | draw_groups(draw, row, H)
+
+
+def draw_groups(draw: Draw, row: Row, H: int) -> dict[str, int]:
+    """Into how many groups of one size so many heads fall, where there are any."""
+    if "groups" not in row:
+        return {}
+    divisors = [n for n in range(1, H + 1) if H % n == 0]
+    between = divisors[1:-1] or divisors
+    some = between[draw.integer(0, len(between) - 1)]
+    return {"G": {"one": 1, "as many as heads": H}.get(row["groups"], some)}
 
 
 def draw_width(draw: Draw, row: Row, T: int) -> int:

@@ -23,6 +23,8 @@ def models() -> Iterator[tuple[str, Model]]:
         contract = getattr(load_suite(str(exercise.suite), exercise.suite.name), "contract", None)
         if isinstance(contract, Contract) and contract.has_situations:
             yield exercise.name, model_of(contract)
+            for part in contract.inside:
+                yield f"{exercise.name}, {part.entry}", model_of(part)
 
 
 def main() -> None:

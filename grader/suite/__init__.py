@@ -12,6 +12,7 @@ from grader.suite.compare import (
     expect_close,
     expect_differs,
     expect_finite,
+    expect_gradient,
     expect_tensor,
     fail,
 )
@@ -44,6 +45,7 @@ __all__ = [
     "expect_close",
     "expect_differs",
     "expect_finite",
+    "expect_gradient",
     "expect_tensor",
     "fail",
     "layer_norm",

@@ -130,6 +130,10 @@ class Contract:
         variants: The same contract with other arguments of the constructor, by what they are.
         tried: Whether its claims are held in every situation.
         inner: A part of it that the submission defines as well, with a contract of its own.
+        parts: More of these.
+        default_arguments: Arguments of the constructor that may be left out, by their defaults.
+        exact: Whether float64 is right to its last digits: no constant, such as 1/√D, may be
+            rounded to float32.
     """
 
     entry: str
@@ -148,6 +152,9 @@ class Contract:
     variants: Mapping[str, Contract] = field(default_factory=dict)
     tried: bool = True
     inner: Contract | None = None
+    parts: tuple[Contract, ...] = ()
+    default_arguments: Mapping[str, Any] = field(default_factory=dict)
+    exact: bool = False
 
     @property
     def has_situations(self) -> bool:
@@ -160,6 +167,11 @@ class Contract:
         return None
 
     @property
+    def inside(self) -> tuple[Contract, ...]:
+        """All of its parts that have a contract of their own."""
+        return (*((self.inner,) if self.inner else ()), *self.parts)
+
+    @property
     def keeps_form(self) -> bool:
         """Whether the first output has the form of the first input that gradients are asked of."""
         first = next(iter(self.differentiable), None)
@@ -168,7 +180,7 @@ class Contract:
     @property
     def defaults(self) -> Mapping[str, Any]:
         """What the constructor's arguments are where they are left out, of those that may be."""
-        return {}
+        return self.default_arguments
 
     @property
     def every_argument(self) -> Mapping[str, Any]:

@@ -68,7 +68,7 @@ class AttentionSituation(filling.Situation):
 def fill(harness: Harness, row: Row, turn: int) -> AttentionSituation:
     """A situation of these levels; as ``filling.fill`` has it."""
     contract: Any = filling.variant_of(harness.contract, row)
-    sizes = _sizes(harness, row, turn)
+    sizes = contract.fit(_sizes(harness, row, turn))
     one = harness.of(contract)
     weights = filling.in_dtype(row, filling.draw_weights(one, row, sizes))
     mask = None if row.get("mask", "none") == "none" else draw_mask(harness, row, sizes)

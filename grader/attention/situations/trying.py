@@ -18,7 +18,6 @@ from grader.suite.oracle import exact, right_weights
 from grader.suite.situations.levels import OVERFLOWING
 from grader.suite.situations.trying import Tensors, Tried
 
-EXACT = (1e-10, 1e-9)  # in float64, where 1/√D is exact in every dtype
 DROPPED = (2e-3, 1e-2)  # what was kept is recovered from the output
 
 _T = TypeVar("_T")
@@ -80,8 +79,9 @@ class AttentionTried(Tried):
     def _is_exact(self) -> bool:
         """Whether a right answer is right to the last digits of float64."""
         situation = self.situation
+        # There 1/√D is exact in every dtype.
         square = situation.row["width"] == "square" and not situation.drops  # which widens it
-        return situation.dtype == torch.float64 and square
+        return super()._is_exact or (situation.dtype == torch.float64 and square)
 
     @property
     def _compares_roughly(self) -> bool:
@@ -91,7 +91,7 @@ class AttentionTried(Tried):
     def _tolerances(self) -> tuple[float, float]:
         if self.situation.drops and self.situation.dtype == torch.float32:
             return DROPPED
-        return EXACT if self._is_exact else super()._tolerances
+        return super()._tolerances
 
     @cached_property
     def _expected(self) -> Tensors:

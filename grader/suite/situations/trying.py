@@ -30,6 +30,7 @@ TOLERANCES = {
     torch.float64: (1e-6, 1e-6),  # 1/√D may have been rounded to float32
     torch.bfloat16: (0.1, 0.0),  # its gradients are compared roughly
 }
+EXACT = (1e-10, 1e-9)  # in float64, where no constant may have been rounded
 # Scores whose rounding shows, in outputs and, where all gradients cancel out, in what is left.
 FAR = ("very large", "with a token far above the rest")
 CLOSE = (*FAR, "of tokens near one another, far from 0")  # too close for bfloat16
@@ -126,7 +127,7 @@ class Tried:
     @property
     def _is_exact(self) -> bool:
         """Whether a right answer is right to the last digits of float64."""
-        return False
+        return self.situation.contract.exact and self.situation.dtype == torch.float64
 
     @property
     def _compares_gradients(self) -> bool:
@@ -212,7 +213,8 @@ class Tried:
         situation = self.situation
         slack = situation.contract.slack
         more = slack(**situation.tensors) if slack else 0.0
-        of_out, of_grad = (ROUGH, ROUGH) if self._is_rough else TOLERANCES[situation.dtype]
+        usual = EXACT if self._is_exact else TOLERANCES[situation.dtype]
+        of_out, of_grad = (ROUGH, ROUGH) if self._is_rough else usual
         return of_out + more, of_grad + more
 
     @cached_property

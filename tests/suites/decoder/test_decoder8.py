@@ -90,7 +90,7 @@ def norm_with(eps: float | None) -> Contract:
     """RMSNorm with an eps, or without."""
     return Contract(
         entry="RMSNorm",
-        sizes=(Sizes(B=2, T=7, C=13), Sizes(B=3, T=5, C=7)),
+        sizes=(Sizes(B=2, T=7, C=13), Sizes(B=3, T=5, C=7), Sizes(B=0, T=5, C=11)),
         arguments=lambda sizes: {"dim": sizes.C, "eps": eps},
         default_arguments={"eps": EPS},
         parameters=lambda sizes: {"weight": (sizes.C,)},
@@ -148,7 +148,11 @@ attention = AttentionContract(
 )
 ffn = Contract(
     entry="SwiGLU",
-    sizes=(Sizes(B=2, T=7, C=13, F=5), Sizes(B=3, T=5, C=7, F=17)),
+    sizes=(
+        Sizes(B=2, T=7, C=13, F=5),
+        Sizes(B=3, T=5, C=7, F=17),
+        Sizes(B=0, T=5, C=11, F=3),
+    ),
     arguments=lambda sizes: {"dim": sizes.C, "hidden_dim": sizes.F},
     parameters=of_feed_forward,
     oracle=feed_forward,
@@ -179,12 +183,10 @@ def expect_block(harness: Harness, *silent: str, **weights: Tensor) -> None:
     expect_close(call.out, call.expected)
 
 
-test_parameters_are_those_of_the_contract = claims.has_its_parameters
-
-
 @points(1)
-def test_each_part_has_its_parameters(harness: Harness) -> None:
-    """A norm, a feed-forward and an attention that are made alone are as those of the block."""
+def test_parameters_are_those_of_the_contract(harness: Harness) -> None:
+    """A parameter that is not registered is never trained or saved, in the block or alone."""
+    claims.has_its_parameters(harness)
     for part in (plain_norm, ffn, attention):
         claims.has_its_parameters(harness.of(part))
 

@@ -134,6 +134,7 @@ class Contract:
         default_arguments: Arguments of the constructor that may be left out, by their defaults.
         exact: Whether float64 is right to its last digits: no constant, such as 1/√D, may be
             rounded to float32.
+        steep: Whether rounding shows where weights are large: a norm undoes that x is smaller.
     """
 
     entry: str
@@ -155,6 +156,7 @@ class Contract:
     parts: tuple[Contract, ...] = ()
     default_arguments: Mapping[str, Any] = field(default_factory=dict)
     exact: bool = False
+    steep: bool = False
 
     @property
     def has_situations(self) -> bool:

@@ -1,4 +1,4 @@
-# unusual: the mask is a buffer that is not saved and grows; a helper for residuals; hidden by bias
+# unusual: the mask is a buffer that is not saved, and what is longer is made on the way; a helper for residuals; hidden by bias
 import math
 
 import torch
@@ -46,14 +46,15 @@ class CausalSelfAttention(nn.Module):
 
     def forward(self, x):
         b, t, c = x.shape
-        if self.future.size(0) < t:
-            self.future = torch.ones(t, t, dtype=torch.bool, device=x.device).triu(1)
+        future = self.future[:t, :t]
+        if future.size(0) < t:
+            future = torch.ones(t, t, dtype=torch.bool, device=x.device).triu(1)
         q, k, v = (
             f(x).view(b, t, self.num_heads, self.head_dim).transpose(1, 2)
             for f in (self.q_proj, self.k_proj, self.v_proj)
         )
         scores = q @ k.mT / math.sqrt(self.head_dim)
-        scores = scores.masked_fill(self.future[:t, :t].to(x.device), float("-inf"))
+        scores = scores.masked_fill(future, float("-inf"))
         return self.o_proj((scores.softmax(-1) @ v).transpose(1, 2).reshape(b, t, c))
 
 

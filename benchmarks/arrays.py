@@ -1,10 +1,12 @@
-"""Makes the covering arrays of all contracts of the kit anew, and prints what they cover.
+"""Makes the covering arrays of contracts of the kit that are not kept, and prints what they cover.
 
-python benchmarks/arrays.py
+python benchmarks/arrays.py          those of new sets of factors; what no contract has is removed
+python benchmarks/arrays.py --all    all of them anew
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,26 +24,27 @@ def models() -> Iterator[tuple[str, Model]]:
     for exercise in load_kit(Path(__file__).parent.parent).exercises:
         suite = load_suite(str(exercise.suite), exercise.suite.name)
         contracts = [one for one in vars(suite).values() if isinstance(one, Contract)]
-        found = [model_of(one) for one in contracts if one.has_situations]
+        tried = [one for one in contracts if one.has_situations]
+        found = [model_of(part) for one in tried for part in (one, *one.inside)]
         for model in {kept_at(model): model for model in found}.values():
             yield exercise.name, model
 
 
-def main() -> None:
+def main(*, anew: bool) -> None:
     """Write a file for each set of factors; those of no contract any more are removed."""
     KEPT.mkdir(exist_ok=True)
     written: set[Path] = set()
     for name, model in models():
         file = kept_at(model)
-        if file not in written:
+        if anew or not file.exists():
             arrays = [make(model, seed) for seed in range(ARRAYS)]
             file.write_bytes(msgspec.json.encode(arrays) + b"\n")
-            written.add(file)
             count, lengths = len(model.factors), [len(array) for array in arrays]
             print(f"{name}: {count} factors, {lengths} situations, strength 2")
+        written.add(file)
     for file in set(KEPT.glob("*.json")) - written:
         file.unlink()
 
 
 if __name__ == "__main__":
-    main()
+    main(anew="--all" in sys.argv[1:])

@@ -76,8 +76,9 @@ class AttentionContract(Contract):
 
     @property
     def defaults(self) -> Mapping[str, Any]:
-        """The rate of dropout."""
-        return {"dropout_rate": self.default_rate} if self.dropout else {}
+        """With the rate of dropout."""
+        rate = {"dropout_rate": self.default_rate} if self.dropout else {}
+        return {**super().defaults, **rate}
 
     @property
     def every_argument(self) -> Mapping[str, Any]:

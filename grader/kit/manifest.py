@@ -32,6 +32,7 @@ class ExerciseEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     level: Literal["easy", "medium", "hard"] = "medium"
     diagnosis: bool = True  # False where finding the mistake is the exercise
     formerly: list[str] = []  # names that it had in earlier versions
+    forbidden: list[str] = []  # names of torch that it forbids beside those of the kit
 
 
 class KitEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -252,7 +253,7 @@ def _exercise(home: Path, entry: ExerciseEntry, kit: KitEntry) -> Exercise:
         formerly=tuple(entry.formerly),
         diagnosis=entry.diagnosis,
         explain=kit.explain if entry.diagnosis else Explain.NOTHING,
-        forbidden=frozenset(kit.forbidden),
+        forbidden=frozenset([*kit.forbidden, *entry.forbidden]),
         operations=tuple(kit.operations),
         imports=frozenset(kit.imports),
         stub=home / "exercises" / path,

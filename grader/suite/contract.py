@@ -136,6 +136,9 @@ class Contract:
         variants: The same contract with other arguments, by what they are.
         tried: Whether its claims are held in every situation.
         inner: A part of it that the submission defines as well, with a contract of its own.
+        parts: More of these.
+        default_arguments: Arguments of the constructor that may be left out, by their defaults.
+        steep: Whether rounding shows where weights are large: a norm undoes that x is smaller.
     """
 
     entry: str
@@ -156,6 +159,9 @@ class Contract:
     variants: Mapping[str, Contract] = field(default_factory=dict)
     tried: bool = True
     inner: Contract | None = None
+    parts: tuple[Contract, ...] = ()
+    default_arguments: Mapping[str, Any] = field(default_factory=dict)
+    steep: bool = False
 
     @property
     def has_situations(self) -> bool:
@@ -168,6 +174,11 @@ class Contract:
         return None
 
     @property
+    def inside(self) -> tuple[Contract, ...]:
+        """All of its parts that have a contract of their own."""
+        return (*((self.inner,) if self.inner else ()), *self.parts)
+
+    @property
     def keeps_form(self) -> bool:
         """Whether the first output has the form of the first input that gradients are asked of."""
         first = next(iter(self.differentiable), None)
@@ -176,7 +187,7 @@ class Contract:
     @property
     def defaults(self) -> Mapping[str, Any]:
         """What the constructor's arguments are where they are left out, of those that may be."""
-        return {}
+        return self.default_arguments
 
     @property
     def every_argument(self) -> Mapping[str, Any]:

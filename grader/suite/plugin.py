@@ -94,7 +94,8 @@ class SuitePlugin:
         if self.broken:
             items.clear()
         elif self._contract is not None and self._contract.has_situations:
-            arrays_of(model_of(self._contract))  # may take seconds: not of a check's time
+            for one in (self._contract, *self._contract.inside):
+                arrays_of(model_of(one))  # may take seconds: not of a check's time
 
     def pytest_runtest_makereport(self, item: pytest.Function, call: pytest.CallInfo[None]) -> None:
         """Note what came of a stage of a check; of the whole, once its last stage is over."""

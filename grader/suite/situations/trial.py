@@ -60,12 +60,11 @@ def model_of(contract: Contract) -> Model:
 
 def judge_situations(harness: Harness) -> Judgement:
     """Try every situation of a contract, and of what is inside it, some."""
-    inner = harness.contract.inner
     found = judge(_Trial(harness).run(), harness.claims)
-    if inner is None:
-        return found
-    inside = _Trial(harness.of(inner), INSIDE).run()
-    return found.beside(judge(inside, harness.claims, f"`{inner.entry}` alone: "))
+    for part in harness.contract.inside:
+        inside = _Trial(harness.of(part), INSIDE).run()
+        found = found.beside(judge(inside, harness.claims, f"`{part.entry}` alone: "))
+    return found
 
 
 class _Trial:

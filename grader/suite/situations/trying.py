@@ -121,7 +121,9 @@ class Tried:
         """Whether scores are so large that their rounding shows."""
         situation = self.situation
         kinds = CLOSE if situation.dtype == torch.bfloat16 else FAR
-        steep = situation.row.get("weights") == "large" and situation.contract.kinks is not None
+        contract = situation.contract
+        is_steep = contract.steep or contract.kinks is not None
+        steep = situation.row.get("weights") == "large" and is_steep
         far = any(kind in kinds for kind in situation.kinds.values())
         return (far or steep) and not self._is_exact
 

@@ -1,0 +1,66 @@
+# unusual: a loop over heads, additive mask made by full and triu, o_proj by slices
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+
+class RMSNorm(nn.Module):
+    def __init__(self, dim, eps=1e-6):
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(dim))
+
+    def forward(self, x):
+        dtype = x.dtype
+        if dtype in (torch.bfloat16, torch.float16):
+            x = x.float()
+        x = x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.eps)
+        return self.weight * x.to(dtype)
+
+
+class SwiGLU(nn.Module):
+    def __init__(self, dim, hidden_dim):
+        super().__init__()
+        self.gate_proj = nn.Linear(dim, hidden_dim, bias=False)
+        self.up_proj = nn.Linear(dim, hidden_dim, bias=False)
+        self.down_proj = nn.Linear(hidden_dim, dim, bias=False)
+
+    def forward(self, x):
+        return self.down_proj(F.silu(self.gate_proj(x)) * self.up_proj(x))
+
+
+class CausalSelfAttention(nn.Module):
+    def __init__(self, embed_dim, num_heads):
+        super().__init__()
+        if embed_dim % num_heads != 0:
+            raise ValueError(f"embed_dim ({embed_dim}) is not divisible by num_heads ({num_heads})")
+        self.num_heads = num_heads
+        self.head_dim = embed_dim // num_heads
+        self.q_proj = nn.Linear(embed_dim, embed_dim, bias=False)
+        self.k_proj = nn.Linear(embed_dim, embed_dim, bias=False)
+        self.v_proj = nn.Linear(embed_dim, embed_dim, bias=False)
+        self.o_proj = nn.Linear(embed_dim, embed_dim, bias=False)
+
+    def forward(self, x):
+        t = x.size(1)
+        mask = torch.full((t, t), float("-inf"), dtype=x.dtype, device=x.device).triu(1)
+        q, k, v = self.q_proj(x), self.k_proj(x), self.v_proj(x)
+        outs = []
+        for h in range(self.num_heads):
+            s = slice(h * self.head_dim, (h + 1) * self.head_dim)
+            scores = q[..., s] @ k[..., s].mT / self.head_dim**0.5 + mask
+            outs.append(torch.softmax(scores, dim=-1) @ v[..., s])
+        return self.o_proj(torch.cat(outs, dim=-1))
+
+
+class DecoderBlock(nn.Module):
+    def __init__(self, embed_dim, num_heads, hidden_dim, eps=1e-6):
+        super().__init__()
+        self.attention_norm = RMSNorm(embed_dim, eps)
+        self.attention = CausalSelfAttention(embed_dim, num_heads)
+        self.ffn_norm = RMSNorm(embed_dim, eps)
+        self.ffn = SwiGLU(embed_dim, hidden_dim)
+
+    def forward(self, x):
+        h = x + self.attention(self.attention_norm(x))
+        return h + self.ffn(self.ffn_norm(h))

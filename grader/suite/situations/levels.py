@@ -118,7 +118,7 @@ def general_factors(contract: Contract, mode: Factor = MODE) -> list[Factor]:
 def model_of(contract: Contract) -> Model:
     """What the situations of a contract of no known kind are made of."""
     found = general_factors(contract)
-    if "E" in contract.sizes[0]:
+    if "C" in contract.sizes[0] and "E" in contract.sizes[0]:
         found.append(OTHER_WIDTH)
     for name, given in contract.inputs.items():
         if given.kinds:

@@ -119,7 +119,7 @@ def model_of(contract: Contract) -> Model:
     """What the situations of a contract of no known kind are made of."""
     found = general_factors(contract)
     more, rules = of_variants(contract)
-    if "E" in contract.sizes[0]:
+    if "C" in contract.sizes[0] and "E" in contract.sizes[0]:
         found.append(OTHER_WIDTH)
     for name, given in contract.inputs.items():
         may_lack = name in contract.optional

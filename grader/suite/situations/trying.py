@@ -36,6 +36,7 @@ FAR = ("very large", "with a token far above the rest")
 CLOSE = (*FAR, "of tokens near one another, far from 0")  # too close for bfloat16
 CANCELLED = (*CLOSE, "of equal tokens")
 ROUGH = 2e-2
+NOTHING = 1e-12  # of a gradient: in float64, rounding alone
 NOISE = 1000  # roundings, of terms as large as x³, in the gradient of a query or key
 # Another order of operations rounds otherwise than ours: by so many times as much at most.
 TIMES = 30
@@ -191,7 +192,7 @@ class Tried:
             expect_finite(grad, f"gradient of {name}")
             near = (
                 _as_near(grad, right, self._rounded_gradients[name] / self.situation.scale)
-                or bool((grad.double().cpu() - right).abs().max() <= self._noise)
+                or bool((grad.double().cpu() - right).abs().max() <= self._noise_of(right))
                 or (self._near_a_kink and _mostly_right(grad, right))
             )
             if not near:
@@ -208,6 +209,13 @@ class Tried:
     @property
     def _near_a_kink(self) -> bool:
         return self._harness.near_a_kink(self.call.module, self.situation.learning)
+
+    def _noise_of(self, right: Tensor) -> float:
+        """The same for one gradient; where all of it does, its terms are as large as the others."""
+        if bool((right.abs() > NOTHING).any()):
+            return self._noise
+        largest = max(float(one.abs().max()) for one in self._right_gradients.values())
+        return max(self._noise, self._tolerances[1] * largest / self.situation.scale)
 
     @cached_property
     def _noise(self) -> float:

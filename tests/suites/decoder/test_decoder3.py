@@ -380,7 +380,18 @@ test_input_is_not_changed = claims.changes_no_input
 test_nothing_is_remembered_between_calls = claims.remembers_nothing
 test_positions_of_earlier_calls_are_forgotten = of_placed(claims.remembers_nothing)
 test_single_token_and_single_sequence = of_placed(claims.handles_a_single_token)
-test_long_sequence = of_placed(claims.handles_a_long_sequence)
+
+
+@points(1)
+def test_long_sequence(harness: Harness) -> None:
+    """No table has a length of its own, be positions given or counted."""
+    claims.handles_a_long_sequence(harness.of(placed))
+    sizes = harness.sizes.replace(B=1, T=257)
+    call = harness.module(sizes).call(harness.inputs(sizes))
+    harness.ask()
+    expect_close(call.out, call.expected, "output at T = 257")
+
+
 test_non_contiguous_input = claims.handles_non_contiguous_input
 test_computes_in_float64 = claims.computes_in_float64
 test_computes_in_bfloat16 = claims.computes_in_bfloat16

@@ -15,7 +15,6 @@ COPIED = (
     (Sizes(B=2, T=11, C=40, H=8, G=2), torch.float32),
     (Sizes(B=1, T=11, C=36, H=6, G=3), torch.float64),
     (Sizes(B=1, T=13, C=27, H=9, G=3), torch.float32),
-    (Sizes(B=2, T=11, C=64, H=32, G=1), torch.bfloat16),
     (Sizes(B=1, T=131, C=8, H=4, G=1), torch.float32),
 )
 

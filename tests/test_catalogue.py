@@ -29,7 +29,11 @@ PAIRS = 3  # of each exercise; benchmarks/diagnosis.py tries many more
 
 def with_form() -> list[Exercise]:
     """Where a report names mistakes; what a fix-it exercise breaks is among them."""
-    return [e for e in KIT.exercises if e.diagnosis and contract_of(e).layout is not None]
+    return [
+        exercise
+        for exercise in KIT.exercises
+        if exercise.diagnosis and getattr(contract_of(exercise), "layout", None) is not None
+    ]
 
 
 def applicable(exercise: Exercise) -> list[Mistake]:

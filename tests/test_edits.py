@@ -29,6 +29,12 @@ SOME = {
     ("warmup3", "qkv_bias forgotten"),
     ("warmup4", "scaled shown after the softmax"),
     ("exercise6", "eps far too large"),
+    ("decoder1", "scaled by the sequence length"),
+    ("decoder2", "queries split by reshape alone"),
+    ("decoder3", "neighbours turned in place"),
+    ("decoder4", "slopes begin at one"),
+    ("decoder5", "heads take the groups in turns"),
+    ("decoder8", "eps outside the root"),
 }
 
 

@@ -38,7 +38,7 @@ def mine(folder: Path) -> Path:
 
 def test_saves_are_graded_until_it_is_solved(folder: Path, mine: Path) -> None:
     with Terminal(folder, "watch", rows=80) as terminal:  # a whole report
-        terminal.until("warmup1: Attention without weights", "0 of 24 solved", "q quit")
+        terminal.until("warmup1: Attention without weights", "0 of 30 solved", "q quit")
         mine.write_text("def self_attention(x:\n")
         screen = terminal.until("exercises/warmups/warmup1.py:1: does not parse")
         assert len([line for line in screen.splitlines() if "parse" in line]) == 1
@@ -46,7 +46,7 @@ def test_saves_are_graded_until_it_is_solved(folder: Path, mine: Path) -> None:
         screen = terminal.until("the softmax runs over the queries", "score ", "pass ")
         assert screen.index("fail ") < screen.index("pass ")
         mine.write_text(RIGHT)
-        terminal.until("warmup1 is solved, 20 / 20: Enter goes on to warmup2", "1 of 24 solved")
+        terminal.until("warmup1 is solved, 20 / 20: Enter goes on to warmup2", "1 of 30 solved")
         terminal.until("warmup1: Attention without weights", "score 20 / 20")  # its report first
         terminal.press("s")
         terminal.until("def self_attention(x: Tensor) -> Tensor:")
@@ -352,5 +352,5 @@ def test_newcomers_path(tmp_path: Path) -> None:
     assert grade("next").startswith("warmup3: ")
     assert "later: 2" in grade("review")
     shown = grade("progress", "--html", "progress.html")
-    assert shown.startswith("2 of 24 exercises solved, 4 gradings")
+    assert shown.startswith("2 of 30 exercises solved, 4 gradings")
     assert "warmup1" in (drills / "progress.html").read_text(encoding="utf-8")

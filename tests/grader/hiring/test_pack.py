@@ -30,6 +30,7 @@ PACK = ("exercise3", "exercise5", "bug4")
 PLAIN = {
     "",
     "}",
+    ")",
     "import torch",
     "from torch.nn import functional as F",
     "with torch.no_grad():",

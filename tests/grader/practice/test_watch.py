@@ -255,7 +255,7 @@ def test_exercise_is_picked_from_the_list(folder: Path) -> None:
         terminal.until("> warmup1")
         terminal.press("j\x1b[B")
         terminal.until("> warmup3")
-        for _ in range(19):
+        for _ in range(25):
             terminal.press("j")
         terminal.until("> bug12")
         terminal.press("\r")

@@ -107,7 +107,7 @@ def grade(submission: Submission, exercise: Exercise, options: Options, sandbox:
         session.close()
     if any(told.mistakes) and not session.own_time_is_up:
         told = told.with_following(runner, exercise, sandbox.stop, seed, device)
-    runner.plugin.let_go()
+    runner.let_go()
     problem, line = _problem(session, options.timeout)
     if isinstance(session.load_error, SubmissionError) and explain is Explain.CAUSE:
         problem = f"{problem}\n{explain_crash(session.load_error.fault, tried.source)}".strip()

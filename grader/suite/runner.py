@@ -29,21 +29,6 @@ UNUSED_PLUGINS = (
     "warnings",
 )  # fmt: skip
 
-M_ARENA_MAX = -8  # of glibc's mallopt(3)
-
-
-def _share_one_heap() -> None:
-    """Let all threads of this process allocate from one heap.
-
-    Each suite has a thread, and only one of them runs at a time; with heaps of their own, each
-    keeps what it needed once. No other C library than glibc has such heaps.
-    """
-    with contextlib.suppress(OSError, AttributeError):
-        ctypes.CDLL(None).mallopt(M_ARENA_MAX, 1)
-
-
-_share_one_heap()
-
 
 class SuiteRunner:
     """A suite, collected once by a pytest session of its own, and run on one submission at a time.
@@ -100,6 +85,16 @@ class SuiteRunner:
         if self.plugin.fault is not None:
             raise self.plugin.fault
         return self.plugin.results
+
+    def let_go(self) -> None:
+        """Forget the submission, and give its memory back to the system.
+
+        Each suite has a thread, to which glibc gives a heap of its own: all of them would keep
+        what they needed once. Other C libraries have no such call.
+        """
+        self.plugin.let_go()
+        with contextlib.suppress(OSError, AttributeError):
+            ctypes.CDLL(None).malloc_trim(0)
 
     def _serve(self) -> None:
         """Be a pytest session, until it ends."""

@@ -20,10 +20,12 @@ from grader.records import Report
 from grader.sandbox.process import Sandbox
 from grader.submission import read_submission
 from tests.planted import contract_of, explained, planted
+from tests.sampling import some_of
 
 KIT = load_kit(Path(__file__).parent.parent)
 ANSWERS = Path(__file__).parent / "answers"
 OPTIONS = Options(seed=1, device="cpu")
+EACH_TIME = 80  # of the mistakes in each exercise, and of the right answers
 PAIRS = 3  # of each exercise; benchmarks/diagnosis.py tries many more
 
 
@@ -75,15 +77,23 @@ def test_pipeline_done_right_earns_everything(exercise: Exercise, sandbox: Sandb
 
 
 def each_planted() -> Iterator[Any]:
-    """Every mistake in every exercise that it applies to; all but one of them exhaustive."""
-    places: dict[str, list[tuple[Exercise, Mistake]]] = {}
-    for exercise in with_form():
-        for mistake in applicable(exercise):
-            places.setdefault(mistake.name, []).append((exercise, mistake))
-    for turn, (name, each) in enumerate(places.items()):
-        for place, (exercise, mistake) in enumerate(each):
-            marks = () if place == turn % len(each) else (pytest.mark.exhaustive,)
-            yield pytest.param(exercise, mistake, id=f"{exercise.name}-{name}", marks=marks)
+    """Every mistake in every exercise that it applies to."""
+    named = [
+        (f"{exercise.name}-{mistake.name}", (exercise, mistake))
+        for exercise in with_form()
+        for mistake in applicable(exercise)
+    ]
+    yield from some_of(named, EACH_TIME)
+
+
+def each_right() -> Iterator[Any]:
+    """Every right answer of an exercise that has a layout."""
+    named = [
+        (f"{exercise.name}-{path.stem}", (exercise, path))
+        for exercise in with_form()
+        for path in sorted((ANSWERS / exercise.name).glob("right_*.py"))
+    ]
+    yield from some_of(named, EACH_TIME)
 
 
 @pytest.mark.parametrize(("exercise", "mistake"), list(each_planted()))
@@ -115,11 +125,7 @@ def test_two_mistakes_lose_points_and_are_named(
     assert any(names >= set(found) or len(found) == 2 for found in report.diagnosis)
 
 
-@pytest.mark.parametrize(
-    ("exercise", "path"),
-    [(e, path) for e in with_form() for path in sorted((ANSWERS / e.name).glob("right_*.py"))],
-    ids=lambda value: value.stem if isinstance(value, Path) else value.name,
-)
+@pytest.mark.parametrize(("exercise", "path"), list(each_right()))
 def test_right_answer_shows_no_mistake(exercise: Exercise, path: Path, sandbox: Sandbox) -> None:
     found = explained(read_submission(path), contract_of(exercise), sandbox)
     assert found.sets == ((),)

@@ -27,7 +27,7 @@ ROOT = Path(__file__).parent.parent
 ANSWERS = ROOT / "tests" / "answers"
 KIT = load_kit(ROOT)
 ENOUGH_WRONG = {"exercise3": 15, "exercise5": 15, **{f"decoder{n}": 20 for n in range(1, 10)}}
-WRONG_EACH_TIME = 30
+WRONG_EACH_TIME = 15
 # Fix-it exercises that ask for more than the contract of what they break.
 OWN_CONTRACT = {"bug10", "bug11", "bug14"}
 
@@ -157,7 +157,7 @@ def test_rounding_does_not_decide_a_gradient(sandbox: Sandbox) -> None:
 
 
 def each_wrong() -> Iterator[Any]:
-    """Of each exercise some thirty each time."""
+    """Of each exercise some each time."""
     for exercise in KIT.exercises:
         named = [(f"{exercise.name}-{w.mistake.name}", (w,)) for w in wrong_versions(exercise)]
         yield from some_of(named, WRONG_EACH_TIME)

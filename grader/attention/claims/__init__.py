@@ -9,6 +9,7 @@ from grader.attention.claims.dropout import (
     keeps_the_mean,
     uses_its_rate,
 )
+from grader.attention.claims.heads import heads_are_blocks, output_mixes_the_heads
 from grader.attention.claims.masks import (
     hidden_key_gets_no_gradient,
     hidden_key_has_no_influence,
@@ -41,6 +42,7 @@ __all__ = [
     "drops_each_weight_on_its_own",
     "drops_weights",
     "evaluation_is_deterministic",
+    "heads_are_blocks",
     "hidden_key_gets_no_gradient",
     "hidden_key_has_no_influence",
     "hidden_keys_stay_hidden_in_training",
@@ -59,6 +61,7 @@ __all__ = [
     "nothing_to_read_gives_no_gradient",
     "nothing_to_read_gives_zeros",
     "order_of_the_memory_means_nothing",
+    "output_mixes_the_heads",
     "padding_gets_no_gradient",
     "padding_has_no_influence",
     "planted_mistakes_are_gone",

@@ -199,20 +199,7 @@ def test_values_are_mixed_not_the_input(harness: Harness) -> None:
 @points(2)
 def test_heads_are_blocks_of_consecutive_features(harness: Harness) -> None:
     """Other queries in the middle head change that head's block of features and no other."""
-    sizes = harness.sizes
-    D = sizes.C // sizes.H
-    module, inputs = harness.module(), harness.inputs()
-    united = {"o_proj.weight": torch.eye(sizes.C, device=harness.device)}
-    before = module.set(united).call(inputs)
-    queries = module.weights["q_proj.weight"].clone()
-    queries[D : 2 * D] = harness.weights(sizes)["q_proj.weight"][D : 2 * D]
-    after = module.set({"q_proj.weight": queries}).call(inputs)
-    harness.ask()
-    old, new, expected = before.out, after.out, before.expected
-    for block in (slice(0, D), slice(2 * D, None)):
-        expect_close(new[..., block], old[..., block].double(), "features of the other heads")
-        expect_close(old[..., block], expected[..., block], "features of the other heads")
-    expect_close(new, after.expected, "features of all heads, without o_proj")
+    attention.heads_are_blocks(harness, "q_proj", "o_proj")
 
 
 @points(2)
@@ -224,11 +211,7 @@ def test_heads_are_merged_back_token_by_token(harness: Harness) -> None:
 @points(1)
 def test_o_proj_mixes_the_merged_heads(harness: Harness) -> None:
     """The last projection is the only place where heads meet: at zero it leaves nothing."""
-    weights = harness.weights(harness.sizes)
-    weights["o_proj.weight"] *= 0
-    call = harness.module(weights=weights).call(harness.inputs())
-    harness.ask()
-    expect_close(call.out, call.expected, "output with o_proj at zero")
+    attention.output_mixes_the_heads(harness, "o_proj")
 
 
 test_future_has_no_influence = claims.future_has_no_influence

@@ -210,11 +210,7 @@ def test_heads_are_blocks_of_consecutive_features(harness: Harness) -> None:
 @points(1)
 def test_o_proj_mixes_the_merged_heads(harness: Harness) -> None:
     """The last projection is the only place where heads meet: at zero it leaves nothing."""
-    weights = harness.weights(harness.sizes)
-    weights["o_proj.weight"] *= 0
-    call = harness.module(weights=weights).call(harness.inputs())
-    harness.ask()
-    expect_close(call.out, call.expected, "output with o_proj at zero")
+    attention.output_mixes_the_heads(harness, "o_proj")
 
 
 test_padding_has_no_influence = attention.padding_has_no_influence

@@ -357,18 +357,7 @@ def test_only_differences_of_positions_matter(harness: Harness) -> None:
 @points(2)
 def test_heads_are_blocks_of_consecutive_features(harness: Harness) -> None:
     """Other queries in the middle head change that head's block of features and no other."""
-    sizes = harness.sizes
-    D = sizes.C // sizes.H
-    module, inputs = harness.module(), harness.inputs()
-    before = module.set({"o_proj.weight": torch.eye(sizes.C, device=harness.device)}).call(inputs)
-    queries = module.weights["q_proj.weight"].clone()
-    queries[D : 2 * D] = harness.weights(sizes)["q_proj.weight"][D : 2 * D]
-    after = module.set({"q_proj.weight": queries}).call(inputs)
-    harness.ask()
-    for block in (slice(0, D), slice(2 * D, None)):
-        expect_close(after.out[..., block], before.out[..., block], "features of the other heads")
-        expect_close(before.out[..., block], before.expected[..., block], "features of heads")
-    expect_close(after.out, after.expected, "features of all heads, without o_proj")
+    attention.heads_are_blocks(harness, "q_proj", "o_proj")
 
 
 test_positions_go_with_their_tokens = of_placed(claims.follows_a_permutation)

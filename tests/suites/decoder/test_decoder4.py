@@ -170,11 +170,7 @@ def test_biases_are_slopes_times_distances(harness: Harness) -> None:
 @points(1)
 def test_o_proj_mixes_the_merged_heads(harness: Harness) -> None:
     """The last projection is the only place where heads meet: at zero it leaves nothing."""
-    weights = harness.weights(harness.sizes)
-    weights["o_proj.weight"] *= 0
-    call = harness.module(weights=weights).call(harness.inputs())
-    harness.ask()
-    expect_close(call.out, call.expected, "output with o_proj at zero")
+    attention.output_mixes_the_heads(harness, "o_proj")
 
 
 test_future_has_no_influence = claims.future_has_no_influence

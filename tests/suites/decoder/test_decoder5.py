@@ -179,11 +179,7 @@ def test_keys_and_values_are_not_copied(harness: Harness) -> None:
 @points(1)
 def test_o_proj_mixes_the_concatenated_heads(harness: Harness) -> None:
     """The last projection is the only place where heads meet: at zero it leaves nothing."""
-    weights = harness.weights(harness.sizes)
-    weights["o_proj.weight"] *= 0
-    call = harness.module(weights=weights).call(harness.inputs())
-    harness.ask()
-    expect_close(call.out, call.expected, "output with o_proj at zero")
+    attention.output_mixes_the_heads(harness, "o_proj")
 
 
 test_without_queries_each_position_has_the_mean_of_its_past = (

@@ -2,12 +2,11 @@
 
 from dataclasses import replace
 
-import torch
 from torch import Tensor
 
 from grader.attention import AttentionContract, WeightLayout, multi_head, split_heads
 from grader.attention import claims as attention
-from grader.suite import Harness, Sizes, Weights, claims, expect_close, linear, points
+from grader.suite import Harness, Sizes, Weights, claims, linear, points
 
 LAYERS = ("to_queries", "to_keys", "to_values", "unify_heads")
 
@@ -71,20 +70,7 @@ def test_values_are_mixed_not_the_input(harness: Harness) -> None:
 @points(2)
 def test_heads_are_blocks_of_consecutive_features(harness: Harness) -> None:
     """Other queries in the middle head change that head's block of features and no other."""
-    sizes = harness.sizes
-    D = sizes.C // sizes.H
-    module, inputs = harness.module(), harness.inputs()
-    unified = {"unify_heads.weight": torch.eye(sizes.C, device=harness.device)}
-    before = module.set(unified).call(inputs)
-    queries = module.weights["to_queries.weight"].clone()
-    queries[D : 2 * D] = harness.weights(sizes)["to_queries.weight"][D : 2 * D]
-    after = module.set({"to_queries.weight": queries}).call(inputs)
-    harness.ask()
-    old, new, expected = before.out, after.out, before.expected
-    for block in (slice(0, D), slice(2 * D, None)):
-        expect_close(new[..., block], old[..., block].double(), "features of the other heads")
-        expect_close(old[..., block], expected[..., block], "features of the other heads")
-    expect_close(new, after.expected, "features of all heads, without unify_heads")
+    attention.heads_are_blocks(harness, "to_queries", "unify_heads")
 
 
 @points(2)
@@ -96,11 +82,7 @@ def test_heads_are_merged_back_token_by_token(harness: Harness) -> None:
 @points(1)
 def test_unify_heads_mixes_the_merged_heads(harness: Harness) -> None:
     """The last projection is the only place where heads meet: at zero it leaves nothing."""
-    weights = harness.weights(harness.sizes)
-    weights["unify_heads.weight"] *= 0
-    call = harness.module(weights=weights).call(harness.inputs())
-    harness.ask()
-    expect_close(call.out, call.expected, "output with unify_heads at zero")
+    attention.output_mixes_the_heads(harness, "unify_heads")
 
 
 test_batch_items_are_independent = claims.batch_items_are_independent

@@ -28,7 +28,7 @@ def keys(tell: Callable[[str], None], redraw: Callable[[], None]) -> Iterator[No
 
     Args:
         tell: Is given a character, or ``up``, ``down``, ``page up``, ``page down``; arrows to the
-            sides come as ``n`` and ``p``, what is no key as nothing.
+            sides come as ``n`` and ``p``, Enter as ``\\n``, what is no key as nothing.
         redraw: Is called when the window has another size, or the process goes on.
     """
     if sys.platform == "win32":
@@ -69,7 +69,8 @@ def _read(terminal: int, tell: Callable[[str], None]) -> None:
             if piece.startswith(b"\x1b"):
                 tell(SEQUENCES.get(piece, ""))
             else:
-                for character in piece.decode("utf-8", errors="ignore"):
+                # Enter comes as "\r" in Python 3.12.0 and 3.12.1, whose setcbreak clears ICRNL.
+                for character in piece.decode("utf-8", errors="ignore").replace("\r", "\n"):
                     tell(character)
     tell("q")  # the terminal was closed
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import pty
+import queue
 import signal
 import sqlite3
 import subprocess
 import sys
 import time
+import tty
 from contextlib import closing
 from pathlib import Path
 
@@ -17,6 +19,7 @@ import pytest
 from grader.kit import installed_kit, load_kit
 from grader.practice.folder import make_folder
 from grader.practice.history import open_history
+from grader.practice.keyboard import keys
 from tests.grader.terminal import COMMAND, Terminal
 
 KIT = installed_kit()
@@ -115,6 +118,19 @@ def test_keys(folder: Path, mine: Path) -> None:
         terminal.press("?\x1b[Aé")
         terminal.press("q")
         assert terminal.left() == 0
+
+
+def test_enter_is_understood_where_the_terminal_sends_a_carriage_return() -> None:
+    terminal, keyboard = pty.openpty()
+    tty.setraw(keyboard)  # ICRNL is off, as after setcbreak of Python 3.12.1
+    told: queue.Queue[str] = queue.Queue()
+    with os.fdopen(keyboard) as stdin, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "stdin", stdin)
+        patch.setattr(tty, "setcbreak", lambda *_: None)
+        with keys(told.put, lambda: None):
+            os.write(terminal, b"j\r\n")
+            assert [told.get(timeout=300) for _ in range(3)] == ["j", "\n", "\n"]
+    os.close(terminal)
 
 
 def test_resized_terminal_keeps_its_keys_in_sight(folder: Path, mine: Path) -> None:

@@ -7,7 +7,6 @@ call may take what an earlier one gave: that never leaves the worker.
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
@@ -84,7 +83,7 @@ class PendingModule(PendingRequest):
     def __init__(self, channel: Channel, outgoing: Outgoing, handle: int) -> None:
         super().__init__(channel, outgoing)
         self.handle = handle
-        weakref.finalize(self, channel.release, handle)
+        channel.release_after(self, handle)
 
     @cached_property
     def parameters(self) -> dict[str, Parameter]:
@@ -119,7 +118,7 @@ class PendingCalls(PendingRequest):
         self.call = call
         self.inputs = inputs
         if call.keep is not None:
-            weakref.finalize(self, channel.release, call.keep)
+            channel.release_after(self, call.keep)
 
     @cached_property
     def results(self) -> Results:
@@ -140,7 +139,7 @@ class PendingCalls(PendingRequest):
         if self.call.keep is None:
             assert self.came is None, "these calls were asked for, and are not kept"
             self.call.keep = self.channel.new_handle()
-            weakref.finalize(self, self.channel.release, self.call.keep)
+            self.channel.release_after(self, self.call.keep)
         return values.Output(self.call.keep, path, owner=self)
 
 

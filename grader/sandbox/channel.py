@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
@@ -90,9 +91,13 @@ class Channel:
         """A handle for what a step is to make."""
         return next(self._handles)
 
-    def release(self, handle: int) -> None:
-        """Let what a handle stands for go, with the next request."""
-        self._released.append(handle)
+    def release_after(self, owner: object, handle: int) -> None:
+        """Let what a handle stands for go once nobody has its owner, with the next request.
+
+        Until then no more than a list of numbers is held for it: a channel knows of exceptions,
+        which know of owners, and none of them would ever go.
+        """
+        weakref.finalize(owner, self._released.append, handle)
 
     def exchange(
         self,
@@ -140,7 +145,8 @@ class Channel:
             seed = next(self._seeds, None) if outgoing.seed is None else outgoing.seed
             packed.append(Step(outgoing.operation, specs, len(body), seed))
             parts.append(body)
-        released, self._released = self._released, []
+        released = self._released.copy()
+        del self._released[: len(released)]
         request = Request(packed, released, groups=list(groups))
         self.worker.send(request, self.clock, b"".join(parts))
         return packed, parts

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -394,6 +396,24 @@ def test_objects_of_an_ended_worker_say_so(session: Session) -> None:
     with pytest.raises(WorkerEnded, match="had already ended"):
         call.result()
     assert forward(session, made(session), torch.zeros(1, 3)).shape == (1, 3)
+
+
+def test_session_that_saw_an_exception_goes_when_it_is_dropped(sandbox: Sandbox) -> None:
+    """The exception knows the frames it went through, these know modules and calls."""
+
+    def fail() -> weakref.ref[Session]:
+        session = Session(sandbox, Submission(Path("mine.py"), SOURCE), 5.0, 60.0)
+        session.begin_check(1)
+        module = made(session)
+        with pytest.raises(SubmissionError):
+            forward(session, module, torch.zeros(1, 30))
+        assert module.parameters
+        session.close()
+        return weakref.ref(session)
+
+    dropped = fail()
+    gc.collect()
+    assert dropped() is None
 
 
 def test_unknown_object_crosses_by_its_type(session: Session) -> None:

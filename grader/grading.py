@@ -130,6 +130,7 @@ def grade(submission: Submission, exercise: Exercise, options: Options, sandbox:
         maps=tuple(maps),
         cells=submission.cells,
         refused=sandbox.refused,
+        begins_at=exercise.begins_at,
     )
 
 

@@ -42,7 +42,7 @@ def _rows() -> Iterator[list[str]]:
         edits = read_edits(exercise.mistakes)
         caught = [p for p in answers.rglob("wrong_*.py") if _is_caught(exercise, p)]
         counts = [
-            *(len(worth), sum(worth)),
+            *(len(worth), sum(worth) - exercise.begins_at),
             *(_known(exercise, suite), len(edits) + len(caught)),
             len(list(answers.rglob("right_*.py"))),
         ]

@@ -46,7 +46,7 @@ def _advice(
     go = f"edit {file}, and `grade {name}`; or `grade watch {name}`, which grades what you save"
     match reason:
         case Reason.UNDER_WAY:
-            return ["begun and not yet solved: go on", go]
+            return ["begun, not yet solved: go on", go]
         case Reason.NEW:
             return ["new", go]
     one = known[name]

@@ -80,7 +80,7 @@ def _by_name(path: Path, kit: Kit) -> Exercise:
 def _own_file(exercise: Exercise, kit: Kit) -> tuple[Exercise, Path]:
     if not kit.own_stubs:
         raise GradeError(
-            f"here is no folder of stubs to find `{exercise.name}` in; "
+            f"there is no folder of stubs here, so no `{exercise.name}`; "
             "`grade init drills` makes one, `grade EXERCISE FILE` grades any file"
         )
     if not exercise.file.exists():

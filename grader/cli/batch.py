@@ -39,7 +39,7 @@ SEARCH = 2_000  # sets of mistakes that are tried, a tenth of what one grading a
     "record",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="What was sent, as `grade pack` wrote it.",
+    help="What candidates were sent: the record that `grade pack` wrote.",
 )
 @click.option(
     "--exercise",
@@ -47,7 +47,7 @@ SEARCH = 2_000  # sets of mistakes that are tried, a tenth of what one grading a
     multiple=True,
     type=ExerciseName(),
     metavar="NAME",
-    help="Without a take-home: what is to be graded; may be given again.",
+    help="Without a take-home: an exercise to grade; can be repeated.",
 )
 @click.option(
     "--out",
@@ -55,7 +55,7 @@ SEARCH = 2_000  # sets of mistakes that are tried, a tenth of what one grading a
     default="results",
     show_default=True,
     metavar="FOLDER",
-    help="Where results go, and where a batch that was stopped goes on.",
+    help="Folder for the results; a batch that was stopped continues from it.",
 )
 @click.option(
     "--names",
@@ -64,26 +64,30 @@ SEARCH = 2_000  # sets of mistakes that are tried, a tenth of what one grading a
     metavar="FILE",
     help="A CSV file with the columns file,name; id too, for --also canvas and moodle.",
 )
-@click.option("--only", multiple=True, metavar="NAME", help="Some candidates; may be given again.")
-@click.option("--regrade", is_flag=True, help="Grade anew what has results already.")
-@click.option("--jobs", type=click.IntRange(1, 256), help="Processes; by default one for a core.")
+@click.option(
+    "--only", multiple=True, metavar="NAME", help="Grade this candidate alone; can be repeated."
+)
+@click.option("--regrade", is_flag=True, help="Grade again what already has results.")
+@click.option(
+    "--jobs", type=click.IntRange(1, 256), help="Number of processes; by default one per core."
+)
 @click.option(
     "--ray",
     "address",
     is_flag=False,
     flag_value="local",
     metavar="[ADDRESS]",
-    help="On a Ray cluster: `auto`, host:port or ray://host:port; one of its own where none is "
-    "given.",
+    help="Use a Ray cluster: `auto`, host:port or ray://host:port; without an address, one is "
+    "started on this machine.",
 )
-@click.option("--seed", type=click.IntRange(0, 2**53), help="The same for all candidates.")
+@click.option("--seed", type=click.IntRange(0, 2**53), help="Seed, the same for all candidates.")
 @click.option(
     "--seeds",
     "count",
     type=click.IntRange(1, 20),
     default=1,
     show_default=True,
-    help="Gradings of each file, every one with other inputs; the lowest score counts.",
+    help="How often to grade each file, on other inputs each time; the lowest score counts.",
 )
 @click.option(
     "--timeout",
@@ -91,15 +95,15 @@ SEARCH = 2_000  # sets of mistakes that are tried, a tenth of what one grading a
     default=5.0,
     show_default=True,
     metavar="SECONDS",
-    help="Processor time of one check, with a third of what it sleeps; all of them may take "
-    "a quarter more.",
+    help="Processor time for one check, with a third of what it sleeps; all checks together may "
+    "take a quarter more.",
 )
 @memory_option
 @click.option(
     "--memory-all",
     type=click.IntRange(1024, 1 << 24),
     metavar="MIB",
-    help="Bound for the whole batch; by default most of what the machine has free.",
+    help="Memory for the whole batch; by default most of what is free.",
 )
 @isolation_option
 @device_option
@@ -108,18 +112,16 @@ SEARCH = 2_000  # sets of mistakes that are tried, a tenth of what one grading a
     "forms",
     multiple=True,
     type=click.Choice(["junit", "gradescope", "exercism", "canvas", "moodle"]),
-    help="Another form of the results: a folder for each candidate, or a gradebook to be imported; "
-    "may be given again.",
+    help="Also write the results in this form: a folder for each candidate, or a gradebook to "
+    "import; can be repeated.",
 )
 @click.option(
     "--feedback",
     type=click.Path(path_type=Path, file_okay=False),
     metavar="FOLDER",
-    help="A page for each candidate, to be sent: no values, no sources, no answers.",
+    help="Also write a page to send to each candidate: no values, sources or answers.",
 )
-@click.option(
-    "--bom", is_flag=True, help="Begin the gradebook with a byte-order mark: Excel wants one."
-)
+@click.option("--bom", is_flag=True, help="Begin the gradebook with a byte-order mark, for Excel.")
 @kit_option
 def batch(
     submissions: Path,
@@ -143,11 +145,11 @@ def batch(
     bom: bool,
     kit_path: Path | None,
 ) -> int:
-    """Grade a folder of submissions: in it a folder, zip, tar, .py or .ipynb for each candidate.
+    """Grade a folder that holds a folder, zip, tar, .py or .ipynb for each candidate.
 
     Every submission is confined; a machine that offers less than level `landlock` is refused,
     unless you ask for `--isolation process`. Results are kept as they come: after Ctrl-C or a
-    power cut the same command goes on, and grades nothing twice.
+    power cut, run the same command to continue; nothing is graded twice.
 
     \b
     Example: grade batch submissions --takehome takehome.toml --out results

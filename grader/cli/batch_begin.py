@@ -63,7 +63,7 @@ def pool_for(
 def refuse_weak(wanted: str, found: Capabilities) -> None:
     """Refuse what is no level for strangers, unless it was asked for; say why it is no stronger."""
     for level, reason in found.refused.items():
-        click.echo(f"grade: isolation `{level}` cannot be had here: {reason}", err=True)
+        click.echo(f"grade: isolation `{level}` is not available here: {reason}", err=True)
     if wanted == "auto" and found.isolation not in LEVELS_FOR_STRANGERS:
         raise GradeError(
             "this machine offers no more isolation than a process, and strangers' files need "

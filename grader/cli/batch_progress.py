@@ -71,8 +71,8 @@ def same_command() -> str:
 def tell_stopped(progress: Progress) -> None:
     """Say how far it was, and how to go on."""
     click.echo(
-        f"stopped: {progress.done} of {progress.total} graded, and kept; the same command goes "
-        f"on: `{same_command()}`",
+        f"stopped: {progress.done} of {progress.total} graded, and kept; run it again to "
+        f"continue: `{same_command()}`",
         err=True,
     )
 
@@ -119,6 +119,6 @@ def sum_up(
             f"grade: not graded: `{called[task.candidate]}`, {task.exercise}: {fault}", err=True
         )
     if progress.faults:
-        click.echo("grade: the same command tries these again", err=True)
+        click.echo("grade: run the same command to try these again", err=True)
         return 3
     return 1 if left else 0

@@ -64,7 +64,7 @@ def _examine(sandbox: Sandbox, level: str) -> str:
             f"not here: {sandbox.refused.get(level, fault)}\n            to get it: {ADVICE[level]}"
         )
     done = sandbox.open_walls
-    open_walls = f"; by its nature a worker there {', '.join(done)}" if done else ""
+    open_walls = f"; by its nature, a worker there {', '.join(done)}" if done else ""
     tasks = f"at most {sandbox.tasks} threads" if sandbox.tasks else "threads bounded by memory"
     return f"holds: {WALLS[level]}; {tasks}{open_walls}"
 

@@ -53,7 +53,7 @@ def hint(name: str, kit_path: Path | None) -> None:
 
 @click.command()
 @exercise_argument
-@click.option("--reveal", is_flag=True, help="Show it although the exercise is not solved.")
+@click.option("--reveal", is_flag=True, help="Show it even if the exercise is not solved.")
 @kit_option
 def solution(name: str, reveal: bool, kit_path: Path | None) -> None:
     """Show our solution, once the exercise is solved.
@@ -92,7 +92,7 @@ def reset(name: str, kit_path: Path | None) -> None:
 
 @click.command()
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
-@click.option("--update", is_flag=True, help="Bring an earlier folder to this version.")
+@click.option("--update", is_flag=True, help="Update an existing folder to this version.")
 def init(folder: Path, update: bool) -> None:
     """Make a folder with a fresh set of stubs.
 

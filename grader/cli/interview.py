@@ -26,21 +26,23 @@ from grader.submission import Submission, read_submission
 @click.option("--minutes", type=click.FloatRange(0.1, 600), default=45, show_default=True)
 @click.option("--exercises", "count", type=click.IntRange(1, 20), default=3, show_default=True)
 @click.option(
-    "--level", type=click.Choice(["easy", "medium", "hard"]), help="Of all exercises; else mixed."
+    "--level",
+    type=click.Choice(["easy", "medium", "hard"]),
+    help="Level of all exercises; by default mixed.",
 )
-@click.option("--seed", type=click.IntRange(0), help="Draws the exercises; by default a fresh one.")
+@click.option("--seed", type=click.IntRange(0), help="Seed of the draw; by default a new one.")
 @click.pass_context
 def interview(
     ctx: click.Context, minutes: float, count: int, level: str | None, seed: int | None
 ) -> int:
-    """Hold a mock interview: drawn exercises, a clock, no hints and no checks.
+    """Hold a mock interview: exercises drawn at random, a clock, no hints and no checks.
 
-    There are some to write and some to repair; none is nearly the same as another, or was solved
-    here in the last seven days.
+    Some are to be written and some repaired. No two are nearly the same, and none was solved here
+    in the last seven days.
 
-    The stubs lie in a folder of their own. Hand in with `grade interview submit`; when the time
-    is up while the clock is shown, it hands in by itself. Ctrl-C leaves the clock, which runs on:
-    `grade interview` in that folder shows it again.
+    The stubs are put into a new folder. Hand in with `grade interview submit`; if the clock is on
+    the screen when time runs out, it hands in by itself. Ctrl-C hides the clock, which keeps
+    running: `grade interview` in that folder shows it again.
 
     \b
     Example: grade interview --minutes 45 --exercises 3 --level medium
@@ -65,7 +67,7 @@ def _draw(here: Kit, kit: Kit, count: int, seed: int, level: str | None) -> list
         return interviews.draw(kit, count, seed, level, known)
     except GradeError:
         names = interviews.draw(kit, count, seed, level)
-        click.echo("grade: too few are left that were not solved in the last days", err=True)
+        click.echo("grade: too few are left that you have not solved in the last days", err=True)
         return names
 
 
@@ -77,15 +79,15 @@ def _run(kit: Kit, known: Interview | None) -> int:
         click.echo(f"  {own_path(exercise)}  {exercise.title}")
     click.echo("write them; then, in that folder: `grade interview submit`")
     if not sys.stdout.isatty():
-        click.echo(f"the time is up at {current.deadline.astimezone():%H:%M:%S}")
+        click.echo(f"time is up at {current.deadline.astimezone():%H:%M:%S}")
         return 0
     try:
         if not _tick(kit, current):
             return 0
     except KeyboardInterrupt:
-        click.echo("\nthe clock runs on; `grade interview` there shows it again")
+        click.echo("\nthe clock keeps running; `grade interview` there shows it again")
         return 0
-    click.echo("\rthe time is up" + " " * 20)
+    click.echo("\rtime is up" + " " * 20)
     return _submit(kit, None, no_color=False)
 
 
@@ -105,7 +107,7 @@ def _tick(kit: Kit, current: Interview) -> bool:
 
 
 @interview.command()
-@html_option("Write the report as a page too.")
+@html_option("Also write the report as a page.")
 @no_color_option
 def submit(html_file: Path | None, no_color: bool) -> int:
     """Hand in: grade everything, and say what was right and what to practise.

@@ -18,7 +18,7 @@ kit_option = click.option(
     "kit_path",
     type=click.Path(path_type=Path, file_okay=False),
     metavar="PATH",
-    help="The folder of another kit. Its suites are code that runs unconfined: trust it first.",
+    help="Folder of another kit. Its suites run unconfined: use only a kit that you trust.",
 )
 
 

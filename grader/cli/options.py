@@ -24,14 +24,14 @@ device_option = click.option(
     type=click.Choice(["auto", "cpu", "cuda", "mps"]),
     default="auto",
     show_default=True,
-    help="Where tensors lie; auto takes a GPU where there is one.",
+    help="Device for the tensors; auto uses a GPU if there is one.",
 )
 isolation_option = click.option(
     "--isolation",
     type=click.Choice(["auto", *LEVELS]),
     default="auto",
     show_default=True,
-    help="How a submission is confined; auto is the strongest that `grade doctor` finds here.",
+    help="How a submission is confined; auto picks the strongest level that `grade doctor` finds.",
 )
 memory_option = click.option(
     "--memory",
@@ -39,10 +39,10 @@ memory_option = click.option(
     default=Limits().memory,
     show_default=True,
     metavar="MIB",
-    help="What a submission may take beside Python and torch.",
+    help="Memory that a submission may use on top of Python and torch.",
 )
 no_color_option = click.option(
-    "--no-color", is_flag=True, help="No colour; the variable NO_COLOR does the same."
+    "--no-color", is_flag=True, help="Print without colour, as with the variable NO_COLOR."
 )
 
 
@@ -75,7 +75,7 @@ def wants_cuda(device: str) -> bool:
 def tell_untried() -> None:
     """Say on standard error what here is newer than what this version was tried with."""
     if newer := untried():
-        click.echo(f"grade: {newer}; going on", err=True)
+        click.echo(f"grade: {newer}; continuing", err=True)
 
 
 def console(no_color: bool) -> Console:

@@ -11,9 +11,9 @@ from grader.cli.names import ExerciseName, kit_in_use, kit_option
 
 @click.command()
 @click.argument("names", nargs=-1, required=True, metavar="EXERCISE...", type=ExerciseName())
-@click.option("--title", required=True, help="Heads what the candidate reads.")
+@click.option("--title", required=True, help="Title of the take-home, which candidates read first.")
 @click.option(
-    "--minutes", type=click.IntRange(min=1), required=True, help="That the candidate is given."
+    "--minutes", type=click.IntRange(min=1), required=True, help="Minutes that candidates have."
 )
 @click.option(
     "--out",
@@ -21,9 +21,9 @@ from grader.cli.names import ExerciseName, kit_in_use, kit_option
     default="takehome.zip",
     show_default=True,
     metavar="FILE",
-    help="The candidate's bundle; your record of it lies beside it, as `.toml`.",
+    help="The candidates' bundle; your record is written next to it, as `.toml`.",
 )
-@click.option("--force", is_flag=True, help="Replace files that are there.")
+@click.option("--force", is_flag=True, help="Overwrite existing files.")
 @kit_option
 def pack(
     names: tuple[str, ...],

@@ -20,7 +20,7 @@ MOST = 5  # mistakes that are named
 
 
 @click.command()
-@html_option("Write a page of it: one file, for any browser.")
+@html_option("Also write it as a page: one HTML file.")
 @kit_option
 def progress(html_file: Path | None, kit_path: Path | None) -> None:
     """Show how far you are: tries, best scores, how they grew, mistakes met.

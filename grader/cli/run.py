@@ -47,7 +47,7 @@ STDOUT = Path("-")
 @click.option(
     "--seed",
     type=click.IntRange(0, 2**63 - 1),
-    help="Draws every input; by default a fresh one, which the report names.",
+    help="Seed of every input; by default a new one each time, which the report shows.",
 )
 @click.option(
     "--timeout",
@@ -55,8 +55,8 @@ STDOUT = Path("-")
     default=10.0,
     show_default=True,
     metavar="SECONDS",
-    help="Processor time of one check, with a third of what it sleeps; all of them may take "
-    "six times as much.",
+    help="Processor time for one check, with a third of what it sleeps; all checks together may "
+    "take six times as much.",
 )
 @isolation_option
 @memory_option
@@ -65,22 +65,24 @@ STDOUT = Path("-")
     "json_file",
     type=click.Path(path_type=Path, dir_okay=False, allow_dash=True),
     metavar="FILE",
-    help="Write the report as JSON too; a list where several are graded. `-` prints it instead.",
+    help="Also write the report as JSON, a list if several are graded; `-` prints it instead.",
 )
-@html_option("Write the report as a page too: one file, for any browser.")
+@html_option("Also write the report as a page: one HTML file.")
 @click.option(
     "--format",
     "form",
     type=click.Choice(["text", "json", "junit", "github", "pytest-json"]),
     default="text",
     show_default=True,
-    help="What is printed: text for people, or what editors and CI read.",
+    help="What to print: text for people, or a format for editors and CI.",
 )
 @explain_option(
-    "How much is told of a mistake that is known; by default `cause`, in `bugs` `nothing`. "
-    'A line `explain = "place"` below `[kit]` in `exercises/kit.toml` sets it for a folder.'
+    "How much to say about a known mistake; by default `cause`, for a fix-it file `nothing`. "
+    'A line `explain = "place"` under `[kit]` in `exercises/kit.toml` sets it for a folder.'
 )
-@click.option("--map", "maps", is_flag=True, help="Show what it attends to, beside what it should.")
+@click.option(
+    "--map", "maps", is_flag=True, help="Show your attention maps next to the right ones."
+)
 @click.option(
     "--case",
     "case_file",
@@ -89,7 +91,7 @@ STDOUT = Path("-")
     help="Write the first comparison that failed as a script, to step through in a debugger.",
 )
 @kit_option
-@click.option("--verbose", "-v", is_flag=True, help="Show more of what passed.")
+@click.option("--verbose", "-v", is_flag=True, help="Show every check, with more detail.")
 @no_color_option
 def run(
     targets: tuple[str, ...],

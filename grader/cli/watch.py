@@ -48,19 +48,19 @@ def watch(
 ) -> None:
     """Grade whatever you save, and go on to the next exercise when one is solved.
 
-    Begins with the exercise that you name, or with what `grade next` says. There are keys
-    for the next exercise, hints, attention maps, our solution: `?` lists them. Where the output
-    goes to a file or a pipe each report is printed, until Ctrl-C.
+    Begins with the exercise that you name, or with the one that `grade next` suggests. Keys show
+    the next exercise, hints, attention maps and our solution; `?` lists them. If the output goes
+    to a file or a pipe, each report is printed, until Ctrl-C.
 
     \b
     Example: grade watch exercise3
     """
     kit = kit_in_use(kit_path, keeps_history=True)
     if not kit.own_stubs:
-        raise GradeError("here is no folder of stubs to watch; `grade init drills` makes one")
+        raise GradeError("there is no folder of stubs here to watch; `grade init drills` makes one")
     if not sys.stdin.isatty():
         raise GradeError(
-            "standard input is no terminal, so nothing could steer `grade watch` or end it; "
+            "standard input is not a terminal, so no key could reach `grade watch`; "
             "`grade EXERCISE` grades once"
         )
     exercise = kit.find(name) if name else _first(kit)

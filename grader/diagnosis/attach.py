@@ -12,9 +12,10 @@ from grader.records import Cause, CheckResult, Explain, Verdict
 
 OTHERS = "The search was cut short: others may do so as well."
 CUT_SHORT = (
-    "No known mistake was found that gives these numbers; the search was cut short, so one may."
+    "No known mistake was found that gives these numbers; the search was cut short, so there may "
+    "be one."
 )
-LEFT_OUT = "No explanation was looked for: to judge this file took all the time there is."
+LEFT_OUT = "No explanation was looked for: judging this file took all the time there is."
 
 
 def explain_crashes(

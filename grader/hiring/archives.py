@@ -122,7 +122,7 @@ def _from_zip(opened: Callable[[], BinaryIO], name: str, most: int) -> bytes:
     try:
         with opened() as file, zipfile.ZipFile(file) as archive:
             if archive.getinfo(name).compress_type not in METHODS:
-                raise GradeError(f"`{name}` is compressed by no usual method; use deflate")
+                raise GradeError(f"`{name}` is compressed in an unusual way; use deflate")
             with archive.open(name) as member:
                 return member.read(most)
     except GradeError:

@@ -53,7 +53,7 @@ def find_candidates(
         GradeError: The folder holds no candidate, or two of one name.
     """
     if not folder.is_dir():
-        raise GradeError(f"`{folder}` is no folder; name the one with a file for each candidate")
+        raise GradeError(f"`{folder}` is not a folder; name the one with a file for each candidate")
     left_out = {path.resolve() for path in others}
     entries = sorted(
         entry
@@ -129,7 +129,7 @@ def read_names(path: Path, column: str = "name") -> dict[str, str]:
         raise GradeError(f"`{path}` cannot be read: {error.strerror}") from None
     except (KeyError, AttributeError, UnicodeDecodeError, csv.Error):
         raise GradeError(
-            f"`{path}` is no CSV file with the columns `file` and `name`, in UTF-8"
+            f"`{path}` is not a CSV file with the columns `file` and `name`, in UTF-8"
         ) from None
     for key, name in names.items():
         if not name:
@@ -156,10 +156,10 @@ def _contents(entry: Path) -> Contents:
         return in_folder(entry)
     if archive_ending(entry.name):
         if not stat.S_ISREG(entry.lstat().st_mode):
-            raise GradeError("it is no regular file")
+            raise GradeError("it is not a regular file")
         return in_archive(entry.name, lambda: entry.open("rb"))
     if not is_work(entry.name):
-        raise GradeError(f"`{entry.name}` is no folder, zip, tar, .py or .ipynb")
+        raise GradeError(f"`{entry.name}` is not a folder, zip, tar, .py or .ipynb")
     found = Contents()
     found.add(PurePosixPath(entry.name), partial(read_file, entry))
     return found

@@ -64,7 +64,7 @@ class Cluster:
 
     Raises:
         GradeError: Ray or the cluster is not there, the nodes differ, or the device or the level
-            of confinement cannot be had on one.
+            of confinement is not available on one.
     """
 
     def __init__(self, settings: Settings, address: str, size: int | None, memory: int) -> None:
@@ -113,7 +113,9 @@ class Cluster:
                 if not any(slot.work for slot in self._slots):
                     return
             elif time.monotonic() - able > START_SECONDS:
-                raise GraderFault("no node is left that can grade; the same command goes on")
+                raise GraderFault(
+                    "no node is left that can grade; run the same command to continue"
+                )
             for slot, answer in self._answers():
                 work, slot.work = slot.work, None
                 if work is None:

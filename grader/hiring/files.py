@@ -104,7 +104,7 @@ def read_file(path: Path, most: int) -> bytes:
     """
     try:
         if not stat.S_ISREG(path.lstat().st_mode):
-            raise GradeError("it is no regular file")
+            raise GradeError("it is not a regular file")
         with path.open("rb") as file:
             return file.read(most)
     except OSError as error:

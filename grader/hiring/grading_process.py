@@ -54,7 +54,7 @@ class GraderProcess:
     """A sandbox, and how to grade in it.
 
     Raises:
-        GradeError: The device or the level of confinement cannot be had.
+        GradeError: The device or the level of confinement is not available.
     """
 
     def __init__(self, settings: Settings) -> None:

@@ -69,7 +69,7 @@ def record_beside(out: Path) -> Path:
         GradeError: The bundle's name is not that of a zip.
     """
     if out.suffix.lower() != ".zip":
-        raise GradeError(f"`{out}` is no name for a zip; end it with `.zip`")
+        raise GradeError(f"`{out}` is not a name for a zip; end it with `.zip`")
     return out.with_suffix(".toml")
 
 
@@ -106,7 +106,7 @@ def _write(out: Path, data: bytes, takehome: Takehome, force: bool) -> None:
     for path in files:
         if path.exists() and not force:
             raise GradeError(
-                f"`{path}` is there already; take another name, or replace it: --force"
+                f"`{path}` already exists; choose another name, or overwrite it with --force"
             )
     for path, content in files.items():
         try:

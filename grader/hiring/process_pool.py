@@ -73,7 +73,7 @@ class GradingPool:
         found: What there is on this machine.
 
     Raises:
-        GradeError: The device or the level of confinement cannot be had.
+        GradeError: The device or the level of confinement is not available.
     """
 
     def __init__(self, settings: Settings, size: int) -> None:

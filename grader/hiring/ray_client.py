@@ -146,7 +146,10 @@ def _reach(address: str) -> None:
     if address == "auto":
         return
     if not port.isdigit():
-        raise GradeError(f"`{address}` is no address of a Ray: auto, host:port or ray://host:port")
+        raise GradeError(
+            f"`{address}` is not the address of a Ray cluster; give auto, host:port or "
+            "ray://host:port"
+        )
     try:
         socket.create_connection((host.strip("[]"), int(port)), REACH).close()
     except (OSError, OverflowError) as error:

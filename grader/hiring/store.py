@@ -113,7 +113,7 @@ class Store:
                 raise
         except (sqlite3.Error, OSError) as error:
             raise GradeError(
-                f"`{path}` cannot be used: {error}; take another folder with --out"
+                f"`{path}` cannot be used: {error}; choose another folder with --out"
             ) from None
 
     def __enter__(self) -> Self:
@@ -144,7 +144,7 @@ class Store:
             os.close(descriptor)
             raise GradeError(
                 f"another batch is at work in `{self.path.parent}`: `{self.fact('command')}`; "
-                "wait for it, or take another folder with --out"
+                "wait for it, or choose another folder with --out"
             ) from None
         try:
             self.keep("command", command)
@@ -169,7 +169,7 @@ class Store:
                 was = "" if field == "takehome" else f": {getattr(known, field)}"
                 raise GradeError(
                     f"`{self.path.parent}` was begun with another `{field}`{was}; go on with "
-                    "that, or take another folder with --out"
+                    "that, or choose another folder with --out"
                 )
 
     def known_settings(self) -> BatchSettings | None:
@@ -283,8 +283,8 @@ class Store:
                 yield self._connection
         except sqlite3.Error as error:
             raise GraderFault(
-                f"`{self.path}` cannot be written: {error}; once that is mended, the same command "
-                "goes on"
+                f"`{self.path}` cannot be written: {error}; mend that, then run the same command "
+                "to continue"
             ) from None
 
     def _make(self) -> None:
@@ -298,7 +298,7 @@ class Store:
             if 0 < version < VERSION:
                 raise GradeError(
                     f"`{self.path}` is from an older version of `attention-drills`: go on with "
-                    "that, or take another folder with --out"
+                    "that, or choose another folder with --out"
                 )
             if version < VERSION:
                 for statement in SCHEMA.split(";"):

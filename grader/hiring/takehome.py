@@ -92,7 +92,7 @@ def read_takehome(path: Path, kit: Kit) -> Takehome:
         record = tomllib.loads(path.read_text(encoding="utf-8"))
         takehome = msgspec.convert(record, Takehome)
     except FileNotFoundError:
-        raise GradeError(f"there is no `{path}`; `grade pack` writes one beside its zip") from None
+        raise GradeError(f"there is no `{path}`; `grade pack` writes one next to its zip") from None
     except OSError as error:
         raise GradeError(f"`{path}` cannot be read: {error.strerror}") from None
     except DAMAGE as error:

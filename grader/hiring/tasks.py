@@ -71,7 +71,7 @@ class Capabilities(msgspec.Struct, frozen=True):
         device: Where tensors lie, once ``auto`` is settled.
         torch: Its version.
         kit: The digest of what it judges by.
-        refused: Why each stronger level of confinement cannot be had there.
+        refused: Why each stronger level of confinement is not available there.
         fault: Why it cannot grade; empty where it can.
     """
 

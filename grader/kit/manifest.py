@@ -33,6 +33,7 @@ class ExerciseEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     diagnosis: bool = True  # False where finding the mistake is the exercise
     formerly: list[str] = []  # names that it had in earlier versions
     forbidden: list[str] = []  # names of torch that it forbids beside those of the kit
+    begins_at: int = 0  # points that the stub earns as it is, which count for nobody
 
 
 class KitEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -84,6 +85,7 @@ class Exercise:
     given: str  # of the stub as the learner got it, maybe from an earlier version
     formerly: tuple[str, ...]
     diagnosis: bool  # False where finding the mistake is the exercise
+    begins_at: int  # points that the stub earns as it is, which count for nobody
     explain: Explain  # how much a report tells of a mistake, unless told otherwise
     forbidden: frozenset[str]
     operations: tuple[str, ...]
@@ -252,6 +254,7 @@ def _exercise(home: Path, entry: ExerciseEntry, kit: KitEntry) -> Exercise:
         given=entry.stub,
         formerly=tuple(entry.formerly),
         diagnosis=entry.diagnosis,
+        begins_at=entry.begins_at,
         explain=kit.explain if entry.diagnosis else Explain.NOTHING,
         forbidden=frozenset([*kit.forbidden, *entry.forbidden]),
         operations=tuple(kit.operations),
@@ -267,7 +270,7 @@ def _exercise(home: Path, entry: ExerciseEntry, kit: KitEntry) -> Exercise:
 def _manifest(home: Path) -> Manifest:
     path = home / "exercises" / MANIFEST
     if not path.is_file():
-        raise GradeError(f"`{home}` is no kit: it has no `exercises/{MANIFEST}`")
+        raise GradeError(f"`{home}` is not a kit: it has no `exercises/{MANIFEST}`")
     try:
         return msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), Manifest)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:

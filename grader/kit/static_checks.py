@@ -110,7 +110,7 @@ def _check_imports(body: list[ast.stmt], allowed: frozenset[str]) -> None:
             if package not in allowed and package not in sys.stdlib_module_names:
                 listing = " and ".join(f"`{one}`" for one in sorted(allowed))
                 raise SourceProblem(
-                    f"imports `{package}`; beside the standard library this exercise allows "
+                    f"imports `{package}`; besides the standard library this exercise allows "
                     f"{listing} alone. A file is graded by itself: paste in what it needs of yours",
                     getattr(node, "lineno", 0),
                 )

@@ -95,7 +95,7 @@ def put_back(exercise: Exercise, kit: Kit) -> Path | None:
         GradeError: The kit has no folder that a learner edits, or the stub is not to be found.
     """
     if not kit.own_stubs:
-        raise GradeError("here is no folder of stubs; `grade init FOLDER` makes one")
+        raise GradeError("there is no folder of stubs here; `grade init FOLDER` makes one")
     source = pristine(exercise)
     kept = None
     draft = exercise.file.with_suffix(".draft")

@@ -139,7 +139,8 @@ class Checks:
         if report.problem or report.untouched:
             return
         self.tried += 1
-        earned, possible = report.earned, report.possible
+        earned = sum(check.earned for check in report.checks)
+        possible = sum(check.possible for check in report.checks)
         for check in report.checks:
             if check.verdict is not Verdict.SKIP:
                 count = self.counts.setdefault(check.name, _fresh(check))

@@ -17,7 +17,7 @@ from grader.records import Cause, CheckResult, Report, Row, Score, Verdict
 PLAIN = {
     Verdict.TODO: NOT_WRITTEN,
     Verdict.TIMEOUT: "it took too long",
-    Verdict.SKIP: "it could not be tried where this was graded, and counts for nothing",
+    Verdict.SKIP: "it could not be tried where this was graded, and does not count",
 }
 
 

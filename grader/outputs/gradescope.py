@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from grader.outputs.phrases import explained_message, isolation_in_force
+from grader.outputs.phrases import beyond_what_was_given, explained_message, isolation_in_force
 from grader.outputs.sanitise import clean
 from grader.records import CheckResult, Report, Verdict
 
@@ -20,22 +20,25 @@ OUT_OF = 100  # points of an assignment
 def render_gradescope(reports: Sequence[Report], weights: Mapping[str, float]) -> str:
     """One test for each check; all of them are worth 100 points, as the gradebook's percent.
 
+    A test shows the share of its check in all checks. The score is what counts: that of a fix-it
+    exercise begins where the file as given stands.
+
     Args:
         reports: Of one submission, one for each exercise.
         weights: Of all exercises.
     """
     whole = sum(weights.values())
-    worth = {  # of one of our points
-        report.exercise: OUT_OF * weights[report.exercise] / whole / max(report.possible, 1)
-        for report in reports
-    }
+    worth = {report.exercise: OUT_OF * weights[report.exercise] / whole for report in reports}
     tests = [
         test
         for number, report in enumerate(reports, 1)
         for test in _tests(report, number, worth[report.exercise])
     ]
+    shares = [
+        worth[report.exercise] * report.earned / max(report.possible, 1) for report in reports
+    ]
     record = {
-        "score": round(sum(report.earned * worth[report.exercise] for report in reports), 6),
+        "score": round(sum(shares), 6),
         "execution_time": round(sum(report.seconds for report in reports), 3),
         "output": "\n".join(_summary(report) for report in reports),
         "output_format": "text",
@@ -47,6 +50,7 @@ def render_gradescope(reports: Sequence[Report], weights: Mapping[str, float]) -
 
 
 def _tests(report: Report, number: int, worth: float) -> Iterator[dict[str, Any]]:
+    each = worth / max(sum(check.possible for check in report.checks), 1)
     for index, check in enumerate(report.checks, 1):
         test: dict[str, Any] = {
             "name": f"{report.exercise}: {check.claim}",
@@ -57,8 +61,8 @@ def _tests(report: Report, number: int, worth: float) -> Iterator[dict[str, Any]
             "tags": [report.exercise, str(check.verdict)],
         }
         if check.verdict is not Verdict.SKIP:  # what was not tried has no score to lose
-            test["score"] = round(check.earned * worth, 6)
-            test["max_score"] = round(check.possible * worth, 6)
+            test["score"] = round(check.earned * each, 6)
+            test["max_score"] = round(check.possible * each, 6)
             test["status"] = "passed" if check.verdict is Verdict.PASS else "failed"
         yield test
 
@@ -69,7 +73,8 @@ def _output(report: Report, check: CheckResult) -> str:
 
 
 def _summary(report: Report) -> str:
-    facts = f"seed {report.seed}, {isolation_in_force(report)}"
+    said = [beyond_what_was_given(report), f"seed {report.seed}"]
+    facts = ", ".join([*filter(None, said), isolation_in_force(report)])
     text = f"{report.exercise}: {report.earned} / {report.possible}, {facts}"
     cause = report.cause
     known = report.problem or (f"{cause.says}\n{cause.advice}".strip() if cause else "")

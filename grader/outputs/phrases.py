@@ -20,6 +20,11 @@ def still_a_stub(report: Report) -> str:
     return f"still a stub: nothing to grade yet, {report.possible} points to earn"
 
 
+def beyond_what_was_given(report: Report) -> str:
+    """Which points of a fix-it exercise count for nobody; empty where all do."""
+    return f"beyond the {report.begins_at} of the file as given" if report.begins_at else ""
+
+
 def state_of(report: Report) -> str:
     """What came of a grading, in a few words."""
     if report.problem:
@@ -58,7 +63,9 @@ def where_to_read_more(report: Report) -> str:
 
 def isolation_in_force(report: Report) -> str:
     """The level of confinement, and why no stronger one is in force."""
-    reasons = "; ".join(f"`{level}` cannot be had: {why}" for level, why in report.refused.items())
+    reasons = "; ".join(
+        f"`{level}` is not available: {why}" for level, why in report.refused.items()
+    )
     return clean(f"isolation {report.isolation}" + (f" ({reasons})" if reasons else ""))
 
 

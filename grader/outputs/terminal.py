@@ -10,6 +10,7 @@ from rich.text import Text
 from grader.outputs.phrases import (
     MARKS,
     NOT_WRITTEN,
+    beyond_what_was_given,
     counted_as_above,
     counted_by_cause,
     describe_difference,
@@ -209,7 +210,8 @@ def _indented(text: str, style: str = "", indent: int = INDENT) -> Padding:
 
 def _score(report: Report) -> Text:
     style = "bold green" if report.solved else "bold"
-    facts = f"seed {report.seed} · {report.device} · {isolation_in_force(report)}"
+    said = [beyond_what_was_given(report), f"seed {report.seed}", report.device]
+    facts = " · ".join([*filter(None, said), isolation_in_force(report)])
     return Text.assemble(
         ("score ", style),
         (f"{report.earned} / {report.possible}", style),

@@ -10,6 +10,7 @@ from pathlib import PurePath
 from grader.outputs.heatmap import Heatmap, heatmap_of
 from grader.outputs.phrases import (
     NOT_WRITTEN,
+    beyond_what_was_given,
     difference_facts,
     grouped,
     isolation_in_force,
@@ -128,6 +129,11 @@ class ShownReport:
             replace(shown[check.name], again=[shown[one.name] for one in again])
             for check, again in groups
         ]
+
+    @property
+    def beyond(self) -> str:
+        """Which points count for nobody; empty where all do."""
+        return beyond_what_was_given(self.report)
 
     @property
     def state(self) -> str:

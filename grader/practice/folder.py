@@ -69,10 +69,10 @@ def make_folder(folder: Path, kit: Kit, only: Sequence[str] = (), interview: boo
     """
     target = folder / "exercises"
     if target.exists() and not (target / MANIFEST).exists():
-        raise GradeError(f"`{target}` is there, without its `{MANIFEST}`; move it away first")
+        raise GradeError(f"`{target}` exists, but has no `{MANIFEST}`; move it away first")
     if target.exists():
         raise GradeError(
-            f"`{target}` is there already; `grade init {shlex.quote(str(folder))} --update` brings "
+            f"`{target}` already exists; `grade init {shlex.quote(str(folder))} --update` brings "
             "it up to date, `grade reset EXERCISE` renews one stub"
         )
     chosen = tuple(kit.find(name) for name in only) or kit.exercises
@@ -94,7 +94,7 @@ def update_folder(kit: Kit) -> dict[str, str]:
         GradeError: It is no learner's folder, or cannot be written.
     """
     if not kit.version:
-        raise GradeError(f"`{kit.home}` is no folder of stubs; `grade init FOLDER` makes one")
+        raise GradeError(f"`{kit.home}` is not a folder of stubs; `grade init FOLDER` makes one")
     done = {}
     with _writing(kit.home):
         for exercise in kit.exercises:

@@ -147,7 +147,7 @@ def read(folder: Path) -> Interview:
     try:
         return msgspec.json.decode(path.read_bytes(), type=Interview)
     except FileNotFoundError:
-        raise GradeError("here is no interview; `grade interview` begins one") from None
+        raise GradeError("there is no interview here; `grade interview` begins one") from None
     except (OSError, msgspec.DecodeError) as error:
         raise GradeError(
             f"`{path}` is damaged: {error}; your files are untouched, "

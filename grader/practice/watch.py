@@ -212,7 +212,7 @@ class Watch:
             self._picked = self._kit.exercises.index(self._exercise)
         else:
             what = f"`{key}`" if key.isprintable() and key.strip() else "that"
-            self._news = f"{what} is no key here; ? lists the keys"
+            self._news = f"{what} is not a key here; ? lists the keys"
 
     def _tell_otherwise(self, key: str) -> None:
         """Grade once more, with maps or without, or with more or less of an explanation."""
@@ -226,7 +226,7 @@ class Watch:
             self._explain = levels[(now + 1) % len(levels)]
         self._look(self._exercise)
         if key == "e":
-            self._news = f"of a known mistake is told from here on: {self._explain}"
+            self._news = f"how much of a known mistake is told from now on: {self._explain}"
 
     def _moved(self, key: str) -> bool:
         """Whether a key has scrolled, or in the list chosen another exercise."""
@@ -247,7 +247,7 @@ class Watch:
         kept = start_anew(self._exercise, self._kit)
         self._graded.pop(self._exercise.name, None)
         self._report, self._hints = None, []
-        self._news = f"yours is kept in {kept}" if kept else "it is the stub already"
+        self._news = f"yours is kept in {kept}" if kept else "it is already the stub"
 
     def _text(self) -> str:
         """The page that is open, if one is."""

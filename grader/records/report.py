@@ -196,6 +196,8 @@ class Report:
         maps: Attention maps, of those that were asked for or are wrong.
         cells: Of a notebook, the line of its source on which each code cell begins.
         refused: Why each stronger level of confinement could not be had, by its name.
+        begins_at: The points that the file earns as it is given, of a fix-it exercise: nobody has
+            earned them, so the score begins there.
     """
 
     exercise: str
@@ -216,16 +218,17 @@ class Report:
     maps: tuple[AttentionMap, ...] = ()
     cells: tuple[int, ...] = ()
     refused: dict[str, str] = field(default_factory=dict)
+    begins_at: int = 0
 
     @property
     def earned(self) -> int:
-        """Points earned."""
-        return sum(check.earned for check in self.checks)
+        """Points earned beyond those of the file as it is given."""
+        return max(sum(check.earned for check in self.checks) - self.begins_at, 0)
 
     @property
     def possible(self) -> int:
-        """Points that could be earned; skipped checks left out."""
-        return sum(check.possible for check in self.checks)
+        """Points that could be earned beyond those; skipped checks left out."""
+        return max(sum(check.possible for check in self.checks) - self.begins_at, 0)
 
     @property
     def solved(self) -> bool:

@@ -63,7 +63,7 @@ class Clock:
         if self.waited > self._patience:
             raise MachineBusy(
                 f"this machine is too busy: in {self.waited:.0f} s a submission got "
-                f"{self.processor:.1f} s of a processor; try again when less runs beside it"
+                f"{self.processor:.1f} s of a processor; try again when less else is running"
             )
 
 

@@ -89,7 +89,7 @@ class Sandbox:
         while not self._level:
             if self._confinement.levels[-1] in self._refused:
                 reasons = "; ".join(f"`{level}`: {why}" for level, why in self._refused.items())
-                raise GraderFault(f"isolation cannot be had here: {reasons}; see `grade doctor`")
+                raise GraderFault(f"isolation is not available here: {reasons}; see `grade doctor`")
             self._offer = self._offer or self._offered()
             if self._offer:
                 self._try(self._offer)
@@ -97,7 +97,7 @@ class Sandbox:
 
     @property
     def refused(self) -> dict[str, str]:
-        """Why each stronger level cannot be had here, once ``isolation`` was asked for."""
+        """Why each stronger level is not available here, once ``isolation`` was asked for."""
         return dict(self._refused)
 
     def _offered(self) -> str:

@@ -154,7 +154,7 @@ class Session:
         if self._load_error is None:
             self._whereabouts = None
         if self.own_time_is_up:
-            raise NotTried("was not tried: to judge what came before took all the time there is")
+            raise NotTried("was not tried: judging what came before took all the time there is")
         if self._left <= 0:
             raise NotTried("was not tried: earlier checks took all the time there is")
         if self.clock.left <= 0:

@@ -26,7 +26,7 @@ def read_submission(path: Path) -> Submission:
     A notebook's magics, shell lines and calls for help are left out of it, line by line.
 
     Raises:
-        GradeError: There is no such file, or it is no regular file, too large, or not UTF-8; or
+        GradeError: There is no such file, or it is not a regular file, too large, or not UTF-8; or
             it is called a notebook and is none, or has no code.
     """
     return submission_of(path, _read(path, most_bytes(path)))
@@ -61,7 +61,7 @@ def _read(path: Path, most: int) -> bytes:
     mode = os.fstat(descriptor).st_mode
     if not stat.S_ISREG(mode):
         os.close(descriptor)
-        kind = "a folder" if stat.S_ISDIR(mode) else "no regular file"
+        kind = "a folder" if stat.S_ISDIR(mode) else "not a regular file"
         raise GradeError(f"`{path}` is {kind}; name the Python file to grade")
     with os.fdopen(descriptor, "rb") as file:
         return file.read(most + 1)

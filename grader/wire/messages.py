@@ -355,7 +355,7 @@ class Offer(msgspec.Struct):
 
     Attributes:
         level: The strongest level of confinement that it can put up; empty where there is none.
-        refused: Why each stronger one cannot be had.
+        refused: Why each stronger one is not available.
         tasks: How many processes and threads a worker may have; 0 where only memory bounds them.
     """
 

@@ -185,7 +185,7 @@ def choose(confinement: Confinement) -> tuple[str, dict[str, str]]:
 
 
 def _try(confinement: Confinement, level: str) -> str:
-    """Why a level cannot be had; empty where it can."""
+    """Why a level is not available; empty where it is."""
     reader, writer = os.pipe()
     pid = os.fork()
     if pid == 0:

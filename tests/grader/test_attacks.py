@@ -83,7 +83,7 @@ def world(
         try:
             assert sandbox.isolation == level
         except GraderFault as fault:
-            pytest.skip(f"level {level} cannot be had here: {fault}")
+            pytest.skip(f"level {level} is not available here: {fault}")
         server = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
         datagrams = stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
         datagrams.bind(("127.0.0.1", 0))
@@ -132,10 +132,10 @@ def descendants(pid: int) -> set[int]:
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             try:
-                stat = (entry / "stat").read_text()
+                stat = (entry / "stat").read_bytes()  # an attack's process may bear any name
             except OSError:
                 continue
-            parents[int(entry.name)] = int(stat.rpartition(")")[2].split()[1])
+            parents[int(entry.name)] = int(stat.rpartition(b")")[2].split()[1])
     found = {pid}
     while True:
         more = {child for child, parent in parents.items() if parent in found} - found

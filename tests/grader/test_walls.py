@@ -99,7 +99,7 @@ def test_level_that_cannot_be_had_is_refused_with_the_reason() -> None:
         pytest.skip(f"no user namespace to try it in: {done.stderr}")
     first, second = done.stdout.splitlines()
     assert first == "landlock ['full']", done.stderr
-    assert "isolation cannot be had here: `full`: unshare" in second
+    assert "isolation is not available here: `full`: unshare" in second
 
 
 def test_unknown_level_needs_linux_where_workers_are_spawned() -> None:
@@ -176,12 +176,12 @@ def test_memory_holds_what_it_held_after_it_was_gathered() -> None:
 
 
 def run_in_worker(level: str, source: str) -> str:
-    """What a source prints while a worker at a level imports it; skipped where it cannot be had."""
+    """What a source prints while a worker at a level imports it, or skips."""
     with Sandbox(level, Limits(memory=512)) as sandbox:
         try:
             assert sandbox.isolation == level
         except GraderFault as fault:
-            pytest.skip(f"level {level} cannot be had here: {fault}")
+            pytest.skip(f"level {level} is not available here: {fault}")
         session = Session(sandbox, Submission(Path("mine.py"), source), 60.0, 120.0)
         session.begin_check(1)
         session.close()
@@ -380,7 +380,7 @@ def full_is_open(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_next_level_is_taken_where_the_canary_finds_a_wall_open() -> None:
     with Sandbox() as sandbox:
         if "full" in sandbox.refused:
-            pytest.skip(f"level full cannot be had here: {sandbox.refused}")
+            pytest.skip(f"level full is not available here: {sandbox.refused}")
         assert sandbox.isolation == "landlock"
         assert sandbox.refused == {"full": "a worker reads a hidden file"}
         sandbox.worker().kill()
@@ -390,7 +390,7 @@ def test_next_level_is_taken_where_the_canary_finds_a_wall_open() -> None:
 def test_level_asked_for_by_name_is_refused_where_a_wall_is_open() -> None:
     with Sandbox("full") as sandbox:
         for _ in range(2):  # however often it is asked
-            with pytest.raises(GraderFault, match=r"cannot be had here: `full`: "):
+            with pytest.raises(GraderFault, match=r"is not available here: `full`: "):
                 sandbox.worker()
 
 
@@ -403,6 +403,6 @@ def test_canary_that_fails_is_told_in_one_line(
     with Sandbox("process") as sandbox, pytest.raises(GraderFault) as raised:
         sandbox.worker()
     assert str(raised.value) == (
-        "isolation cannot be had here: `process`: its walls could not be tried: LookupError: "
+        "isolation is not available here: `process`: its walls could not be tried: LookupError: "
         "unknown encoding: no such codec; see `grade doctor`"
     )

@@ -39,7 +39,7 @@ def mistake_is_gone(*names: str, why: str, worth: int = 4) -> Check:
         if known and not there:
             return
         _show_what_is_wrong(harness)
-        fail("the output is not yet what it should be")
+        fail("the output is not right yet")
 
     check.__doc__ = why
     return points(worth)(needs(AttentionContract, "layout")(check))

@@ -45,7 +45,7 @@ def read_cells(data: bytes, path: Path) -> list[str]:
         path: The file, as messages name it.
 
     Raises:
-        GradeError: It is no notebook, or holds no code cell or too much code.
+        GradeError: It is not a notebook, or holds no code cell or too much code.
     """
     try:
         text = memoryview(data)[len(BOM_UTF8) if data.startswith(BOM_UTF8) else 0 :]
@@ -58,10 +58,10 @@ def read_cells(data: bytes, path: Path) -> list[str]:
         codes = [msgspec.json.decode(raw, type=str | list[str]) for raw in raws]
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise GradeError(
-            f"`{path}` is no notebook: {error}; clear its outputs and save it again"
+            f"`{path}` is not a notebook: {error}; clear its outputs and save it again"
         ) from None
     except (RecursionError, MemoryError):
-        raise GradeError(f"`{path}` is no notebook: it is nested too deeply") from None
+        raise GradeError(f"`{path}` is not a notebook: it is nested too deeply") from None
     if not codes:
         raise GradeError(f"`{path}` holds no code cell; write the exercise in one")
     return ["".join(code).replace("\r\n", "\n").replace("\r", "\n") for code in codes]

@@ -277,7 +277,7 @@ def test_damaged_history_is_set_aside(grade: Grade) -> None:
         (["exercize3"], "there is no exercise `exercize3`; did you mean `exercise3`?"),
         (["exercise3", "nowhere.py"], "`nowhere.py` cannot be read: no such file or directory"),
         (["exercise3", "exercises/"], "`exercises` is a folder; name the Python file to grade"),
-        (["exercise3", "./fifo"], "`fifo` is no regular file; name the Python file to grade"),
+        (["exercise3", "./fifo"], "`fifo` is not a regular file; name the Python file to grade"),
         (["exercise3", "./socket"], "cannot be read"),
         (["exercise3", "utf16.py"], "`utf16.py` is not UTF-8 (byte 0 is 0xff); save it as UTF-8"),
         (["exercise3", "big.py"], "`big.py` is larger than 512 KiB"),
@@ -285,8 +285,8 @@ def test_damaged_history_is_set_aside(grade: Grade) -> None:
         (["hint", "exercise33"], "did you mean `exercise3`?"),
         (["wach"], "there is no command or exercise `wach`; did you mean `grade watch`?"),
         (["99"], "there is no exercise `99`"),
-        (["list", "--kit", "exercises"], "`exercises` is no kit"),
-        (["init", "."], "`exercises` is there already"),
+        (["list", "--kit", "exercises"], "`exercises` is not a kit"),
+        (["init", "."], "`exercises` already exists"),
     ],
 )
 def test_bad_input_is_one_clear_line(grade: Grade, words: list[str], message: str) -> None:

@@ -132,7 +132,7 @@ def test_nobody_vanishes_and_what_was_found_elsewhere_is_said(
     assert batch(handed, out) == 1
     told = capsys.readouterr()
     assert "4 graded; seed 5; 2 with nothing to grade\n" in told.out
-    assert "nothing to grade of `dora`: `dora.rar` is no folder" in told.err
+    assert "nothing to grade of `dora`: `dora.rar` is not a folder" in told.err
     assert "nothing to grade of `cleo`: `warmup1.py` is not UTF-8" in told.err
     found = {name: (row["warmup1 status"], row["warmup1 note"]) for name, row in rows(out).items()}
     assert found["ada"] == ("solved", "found as `warmup1 (1).py`")
@@ -141,7 +141,7 @@ def test_nobody_vanishes_and_what_was_found_elsewhere_is_said(
     assert "\nwarmup1: 2 solved, 2 cannot be read\n" in told.out
     words = (out / "report.html").read_text(encoding="utf-8")
     assert all(f">{status}</span>" in words for status in ("solved", "cannot be read"))
-    assert found["dora"][1] == "`dora.rar` is no folder, zip, tar, .py or .ipynb"
+    assert found["dora"][1] == "`dora.rar` is not a folder, zip, tar, .py or .ipynb"
     assert not (out / "gradebook.csv").read_bytes().startswith(codecs.BOM_UTF8)
     assert batch(handed, out, "--bom") == 1
     assert (out / "gradebook.csv").read_bytes().startswith(codecs.BOM_UTF8 + b"candidate,")
@@ -409,7 +409,7 @@ def test_ctrl_c_says_so_and_leaves_what_was_done(handed: Path, out: Path) -> Non
         assert one.stderr is not None
         told = one.stderr.read()
         assert one.wait(timeout=300) == 130
-    assert f"stopped: {done(out)} of 7 graded, and kept; the same command goes on: `grade" in told
+    assert f"stopped: {done(out)} of 7 graded, and kept; run it again to continue: `grade" in told
     command = shlex.join(["grade", "batch", str(handed), *GRADE, "--out", str(out), "--jobs", "1"])
     assert f"`{command}`" in told
     assert sum(row["total percent"] != "" for row in rows(out).values()) == done(out)
@@ -546,7 +546,7 @@ def test_full_disk_is_told_and_what_was_graded_stays(handed: Path, out: Path) ->
         pages = store._connection.execute("PRAGMA page_count").fetchone()[0]
         store._connection.execute(f"PRAGMA max_page_count = {pages}")
         large = replace(kept, candidate="other", source="x" * 1_000_000)
-        with pytest.raises(GraderFault, match=r"cannot be written: .* full; .* goes on"):
+        with pytest.raises(GraderFault, match=r"cannot be written: .* full; .* to continue"):
             store.add(large)
     with Store(out / "results.sqlite") as store:
         assert list(store.results()) == [kept]

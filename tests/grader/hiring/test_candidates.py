@@ -142,7 +142,7 @@ def test_links_lead_nowhere(folder: Path, tmp_path: Path) -> None:
 def test_pipe_is_not_waited_for(folder: Path) -> None:
     (folder / "ada").mkdir()
     os.mkfifo(folder / "ada" / "exercise3.py")
-    assert problem(folder) == "it is no regular file"
+    assert problem(folder) == "it is not a regular file"
 
 
 def test_archive_leads_nowhere(folder: Path) -> None:
@@ -196,7 +196,7 @@ def test_members_that_unpack_without_bound_are_refused(folder: Path, method: int
         archive.writestr("exercise3.py", b"#" * (8 << 20))
     tracemalloc.start()
     try:
-        assert "is compressed by no usual method; use deflate" in problem(folder)
+        assert "is compressed in an unusual way; use deflate" in problem(folder)
         assert tracemalloc.get_traced_memory()[1] < 4 << 20
     finally:
         tracemalloc.stop()
@@ -274,7 +274,7 @@ def test_archive_with_a_name_twice_is_refused(folder: Path) -> None:
 def test_nothing_handed_in_is_one_clear_line(folder: Path) -> None:
     with pytest.raises(GradeError, match="holds nothing that a candidate handed in"):
         find_candidates(folder, ("exercise3",))
-    with pytest.raises(GradeError, match="is no folder; name the one"):
+    with pytest.raises(GradeError, match="is not a folder; name the one"):
         find_candidates(folder / "nowhere", ("exercise3",))
 
 
@@ -332,7 +332,7 @@ def test_everything_in_the_folder_is_a_candidate(folder: Path, tmp_path: Path) -
     found = find_candidates(folder, ("exercise3",), others=[names])
     assert [one.name for one in found] == ["ada", "bob", "cleo", "dan", "eve", "fay"]
     handed = {one.name: one.handed["exercise3"] for one in found}
-    assert handed["ada"].problem == "`ada.rar` is no folder, zip, tar, .py or .ipynb"
+    assert handed["ada"].problem == "`ada.rar` is not a folder, zip, tar, .py or .ipynb"
     assert all(handed[name].unread for name in ("ada", "bob", "cleo", "dan", "eve"))
     assert handed["fay"].problem == "`exercise3.py` was not handed in; it is empty"
     assert not handed["fay"].unread

@@ -330,7 +330,10 @@ def test_ray_of_its_own_gives_the_same_and_leaves_nothing(
 @pytest.mark.parametrize(
     ("address", "said"),
     [
-        ("handed", "`handed` is no address of a Ray: auto, host:port or ray://host:port"),
+        (
+            "handed",
+            "`handed` is not the address of a Ray cluster; give auto, host:port or ray://host:port",
+        ),
         ("127.0.0.1:1", "no Ray answers at `127.0.0.1:1`: Connection refused"),
     ],
 )

@@ -231,7 +231,7 @@ def test_exercises_that_keep_their_secrets_are_packed(names: list[str]) -> None:
         ({"weights": {"exercise3": -1}}, "the weight of `exercise3` is -1.0"),
         ({"weights": {"exercise5": 2}}, "a weight for `exercise5`, which is not in the pack"),
         ({"weights": {"exercise3": 0}}, "all weights are 0"),
-        ({"out": Path("takehome")}, "`takehome` is no name for a zip"),
+        ({"out": Path("takehome")}, "`takehome` is not a name for a zip"),
         ({"out": Path("nowhere/takehome.zip")}, "there is no folder `nowhere`; make it first"),
     ],
 )
@@ -259,7 +259,7 @@ def test_pack_that_makes_no_sense_is_refused(
 def test_file_that_is_there_is_replaced_only_by_force(there: str, tmp_path: Path) -> None:
     (tmp_path / there).write_text("precious")
     out = tmp_path / "takehome.zip"
-    with pytest.raises(GradeError, match=f"{there}` is there already"):
+    with pytest.raises(GradeError, match=f"{there}` already exists"):
         make_takehome(KIT, ["exercise3"], "A title", 90, out)
     assert [path.name for path in tmp_path.iterdir()] == [there]
     assert (tmp_path / there).read_text() == "precious"

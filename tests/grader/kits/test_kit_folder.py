@@ -75,7 +75,7 @@ def test_damaged_manifest_says_what_is_wrong(tmp_path: Path, text: str, message:
 
 
 def test_folder_without_a_manifest_is_no_kit(tmp_path: Path) -> None:
-    with pytest.raises(GradeError, match="is no kit"):
+    with pytest.raises(GradeError, match="is not a kit"):
         load_kit(tmp_path)
 
 
@@ -136,5 +136,5 @@ def test_stub_that_was_edited_in_a_checkout_comes_out_of_its_history(
 
 
 def test_folder_is_not_made_over_another(folder: Path) -> None:
-    with pytest.raises(GradeError, match="is there already"):
+    with pytest.raises(GradeError, match="already exists"):
         make_folder(folder, installed_kit())

@@ -138,6 +138,14 @@ def test_gradescope_has_its_fields_and_no_others() -> None:
             assert test["score"] == (test["max_score"] if check.earned else 0)
 
 
+def test_gradescope_score_of_a_file_to_repair_begins_where_the_file_as_given_stands() -> None:
+    given = replace(REPORT, begins_at=REPORT.earned)
+    found = json.loads(render_gradescope([given], {given.exercise: 1}))
+    assert found["score"] == 0
+    assert sum(test.get("max_score", 0) for test in found["tests"]) == pytest.approx(100)
+    assert f"beyond the {given.begins_at} of the file as given" in found["output"]
+
+
 def test_exercism_has_its_fields_and_no_others() -> None:
     record = json.loads(render_exercism(REPORT))
     assert (record["version"], record["status"], record["message"]) == (3, "fail", None)
@@ -190,7 +198,7 @@ def test_gradebook_quotes_what_has_commas() -> None:
 
 def test_level_in_force_and_why_no_stronger_one_is_said_in_every_form() -> None:
     weaker = replace(REPORT, isolation="landlock", refused={"full": "unshare: <not> permitted"})
-    said = "landlock (`full` cannot be had: unshare: <not> permitted)"
+    said = "landlock (`full` is not available: unshare: <not> permitted)"
     terminal = io.StringIO()
     for part in render_report(weaker):
         Console(file=terminal, width=200).print(part)

@@ -126,9 +126,9 @@ def test_how_much_is_told_is_set_for_a_folder_and_kept(folder: Path) -> None:
 
 
 def test_only_a_learners_folder_is_updated(tmp_path: Path) -> None:
-    with pytest.raises(GradeError, match="is no folder of stubs"):
+    with pytest.raises(GradeError, match="is not a folder of stubs"):
         update_folder(installed_kit())
-    with pytest.raises(GradeError, match="is no kit"):
+    with pytest.raises(GradeError, match="is not a kit"):
         load_kit(tmp_path)
 
 

@@ -286,9 +286,9 @@ def test_keys_are_listed_and_others_told(folder: Path) -> None:
         terminal.press("?")
         terminal.until("warmup1: ")
         terminal.press("x")
-        terminal.until("`x` is no key here; ? lists the keys")
+        terminal.until("`x` is not a key here; ? lists the keys")
         terminal.press("\x1b[F")
-        terminal.until("that is no key here")
+        terminal.until("that is not a key here")
 
 
 def test_without_a_terminal_it_says_so_and_ends(folder: Path) -> None:

@@ -45,6 +45,19 @@ def test_skipped_check_is_neither_earned_nor_possible() -> None:
     assert replace(REPORT, checks=(CHECKS[0], CHECKS[3])).solved
 
 
+def test_score_of_a_file_to_repair_begins_at_what_it_earns_as_given() -> None:
+    given = replace(REPORT, begins_at=2)
+    assert (given.earned, given.possible) == (0, 4)
+    assert not given.solved
+    worse = replace(given, checks=CHECKS[1:])
+    assert (worse.earned, worse.possible) == (0, 2)
+    right = [replace(check, verdict=Verdict.PASS) for check in CHECKS[:3]]
+    repaired = replace(given, checks=(*right, CHECKS[3]))
+    assert (repaired.earned, repaired.possible) == (4, 4)
+    assert repaired.solved
+    assert Report.from_json(given.to_json()) == given
+
+
 def test_nothing_graded_is_not_solved() -> None:
     assert not replace(REPORT, checks=()).solved
     assert not replace(REPORT, checks=(CHECKS[3],)).solved

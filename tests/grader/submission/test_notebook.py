@@ -88,27 +88,27 @@ def test_outputs_may_be_large(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "is no notebook: Input data was truncated"),
-        ("def double(x):\n", "is no notebook: JSON is malformed"),
-        ("[]", "is no notebook: Expected `object`, got `array`"),
-        ("{}", "is no notebook: Object missing required field `nbformat`"),
-        ('{"nbformat": "4"}', "is no notebook: Expected `int`, got `str`"),
+        ("", "is not a notebook: Input data was truncated"),
+        ("def double(x):\n", "is not a notebook: JSON is malformed"),
+        ("[]", "is not a notebook: Expected `object`, got `array`"),
+        ("{}", "is not a notebook: Object missing required field `nbformat`"),
+        ('{"nbformat": "4"}', "is not a notebook: Expected `int`, got `str`"),
         ('{"nbformat": 4}', "holds no code cell; write the exercise in one"),
-        ('{"nbformat": 4, "cells": {}}', "is no notebook: Expected `array`, got `object`"),
-        ('{"nbformat": 4, "cells": [3]}', "is no notebook: Expected `object`, got `int`"),
+        ('{"nbformat": 4, "cells": {}}', "is not a notebook: Expected `array`, got `object`"),
+        ('{"nbformat": 4, "cells": [3]}', "is not a notebook: Expected `object`, got `int`"),
         ('{"nbformat": 4, "cells": [{"source": ""}]}', "missing required field `cell_type`"),
         ('{"nbformat": 4, "cells": [{"cell_type": "markdown"}]}', "holds no code cell"),
         ('{"nbformat": 4, "cells": [{"cell_type": "code", "source": 3}]}', "Expected `str | arr"),
         ('{"nbformat": 4, "cells": [{"cell_type": "code", "source": [3]}]}', "Expected `str`"),
         (
             '{"nbformat": 4, "cells": [{"cell_type": "code", "source": "\\ud800xxxxxx"}]}',
-            "is no notebook: JSON is malformed: unexpected end of hex escape",
+            "is not a notebook: JSON is malformed: unexpected end of hex escape",
         ),
-        ('{"nbformat": 4, "a": ' + "[" * 100_000, "is no notebook: it is nested too deeply"),
+        ('{"nbformat": 4, "a": ' + "[" * 100_000, "is not a notebook: it is nested too deeply"),
         (
             '{"nbformat": 4, "cells": [{"cell_type": "code", "source": '
             + "[" * 5_000 + "]" * 5_000 + "}]}",
-            "is no notebook: ",  # too deep for one Python, no text for another
+            "is not a notebook: ",  # too deep for one Python, no text for another
         ),
     ],
 )  # fmt: skip
@@ -356,7 +356,7 @@ def test_no_notebook_is_usage(run: Callable[..., tuple[int, str, str]]) -> None:
     assert (code, out) == (2, "")
     where, what = err.splitlines()
     assert where.startswith("grade: the kit is that in ")
-    assert what.startswith("grade: `work.ipynb` is no notebook: ")
+    assert what.startswith("grade: `work.ipynb` is not a notebook: ")
 
 
 def test_cell_that_does_not_parse_costs_nothing_where_it_is_not_needed(

@@ -147,7 +147,7 @@ def test_half_made_folder_is_made_whole(
     assert all(exercise.file.is_file() for exercise in load_kit(folder).exercises)
     (folder / "exercises/kit.toml").unlink()
     assert run_command(["init", str(folder)]) == 2
-    assert "without its `kit.toml`; move it away first" in capsys.readouterr().err
+    assert "has no `kit.toml`; move it away first" in capsys.readouterr().err
 
 
 def test_reset_that_cannot_write_loses_nothing(

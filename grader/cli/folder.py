@@ -10,8 +10,9 @@ import click
 from grader.cli.names import exercise_argument, kit_in_use, kit_option
 from grader.errors import GradeError
 from grader.kit import installed_kit, load_kit
+from grader.practice import folder as folders
 from grader.practice.folder import list_lines, make_folder, start_anew, update_folder
-from grader.practice.history import Event, open_history
+from grader.practice.history import open_history
 
 
 @click.command("list")
@@ -64,13 +65,13 @@ def solution(name: str, reveal: bool, kit_path: Path | None) -> None:
     kit = kit_in_use(kit_path, keeps_history=True)
     exercise = kit.find(name)
     with open_history(kit) as history:
-        if not reveal and exercise.name not in history.solved():
-            raise GradeError(
-                f"`{exercise.name}` is not solved yet; `grade hint {exercise.name}` helps on, "
-                f"`grade solution {exercise.name} --reveal` shows ours all the same"
-            )
-        history.note(exercise.name, Event.REVEALED)
-    click.echo(exercise.solution.read_text(encoding="utf-8"), nl=False)
+        solved = exercise.name in history.solved()
+    if not reveal and not solved:
+        raise GradeError(
+            f"`{exercise.name}` is not solved yet; `grade hint {exercise.name}` helps on, "
+            f"`grade solution {exercise.name} --reveal` shows ours all the same"
+        )
+    click.echo(folders.reveal(exercise, kit), nl=False)
 
 
 @click.command()

@@ -41,6 +41,15 @@ memory_option = click.option(
     metavar="MIB",
     help="What a submission may take beside Python and torch.",
 )
+timeout_option = click.option(
+    "--timeout",
+    type=click.FloatRange(0.1, 3600),
+    default=10.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Processor time of one check, with a third of what it sleeps; all of them may take "
+    "six times as much.",
+)
 no_color_option = click.option(
     "--no-color", is_flag=True, help="No colour; the variable NO_COLOR does the same."
 )

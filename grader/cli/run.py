@@ -20,6 +20,7 @@ from grader.cli.options import (
     memory_option,
     no_color_option,
     tell_untried,
+    timeout_option,
     wants_cuda,
     write_text,
 )
@@ -49,15 +50,7 @@ STDOUT = Path("-")
     type=click.IntRange(0, 2**63 - 1),
     help="Draws every input; by default a fresh one, which the report names.",
 )
-@click.option(
-    "--timeout",
-    type=click.FloatRange(0.1, 3600),
-    default=10.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="Processor time of one check, with a third of what it sleeps; all of them may take "
-    "six times as much.",
-)
+@timeout_option
 @isolation_option
 @memory_option
 @click.option(

@@ -48,6 +48,24 @@ def own_path(exercise: Exercise) -> Path:
         return exercise.file
 
 
+def own_file(exercise: Exercise, kit: Kit) -> Path:
+    """The learner's file, to be graded; from the working directory if it lies below.
+
+    Raises:
+        GradeError: The kit has no folder that a learner edits, or the file is missing.
+    """
+    if not kit.own_stubs:
+        raise GradeError(
+            f"here is no folder of stubs to find `{exercise.name}` in; "
+            "`grade init drills` makes one, `grade EXERCISE FILE` grades any file"
+        )
+    if not exercise.file.exists():
+        raise GradeError(
+            f"`{exercise.file}` is missing; `grade reset {exercise.name}` puts the stub back"
+        )
+    return own_path(exercise)
+
+
 def pristine(exercise: Exercise) -> bytes:
     """The stub as shipped; in a checkout where it was edited, out of git's history.
 

@@ -55,6 +55,17 @@ def start_anew(exercise: Exercise, kit: Kit) -> Path | None:
     return kept
 
 
+def reveal(exercise: Exercise, kit: Kit) -> str:
+    """Our solution; that it was read is noted.
+
+    Raises:
+        GradeError: The history cannot be written.
+    """
+    with open_history(kit) as history:
+        history.note(exercise.name, Event.REVEALED)
+    return exercise.solution.read_text(encoding="utf-8")
+
+
 def make_folder(folder: Path, kit: Kit, only: Sequence[str] = (), interview: bool = False) -> None:
     """A fresh folder of a kit's stubs.
 

@@ -11,8 +11,8 @@ from grader.kit import Exercise, Kit
 from grader.kit.stubs import is_edited, own_path
 from grader.outputs.screen import KEYS_PAGE, Screen
 from grader.practice.events import Graded, Key, Saved, WatchEvent
-from grader.practice.folder import PICKED, list_lines, start_anew
-from grader.practice.history import Event, open_history
+from grader.practice.folder import PICKED, list_lines, reveal, start_anew
+from grader.practice.history import open_history
 from grader.practice.session import Session
 from grader.records import Explain, Report
 from grader.submission import Submission, read_submission
@@ -143,8 +143,7 @@ class Watch:
         """Add a grading to the history, unless it is the last one again; why that failed."""
         try:
             with open_history(self._kit) as history:
-                if history.last_source(report.exercise) != submission.source:
-                    history.record(report, submission.source, own=True)
+                history.record_once(report, submission.source)
         except GradeError as error:
             return f"not recorded: {error}"
         return ""
@@ -269,9 +268,7 @@ class Watch:
         if shown is None:
             self._news = f"{self._exercise.name} is not solved yet; h gives a hint"
             return ""
-        with open_history(self._kit) as history:
-            history.note(shown.name, Event.REVEALED)
-        return shown.solution.read_text(encoding="utf-8")
+        return reveal(shown, self._kit)
 
     def _draw(self, busy: bool = False) -> None:
         exercise, text = self._exercise, self._text()

@@ -26,7 +26,7 @@ from grader.coach.judging import Judging
 from grader.coach.prompts import MANNERS, Prompts
 from grader.coach.reading import Reading
 from grader.coach.rules import Rules
-from grader.errors import GradeError
+from grader.errors import GradeError, GraderFault
 from grader.outputs.sanitise import clean
 from grader.sandbox.process import Sandbox
 
@@ -104,7 +104,10 @@ class _Server(MCPServer[Bench]):
 
 
 def _one_line(error: Exception, name: str) -> str:
-    """What a person would be shown of an error, without what the SDK puts around it."""
+    """What a person would be shown of an error, without what the SDK puts around it.
+
+    A fault's further lines are a traceback through a suite.
+    """
     causes: list[BaseException] = [error]
     while causes[-1].__cause__ is not None:
         causes.append(causes[-1].__cause__)
@@ -113,9 +116,12 @@ def _one_line(error: Exception, name: str) -> str:
         one = first.errors(include_url=False)[0]
         place = ".".join(str(part) for part in one["loc"])
         text = f"`{place}` of `{name}`: {one['msg'][:1].lower()}{one['msg'][1:]}"
+    elif isinstance(first, GraderFault):
+        text = str(first).partition("\n")[0]
     elif isinstance(first, GradeError) or not isinstance(error, UnexpectedToolError):
         text = str(first)
     else:
-        text = f"a fault of the grader: {type(first).__name__}: {first}; please report it"
+        what = str(first).partition("\n")[0]
+        text = f"a fault of the grader: {type(first).__name__}: {what}; please report it"
     line = " ".join(clean(text).split())
     return line if len(line) <= LONGEST else f"{line[:LONGEST]} …"

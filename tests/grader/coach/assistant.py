@@ -92,7 +92,7 @@ def connected(folder: Path, *words: str) -> Iterator[Assistant]:
     """A server in a folder, and a client of its own for it."""
     with (
         start_blocking_portal() as portal,
-        portal.wrap_async_context_manager(Client(server(folder, *words))) as client,
+        portal.wrap_async_context_manager(Client(server(folder, *words), read_timeout_seconds=300)) as client,
     ):
         yield Assistant(portal, client)
 
@@ -106,9 +106,9 @@ def text_of(answer: CallToolResult) -> str:
 @cache
 def kept_back() -> frozenset[str]:
     """Lines of code of our solutions and suites that stand in no stub."""
-    public = {line for one in KIT.exercises for line in _lines(one.stub)}
+    public = "\n".join(one.stub.read_text(encoding="utf-8") for one in KIT.exercises)
     files = [path for one in KIT.exercises for path in (one.solution, one.suite)]
-    return frozenset({line for path in files for line in _lines(path)} - public)
+    return frozenset(line for path in files for line in _lines(path) if line not in public)
 
 
 def _lines(path: Path) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import signal
 import sys
 from functools import partial
 from pathlib import Path
@@ -66,11 +67,13 @@ def mcp(
     from grader.coach.rules import Rules
     from grader.coach.server import serve
 
+    # Nothing else ends a read that waits for a client; the zygote ends what it forked.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     tell_untried()
     if sys.stdin.isatty():
         click.echo(
             "grade: this waits for an assistant on standard input; `grade mcp --config` says how "
-            "an editor starts it, Ctrl-D ends it",
+            "an editor starts it, Ctrl-C ends it",
             err=True,
         )
     limits = limits_for(timeout, memory)

@@ -89,7 +89,7 @@ class _Server(MCPServer[Bench]):
         try:
             return await super().call_tool(name, arguments, context)
         except ToolError as error:
-            raise ToolError(_one_line(error, name)) from None
+            raise ToolError(one_line(error, name)) from None
 
     async def get_prompt(
         self,
@@ -100,10 +100,10 @@ class _Server(MCPServer[Bench]):
         try:
             return await super().get_prompt(name, arguments, context)
         except ValueError as error:
-            raise MCPError(INVALID_PARAMS, _one_line(error, name)) from None
+            raise MCPError(INVALID_PARAMS, one_line(error, name)) from None
 
 
-def _one_line(error: Exception, name: str) -> str:
+def one_line(error: Exception, name: str) -> str:
     """What a person would be shown of an error, without what the SDK puts around it.
 
     A fault's further lines are a traceback through a suite.

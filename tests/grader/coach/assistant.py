@@ -92,7 +92,9 @@ def connected(folder: Path, *words: str) -> Iterator[Assistant]:
     """A server in a folder, and a client of its own for it."""
     with (
         start_blocking_portal() as portal,
-        portal.wrap_async_context_manager(Client(server(folder, *words), read_timeout_seconds=300)) as client,
+        portal.wrap_async_context_manager(
+            Client(server(folder, *words), read_timeout_seconds=300)
+        ) as client,
     ):
         yield Assistant(portal, client)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import time
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ import pytest
 from grader.kit import Kit
 from grader.practice.history import open_history
 from tests.grader.coach.assistant import KIT, Assistant, server
+from tests.grader.terminal import Terminal
 
 RIGHT = KIT.find("warmup1").solution.read_text(encoding="utf-8")
 ENDLESS = f"{RIGHT}\nwhile True:\n    pass\n"
@@ -161,6 +163,16 @@ def test_noise_on_the_wire_ends_nothing(raw: subprocess.Popen[bytes]) -> None:
         say(raw, line)
     say(raw, request(20, "tools/call", name="show_contract", arguments={"exercise": "warmup1"}))
     assert "warmup1" in json.dumps(heard(raw, 20)["result"])
+
+
+def test_ctrl_c_ends_it_in_a_terminal(drills: Kit) -> None:
+    with Terminal(drills.home, "mcp") as terminal:
+        terminal.until("Ctrl-C ends it")
+        found = below(psutil.Process(terminal.child.pid))
+        terminal.press("\x03")
+        assert terminal.left() is None
+        assert terminal.child.signalstatus == signal.SIGINT
+    wait_until_gone(found)
 
 
 @pytest.mark.parametrize("how", ["leaves", "dies"])

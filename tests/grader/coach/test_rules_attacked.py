@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 from mcp import MCPError
+from mcp.server.mcpserver.exceptions import UnexpectedToolError
 
+from grader.coach.server import one_line
+from grader.errors import GraderFault
 from grader.kit import Kit
 from grader.practice.history import open_history
 from grader.records import Explain
@@ -255,6 +258,17 @@ def test_interviews_of_no_size(assistant: Assistant, drills: Kit) -> None:
         assert "of `start_interview`" in assistant.refused("start_interview", **arguments)
     assert "cannot be drawn" in assistant.refused("start_interview", exercises=20)
     assert not list(drills.home.glob("interview-*"))
+
+
+def test_fault_tells_nothing_of_its_suite() -> None:
+    traceback = "please report this:\n  File test_warmup1.py, line 7\n    expected = 1"
+    fault = GraderFault(f"the check `test_a` itself failed; {traceback}")
+    for first in (fault, RuntimeError(f"odd\n{traceback}")):
+        error = UnexpectedToolError("Error executing tool grade_file")
+        error.__cause__ = first
+        line = one_line(error, "grade_file")
+        assert "please report" in line
+        assert "expected" not in line
 
 
 def test_prompts_pass_nothing_on(assistant: Assistant) -> None:

@@ -26,6 +26,7 @@ from grader.cli.options import (
 )
 from grader.errors import GradeError
 from grader.kit import Exercise, Kit
+from grader.kit.notebooks import notebook_file
 from grader.practice.history import open_history
 from grader.records import Explain, Report
 from grader.sandbox.process import Sandbox
@@ -131,7 +132,8 @@ def run(
             steps.append(_next_step(report, kit, exercise))
             if form == "text":
                 _show(report, out, verbose, steps)
-            own = submission.path.resolve() == exercise.file.resolve()
+            mine = (exercise.file.resolve(), notebook_file(exercise).resolve())
+            own = submission.path.resolve() in mine
             remember(report, kit, submission.source, own)
             graded.append((report, submission.source))
     reports = [report for report, _ in graded]

@@ -36,8 +36,9 @@ class _Grading:
     outcome: Report | GradeError | None = None
 
     def note(self, done: int, of: int) -> None:
-        self.done = done, of
-        self.news.set()
+        if done > self.done[0]:  # one that begins again, in a new sandbox, has been told before
+            self.done = done, of
+            self.news.set()
 
     def end(self, outcome: Report | GradeError | None) -> None:
         self.ended, self.outcome = True, outcome

@@ -197,9 +197,18 @@ class Review:
 
 def answer(result: DataclassInstance, text: str) -> CallToolResult:
     """A result in both forms."""
-    content: dict[str, Any] = asdict(result)
-    shown = TextContent(type="text", text=clean(text))
+    content: dict[str, Any] = _sound(asdict(result))
+    shown = TextContent(type="text", text=_sound(clean(text)))
     return CallToolResult(content=[shown], structured_content=content)
+
+
+def _sound(value: Any) -> Any:
+    """The same in Unicode alone: a folder's name may hold bytes that are none."""
+    if isinstance(value, str):
+        return value.encode(errors="replace").decode()
+    if isinstance(value, dict):
+        return {key: _sound(item) for key, item in value.items()}
+    return [_sound(item) for item in value] if isinstance(value, list) else value
 
 
 def graded(report: Report, depth: Explain, recorded: str) -> Graded:

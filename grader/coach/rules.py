@@ -16,6 +16,7 @@ from grader.records import Explain
 
 DEPTHS = list(Explain)  # each tells more than those before it
 LEAST = Explain.QUESTION  # that tells something
+BELOW = ("", "*/", "*/*/")  # where in a folder of stubs `grade interview` may have been called
 
 
 @dataclass(frozen=True)
@@ -118,7 +119,8 @@ def within(asked: Explain, most: Explain, of_what: str) -> Explain:
 def _interviews(here: Kit) -> Iterator[Kit]:
     """The interviews that were begun in a folder and not handed in."""
     for parent in {here.home.resolve(), Path.cwd()}:
-        for folder in sorted(parent.glob(f"{FOLDERS}*")):
+        found = [folder for depth in BELOW for folder in parent.glob(f"{depth}{FOLDERS}*")]
+        for folder in sorted(found):
             if not (folder / "exercises" / MANIFEST).is_file() or _handed_in(folder):
                 continue
             if (kit := load_kit(folder)).interview:

@@ -123,5 +123,5 @@ def one_line(error: Exception, name: str) -> str:
     else:
         what = str(first).partition("\n")[0]
         text = f"a fault of the grader: {type(first).__name__}: {what}; please report it"
-    line = " ".join(clean(text).split())
+    line = " ".join(clean(text).encode(errors="replace").decode().split())
     return line if len(line) <= LONGEST else f"{line[:LONGEST]} …"

@@ -10,8 +10,10 @@ import pytest
 from mcp import MCPError
 from mcp.server.mcpserver.exceptions import UnexpectedToolError
 
+from grader.cli import run_command
+from grader.coach.results import Solution, answer
 from grader.coach.server import one_line
-from grader.errors import GraderFault
+from grader.errors import GradeError, GraderFault
 from grader.kit import Kit
 from grader.practice.history import open_history
 from grader.records import Explain
@@ -229,19 +231,21 @@ def test_interview_that_begins_meanwhile_ends_all_help(assistant: Assistant) -> 
     first, *answers = assistant.together(*calls)
     assert not first.is_error, text_of(first)
     graded = {"grade_text", "grade_file", "explain_check", "start_interview"}  # which take turns
-    for (tool, _), answer in zip(calls[1:], answers, strict=True):
+    for (tool, _), one in zip(calls[1:], answers, strict=True):
         if tool in graded:
-            assert "an interview is under way" in text_of(answer)
+            assert "an interview is under way" in text_of(one)
     for tool, arguments in HELPING.items():
         assert "an interview is under way" in assistant.refused(tool, **arguments)
     assert "there is no exercise" in assistant.refused("show_contract", exercise="nothing")
 
 
 def test_interview_begun_at_the_terminal_counts_and_no_damage_opens_it(
-    assistant: Assistant, drills: Kit
+    assistant: Assistant, drills: Kit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    begun, _ = assistant.told("start_interview", exercises=1)
-    folder = drills.home / Path(begun["folder"]).name
+    monkeypatch.chdir(drills.home / "exercises" / "warmups")
+    assert run_command(["interview", "--exercises", "1"]) == 0
+    (folder,) = Path.cwd().glob("interview-*")
+    assert assistant.told("look_at_interview")[0]["folder"] == str(folder)
     (folder / ".grade" / "interview.json").write_text("{", encoding="utf-8")
     assert "an interview is under way" in assistant.refused("next_hint", exercise="warmup1")
     assert "is damaged" in assistant.refused("look_at_interview")
@@ -269,6 +273,12 @@ def test_fault_tells_nothing_of_its_suite() -> None:
         line = one_line(error, "grade_file")
         assert "please report" in line
         assert "expected" not in line
+
+
+def test_names_that_are_no_unicode_are_told_all_the_same() -> None:
+    told = answer(Solution("\udcff", "a\ud800", ""), "in /home/\udcff")
+    assert '"?"' in told.model_dump_json()
+    assert one_line(GradeError("`/home/\udcff` is no kit"), "grade_file") == "`/home/?` is no kit"
 
 
 def test_prompts_pass_nothing_on(assistant: Assistant) -> None:

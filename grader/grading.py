@@ -50,6 +50,7 @@ class Options:
         maps: Whether to show attention maps even where nothing is wrong with them.
         search: How many sets of mistakes are tried at most; None for as many as is usual.
         case: Is given the first comparison that failed, or None where there is none.
+        progress: Is told after each check how many are done, and of how many.
     """
 
     seed: int | None = None
@@ -60,6 +61,7 @@ class Options:
     maps: bool = False
     search: int | None = None
     case: Callable[[Case | None], object] | None = None
+    progress: Callable[[int, int], object] | None = None
 
 
 def grade(submission: Submission, exercise: Exercise, options: Options, sandbox: Sandbox) -> Report:
@@ -91,7 +93,7 @@ def grade(submission: Submission, exercise: Exercise, options: Options, sandbox:
     try:
         _start(session, tried, exercise)
         runner = suite_runner(exercise.suite)
-        checks = runner.run(session, seed, device)
+        checks = runner.run(session, seed, device, options.progress)
         if options.case is not None:
             source = exercise.solution.read_text(encoding="utf-8")
             options.case(runner.plugin.first_case(source))

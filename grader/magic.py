@@ -7,7 +7,6 @@ for the learner's eyes. ``grade exercise3 work.ipynb`` gives one to trust.
 from __future__ import annotations
 
 import atexit
-import io
 import shlex
 from concurrent.futures import ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING, Any
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
 MAGIC = "grade"
 OPTIONS = {"device", "seed", "timeout", "explain", "maps"}  # of `grade run`
 STOPPING = 5.0  # how long an interrupt waits for a grading to end, in seconds
-WIDTH = 100  # of a report as text, in characters
 
 
 class Notebook:
@@ -149,23 +147,11 @@ def _words(line: str) -> list[str]:
 def _show(report: Report, source: str) -> None:
     """Show a report as the front end likes it best."""
     from grader.outputs.html import report_fragment
-
-    forms = {"text/html": report_fragment(report, source), "text/plain": _as_text(report)}
-    display(forms, raw=True)
-
-
-def _as_text(report: Report) -> str:
-    from rich.console import Console
-
+    from grader.outputs.plain import plain
     from grader.outputs.terminal import render_report
 
-    file = io.StringIO()
-    console = Console(
-        file=file, width=WIDTH, color_system=None, highlight=False, force_jupyter=False
-    )
-    for part in render_report(report):
-        console.print(part)
-    return file.getvalue().rstrip("\n")
+    text = plain(render_report(report))
+    display({"text/html": report_fragment(report, source), "text/plain": text}, raw=True)
 
 
 def load(shell: InteractiveShell) -> None:

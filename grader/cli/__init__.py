@@ -14,8 +14,9 @@ from grader import __version__
 from grader.cli.agenda import next_exercise, review
 from grader.cli.batch import batch
 from grader.cli.doctor import doctor
-from grader.cli.folder import hint, init, list_exercises, reset, solution
+from grader.cli.folder import hint, init, list_exercises, notebook, reset, solution
 from grader.cli.interview import interview
+from grader.cli.mcp import mcp
 from grader.cli.mistakes import mistakes
 from grader.cli.names import matching_names
 from grader.cli.pack import pack
@@ -54,7 +55,7 @@ def cli() -> None:
 
 COMMANDS = (
     *(run, watch, next_exercise, review, list_exercises, hint, solution, progress, diff),
-    *(reset, init, interview, mistakes, pack, batch, doctor),
+    *(reset, init, notebook, interview, mistakes, mcp, pack, batch, doctor),
 )
 for command in COMMANDS:
     cli.add_command(command)

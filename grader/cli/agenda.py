@@ -10,7 +10,7 @@ import click
 
 from grader.cli.names import kit_in_use, kit_option
 from grader.kit import Exercise, Kit
-from grader.practice.agenda import Reason, coming, due, next_turn
+from grader.practice.agenda import Reason, coming, days, due, from_now, next_turn, review_lines
 from grader.practice.history import open_history
 from grader.practice.schedule import Standing, standings
 
@@ -28,7 +28,7 @@ def next_exercise(kit_path: Path | None) -> None:
     if turn is None:
         click.echo(f"all {len(kit.exercises)} exercises are solved, and nothing is due yet")
         for when, one in coming(known, now)[:1]:
-            click.echo(f"next: `{one.exercise}`, due {_from_now(when, now)}")
+            click.echo(f"next: `{one.exercise}`, due {from_now(when, now)}")
         return
     exercise = turn.exercise
     click.echo(f"{exercise.name}: {exercise.title}")
@@ -52,7 +52,7 @@ def _advice(
     one = known[name]
     assert one.solved is not None
     return [
-        f"due for review: solved {_days((now - one.solved).days)} ago, "
+        f"due for review: solved {days((now - one.solved).days)} ago, "
         f"{one.remembered:.0%} likely that you still know it",
         f"`grade reset {name}` puts the stub back and keeps yours; then write it from memory",
     ]
@@ -73,17 +73,8 @@ def review(kit_path: Path | None) -> None:
     waiting, later = due(known, now), coming(known, now)
     if not waiting and not later:
         click.echo("nothing solved yet, so nothing to review; next: `grade next`")
-        return
-    click.echo(f"due now: {len(waiting)}")
-    for one in waiting:
-        assert one.due is not None
-        click.echo(
-            f"  {one.exercise:<11} since {_days((now - one.due).days):<8} "
-            f"remembered with {one.remembered:.0%}; `grade reset {one.exercise}`"
-        )
-    click.echo(f"later: {len(later)}")
-    for when, one in later:
-        click.echo(f"  {one.exercise:<11} {_from_now(when, now)}")
+    for line in review_lines(waiting, later, now):
+        click.echo(line)
 
 
 def _standings(kit_path: Path | None) -> tuple[Kit, dict[str, Standing], datetime]:
@@ -91,12 +82,3 @@ def _standings(kit_path: Path | None) -> tuple[Kit, dict[str, Standing], datetim
     now = datetime.now(UTC)
     with open_history(kit, to_write=False) as history:
         return kit, standings(kit, history, now), now
-
-
-def _days(count: int) -> str:
-    return {0: "today", 1: "1 day"}.get(count, f"{count} days")
-
-
-def _from_now(when: datetime, now: datetime) -> str:
-    hours = (when - now).total_seconds() / 3600
-    return f"in {hours:.0f} hours" if hours < 36 else f"in {hours / 24:.0f} days"

@@ -11,7 +11,7 @@ import click
 
 from grader.errors import GradeError
 from grader.kit import Exercise, Kit
-from grader.kit.stubs import own_path
+from grader.kit.stubs import own_file
 
 ALL = "all"
 
@@ -78,13 +78,4 @@ def _by_name(path: Path, kit: Kit) -> Exercise:
 
 
 def _own_file(exercise: Exercise, kit: Kit) -> tuple[Exercise, Path]:
-    if not kit.own_stubs:
-        raise GradeError(
-            f"there is no folder of stubs here, so no `{exercise.name}`; "
-            "`grade init drills` makes one, `grade EXERCISE FILE` grades any file"
-        )
-    if not exercise.file.exists():
-        raise GradeError(
-            f"`{exercise.file}` is missing; `grade reset {exercise.name}` puts the stub back"
-        )
-    return exercise, own_path(exercise)
+    return exercise, own_file(exercise, kit)

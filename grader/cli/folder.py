@@ -10,8 +10,9 @@ import click
 from grader.cli.names import exercise_argument, kit_in_use, kit_option
 from grader.errors import GradeError
 from grader.kit import installed_kit, load_kit
-from grader.practice.folder import list_lines, make_folder, start_anew, update_folder
-from grader.practice.history import Event, open_history
+from grader.practice import folder as folders
+from grader.practice.folder import add_notebook, list_lines, make_folder, start_anew, update_folder
+from grader.practice.history import open_history
 
 
 @click.command("list")
@@ -64,13 +65,13 @@ def solution(name: str, reveal: bool, kit_path: Path | None) -> None:
     kit = kit_in_use(kit_path, keeps_history=True)
     exercise = kit.find(name)
     with open_history(kit) as history:
-        if not reveal and exercise.name not in history.solved():
-            raise GradeError(
-                f"`{exercise.name}` is not solved yet; `grade hint {exercise.name}` helps on, "
-                f"`grade solution {exercise.name} --reveal` shows ours all the same"
-            )
-        history.note(exercise.name, Event.REVEALED)
-    click.echo(exercise.solution.read_text(encoding="utf-8"), nl=False)
+        solved = exercise.name in history.solved()
+    if not reveal and not solved:
+        raise GradeError(
+            f"`{exercise.name}` is not solved yet; `grade hint {exercise.name}` helps on, "
+            f"`grade solution {exercise.name} --reveal` shows ours all the same"
+        )
+    click.echo(folders.reveal(exercise, kit), nl=False)
 
 
 @click.command()
@@ -86,24 +87,39 @@ def reset(name: str, kit_path: Path | None) -> None:
     exercise = kit.find(name)
     kept = start_anew(exercise, kit)
     click.echo(f"`{exercise.file}` is the stub again")
-    if kept is not None:
-        click.echo(f"what it replaced is kept in `{kept}`")
+    for path in kept:
+        click.echo(f"what it replaced is kept in `{path}`")
+
+
+@click.command()
+@exercise_argument
+@kit_option
+def notebook(name: str, kit_path: Path | None) -> None:
+    """Write a notebook beside an exercise's file: the contract, the stub under `%%grade`, hints.
+
+    \b
+    Example: grade notebook exercise3
+    """
+    kit = kit_in_use(kit_path)
+    file = add_notebook(kit.find(name), kit)
+    click.echo(f"`{file}` is made; its cell that begins with `%%grade` grades itself when it runs")
 
 
 @click.command()
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
 @click.option("--update", is_flag=True, help="Update an existing folder to this version.")
-def init(folder: Path, update: bool) -> None:
+@click.option("--notebooks", is_flag=True, help="Also write a notebook for each stub.")
+def init(folder: Path, update: bool, notebooks: bool) -> None:
     """Make a folder with a fresh set of stubs.
 
     \b
     Example: grade init drills
     """
     if update:
-        _update(folder)
+        _update(folder, notebooks)
         return
     kit = installed_kit()
-    make_folder(folder, kit)
+    make_folder(folder, kit, notebooks=notebooks)
     first = kit.exercises[0]
     click.echo(f"{len(kit.exercises)} stubs in `{folder / 'exercises'}`")
     click.echo(
@@ -112,9 +128,9 @@ def init(folder: Path, update: bool) -> None:
     )
 
 
-def _update(folder: Path) -> None:
+def _update(folder: Path, notebooks: bool) -> None:
     kit = load_kit(folder)
-    done = update_folder(kit)
+    done = update_folder(kit, notebooks)
     for name, what in done.items():
         advice = f"; `grade reset {name}` gives the new stub" if what == "kept" else ""
         click.echo(f"  {name:<11} {what}{advice}")

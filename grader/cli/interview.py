@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 import sys
 import time
 from datetime import UTC, datetime
@@ -15,11 +14,10 @@ from grader.errors import GradeError
 from grader.kit import Kit, installed_kit, load_kit
 from grader.kit.stubs import own_path
 from grader.practice import interview as interviews
-from grader.practice.history import open_history
+from grader.practice.handing_in import HandedIn, conclude, hand_in
 from grader.practice.interview import Interview
 from grader.records import Explain, Report
 from grader.sandbox.process import Sandbox
-from grader.submission import Submission, read_submission
 
 
 @click.group(invoke_without_command=True)
@@ -53,22 +51,14 @@ def interview(
     if here.interview:
         return _run(here, interviews.read(here.home))
     kit = installed_kit()
-    folder = Path(datetime.now().astimezone().strftime("interview-%Y%m%d-%H%M%S"))
-    chosen = secrets.randbits(32) if seed is None else seed
-    names = _draw(here, kit, count, chosen, level)
+    folder = interviews.new_folder(Path())
+    names, chosen, enough = interviews.choose(here, kit, count, level, seed)
+    if not enough:
+        click.echo(
+            "grade: too few exercises are left that you have not solved in the last days", err=True
+        )
     interviews.begin(folder, kit, minutes, names, chosen)
     return _run(load_kit(folder), None)
-
-
-def _draw(here: Kit, kit: Kit, count: int, seed: int, level: str | None) -> list[str]:
-    """Exercises that were not solved lately; where there are too few of them, any."""
-    known = interviews.solved_lately(here, datetime.now(UTC))
-    try:
-        return interviews.draw(kit, count, seed, level, known)
-    except GradeError:
-        names = interviews.draw(kit, count, seed, level)
-        click.echo("grade: too few are left that you have not solved in the last days", err=True)
-        return names
 
 
 def _run(kit: Kit, known: Interview | None) -> int:
@@ -124,20 +114,16 @@ def submit(html_file: Path | None, no_color: bool) -> int:
 
 
 def _submit(kit: Kit, html_file: Path | None, no_color: bool) -> int:
-    current = interviews.read(kit.home)
-    now = datetime.now(UTC)
-    taken = interviews.spent(kit, current)
-    graded = _grade(kit)
+    handed = hand_in(kit)
+    graded = _grade(handed)
     reports = [report for report, _ in graded]
-    _record(kit, graded)
-    interviews.close(kit, current, now)
+    conclude(kit, handed, graded)
     # Whoever reads what is printed may leave in the middle; by then all is kept.
     trouble = _write_page(html_file, graded)
     from grader.outputs.interview import render_interview
 
     out = console(no_color)
-    minutes = {name: one.minutes for name, one in taken.items()}
-    for part in render_interview(reports, minutes, {n: one.late for n, one in taken.items()}):
+    for part in render_interview(reports, handed.minutes, handed.late):
         out.print(part)
     if trouble is not None:
         raise trouble
@@ -156,29 +142,12 @@ def _write_page(path: Path | None, graded: list[tuple[Report, str]]) -> GradeErr
     return None
 
 
-def _grade(kit: Kit) -> list[tuple[Report, str]]:
+def _grade(handed: HandedIn) -> list[tuple[Report, str]]:
     graded = []
     with Sandbox() as sandbox:
         from grader.grading import Options, grade
 
-        for exercise in kit.exercises:
-            submission = _handed(own_path(exercise))
+        for exercise, submission in handed.submissions:
             report = grade(submission, exercise, Options(explain=Explain.CAUSE), sandbox)
             graded.append((report, submission.source))
     return graded
-
-
-def _handed(path: Path) -> Submission:
-    """A file as it is when the time is up; one that cannot be read earns nothing."""
-    try:
-        return read_submission(path)
-    except GradeError as error:
-        return Submission(path, "", problem=str(error))
-
-
-def _record(kit: Kit, graded: list[tuple[Report, str]]) -> None:
-    """Add the gradings to the history, but for those that were there when it was stopped."""
-    with open_history(kit) as history:
-        for report, source in graded:
-            if history.last_source(report.exercise) != source:
-                history.record(report, source, own=True)

@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-import re
 import textwrap
 
 import click
 from click.shell_completion import CompletionItem
 
-from grader.cli.names import refuse_in_interview
 from grader.diagnosis.catalogue import Mistake, catalogue, find_mistake
-from grader.diagnosis.words import PARTS
 from grader.kit import load_kit
-
-NOTEBOOKS = {
-    "000": "Single Head Self-Attention in Transformers",
-    "001": "Self-Attention class explanation",
-    "002": "Self-attention by hand",
-    "003": "Building single-head self-attention",
-    "004": "Multi-Headed Self-Attention with Query, Key, and Value",
-}
+from grader.outputs.mistakes import describe_mistake, list_mistakes
+from grader.practice.interview import refuse_in_interview
 
 
 class MistakeName(click.ParamType):  # type: ignore[type-arg]  # it converts nothing
@@ -44,24 +35,10 @@ def mistakes(name: str | None) -> None:
     """
     refuse_in_interview(load_kit())
     if name is None:
-        _list()
+        for line in list_mistakes():
+            click.echo(line)
     else:
         _explain(find_mistake(name))
-
-
-def titled(source: str) -> str:
-    """Where a mistake was seen, notebooks by their titles; ``docs/sources.md`` says more."""
-    return re.sub(r"notebook (\d+)", lambda found: f'the notebook "{NOTEBOOKS[found[1]]}"', source)
-
-
-def _list() -> None:
-    known = list(catalogue().values())
-    click.echo(f"{len(known)} known mistakes, in the order of the steps of attention")
-    for part, title in PARTS.items():
-        click.echo(f"\n{title}")
-        for mistake in known:
-            if mistake.part == part:
-                click.echo(f"  {mistake.name}")
 
 
 def _explain(mistake: Mistake) -> None:
@@ -71,12 +48,7 @@ def _explain(mistake: Mistake) -> None:
     from grader.outputs.terminal import render_maps
 
     click.echo(mistake.name)
-    for text in (
-        f"What is done: {mistake.says}.",
-        f"Why it hurts: {mistake.hurts}",
-        f"A hint: {mistake.hint}",
-        f"Seen: {titled(mistake.source)}.",
-    ):
+    for text in describe_mistake(mistake):
         click.echo(textwrap.fill(text, 96, initial_indent="  ", subsequent_indent="  "))
     shown = example_map(mistake)
     if shown is None:

@@ -12,6 +12,7 @@ from grader.cli.arguments import ALL
 from grader.errors import GradeError
 from grader.kit import Kit, load_kit
 from grader.practice.history import history_file
+from grader.practice.interview import refuse_in_interview
 
 kit_option = click.option(
     "--kit",
@@ -51,19 +52,6 @@ def kit_in_use(path: Path | None, in_interview: bool = False, keeps_history: boo
             err=True,
         )
     return kit
-
-
-def refuse_in_interview(kit: Kit) -> None:
-    """Refuse what is a help.
-
-    Raises:
-        GradeError: An interview is under way.
-    """
-    if kit.interview:
-        raise GradeError(
-            f"an interview is under way in `{kit.home}`: no checks, hints or solutions until "
-            "`grade interview submit`"
-        )
 
 
 def matching_names(incomplete: str, extra: tuple[str, ...] = (ALL,)) -> list[CompletionItem]:

@@ -41,6 +41,15 @@ memory_option = click.option(
     metavar="MIB",
     help="Memory that a submission may use on top of Python and torch.",
 )
+timeout_option = click.option(
+    "--timeout",
+    type=click.FloatRange(0.1, 3600),
+    default=10.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Processor time for one check, with a third of what it sleeps; all checks together may "
+    "take six times as much.",
+)
 no_color_option = click.option(
     "--no-color", is_flag=True, help="Print without colour, as with the variable NO_COLOR."
 )

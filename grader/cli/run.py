@@ -20,11 +20,13 @@ from grader.cli.options import (
     memory_option,
     no_color_option,
     tell_untried,
+    timeout_option,
     wants_cuda,
     write_text,
 )
 from grader.errors import GradeError
 from grader.kit import Exercise, Kit
+from grader.kit.notebooks import notebook_file
 from grader.practice.history import open_history
 from grader.records import Explain, Report
 from grader.sandbox.process import Sandbox
@@ -49,15 +51,7 @@ STDOUT = Path("-")
     type=click.IntRange(0, 2**63 - 1),
     help="Seed of every input; by default a new one each time, which the report shows.",
 )
-@click.option(
-    "--timeout",
-    type=click.FloatRange(0.1, 3600),
-    default=10.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="Processor time for one check, with a third of what it sleeps; all checks together may "
-    "take six times as much.",
-)
+@timeout_option
 @isolation_option
 @memory_option
 @click.option(
@@ -140,7 +134,8 @@ def run(
             steps.append(_next_step(report, kit, exercise))
             if form == "text":
                 _show(report, out, verbose, steps)
-            own = submission.path.resolve() == exercise.file.resolve()
+            mine = (exercise.file.resolve(), notebook_file(exercise).resolve())
+            own = submission.path.resolve() in mine
             remember(report, kit, submission.source, own)
             graded.append((report, submission.source))
     reports = [report for report, _ in graded]

@@ -31,6 +31,7 @@ class ExerciseEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     stub: str  # the digest of the stub as shipped
     level: Literal["easy", "medium", "hard"] = "medium"
     diagnosis: bool = True  # False where finding the mistake is the exercise
+    formula: str = ""  # in LaTeX, for a notebook
     formerly: list[str] = []  # names that it had in earlier versions
     forbidden: list[str] = []  # names of torch that it forbids beside those of the kit
     begins_at: int = 0  # points that the stub earns as it is, which count for nobody
@@ -80,6 +81,7 @@ class Exercise:
     entry_points: tuple[str, ...]
     hints: tuple[str, ...]
     source: str
+    formula: str  # in LaTeX; may be empty
     level: str
     digest: str  # of the stub as shipped
     given: str  # of the stub as the learner got it, maybe from an earlier version
@@ -249,6 +251,7 @@ def _exercise(home: Path, entry: ExerciseEntry, kit: KitEntry) -> Exercise:
         entry_points=tuple(entry.entry_points),
         hints=tuple(entry.hints),
         source=entry.source,
+        formula=entry.formula,
         level=entry.level,
         digest=entry.stub,
         given=entry.stub,

@@ -40,12 +40,31 @@ def is_edited(exercise: Exercise) -> bool:
     return digest(exercise.file.read_bytes()) not in (exercise.digest, exercise.given)
 
 
-def own_path(exercise: Exercise) -> Path:
-    """The learner's file, from the working directory if it lies below."""
+def own_path(exercise: Exercise, file: Path | None = None) -> Path:
+    """The learner's file, or another, from the working directory if it lies below."""
+    whole = exercise.file if file is None else file
     try:
-        return exercise.file.relative_to(Path.cwd())
+        return whole.relative_to(Path.cwd())
     except ValueError:
-        return exercise.file
+        return whole
+
+
+def own_file(exercise: Exercise, kit: Kit) -> Path:
+    """The learner's file, to be graded; from the working directory if it lies below.
+
+    Raises:
+        GradeError: The kit has no folder that a learner edits, or the file is missing.
+    """
+    if not kit.own_stubs:
+        raise GradeError(
+            f"there is no folder of stubs here, so no `{exercise.name}`; "
+            "`grade init drills` makes one, `grade EXERCISE FILE` grades any file"
+        )
+    if not exercise.file.exists():
+        raise GradeError(
+            f"`{exercise.file}` is missing; `grade reset {exercise.name}` puts the stub back"
+        )
+    return own_path(exercise)
 
 
 def pristine(exercise: Exercise) -> bytes:
@@ -103,13 +122,22 @@ def put_back(exercise: Exercise, kit: Kit) -> Path | None:
         exercise.file.parent.mkdir(parents=True, exist_ok=True)
         draft.write_bytes(source)
         if is_edited(exercise):
-            stamp = datetime.now().astimezone().strftime("%Y%m%d-%H%M%S-%f")
-            kept = kit.home / ".grade" / "replaced" / f"{exercise.name}-{stamp}.py"
-            kept.parent.mkdir(parents=True, exist_ok=True)
-            exercise.file.rename(kept)
+            kept = keep(exercise.file, kit)
         draft.replace(exercise.file)
     except OSError as error:
         raise GradeError(
             f"`{exercise.file}` cannot be written: {error.strerror}; nothing of yours is lost"
         ) from None
     return kept
+
+
+def keep(file: Path, kit: Kit) -> Path:
+    """Move a learner's file aside; where it is now.
+
+    Raises:
+        OSError: It cannot be moved.
+    """
+    stamp = datetime.now().astimezone().strftime("%Y%m%d-%H%M%S-%f")
+    kept = kit.home / ".grade" / "replaced" / f"{file.stem}-{stamp}{file.suffix}"
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    return file.rename(kept)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -56,3 +56,32 @@ def next_turn(kit: Kit, standings: Mapping[str, Standing], now: datetime) -> Tur
         if exercise.name not in known or known[exercise.name].solved is None:
             return Turn(exercise, Reason.NEW)
     return None
+
+
+def review_lines(
+    waiting: Sequence[Standing], later: Sequence[tuple[datetime, Standing]], now: datetime
+) -> Iterator[str]:
+    """What is due and what will be, a line for each; nothing where there is neither."""
+    if not waiting and not later:
+        return
+    yield f"due now: {len(waiting)}"
+    for one in waiting:
+        assert one.due is not None
+        yield (
+            f"  {one.exercise:<11} since {days((now - one.due).days):<8} "
+            f"remembered with {one.remembered:.0%}; `grade reset {one.exercise}`"
+        )
+    yield f"later: {len(later)}"
+    for when, one in later:
+        yield f"  {one.exercise:<11} {from_now(when, now)}"
+
+
+def days(count: int) -> str:
+    """So many days ago."""
+    return {0: "today", 1: "1 day"}.get(count, f"{count} days")
+
+
+def from_now(when: datetime, now: datetime) -> str:
+    """How long it is until then."""
+    hours = (when - now).total_seconds() / 3600
+    return f"in {hours:.0f} hours" if hours < 36 else f"in {hours / 24:.0f} days"

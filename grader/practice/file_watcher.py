@@ -15,7 +15,7 @@ BURST = 50  # and how long one may last
 
 @contextmanager
 def watch_files(folder: Path, tell: Callable[[Path], None]) -> Iterator[None]:
-    """Tell of each Python file in a folder that is saved, in a thread of its own.
+    """Tell of each Python file and notebook in a folder that is saved, in a thread of its own.
 
     Args:
         folder: With all that is in it.
@@ -39,7 +39,7 @@ def _follow(
 ) -> None:
     rounds = watch(
         folder,
-        watch_filter=lambda _, path: path.endswith(".py"),
+        watch_filter=lambda _, path: path.endswith((".py", ".ipynb")),
         debounce=BURST,
         step=STEP,
         rust_timeout=200,

@@ -13,7 +13,8 @@ from pathlib import Path
 from grader import __version__
 from grader.errors import GradeError
 from grader.kit import MANIFEST, Exercise, Kit
-from grader.kit.stubs import is_edited, pristine, put_back
+from grader.kit.notebooks import is_notebook_edited, notebook_file, notebook_of, put_notebook
+from grader.kit.stubs import is_edited, own_file, pristine, put_back
 from grader.practice.history import Event, open_history
 from grader.records import Explain
 
@@ -33,29 +34,65 @@ def list_lines(kit: Kit, solved: set[str], picked: int = -1) -> list[str]:
     for track, exercises in itertools.groupby(kit.exercises, lambda exercise: exercise.track):
         lines += ["", track]
         for exercise in exercises:
-            started = "started" if kit.own_stubs and is_edited(exercise) else ""
+            edited = is_edited(exercise) or is_notebook_edited(exercise)
+            started = "started" if kit.own_stubs and edited else ""
             state = "solved" if exercise.name in solved else started
             mark = PICKED if exercise is marked else "  "
             lines.append(f"{mark}{exercise.name:<11} {state:<8} {exercise.title}")
     return lines[1:]
 
 
-def start_anew(exercise: Exercise, kit: Kit) -> Path | None:
-    """Put the stub back for a fresh start.
+def start_anew(exercise: Exercise, kit: Kit) -> list[Path]:
+    """Put the stub back for a fresh start, and the notebook where there is one.
 
     Returns:
-        Where the file that was replaced is kept; None where there was nothing to keep.
+        Where what was replaced is kept.
 
     Raises:
         GradeError: The kit has no folder that a learner edits, or the stub is not to be found.
     """
-    kept = put_back(exercise, kit)
+    kept = [put_back(exercise, kit)]
+    if notebook_file(exercise).exists():
+        kept.append(put_notebook(exercise, kit))
     with open_history(kit) as history:
         history.note(exercise.name, Event.RESET)
-    return kept
+    return [path for path in kept if path is not None]
 
 
-def make_folder(folder: Path, kit: Kit, only: Sequence[str] = (), interview: bool = False) -> None:
+def add_notebook(exercise: Exercise, kit: Kit) -> Path:
+    """Write an exercise's notebook beside its file.
+
+    Raises:
+        GradeError: There is one, or the kit has no folder that a learner edits.
+    """
+    own_file(exercise, kit)
+    file = notebook_file(exercise)
+    if file.exists():
+        raise GradeError(
+            f"`{file}` already exists; `grade reset {exercise.name}` gives a fresh one"
+        )
+    put_notebook(exercise, kit)
+    return file
+
+
+def reveal(exercise: Exercise, kit: Kit) -> str:
+    """Our solution; that it was read is noted.
+
+    Raises:
+        GradeError: The history cannot be written.
+    """
+    with open_history(kit) as history:
+        history.note(exercise.name, Event.REVEALED)
+    return exercise.solution.read_text(encoding="utf-8")
+
+
+def make_folder(
+    folder: Path,
+    kit: Kit,
+    only: Sequence[str] = (),
+    interview: bool = False,
+    notebooks: bool = False,
+) -> None:
     """A fresh folder of a kit's stubs.
 
     Args:
@@ -63,6 +100,7 @@ def make_folder(folder: Path, kit: Kit, only: Sequence[str] = (), interview: boo
         kit: Whose stubs.
         only: Some exercises, instead of all.
         interview: Whether an interview begins in it.
+        notebooks: Whether a notebook lies beside each stub.
 
     Raises:
         GradeError: The folder has exercises already, or cannot be written.
@@ -81,11 +119,18 @@ def make_folder(folder: Path, kit: Kit, only: Sequence[str] = (), interview: boo
         made = replace(kit, exercises=chosen, only=tuple(only), interview=interview)
         _write_manifest(folder, made)
         for exercise in chosen:
-            _write(target / exercise.track / f"{exercise.name}.py", pristine(exercise))
+            file = target / exercise.track / f"{exercise.name}.py"
+            _write(file, pristine(exercise))
+            if notebooks:
+                _write(file.with_suffix(".ipynb"), notebook_of(exercise))
 
 
-def update_folder(kit: Kit) -> dict[str, str]:
+def update_folder(kit: Kit, notebooks: bool = False) -> dict[str, str]:
     """Bring a learner's folder to this version: new stubs, new names, nothing of theirs lost.
+
+    Args:
+        kit: Of the folder.
+        notebooks: Whether those that are missing are added.
 
     Returns:
         What was done, by exercise: ``new``, ``renewed``, ``renamed`` or ``kept``.
@@ -98,8 +143,12 @@ def update_folder(kit: Kit) -> dict[str, str]:
     done = {}
     with _writing(kit.home):
         for exercise in kit.exercises:
-            if what := _update(exercise, kit.home):
+            there = notebook_file(exercise).exists()
+            what = _update(exercise, kit.home) or ("new" if notebooks and not there else "")
+            if what:
                 done[exercise.name] = what
+            if not is_notebook_edited(exercise) and (there or notebooks):
+                put_notebook(exercise, kit)
         _write_manifest(kit.home, kit)
     return done
 
@@ -107,6 +156,9 @@ def update_folder(kit: Kit) -> dict[str, str]:
 def _update(exercise: Exercise, home: Path) -> str:
     """Bring one exercise up to date; what was done, empty where there was nothing to do."""
     for old in exercise.formerly:
+        for notebook in (home / "exercises").glob(f"*/{old}.ipynb"):
+            if not notebook_file(exercise).exists():
+                notebook.rename(notebook_file(exercise))
         for file in (home / "exercises").glob(f"*/{old}.py"):
             if not exercise.file.exists():
                 exercise.file.parent.mkdir(parents=True, exist_ok=True)

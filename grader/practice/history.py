@@ -139,6 +139,17 @@ class History:
             ),
         )
 
+    def record_once(self, report: Report, source: str) -> bool:
+        """Add a grading of the learner's own file, unless it is the last one again.
+
+        Returns:
+            Whether it was added.
+        """
+        if self.last_source(report.exercise) == source:
+            return False
+        self.record(report, source, own=True)
+        return True
+
     def gradings(self, exercise: str | None = None) -> list[Grading]:
         """The gradings of the learner's own files, the oldest first; of one exercise or of all."""
         columns = Grading.__struct_fields__

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import secrets
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from grader.practice.history import Event, open_history
 LATELY = timedelta(days=7)
 TRIES = 20  # draws, of which the most mixed one is taken
 RECORD = Path(".grade") / "interview.json"
+FOLDERS = "interview-"  # what the names of their folders begin with
 
 
 class Interview(msgspec.Struct, frozen=True):
@@ -93,6 +95,37 @@ def draw(
     return sorted((exercise.name for exercise in drawn), key=order.index)
 
 
+def choose(
+    here: Kit, kit: Kit, count: int, level: str | None = None, seed: int | None = None
+) -> tuple[list[str], int, bool]:
+    """Exercises that were not solved lately; where there are too few of them, any.
+
+    Args:
+        here: Whose history tells what was solved.
+        kit: Whose exercises.
+        count: How many.
+        level: Of all of them; None for any.
+        seed: Draws them; None for a fresh one.
+
+    Returns:
+        Their names, the seed, and whether there were enough.
+
+    Raises:
+        GradeError: There are not so many.
+    """
+    chosen = secrets.randbits(32) if seed is None else seed
+    known = solved_lately(here, datetime.now(UTC))
+    try:
+        return draw(kit, count, chosen, level, known), chosen, True
+    except GradeError:
+        return draw(kit, count, chosen, level), chosen, False
+
+
+def new_folder(parent: Path) -> Path:
+    """Where an interview that begins now may lie."""
+    return parent / datetime.now().astimezone().strftime(f"{FOLDERS}%Y%m%d-%H%M%S")
+
+
 def _drawn(
     kit: Kit, tracks: Sequence[Sequence[Exercise]], count: int, dice: random.Random
 ) -> list[Exercise]:
@@ -159,6 +192,19 @@ def close(kit: Kit, interview: Interview, now: datetime) -> None:
     """End an interview: its folder is now one to practise in."""
     keep(kit.home, msgspec.structs.replace(interview, submitted=now))
     close_interview(kit)
+
+
+def refuse_in_interview(kit: Kit) -> None:
+    """Refuse what is a help.
+
+    Raises:
+        GradeError: An interview is under way.
+    """
+    if kit.interview:
+        raise GradeError(
+            f"an interview is under way in `{kit.home}`: no checks, hints or solutions until "
+            "`grade interview submit`"
+        )
 
 
 def note_save(kit: Kit, path: Path) -> None:

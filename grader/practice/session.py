@@ -60,6 +60,17 @@ class Session:
             self._sandbox.stop.clear()
         self._thread = self._in_background(self._run, exercise, submission, maps, explain)
 
+    def isolation(self) -> str:
+        """The level of confinement that the next grading has; waits until one is in force.
+
+        Raises:
+            GraderFault: None can be had here.
+        """
+        self._thread.join()
+        self._sandbox = self._sandbox or self._start()
+        self._sandbox.stop.clear()
+        return self._sandbox.isolation
+
     def stop(self) -> None:
         """End the grading under way; it is told of as None."""
         if self._sandbox is not None:

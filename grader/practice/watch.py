@@ -8,11 +8,12 @@ from queue import Empty, SimpleQueue
 
 from grader.errors import GradeError
 from grader.kit import Exercise, Kit
+from grader.kit.notebooks import notebook_file
 from grader.kit.stubs import is_edited, own_path
 from grader.outputs.screen import KEYS_PAGE, Screen
 from grader.practice.events import Graded, Key, Saved, WatchEvent
-from grader.practice.folder import PICKED, list_lines, start_anew
-from grader.practice.history import Event, open_history
+from grader.practice.folder import PICKED, list_lines, reveal, start_anew
+from grader.practice.history import open_history
 from grader.practice.session import Session
 from grader.records import Explain, Report
 from grader.submission import Submission, read_submission
@@ -46,6 +47,7 @@ class Watch:
         self._exercise = exercise
         self._report: Report | None = None
         self._graded: dict[str, str] = {}  # the source that was graded last, by exercise
+        self._file: dict[str, Path] = {}  # that was saved last, by exercise
         self._under_way = False
         self._wanted: Exercise | None = None  # to be graded when the grading under way has ended
         self._last_solved: Exercise | None = None
@@ -96,13 +98,15 @@ class Watch:
 
     def _saved(self, path: Path) -> None:
         for exercise in self._kit.exercises:
-            if exercise.file.resolve() == path:
-                self._grade(exercise)
+            for file in (exercise.file, notebook_file(exercise)):
+                if file.resolve() == path:
+                    self._file[exercise.name] = file
+                    self._grade(exercise)
 
     def _grade(self, exercise: Exercise) -> None:
-        """Grade an exercise's file, unless it is as it was; stop what is under way for it."""
+        """Grade an exercise's last file, unless it is as it was; stop what is under way for it."""
         try:
-            submission = read_submission(own_path(exercise))
+            submission = read_submission(own_path(exercise, self._file.get(exercise.name)))
         except GradeError as error:
             self._look_at(exercise)
             self._news = str(error)
@@ -143,8 +147,7 @@ class Watch:
         """Add a grading to the history, unless it is the last one again; why that failed."""
         try:
             with open_history(self._kit) as history:
-                if history.last_source(report.exercise) != submission.source:
-                    history.record(report, submission.source, own=True)
+                history.record_once(report, submission.source)
         except GradeError as error:
             return f"not recorded: {error}"
         return ""
@@ -174,7 +177,7 @@ class Watch:
         self._look_at(exercise)
         if self._under_way:
             self._session.stop()
-        if is_edited(exercise):
+        if is_edited(exercise) or exercise.name in self._file:
             self._graded.pop(exercise.name, None)
             self._grade(exercise)
 
@@ -246,8 +249,10 @@ class Watch:
             return
         kept = start_anew(self._exercise, self._kit)
         self._graded.pop(self._exercise.name, None)
+        self._file.pop(self._exercise.name, None)
         self._report, self._hints = None, []
-        self._news = f"yours is kept in {kept}" if kept else "it is already the stub"
+        where = " and ".join(str(path) for path in kept)
+        self._news = f"yours is kept in {where}" if kept else "it is already the stub"
 
     def _text(self) -> str:
         """The page that is open, if one is."""
@@ -269,9 +274,7 @@ class Watch:
         if shown is None:
             self._news = f"{self._exercise.name} is not solved yet; h gives a hint"
             return ""
-        with open_history(self._kit) as history:
-            history.note(shown.name, Event.REVEALED)
-        return shown.solution.read_text(encoding="utf-8")
+        return reveal(shown, self._kit)
 
     def _draw(self, busy: bool = False) -> None:
         exercise, text = self._exercise, self._text()
@@ -283,7 +286,7 @@ class Watch:
             total=len(self._kit.exercises),
             name=exercise.name,
             about=exercise.title,
-            file=str(own_path(exercise)),
+            file=str(own_path(exercise, self._file.get(exercise.name))),
             news=self._news,
             busy=busy,
             report=self._report,

@@ -44,6 +44,8 @@ class SuitePlugin:
         self._memo: dict[Any, Any] = {}  # what one check saw, for the others too
         self._contract: Contract | None = None
         self._claims: frozenset[str] = frozenset()
+        self._count = 0  # of checks
+        self._progress: Callable[[int, int], object] | None = None
         self.results: list[CheckResult] = []
         self.compared: list[tuple[str, Comparison]] = []  # and differed, by check
         self.again = False  # the check that just ran is to be tried once more
@@ -55,21 +57,30 @@ class SuitePlugin:
         """Of the suite, where it has one."""
         return self._contract
 
-    def begin(self, session: Session, seed: int, device: str) -> None:
+    def begin(
+        self,
+        session: Session,
+        seed: int,
+        device: str,
+        progress: Callable[[int, int], object] | None = None,
+    ) -> None:
         """Turn to another submission.
 
         Args:
             session: Of what is being graded.
             seed: Of the whole grading.
             device: Where tensors are to lie, such as ``cpu`` or ``cuda``.
+            progress: Is told after each check how many are done, and of how many.
         """
         self._session, self._seed, self._device = session, seed, device
+        self._progress = progress
         self._memo, self.results, self.compared = {}, [], []
         self.fault, self.again = None, False
 
     def let_go(self) -> None:
         """Forget the submission: what came of it may be large, and a suite waits for the next."""
         self._memo, self.results, self.compared = {}, [], []
+        self._progress = None
         del self._session
 
     @pytest.hookimpl(trylast=True)
@@ -84,6 +95,7 @@ class SuitePlugin:
 
     def pytest_collection_modifyitems(self, items: list[pytest.Function]) -> None:
         """Note the suite's contract and claims, and whether it can serve every check."""
+        self._count = len(items)
         self._claims = frozenset(item.function.__name__ for item in items)
         for item in items:
             contract = getattr(item.module, "contract", None)
@@ -116,6 +128,8 @@ class SuitePlugin:
             self.results.append(self._result(item, output))
         except GraderFault as fault:
             self.fault = self.fault or fault
+        if self._progress is not None:
+            self._progress(len(self.results), self._count)
 
     def _result(self, item: pytest.Function, output: str) -> CheckResult:
         if isinstance(self._ended, CheckFailed) and self._ended.comparison is not None:

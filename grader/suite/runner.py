@@ -8,7 +8,7 @@ import itertools
 import os
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from queue import SimpleQueue
 
@@ -63,8 +63,14 @@ class SuiteRunner:
         if ended is not None:
             raise ended
 
-    def run(self, session: Session, seed: int, device: str) -> list[CheckResult]:
-        """Run the checks on a submission.
+    def run(
+        self,
+        session: Session,
+        seed: int,
+        device: str,
+        progress: Callable[[int, int], object] | None = None,
+    ) -> list[CheckResult]:
+        """Run the checks on a submission; ``progress`` is told after each how many are done.
 
         Raises:
             GraderFault: A check is broken.
@@ -72,7 +78,7 @@ class SuiteRunner:
             KeyboardInterrupt: Ctrl-C, or the sandbox was told to stop; this runner is spent.
         """
         with self._lock:
-            self.plugin.begin(session, seed, device)
+            self.plugin.begin(session, seed, device, progress)
             self._jobs.put(None)
             try:
                 ended = self._done.get()

@@ -63,7 +63,7 @@ def _text(error: BaseException) -> str:
     try:
         return str(error)[:MAX_TEXT]
     except BaseException as second:
-        return f"(its text cannot be had: {type(second).__qualname__})"
+        return f"(its text is not available: {type(second).__qualname__})"
 
 
 def _tensors(frame: FrameType) -> list[FaultTensor]:

@@ -16,9 +16,9 @@ from pathlib import Path
 import pytest
 
 from grader.cli import run_command
-from grader.cli.mistakes import NOTEBOOKS, titled
 from grader.diagnosis.catalogue import catalogue
 from grader.kit import installed_kit
+from grader.outputs.mistakes import NOTEBOOKS, titled
 from grader.records import Report
 
 KIT = installed_kit()

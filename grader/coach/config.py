@@ -1,0 +1,36 @@
+"""What ``grade mcp --config`` prints: how three editors are told of the server."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Sequence
+
+NAME = "attention-drills"
+
+
+def config_lines(command: Sequence[str]) -> dict[str, list[str]]:
+    """Three lines for each editor, by its name: where, what, and what then.
+
+    Args:
+        command: That starts the server.
+    """
+    program, *arguments = command
+    server = {"command": program, "args": arguments}
+    return {
+        "Claude Code": [
+            "In a terminal, in the folder that you work in:",
+            f"claude mcp add {NAME} -- {shlex.join(command)}",
+            f"Then `/mcp` shows it, and `/mcp__{NAME}__tutor` begins.",
+        ],
+        "Cursor": [
+            "In `.cursor/mcp.json` of the folder that you work in:",
+            json.dumps({"mcpServers": {NAME: server}}),
+            "Then switch it on in the settings, below MCP, and ask for the prompt `tutor`.",
+        ],
+        "VS Code": [
+            "In `.vscode/mcp.json` of the folder that you work in:",
+            json.dumps({"servers": {NAME: {"type": "stdio", **server}}}),
+            f"Then `MCP: List Servers` starts it, and `/mcp.{NAME}.tutor` in the chat begins.",
+        ],
+    }

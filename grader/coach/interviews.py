@@ -1,0 +1,131 @@
+"""Tools around a mock interview: begin it, look at it, hand it in."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from anyio import to_thread
+from mcp.server.mcpserver import Context
+from mcp_types import CallToolResult
+from pydantic import Field
+
+from grader.coach.bench import Bench
+from grader.coach.results import Done, Drawn, HandedIn, UnderWay, answer
+from grader.coach.rules import DEPTHS, Rules
+from grader.errors import GradeError
+from grader.kit import Kit, installed_kit, load_kit
+from grader.kit.stubs import own_path
+from grader.outputs.interview import practise, render_interview
+from grader.outputs.plain import plain
+from grader.practice import handing_in
+from grader.practice import interview as interviews
+from grader.practice.history import history_file
+from grader.records import Explain, Report
+
+Minutes = Annotated[float, Field(description="For all exercises.", ge=0.1, le=600)]
+Count = Annotated[int, Field(description="How many exercises.", ge=1, le=20)]
+Level = Annotated[
+    Literal["easy", "medium", "hard"] | None, Field(description="Of all of them; else mixed.")
+]
+NONE = "no interview is under way; `start_interview` begins one"
+
+
+class Interviews:
+    """The tools of an interview, in which no other tool helps.
+
+    Args:
+        rules: Of the learner's folder.
+        bench: Where what is handed in is graded.
+    """
+
+    def __init__(self, rules: Rules, bench: Bench) -> None:
+        self._rules = rules
+        self._bench = bench
+
+    async def start_interview(
+        self, minutes: Minutes = 45, exercises: Count = 3, level: Level = None
+    ) -> Annotated[CallToolResult, UnderWay]:
+        """Begin a mock interview: drawn exercises, a clock, and no help until it is handed in.
+
+        Ask the learner first: the clock runs at once, in a folder of its own.
+        """
+        async with self._bench.turn:
+            return await to_thread.run_sync(self._start, minutes, exercises, level)
+
+    def _start(self, minutes: float, count: int, level: str | None) -> CallToolResult:
+        here = self._rules.helping()
+        kit = installed_kit()
+        folder = interviews.new_folder(here.home if here.own_stubs else Path.cwd())
+        names, seed, enough = interviews.choose(here, kit, count, level)
+        interviews.begin(folder, kit, minutes, names, seed)
+        recorded = f"begun, and written down in `{folder / interviews.RECORD}`"
+        if not enough:
+            recorded += "; too few exercises are left that you have not solved in the last days"
+        return _under_way(load_kit(folder), recorded)
+
+    def look_at_interview(self) -> Annotated[CallToolResult, UnderWay]:
+        """Show the interview that is under way: its exercises, and the time that is left."""
+        return _under_way(self._kit(), "nothing is written by looking at it")
+
+    async def hand_in_interview(
+        self, ctx: Context[Any, Any]
+    ) -> Annotated[CallToolResult, HandedIn]:
+        """Hand in the interview: everything is graded and recorded, and then there is help again.
+
+        Ask the learner first: what is handed in stays so.
+        """
+        async with self._bench.turn:
+            kit = self._kit()
+            depth = min(Explain.CAUSE, self._rules.most(self._rules.folder()), key=DEPTHS.index)
+            handed = handing_in.hand_in(kit)
+            graded: list[tuple[Report, str]] = []
+            for exercise, submission in handed.submissions:
+                report = await self._bench.grade(exercise, submission, depth)
+                graded.append((report, submission.source))
+                of = len(handed.submissions)
+                await ctx.report_progress(len(graded), of, f"{len(graded)} of {of} exercises")
+            handing_in.conclude(kit, handed, graded)
+        return _over(kit, handed, [report for report, _ in graded])
+
+    def _kit(self) -> Kit:
+        kit = self._rules.kit()
+        if not kit.interview:
+            raise GradeError(NONE)
+        return kit
+
+
+def _under_way(kit: Kit, recorded: str) -> CallToolResult:
+    current = interviews.read(kit.home)
+    left = max((current.deadline - datetime.now(UTC)).total_seconds() / 60, 0.0)
+    drawn = [Drawn(one.name, one.title, str(own_path(one))) for one in kit.exercises]
+    found = UnderWay(
+        *(str(kit.home), drawn, current.minutes),
+        *(current.deadline.isoformat(timespec="seconds"), math.ceil(left), recorded),
+    )
+    lines = [f"an interview is under way in {kit.home}: {found.minutes_left} minutes are left"]
+    lines += [f"  {one.file}  {one.title}" for one in drawn]
+    return answer(found, "\n".join([*lines, recorded]))
+
+
+def _over(kit: Kit, handed: handing_in.HandedIn, reports: Sequence[Report]) -> CallToolResult:
+    recorded = f"handed in, and every grading recorded in `{history_file(kit)}`"
+    done = [
+        Done(
+            *(report.exercise, report.solved, report.earned, report.possible),
+            _whole(handed.minutes[report.exercise]),
+            round(handed.late[report.exercise]),
+        )
+        for report in reports
+    ]
+    solved = sum(report.solved for report in reports)
+    found = HandedIn(str(kit.home), solved, done, practise(reports), recorded)
+    text = plain(render_interview(reports, handed.minutes, handed.late))
+    return answer(found, f"{text}\n{recorded}")
+
+
+def _whole(minutes: float | None) -> int | None:
+    return None if minutes is None else round(minutes)

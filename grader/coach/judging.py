@@ -1,0 +1,163 @@
+"""Tools that grade: the learner's file, a text, and one check of the file explained."""
+
+from __future__ import annotations
+
+import difflib
+from pathlib import Path
+from typing import Annotated, Any
+
+from mcp.server.mcpserver import Context
+from mcp_types import CallToolResult
+from pydantic import Field
+
+from grader.coach.bench import Bench, Progress
+from grader.coach.reading import Depth, Name
+from grader.coach.results import Explained, Graded, answer, graded
+from grader.coach.rules import Rules
+from grader.errors import GradeError
+from grader.kit import Kit
+from grader.outputs.phrases import plain_message
+from grader.outputs.plain import plain
+from grader.outputs.terminal import render_report
+from grader.practice.history import history_file, open_history
+from grader.records import CheckResult, Explain, Report, Verdict
+from grader.submission import MAX_BYTES, Submission, read_submission, submission_of
+
+Source = Annotated[str, Field(description="A whole Python file.", max_length=MAX_BYTES)]
+CheckName = Annotated[
+    str, Field(description="Of the check, as a report has it; else the first.", max_length=200)
+]
+NOT_KEPT = "not recorded: a text is nobody's try, and solves nothing"
+ON = "`explain_check` tells more of a check, `next_hint` asks one more question"
+
+
+class Judging:
+    """The tools that run a submission.
+
+    Args:
+        rules: Of the learner's folder.
+        bench: Where it is run.
+    """
+
+    def __init__(self, rules: Rules, bench: Bench) -> None:
+        self._rules = rules
+        self._bench = bench
+        self._last: dict[str, Report] = {}  # of the learner's own files, by exercise
+
+    async def grade_file(
+        self, exercise: Name, ctx: Context[Any, Any], explain: Depth = None
+    ) -> Annotated[CallToolResult, Graded]:
+        """Grade the learner's file of an exercise; the grading goes into the history.
+
+        Of a mistake it tells a question, unless less or more is asked for and the learner lets it.
+        """
+        async with self._bench.turn:
+            kit = self._rules.helping()
+            one = kit.find(exercise)
+            depth = self._rules.depth(one, kit, explain)
+            submission = read_submission(self._rules.file(one, kit))
+            report = await self._bench.grade(one, submission, depth, in_client(ctx))
+            self._last[one.name] = report
+            recorded = _record(report, submission, kit, again=True)
+        return _shown(report, depth, recorded)
+
+    async def grade_text(
+        self, exercise: Name, source: Source, ctx: Context[Any, Any], explain: Depth = None
+    ) -> Annotated[CallToolResult, Graded]:
+        """Grade a text as an exercise, confined as any other; it is nobody's try, nor recorded."""
+        async with self._bench.turn:
+            kit = self._rules.helping()
+            one = kit.find(exercise)
+            depth = self._rules.depth(one, kit, explain)
+            submission = _submission(f"{one.name}.py", source)
+            report = await self._bench.grade(one, submission, depth, in_client(ctx), confined=True)
+        return _shown(report, depth, NOT_KEPT)
+
+    async def explain_check(
+        self,
+        exercise: Name,
+        ctx: Context[Any, Any],
+        check: CheckName = "",
+        depth: Depth = None,
+    ) -> Annotated[CallToolResult, Explained]:
+        """Explain a check that fails on the learner's file: by a question, its place or its cause.
+
+        Begin with the question; go on to the place, and then to the cause, when the learner asks.
+        """
+        async with self._bench.turn:
+            kit = self._rules.helping()
+            one = kit.find(exercise)
+            told = self._rules.depth(one, kit, depth)
+            submission = read_submission(self._rules.file(one, kit))
+            last = self._last.get(one.name)
+            seed = last.seed if last and last.sha256 == submission.sha256 else None
+            report = await self._bench.grade(one, submission, told, in_client(ctx), seed)
+            self._last[one.name] = report
+            recorded = _record(report, submission, kit, again=False)
+        found = _explained(report, _check(report, check), told, recorded)
+        return answer(found, "\n".join([f"{found.verdict}: {found.check}", *found.says, recorded]))
+
+
+def in_client(ctx: Context[Any, Any]) -> Progress:
+    """Shows the progress of a grading where the client shows it."""
+
+    async def tell(done: int, of: int) -> None:
+        await ctx.report_progress(done, of, f"{done} of {of} checks")
+
+    return tell
+
+
+def _submission(name: str, source: str) -> Submission:
+    """A text as if it were a file, with a file's limits."""
+    try:
+        return submission_of(Path(name), source.encode())
+    except UnicodeEncodeError as error:
+        raise GradeError(f"the text is no Unicode: {error.reason}, at {error.start}") from None
+
+
+def _record(report: Report, submission: Submission, kit: Kit, again: bool) -> str:
+    """Add a grading of the learner's file to the history, or only if it is new; what was done."""
+    try:
+        with open_history(kit) as history:
+            if again:
+                history.record(report, submission.source, own=True)
+            elif not history.record_once(report, submission.source):
+                return "not recorded: it is as it was graded last"
+    except GradeError as error:  # the verdict stands all the same
+        return f"not recorded: {error}"
+    return f"recorded as a grading of `{report.exercise}` in `{history_file(kit)}`"
+
+
+def _shown(report: Report, depth: Explain, recorded: str) -> CallToolResult:
+    to_do = "" if report.solved else ON
+    text = plain(render_report(report, to_do=to_do or "`show_solution` for ours"))
+    return answer(graded(report, depth, recorded), f"{text}\n{recorded}")
+
+
+def _check(report: Report, name: str) -> CheckResult | None:
+    """The check that is meant; without a name the first that did not pass."""
+    if not name:
+        return next((one for one in report.checks if one.verdict is not Verdict.PASS), None)
+    known = {word: one for one in report.checks for word in (one.claim, one.name)}
+    if name not in known:
+        near = difflib.get_close_matches(name, known, n=1)
+        advice = f"did you mean `{near[0]}`?" if near else "`grade_file` lists them"
+        raise GradeError(f"`{report.exercise}` has no check `{name}`; {advice}")
+    return known[name]
+
+
+def _explained(
+    report: Report, check: CheckResult | None, depth: Explain, recorded: str
+) -> Explained:
+    """What is known of a check, as far as it is told."""
+    if check is None:
+        says = [report.problem or "every check passes: there is nothing to explain"]
+        verdict = Verdict.ERROR if report.problem else Verdict.PASS
+        return Explained(report.exercise, "", verdict, depth, says, recorded)
+    told = report.cause if check.verdict is Verdict.FAIL else None
+    if told is not None and told.follows and check.name not in told.follows:
+        told = None  # this one fails by something else
+    says = [told.says, told.advice] if told else []
+    says += plain_message(check).split("\n") if check.verdict is not Verdict.PASS else ["it passes"]
+    says = [line for line in says if line]
+    return Explained(report.exercise, check.name, check.verdict, depth, says, recorded)

@@ -1,0 +1,178 @@
+"""Tools that grade nothing: exercises, contracts, hints, mistakes, solutions, what is due."""
+
+from __future__ import annotations
+
+import textwrap
+import threading
+from datetime import UTC, datetime
+from typing import Annotated
+
+from mcp_types import CallToolResult
+from pydantic import Field
+
+from grader.coach.results import (
+    Contract,
+    Due,
+    Hints,
+    KnownMistake,
+    Listed,
+    Listing,
+    MistakeNames,
+    Review,
+    Solution,
+    answer,
+)
+from grader.coach.rules import LEAST, Rules, within
+from grader.diagnosis.catalogue import Mistake, catalogue, find_mistake
+from grader.diagnosis.words import PARTS
+from grader.kit import Exercise, Kit
+from grader.kit.stubs import is_edited, own_path, pristine
+from grader.outputs.mistakes import describe_mistake, list_mistakes
+from grader.outputs.plain import plain
+from grader.outputs.terminal import render_maps
+from grader.practice.agenda import coming, due, review_lines
+from grader.practice.folder import list_lines, reveal
+from grader.practice.history import Grading, history_file, open_history
+from grader.practice.schedule import Standing, standings
+from grader.records import AttentionMap, Explain
+
+Name = Annotated[str, Field(description="Of an exercise, such as exercise3.", max_length=100)]
+MistakeName = Annotated[str, Field(description="Of a known mistake.", max_length=100)]
+Depth = Annotated[
+    Explain | None,
+    Field(description="How much is told; never more than the learner has set."),
+]
+
+
+class Reading:
+    """The tools that only read, and those that write a line into the history.
+
+    Args:
+        rules: Of the learner's folder.
+    """
+
+    def __init__(self, rules: Rules) -> None:
+        self._rules = rules
+        self._one_hint = threading.Lock()
+
+    def list_exercises(self) -> Annotated[CallToolResult, Listing]:
+        """List the exercises in teaching order, and the learner's progress in each."""
+        kit = self._rules.kit()
+        with open_history(kit, to_write=False) as history:
+            solved, gradings = history.solved(), history.gradings()
+            hints = {exercise.name: history.hints(exercise.name) for exercise in kit.exercises}
+        listed = [
+            _listed(one, kit, one.name in solved, gradings, hints[one.name])
+            for one in kit.exercises
+        ]
+        names = {one.name for one in listed}
+        found = Listing(kit.title, str(kit.home), kit.interview, len(solved & names), listed)
+        title = f"{kit.title}, in {kit.home}: {found.solved} of {len(listed)} solved"
+        return answer(found, "\n".join([title, "", *list_lines(kit, solved)]))
+
+    def show_contract(self, exercise: Name) -> Annotated[CallToolResult, Contract]:
+        """Show what an exercise asks for: the text of its stub, which states all of it."""
+        kit = self._rules.kit()
+        one = kit.find(exercise)
+        text = pristine(one).decode()
+        entries, file = list(one.entry_points), str(own_path(one))
+        return answer(Contract(one.name, one.title, one.level, entries, file, text), text)
+
+    def next_hint(self, exercise: Name) -> Annotated[CallToolResult, Hints]:
+        """Show one more hint, a question; the history counts it as if shown at the terminal."""
+        kit = self._rules.helping()
+        one = kit.find(exercise)
+        with self._one_hint, open_history(kit) as history:
+            before = history.hints(one.name)
+            shown = history.next_hint(one)
+        total = len(one.hints)
+        lines = [f"hint {number} of {total}: {text}" for number, text in enumerate(shown, start=1)]
+        recorded = f"{len(shown)} of {total} hints shown, says `{history_file(kit)}`"
+        if before >= total:
+            lines.append("that is all; there is no other hint")
+            recorded = "nothing new: all hints were shown before"
+        found = Hints(one.name, shown, total - len(shown), recorded)
+        return answer(found, "\n".join([*lines, recorded]))
+
+    def list_mistakes(self) -> Annotated[CallToolResult, MistakeNames]:
+        """List the known mistakes by name, in the order of the steps of attention."""
+        self._rules.helping()
+        return answer(MistakeNames(list(catalogue())), "\n".join(list_mistakes()))
+
+    def show_mistake(
+        self, name: MistakeName, depth: Depth = None
+    ) -> Annotated[CallToolResult, KnownMistake]:
+        """Explain a known mistake: a question, its place, or all of it with its attention map."""
+        kit = self._rules.helping()
+        mistake = find_mistake(name)
+        most = self._rules.most(kit)
+        told = within(most if depth is None else depth, most, "of a mistake")
+        within(LEAST, told, "of a mistake")  # less is nothing
+        says = _told(mistake, told)
+        shown = _map(mistake) if told is Explain.CAUSE else []
+        text = [mistake.name, *(textwrap.fill(line, 96) for line in says)]
+        text += [plain(render_maps(shown, mine="so"))] if shown else []
+        yours = [list(row) for one in shown for row in one.yours]
+        right = [list(row) for one in shown for row in one.right]
+        found = KnownMistake(mistake.name, told, says, yours, right)
+        return answer(found, "\n".join(text))
+
+    def show_solution(self, exercise: Name) -> Annotated[CallToolResult, Solution]:
+        """Show our solution of an exercise that the learner has solved, never before."""
+        kit = self._rules.helping()
+        one = kit.find(exercise)
+        self._rules.expect_solved(one, kit)
+        text = reveal(one, kit)
+        recorded = f"that it was read is in `{history_file(kit)}`"
+        return answer(Solution(one.name, text, recorded), text)
+
+    def due_for_review(self) -> Annotated[CallToolResult, Review]:
+        """List the solved exercises that are due for review, and those that will be."""
+        kit = self._rules.helping()
+        now = datetime.now(UTC)
+        with open_history(kit, to_write=False) as history:
+            known = standings(kit, history, now)
+        waiting, later = due(known, now), coming(known, now)
+        found = Review([_due(one) for one in waiting], [_due(one) for _, one in later])
+        text = "\n".join(review_lines(waiting, later, now))
+        return answer(found, text or "nothing solved yet, so nothing to review")
+
+
+def _listed(
+    exercise: Exercise, kit: Kit, solved: bool, gradings: list[Grading], hints: int
+) -> Listed:
+    tries = [one for one in gradings if one.exercise == exercise.name]
+    best = max(tries, key=lambda one: one.earned / max(one.possible, 1), default=None)
+    started = "started" if kit.own_stubs and is_edited(exercise) else "new"
+    return Listed(
+        name=exercise.name,
+        track=exercise.track,
+        level=exercise.level,
+        title=exercise.title,
+        state="solved" if solved else started,
+        tries=len(tries),
+        best=f"{best.earned} / {best.possible}" if best else "",
+        hints_shown=hints,
+        hints=len(exercise.hints),
+    )
+
+
+def _told(mistake: Mistake, depth: Explain) -> list[str]:
+    """What is told of a mistake at one of the three depths."""
+    question, place = f"A hint: {mistake.hint}", f"Its place: {PARTS[mistake.part]}"
+    if depth is Explain.CAUSE:
+        return list(describe_mistake(mistake))
+    return [question, place] if depth is Explain.PLACE else [question]
+
+
+def _map(mistake: Mistake) -> list[AttentionMap]:
+    """Its attention map, where it shows there."""
+    from grader.attention.example import example_map
+
+    shown = example_map(mistake)
+    return [] if shown is None else [shown]
+
+
+def _due(one: Standing) -> Due:
+    assert one.due is not None
+    return Due(one.exercise, one.due.isoformat(timespec="seconds"), round(one.remembered, 3))

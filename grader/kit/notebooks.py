@@ -1,0 +1,127 @@
+"""A notebook for an exercise: its contract, its stub in a cell that is graded, its hints."""
+
+from __future__ import annotations
+
+import ast
+import html
+import json
+import re
+from pathlib import Path
+
+from grader.errors import GradeError
+from grader.kit.manifest import Exercise, Kit
+from grader.kit.stubs import digest, keep, pristine
+from grader.submission.notebook.cells import read_cells
+
+SETUP = """\
+import importlib.util
+
+if importlib.util.find_spec("grader") is None:  # in Colab, say
+    %pip install -q attention-drills
+%load_ext grader"""
+TRY = """\
+import torch
+
+x = torch.randn(2, 5, 8)  # (B, T, C): what does yours make of it?"""
+DATA = {
+    "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+    "language_info": {"name": "python"},
+}
+
+
+def notebook_file(exercise: Exercise) -> Path:
+    """Where the learner's notebook of an exercise is, if there is one: beside the file."""
+    return exercise.file.with_suffix(".ipynb")
+
+
+def notebook_of(exercise: Exercise) -> bytes:
+    """The notebook as shipped, of version 4.5 of the format.
+
+    Raises:
+        GradeError: The stub is nowhere to be found.
+    """
+    stub = pristine(exercise).decode()
+    cells = [
+        _text("contract", _contract(exercise, stub)),
+        _code("setup", SETUP),
+        _code("stub", f"%%grade {exercise.name}\n{stub}"),
+        _code("try", TRY),
+        _text("hints", _hints(exercise)),
+    ]
+    whole = {"cells": cells, "metadata": DATA, "nbformat": 4, "nbformat_minor": 5}
+    return (json.dumps(whole, ensure_ascii=False, indent=1) + "\n").encode()
+
+
+def is_notebook_edited(exercise: Exercise) -> bool:
+    """Whether the code of the learner's notebook is no longer that of one as shipped."""
+    file = notebook_file(exercise)
+    if not file.is_file():
+        return False
+    try:
+        cells = read_cells(file.read_bytes(), file)
+    except GradeError:
+        return True
+    stubs = [cell for cell in cells if cell.startswith("%%grade")]
+    if len(stubs) != 1 or [cell for cell in cells if cell not in stubs] != [SETUP, TRY]:
+        return True
+    return digest(stubs[0].partition("\n")[2].encode()) not in (exercise.digest, exercise.given)
+
+
+def put_notebook(exercise: Exercise, kit: Kit) -> Path | None:
+    """Write a fresh notebook beside the learner's file.
+
+    Returns:
+        Where the notebook that was replaced is kept; None where there was none, or this one.
+
+    Raises:
+        GradeError: It cannot be written, or the stub is nowhere to be found.
+    """
+    file, fresh = notebook_file(exercise), notebook_of(exercise)
+    try:
+        there = file.exists() and file.read_bytes() != fresh
+        kept = keep(file, kit) if there else None
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(fresh)
+    except OSError as error:
+        raise GradeError(
+            f"`{file}` cannot be written: {error.strerror}; nothing of yours is lost"
+        ) from None
+    return kept
+
+
+def _contract(exercise: Exercise, stub: str) -> str:
+    """The stub's own text, its formula as one that is set."""
+    told = ast.get_docstring(ast.parse(stub)) or ""
+    parts = [f"# {exercise.name}: {exercise.title}"]
+    parts += [f"$$\n{exercise.formula}\n$$"] if exercise.formula else []
+    return "\n\n".join([*parts, _markdown(told)])
+
+
+def _markdown(text: str) -> str:
+    """A docstring as Markdown, in which no sign of its formulas means anything."""
+    spans = re.split(r"(``.+?``)", text, flags=re.DOTALL)
+    for at, span in enumerate(spans):
+        spans[at] = span[1:-1] if at % 2 else re.sub(r"([\\*_$<\[])", r"\\\1", span)
+    return "".join(spans)
+
+
+def _hints(exercise: Exercise) -> str:
+    told = [
+        f"<details><summary>Hint {number} of {len(exercise.hints)}</summary>"
+        f"{html.escape(hint, quote=False)}</details>"
+        for number, hint in enumerate(exercise.hints, start=1)
+    ]
+    return "\n\n".join(["One hint at a time:", *told])
+
+
+def _text(name: str, text: str) -> dict[str, object]:
+    return {"cell_type": "markdown", "id": name, "metadata": {}, "source": _lines(text)}
+
+
+def _code(name: str, text: str) -> dict[str, object]:
+    outputs: dict[str, object] = {"execution_count": None, "outputs": []}
+    return {"cell_type": "code", "id": name, "metadata": {}, "source": _lines(text), **outputs}
+
+
+def _lines(text: str) -> list[str]:
+    return text.splitlines(keepends=True)

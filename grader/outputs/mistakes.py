@@ -1,0 +1,39 @@
+"""The catalogue of mistakes, and one of them, as text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from grader.diagnosis.catalogue import Mistake, catalogue
+from grader.diagnosis.words import PARTS
+
+NOTEBOOKS = {
+    "000": "Single Head Self-Attention in Transformers",
+    "001": "Self-Attention class explanation",
+    "002": "Self-attention by hand",
+    "003": "Building single-head self-attention",
+    "004": "Multi-Headed Self-Attention with Query, Key, and Value",
+}
+
+
+def titled(source: str) -> str:
+    """Where a mistake was seen, notebooks by their titles; ``docs/sources.md`` says more."""
+    return re.sub(r"notebook (\d+)", lambda found: f'the notebook "{NOTEBOOKS[found[1]]}"', source)
+
+
+def list_mistakes() -> Iterator[str]:
+    """Every name, under the parts of attention."""
+    known = list(catalogue().values())
+    yield f"{len(known)} known mistakes, in the order of the steps of attention"
+    for part, title in PARTS.items():
+        yield f"\n{title}"
+        yield from (f"  {mistake.name}" for mistake in known if mistake.part == part)
+
+
+def describe_mistake(mistake: Mistake) -> Iterator[str]:
+    """What is done, why it hurts, a hint, and where it was seen."""
+    yield f"What is done: {mistake.says}."
+    yield f"Why it hurts: {mistake.hurts}"
+    yield f"A hint: {mistake.hint}"
+    yield f"Seen: {titled(mistake.source)}."

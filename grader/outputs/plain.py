@@ -1,0 +1,23 @@
+"""What is made for a terminal, as plain text."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.text import Text
+
+WIDTH = 100  # in characters
+
+
+def plain(parts: Iterable[Text | Padding]) -> str:
+    """The parts as lines without colours, of which none is longer than a page is wide."""
+    file = io.StringIO()
+    console = Console(
+        file=file, width=WIDTH, color_system=None, highlight=False, force_jupyter=False
+    )
+    for part in parts:
+        console.print(part)
+    return file.getvalue().rstrip("\n")

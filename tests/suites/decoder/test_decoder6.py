@@ -1,8 +1,8 @@
 """decoder6: a cache of keys and values."""
 
+import itertools
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import pairwise
 from typing import Any
 
 import torch
@@ -274,7 +274,7 @@ def in_parts(
 ) -> list[Call]:
     """Plan calls with the tokens up to each of these places, the cache handed on."""
     parts: list[Call] = []
-    for start, end in pairwise((0, *ends)):
+    for start, end in itertools.pairwise((0, *ends)):
         given: dict[str, Any] = {n: y[:, start:end].contiguous() for n, y in inputs.items()}
         given |= parts[-1].handles("cache") if parts else {}
         asked = {} if grad is None else {"grad_output": {"output": grad[:, start:end]}}
@@ -546,7 +546,7 @@ def test_conversations_do_not_mix(harness: Harness) -> None:
     """One module serves many: what it knows of each is in that one's cache."""
     module, first, second = harness.module(ROWS), harness.inputs(ROWS), rows(harness)
     planned: list[list[Call]] = [[], []]
-    for start, end in pairwise((0, 2, 3, 7, 11)):
+    for start, end in itertools.pairwise((0, 2, 3, 7, 11)):
         for inputs, parts in zip((first, second), planned, strict=True):
             given: dict[str, Any] = {n: y[:, start:end].contiguous() for n, y in inputs.items()}
             parts.append(module.call(given | (parts[-1].handles("cache") if parts else {})))
@@ -563,7 +563,8 @@ def test_one_cache_may_be_gone_on_from_twice(harness: Harness) -> None:
     """As a search does that tries several words: no branch writes into another one's past."""
     module, inputs = harness.module(ROWS), harness.inputs(ROWS)
     start, *words = (
-        {n: y[:, a:b].contiguous() for n, y in inputs.items()} for a, b in pairwise((0, 4, 5, 6, 9))
+        {n: y[:, a:b].contiguous() for n, y in inputs.items()}
+        for a, b in itertools.pairwise((0, 4, 5, 6, 9))
     )
     trunk = module.call(start)
     branches = [module.call({**word, **trunk.handles("cache")}) for word in words]
@@ -594,6 +595,23 @@ def test_cache_goes_on_as_it_was(harness: Harness) -> None:
             expect_form(call.outs[name], old.dtype, old.device, f"cached {name}")
             expect(bool((kept == old).all()), f"{name}: what was cached comes back changed")
         expect_counts(call, "with a cache")
+
+
+@points(1)
+def test_far_positions_are_told_apart(harness: Harness) -> None:
+    """As integers they are: in bfloat16, 291 is 292, and the next token is no later than this."""
+    planned = []
+    for far, dtype in itertools.product(FAR, (torch.bfloat16, torch.float32)):
+        inputs = claims.cast(harness.inputs(), dtype)
+        inputs["positions"] = torch.arange(harness.sizes.T, device=harness.device) + far
+        inputs["positions"] = inputs["positions"].repeat(harness.sizes.B, 1)
+        other = {**inputs, "x": inputs["x"].clone()}
+        other["x"][:, -1] *= -9
+        planned.append(harness.module().to(dtype).calls([inputs, other]))
+    harness.ask()
+    for before, after in planned:
+        expect_close(after.out[:, :-1], before.out[:, :-1], "output before what changed", 1e-2)
+        expect_differs(after.out[:, -1], before.out[:, -1], "the output of what changed")
 
 
 test_positions_go_with_their_tokens = claims.follows_a_permutation

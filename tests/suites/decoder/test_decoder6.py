@@ -35,6 +35,10 @@ LAYERS = ("q_proj", "k_proj", "v_proj", "o_proj")
 FAR = (290, 4100, 9001, 70_000)  # beyond 8 bits, and beyond tables of the usual lengths
 SURE = 1000  # positions whose angles float32 knows to a ten thousandth
 LOUD = 1e6
+ROUNDED = 1e-14
+EXACT = 1e-10  # in float64
+LONG = (Sizes(B=1, T=257, S=3, C=8, H=2, G=1), Sizes(B=2, T=2, S=257, C=8, H=2, G=2))
+SQUARES = (4, 16)  # even head sizes whose root no dtype rounds
 TURNED = 0.03  # in bfloat16: a turn is three roundings
 
 
@@ -84,11 +88,12 @@ def shapes(sizes: Sizes) -> dict[str, tuple[int, ...]]:
 def left_to_rounding(
     x: Tensor, positions: Tensor, keys: Tensor | None = None, **cached: Tensor
 ) -> float:
-    """Angles that float32 knows to a hundredth, scores in the thousands: any key may win."""
-    far = bool(positions.abs().max() > SURE)
-    given = [y for y in (x, keys) if y is not None]
-    large = x.dtype != torch.float64 and any(y.detach().square().mean() > 2 for y in given)
-    return float("inf") if far and large else 0.0
+    """Angles that are known to a hundredth, scores in the thousands: any key may win."""
+    farthest = float(positions.abs().max())
+    given = [y.detach().double().square().mean() for y in (x, keys) if y is not None]
+    if farthest > SURE and max(given) > 2:
+        return float("inf")
+    return farthest * ROUNDED  # of what float64 knows of an angle
 
 
 def silent(x: Tensor, positions: Tensor, **cached: Tensor) -> dict[str, Tensor]:
@@ -231,6 +236,7 @@ plain = AttentionContract(
     zero_queries=lambda weights: {**weights, "q_proj.weight": weights["q_proj.weight"] * 0},
     slack=left_to_rounding,
     silent=silent,
+    is_exact=lambda sizes: sizes.C // sizes.H in SQUARES,
     fit=lambda sizes: sizes.replace(C=sizes.C + sizes.C // sizes.H % 2 * sizes.H),
     tried=False,
 )
@@ -582,10 +588,11 @@ def test_one_cache_may_be_gone_on_from_twice(harness: Harness) -> None:
 @points(2)
 def test_cache_goes_on_as_it_was(harness: Harness) -> None:
     """Old keys, values and positions come back to the last digit, in every dtype."""
-    calls = []
+    calls, third = [], 1 / 3  # is no number of float32
     for dtype in (torch.float32, torch.float64, torch.bfloat16):
         for sizes in contract.sizes[:3]:
             given = claims.cast(harness.every_input(sizes)[-1], dtype)
+            given |= {name: given[name] * third for name in ("keys", "values")}
             calls.append(harness.module(sizes).to(dtype).call(given))
     harness.ask()
     for call in calls:
@@ -594,6 +601,9 @@ def test_cache_goes_on_as_it_was(harness: Harness) -> None:
             old, kept = call.tensors[name], call.outs[name][:, :, :S]
             expect_form(call.outs[name], old.dtype, old.device, f"cached {name}")
             expect(bool((kept == old).all()), f"{name}: what was cached comes back changed")
+            if old.dtype == torch.float64:
+                new, right = call.outs[name][:, :, S:], call.rights[name][:, :, S:]
+                expect_close(new, right, f"new {name} in float64", EXACT)
         expect_counts(call, "with a cache")
 
 
@@ -627,7 +637,29 @@ test_gradients_of_all_parameters_are_right = claims.parameter_gradients_are_righ
 test_no_input_is_changed = claims.changes_no_input
 test_nothing_is_remembered_between_calls = claims.remembers_nothing
 test_single_token_and_single_sequence = claims.handles_a_single_token
-test_long_sequence = claims.handles_a_long_sequence_from_its_start
+
+
+@points(1)
+def test_long_sequence(harness: Harness) -> None:
+    """Neither a table nor a mask has a length of its own; a long text is learned from as well."""
+    claims.handles_a_long_sequence_from_its_start(harness)
+    calls = []
+    for sizes, given in itertools.product(LONG, (0, -1)):
+        for dtype in (torch.float32, torch.float64):
+            inputs = claims.cast(harness.every_input(sizes)[given], dtype)
+            grad = {"output": harness.draw.normal(*inputs["x"].shape).to(dtype)}
+            module = harness.module(sizes).train(given == 0).to(dtype)
+            calls.append(module.call(inputs, grad_output=grad))
+    harness.ask()
+    for call in calls:
+        tolerances = (EXACT, EXACT * 10) if call.out.dtype == torch.float64 else (3e-4, 1e-3)
+        what = f"at T = {call.sizes.T}, S = {call.sizes.S}"
+        expect_close(call.out, call.expected, f"output {what}", tolerances[0])
+        for name, right in call.right_gradients.items():
+            got = expect_gradient(call.gradients[name], name)
+            expect_close(got, right, f"gradient of {name} {what}", tolerances[1])
+
+
 test_non_contiguous_input = claims.handles_non_contiguous_input
 test_computes_in_float64 = claims.computes_in_float64
 test_computes_in_bfloat16 = claims.computes_in_bfloat16

@@ -48,7 +48,7 @@ class CachedGroupedQueryAttention(nn.Module):
         return x * angle.cos().to(x.dtype) + torch.cat([-b, a], -1) * angle.sin().to(x.dtype)
 
     def forward(self, x, positions, cache=None):
-        heads = (B, T, -1, self.head_dim) if (B := x.size(0)) and (T := x.size(1)) else ()
+        heads = (x.size(0), x.size(1), -1, self.head_dim)
         q = self.rope(self.q_proj(x).reshape(heads).transpose(1, 2), positions)
         k = self.rope(self.k_proj(x).reshape(heads).transpose(1, 2), positions)
         v = self.v_proj(x).reshape(heads).transpose(1, 2)

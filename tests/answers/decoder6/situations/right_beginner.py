@@ -1,4 +1,4 @@
-# right: every token looks back over one list of keys after another
+# right: one sequence after another, softmax by hand
 import torch
 from torch import nn
 
@@ -50,19 +50,18 @@ class CachedGroupedQueryAttention(nn.Module):
             self.num_heads // self.num_groups
         )
         rows = []
-        for t in range(T):
-            qt = q[:, t].unsqueeze(2)  # (B, H, 1, D)
-            kt = keys[:, group_of]
-            vt = values[:, group_of]
-            score = (qt * kt).sum(dim=-1) / self.head_dim**0.5  # (B, H, S)
-            ok = (places >= 0) & (places <= positions[:, t : t + 1])
-            ok = ok.unsqueeze(1)
+        for b in range(B):
+            qb = q[b].permute(1, 0, 2)  # (H, T, D)
+            kb = keys[b][group_of]  # (H, S, D)
+            vb = values[b][group_of]
+            score = torch.matmul(qb, kb.permute(0, 2, 1)) / self.head_dim**0.5  # (H, T, S)
+            ok = (places[b] >= 0).unsqueeze(0) & (places[b].unsqueeze(0) <= positions[b].unsqueeze(1))
             score = torch.where(ok, score, torch.full_like(score, -float("inf")))
             top = score.max(dim=-1, keepdim=True).values.detach()
             top = torch.where(torch.isinf(top), torch.zeros_like(top), top)
             e = torch.exp(score - top) * ok
             total = e.sum(dim=-1, keepdim=True)
             total = torch.where(total == 0, torch.ones_like(total), total)
-            w = e / total
-            rows.append((w.unsqueeze(-1) * vt).sum(dim=2).reshape(B, C))
-        return self.o_proj(torch.stack(rows, dim=1)), (keys, values, places)
+            mixed = torch.matmul(e / total, vb)  # (H, T, D)
+            rows.append(mixed.permute(1, 0, 2).reshape(T, C))
+        return self.o_proj(torch.stack(rows, dim=0)), (keys, values, places)

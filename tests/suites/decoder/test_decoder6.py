@@ -35,7 +35,7 @@ LAYERS = ("q_proj", "k_proj", "v_proj", "o_proj")
 FAR = (290, 4100, 9001, 70_000)  # beyond 8 bits, and beyond tables of the usual lengths
 SURE = 1000  # positions whose angles float32 knows to a ten thousandth
 LOUD = 1e6
-ROUNDED = 1e-14
+ROUNDED = (5e-7, 1e-14)  # of an angle at position 1: in float32, in float64
 EXACT = 1e-10  # in float64
 LONG = (Sizes(B=1, T=257, S=257, C=8, H=2, G=1), Sizes(B=2, T=2, S=257, C=8, H=2, G=2))
 SQUARES = (4, 16)  # even head sizes whose root no dtype rounds
@@ -93,7 +93,7 @@ def left_to_rounding(
     given = [y.detach().double().square().mean() for y in (x, keys) if y is not None]
     if farthest > SURE and max(given) > 2:
         return float("inf")
-    return farthest * ROUNDED  # of what float64 knows of an angle
+    return farthest * ROUNDED[x.dtype == torch.float64]
 
 
 def silent(x: Tensor, positions: Tensor, **cached: Tensor) -> dict[str, Tensor]:
@@ -132,7 +132,7 @@ def growing(draw: Draw, count: int, before: int) -> Tensor:
 
 def below(draw: Draw) -> int:
     """Where padding stands: mostly at −1."""
-    return (-1, -1, -2, -300, -100_000)[draw.integer(0, 4)]
+    return (-1, -1, -2, -300, -2000)[draw.integer(0, 4)]
 
 
 def counted(draw: Draw, count: int, before: int) -> Tensor:

@@ -19,7 +19,7 @@ from grader.sandbox.batch import (
     RequestBatch,
 )
 from grader.suite.compare import expect, expect_tensor, expect_tuple, fail
-from grader.suite.contract import Contract, Sizes
+from grader.suite.contract import Contract, Input, Sizes
 from grader.suite.fitting import AS_IT_SHOULD_BE, Fit, zeros_of
 from grader.suite.known import once
 from grader.suite.oracle import Weights, exact, right_weights
@@ -171,16 +171,23 @@ class Module:
         args: list[Any] = []
         kwargs = dict(self.contract.arguments(self.sizes)) if self.made is None else {}
         by_name = False
-        for name, spec in self.contract.inputs.items():
-            value = inputs.get(name)
-            by_name = by_name or value is None or spec.by_keyword or name in by_keyword
-            if isinstance(value, Handle):
-                value = value.call.kept(value.name)
+        for name in self.contract.wholes(self.contract.inputs):
+            first = self.contract.parts_of(name)[0]
+            spec, value = self.contract.inputs[first], self._argument(inputs, name)
+            by_name = by_name or value is None or spec.by_keyword or first in by_keyword
             if not by_name:
                 args.append(value)
             elif value is not None:
                 kwargs[name] = value
         return tuple(args), kwargs
+
+    def _argument(self, inputs: Inputs, name: str) -> Any:
+        """What is given for an argument; None where it is left out."""
+        values = [inputs.get(part) for part in self.contract.parts_of(name)]
+        sent = [x.call.kept(x.name) if isinstance(x, Handle) else x for x in values]
+        if name not in self.contract.tuples:
+            return sent[0]
+        return None if any(value is None for value in sent) else tuple(sent)
 
     @property
     def first_weights(self) -> Weights:
@@ -248,7 +255,7 @@ class Call:
         self.contract = module.contract
         self.inputs = {name: value for name, value in inputs.items() if value is not None}
         self.weights = module.weights
-        self.sizes = _bound(self.contract, module.sizes, self.inputs)
+        self.sizes = bound(self.contract, module.sizes, self.inputs)
         self._pending = pending
         self._place = place  # among the calls of its step
         self._grad_outputs: dict[str, Tensor] = {}
@@ -271,13 +278,18 @@ class Call:
         self.kept(name)
         return Handle(self, name)
 
+    def handles(self, name: str) -> dict[str, Handle]:
+        """The parts of an output that is a tuple, likewise."""
+        return {part: self.handle(part) for part in self.contract.parts_of(name)}
+
     def kept(self, name: str) -> Any:
         """The same, as it is sent."""
         return self._pending.output(*self._path(name))
 
     def _path(self, name: str) -> tuple[int | str, ...]:
-        names = list(self.contract.outputs)
-        return (self._place,) if len(names) == 1 else (self._place, names.index(name))
+        wholes, whole = self.contract.wholes(self.contract.outputs), self.contract.whole_of(name)
+        inside = () if whole == name else (self.contract.parts_of(whole).index(name),)
+        return (self._place, *(() if len(wholes) == 1 else (wholes.index(whole),)), *inside)
 
     @property
     def tensors(self) -> dict[str, Tensor]:
@@ -306,16 +318,34 @@ class Call:
         """The same, each where it lies."""
         return {
             name: expect_tensor(part, self.sizes.shape(letters), name, self.sizes.named(letters))
-            for name, letters, part in self._parts()
+            for name, letters, part in self._parts(self.contract.compared)
         }
 
-    def _parts(self) -> list[tuple[str, str, Any]]:
-        """Name, letters and what came of each output that is looked at."""
-        names = list(self.contract.outputs)
+    @property
+    def counts(self) -> dict[str, Tensor]:
+        """The outputs that are integers, of the right shape; of which dtype is for others."""
+        return {
+            name: expect_tensor(part, self.sizes.shape(letters), name, self.sizes.named(letters))
+            for name, letters, part in self._parts(self.contract.integers)
+        }
+
+    def _parts(self, names: Sequence[str]) -> list[tuple[str, str, Any]]:
+        """Name, letters and what came of these outputs."""
+        there = self.every_part
+        return [(name, self.contract.outputs[name] or "", there[name]) for name in names]
+
+    @property
+    def every_part(self) -> dict[str, Any]:
+        """What came, by the name of each output, also of those inside a tuple."""
+        wholes = self.contract.wholes(self.contract.outputs)
         result = self.result
-        parts = (result,) if len(names) == 1 else expect_tuple(result, names)
-        wanted = zip(self.contract.outputs.items(), parts, strict=True)
-        return [(name, letters, part) for (name, letters), part in wanted if letters is not None]
+        found: dict[str, Any] = {}
+        came = (result,) if len(wholes) == 1 else expect_tuple(result, wholes)
+        for whole, value in zip(wholes, came, strict=True):
+            names = self.contract.parts_of(whole)
+            parts = expect_tuple(value, names) if whole in self.contract.tuples else (value,)
+            found |= zip(names, parts, strict=True)
+        return found
 
     @property
     def changed(self) -> list[str]:
@@ -373,7 +403,12 @@ class Call:
 
     @property
     def rights(self) -> dict[str, Tensor]:
-        """The right outputs by name."""
+        """The right outputs by name, those that are floats."""
+        return {n: x for n, x in self.every_right.items() if n not in self.contract.integers}
+
+    @cached_property
+    def every_right(self) -> dict[str, Tensor]:
+        """The same with the integers; once, as a call behind many others asks for all of theirs."""
         return self.once("outputs", self.compute_rights)
 
     @property
@@ -390,7 +425,7 @@ class Call:
     def right_inputs(self) -> dict[str, Tensor]:
         """The inputs in float64, on the CPU; for what an earlier call gives, what it should."""
         return {
-            name: value.call.rights[value.name] if isinstance(value, Handle) else exact(value)
+            name: value.call.every_right[value.name] if isinstance(value, Handle) else exact(value)
             for name, value in self.inputs.items()
         }
 
@@ -428,11 +463,13 @@ class Call:
         return self.contract.right(weights, self.sizes, inputs)
 
 
-def _bound(contract: Contract, sizes: Sizes, inputs: Inputs) -> Sizes:
+def bound(contract: Contract, sizes: Sizes, inputs: Inputs) -> Sizes:
     """Sizes with what the inputs that must be there say of them."""
     found: dict[str, int] = {}
     for name, spec in contract.inputs.items():
         value = inputs.get(name)
+        if spec.length:
+            found[spec.length] = _length(spec, sizes, value)
         if spec.optional or not isinstance(value, Tensor):
             continue
         words = spec.shape.split()
@@ -441,4 +478,15 @@ def _bound(contract: Contract, sizes: Sizes, inputs: Inputs) -> Sizes:
             words = words[1:]
         for word, size in zip(words, value.shape, strict=False):
             found.setdefault(word, size)
-    return sizes.replace(**{word: size for word, size in found.items() if not word.isdigit()})
+    return sizes.replace(**{word: size for word, size in found.items() if word.isalpha()})
+
+
+def _length(spec: Input, sizes: Sizes, value: Tensor | Handle | None) -> int:
+    """The size that an input decides alone, and that is 0 where it is left out."""
+    if value is None:
+        return 0
+    axis = sizes.axis(spec.shape, spec.length)
+    if isinstance(value, Tensor):
+        return value.size(axis)
+    letters = value.call.contract.outputs[value.name] or ""
+    return value.call.sizes.shape(letters)[axis]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -53,9 +53,24 @@ class Sizes(Mapping[str, int]):
         return Sizes(**{**self._letters, **letters})
 
     def shape(self, letters: str) -> tuple[int, ...]:
-        """The shape that letters such as ``B T C`` stand for; a number stands for itself."""
-        sizes = [int(word) if word.isdigit() else self[word] for word in self.axes(letters)]
-        return tuple(sizes)
+        """The shape that letters such as ``B T C`` stand for; a number stands for itself.
+
+        ``S+T`` is a sum of sizes, ``C/H`` a quotient.
+        """
+        return tuple(map(self._size_of, self.axes(letters)))
+
+    def _size_of(self, word: str) -> int:
+        if "+" in word:
+            return sum(map(self._size_of, word.split("+")))
+        if "/" in word:
+            whole, count = map(self._size_of, word.split("/"))
+            return whole // count
+        return int(word) if word.isdigit() else self[word]
+
+    def axis(self, letters: str, letter: str) -> int:
+        """Which axis of such a shape has a size, by itself or in a sum."""
+        words = self.axes(letters)
+        return next(axis for axis, word in enumerate(words) if letter in word.split("+"))
 
     def axes(self, letters: str) -> list[str]:
         """The letters of a shape, without ``B`` where there is no batch."""
@@ -93,6 +108,7 @@ class Input:
         handed_on: Whether it is never drawn: only what an earlier call gave can be given.
         kinds: Other ways to draw it, by what they are: each a level of a factor of its own.
         forms: Ways to write down what was drawn, such as dtypes of a mask: likewise.
+        length: The letter of a size that is 0 where it is left out; empty where there is none.
     """
 
     shape: str
@@ -105,6 +121,7 @@ class Input:
         default_factory=dict
     )
     forms: Mapping[str, Callable[[Draw, Tensor], Tensor]] = field(default_factory=dict)
+    length: str = ""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -117,6 +134,9 @@ class Contract:
         inputs: By name, in the order of the arguments.
         outputs: The shape of each in letters, by name; None for what is only handed on. One alone
             is given as it is, several as a tuple in this order.
+        tuples: Arguments, and outputs, that are tuples, by name: what each holds, which stands
+            among the inputs and outputs one by one. Such an argument is left out as a whole.
+        integers: Names of outputs that are integers: right to the last digit, of any width.
         oracle: The right outputs in float64: takes weights, sizes, and the inputs by name; gives
             a Tensor, or one for each output that is compared, by name.
         parameters: Names and shapes of all parameters, by sizes; None for a function.
@@ -146,6 +166,8 @@ class Contract:
     sizes: tuple[Sizes, ...] = ()
     inputs: Mapping[str, Input] = field(default_factory=lambda: {"x": Input("B T C")})
     outputs: Mapping[str, str | None] = field(default_factory=lambda: {"output": "B T C"})
+    tuples: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    integers: tuple[str, ...] = ()
     parameters: Callable[[Sizes], dict[str, tuple[int, ...]]] | None = None
     arguments: Callable[[Sizes], dict[str, Any]] = field(default=lambda sizes: {})
     around_one: tuple[str, ...] = ()
@@ -201,13 +223,26 @@ class Contract:
 
     @property
     def compared(self) -> list[str]:
-        """Names of the outputs that are looked at."""
-        return [name for name, letters in self.outputs.items() if letters is not None]
+        """Names of the outputs that are looked at and are floats."""
+        looked_at = [name for name, letters in self.outputs.items() if letters is not None]
+        return [name for name in looked_at if name not in self.integers]
 
     @property
     def optional(self) -> list[str]:
         """Names of the inputs that are drawn and that a call may leave out."""
         return [n for n, given in self.inputs.items() if given.optional and not given.handed_on]
+
+    def whole_of(self, name: str) -> str:
+        """The tuple that an input or output is a part of; itself where there is none."""
+        return next((whole for whole, parts in self.tuples.items() if name in parts), name)
+
+    def wholes(self, names: Iterable[str]) -> list[str]:
+        """The arguments, or outputs, that these make, in their order."""
+        return list(dict.fromkeys(map(self.whole_of, names)))
+
+    def parts_of(self, whole: str) -> tuple[str, ...]:
+        """What an argument, or an output, is made of: itself where it is no tuple."""
+        return self.tuples.get(whole, (whole,))
 
     def slack_at(self, inputs: Mapping[str, Tensor]) -> float:
         """By how much more a right answer may be off at these inputs."""

@@ -12,6 +12,7 @@ from grader.suite.claims.order import (
     handles_a_long_sequence_from_its_start,
 )
 from grader.suite.claims.robustness import (
+    cast,
     changes_no_input,
     computes_in_bfloat16,
     computes_in_float64,
@@ -39,6 +40,7 @@ from grader.suite.claims.values import (
 __all__ = [
     "batch_items_are_independent",
     "call_raises",
+    "cast",
     "changes_no_input",
     "computes_in_bfloat16",
     "computes_in_float64",

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.autograd.gradcheck import GradcheckError, gradcheck
 
-from grader.suite.calls import Gradients
+from grader.suite.calls import Gradients, Inputs, Module, bound
 from grader.suite.compare import expect_close, expect_gradient, fail
 from grader.suite.contract import Contract
 from grader.suite.harness import Harness
@@ -46,16 +46,17 @@ def observe(harness: Harness) -> list[Pair]:
     for module in (harness.module(), harness.in_training(harness.sizes.usual())):
         inputs = harness.smooth_inputs(module)
         more = {name: harness.input(name, module.sizes) for name in harness.contract.optional}
-        outputs = harness.contract.outputs.items()
-        grad_output = {
-            name: harness.draw.normal(*module.sizes.shape(letters))
-            for name, letters in outputs
-            if letters is not None
-        }
         for given in (inputs, {**inputs, **more}) if more else (inputs,):
-            calls.append(module.call(given, grad_output=grad_output))
+            calls.append(module.call(given, grad_output=_drawn(harness, module, given)))
     harness.ask()
     return [(call.right_gradients, call.gradients) for call in calls]
+
+
+def _drawn(harness: Harness, module: Module, inputs: Inputs) -> dict[str, Tensor]:
+    """What each output is multiplied by before all is summed."""
+    sizes = bound(harness.contract, module.sizes, inputs)
+    letters = {name: harness.contract.outputs[name] or "" for name in harness.contract.compared}
+    return {name: harness.draw.normal(*sizes.shape(one)) for name, one in letters.items()}
 
 
 def _expect(name: str, got: Tensor | None, expected: Tensor) -> None:

@@ -129,7 +129,7 @@ def _repeated(
 
 
 def _axis(call: Call, name: str) -> int:
-    return call.sizes.axes(call.contract.outputs[name] or "").index("T")
+    return call.sizes.axis(call.contract.outputs[name] or "", "T")
 
 
 def _first(call: Call, name: str, count: int) -> Tensor:
@@ -261,6 +261,8 @@ def _outs(call: Call) -> list[Any]:
 
 def _compared(call: Call, result: object) -> list[Any]:
     """The outputs that are looked at."""
+    if call.contract.tuples:
+        return [call.every_part[name] for name in call.contract.compared]
     parts = result if isinstance(result, tuple) else (result,)
     pairs = zip(parts, call.contract.outputs.values(), strict=False)
     return [part for part, letters in pairs if letters is not None]

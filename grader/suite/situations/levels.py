@@ -89,6 +89,11 @@ def given_of(name: str) -> str:
     return f"{name} given"
 
 
+def leading(contract: Contract, name: str) -> str:
+    """The first part of the argument that an input is in: how the whole is given, it says."""
+    return contract.parts_of(contract.whole_of(name))[0]
+
+
 def form_of(name: str) -> str:
     """The factor of how an input is written down that can be in several ways."""
     return f"{name} as"
@@ -122,20 +127,20 @@ def model_of(contract: Contract) -> Model:
     if "C" in contract.sizes[0] and "E" in contract.sizes[0]:
         found.append(OTHER_WIDTH)
     for name, given in contract.inputs.items():
-        may_lack = name in contract.optional
+        may_lack, first = name in contract.optional, leading(contract, name)
         if given.kinds:
             found.append(Factor(name, (*((NONE,) if may_lack else ()), *given.kinds)))
         if given.forms:
             found.append(Factor(form_of(name), tuple(given.forms)))
-        if may_lack:
+        if may_lack and name == first:
             found.append(Factor(given_of(name), GIVEN))
         if given.kinds and may_lack:
-            rules.append(((name, given_of(name)), partial(_is_of_a_kind_or_not, name)))
+            rules.append(((name, given_of(first)), partial(_is_of_a_kind_or_not, name, first)))
     return Model((*found, *more), (*RULES, *rules), DELICATE, wishes(first_of(contract)))
 
 
-def _is_of_a_kind_or_not(name: str, row: Row) -> bool:
-    return (row[name] == NONE) == (row[given_of(name)] == GIVEN[0])
+def _is_of_a_kind_or_not(name: str, first: str, row: Row) -> bool:
+    return (row[name] == NONE) == (row[given_of(first)] == GIVEN[0])
 
 
 def of_variants(contract: Contract) -> tuple[list[Factor], list[Rule]]:

@@ -171,14 +171,16 @@ class Module:
         args: list[Any] = []
         kwargs = dict(self.contract.arguments(self.sizes)) if self.made is None else {}
         by_name = False
-        for name, spec in self.contract.inputs.items():
-            value = inputs.get(name)
-            by_name = by_name or value is None or spec.by_keyword or name in by_keyword
-            if isinstance(value, Handle):
-                value = value.call.kept(value.name)
+        specs = self.contract.inputs
+        for name, members in self.contract.as_given(specs).items():
+            given = [_sendable(inputs.get(one)) for one in members]
+            is_given = any(value is not None for value in given)
+            by_keywords = any(specs[one].by_keyword or one in by_keyword for one in members)
+            by_name = by_name or not is_given or by_keywords
+            value = tuple(given) if name in self.contract.tuples else given[0]
             if not by_name:
                 args.append(value)
-            elif value is not None:
+            elif is_given:
                 kwargs[name] = value
         return tuple(args), kwargs
 
@@ -248,7 +250,7 @@ class Call:
         self.contract = module.contract
         self.inputs = {name: value for name, value in inputs.items() if value is not None}
         self.weights = module.weights
-        self.sizes = _bound(self.contract, module.sizes, self.inputs)
+        self.sizes = bound(self.contract, module.sizes, self.inputs)
         self._pending = pending
         self._place = place  # among the calls of its step
         self._grad_outputs: dict[str, Tensor] = {}
@@ -276,8 +278,10 @@ class Call:
         return self._pending.output(*self._path(name))
 
     def _path(self, name: str) -> tuple[int | str, ...]:
-        names = list(self.contract.outputs)
-        return (self._place,) if len(names) == 1 else (self._place, names.index(name))
+        contract = self.contract
+        parts, whole = contract.as_given(contract.outputs), contract.argument_of(name)
+        path = (self._place,) if len(parts) == 1 else (self._place, list(parts).index(whole))
+        return (*path, parts[whole].index(name)) if whole in contract.tuples else path
 
     @property
     def tensors(self) -> dict[str, Tensor]:
@@ -311,11 +315,19 @@ class Call:
 
     def _parts(self) -> list[tuple[str, str, Any]]:
         """Name, letters and what came of each output that is looked at."""
-        names = list(self.contract.outputs)
-        result = self.result
-        parts = (result,) if len(names) == 1 else expect_tuple(result, names)
-        wanted = zip(self.contract.outputs.items(), parts, strict=True)
+        parts, result = self.contract.as_given(self.contract.outputs), self.result
+        whole = (result,) if len(parts) == 1 else expect_tuple(result, list(parts))
+        found: list[Any] = []
+        for (name, members), part in zip(parts.items(), whole, strict=True):
+            found += expect_tuple(part, members) if name in self.contract.tuples else [part]
+        wanted = zip(self.contract.outputs.items(), found, strict=True)
         return [(name, letters, part) for (name, letters), part in wanted if letters is not None]
+
+    def along(self, letter: str) -> dict[str, int]:
+        """The outputs that have an axis of this letter, and which axis it is."""
+        every = {name: self.contract.outputs[name] or "" for name in self.contract.compared}
+        axes = {name: self.sizes.axes(letters) for name, letters in every.items()}
+        return {name: words.index(letter) for name, words in axes.items() if letter in words}
 
     @property
     def changed(self) -> list[str]:
@@ -340,6 +352,11 @@ class Call:
         """How many different numbers some tensor held so many times, of those looked for."""
         self.module.expect_fit()
         return self._pending.results.copied
+
+    def behind(self, out: Tensor) -> int:
+        """The bytes of memory behind a tensor that was given back, where they were to be told."""
+        pairs = zip(self._pending.results.outputs, self._pending.results.behind, strict=True)
+        return next(size for one, size in pairs if one is out)
 
     @property
     def carries_gradients(self) -> bool:
@@ -428,8 +445,12 @@ class Call:
         return self.contract.right(weights, self.sizes, inputs)
 
 
-def _bound(contract: Contract, sizes: Sizes, inputs: Inputs) -> Sizes:
-    """Sizes with what the inputs that must be there say of them."""
+def _sendable(value: Tensor | Handle | None) -> Any:
+    return value.call.kept(value.name) if isinstance(value, Handle) else value
+
+
+def bound(contract: Contract, sizes: Sizes, inputs: Inputs) -> Sizes:
+    """Sizes with what the inputs say of them, and what follows from that."""
     found: dict[str, int] = {}
     for name, spec in contract.inputs.items():
         value = inputs.get(name)
@@ -441,4 +462,16 @@ def _bound(contract: Contract, sizes: Sizes, inputs: Inputs) -> Sizes:
             words = words[1:]
         for word, size in zip(words, value.shape, strict=False):
             found.setdefault(word, size)
-    return sizes.replace(**{word: size for word, size in found.items() if not word.isdigit()})
+    for name, spec in contract.inputs.items():
+        if spec.absent:
+            found[spec.absent] = _present(spec.shape.split().index(spec.absent), inputs.get(name))
+    found = {word: size for word, size in found.items() if not word.isdigit()}
+    return contract.derived(sizes.replace(**found))
+
+
+def _present(axis: int, value: Tensor | Handle | None) -> int:
+    """The size of what may be left out; 0 where it is."""
+    if isinstance(value, Handle):
+        letters = value.call.contract.outputs[value.name] or ""
+        return value.call.sizes.shape(letters)[axis]
+    return 0 if value is None or value.dim() <= axis else value.size(axis)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -93,6 +93,7 @@ class Input:
         handed_on: Whether it is never drawn: only what an earlier call gave can be given.
         kinds: Other ways to draw it, by what they are: each a level of a factor of its own.
         forms: Ways to write down what was drawn, such as dtypes of a mask: likewise.
+        absent: The size that is 0 where it is left out: how many tokens a cache holds, say.
     """
 
     shape: str
@@ -105,6 +106,7 @@ class Input:
         default_factory=dict
     )
     forms: Mapping[str, Callable[[Draw, Tensor], Tensor]] = field(default_factory=dict)
+    absent: str = ""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -132,6 +134,10 @@ class Contract:
         is_exact: At which sizes no constant is rounded in any dtype, so that in float64 a right
             answer is right to the last digits.
         fit: Makes sizes that were drawn fit one another: an even D, say.
+        derived: Sizes with those that follow from the others at a call: how many tokens a cache
+            holds afterwards, say.
+        tuples: What is given, and what comes, as one tuple: the inputs or outputs in it, by the
+            name of the tuple. Its inputs are given or left out together.
         unbatched: Whether a single sequence, without a batch dimension, will do as well.
         variants: The same contract with other arguments, by what they are.
         tried: Whether its claims are held in every situation.
@@ -155,6 +161,8 @@ class Contract:
     silent: Callable[..., Mapping[str, Tensor]] | None = None
     is_exact: Callable[[Sizes], bool] = field(default=lambda sizes: False)
     fit: Callable[[Sizes], Sizes] = field(default=lambda sizes: sizes)
+    derived: Callable[[Sizes], Sizes] = field(default=lambda sizes: sizes)
+    tuples: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     unbatched: bool = False
     variants: Mapping[str, Contract] = field(default_factory=dict)
     tried: bool = True
@@ -193,6 +201,26 @@ class Contract:
     def every_argument(self) -> Mapping[str, Any]:
         """The names of all arguments that the constructor may be given."""
         return self.arguments(self.sizes[0]) if self.sizes else {}
+
+    def argument_of(self, name: str) -> str:
+        """The tuple that an input or output lies in; its own name where it stands alone."""
+        return next((one for one, names in self.tuples.items() if name in names), name)
+
+    def as_given(self, names: Iterable[str]) -> dict[str, list[str]]:
+        """Inputs or outputs in their order, by the argument or part of the result they lie in."""
+        found: dict[str, list[str]] = {}
+        for name in names:
+            found.setdefault(self.argument_of(name), []).append(name)
+        return found
+
+    def may_go_unused(self, name: str, gradient: Tensor) -> bool:
+        """Whether no gradient is as good as this right one: of what may be left out, all zeros."""
+        return name in self.optional and not bool(gradient.any())
+
+    @property
+    def carried(self) -> list[str]:
+        """Names of the outputs that a later call takes as its inputs."""
+        return [name for name in self.outputs if name in self.inputs]
 
     @property
     def differentiable(self) -> list[str]:

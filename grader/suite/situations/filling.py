@@ -17,6 +17,7 @@ from grader.suite.situations.factors import NONE, Row
 from grader.suite.situations.levels import (
     ANOTHER_LIFE,
     EVALUATION,
+    LEFT_OUT,
     NO_GRADIENTS,
     RESIDUAL,
     WAY,
@@ -85,7 +86,8 @@ class Situation:
     @property
     def kinds(self) -> dict[str, str]:
         """What the inputs are like that are numbers around 0, by name."""
-        return {name: self.row[name] for name in like(self.contract) if name in self.row}
+        names = [name for name in like(self.contract) if self.row.get(name, NONE) != NONE]
+        return {name: self.row[name] for name in names}
 
     @property
     def training(self) -> bool:
@@ -117,7 +119,8 @@ class Situation:
     @property
     def by_name(self) -> tuple[str, ...]:
         """The inputs that are given by their names."""
-        return tuple(name for name in self.inputs if self.row.get(given_of(name)) == "by name")
+        given = {name: given_of(self.contract.argument_of(name)) for name in self.inputs}
+        return tuple(name for name, factor in given.items() if self.row.get(factor) == "by name")
 
     @property
     def about(self) -> tuple[str, ...]:
@@ -220,7 +223,8 @@ def draw_frozen(harness: Harness, row: Row, names: list[str]) -> list[str]:
 
 def _input(harness: Harness, row: Row, name: str, sizes: Sizes) -> Tensor | None:
     given = harness.contract.inputs[name]
-    if given.handed_on or row.get(given_of(name)) == "left out":
+    left_out = row.get(given_of(harness.contract.argument_of(name))) == LEFT_OUT
+    if given.handed_on or left_out:
         return None
     if name in like(harness.contract):
         return draw_like(harness, row, name, sizes)

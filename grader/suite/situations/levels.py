@@ -27,7 +27,8 @@ KINDS = (
     "of tokens near one another, far from 0",
 )  # fmt: skip
 LAYOUTS = ("contiguous", "transposed", "strided", "expanded", "a part")
-GIVEN = ("left out", "by position", "by name")
+LEFT_OUT = "left out"
+GIVEN = (LEFT_OUT, "by position", "by name")
 
 DTYPE = Factor("dtype", ("float32", "float64", "bfloat16"))
 STILL = "training, dropping nothing"
@@ -103,7 +104,8 @@ def general_factors(contract: Contract, mode: Factor = MODE) -> list[Factor]:
     if "C" in letters or "D" in letters:
         found.append(WIDTH)
     for name in like(contract):
-        found += [Factor(name, KINDS), Factor(layout_of(name), LAYOUTS)]
+        kinds = (NONE, *KINDS) if name in contract.optional else KINDS
+        found += [Factor(name, kinds), Factor(layout_of(name), LAYOUTS)]
     found += [DTYPE, WAY if contract.keeps_form else WAY_OF_ANOTHER_FORM]
     if any(sizes.get("H", 1) > 1 for sizes in contract.sizes):
         found.append(HEADS)
@@ -121,21 +123,23 @@ def model_of(contract: Contract) -> Model:
     more, rules = of_variants(contract)
     if "C" in contract.sizes[0] and "E" in contract.sizes[0]:
         found.append(OTHER_WIDTH)
+    known = like(contract)
     for name, given in contract.inputs.items():
-        may_lack = name in contract.optional
+        may_lack, argument = name in contract.optional, contract.argument_of(name)
         if given.kinds:
             found.append(Factor(name, (*((NONE,) if may_lack else ()), *given.kinds)))
         if given.forms:
             found.append(Factor(form_of(name), tuple(given.forms)))
-        if may_lack:
-            found.append(Factor(given_of(name), GIVEN))
-        if given.kinds and may_lack:
-            rules.append(((name, given_of(name)), partial(_is_of_a_kind_or_not, name)))
+        if may_lack and contract.as_given(contract.inputs)[argument][0] == name:
+            found.append(Factor(given_of(argument), GIVEN))
+        if (given.kinds or name in known) and may_lack:
+            rule = partial(_is_of_a_kind_or_not, name, given_of(argument))
+            rules.append(((name, given_of(argument)), rule))
     return Model((*found, *more), (*RULES, *rules), DELICATE, wishes(first_of(contract)))
 
 
-def _is_of_a_kind_or_not(name: str, row: Row) -> bool:
-    return (row[name] == NONE) == (row[given_of(name)] == GIVEN[0])
+def _is_of_a_kind_or_not(name: str, given: str, row: Row) -> bool:
+    return (row[name] == NONE) == (row[given] == LEFT_OUT)
 
 
 def of_variants(contract: Contract) -> tuple[list[Factor], list[Rule]]:

@@ -273,9 +273,9 @@ class Call:
         self.kept(name)
         return Handle(self, name)
 
-    def kept(self, name: str) -> Any:
-        """The same, as it is sent."""
-        return self._pending.output(*self._path(name))
+    def kept(self, name: str = "") -> Any:
+        """The same, as it is sent; all that came where no name is given."""
+        return self._pending.output(*(self._path(name) if name else (self._place,)))
 
     def _path(self, name: str) -> tuple[int | str, ...]:
         contract = self.contract

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,7 +20,7 @@ from grader.sandbox.batch import (
     RequestBatch,
 )
 from grader.suite.compare import expect, expect_tensor, expect_tuple, fail
-from grader.suite.contract import Contract, Sizes
+from grader.suite.contract import Contract, Input, Sizes
 from grader.suite.fitting import AS_IT_SHOULD_BE, Fit, zeros_of
 from grader.suite.known import once
 from grader.suite.oracle import Weights, exact, right_weights
@@ -171,18 +172,23 @@ class Module:
         args: list[Any] = []
         kwargs = dict(self.contract.arguments(self.sizes)) if self.made is None else {}
         by_name = False
-        specs = self.contract.inputs
-        for name, members in self.contract.as_given(specs).items():
-            given = [_sendable(inputs.get(one)) for one in members]
-            is_given = any(value is not None for value in given)
-            by_keywords = any(specs[one].by_keyword or one in by_keyword for one in members)
-            by_name = by_name or not is_given or by_keywords
-            value = tuple(given) if name in self.contract.tuples else given[0]
+        for name in self.contract.wholes(self.contract.inputs):
+            first = self.contract.parts_of(name)[0]
+            spec, value = self.contract.inputs[first], self._argument(inputs, name)
+            by_name = by_name or value is None or spec.by_keyword or first in by_keyword
             if not by_name:
                 args.append(value)
-            elif is_given:
+            elif value is not None:
                 kwargs[name] = value
         return tuple(args), kwargs
+
+    def _argument(self, inputs: Inputs, name: str) -> Any:
+        """What is given for an argument; None where it is left out."""
+        values = [inputs.get(part) for part in self.contract.parts_of(name)]
+        sent = [x.call.kept(x.name) if isinstance(x, Handle) else x for x in values]
+        if name not in self.contract.tuples:
+            return sent[0]
+        return None if any(value is None for value in sent) else tuple(sent)
 
     @property
     def first_weights(self) -> Weights:
@@ -273,15 +279,18 @@ class Call:
         self.kept(name)
         return Handle(self, name)
 
+    def handles(self, name: str) -> dict[str, Handle]:
+        """The parts of an output that is a tuple, likewise."""
+        return {part: self.handle(part) for part in self.contract.parts_of(name)}
+
     def kept(self, name: str = "") -> Any:
         """The same, as it is sent; all that came where no name is given."""
         return self._pending.output(*(self._path(name) if name else (self._place,)))
 
     def _path(self, name: str) -> tuple[int | str, ...]:
-        contract = self.contract
-        parts, whole = contract.as_given(contract.outputs), contract.argument_of(name)
-        path = (self._place,) if len(parts) == 1 else (self._place, list(parts).index(whole))
-        return (*path, parts[whole].index(name)) if whole in contract.tuples else path
+        wholes, whole = self.contract.wholes(self.contract.outputs), self.contract.whole_of(name)
+        inside = () if whole == name else (self.contract.parts_of(whole).index(name),)
+        return (self._place, *(() if len(wholes) == 1 else (wholes.index(whole),)), *inside)
 
     @property
     def tensors(self) -> dict[str, Tensor]:
@@ -310,24 +319,40 @@ class Call:
         """The same, each where it lies."""
         return {
             name: expect_tensor(part, self.sizes.shape(letters), name, self.sizes.named(letters))
-            for name, letters, part in self._parts()
+            for name, letters, part in self._parts(self.contract.compared)
         }
 
-    def _parts(self) -> list[tuple[str, str, Any]]:
-        """Name, letters and what came of each output that is looked at."""
-        parts, result = self.contract.as_given(self.contract.outputs), self.result
-        whole = (result,) if len(parts) == 1 else expect_tuple(result, list(parts))
-        found: list[Any] = []
-        for (name, members), part in zip(parts.items(), whole, strict=True):
-            found += expect_tuple(part, members) if name in self.contract.tuples else [part]
-        wanted = zip(self.contract.outputs.items(), found, strict=True)
-        return [(name, letters, part) for (name, letters), part in wanted if letters is not None]
+    @property
+    def counts(self) -> dict[str, Tensor]:
+        """The outputs that are integers, of the right shape; of which dtype is for others."""
+        return {
+            name: expect_tensor(part, self.sizes.shape(letters), name, self.sizes.named(letters))
+            for name, letters, part in self._parts(self.contract.integers)
+        }
+
+    def _parts(self, names: Sequence[str]) -> list[tuple[str, str, Any]]:
+        """Name, letters and what came of these outputs."""
+        there = self.every_part
+        return [(name, self.contract.outputs[name] or "", there[name]) for name in names]
+
+    @property
+    def every_part(self) -> dict[str, Any]:
+        """What came, by the name of each output, also of those inside a tuple."""
+        wholes = self.contract.wholes(self.contract.outputs)
+        result = self.result
+        found: dict[str, Any] = {}
+        came = (result,) if len(wholes) == 1 else expect_tuple(result, wholes)
+        for whole, value in zip(wholes, came, strict=True):
+            names = self.contract.parts_of(whole)
+            parts = expect_tuple(value, names) if whole in self.contract.tuples else (value,)
+            found |= zip(names, parts, strict=True)
+        return found
 
     def along(self, letter: str) -> dict[str, int]:
         """The outputs that have an axis of this letter, and which axis it is."""
         every = {name: self.contract.outputs[name] or "" for name in self.contract.compared}
-        axes = {name: self.sizes.axes(letters) for name, letters in every.items()}
-        return {name: words.index(letter) for name, words in axes.items() if letter in words}
+        found = {n: letters for n, letters in every.items() if letter in re.split(r"[ +]", letters)}
+        return {name: self.sizes.axis(letters, letter) for name, letters in found.items()}
 
     @property
     def changed(self) -> list[str]:
@@ -390,7 +415,12 @@ class Call:
 
     @property
     def rights(self) -> dict[str, Tensor]:
-        """The right outputs by name."""
+        """The right outputs by name, those that are floats."""
+        return {n: x for n, x in self.every_right.items() if n not in self.contract.integers}
+
+    @cached_property
+    def every_right(self) -> dict[str, Tensor]:
+        """The same with the integers; once, as a call behind many others asks for all of theirs."""
         return self.once("outputs", self.compute_rights)
 
     @property
@@ -407,7 +437,7 @@ class Call:
     def right_inputs(self) -> dict[str, Tensor]:
         """The inputs in float64, on the CPU; for what an earlier call gives, what it should."""
         return {
-            name: value.call.rights[value.name] if isinstance(value, Handle) else exact(value)
+            name: value.call.every_right[value.name] if isinstance(value, Handle) else exact(value)
             for name, value in self.inputs.items()
         }
 
@@ -445,15 +475,13 @@ class Call:
         return self.contract.right(weights, self.sizes, inputs)
 
 
-def _sendable(value: Tensor | Handle | None) -> Any:
-    return value.call.kept(value.name) if isinstance(value, Handle) else value
-
-
 def bound(contract: Contract, sizes: Sizes, inputs: Inputs) -> Sizes:
     """Sizes with what the inputs say of them, and what follows from that."""
     found: dict[str, int] = {}
     for name, spec in contract.inputs.items():
         value = inputs.get(name)
+        if spec.length:
+            found[spec.length] = _length(spec, sizes, value)
         if spec.optional or not isinstance(value, Tensor):
             continue
         words = spec.shape.split()
@@ -462,16 +490,16 @@ def bound(contract: Contract, sizes: Sizes, inputs: Inputs) -> Sizes:
             words = words[1:]
         for word, size in zip(words, value.shape, strict=False):
             found.setdefault(word, size)
-    for name, spec in contract.inputs.items():
-        if spec.absent:
-            found[spec.absent] = _present(spec.shape.split().index(spec.absent), inputs.get(name))
-    found = {word: size for word, size in found.items() if not word.isdigit()}
+    found = {word: size for word, size in found.items() if word.isalpha()}
     return contract.derived(sizes.replace(**found))
 
 
-def _present(axis: int, value: Tensor | Handle | None) -> int:
-    """The size of what may be left out; 0 where it is."""
-    if isinstance(value, Handle):
-        letters = value.call.contract.outputs[value.name] or ""
-        return value.call.sizes.shape(letters)[axis]
-    return 0 if value is None or value.dim() <= axis else value.size(axis)
+def _length(spec: Input, sizes: Sizes, value: Tensor | Handle | None) -> int:
+    """The size that an input decides alone, and that is 0 where it is left out."""
+    if value is None:
+        return 0
+    axis = sizes.axis(spec.shape, spec.length)
+    if isinstance(value, Tensor):
+        return value.size(axis)
+    letters = value.call.contract.outputs[value.name] or ""
+    return value.call.sizes.shape(letters)[axis]

@@ -168,6 +168,18 @@ def _unequal(yours: Tensor, right: Tensor, wrong: Tensor) -> tuple[Tensor, str]:
     return wrong, "differ"
 
 
+def expect_integers(got: Tensor, expected: Tensor, what: str) -> None:
+    """Fail the check where an output that counts is no integers, or not the right ones."""
+    name = str(got.dtype).removeprefix("torch.")
+    counts = not (got.is_floating_point() or got.is_complex() or got.dtype == torch.bool)
+    expect(counts, f"{what}: expected integers, got {name}")
+    wrong = got.cpu().long() != expected.long()
+    if bool(wrong.any()):
+        index = tuple(wrong.nonzero()[0].tolist())
+        right, count = int(expected[index]), f"{int(wrong.sum())} of {wrong.numel()}"
+        fail(f"{what}: expected {right} at {index}, got {int(got[index])} ({count} are wrong)")
+
+
 def expect_form(got: Tensor, dtype: torch.dtype, device: torch.device, what: str) -> None:
     """Fail the check where an output has another dtype than it should, or lies elsewhere."""
     wanted, there = (str(one).removeprefix("torch.") for one in (dtype, got.dtype))

@@ -53,9 +53,24 @@ class Sizes(Mapping[str, int]):
         return Sizes(**{**self._letters, **letters})
 
     def shape(self, letters: str) -> tuple[int, ...]:
-        """The shape that letters such as ``B T C`` stand for; a number stands for itself."""
-        sizes = [int(word) if word.isdigit() else self[word] for word in self.axes(letters)]
-        return tuple(sizes)
+        """The shape that letters such as ``B T C`` stand for; a number stands for itself.
+
+        ``S+T`` is a sum of sizes, ``C/H`` a quotient.
+        """
+        return tuple(map(self._size_of, self.axes(letters)))
+
+    def _size_of(self, word: str) -> int:
+        if "+" in word:
+            return sum(map(self._size_of, word.split("+")))
+        if "/" in word:
+            whole, count = map(self._size_of, word.split("/"))
+            return whole // count
+        return int(word) if word.isdigit() else self[word]
+
+    def axis(self, letters: str, letter: str) -> int:
+        """Which axis of such a shape has a size, by itself or in a sum."""
+        words = self.axes(letters)
+        return next(axis for axis, word in enumerate(words) if letter in word.split("+"))
 
     def axes(self, letters: str) -> list[str]:
         """The letters of a shape, without ``B`` where there is no batch."""
@@ -93,7 +108,7 @@ class Input:
         handed_on: Whether it is never drawn: only what an earlier call gave can be given.
         kinds: Other ways to draw it, by what they are: each a level of a factor of its own.
         forms: Ways to write down what was drawn, such as dtypes of a mask: likewise.
-        absent: The size that is 0 where it is left out: how many tokens a cache holds, say.
+        length: The letter of a size that is 0 where it is left out; empty where there is none.
     """
 
     shape: str
@@ -106,7 +121,7 @@ class Input:
         default_factory=dict
     )
     forms: Mapping[str, Callable[[Draw, Tensor], Tensor]] = field(default_factory=dict)
-    absent: str = ""
+    length: str = ""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -119,6 +134,9 @@ class Contract:
         inputs: By name, in the order of the arguments.
         outputs: The shape of each in letters, by name; None for what is only handed on. One alone
             is given as it is, several as a tuple in this order.
+        tuples: Arguments, and outputs, that are tuples, by name: what each holds, which stands
+            among the inputs and outputs one by one. Such an argument is left out as a whole.
+        integers: Names of outputs that are integers: right to the last digit, of any width.
         oracle: The right outputs in float64: takes weights, sizes, and the inputs by name; gives
             a Tensor, or one for each output that is compared, by name.
         parameters: Names and shapes of all parameters, by sizes; None for a function.
@@ -136,8 +154,6 @@ class Contract:
         fit: Makes sizes that were drawn fit one another: an even D, say.
         derived: Sizes with those that follow from the others at a call: how many tokens a cache
             holds afterwards, say.
-        tuples: What is given, and what comes, as one tuple: the inputs or outputs in it, by the
-            name of the tuple. Its inputs are given or left out together.
         unbatched: Whether a single sequence, without a batch dimension, will do as well.
         variants: The same contract with other arguments, by what they are.
         tried: Whether its claims are held in every situation.
@@ -152,6 +168,8 @@ class Contract:
     sizes: tuple[Sizes, ...] = ()
     inputs: Mapping[str, Input] = field(default_factory=lambda: {"x": Input("B T C")})
     outputs: Mapping[str, str | None] = field(default_factory=lambda: {"output": "B T C"})
+    tuples: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    integers: tuple[str, ...] = ()
     parameters: Callable[[Sizes], dict[str, tuple[int, ...]]] | None = None
     arguments: Callable[[Sizes], dict[str, Any]] = field(default=lambda sizes: {})
     around_one: tuple[str, ...] = ()
@@ -162,7 +180,6 @@ class Contract:
     is_exact: Callable[[Sizes], bool] = field(default=lambda sizes: False)
     fit: Callable[[Sizes], Sizes] = field(default=lambda sizes: sizes)
     derived: Callable[[Sizes], Sizes] = field(default=lambda sizes: sizes)
-    tuples: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     unbatched: bool = False
     variants: Mapping[str, Contract] = field(default_factory=dict)
     tried: bool = True
@@ -202,17 +219,6 @@ class Contract:
         """The names of all arguments that the constructor may be given."""
         return self.arguments(self.sizes[0]) if self.sizes else {}
 
-    def argument_of(self, name: str) -> str:
-        """The tuple that an input or output lies in; its own name where it stands alone."""
-        return next((one for one, names in self.tuples.items() if name in names), name)
-
-    def as_given(self, names: Iterable[str]) -> dict[str, list[str]]:
-        """Inputs or outputs in their order, by the argument or part of the result they lie in."""
-        found: dict[str, list[str]] = {}
-        for name in names:
-            found.setdefault(self.argument_of(name), []).append(name)
-        return found
-
     def may_go_unused(self, name: str, gradient: Tensor) -> bool:
         """Whether no gradient is as good as this right one: of what may be left out, all zeros."""
         return name in self.optional and not bool(gradient.any())
@@ -229,13 +235,26 @@ class Contract:
 
     @property
     def compared(self) -> list[str]:
-        """Names of the outputs that are looked at."""
-        return [name for name, letters in self.outputs.items() if letters is not None]
+        """Names of the outputs that are looked at and are floats."""
+        looked_at = [name for name, letters in self.outputs.items() if letters is not None]
+        return [name for name in looked_at if name not in self.integers]
 
     @property
     def optional(self) -> list[str]:
         """Names of the inputs that are drawn and that a call may leave out."""
         return [n for n, given in self.inputs.items() if given.optional and not given.handed_on]
+
+    def whole_of(self, name: str) -> str:
+        """The tuple that an input or output is a part of; itself where there is none."""
+        return next((whole for whole, parts in self.tuples.items() if name in parts), name)
+
+    def wholes(self, names: Iterable[str]) -> list[str]:
+        """The arguments, or outputs, that these make, in their order."""
+        return list(dict.fromkeys(map(self.whole_of, names)))
+
+    def parts_of(self, whole: str) -> tuple[str, ...]:
+        """What an argument, or an output, is made of: itself where it is no tuple."""
+        return self.tuples.get(whole, (whole,))
 
     def slack_at(self, inputs: Mapping[str, Tensor]) -> float:
         """By how much more a right answer may be off at these inputs."""

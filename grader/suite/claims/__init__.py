@@ -19,6 +19,7 @@ from grader.suite.claims.order import (
     handles_a_long_sequence_from_its_start,
 )
 from grader.suite.claims.robustness import (
+    cast,
     changes_no_input,
     computes_in_bfloat16,
     computes_in_float64,
@@ -47,6 +48,7 @@ __all__ = [
     "batch_items_are_independent",
     "branches_agree",
     "call_raises",
+    "cast",
     "changes_no_input",
     "computes_in_bfloat16",
     "computes_in_float64",

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.autograd.gradcheck import GradcheckError, gradcheck
 
-from grader.suite.calls import Gradients, bound
+from grader.suite.calls import Gradients, Inputs, Module, bound
 from grader.suite.compare import expect_close, expect_gradient, fail
 from grader.suite.contract import Contract
 from grader.suite.harness import Harness
@@ -48,17 +48,17 @@ def observe(harness: Harness) -> list[Pair]:
     for module in (harness.module(), harness.in_training(harness.sizes.usual())):
         inputs = harness.smooth_inputs(module)
         more = {name: harness.input(name, module.sizes) for name in harness.contract.optional}
-        drawn: dict[tuple[str, tuple[int, ...]], Tensor] = {}
         for given in (inputs, {**inputs, **more}) if more else (inputs,):
-            sizes, grad_output = bound(harness.contract, module.sizes, given), {}
-            for name in harness.contract.compared:
-                shape = sizes.shape(harness.contract.outputs[name] or "")
-                if (name, shape) not in drawn:
-                    drawn[name, shape] = harness.draw.normal(*shape)
-                grad_output[name] = drawn[name, shape]
-            calls.append(module.call(given, grad_output=grad_output))
+            calls.append(module.call(given, grad_output=_drawn(harness, module, given)))
     harness.ask()
     return [(call.right_gradients, call.gradients) for call in calls]
+
+
+def _drawn(harness: Harness, module: Module, inputs: Inputs) -> dict[str, Tensor]:
+    """What each output is multiplied by before all is summed."""
+    sizes = bound(harness.contract, module.sizes, inputs)
+    letters = {name: harness.contract.outputs[name] or "" for name in harness.contract.compared}
+    return {name: harness.draw.normal(*sizes.shape(one)) for name, one in letters.items()}
 
 
 def _expect(name: str, got: Tensor | None, expected: Tensor) -> None:

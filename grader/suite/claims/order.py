@@ -14,11 +14,12 @@ LONG = 131
 
 
 def _axis(harness: Harness, letters: str | None) -> int:
-    return harness.sizes.axes(letters or "").index("T")
+    return harness.sizes.axis(letters or "", "T")
 
 
 def _before(call: Call, name: str, count: int) -> Tensor:
-    return call.outs[name].narrow(call.along("T")[name], 0, count)
+    axis = call.sizes.axis(call.contract.outputs[name] or "", "T")
+    return call.outs[name].narrow(axis, 0, count)
 
 
 @points(2)

@@ -257,10 +257,8 @@ def _outs(call: Call) -> list[Any]:
 
 def _compared(call: Call, result: object) -> list[Any]:
     """The outputs that are looked at."""
-    contract = call.contract
+    if call.contract.tuples:
+        return [call.every_part[name] for name in call.contract.compared]
     parts = result if isinstance(result, tuple) else (result,)
-    found: list[Any] = []
-    for name, part in zip(contract.as_given(contract.outputs), parts, strict=False):
-        found += part if name in contract.tuples and isinstance(part, tuple) else [part]
-    pairs = zip(found, contract.outputs.values(), strict=False)
+    pairs = zip(parts, call.contract.outputs.values(), strict=False)
     return [part for part, letters in pairs if letters is not None]

@@ -75,7 +75,7 @@ def follows_a_permutation(harness: Harness) -> None:
 
 def _permuted(harness: Harness, name: str, out: Tensor, order: Tensor) -> Tensor:
     letters = harness.contract.outputs[name] or ""
-    return out.index_select(harness.sizes.axes(letters).index("T"), order)
+    return out.index_select(harness.sizes.axis(letters, "T"), order)
 
 
 def _along(harness: Harness, letter: str) -> dict[str, int]:

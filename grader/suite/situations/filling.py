@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from grader.suite.calls import bound
 from grader.suite.contract import Contract, Sizes
 from grader.suite.harness import Harness
 from grader.suite.oracle import Weights
@@ -24,6 +25,7 @@ from grader.suite.situations.levels import (
     form_of,
     given_of,
     layout_of,
+    leading,
     like,
 )
 from grader.suite.situations.sizes import draw_sizes
@@ -85,9 +87,9 @@ class Situation:
 
     @property
     def kinds(self) -> dict[str, str]:
-        """What the inputs are like that are numbers around 0, by name."""
-        names = [name for name in like(self.contract) if self.row.get(name, NONE) != NONE]
-        return {name: self.row[name] for name in names}
+        """What the inputs are like that are given and are numbers around 0, by name."""
+        wanted = [name for name in like(self.contract) if name in self.tensors]
+        return {name: self.row[name] for name in wanted if name in self.row}
 
     @property
     def training(self) -> bool:
@@ -119,7 +121,7 @@ class Situation:
     @property
     def by_name(self) -> tuple[str, ...]:
         """The inputs that are given by their names."""
-        given = {name: given_of(self.contract.argument_of(name)) for name in self.inputs}
+        given = {name: given_of(leading(self.contract, name)) for name in self.inputs}
         return tuple(name for name, factor in given.items() if self.row.get(factor) == "by name")
 
     @property
@@ -155,7 +157,7 @@ def fill(harness: Harness, row: Row, turn: int) -> Situation:
         weights=weights,
         inputs=inputs,
         others=others,
-        grad_outputs=draw_grad_outputs(one, row, sizes),
+        grad_outputs=draw_grad_outputs(one, row, bound(contract, sizes, inputs)),
         other_weights=draw_other_weights(one, row, sizes),
         frozen=draw_frozen(one, row, list(weights)),
         coin=bool(harness.draw.integer(0, 1)),
@@ -223,8 +225,7 @@ def draw_frozen(harness: Harness, row: Row, names: list[str]) -> list[str]:
 
 def _input(harness: Harness, row: Row, name: str, sizes: Sizes) -> Tensor | None:
     given = harness.contract.inputs[name]
-    left_out = row.get(given_of(harness.contract.argument_of(name))) == LEFT_OUT
-    if given.handed_on or left_out:
+    if given.handed_on or row.get(given_of(leading(harness.contract, name))) == LEFT_OUT:
         return None
     if name in like(harness.contract):
         return draw_like(harness, row, name, sizes)

@@ -90,6 +90,11 @@ def given_of(name: str) -> str:
     return f"{name} given"
 
 
+def leading(contract: Contract, name: str) -> str:
+    """The first part of the argument that an input is in: how the whole is given, it says."""
+    return contract.parts_of(contract.whole_of(name))[0]
+
+
 def form_of(name: str) -> str:
     """The factor of how an input is written down that can be in several ways."""
     return f"{name} as"
@@ -104,8 +109,7 @@ def general_factors(contract: Contract, mode: Factor = MODE) -> list[Factor]:
     if "C" in letters or "D" in letters:
         found.append(WIDTH)
     for name in like(contract):
-        kinds = (NONE, *KINDS) if name in contract.optional else KINDS
-        found += [Factor(name, kinds), Factor(layout_of(name), LAYOUTS)]
+        found += [Factor(name, KINDS), Factor(layout_of(name), LAYOUTS)]
     found += [DTYPE, WAY if contract.keeps_form else WAY_OF_ANOTHER_FORM]
     if any(sizes.get("H", 1) > 1 for sizes in contract.sizes):
         found.append(HEADS)
@@ -123,23 +127,21 @@ def model_of(contract: Contract) -> Model:
     more, rules = of_variants(contract)
     if "C" in contract.sizes[0] and "E" in contract.sizes[0]:
         found.append(OTHER_WIDTH)
-    known = like(contract)
     for name, given in contract.inputs.items():
-        may_lack, argument = name in contract.optional, contract.argument_of(name)
+        may_lack, first = name in contract.optional, leading(contract, name)
         if given.kinds:
             found.append(Factor(name, (*((NONE,) if may_lack else ()), *given.kinds)))
         if given.forms:
             found.append(Factor(form_of(name), tuple(given.forms)))
-        if may_lack and contract.as_given(contract.inputs)[argument][0] == name:
-            found.append(Factor(given_of(argument), GIVEN))
-        if (given.kinds or name in known) and may_lack:
-            rule = partial(_is_of_a_kind_or_not, name, given_of(argument))
-            rules.append(((name, given_of(argument)), rule))
+        if may_lack and name == first:
+            found.append(Factor(given_of(name), GIVEN))
+        if given.kinds and may_lack:
+            rules.append(((name, given_of(first)), partial(_is_of_a_kind_or_not, name, first)))
     return Model((*found, *more), (*RULES, *rules), DELICATE, wishes(first_of(contract)))
 
 
-def _is_of_a_kind_or_not(name: str, given: str, row: Row) -> bool:
-    return (row[name] == NONE) == (row[given] == LEFT_OUT)
+def _is_of_a_kind_or_not(name: str, first: str, row: Row) -> bool:
+    return (row[name] == NONE) == (row[given_of(first)] == LEFT_OUT)
 
 
 def of_variants(contract: Contract) -> tuple[list[Factor], list[Rule]]:

@@ -6,7 +6,6 @@ from grader.suite.contract import Sizes
 from grader.suite.draw import Draw
 from grader.suite.harness import Harness
 from grader.suite.situations.factors import Row
-from grader.suite.situations.levels import LEFT_OUT, given_of
 
 HEADS = (2, 3, 4, 6, 8)
 FEW = 12  # positions, as there may be sequences
@@ -40,9 +39,6 @@ def draw_sizes(harness: Harness, row: Row, turn: int) -> Sizes:
         found |= _features(draw, row, D, "D" in found)
     if "E" in row:
         found["E"] = draw_other_width(draw, row["E"], found["C"])
-    for name, given in contract.inputs.items():
-        if given.absent and row.get(given_of(contract.argument_of(name))) == LEFT_OUT:
-            found[given.absent] = 0
     return contract.derived(contract.fit(Sizes(**found)))
 
 

@@ -17,6 +17,7 @@ from grader.suite.compare import (
     expect_finite,
     expect_form,
     expect_gradient,
+    expect_integers,
 )
 from grader.suite.harness import Harness
 from grader.suite.situations.filling import LARGER, Situation
@@ -96,6 +97,8 @@ class Tried:
     def _look_at_values(self) -> None:
         for name, out in self._outs.items():
             self._look_at_value(name, self._visible(out))
+        for name, out in self.call.counts.items():
+            expect_integers(out, self._expected[name], name)
 
     def _look_at_value(self, name: str, out: Tensor) -> None:
         expect_finite(out, name)

@@ -80,7 +80,7 @@ def with_window(window: Callable[[Sizes], int]) -> AttentionContract:
     return replace(plain, fit=lambda sizes: sizes.replace(W=max(1, window(sizes))))
 
 
-CACHED = Input("B H S D", optional=True, absent="S")
+CACHED = Input("B H S D", optional=True, length="S")
 plain = AttentionContract(
     entry="SlidingWindowAttention",
     sizes=(

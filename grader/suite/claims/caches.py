@@ -7,8 +7,8 @@ worker. What comes is compared with the float64 oracle of the whole sequence, gr
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
-from itertools import accumulate, pairwise
 from typing import Any
 
 import torch
@@ -21,6 +21,7 @@ from grader.suite.contract import Sizes
 from grader.suite.harness import Harness
 
 TOLERANCE = 1e-4  # of gradients: longer sums than outputs, in another order
+DTYPES = (torch.float32, torch.float64, torch.bfloat16)
 KEPT = 2  # times as much memory as there are numbers may lie behind them
 
 Tensors = dict[str, Tensor]
@@ -79,7 +80,7 @@ def in_parts(
         how: As in ``Module.calls``.
     """
     parts = [before] if before else []
-    for start, end in pairwise((0, *accumulate(lengths))):
+    for start, end in itertools.pairwise((0, *itertools.accumulate(lengths))):
         given = {name: _cut(module, name, x, start, end) for name, x in inputs.items()}
         carried = parts[-1].contract.carried if parts else []
         handed = {name: parts[-1].handle(name) for name in carried}
@@ -145,12 +146,15 @@ def keeps_no_more_alive(harness: Harness, every: Sequence[tuple[Sizes, Sequence[
 
     Args:
         harness: Plans the calls.
-        every: Sizes, each with the lengths of the parts that are said there.
+        every: Sizes, each with the lengths of the parts that are said there, in either mode; the
+            dtypes take turns.
     """
     planned: list[Call] = []
-    for sizes, lengths in every:
-        inputs = harness.inputs(sizes.replace(T=sum(lengths)))
-        planned += in_parts(harness.module(sizes), inputs, lengths, weighs=True)
+    for turn, ((sizes, lengths), mode) in enumerate(itertools.product(every, (False, True))):
+        dtype = DTYPES[turn % len(DTYPES)]
+        inputs = cast(harness.inputs(sizes.replace(T=sum(lengths))), dtype)
+        module = harness.module(sizes, **harness.contract.deterministic).train(mode).to(dtype)
+        planned += in_parts(module, inputs, lengths, weighs=True)
     harness.ask()
     for call in planned:
         handed = [call.every_part[name] for name in call.contract.carried]

@@ -61,9 +61,7 @@ class SlidingWindowAttention(nn.Module):
         distance = places[-T:, None] - places  # (T, S + T)
         hidden = (distance < 0) | (distance >= self.window)
         scores = q @ k.mT / sqrt(D)  # (B, H, T, D) x (B, H, D, S + T) -> (B, H, T, S + T)
-        weights = scores.masked_fill(hidden, float("-inf")).softmax(
-            dim=-1
-        )  # itself is never hidden
+        weights = scores.masked_fill(hidden, float("-inf")).softmax(dim=-1)  # each sees itself
         mixed = weights @ v  # (B, H, T, S + T) x (B, H, S + T, D) -> (B, H, T, D)
         merged = mixed.transpose(1, 2).reshape(B, T, C)  # (B, H, T, D) -> (B, T, H, D) -> (B, T, C)
         # Cloned: a slice would keep all of k alive, and `contiguous` gives a slice back where it is

@@ -87,7 +87,7 @@ def harness(begin: Begin, *changes: tuple[str, str]) -> Harness:
 
 def in_parts(one: Harness) -> None:
     for dtype in (torch.float32, torch.float64, torch.bfloat16):
-        claims.parts_agree_with_the_whole(one, (1, 4, 1, 1, 2), dtype=dtype)
+        claims.parts_agree_with_the_whole(one, [(one.sizes, (1, 4, 1, 1, 2))], dtype=dtype)
 
 
 def branched(one: Harness) -> None:

@@ -29,36 +29,41 @@ Tensors = dict[str, Tensor]
 
 def parts_agree_with_the_whole(
     harness: Harness,
-    lengths: Sequence[int],
-    sizes: Sizes | None = None,
+    every: Sequence[tuple[Sizes, Sequence[int]]],
     dtype: torch.dtype = torch.float32,
     learns: bool = True,
 ) -> None:
-    """A sequence in parts of these lengths gives what it gives at once, and learns the same.
+    """A sequence in parts gives what it gives at once, and learns the same.
 
     Args:
         harness: Plans the calls.
-        lengths: Of the parts, in their order.
-        sizes: Those of a part alone are replaced; the contract's first where None.
+        every: Sizes, each with the lengths of the parts in their order, which T adds up to.
         dtype: Of all that are floats.
         learns: Whether gradients of the parameters are asked for, in training.
     """
-    sizes = (sizes or harness.sizes).replace(T=sum(lengths))
-    inputs = cast(harness.inputs(sizes), dtype)
-    module = (harness.in_training(sizes) if learns else harness.module(sizes)).to(dtype)
-    grad_output = _drawn_grad_output(harness, sizes, dtype) if learns else None
-    whole = module.call(inputs, grad_output=grad_output)
-    parts = in_parts(module, inputs, lengths, grad_output)
+    planned = []
+    for sizes, lengths in every:
+        sizes = sizes.replace(T=sum(lengths))
+        inputs = cast(harness.inputs(sizes), dtype)
+        module = (harness.in_training(sizes) if learns else harness.module(sizes)).to(dtype)
+        grad_output = _drawn_grad_output(harness, sizes, dtype) if learns else None
+        whole = module.call(inputs, grad_output=grad_output)
+        planned.append((lengths, whole, in_parts(module, inputs, lengths, grad_output)))
     harness.ask()
-    given = f"in parts of {_listed(lengths)} tokens{_in(dtype)}"
-    _expect_the_same(whole, parts, dtype, given)
-    if not learns or dtype == torch.bfloat16:  # sums of which each part is rounded
-        return
-    for name, right in whole.right_gradients.items():
-        if name not in harness.contract.inputs:
-            found = [part.gradients[name] for part in parts]
-            total = torch.stack([one for one in found if one is not None] or [right * 0]).sum(0)
-            expect_close(total, right, f"gradient of {name} {given}", TOLERANCE)
+    for lengths, whole, parts in planned:
+        given = f"in parts of {_listed(lengths)} tokens{_in(dtype)}"
+        _expect_the_same(whole, parts, dtype, given)
+        if learns and dtype != torch.bfloat16:  # sums of which each part is rounded
+            _expect_the_same_gradients(whole, parts, given)
+
+
+def _expect_the_same_gradients(whole: Call, parts: Sequence[Call], given: str) -> None:
+    """What the parts teach each parameter, added up."""
+    for name in whole.weights:
+        right = whole.right_gradients[name]
+        found = [part.gradients[name] for part in parts]
+        total = torch.stack([one for one in found if one is not None] or [right * 0]).sum(0)
+        expect_close(total, right, f"gradient of {name} {given}", TOLERANCE)
 
 
 def in_parts(

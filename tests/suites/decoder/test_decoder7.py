@@ -278,35 +278,33 @@ def _some_cache(harness: Harness, sizes: Sizes) -> dict[str, Tensor]:
 @points(3)
 def test_token_by_token_is_as_at_once(harness: Harness) -> None:
     """So text is made: what was said is in the cache and is never computed again."""
-    for W in (1, 2, 3, 5, 11, 12, 40):
-        claims.parts_agree_with_the_whole(harness, PARTS[0], harness.sizes.replace(W=W))
+    every = [(harness.sizes.replace(W=W), PARTS[0]) for W in (1, 2, 3, 5, 11, 12, 40)]
+    claims.parts_agree_with_the_whole(harness, every, learns=False)
 
 
 @points(3)
 def test_part_by_part_is_as_at_once(harness: Harness) -> None:
     """Several tokens at once see the cache, and of themselves the past alone."""
-    for lengths in PARTS[1:]:
-        for W in (2, 4, 5, 9, 30):
-            claims.parts_agree_with_the_whole(harness, lengths, harness.sizes.replace(W=W))
-    for H in (4, 1):
-        usual = harness.sizes.usual().replace(H=H, W=48)
-        claims.parts_agree_with_the_whole(harness, (60, 1, 70, 1, 2), usual)
+    sizes, usual = harness.sizes, harness.sizes.usual().replace(W=48)
+    every = [(sizes.replace(W=W), some) for W in (2, 4, 5, 9, 30) for some in PARTS[1:]]
+    every += [(usual.replace(H=H), (60, 1, 70, 1, 2)) for H in (4, 1)]
+    claims.parts_agree_with_the_whole(harness, every, learns=False)
 
 
 @points(2)
 def test_gradients_flow_through_the_cache(harness: Harness) -> None:
     """A cache that is detached teaches the last part alone."""
-    for sizes in harness.contract.sizes:
-        for lengths in ((3, 1, 1, 2), (2, 5, 1)):
-            several = sizes.replace(W=sizes.W + 2)
-            claims.parts_agree_with_the_whole(harness, lengths, several, torch.float64)
+    wider = [sizes.replace(W=sizes.W + 2) for sizes in harness.contract.sizes]
+    every = [(sizes, some) for sizes in wider for some in ((3, 1, 1, 2), (2, 5, 1), (1,) * 6)]
+    claims.parts_agree_with_the_whole(harness, every, torch.float64)
 
 
 @points(1)
 def test_cache_is_of_the_dtype_of_x(harness: Harness) -> None:
     """A cache in another dtype takes more memory, or makes the next output another one."""
     for dtype in DTYPES:
-        claims.parts_agree_with_the_whole(harness, PARTS[1], dtype=dtype, learns=False)
+        every = [(harness.sizes, PARTS[1])]
+        claims.parts_agree_with_the_whole(harness, every, dtype, learns=False)
 
 
 @points(2)

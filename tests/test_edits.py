@@ -34,6 +34,7 @@ SOME = {
     ("decoder3", "neighbours turned in place"),
     ("decoder4", "slopes begin at one"),
     ("decoder5", "heads take the groups in turns"),
+    ("decoder6", "new keys before old ones"),
     ("decoder7", "queries count from zero"),
     ("decoder8", "eps outside the root"),
 }

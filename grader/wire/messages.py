@@ -13,8 +13,8 @@ import msgspec
 
 Tree = Any  # a value as ``values.encode`` makes it
 Count = Annotated[int, msgspec.Meta(ge=0)]
-# How gradients are asked for: of the outputs as they are; of a sum with something of the same
-# shape; of the transposed outputs; added to those of a step before; a second time.
+# How gradients are asked for: of the outputs as they are; of the sum of the first with something of
+# the same shape; of the transposed outputs; added to those of a step before; a second time.
 Way = Literal["plain", "residual", "transposed", "accumulated", "again"]
 MAX_DIMS = 16
 MAX_ELEMENTS = 1 << 40  # of a tensor; those of one on ``meta`` take no memory

@@ -41,8 +41,8 @@ class Graph:
                     _total([(out.mT, grad.mT.contiguous()) for out, grad in pairs])
                 )
             case "residual":  # the sum gives its gradient to both, as the same tensor
-                (first, grad), *others = pairs
-                found = self._gradients(_total([(first + self._wanted[0], grad), *others]))
+                (out, grad), *others = pairs
+                found = self._gradients(_total([(out + self._wanted[0], grad), *others]))
             case _:
                 found = self._gradients(_total(pairs))
         grads = iter(found)

@@ -196,10 +196,14 @@ ODD = {
 }
 ODDLY = """
 
+def _odd(out):
+    return {odd} if isinstance(out, torch.Tensor) else out
+
+
 def _oddly(given):
     def call(*args, **kwargs):
         out = given(*args, **kwargs)
-        return {odd} if isinstance(out, torch.Tensor) else out
+        return (_odd(out[0]), *out[1:]) if isinstance(out, tuple) else _odd(out)
     return call
 
 

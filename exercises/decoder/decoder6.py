@@ -2,10 +2,11 @@
 
 A call is given new tokens alone, and in ``cache`` the keys, values and positions of those that
 came before. q has H heads of D = C/H features, k and v have G heads of D: query heads i·H/G to
-(i+1)·H/G - 1 attend to key and value head i. q and k are rotated, v is not: in each head, of the
-features a = i and b = i + D/2, for i < D/2, come (a·cos − b·sin, b·cos + a·sin), in their places,
-at an angle of the token's position times base^(-2i/D). In each head softmax(q·kᵀ/√D)·v, over what
-a token may attend to; the heads are concatenated in order and go through ``o_proj``. No dropout.
+(i+1)·H/G - 1 attend to key and value head i. Queries and keys are rotated, values are not: in each
+head the pair (a, b) of features i and i + D/2, for i < D/2, becomes (a·cos − b·sin, b·cos + a·sin),
+in the places of a and b, by an angle of the token's position times base^(-2i/D). In each head
+softmax(q·kᵀ/√D)·v, over what a token may attend to; the heads are concatenated in order and go
+through ``o_proj``. No dropout.
 
 Where a token stands in its sequence is what ``positions`` says, not its place in the row. A token
 attends to those keys, cached and new ones, whose position is not negative and not greater than its

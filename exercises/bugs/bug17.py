@@ -47,17 +47,16 @@ class RotarySelfAttention(nn.Module):
         self.v_proj = nn.Linear(embed_dim, embed_dim, bias=False)
         self.o_proj = nn.Linear(embed_dim, embed_dim, bias=False)
 
-    def split(self, x: Tensor, positions: Tensor) -> Tensor:
-        """(B, T, C) -> (B, H, T, D), with each token at its place."""
-        heads = x.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
-        return rotate(heads, positions)
+    def split(self, x: Tensor) -> Tensor:
+        """(B, T, C) -> (B, H, T, D)."""
+        return x.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
 
     def forward(self, x: Tensor, positions: Tensor | None = None) -> Tensor:
         """Let each position attend to all of its own sequence, in each head, (B, T, C)."""
         if positions is None:
             positions = torch.arange(x.size(1), device=x.device)
         layers = (self.q_proj, self.k_proj, self.v_proj)
-        q, k, v = (self.split(layer(x), positions) for layer in layers)
+        q, k, v = (rotate(self.split(layer(x)), positions) for layer in layers)
         scores = q @ k.transpose(-2, -1) / sqrt(q.size(-1))
         mixed = scores.softmax(dim=-1) @ v
         return self.o_proj(mixed.transpose(1, 2).flatten(2))

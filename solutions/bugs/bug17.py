@@ -1,9 +1,9 @@
 """A passage that changes as the text before it grows: solved.
 
-What was split was turned, and values are split as queries and keys are. Scores are products of two
-that are turned, of which the difference of positions is left: so the maps stayed what they were. A
-value is in no product with another that is turned, and keeps its place for good. It has to say the
-same wherever it stands, so only queries and keys are turned.
+Queries, keys and values were all turned by where they stand. Scores are products of two that are
+turned, of which the difference of positions is left: so the maps stayed what they were. A value is
+in no product with another that is turned, and keeps its place for good. It has to say the same
+wherever it stands, so only queries and keys are turned.
 """
 
 from math import sqrt

@@ -35,6 +35,7 @@ SOME = {
     ("decoder4", "slopes begin at one"),
     ("decoder5", "heads take the groups in turns"),
     ("decoder6", "new keys before old ones"),
+    ("decoder7", "queries count from zero"),
     ("decoder8", "eps outside the root"),
 }
 

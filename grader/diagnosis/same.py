@@ -53,7 +53,7 @@ def difference(came: Answered, answer: messages.Answer, sent: list[Tensor]) -> s
                 return "inputs"
             if theirs.elsewhere != ours.elsewhere:
                 return "devices"
-            if bool(theirs.copied) != bool(ours.copied):
+            if bool(theirs.copied) != bool(ours.copied) or theirs.behind != ours.behind:
                 return "memory"
             return "" if theirs.grads == ours.grads else "gradients"
         case messages.Gradients(result=theirs), messages.Gradients(result=ours):

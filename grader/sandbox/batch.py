@@ -42,6 +42,7 @@ class How(TypedDict, total=False):
     refills: bool
     elsewhere: bool
     copies: Copies | None
+    weighs: bool
 
 
 class NotAsked(Exception):

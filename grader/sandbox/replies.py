@@ -54,6 +54,8 @@ class Results:
         left: What else they left changed, in words, if asked for.
         elsewhere: Whether each of the outputs lies on another device, where inputs were to.
         copied: How many different numbers some tensor held so many times, if asked for.
+        behind: The bytes of memory that lie behind each of the outputs, if asked for; none where it
+            is the memory of one before.
     """
 
     trees: list[Any]
@@ -63,6 +65,7 @@ class Results:
     left: list[str]
     elsewhere: list[bool]
     copied: int
+    behind: list[int]
 
 
 def read_reply(
@@ -170,9 +173,11 @@ def read_results(answered: Answered, call: messages.Call, inputs: Sequence[Tenso
         raise ValueError("outputs and their devices do not agree")
     if called.copied and not (call.copies and call.copies.least <= called.copied):
         raise ValueError("copies are told that were not asked for")
+    if len(called.behind) != (len(outputs) if call.weighs else 0):
+        raise ValueError("outputs and their memory do not agree")
     return Results(
         *(called.results, outputs, called.grads, sorted(changed), called.left, there),
-        called.copied,
+        *(called.copied, called.behind),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -282,9 +283,9 @@ class Call:
         """The parts of an output that is a tuple, likewise."""
         return {part: self.handle(part) for part in self.contract.parts_of(name)}
 
-    def kept(self, name: str) -> Any:
-        """The same, as it is sent."""
-        return self._pending.output(*self._path(name))
+    def kept(self, name: str = "") -> Any:
+        """The same, as it is sent; all that came where no name is given."""
+        return self._pending.output(*(self._path(name) if name else (self._place,)))
 
     def _path(self, name: str) -> tuple[int | str, ...]:
         wholes, whole = self.contract.wholes(self.contract.outputs), self.contract.whole_of(name)
@@ -347,6 +348,12 @@ class Call:
             found |= zip(names, parts, strict=True)
         return found
 
+    def along(self, letter: str) -> dict[str, int]:
+        """The outputs that have an axis of this letter, and which axis it is."""
+        every = {name: self.contract.outputs[name] or "" for name in self.contract.compared}
+        found = {n: letters for n, letters in every.items() if letter in re.split(r"[ +]", letters)}
+        return {name: self.sizes.axis(letters, letter) for name, letters in found.items()}
+
     @property
     def changed(self) -> list[str]:
         """Which of its inputs the first call of a step that detects it changed in place."""
@@ -370,6 +377,11 @@ class Call:
         """How many different numbers some tensor held so many times, of those looked for."""
         self.module.expect_fit()
         return self._pending.results.copied
+
+    def behind(self, out: Tensor) -> int:
+        """The bytes of memory behind a tensor that was given back, where they were to be told."""
+        pairs = zip(self._pending.results.outputs, self._pending.results.behind, strict=True)
+        return next(size for one, size in pairs if one is out)
 
     @property
     def carries_gradients(self) -> bool:
@@ -464,7 +476,7 @@ class Call:
 
 
 def bound(contract: Contract, sizes: Sizes, inputs: Inputs) -> Sizes:
-    """Sizes with what the inputs that must be there say of them."""
+    """Sizes with what the inputs say of them, and what follows from that."""
     found: dict[str, int] = {}
     for name, spec in contract.inputs.items():
         value = inputs.get(name)
@@ -478,7 +490,8 @@ def bound(contract: Contract, sizes: Sizes, inputs: Inputs) -> Sizes:
             words = words[1:]
         for word, size in zip(words, value.shape, strict=False):
             found.setdefault(word, size)
-    return sizes.replace(**{word: size for word, size in found.items() if word.isalpha()})
+    found = {word: size for word, size in found.items() if word.isalpha()}
+    return contract.derived(sizes.replace(**found))
 
 
 def _length(spec: Input, sizes: Sizes, value: Tensor | Handle | None) -> int:

@@ -152,6 +152,8 @@ class Contract:
         is_exact: At which sizes no constant is rounded in any dtype, so that in float64 a right
             answer is right to the last digits.
         fit: Makes sizes that were drawn fit one another: an even D, say.
+        derived: Sizes with those that follow from the others at a call: how many tokens a cache
+            holds afterwards, say.
         unbatched: Whether a single sequence, without a batch dimension, will do as well.
         variants: The same contract with other arguments, by what they are.
         tried: Whether its claims are held in every situation.
@@ -177,6 +179,7 @@ class Contract:
     silent: Callable[..., Mapping[str, Tensor]] | None = None
     is_exact: Callable[[Sizes], bool] = field(default=lambda sizes: False)
     fit: Callable[[Sizes], Sizes] = field(default=lambda sizes: sizes)
+    derived: Callable[[Sizes], Sizes] = field(default=lambda sizes: sizes)
     unbatched: bool = False
     variants: Mapping[str, Contract] = field(default_factory=dict)
     tried: bool = True
@@ -215,6 +218,15 @@ class Contract:
     def every_argument(self) -> Mapping[str, Any]:
         """The names of all arguments that the constructor may be given."""
         return self.arguments(self.sizes[0]) if self.sizes else {}
+
+    def may_go_unused(self, name: str, gradient: Tensor) -> bool:
+        """Whether no gradient is as good as this right one: of what may be left out, all zeros."""
+        return name in self.optional and not bool(gradient.any())
+
+    @property
+    def carried(self) -> list[str]:
+        """Names of the outputs that a later call takes as its inputs."""
+        return [name for name in self.outputs if name in self.inputs]
 
     @property
     def differentiable(self) -> list[str]:

@@ -205,7 +205,7 @@ class Harness:
 
     def input(self, name: str, sizes: Sizes | None = None) -> Tensor:
         """One input, drawn, on the device."""
-        sizes = sizes or self.sizes
+        sizes = self.contract.derived(sizes or self.sizes)
         given = self.contract.inputs[name]
         return given.draw(self.draw, sizes.shape(given.shape), sizes)
 

@@ -204,19 +204,15 @@ class RequestHandler:
             self.objects[call.keep] = results
             if call.gradients and any(grads):
                 self.graphs[call.keep] = graph
-        if before is None:
-            return messages.Called(
-                results=trees, grads=grads, changed=[], elsewhere=there, copied=copied
-            )
-        return messages.Called(
-            results=trees,
-            grads=grads,
-            changed=before.changed(),
-            left=before.left(),
-            inputs=[values.digest(x) for x in given],
-            elsewhere=there,
-            copied=copied,
+        called = messages.Called(
+            results=trees, grads=grads, changed=[], elsewhere=there, copied=copied
         )
+        if call.weighs:
+            called.behind = _behind(results)
+        if before is not None:
+            called.changed, called.left = before.changed(), before.left()
+            called.inputs = [values.digest(x) for x in given]
+        return called
 
     def _other_device(self, call: messages.Call, tensors: list[Tensor]) -> OneDevice | None:
         """Where a call is made, if not on the CPU."""
@@ -360,6 +356,19 @@ def _refill(own: list[Tensor], given: list[Tensor]) -> None:
     with torch.no_grad():
         for tensor, value in zip(own, given, strict=False):
             tensor.copy_(value)
+
+
+def _behind(results: list[Any]) -> list[int]:
+    """The bytes of the storage behind each tensor of results; 0 where one before has the same."""
+    tensors: list[Tensor] = []
+    values.encode(results, tensors)
+    found: list[int] = []
+    known: set[int] = set()
+    for tensor in tensors:
+        storage = tensor.untyped_storage()
+        found.append(0 if storage.data_ptr() in known else storage.nbytes())
+        known.add(storage.data_ptr())
+    return found
 
 
 def _seed(seed: int) -> None:

@@ -1,5 +1,12 @@
 """The claims that suites share: each takes a harness and fails the check where it does not hold."""
 
+from grader.suite.claims.caches import (
+    branches_agree,
+    conversations_are_apart,
+    in_parts,
+    keeps_no_more_alive,
+    parts_agree_with_the_whole,
+)
 from grader.suite.claims.gradients import (
     input_gradient_is_right,
     parameter_gradients_are_right,
@@ -39,12 +46,14 @@ from grader.suite.claims.values import (
 
 __all__ = [
     "batch_items_are_independent",
+    "branches_agree",
     "call_raises",
     "cast",
     "changes_no_input",
     "computes_in_bfloat16",
     "computes_in_float64",
     "constructor_raises",
+    "conversations_are_apart",
     "expect_on_any_device",
     "expect_refusal",
     "follows_a_permutation",
@@ -55,13 +64,16 @@ __all__ = [
     "handles_a_single_token",
     "handles_non_contiguous_input",
     "has_its_parameters",
+    "in_parts",
     "input_gradient_is_right",
     "is_pinned_to_no_device",
+    "keeps_no_more_alive",
     "keeps_shape_and_dtype",
     "makes_no_copies",
     "matches_the_formula",
     "matches_the_formula_with_everything_given",
     "parameter_gradients_are_right",
+    "parts_agree_with_the_whole",
     "passes_gradcheck",
     "remembers_nothing",
 ]

@@ -88,8 +88,8 @@ def handles_a_single_token(harness: Harness) -> None:
         shape = tuple(next(iter(once.tensors.values())).shape)
         if once.module.sizes.T == 1:
             expect_all_close(once.outs, once.rights, f"at x of shape {shape}")
-        for name, out in once.outs.items():
-            cut = _first(twice, name, once.sizes.T)
+        for name in once.along("T"):
+            cut, out = _first(twice, name, once.sizes.T), once.outs[name]
             expect_close(cut, out, f"{name} at x of shape {shape}, said twice")
 
 
@@ -111,8 +111,8 @@ def handles_a_long_sequence(harness: Harness) -> None:
     harness.ask()
     for (_, times), (once, many) in zip(said, calls, strict=True):
         T = once.sizes.T * times
-        for name, out in once.outs.items():
-            expected = torch.cat([out] * times, dim=_axis(once, name))
+        for name, axis in once.along("T").items():
+            expected = torch.cat([once.outs[name]] * times, dim=axis)
             what = f"{name} at T = {T}, a sequence said {times} times"
             expect_close(many.outs[name], expected, what)
 
@@ -128,12 +128,8 @@ def _repeated(
     }
 
 
-def _axis(call: Call, name: str) -> int:
-    return call.sizes.axis(call.contract.outputs[name] or "", "T")
-
-
 def _first(call: Call, name: str, count: int) -> Tensor:
-    return call.outs[name].narrow(_axis(call, name), 0, count)
+    return call.outs[name].narrow(call.along("T")[name], 0, count)
 
 
 @points(1)

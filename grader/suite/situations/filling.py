@@ -18,6 +18,7 @@ from grader.suite.situations.factors import NONE, Row
 from grader.suite.situations.levels import (
     ANOTHER_LIFE,
     EVALUATION,
+    LEFT_OUT,
     NO_GRADIENTS,
     RESIDUAL,
     WAY,
@@ -120,7 +121,8 @@ class Situation:
     @property
     def by_name(self) -> tuple[str, ...]:
         """The inputs that are given by their names."""
-        return tuple(name for name in self.inputs if self.row.get(given_of(name)) == "by name")
+        given = {name: given_of(leading(self.contract, name)) for name in self.inputs}
+        return tuple(name for name, factor in given.items() if self.row.get(factor) == "by name")
 
     @property
     def about(self) -> tuple[str, ...]:
@@ -223,7 +225,7 @@ def draw_frozen(harness: Harness, row: Row, names: list[str]) -> list[str]:
 
 def _input(harness: Harness, row: Row, name: str, sizes: Sizes) -> Tensor | None:
     given = harness.contract.inputs[name]
-    if given.handed_on or row.get(given_of(leading(harness.contract, name))) == "left out":
+    if given.handed_on or row.get(given_of(leading(harness.contract, name))) == LEFT_OUT:
         return None
     if name in like(harness.contract):
         return draw_like(harness, row, name, sizes)

@@ -27,7 +27,8 @@ KINDS = (
     "of tokens near one another, far from 0",
 )  # fmt: skip
 LAYOUTS = ("contiguous", "transposed", "strided", "expanded", "a part")
-GIVEN = ("left out", "by position", "by name")
+LEFT_OUT = "left out"
+GIVEN = (LEFT_OUT, "by position", "by name")
 
 DTYPE = Factor("dtype", ("float32", "float64", "bfloat16"))
 STILL = "training, dropping nothing"
@@ -140,7 +141,7 @@ def model_of(contract: Contract) -> Model:
 
 
 def _is_of_a_kind_or_not(name: str, first: str, row: Row) -> bool:
-    return (row[name] == NONE) == (row[given_of(first)] == GIVEN[0])
+    return (row[name] == NONE) == (row[given_of(first)] == LEFT_OUT)
 
 
 def of_variants(contract: Contract) -> tuple[list[Factor], list[Rule]]:

@@ -39,7 +39,7 @@ def draw_sizes(harness: Harness, row: Row, turn: int) -> Sizes:
         found |= _features(draw, row, D, "D" in found)
     if "E" in row:
         found["E"] = draw_other_width(draw, row["E"], found["C"])
-    return contract.fit(Sizes(**found))
+    return contract.derived(contract.fit(Sizes(**found)))
 
 
 def _features(draw: Draw, row: Row, width: int, by_head: bool) -> dict[str, int]:

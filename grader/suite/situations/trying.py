@@ -168,6 +168,8 @@ class Tried:
         for name, grad in self.call.gradients.items():
             if name in situation.frozen:
                 continue
+            if grad is None and self._may_go_unused(name):
+                continue
             there = expect_gradient(grad, name)
             if name == first and situation.row[WAY.name] == RESIDUAL:
                 (added, *_) = situation.grad_outputs.values()
@@ -180,6 +182,9 @@ class Tried:
                 expect_finite(there, f"gradient of {name}")
                 if self._compares_roughly:
                     self._compare_roughly(name, there)
+
+    def _may_go_unused(self, name: str) -> bool:
+        return self.situation.contract.may_go_unused(name, self._right_gradients[name])
 
     def _expect_silence(self, name: str, found: Tensor, what: str) -> None:
         """Fail where something is left that the contract wants to be exactly 0."""

@@ -1,0 +1,228 @@
+"""Claims about what a call hands on to the next: a cache of what was seen so far.
+
+What is handed on are the outputs of a contract that are inputs as well. A sequence is cut into
+parts along T; each part is given what the one before it gave, and all of it never leaves the
+worker. What comes is compared with the float64 oracle of the whole sequence, gradients included.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from grader.suite.calls import Call, Module
+from grader.suite.claims.robustness import cast
+from grader.suite.compare import expect, expect_close, expect_form
+from grader.suite.contract import Sizes
+from grader.suite.harness import Harness
+
+TOLERANCE = 1e-4  # of gradients: longer sums than outputs, in another order
+DTYPES = (torch.float32, torch.float64, torch.bfloat16)
+KEPT = 2  # times as much memory as there are numbers may lie behind them
+
+Tensors = dict[str, Tensor]
+
+
+def parts_agree_with_the_whole(
+    harness: Harness,
+    every: Sequence[tuple[Sizes, Sequence[int]]],
+    dtype: torch.dtype = torch.float32,
+    learns: bool = True,
+) -> None:
+    """A sequence in parts gives what it gives at once, and learns the same.
+
+    Args:
+        harness: Plans the calls.
+        every: Sizes, each with the lengths of the parts in their order, which T adds up to.
+        dtype: Of all that are floats.
+        learns: Whether gradients of the parameters are asked for, in training.
+    """
+    planned = []
+    for sizes, lengths in every:
+        sizes = sizes.replace(T=sum(lengths))
+        inputs = cast(harness.inputs(sizes), dtype)
+        module = (harness.in_training(sizes) if learns else harness.module(sizes)).to(dtype)
+        grad_output = _drawn_grad_output(harness, sizes, dtype) if learns else None
+        whole = module.call(inputs, grad_output=grad_output)
+        planned.append((lengths, whole, in_parts(module, inputs, lengths, grad_output)))
+    harness.ask()
+    for lengths, whole, parts in planned:
+        given = f"in parts of {_listed(lengths)} tokens{_in(dtype)}"
+        _expect_the_same(whole, parts, dtype, given)
+        if learns and dtype != torch.bfloat16:  # sums of which each part is rounded
+            _expect_the_same_gradients(whole, parts, given)
+
+
+def _expect_the_same_gradients(whole: Call, parts: Sequence[Call], given: str) -> None:
+    """What the parts teach each parameter, added up."""
+    for name in whole.weights:
+        right = whole.right_gradients[name]
+        found = [part.gradients[name] for part in parts]
+        total = torch.stack([one for one in found if one is not None] or [right * 0]).sum(0)
+        expect_close(total, right, f"gradient of {name} {given}", TOLERANCE)
+
+
+def in_parts(
+    module: Module,
+    inputs: Tensors,
+    lengths: Sequence[int],
+    grad_output: Tensor | None = None,
+    before: Call | None = None,
+    **how: Any,
+) -> list[Call]:
+    """Plan a call for each part of a sequence, which is given what the one before it gave.
+
+    Args:
+        module: Is called.
+        inputs: Of the whole sequence.
+        lengths: Of the parts, in their order.
+        grad_output: Of the whole output, where gradients are wanted.
+        before: What was said before the first part; None for nothing.
+        how: As in ``Module.calls``.
+    """
+    parts = [before] if before else []
+    for start, end in itertools.pairwise((0, *itertools.accumulate(lengths))):
+        given = {name: _cut(module, name, x, start, end) for name, x in inputs.items()}
+        carried = parts[-1].contract.carried if parts else []
+        handed = {name: parts[-1].handle(name) for name in carried}
+        grad = None if grad_output is None else _part(grad_output, _axis(module), start, end)
+        parts.append(module.call({**given, **handed}, grad_output=grad, **how))
+    return parts[1:] if before else parts
+
+
+def branches_agree(harness: Harness, first: int, *others: Sequence[int]) -> None:
+    """What was handed on serves several calls: each goes on from there as if it were the only one.
+
+    Args:
+        harness: Plans the calls.
+        first: How many tokens they have in common.
+        others: The lengths of the parts in which each goes on.
+    """
+    module, sizes = harness.module(), harness.sizes.replace(T=first)
+    start = harness.inputs(sizes)
+    before = module.call(start)
+    planned = []
+    for lengths in others:
+        more = harness.inputs(sizes.replace(T=sum(lengths)))
+        said = {name: _joined(module, name, start[name], more[name]) for name in start}
+        planned.append((module.call(said), in_parts(module, more, lengths, before=before)))
+    harness.ask()
+    for place, (whole, parts) in enumerate(planned, 1):
+        given = f"where call {place} goes on from one cache, {_listed(others[place - 1])} tokens"
+        _expect_the_same(whole, parts, torch.float32, given, first)
+
+
+def conversations_are_apart(harness: Harness, *others: Sequence[int]) -> None:
+    """Nothing is kept but what is handed on: sequences that take turns know nothing of each other.
+
+    Args:
+        harness: Plans the calls.
+        others: The lengths of the parts of each. Each begins a turn after the one before it, and
+            they take turns as long as they go on; at last each is said anew, at once.
+    """
+    module, sizes = harness.module(), harness.sizes
+    every = [harness.inputs(sizes.replace(T=sum(lengths))) for lengths in others]
+    parts: list[list[Call]] = [[] for _ in others]
+    for turn in range(max(map(len, others)) + len(others)):
+        for late, (lengths, inputs, said) in enumerate(zip(others, every, parts, strict=True)):
+            done = turn - late
+            if 0 <= done < len(lengths):
+                start = sum(lengths[:done])
+                rest = {n: _cut(module, n, x, start, None) for n, x in inputs.items()}
+                before = said[-1] if said else None
+                said += in_parts(module, rest, lengths[done : done + 1], before=before)
+    wholes = module.calls(every)
+    harness.ask()
+    for lengths, whole, said in zip(others, wholes, parts, strict=True):
+        given = f"in parts of {_listed(lengths)} tokens, in turns with another sequence"
+        _expect_the_same(whole, said, torch.float32, given)
+        _expect_the_same(whole, [whole], torch.float32, "at once, after others in parts")
+
+
+def keeps_no_more_alive(harness: Harness, every: Sequence[tuple[Sizes, Sequence[int]]]) -> None:
+    """Behind what is handed on lies no memory of more than it holds.
+
+    A part of a tensor keeps all of it alive. Measured without gradients, since a graph needs what
+    it needs.
+
+    Args:
+        harness: Plans the calls.
+        every: Sizes, each with the lengths of the parts that are said there, in either mode; the
+            dtypes take turns.
+    """
+    planned: list[Call] = []
+    for turn, ((sizes, lengths), mode) in enumerate(itertools.product(every, (False, True))):
+        dtype = DTYPES[turn % len(DTYPES)]
+        inputs = cast(harness.inputs(sizes.replace(T=sum(lengths))), dtype)
+        module = harness.module(sizes, **harness.contract.deterministic).train(mode).to(dtype)
+        planned += in_parts(module, inputs, lengths, weighs=True)
+    harness.ask()
+    for call in planned:
+        handed = [call.every_part[name] for name in call.contract.carried]
+        held = sum(one.numel() * one.element_size() for one in handed)
+        behind = sum(call.behind(one) for one in handed)
+        names = " and ".join(call.contract.carried)
+        expect(
+            behind <= KEPT * held,
+            f"{names} hold {held} bytes and keep {behind} alive ({call.sizes}): a part of a "
+            "tensor keeps all of it",
+        )
+
+
+def _expect_the_same(
+    whole: Call, parts: Sequence[Call], dtype: torch.dtype, given: str, skipped: int = 0
+) -> None:
+    """The outputs of the parts, one after the other, and what is handed on at last."""
+    device = next(iter(whole.tensors.values())).device
+    for name, axis in whole.along("T").items():
+        if name in whole.contract.carried:
+            continue
+        right = whole.rights[name]
+        right = right.narrow(axis, skipped, right.size(axis) - skipped)
+        for part in parts:
+            expect_form(part.parts[name], dtype, device, f"{name} {given}")
+        got = torch.cat([part.outs[name] for part in parts], dim=axis)
+        expect_close(got, right, f"{name} {given}")
+    for name in whole.contract.carried:
+        if name in whole.contract.compared:
+            expect_form(parts[-1].parts[name], dtype, device, f"{name} {given}")
+            expect_close(parts[-1].outs[name], whole.rights[name], f"{name} at the end, {given}")
+
+
+def _drawn_grad_output(harness: Harness, sizes: Sizes, dtype: torch.dtype) -> Tensor:
+    letters = harness.contract.outputs[harness.contract.compared[0]] or ""
+    return harness.draw.normal(*sizes.shape(letters)).to(dtype)
+
+
+def _cut(module: Module, name: str, x: Tensor, start: int, end: int | None) -> Tensor:
+    """What of an input belongs to a part."""
+    axes = module.sizes.axes(module.contract.inputs[name].shape)
+    if "T" not in axes:
+        return x
+    return _part(x, axes.index("T"), start, end)
+
+
+def _part(x: Tensor, axis: int, start: int, end: int | None) -> Tensor:
+    return x.narrow(axis, start, (x.size(axis) if end is None else end) - start).contiguous()
+
+
+def _axis(module: Module) -> int:
+    """Along which the first output has a place for each token."""
+    return module.sizes.axes(module.contract.outputs[module.contract.compared[0]] or "").index("T")
+
+
+def _joined(module: Module, name: str, first: Tensor, then: Tensor) -> Tensor:
+    axes = module.sizes.axes(module.contract.inputs[name].shape)
+    return torch.cat([first, then], dim=axes.index("T")) if "T" in axes else first
+
+
+def _listed(lengths: Sequence[int]) -> str:
+    return ", ".join(map(str, lengths))
+
+
+def _in(dtype: torch.dtype) -> str:
+    return "" if dtype == torch.float32 else f", in {str(dtype).removeprefix('torch.')}"

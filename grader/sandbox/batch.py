@@ -43,6 +43,7 @@ class How(TypedDict, total=False):
     refills: bool
     elsewhere: bool
     copies: Copies | None
+    counted: bool
 
 
 class NotAsked(Exception):

@@ -54,6 +54,8 @@ class Results:
         left: What else they left changed, in words, if asked for.
         elsewhere: Whether each of the outputs lies on another device, where inputs were to.
         copied: How many different numbers some tensor held so many times, if asked for.
+        made: How many numbers operations made, if asked for.
+        saved: How many tensors were kept for a backward, if asked for.
     """
 
     trees: list[Any]
@@ -63,6 +65,8 @@ class Results:
     left: list[str]
     elsewhere: list[bool]
     copied: int
+    made: int
+    saved: int
 
 
 def read_reply(
@@ -170,9 +174,11 @@ def read_results(answered: Answered, call: messages.Call, inputs: Sequence[Tenso
         raise ValueError("outputs and their devices do not agree")
     if called.copied and not (call.copies and call.copies.least <= called.copied):
         raise ValueError("copies are told that were not asked for")
+    if (called.made or called.saved) and not call.counted:
+        raise ValueError("counts are told that were not asked for")
     return Results(
         *(called.results, outputs, called.grads, sorted(changed), called.left, there),
-        called.copied,
+        *(called.copied, called.made, called.saved),
     )
 
 

@@ -114,7 +114,7 @@ class Module:
 
         Args:
             each: The inputs of each, by name.
-            method: Of the module; empty for the module itself.
+            method: Of the module; that of the contract where it is empty.
             by_keyword: Inputs that are given by their name.
             grad_output: Of the one call, where its gradients are wanted: what its output, or
                 each of these, is multiplied by before all is summed.
@@ -129,7 +129,7 @@ class Module:
         pending = self.batch.call(
             self.contract.entry if self.made is None else self.made,
             [self._arguments(inputs, by_keyword) for inputs in each],
-            method=method,
+            method=method or self.contract.method,
             weights=self._sent(self._unset),
             mode=self._mode,
             grad_parameters=None if grad_output is None else list(map(self.fit.own, self.weights)),
@@ -340,6 +340,18 @@ class Call:
         """How many different numbers some tensor held so many times, of those looked for."""
         self.module.expect_fit()
         return self._pending.results.copied
+
+    @property
+    def made(self) -> int:
+        """How many numbers operations made on the way, where that was asked for."""
+        self.module.expect_fit()
+        return self._pending.results.made
+
+    @property
+    def saved(self) -> int:
+        """How many tensors were kept for a backward, likewise."""
+        self.module.expect_fit()
+        return self._pending.results.saved
 
     @property
     def carries_gradients(self) -> bool:

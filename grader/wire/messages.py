@@ -143,6 +143,7 @@ class Call(_Operation, tag="call", omit_defaults=True):
         elsewhere: Whether inputs are to lie on another device, which ``meta`` stands for, and what
             comes is told with its values.
         copies: What is looked for in each tensor that is made on the way; None for nothing.
+        counted: Whether to tell how much is made on the way, and is kept for a backward.
     """
 
     target: int | str
@@ -161,6 +162,7 @@ class Call(_Operation, tag="call", omit_defaults=True):
     refills: bool = False
     elsewhere: bool = False
     copies: Copies | None = None
+    counted: bool = False
 
 
 class Backward(_Operation, tag="backward"):
@@ -282,6 +284,8 @@ class Called(_Answer, tag="called"):
         inputs: A digest of each tensor that was sent, after the calls, if asked for.
         elsewhere: Whether each tensor in them lies on the other device, where inputs were to.
         copied: How many different numbers some tensor held so many times, if asked for.
+        made: How many numbers operations made, if asked for.
+        saved: How many tensors were kept for a backward, if asked for.
     """
 
     results: list[Tree]
@@ -291,6 +295,8 @@ class Called(_Answer, tag="called"):
     inputs: list[str] = []
     elsewhere: list[bool] = []
     copied: Count = 0
+    made: Count = 0
+    saved: Count = 0
 
 
 class Gradients(_Answer, tag="gradients"):

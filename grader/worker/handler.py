@@ -23,6 +23,7 @@ from torch import Tensor, nn
 from grader.wire import frames, messages, values
 from grader.worker import describe_exception, registered
 from grader.worker.copies import CountsCopies
+from grader.worker.counts import Counts
 from grader.worker.devices import OneDevice
 from grader.worker.graphs import Graph, kept_for_backward
 from grader.worker.rules import Keeper
@@ -189,13 +190,17 @@ class RequestHandler:
         graph = Graph([*(x for x in inputs if x.requires_grad), *learned])
         given = _given(call, inputs, other)
         before = (
-            Before(function, parameters, given, call.gradients) if call.detect_inplace else None
+            Before(function, parameters, given, call.gradients or call.counted)
+            if call.detect_inplace
+            else None
         )
         kept = kept_for_backward(parameters) if call.gradients else nullcontext()
-        counted = None if call.copies is None else CountsCopies(call.copies)
-        on = [other or kept, counted or nullcontext()]
+        copies = None if call.copies is None else CountsCopies(call.copies)
+        counts = Counts() if call.counted else None
+        on = [other or kept, copies or nullcontext(), counts or nullcontext()]
         results, trees = self._call_each(call, function, given, on, before)
-        copied = 0 if counted is None else counted.most
+        copied = 0 if copies is None else copies.most
+        made, saved = (0, 0) if counts is None else (counts.made, counts.saved)
         grads = [x.requires_grad for x in self.sent]
         there = [x.device.type == "meta" for x in self.sent] if call.elsewhere else []
         if call.elsewhere and other is not None and not other.invented:
@@ -206,7 +211,13 @@ class RequestHandler:
                 self.graphs[call.keep] = graph
         if before is None:
             return messages.Called(
-                results=trees, grads=grads, changed=[], elsewhere=there, copied=copied
+                results=trees,
+                grads=grads,
+                changed=[],
+                elsewhere=there,
+                copied=copied,
+                made=made,
+                saved=saved,
             )
         return messages.Called(
             results=trees,
@@ -216,6 +227,8 @@ class RequestHandler:
             inputs=[values.digest(x) for x in given],
             elsewhere=there,
             copied=copied,
+            made=made,
+            saved=saved,
         )
 
     def _other_device(self, call: messages.Call, tensors: list[Tensor]) -> OneDevice | None:
@@ -254,7 +267,7 @@ class RequestHandler:
     ) -> tuple[list[Any], list[Any]]:
         """What each call gives, as it is and as it is told."""
         on_meta = isinstance(on[0], OneDevice)
-        grad = call.gradients and not on_meta
+        grad = (call.gradients or call.counted) and not on_meta
         results: list[Any] = []
         trees: list[Any] = []
         each = len(inputs) // len(call.calls)  # where all have the same

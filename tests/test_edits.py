@@ -35,6 +35,7 @@ SOME = {
     ("decoder4", "slopes begin at one"),
     ("decoder5", "heads take the groups in turns"),
     ("decoder8", "eps outside the root"),
+    ("decoder9", "blocks in reverse"),
 }
 
 

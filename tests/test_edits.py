@@ -37,6 +37,7 @@ SOME = {
     ("decoder6", "new keys before old ones"),
     ("decoder7", "queries count from zero"),
     ("decoder8", "eps outside the root"),
+    ("decoder9", "blocks in reverse"),
 }
 
 

@@ -15,6 +15,7 @@ from grader.wire import messages, values
 TOLERANCE = {torch.float64: 1e-9, torch.bfloat16: 0.1, torch.float16: 1e-2}
 USUAL = 1e-4
 GRADIENTS = 10  # times as much: they are longer sums
+MORE = 1.5  # times as many numbers that are made on the way are made in another way
 
 
 def same(one: Tensor, other: Tensor, tolerance: float) -> bool:
@@ -53,6 +54,9 @@ def difference(came: Answered, answer: messages.Answer, sent: list[Tensor]) -> s
                 return "inputs"
             if theirs.elsewhere != ours.elsewhere:
                 return "devices"
+            counts = sorted((theirs.made, ours.made))
+            if counts[1] > MORE * counts[0] or bool(theirs.saved) != bool(ours.saved):
+                return "memory"
             if bool(theirs.copied) != bool(ours.copied) or theirs.behind != ours.behind:
                 return "memory"
             return "" if theirs.grads == ours.grads else "gradients"

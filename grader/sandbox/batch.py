@@ -43,6 +43,7 @@ class How(TypedDict, total=False):
     elsewhere: bool
     copies: Copies | None
     weighs: bool
+    counted: bool
 
 
 class NotAsked(Exception):

@@ -56,6 +56,8 @@ class Results:
         copied: How many different numbers some tensor held so many times, if asked for.
         behind: The bytes of memory that lie behind each of the outputs, if asked for; none where it
             is the memory of one before.
+        made: How many numbers operations made, if asked for.
+        saved: How many tensors were kept for a backward, if asked for.
     """
 
     trees: list[Any]
@@ -66,6 +68,8 @@ class Results:
     elsewhere: list[bool]
     copied: int
     behind: list[int]
+    made: int
+    saved: int
 
 
 def read_reply(
@@ -173,11 +177,13 @@ def read_results(answered: Answered, call: messages.Call, inputs: Sequence[Tenso
         raise ValueError("outputs and their devices do not agree")
     if called.copied and not (call.copies and call.copies.least <= called.copied):
         raise ValueError("copies are told that were not asked for")
+    if (called.made or called.saved) and not call.counted:
+        raise ValueError("counts are told that were not asked for")
     if len(called.behind) != (len(outputs) if call.weighs else 0):
         raise ValueError("outputs and their memory do not agree")
     return Results(
         *(called.results, outputs, called.grads, sorted(changed), called.left, there),
-        *(called.copied, called.behind),
+        *(called.copied, called.behind, called.made, called.saved),
     )
 
 

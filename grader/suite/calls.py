@@ -115,7 +115,7 @@ class Module:
 
         Args:
             each: The inputs of each, by name.
-            method: Of the module; empty for the module itself.
+            method: Of the module; that of the contract where it is empty.
             by_keyword: Inputs that are given by their name.
             grad_output: Of the one call, where its gradients are wanted: what its output, or
                 each of these, is multiplied by before all is summed.
@@ -130,7 +130,7 @@ class Module:
         pending = self.batch.call(
             self.contract.entry if self.made is None else self.made,
             [self._arguments(inputs, by_keyword) for inputs in each],
-            method=method,
+            method=method or self.contract.method,
             weights=self._sent(self._unset),
             mode=self._mode,
             grad_parameters=None if grad_output is None else list(map(self.fit.own, self.weights)),
@@ -382,6 +382,18 @@ class Call:
         """The bytes of memory behind a tensor that was given back, where they were to be told."""
         pairs = zip(self._pending.results.outputs, self._pending.results.behind, strict=True)
         return next(size for one, size in pairs if one is out)
+
+    @property
+    def made(self) -> int:
+        """How many numbers operations made on the way, where that was asked for."""
+        self.module.expect_fit()
+        return self._pending.results.made
+
+    @property
+    def saved(self) -> int:
+        """How many tensors were kept for a backward, likewise."""
+        self.module.expect_fit()
+        return self._pending.results.saved
 
     @property
     def carries_gradients(self) -> bool:

@@ -130,6 +130,7 @@ class Contract:
 
     Attributes:
         entry: The class or function, or a part of one: ``Function.apply``.
+        method: Of the class, that its calls go to; empty for the module itself.
         sizes: To be tried; the first are used where one will do.
         inputs: By name, in the order of the arguments.
         outputs: The shape of each in letters, by name; None for what is only handed on. One alone
@@ -161,10 +162,13 @@ class Contract:
         parts: More of these.
         default_arguments: Arguments of the constructor that may be left out, by their defaults.
         steep: Whether rounding shows where weights are large: a norm undoes that x is smaller.
+        rounded: By how much of its length a right gradient may be off in bfloat16: the more, the
+            more layers it goes through.
     """
 
     entry: str
     oracle: Oracle
+    method: str = ""
     sizes: tuple[Sizes, ...] = ()
     inputs: Mapping[str, Input] = field(default_factory=lambda: {"x": Input("B T C")})
     outputs: Mapping[str, str | None] = field(default_factory=lambda: {"output": "B T C"})
@@ -187,6 +191,7 @@ class Contract:
     parts: tuple[Contract, ...] = ()
     default_arguments: Mapping[str, Any] = field(default_factory=dict)
     steep: bool = False
+    rounded: float = 0.3
 
     @property
     def has_situations(self) -> bool:

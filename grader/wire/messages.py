@@ -144,6 +144,7 @@ class Call(_Operation, tag="call", omit_defaults=True):
             comes is told with its values.
         copies: What is looked for in each tensor that is made on the way; None for nothing.
         weighs: Whether to tell how much memory lies behind what the calls gave.
+        counted: Whether to tell how much is made on the way, and is kept for a backward.
     """
 
     target: int | str
@@ -163,6 +164,7 @@ class Call(_Operation, tag="call", omit_defaults=True):
     elsewhere: bool = False
     copies: Copies | None = None
     weighs: bool = False
+    counted: bool = False
 
 
 class Backward(_Operation, tag="backward"):
@@ -286,6 +288,8 @@ class Called(_Answer, tag="called"):
         copied: How many different numbers some tensor held so many times, if asked for.
         behind: The bytes of memory that lie behind each tensor in them, if asked for; none where it
             is the memory of one before.
+        made: How many numbers operations made, if asked for.
+        saved: How many tensors were kept for a backward, if asked for.
     """
 
     results: list[Tree]
@@ -296,6 +300,8 @@ class Called(_Answer, tag="called"):
     elsewhere: list[bool] = []
     copied: Count = 0
     behind: list[Count] = []
+    made: Count = 0
+    saved: Count = 0
 
 
 class Gradients(_Answer, tag="gradients"):

@@ -1,7 +1,8 @@
 """Values as they cross: a tree of plain JSON in which tensors stand by number.
 
 Scalars are themselves; a non-finite float, a list, tuple, dict or tensor is an object with a
-key of its own. Whatever cannot cross is named by its type, as an ``Opaque``.
+key of its own. A generator crosses to the worker alone, as the seed that it begins with. Whatever
+cannot cross is named by its type, as an ``Opaque``.
 """
 
 from __future__ import annotations
@@ -75,6 +76,8 @@ def encode(value: Any, tensors: list[Tensor]) -> Any:
     if issubclass(kind, Tensor):
         tensors.append(value)
         return {"tensor": len(tensors) - 1}
+    if kind is torch.Generator:
+        return {"generator": value.initial_seed()}
     if kind is Output:
         return {"output": [value.handle, *value.path]}
     if issubclass(kind, list | tuple):
@@ -121,6 +124,10 @@ def _decode(kind: str, content: Any, tensors: list[Tensor], find: Find | None) -
             return tuple(decode(item, tensors, find) for item in content)
         case "dict":
             return {str(key): decode(item, tensors, find) for key, item in content.items()}
+        case "generator" if find is not None:
+            return torch.Generator().manual_seed(_index(content))
+        case "generator":
+            return Opaque(torch.Generator.__name__)
         case "opaque":
             return Opaque(str(content)[:100])
     raise ValueError(kind)

@@ -23,6 +23,7 @@ from torch import Tensor, nn
 from grader.wire import frames, messages, values
 from grader.worker import describe_exception, registered
 from grader.worker.copies import CountsCopies
+from grader.worker.counts import Counts
 from grader.worker.devices import OneDevice
 from grader.worker.graphs import Graph, kept_for_backward
 from grader.worker.rules import Keeper
@@ -189,13 +190,15 @@ class RequestHandler:
         graph = Graph([*(x for x in inputs if x.requires_grad), *learned])
         given = _given(call, inputs, other)
         before = (
-            Before(function, parameters, given, call.gradients) if call.detect_inplace else None
+            Before(function, parameters, given, call.gradients or call.counted)
+            if call.detect_inplace
+            else None
         )
         kept = kept_for_backward(parameters) if call.gradients else nullcontext()
-        counted = None if call.copies is None else CountsCopies(call.copies)
-        on = [other or kept, counted or nullcontext()]
+        copies = None if call.copies is None else CountsCopies(call.copies)
+        counts = Counts() if call.counted else None
+        on = [other or kept, copies or nullcontext(), counts or nullcontext()]
         results, trees = self._call_each(call, function, given, on, before)
-        copied = 0 if counted is None else counted.most
         grads = [x.requires_grad for x in self.sent]
         there = [x.device.type == "meta" for x in self.sent] if call.elsewhere else []
         if call.elsewhere and other is not None and not other.invented:
@@ -204,9 +207,11 @@ class RequestHandler:
             self.objects[call.keep] = results
             if call.gradients and any(grads):
                 self.graphs[call.keep] = graph
-        called = messages.Called(
-            results=trees, grads=grads, changed=[], elsewhere=there, copied=copied
-        )
+        called = messages.Called(results=trees, grads=grads, changed=[], elsewhere=there)
+        if copies is not None:
+            called.copied = copies.most
+        if counts is not None:
+            called.made, called.saved = counts.made, counts.saved
         if call.weighs:
             called.behind = _behind(results)
         if before is not None:
@@ -250,7 +255,7 @@ class RequestHandler:
     ) -> tuple[list[Any], list[Any]]:
         """What each call gives, as it is and as it is told."""
         on_meta = isinstance(on[0], OneDevice)
-        grad = call.gradients and not on_meta
+        grad = (call.gradients or call.counted) and not on_meta
         results: list[Any] = []
         trees: list[Any] = []
         each = len(inputs) // len(call.calls)  # where all have the same

@@ -37,6 +37,7 @@ class Before:
         self._parameters = {name: (p, p.detach().clone()) for name, p in parameters.items()}
         self._grads = {name: p.grad for name, p in parameters.items()}
         self._names = self._state()
+        self._modes = self._in_training()
         self._inputs = inputs
         self._copies = [x.detach().clone() for x in inputs]
         self._versions = [_version(x) for x in inputs]
@@ -64,6 +65,8 @@ class Before:
         found = []
         if added := [name for name in self._state() if name not in self._names]:
             found.append(f"`{added[0][:MOST]}` was added to the module by the call")
+        if self._in_training() != self._modes:
+            found.append("the module was switched between training and evaluation by the call")
         for name, (p, copy) in self._parameters.items():
             if not _same(copy, p):
                 found.append(f"the parameter `{name[:MOST]}` was given other values by the call")
@@ -79,6 +82,11 @@ class Before:
     def _state(self) -> set[str]:
         """Names of all that is saved with the module."""
         return set() if self._module is None else set(nn.Module.state_dict(self._module))
+
+    def _in_training(self) -> list[bool]:
+        """Whether the module, and each inside it, is in training."""
+        module = self._module
+        return [] if module is None else [one.training for one in nn.Module.modules(module)]
 
 
 def _switches() -> dict[str, object]:

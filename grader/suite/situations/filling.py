@@ -132,7 +132,7 @@ class Situation:
     @property
     def size(self) -> int:
         """How many numbers its inputs have: the fewer, the easier to look at."""
-        return sum(value.numel() for value in self.learning.values())
+        return sum(value.numel() for value in (self.learning or self.tensors).values())
 
 
 def fill(harness: Harness, row: Row, turn: int) -> Situation:

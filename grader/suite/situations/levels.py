@@ -41,6 +41,10 @@ GRADIENTS_OF_PARAMETERS = Factor(
     (*GRADIENTS.levels, "of the parameters alone", "of x alone", "with a layer frozen"),
 )
 RESIDUAL = "beside a residual"
+GRADIENTS_OF_NO_INPUT = Factor(
+    "gradients",
+    ("wanted", "with a layer frozen", "under no_grad", "in inference mode"),
+)
 WAY = Factor(
     "gradients asked for",
     (
@@ -118,7 +122,8 @@ def general_factors(contract: Contract, mode: Factor = MODE) -> list[Factor]:
     if contract.parameters is None:
         return [*found, GRADIENTS, HISTORY_OF_FUNCTIONS]
     weights = WEIGHTS if contract.kinks is None else WEIGHTS_OF_KINKS
-    return [*found, GRADIENTS_OF_PARAMETERS, weights, mode, HISTORY]
+    gradients = GRADIENTS_OF_PARAMETERS if contract.differentiable else GRADIENTS_OF_NO_INPUT
+    return [*found, gradients, weights, mode, HISTORY]
 
 
 def model_of(contract: Contract) -> Model:

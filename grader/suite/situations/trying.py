@@ -41,7 +41,6 @@ NOTHING = 1e-12  # of a gradient: in float64, rounding alone
 NOISE = 1000  # roundings, of terms as large as x³, in the gradient of a query or key
 # Another order of operations rounds otherwise than ours: by so many times as much at most.
 TIMES = 30
-ROUNDED = 0.3  # of a gradient's length, in bfloat16
 KINKED = 0.05  # of a gradient's length, where rounding decides on which side of a jump some are
 
 Tensors = dict[str, Tensor]
@@ -211,7 +210,7 @@ class Tried:
         largest = max(float(one.norm()) for one in right.values())
         if right[name].norm() < KINKED * largest:
             return  # what is left of terms that cancel is rounding
-        near = _mostly_right(grad, right[name], ROUNDED)
+        near = _mostly_right(grad, right[name], self.situation.contract.rounded)
         expect(near, f"gradient of {name}: far off, in bfloat16 as well")
 
     @property

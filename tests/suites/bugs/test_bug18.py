@@ -1,0 +1,27 @@
+"""bug18: labels shifted twice."""
+
+import torch
+
+from grader.suite import Harness, checks_of, expect_close, load_suite, points
+
+variant = load_suite(__file__, "../decoder/test_decoder9.py")
+contract = variant.contract
+
+
+@points(4)
+def test_a_position_learns_what_comes_next(harness: Harness) -> None:
+    """By its own logits: what it would lose to each token, if that one came next."""
+    one, V = harness.of(variant.loss), harness.sizes.V
+    module, tokens = one.module(), one.inputs()["tokens"][:1, :4]
+    logits = harness.module(weights=module.weights).call({"tokens": tokens})
+    labels = torch.full((V, 4), variant.IGNORED, device=harness.device)
+    labels[:, 2] = torch.arange(V)
+    calls = [module.call({"tokens": tokens, "labels": each[None]}) for each in labels]
+    harness.ask()
+    lost = torch.stack([call.out for call in calls])
+    expect_close(
+        lost, -logits.out[0, 1].double().log_softmax(-1), "loss of each label at position 2"
+    )
+
+
+globals().update(checks_of(variant))

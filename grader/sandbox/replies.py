@@ -172,19 +172,23 @@ def read_results(answered: Answered, call: messages.Call, inputs: Sequence[Tenso
     if call.detect_inplace:  # what a worker says of it is not all
         after = zip(inputs, called.inputs, strict=True)
         changed |= {place for place, (x, now) in enumerate(after) if values.digest(x) != now}
-    there = called.elsewhere
-    if len(there) != (len(outputs) if call.elsewhere else 0):
+    _expect_asked(called, call, len(outputs))
+    return Results(
+        *(called.results, outputs, called.grads, sorted(changed), called.left, called.elsewhere),
+        *(called.copied, called.behind, called.made, called.saved),
+    )
+
+
+def _expect_asked(called: messages.Called, call: messages.Call, outputs: int) -> None:
+    """Hold what is told beside the outputs to what was asked; raises anything where it is not."""
+    if len(called.elsewhere) != (outputs if call.elsewhere else 0):
         raise ValueError("outputs and their devices do not agree")
     if called.copied and not (call.copies and call.copies.least <= called.copied):
         raise ValueError("copies are told that were not asked for")
     if (called.made or called.saved) and not call.counted:
         raise ValueError("counts are told that were not asked for")
-    if len(called.behind) != (len(outputs) if call.weighs else 0):
+    if len(called.behind) != (outputs if call.weighs else 0):
         raise ValueError("outputs and their memory do not agree")
-    return Results(
-        *(called.results, outputs, called.grads, sorted(changed), called.left, there),
-        *(called.copied, called.behind, called.made, called.saved),
-    )
 
 
 def read_gradients(

@@ -51,7 +51,7 @@ def test_draw_is_by_the_seed_and_nothing_gives_another_away() -> None:
         assert not twins([KIT.find(name) for name in names])
         assert any(KIT.find(name).track == "bugs" for name in names)
         seen.update(KIT.find(name).track for name in names)
-    assert seen == {"variants", "decoder", "bugs"}  # whatever is to be repaired gives warmups away
+    assert seen >= {"variants", "decoder", "bugs"}
     with pytest.raises(GradeError, match=f"{len(KIT.exercises)} exercises cannot be drawn"):
         interviews.draw(KIT, len(KIT.exercises), 0)
 

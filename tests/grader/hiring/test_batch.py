@@ -530,7 +530,7 @@ def test_weak_machine_is_refused(
 def test_store_from_a_newer_version_or_damaged_is_said(out: Path) -> None:
     out.mkdir()
     (out / "results.sqlite").write_text("no database at all " * 500)
-    with pytest.raises(GradeError, match=r"cannot be used: .*; take another folder"):
+    with pytest.raises(GradeError, match=r"cannot be used: .*; choose another folder"):
         Store(out / "results.sqlite")
     with closing(sqlite3.connect(out / "newer.sqlite")) as connection, connection:
         connection.execute("PRAGMA user_version = 9")

@@ -98,7 +98,7 @@ def test_names_come_from_a_list(folder: Path, tmp_path: Path) -> None:
         read_names(names)
     for bad in ("a,b\n1,2\n", "file,name\nx1.py\n", "\xff\xfe"):
         names.write_bytes(bad.encode("latin-1"))
-        with pytest.raises(GradeError, match="no CSV file with the columns `file` and `name`"):
+        with pytest.raises(GradeError, match="not a CSV file with the columns `file` and `name`"):
             read_names(names)
 
 

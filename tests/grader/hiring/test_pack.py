@@ -33,7 +33,9 @@ PLAIN = {
     ")",
     "import torch",
     "from torch.nn import functional as F",
+    "from math import log, sqrt",
     "with torch.no_grad():",
+    "for dtype in (torch.float32, torch.float64):",
     "def forward(self, x):",
     "assert out.shape == x.shape",
 }

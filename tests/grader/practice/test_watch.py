@@ -306,7 +306,7 @@ def test_without_a_terminal_it_says_so_and_ends(folder: Path) -> None:
         timeout=300,
     )
     assert done.returncode == 2
-    assert "standard input is no terminal" in done.stderr
+    assert "standard input is not a terminal" in done.stderr
 
 
 def test_pipe_gets_one_report_after_the_other(folder: Path, mine: Path) -> None:

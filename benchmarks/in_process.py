@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -71,10 +72,10 @@ class LocalChannel:
         """Take an answer as it is."""
         return read()
 
-    def release(self, handle: int) -> None:
-        """Let an object go."""
-        self._handler.objects.pop(handle, None)
-        self._handler.graphs.pop(handle, None)
+    def release_after(self, owner: object, handle: int) -> None:
+        """Let an object go once nobody has its owner."""
+        for kept in (self._handler.objects, self._handler.graphs):
+            weakref.finalize(owner, kept.pop, handle, None)
 
 
 class LocalSession:

@@ -93,7 +93,7 @@ def test_file_to_repair_loses_the_check_for_its_mistake_and_earns_nothing(
     exercise: Exercise, sandbox: Sandbox
 ) -> None:
     """Its suite's first check is the one for the planted mistake."""
-    options = Options(device="cpu")
+    options = Options(1, "cpu")
     report = grade(read_submission(exercise.stub), exercise, options, sandbox)
     assert not report.problem
     assert report.earned == 0 < report.possible

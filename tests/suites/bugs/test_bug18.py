@@ -11,8 +11,8 @@ contract = variant.contract
 @points(4)
 def test_a_position_learns_what_comes_next(harness: Harness) -> None:
     """By its own logits: what it would lose to each token, if that one came next."""
-    one, V = harness.of(variant.loss), harness.sizes.V
-    module, tokens = one.module(), one.inputs()["tokens"][:1, :4]
+    module, V = harness.of(variant.loss).module(), harness.sizes.V
+    tokens = harness.draw.order(V)[None, :4]  # no two alike: each foretells something else
     logits = harness.module(weights=module.weights).call({"tokens": tokens})
     labels = torch.full((V, 4), variant.IGNORED, device=harness.device)
     labels[:, 2] = torch.arange(V)

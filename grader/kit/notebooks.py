@@ -10,7 +10,7 @@ from pathlib import Path
 
 from grader.errors import GradeError
 from grader.kit.manifest import Exercise, Kit
-from grader.kit.stubs import digest, keep, pristine
+from grader.kit.stubs import digest, pristine, replace_file
 from grader.submission.notebook.cells import read_cells
 
 SETUP = """\
@@ -77,16 +77,7 @@ def put_notebook(exercise: Exercise, kit: Kit) -> Path | None:
         GradeError: It cannot be written, or the stub is nowhere to be found.
     """
     file, fresh = notebook_file(exercise), notebook_of(exercise)
-    try:
-        there = file.exists() and file.read_bytes() != fresh
-        kept = keep(file, kit) if there else None
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(fresh)
-    except OSError as error:
-        raise GradeError(
-            f"`{file}` cannot be written: {error.strerror}; nothing of yours is lost"
-        ) from None
-    return kept
+    return replace_file(file, fresh, kit, lambda: file.exists() and file.read_bytes() != fresh)
 
 
 def _contract(exercise: Exercise, stub: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from pathlib import Path
 
@@ -115,23 +115,40 @@ def put_back(exercise: Exercise, kit: Kit) -> Path | None:
     """
     if not kit.own_stubs:
         raise GradeError("there is no folder of stubs here; `grade init FOLDER` makes one")
-    source = pristine(exercise)
+    return replace_file(exercise.file, pristine(exercise), kit, lambda: is_edited(exercise))
+
+
+def replace_file(file: Path, data: bytes, kit: Kit, is_worth_it: Callable[[], bool]) -> Path | None:
+    """Write a file whole or not at all.
+
+    Args:
+        file: A learner's.
+        data: What is to be in it.
+        kit: In whose folder it lies.
+        is_worth_it: Whether what is there is to be kept.
+
+    Returns:
+        Where it is kept, if it is.
+
+    Raises:
+        GradeError: It cannot be written.
+    """
     kept = None
-    draft = exercise.file.with_suffix(".draft")
+    draft = file.with_suffix(".draft")
     try:
-        exercise.file.parent.mkdir(parents=True, exist_ok=True)
-        draft.write_bytes(source)
-        if is_edited(exercise):
-            kept = keep(exercise.file, kit)
-        draft.replace(exercise.file)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        draft.write_bytes(data)
+        if is_worth_it():
+            kept = _keep(file, kit)
+        draft.replace(file)
     except OSError as error:
         raise GradeError(
-            f"`{exercise.file}` cannot be written: {error.strerror}; nothing of yours is lost"
+            f"`{file}` cannot be written: {error.strerror}; nothing of yours is lost"
         ) from None
     return kept
 
 
-def keep(file: Path, kit: Kit) -> Path:
+def _keep(file: Path, kit: Kit) -> Path:
     """Move a learner's file aside; where it is now.
 
     Raises:

@@ -43,38 +43,42 @@ class CountsCopies(TorchDispatchMode):
     ) -> Any:
         """Do the operation; look at what is new before it, and at what it makes or changes."""
         kwargs = kwargs or {}
-        given = _tensors([args, list(kwargs.values())])
+        given = _floats([args, list(kwargs.values())])
         for tensor in given:
-            if _place(tensor) not in self._met:  # NumPy may have made it
+            if place(tensor) not in self._met:  # NumPy may have made it
                 self._look_at(tensor)
         result = func(*args, **kwargs)
-        behind = set() if func._schema.is_mutable else {_place(tensor) for tensor in given}
-        for tensor in _tensors(result):
-            if _place(tensor) not in behind:  # else it is a view of what was looked at
+        behind = set() if func._schema.is_mutable else {place(tensor) for tensor in given}
+        for tensor in _floats(result):
+            if place(tensor) not in behind:  # else it is a view of what was looked at
                 self._look_at(tensor)
         return result
 
     def _look_at(self, tensor: Tensor) -> None:
-        self._met.add(_place(tensor))
-        count = repeated(_in_memory(tensor), self._asked.times)
+        self._met.add(place(tensor))
+        count = repeated(_numbers_behind(tensor), self._asked.times)
         if self._asked.least <= count <= self._asked.most:
             self.most = max(self.most, count)
 
 
-def _tensors(value: Any) -> list[Tensor]:
-    """Those among what an operation takes or gives that are floats in memory."""
+def _floats(value: Any) -> list[Tensor]:
+    return [tensor for tensor in in_memory(value) if tensor.is_floating_point()]
+
+
+def in_memory(value: Any) -> list[Tensor]:
+    """The tensors among what an operation takes or gives that lie in memory."""
     if isinstance(value, list | tuple):
-        return [tensor for item in value for tensor in _tensors(item)]
-    if not isinstance(value, Tensor) or value.layout is not torch.strided:
-        return []
-    return [value] if value.is_floating_point() and value.device.type != "meta" else []
+        return [tensor for item in value for tensor in in_memory(item)]
+    is_there = isinstance(value, Tensor) and value.layout is torch.strided
+    return [value] if is_there and value.device.type != "meta" else []
 
 
-def _place(tensor: Tensor) -> int:
+def place(tensor: Tensor) -> int:
+    """Where the storage of a tensor begins."""
     return tensor.untyped_storage().data_ptr()
 
 
-def _in_memory(tensor: Tensor) -> Tensor:
+def _numbers_behind(tensor: Tensor) -> Tensor:
     """All numbers behind a tensor, each once, (n,)."""
     tensor = tensor.detach()
     count = tensor.untyped_storage().nbytes() // tensor.element_size()

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-import torch
 from torch import Tensor
 from torch.autograd.graph import saved_tensors_hooks
 from torch.utils._python_dispatch import TorchDispatchMode
+
+from grader.worker.copies import in_memory, place
 
 
 class Counts(TorchDispatchMode):
@@ -43,23 +44,11 @@ class Counts(TorchDispatchMode):
     ) -> Any:
         """Do the operation, and count what is new of what it gives."""
         kwargs = kwargs or {}
-        behind = {_place(tensor) for tensor in _tensors([args, list(kwargs.values())])}
+        behind = {place(tensor) for tensor in in_memory([args, list(kwargs.values())])}
         result = func(*args, **kwargs)
-        self.made += sum(x.numel() for x in _tensors(result) if _place(x) not in behind)
+        self.made += sum(x.numel() for x in in_memory(result) if place(x) not in behind)
         return result
 
     def _save(self, tensor: Tensor) -> Tensor:
         self.saved += 1
         return tensor.detach()
-
-
-def _tensors(value: Any) -> list[Tensor]:
-    """Those among what an operation takes or gives that lie in memory."""
-    if isinstance(value, list | tuple):
-        return [tensor for item in value for tensor in _tensors(item)]
-    is_there = isinstance(value, Tensor) and value.layout is torch.strided
-    return [value] if is_there and value.device.type != "meta" else []
-
-
-def _place(tensor: Tensor) -> int:
-    return tensor.untyped_storage().data_ptr()

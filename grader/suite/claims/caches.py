@@ -212,7 +212,7 @@ def _part(x: Tensor, axis: int, start: int, end: int | None) -> Tensor:
 
 def _axis(module: Module) -> int:
     """Along which the first output has a place for each token."""
-    return module.sizes.axes(module.contract.outputs[module.contract.compared[0]] or "").index("T")
+    return module.sizes.axis(module.contract.outputs[module.contract.compared[0]] or "", "T")
 
 
 def _joined(module: Module, name: str, first: Tensor, then: Tensor) -> Tensor:

@@ -67,7 +67,7 @@ def _page(kit: Kit, history: History) -> str:
 
 
 def _line(tries: list[Grading]) -> str:
-    best = max(tries, key=lambda one: one.earned / max(one.possible, 1))
+    best = max(tries, key=lambda one: one.share)
     score = f"{best.earned} / {best.possible}"
     last = tries[-1]
     plot = "".join(_bar(one) for one in tries[-SHOWN:])
@@ -78,8 +78,7 @@ def _line(tries: list[Grading]) -> str:
 
 
 def _bar(grading: Grading) -> str:
-    share = grading.earned / max(grading.possible, 1)
-    return BARS[round(share * (len(BARS) - 1))]
+    return BARS[round(grading.share * (len(BARS) - 1))]
 
 
 @click.command()

@@ -142,7 +142,7 @@ def _listed(
     exercise: Exercise, kit: Kit, solved: bool, gradings: list[Grading], hints: int
 ) -> Listed:
     tries = [one for one in gradings if one.exercise == exercise.name]
-    best = max(tries, key=lambda one: one.earned / max(one.possible, 1), default=None)
+    best = max(tries, key=lambda one: one.share, default=None)
     started = "started" if kit.own_stubs and is_edited(exercise) else "new"
     return Listed(
         name=exercise.name,

@@ -48,6 +48,11 @@ class Grading(msgspec.Struct, frozen=True):
     diagnosis: list[list[str]]
     source: str
 
+    @property
+    def share(self) -> float:
+        """The points earned, as a share of those that could be."""
+        return self.earned / max(self.possible, 1)
+
 
 class History:
     """The history of one folder; a context manager.

@@ -16,7 +16,7 @@ from grader.attention.situations.filling import AttentionSituation
 from grader.suite.compare import CheckFailed, expect_close, expect_tensor
 from grader.suite.oracle import exact, right_weights
 from grader.suite.situations.levels import OVERFLOWING
-from grader.suite.situations.trying import Tensors, Tried
+from grader.suite.situations.trying import Tensors, Tried, largest_gap
 
 DROPPED = (2e-3, 1e-2)  # what was kept is recovered from the output
 
@@ -115,13 +115,26 @@ class AttentionTried(Tried):
         with dropped(self._kept.to(dtype)) if self.situation.drops else nullcontext():
             return compute(dtype)
 
+    def _rounding_of(self, name: str) -> float:
+        """The same where our own output, too, has to tell what was kept."""
+        if not self.situation.drops:
+            return super()._rounding_of(name)
+        rounded = self._rounded[name]
+        with dropped(self._kept_in(rounded)):
+            read = self.call.compute_rights(torch.float64)[name]
+        return largest_gap(self._visible(rounded), self._visible(read))
+
     @cached_property
     def _kept(self) -> Tensor:
+        """What the submission multiplied each weight by."""
+        return self._kept_in(self.call.out)
+
+    def _kept_in(self, out: Tensor) -> Tensor:
         """What each weight was multiplied by: 0, or 1/(1 - rate), whichever is nearer."""
         rate = self.situation.rate
         rate = self.situation.contract.default_rate if rate is None else rate
         (still,) = self._still.values()
-        mine, right = recover_attention(self.call, self.call.out, still)
+        mine, right = recover_attention(self.call, out, still)
         whole = right / (1 - rate)
         kept = (mine - whole).abs() < mine.abs()
         return torch.where(kept, 1 / (1 - rate), 0.0).squeeze(-2)  # one head

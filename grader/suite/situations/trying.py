@@ -108,11 +108,13 @@ class Tried:
         try:
             expect_close(out, right, name, self._tolerances[0])
         except CheckFailed:
-            rounded = self._visible(self._rounded[name])
-            if not _as_near(out, right, rounded) and not (
-                self._is_rough and _mostly_right(out, right)
-            ):
+            near = largest_gap(out, right) <= TIMES * self._rounding_of(name)
+            if not near and not (self._is_rough and _mostly_right(out, right)):
                 raise
+
+    def _rounding_of(self, name: str) -> float:
+        """By how much our own output differs where it is computed as the situation has it."""
+        return largest_gap(self._visible(self._rounded[name]), self._visible(self._expected[name]))
 
     @property
     def _shows_nothing(self) -> bool:
@@ -197,9 +199,10 @@ class Tried:
             expect_close(grad, right, f"gradient of {name}", self._tolerances[1])
         except CheckFailed:
             expect_finite(grad, f"gradient of {name}")
+            rounded = self._rounded_gradients[name] / self.situation.scale
             near = (
-                _as_near(grad, right, self._rounded_gradients[name] / self.situation.scale)
-                or bool((grad.double().cpu() - right).abs().max() <= self._noise_of(right))
+                largest_gap(grad, right) <= TIMES * largest_gap(rounded, right)
+                or largest_gap(grad, right) <= self._noise_of(right)
                 or (self._near_a_kink and _mostly_right(grad, right))
             )
             if not near:
@@ -286,10 +289,9 @@ class Tried:
         return out if rows is None else out[rows.to(out.device)]
 
 
-def _as_near(got: Tensor, right: Tensor, rounded: Tensor) -> bool:
-    """Whether rounding alone may make the difference: it does nearly as much to our own."""
-    gap = (rounded.double() - right).abs().max()
-    return bool((got.detach().double().cpu() - right).abs().max() <= TIMES * gap)
+def largest_gap(got: Tensor, right: Tensor) -> float:
+    """The largest difference."""
+    return float((got.detach().double().cpu() - right).abs().max())
 
 
 def _mostly_right(got: Tensor, right: Tensor, share: float = KINKED) -> bool:

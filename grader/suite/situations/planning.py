@@ -69,8 +69,11 @@ def _grad_outputs(situation: Situation) -> dict[str, Tensor]:
 def _is_refilled(situation: Situation) -> bool:
     """Whether another call was given the same tensors, with other values."""
     meant = situation.row.get("history") == "in the same tensor, filled anew"
-    apart = all(0 not in value.stride() for value in situation.tensors.values())
-    return meant and apart and not situation.wants_gradients
+    tensors = situation.tensors.items()
+    apart = all(0 not in value.stride() for _, value in tensors)
+    others = situation.others
+    alike = all((other := others[n]) is not None and other.dtype == x.dtype for n, x in tensors)
+    return meant and apart and alike and not situation.wants_gradients
 
 
 def _go_through_history(module: Module, situation: Situation) -> None:

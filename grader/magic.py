@@ -18,6 +18,7 @@ from IPython.display import display
 from grader.cli.names import ExerciseName, kit_in_use
 from grader.cli.options import tell_untried, wants_cuda
 from grader.cli.run import remember, run
+from grader.cli.saying import complain
 from grader.errors import GradeError
 from grader.records import Report
 from grader.sandbox.process import Sandbox
@@ -71,9 +72,9 @@ class Notebook:
         except KeyboardInterrupt:
             click.echo("stopped", err=True)
         except click.ClickException as error:
-            click.echo(f"grade: {error.format_message()}", err=True)
+            complain(error.format_message())
         except GradeError as error:
-            click.echo(f"grade: {error}", err=True)
+            complain(str(error))
 
     def _run_and_grade(self, line: str, cell: str, exercise: str, **options: Any) -> None:
         kit = kit_in_use(None, keeps_history=True)

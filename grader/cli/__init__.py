@@ -14,7 +14,7 @@ from grader import __version__
 from grader.cli.agenda import next_exercise, review
 from grader.cli.batch import batch
 from grader.cli.doctor import doctor
-from grader.cli.folder import hint, init, list_exercises, notebook, reset, solution
+from grader.cli.folder import contract, hint, init, list_exercises, notebook, reset, solution
 from grader.cli.interview import interview
 from grader.cli.mcp import mcp
 from grader.cli.mistakes import mistakes
@@ -22,8 +22,10 @@ from grader.cli.names import matching_names
 from grader.cli.pack import pack
 from grader.cli.progress import diff, progress
 from grader.cli.run import run
+from grader.cli.saying import complain, echo, speak
 from grader.cli.watch import watch
 from grader.errors import GradeError
+from grader.languages import choose
 
 
 class _Group(DefaultGroup):  # type: ignore[misc]  # the library has no types
@@ -54,11 +56,12 @@ def cli() -> None:
 
 
 COMMANDS = (
-    *(run, watch, next_exercise, review, list_exercises, hint, solution, progress, diff),
+    *(run, watch, next_exercise, review, list_exercises, contract, hint, solution, progress, diff),
     *(reset, init, notebook, interview, mistakes, mcp, pack, batch, doctor),
 )
 for command in COMMANDS:
     cli.add_command(command)
+speak(cli)
 
 
 def main() -> NoReturn:
@@ -79,6 +82,7 @@ def run_command(words: list[str]) -> int:
         0 solved, 1 graded and not solved, 2 usage, 3 could not grade, 130 stopped by Ctrl-C.
     """
     try:
+        choose()
         return cli.main(words, standalone_mode=False, obj=("grade", *words)) or 0
     except click.exceptions.Exit as leaving:
         return leaving.exit_code
@@ -86,16 +90,16 @@ def run_command(words: list[str]) -> int:
         error.show()
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
-        click.echo("stopped", err=True)
+        echo("stopped", err=True)
         return 130
     except GradeError as error:
-        click.echo(f"grade: {error}", err=True)
+        complain(str(error))
         return error.exit_code
     except BrokenPipeError:
         return 1
     except Exception as error:
-        click.echo(f"grade: a fault of the grader: {type(error).__name__}: {error}", err=True)
-        click.echo("set GRADE_TRACEBACK=1 to see where, and please report it", err=True)
+        complain(f"a fault of the grader: {type(error).__name__}: {error}")
+        echo("set GRADE_TRACEBACK=1 to see where, and please report it", err=True)
         if os.environ.get("GRADE_TRACEBACK"):
             raise
         return 3

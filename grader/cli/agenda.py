@@ -9,8 +9,10 @@ from pathlib import Path
 import click
 
 from grader.cli.names import kit_in_use, kit_option
+from grader.cli.saying import echo
 from grader.kit import Exercise, Kit
-from grader.practice.agenda import Reason, coming, days, due, from_now, next_turn, review_lines
+from grader.languages import say
+from grader.practice.agenda import Reason, ago, coming, due, from_now, next_turn, review_lines
 from grader.practice.history import open_history
 from grader.practice.schedule import Standing, standings
 
@@ -26,17 +28,17 @@ def next_exercise(kit_path: Path | None) -> None:
     kit, known, now = _standings(kit_path)
     turn = next_turn(kit, known, now)
     if turn is None:
-        click.echo(f"all {len(kit.exercises)} exercises are solved, and nothing is due yet")
+        echo(f"all {len(kit.exercises)} exercises are solved, and nothing is due yet")
         for when, one in coming(known, now)[:1]:
-            click.echo(f"next: `{one.exercise}`, due {from_now(when, now)}")
+            echo(f"next: `{one.exercise}`, due {from_now(when, now)}")
         return
     exercise = turn.exercise
-    click.echo(f"{exercise.name}: {exercise.title}")
+    echo(f"{exercise.name}: {say(exercise.title)}")
     for line in _advice(exercise, turn.reason, known, now):
-        click.echo(f"  {line}")
+        echo(f"  {say(line)}")
     others = [one.exercise for one in due(known, now) if one.exercise != exercise.name]
     if others:
-        click.echo(f"due for review too: {', '.join(others)}; `grade review` says more")
+        echo(f"due for review too: {', '.join(others)}; `grade review` says more")
 
 
 def _advice(
@@ -52,7 +54,7 @@ def _advice(
     one = known[name]
     assert one.solved is not None
     return [
-        f"due for review: solved {days((now - one.solved).days)} ago, "
+        f"due for review: solved {ago((now - one.solved).days)}, "
         f"{one.remembered:.0%} likely that you still know it",
         f"`grade reset {name}` puts the stub back and keeps yours; then write it from memory",
     ]
@@ -72,9 +74,9 @@ def review(kit_path: Path | None) -> None:
     _kit, known, now = _standings(kit_path)
     waiting, later = due(known, now), coming(known, now)
     if not waiting and not later:
-        click.echo("nothing solved yet, so nothing to review; next: `grade next`")
+        echo("nothing solved yet, so nothing to review; next: `grade next`")
     for line in review_lines(waiting, later, now):
-        click.echo(line)
+        echo(line)
 
 
 def _standings(kit_path: Path | None) -> tuple[Kit, dict[str, Standing], datetime]:

@@ -25,6 +25,7 @@ from grader.cli.batch_progress import (
 )
 from grader.cli.names import ExerciseName, kit_in_use, kit_option
 from grader.cli.options import device_option, isolation_option, memory_option, tell_untried
+from grader.cli.saying import complain, echo
 
 if TYPE_CHECKING:
     pass
@@ -200,14 +201,14 @@ def batch(
                 tell_stopped(progress)
                 return 130
         for reason in getattr(pool, "left_out", {}).values():  # a cluster's nodes
-            click.echo(f"grade: {reason}", err=True)
-        click.echo("comparing the submissions with each other", err=True)
+            complain(reason)
+        echo("comparing the submissions with each other", err=True)
         alike = compare(store, exercises, called)
         for path in results.write(out, forms, alike):
-            click.echo(f"wrote `{path}`")
+            echo(f"wrote `{path}`")
         if feedback is not None:
             explained = [exercise.name for exercise in exercises if exercise.diagnosis]
-            click.echo(f"wrote `{results.write_feedback(feedback, explained)}`")
+            echo(f"wrote `{results.write_feedback(feedback, explained)}`")
         nothing = store.nothing_to_grade()
         left = {one.name: nothing[one.key] for one in chosen if one.key in nothing}
         tell_of_statuses(list(weights), results.rows())

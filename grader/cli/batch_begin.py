@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
 from grader import __version__
+from grader.cli.saying import complain
 from grader.errors import GradeError
 from grader.kit import Kit
 
@@ -63,7 +62,7 @@ def pool_for(
 def refuse_weak(wanted: str, found: Capabilities) -> None:
     """Refuse what is no level for strangers, unless it was asked for; say why it is no stronger."""
     for level, reason in found.refused.items():
-        click.echo(f"grade: isolation `{level}` is not available here: {reason}", err=True)
+        complain(f"isolation `{level}` is not available here: {reason}")
     if wanted == "auto" and found.isolation not in LEVELS_FOR_STRANGERS:
         raise GradeError(
             "this machine offers no more isolation than a process, and strangers' files need "

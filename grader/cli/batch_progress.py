@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from grader.cli.saying import complain, echo
 from grader.records import Row, Status
 
 EVERY = 5.0  # seconds at least from one gradebook to the next
@@ -70,7 +71,7 @@ def same_command() -> str:
 
 def tell_stopped(progress: Progress) -> None:
     """Say how far it was, and how to go on."""
-    click.echo(
+    echo(
         f"stopped: {progress.done} of {progress.total} graded, and kept; run it again to "
         f"continue: `{same_command()}`",
         err=True,
@@ -82,10 +83,9 @@ def tell_of_changes(chosen: Sequence[Candidate], store: Store) -> None:
     from grader.hiring.batch import changed
 
     for name, exercise in changed(chosen, store.done()):
-        click.echo(
-            f"grade: `{name}`, {exercise}: changed since it was graded; "
-            f"--only {shlex.quote(name)} --regrade grades it anew",
-            err=True,
+        complain(
+            f"`{name}`, {exercise}: changed since it was graded; "
+            f"--only {shlex.quote(name)} --regrade grades it anew"
         )
 
 
@@ -94,7 +94,7 @@ def tell_of_statuses(exercises: Sequence[str], rows: Sequence[Row]) -> None:
     for number, name in enumerate(exercises):
         counts = Counter(row.scores[number].status for row in rows)
         found = ", ".join(f"{counts[status]} {status}" for status in Status if counts[status])
-        click.echo(f"{name}: {found}")
+        echo(f"{name}: {found}")
 
 
 def sum_up(
@@ -111,14 +111,12 @@ def sum_up(
     new = progress.done - progress.before
     again = f", {progress.before} were there before" if progress.before else ""
     for name, why in left.items():
-        click.echo(f"grade: nothing to grade of `{name}`: {why}", err=True)
+        complain(f"nothing to grade of `{name}`: {why}")
     without = f"; {len(left)} with nothing to grade" if left else ""
-    click.echo(f"{new} graded{again}; seed {', '.join(map(str, seeds))}{without}")
+    echo(f"{new} graded{again}; seed {', '.join(map(str, seeds))}{without}")
     for task, fault in progress.faults:
-        click.echo(
-            f"grade: not graded: `{called[task.candidate]}`, {task.exercise}: {fault}", err=True
-        )
+        complain(f"not graded: `{called[task.candidate]}`, {task.exercise}: {fault}")
     if progress.faults:
-        click.echo("grade: run the same command to try these again", err=True)
+        complain("run the same command to try these again")
         return 3
     return 1 if left else 0

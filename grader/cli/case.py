@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
 from grader.cli.options import write_text
+from grader.cli.saying import echo
 from grader.errors import GradeError
 from grader.kit import Exercise
 from grader.records import Explain, Report, Verdict
@@ -47,7 +46,7 @@ def write_case(path: Path, case: Case | None, report: Report, submission: Submis
         GradeError: It cannot be written, or would replace what is graded.
     """
     if case is None:
-        click.echo(f"no case is written: {_why(report)}", err=True)
+        echo(f"no case is written: {_why(report)}", err=True)
         return
     if path.resolve() == submission.path.resolve():
         raise GradeError(f"`{path}` is the file that is graded; name another for `--case`")

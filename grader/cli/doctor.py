@@ -8,6 +8,7 @@ from importlib.metadata import version
 import click
 
 from grader.cli.options import tell_untried
+from grader.cli.saying import echo
 from grader.errors import GraderFault
 from grader.sandbox.process import Sandbox
 from grader.versions import PYTHONS, TORCHES
@@ -34,19 +35,19 @@ def doctor() -> None:
     Example: grade doctor
     """
     sandboxes = {level: Sandbox(level) for level in LEVELS if not _cannot(level)}
-    click.echo("isolation, the strongest first; the first that holds is the default")
+    echo("isolation, the strongest first; the first that holds is the default")
     for level in LEVELS:
         text = _cannot(level) or _examine(sandboxes[level], level)
-        click.echo(f"  {level:<9} {text}")
+        echo(f"  {level:<9} {text}")
     for sandbox in sandboxes.values():
         sandbox.close()
-    click.echo("versions")
-    click.echo(f"  python    {platform.python_version()}, known to work: {', '.join(PYTHONS)}")
-    click.echo(f"  torch     {version('torch')}, known to work: {' to '.join(TORCHES)}")
+    echo("versions")
+    echo(f"  python    {platform.python_version()}, known to work: {', '.join(PYTHONS)}")
+    echo(f"  torch     {version('torch')}, known to work: {' to '.join(TORCHES)}")
     tell_untried()
-    click.echo("devices")
+    echo("devices")
     for name, text in _devices().items():
-        click.echo(f"  {name:<9} {text}")
+        echo(f"  {name:<9} {text}")
 
 
 def _cannot(level: str) -> str:

@@ -1,4 +1,4 @@
-"""The commands around a learner's folder: list, hint, solution, reset, init."""
+"""The commands around a learner's folder: list, contract, hint, solution, reset, init."""
 
 from __future__ import annotations
 
@@ -8,8 +8,12 @@ from pathlib import Path
 import click
 
 from grader.cli.names import exercise_argument, kit_in_use, kit_option
+from grader.cli.saying import echo
 from grader.errors import GradeError
 from grader.kit import installed_kit, load_kit
+from grader.kit.stubs import pristine
+from grader.languages import say
+from grader.languages.stubs import said_in
 from grader.practice import folder as folders
 from grader.practice.folder import add_notebook, list_lines, make_folder, start_anew, update_folder
 from grader.practice.history import open_history
@@ -26,9 +30,22 @@ def list_exercises(kit_path: Path | None) -> None:
     kit = kit_in_use(kit_path, in_interview=True)
     with open_history(kit, to_write=False) as history:
         solved = history.solved()
-    click.echo(f"{kit.title}, in {kit.home}\n")
+    echo(f"{kit.title}, in {kit.home}\n")
     for line in list_lines(kit, solved):
-        click.echo(line)
+        echo(line)
+
+
+@click.command()
+@exercise_argument
+@kit_option
+def contract(name: str, kit_path: Path | None) -> None:
+    """Print an exercise's contract: its stub as shipped, what it says in your language.
+
+    \b
+    Example: grade contract exercise3 --lang zh
+    """
+    kit = kit_in_use(kit_path, in_interview=True)
+    click.echo(said_in(pristine(kit.find(name)).decode()), nl=False)
 
 
 @click.command()
@@ -47,9 +64,9 @@ def hint(name: str, kit_path: Path | None) -> None:
         before = history.hints(exercise.name)
         shown = history.next_hint(exercise)
     for number, text in enumerate(shown, start=1):
-        click.echo(f"hint {number} of {total}: {text}")
+        echo(f"{say(f'hint {number} of {total}')}: {say(text)}")
     if before >= total:
-        click.echo(f"that is all; `grade solution {exercise.name} --reveal` shows ours")
+        echo(f"that is all; `grade solution {exercise.name} --reveal` shows ours")
 
 
 @click.command()
@@ -86,9 +103,9 @@ def reset(name: str, kit_path: Path | None) -> None:
     kit = kit_in_use(kit_path, keeps_history=True)
     exercise = kit.find(name)
     kept = start_anew(exercise, kit)
-    click.echo(f"`{exercise.file}` is the stub again")
+    echo(f"`{exercise.file}` is the stub again")
     for path in kept:
-        click.echo(f"what it replaced is kept in `{path}`")
+        echo(f"what it replaced is kept in `{path}`")
 
 
 @click.command()
@@ -102,7 +119,7 @@ def notebook(name: str, kit_path: Path | None) -> None:
     """
     kit = kit_in_use(kit_path)
     file = add_notebook(kit.find(name), kit)
-    click.echo(f"`{file}` is made; its cell that begins with `%%grade` grades itself when it runs")
+    echo(f"`{file}` is made; its cell that begins with `%%grade` grades itself when it runs")
 
 
 @click.command()
@@ -121,8 +138,8 @@ def init(folder: Path, update: bool, notebooks: bool) -> None:
     kit = installed_kit()
     make_folder(folder, kit, notebooks=notebooks)
     first = kit.exercises[0]
-    click.echo(f"{len(kit.exercises)} stubs in `{folder / 'exercises'}`")
-    click.echo(
+    echo(f"{len(kit.exercises)} stubs in `{folder / 'exercises'}`")
+    echo(
         f"next: cd {shlex.quote(str(folder))}, edit exercises/{first.track}/{first.name}.py, "
         f"`grade {first.name}`; or `grade watch`, which grades whatever you save"
     )
@@ -133,6 +150,6 @@ def _update(folder: Path, notebooks: bool) -> None:
     done = update_folder(kit, notebooks)
     for name, what in done.items():
         advice = f"; `grade reset {name}` gives the new stub" if what == "kept" else ""
-        click.echo(f"  {name:<11} {what}{advice}")
+        click.echo(f"  {name:<11} {say(what)}{say(advice)}")
     if not done:
-        click.echo(f"`{folder}` is up to date")
+        echo(f"`{folder}` is up to date")

@@ -10,9 +10,11 @@ from pathlib import Path
 import click
 
 from grader.cli.options import console, html_option, no_color_option, write_text
+from grader.cli.saying import complain, echo
 from grader.errors import GradeError
 from grader.kit import Kit, installed_kit, load_kit
 from grader.kit.stubs import own_path
+from grader.languages import say
 from grader.practice import interview as interviews
 from grader.practice.handing_in import HandedIn, conclude, hand_in
 from grader.practice.interview import Interview
@@ -54,9 +56,7 @@ def interview(
     folder = interviews.new_folder(Path())
     names, chosen, enough = interviews.choose(here, kit, count, level, seed)
     if not enough:
-        click.echo(
-            "grade: too few exercises are left that you have not solved in the last days", err=True
-        )
+        complain("too few exercises are left that you have not solved in the last days")
     interviews.begin(folder, kit, minutes, names, chosen)
     return _run(load_kit(folder), None)
 
@@ -64,20 +64,20 @@ def interview(
 def _run(kit: Kit, known: Interview | None) -> int:
     """Say what there is to do and, in a terminal, show the clock until the time is up."""
     current = known or interviews.read(kit.home)
-    click.echo(f"{'resumed' if known else 'begun'}: seed {current.seed}, in {kit.home}")
+    echo(f"{'resumed' if known else 'begun'}: seed {current.seed}, in {kit.home}")
     for exercise in kit.exercises:
-        click.echo(f"  {own_path(exercise)}  {exercise.title}")
-    click.echo("write them; then, in that folder: `grade interview submit`")
+        echo(f"  {own_path(exercise)}  {say(exercise.title)}")
+    echo("write them; then, in that folder: `grade interview submit`")
     if not sys.stdout.isatty():
-        click.echo(f"time is up at {current.deadline.astimezone():%H:%M:%S}")
+        echo(f"time is up at {current.deadline.astimezone():%H:%M:%S}")
         return 0
     try:
         if not _tick(kit, current):
             return 0
     except KeyboardInterrupt:
-        click.echo("\nthe clock keeps running; `grade interview` there shows it again")
+        echo("\nthe clock keeps running; `grade interview` there shows it again")
         return 0
-    click.echo("\rtime is up" + " " * 20)
+    echo("\rtime is up" + " " * 20)
     return _submit(kit, None, no_color=False)
 
 
@@ -88,10 +88,10 @@ def _tick(kit: Kit, current: Interview) -> bool:
     with watch_files(kit.home / "exercises", lambda path: interviews.note_save(kit, path)):
         while (left := (current.deadline - datetime.now(UTC)).total_seconds()) > 0:
             minutes, seconds = divmod(int(left), 60)
-            click.echo(f"\r{minutes:02}:{seconds:02} left ", nl=False)
+            echo(f"\r{minutes:02}:{seconds:02} left ", nl=False)
             time.sleep(min(left, 1.0))
             if not load_kit(kit.home).interview:
-                click.echo("\rhanded in from another terminal")
+                echo("\rhanded in from another terminal")
                 return False
     return True
 

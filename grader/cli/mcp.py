@@ -20,6 +20,7 @@ from grader.cli.options import (
     timeout_option,
     wants_cuda,
 )
+from grader.cli.saying import complain
 from grader.errors import GradeError
 from grader.kit import load_kit
 from grader.records import Explain
@@ -71,10 +72,9 @@ def mcp(
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     tell_untried()
     if sys.stdin.isatty():
-        click.echo(
-            "grade: this waits for an assistant on standard input; `grade mcp --config` says how "
-            "an editor starts it, Ctrl-C ends it",
-            err=True,
+        complain(
+            "this waits for an assistant on standard input; `grade mcp --config` says how an "
+            "editor starts it, Ctrl-C ends it"
         )
     limits = limits_for(timeout, memory)
     start = partial(Sandbox, isolation, limits, on_gpu=wants_cuda(device))

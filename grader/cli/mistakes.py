@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import textwrap
-
 import click
 from click.shell_completion import CompletionItem
 
+from grader.cli.saying import echo
 from grader.diagnosis.catalogue import Mistake, catalogue, find_mistake
 from grader.kit import load_kit
 from grader.outputs.mistakes import describe_mistake, list_mistakes
@@ -36,24 +35,26 @@ def mistakes(name: str | None) -> None:
     refuse_in_interview(load_kit())
     if name is None:
         for line in list_mistakes():
-            click.echo(line)
+            echo(line)
     else:
         _explain(find_mistake(name))
 
 
 def _explain(mistake: Mistake) -> None:
     from rich.console import Console
+    from rich.text import Text
 
     from grader.attention.example import example_map
     from grader.outputs.terminal import render_maps
 
-    click.echo(mistake.name)
+    echo(mistake.name)
+    console = Console(highlight=False)
     for text in describe_mistake(mistake):
-        click.echo(textwrap.fill(text, 96, initial_indent="  ", subsequent_indent="  "))
+        for line in Text(text).wrap(console, 94):
+            echo(f"  {line.plain.rstrip()}")
     shown = example_map(mistake)
     if shown is None:
-        click.echo("  The attention map is right all the same: it shows elsewhere.")
+        echo("  The attention map is right all the same: it shows elsewhere.")
         return
-    console = Console(highlight=False)
     for part in render_maps([shown], mine="so"):
         console.print(part)

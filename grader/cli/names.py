@@ -9,6 +9,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from grader.cli.arguments import ALL
+from grader.cli.saying import complain
 from grader.errors import GradeError
 from grader.kit import Kit, load_kit
 from grader.practice.history import history_file
@@ -43,13 +44,12 @@ def kit_in_use(path: Path | None, in_interview: bool = False, keeps_history: boo
     if kit.home.resolve() not in (here, *here.parents) and (path is None or keeps_history):
         history = f", history in `{history_file(kit)}`" if keeps_history else ""
         advice = "; `grade init drills` makes a folder of your own" if path is None else ""
-        click.echo(f"grade: the kit is that in `{kit.home}`{history}{advice}", err=True)
+        complain(f"the kit is that in `{kit.home}`{history}{advice}")
     if kit.outdated:
-        click.echo(
-            f"grade: {len(kit.outdated)} exercises are new or changed since version "
+        complain(
+            f"{len(kit.outdated)} exercises are new or changed since version "
             f"{kit.version} made this folder; `grade init {shlex.quote(str(kit.home))} --update` "
             "brings them, and keeps what you wrote",
-            err=True,
         )
     return kit
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from grader.cli.saying import complain, echo
 from grader.errors import GradeError
 from grader.records import Explain
 from grader.versions import untried
@@ -84,7 +85,7 @@ def wants_cuda(device: str) -> bool:
 def tell_untried() -> None:
     """Say on standard error what here is newer than what this version was tried with."""
     if newer := untried():
-        click.echo(f"grade: {newer}; continuing", err=True)
+        complain(f"{newer}; continuing")
 
 
 def console(no_color: bool) -> Console:
@@ -108,4 +109,4 @@ def write_text(path: Path, text: str) -> None:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise GradeError(f"`{path}` cannot be written: {error.strerror}") from None
-    click.echo(f"wrote `{path}`", err=True)
+    echo(f"wrote `{path}`", err=True)

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from grader.cli.names import ExerciseName, kit_in_use, kit_option
+from grader.cli.saying import complain, echo
 
 
 @click.command()
@@ -43,7 +44,7 @@ def pack(
 
     kit = kit_in_use(kit_path)
     make_takehome(kit, names, title, minutes, out, force=force)
-    click.echo(f"`{out}` is for candidates")
-    click.echo(f"`{record_beside(out)}` is yours: what was sent, and weights that you may change")
+    echo(f"`{out}` is for candidates")
+    echo(f"`{record_beside(out)}` is yours: what was sent, and weights that you may change")
     for given in spoilers(kit, [kit.find(name) for name in names]):
-        click.echo(f"grade: mind that {given}; with one of the two it is fairer", err=True)
+        complain(f"mind that {given}; with one of the two it is fairer")

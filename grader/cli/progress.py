@@ -10,6 +10,7 @@ import click
 
 from grader.cli.names import exercise_argument, kit_in_use, kit_option
 from grader.cli.options import html_option, write_text
+from grader.cli.saying import echo
 from grader.errors import GradeError
 from grader.kit import Kit
 from grader.practice.history import Grading, History, open_history
@@ -35,15 +36,15 @@ def progress(html_file: Path | None, kit_path: Path | None) -> None:
         if html_file is not None:
             write_text(html_file, _page(kit, history))
     if not found:
-        click.echo("nothing graded yet; next: `grade next`")
+        echo("nothing graded yet; next: `grade next`")
         return
     gradings = "1 grading" if len(found) == 1 else f"{len(found)} gradings"
-    click.echo(f"{len(solved)} of {len(kit.exercises)} exercises solved, {gradings}")
-    click.echo(f"\n{'exercise':<11} {'tries':>5} {'best':>9}  {'last':<10} {'hints':>5}  scores")
+    echo(f"{len(solved)} of {len(kit.exercises)} exercises solved, {gradings}")
+    echo(f"\n{'exercise':<11} {'tries':>5} {'best':>9}  {'last':<10} {'hints':>5}  scores")
     for exercise in kit.exercises:
         tries = [grading for grading in found if grading.exercise == exercise.name]
         if tries:
-            click.echo(_line(tries))
+            echo(_line(tries))
     _tell_of_mistakes(found)
 
 
@@ -51,9 +52,9 @@ def _tell_of_mistakes(gradings: list[Grading]) -> None:
     from grader.outputs.progress_page import mistakes_met
 
     if met := mistakes_met(gradings)[:MOST]:
-        click.echo("\nmistakes met most often")
+        echo("\nmistakes met most often")
         for one in met:
-            click.echo(f"{one.times:>5} ×  `grade mistakes {one.name}`")
+            echo(f"{one.times:>5} ×  `grade mistakes {one.name}`")
 
 
 def _page(kit: Kit, history: History) -> str:
@@ -111,4 +112,7 @@ def diff(name: str, kit_path: Path | None) -> None:
         lineterm="",
     )
     text = "\n".join(lines)
-    click.echo(text or f"`{exercise.file}` is as it was graded: {last.earned} / {last.possible}")
+    if text:
+        click.echo(text)
+    else:
+        echo(f"`{exercise.file}` is as it was graded: {last.earned} / {last.possible}")

@@ -24,6 +24,7 @@ from grader.cli.options import (
     wants_cuda,
     write_text,
 )
+from grader.cli.saying import complain, echo
 from grader.errors import GradeError
 from grader.kit import Exercise, Kit
 from grader.kit.notebooks import notebook_file
@@ -144,7 +145,7 @@ def run(
     elif len(reports) > 1:
         from grader.outputs.summary import render_summary
 
-        click.echo("\n" + "\n".join(render_summary(reports)))
+        echo("\n" + "\n".join(render_summary(reports)))
     if json_file is not None:
         write_text(json_file, _rendered(reports, "json"))
     if html_file is not None:
@@ -204,4 +205,4 @@ def remember(report: Report, kit: Kit, source: str, own: bool) -> None:
         with open_history(kit) as history:
             history.record(report, source, own)
     except GradeError as error:
-        click.echo(f"grade: not recorded: {error}", err=True)
+        complain(f"not recorded: {error}")

@@ -89,12 +89,14 @@ class _Chooser:
             return self._nearest(exact)
         named = [path for path in self._files if _holds(path, exercise)]
         if len(named) == 1:
-            return self._found(named[0], "found as `{}`")
+            return self._found(named[0], f"found as `{readable(str(named[0]))}`")
         if len(named) > 1:
             return _missing(f"{_listed(named)} could each be `{exercise}.py`")
         if len(self._exercises) == 1 and len(self._files) == 1:
             (only,) = self._files
-            return self._found(only, "" if len(only.parts) == 1 else "found as `{}`")
+            return self._found(
+                only, "" if len(only.parts) == 1 else f"found as `{readable(str(only))}`"
+            )
         return self._by_definition(exercise)
 
     def _nearest(self, paths: list[PurePosixPath]) -> Handed:
@@ -116,7 +118,8 @@ class _Chooser:
             if other != exercise and not wanted.isdisjoint(self._defines.get(other, ()))
         ]
         if len(fitting) == 1 and not rivals:
-            return self._found(fitting[0], f"found in `{{}}`, which defines {asked}")
+            where = readable(str(fitting[0]))
+            return self._found(fitting[0], f"found in `{where}`, which defines {asked}")
         if fitting and rivals:
             return _missing(
                 f"no file is called `{exercise}.py`, and {_listed(fitting)} could be `{rivals[0]}` "
@@ -139,8 +142,7 @@ class _Chooser:
         return _missing(f"{problem}; {what}")
 
     def _found(self, path: PurePosixPath, note: str = "") -> Handed:
-        name = readable(str(path))
-        return Handed(name, self._files[path], note=note.format(name))
+        return Handed(readable(str(path)), self._files[path], note=note)
 
 
 def _missing(problem: str) -> Handed:

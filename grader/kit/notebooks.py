@@ -11,6 +11,8 @@ from pathlib import Path
 from grader.errors import GradeError
 from grader.kit.manifest import Exercise, Kit
 from grader.kit.stubs import digest, pristine, replace_file
+from grader.languages import say
+from grader.languages.stubs import by_paragraphs
 from grader.submission.notebook.cells import read_cells
 
 SETUP = """\
@@ -83,9 +85,9 @@ def put_notebook(exercise: Exercise, kit: Kit) -> Path | None:
 def _contract(exercise: Exercise, stub: str) -> str:
     """The stub's own text, its formula as one that is set."""
     told = ast.get_docstring(ast.parse(stub)) or ""
-    parts = [f"# {exercise.name}: {exercise.title}"]
+    parts = [f"# {exercise.name}: {say(exercise.title)}"]
     parts += [f"$$\n{exercise.formula}\n$$"] if exercise.formula else []
-    return "\n\n".join([*parts, _markdown(told)])
+    return "\n\n".join([*parts, _markdown(by_paragraphs(told))])
 
 
 def _markdown(text: str) -> str:
@@ -98,11 +100,11 @@ def _markdown(text: str) -> str:
 
 def _hints(exercise: Exercise) -> str:
     told = [
-        f"<details><summary>Hint {number} of {len(exercise.hints)}</summary>"
-        f"{html.escape(hint, quote=False)}</details>"
+        f"<details><summary>{say(f'hint {number} of {len(exercise.hints)}').capitalize()}</summary>"
+        f"{html.escape(say(hint), quote=False)}</details>"
         for number, hint in enumerate(exercise.hints, start=1)
     ]
-    return "\n\n".join(["One hint at a time:", *told])
+    return "\n\n".join([say("One hint at a time:"), *told])
 
 
 def _text(name: str, text: str) -> dict[str, object]:

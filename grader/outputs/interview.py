@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from rich.padding import Padding
 from rich.text import Text
 
+from grader.languages import say
 from grader.outputs.terminal import STYLES, render_report
 from grader.records import Report, Verdict
 
@@ -24,24 +25,25 @@ def render_interview(
     earned = sum(report.earned for report in reports)
     possible = sum(report.possible for report in reports)
     solved = sum(report.solved for report in reports)
-    yield Text(f"{solved} of {len(reports)} solved, {earned} of {possible} points", style="bold")
+    counted = f"{solved} of {len(reports)} solved, {earned} of {possible} points"
+    yield Text(say(counted), style="bold")
     for report in reports:
         yield Text()
         yield _heading(report, minutes.get(report.exercise), late.get(report.exercise, 0.0))
         yield from render_report(report, brief=True)
     yield Text()
-    yield Text("to practise", style="bold")
+    yield Text(say("to practise"), style="bold")
     for line in practise(reports):
-        yield Text(f"  {line}")
+        yield Text(f"  {say(line)}")
 
 
 def _heading(report: Report, minutes: float | None, late: float) -> Text:
-    took = "never saved" if minutes is None else f"{minutes:.0f} min"
+    took = say("never saved") if minutes is None else f"{minutes:.0f} min"
     verdict = Verdict.PASS if report.solved else Verdict.FAIL
     text = Text.assemble((report.exercise, "bold"), f"  {took}  ")
-    text.append("right" if report.solved else "not solved", STYLES[verdict])
+    text.append(say("solved" if report.solved else "not solved"), STYLES[verdict])
     if late >= 1:
-        text.append(f"  saved {late:.0f} min after the time was up", "yellow")
+        text.append(say(f"  saved {late:.0f} min after the time was up"), "yellow")
     return text
 
 

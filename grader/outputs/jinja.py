@@ -10,6 +10,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from grader.languages import language, say
 from grader.outputs.sanitise import clean
 
 
@@ -32,7 +33,10 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    made.globals["_"] = _told
+    made.globals["language"] = language
     made.filters["said"] = _said
+    made.filters["say"] = say
     made.filters["alone"] = _alone
     return made
 
@@ -45,9 +49,14 @@ def _inert(value: Any) -> Any:
     return clean(value).encode("utf-8", "replace").decode()
 
 
+def _told(text: str, **values: Any) -> str:
+    """A label in the language in force."""
+    return say(text.format_map(values))
+
+
 def _said(text: str) -> Markup:
-    """A message, with what stands in backticks as code."""
-    escaped = str(escape(_inert(text)))  # a Markup would escape the tags that follow
+    """A message in the language in force, with what stands in backticks as code."""
+    escaped = str(escape(_inert(say(text))))  # a Markup would escape the tags that follow
     return Markup(re.sub(r"`([^`\n]+)`", r"<code>\1</code>", escaped))
 
 

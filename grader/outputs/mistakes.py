@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from grader.diagnosis.catalogue import Mistake, catalogue
 from grader.diagnosis.words import PARTS
+from grader.languages import say
 
 NOTEBOOKS = {
     "000": "Single Head Self-Attention in Transformers",
@@ -27,13 +28,13 @@ def list_mistakes() -> Iterator[str]:
     known = list(catalogue().values())
     yield f"{len(known)} known mistakes, in the order of the steps of attention"
     for part, title in PARTS.items():
-        yield f"\n{title}"
+        yield f"\n{say(title)}"
         yield from (f"  {mistake.name}" for mistake in known if mistake.part == part)
 
 
 def describe_mistake(mistake: Mistake) -> Iterator[str]:
     """What is done, why it hurts, a hint, and where it was seen."""
-    yield f"What is done: {mistake.says}."
-    yield f"Why it hurts: {mistake.hurts}"
-    yield f"A hint: {mistake.hint}"
-    yield f"Seen: {titled(mistake.source)}."
+    yield say(f"What is done: {mistake.says}.")
+    yield say(f"Why it hurts: {mistake.hurts}")
+    yield say(f"A hint: {mistake.hint}")
+    yield say(f"Seen: {titled(mistake.source)}.")

@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 from pathlib import PurePath
 
+from grader.languages import say
 from grader.outputs.sanitise import clean
 from grader.records import CheckResult, Difference, Frame, Report, Verdict
 
@@ -17,21 +18,22 @@ MARKS = {NAN: "not a number", IMPOSSIBLE: "below 0 or above 1: no share of anyth
 
 def still_a_stub(report: Report) -> str:
     """What is said once of a file that nobody has written in yet."""
-    return f"still a stub: nothing to grade yet, {report.possible} points to earn"
+    return say(f"still a stub: nothing to grade yet, {report.possible} points to earn")
 
 
 def beyond_what_was_given(report: Report) -> str:
     """Which points of a fix-it exercise count for nobody; empty where all do."""
-    return f"beyond the {report.begins_at} of the file as given" if report.begins_at else ""
+    begins_at = report.begins_at
+    return say(f"beyond the {begins_at} of the file as given") if begins_at else ""
 
 
 def state_of(report: Report) -> str:
     """What came of a grading, in a few words."""
     if report.problem:
-        return "could not be tried"
+        return say("could not be tried")
     if report.untouched:
-        return "still a stub"
-    return "solved" if report.solved else "not solved yet"
+        return say("still a stub")
+    return say("solved") if report.solved else say("not solved yet")
 
 
 def next_step(report: Report, as_given: bool = False, hints_left: bool = True) -> str:
@@ -44,15 +46,15 @@ def next_step(report: Report, as_given: bool = False, hints_left: bool = True) -
     """
     name = report.exercise
     if report.solved:
-        return f"`grade solution {name}` for ours, `grade next` for the next exercise"
+        return say(f"`grade solution {name}` for ours, `grade next` for the next exercise")
     if report.problem:
-        return f"mend that{' line' if report.problem_line else ''}, then grade again"
+        return say(f"mend that{' line' if report.problem_line else ''}, then grade again")
     hint = f"`grade hint {name}`"
     if not hints_left:
         hint = f"no hint is left; `grade solution {name} --reveal` shows ours"
     if as_given or report.untouched:
-        return f"edit `{clean(report.submission)}`, then grade again; {hint}"
-    return hint
+        return say(f"edit `{clean(report.submission)}`, then grade again; {hint}")
+    return say(hint)
 
 
 def where_to_read_more(report: Report) -> str:
@@ -64,9 +66,9 @@ def where_to_read_more(report: Report) -> str:
 def isolation_in_force(report: Report) -> str:
     """The level of confinement, and why no stronger one is in force."""
     reasons = "; ".join(
-        f"`{level}` is not available: {why}" for level, why in report.refused.items()
+        say(f"`{level}` is not available: {why}") for level, why in report.refused.items()
     )
-    return clean(f"isolation {report.isolation}" + (f" ({reasons})" if reasons else ""))
+    return clean(f"{say('isolation')} {report.isolation}" + (f" ({reasons})" if reasons else ""))
 
 
 def difference_facts(difference: Difference) -> dict[str, str]:
@@ -84,7 +86,7 @@ def describe_difference(difference: Difference) -> str:
     """The largest difference, where, yours and expected."""
     facts = difference_facts(difference)
     largest = facts.get("largest difference")
-    return (
+    return say(
         f"{f'largest difference {largest} ' if largest else ''}at {facts['at']}: "
         f"yours {facts['yours']}, expected {facts['expected']}"
     )
@@ -92,17 +94,16 @@ def describe_difference(difference: Difference) -> str:
 
 def counted_by_cause(checks: Sequence[CheckResult]) -> str:
     """How many checks fail by the cause that stands above."""
-    verb = "follows" if len(checks) == 1 else "follow"
-    return f"and {_checks(len(checks))} that {verb} from it"
+    if len(checks) == 1:
+        return say("and 1 check that follows from it")
+    return say(f"and {len(checks)} checks that follow from it")
 
 
 def counted_as_above(again: Sequence[CheckResult]) -> str:
     """How many more checks fail by the same as the one above."""
-    return f"and {_checks(len(again), ' more')} as above"
-
-
-def _checks(count: int, more: str = "") -> str:
-    return f"{count}{more} check{'' if count == 1 else 's'}"
+    if len(again) == 1:
+        return say("and 1 more check as above")
+    return say(f"and {len(again)} more checks as above")
 
 
 def explained_message(report: Report, check: CheckResult) -> str:
@@ -112,16 +113,16 @@ def explained_message(report: Report, check: CheckResult) -> str:
     """
     cause, lines = report.cause, [plain_message(check)]
     if cause is not None and check.name == _told_with(report):
-        lines = [cause.says, cause.advice, *lines]
+        lines = [say(cause.says), say(cause.advice), *lines]
     elif report.following(check):
-        lines.append(f"It follows from what is said of `{_told_with(report)}`.")
+        lines.append(say(f"It follows from what is said of `{_told_with(report)}`."))
     return clean("\n".join(text for text in lines if text))
 
 
 def plain_message(check: CheckResult) -> str:
     """What is known of a check that did not pass, line by line."""
     todo = NOT_WRITTEN if check.verdict is Verdict.TODO else ""
-    lines = [todo or check.message]
+    lines = [say(todo or check.message)]
     if check.difference is not None:
         lines.append(describe_difference(check.difference))
     if check.fault is not None:
@@ -129,7 +130,7 @@ def plain_message(check: CheckResult) -> str:
             f"{frame.file}:{frame.line} in {frame.function}: {frame.source}"
             for frame in check.fault.frames
         ]
-    return clean("\n".join(text for text in (*lines, check.explanation) if text))
+    return clean("\n".join(text for text in (*lines, say(check.explanation)) if text))
 
 
 def _told_with(report: Report) -> str:
@@ -142,7 +143,7 @@ def _told_with(report: Report) -> str:
 def located(report: Report, line: int, message: str) -> str:
     """A message as editors find it: ``path/to/exercise3.py:44: message``."""
     place = PurePath(report.submission).with_name(report.place(line))
-    return clean(f"{place}: {message}")
+    return clean(f"{place}: {say(message)}")
 
 
 def grouped(checks: Sequence[CheckResult]) -> list[tuple[CheckResult, list[CheckResult]]]:

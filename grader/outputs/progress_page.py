@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Protocol
 
 from grader.diagnosis.catalogue import catalogue
+from grader.languages import say
 from grader.outputs.jinja import render
 
 READ_OUT = 40  # scores that the text beside a plot gives
@@ -69,7 +70,7 @@ def progress_page(
     standings = [
         Standing(
             name,
-            known.get(name, "no longer in this kit"),
+            say(known.get(name, "no longer in this kit")),
             tuple(Try(one) for one in gradings if one.exercise == name),
             name in solved,
             due.get(name),
@@ -146,8 +147,10 @@ class Standing:
     def state(self) -> str:
         """How it stands, in a word or two."""
         if self.is_due:
-            return "due again"
-        return "solved" if self.solved else "not solved yet" if self.tries else "not tried yet"
+            return say("due again")
+        if self.solved:
+            return say("solved")
+        return say("not solved yet") if self.tries else say("not tried yet")
 
     @property
     def best(self) -> str:
@@ -160,7 +163,7 @@ class Standing:
         last = self.tries[-READ_OUT:]
         which = f"the last {READ_OUT}" if len(last) < len(self.tries) else "all"
         scores = ", ".join(f"{one.share:.0%}" for one in last)
-        return f"scores of {which} tries, the oldest first: {scores}"
+        return say(f"scores of {which} tries, the oldest first: {scores}")
 
 
 @dataclass(frozen=True)

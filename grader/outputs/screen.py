@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
+from grader.languages import say
 from grader.outputs.sanitise import clean
 from grader.outputs.terminal import render_maps, render_report
 from grader.records import Report
@@ -22,7 +23,7 @@ KEYS = {
     "e": "explain",
     "r": "reset",
     "s": "solution",
-    "?": "keys",
+    "?": "help",
     "q": "quit",
 }
 KEYS_PAGE = """\
@@ -108,8 +109,8 @@ def _in_sight(screen: Screen, body: list[str], height: int) -> list[str]:
         screen.scroll = max(min(screen.scroll, screen.focus), screen.focus - room + 1)
     screen.scroll = first = min(max(screen.scroll, 0), len(body) - room)
     below = len(body) - first - room
-    words = [f"{below} more lines: ↓ or space"] if below else []
-    words += [f"{first} above: ↑ or b"] if first else []
+    words = [say(f"{below} more lines: ↓ or space")] if below else []
+    words += [say(f"{first} above: ↑ or b")] if first else []
     return [*body[first : first + room], f"  … {'; '.join(words)}"]
 
 
@@ -124,10 +125,10 @@ def _top(screen: Screen) -> Iterator[Part]:
     filled = round(BAR * screen.solved / max(screen.total, 1))
     bar = ("█" * filled, "green"), ("░" * (BAR - filled), "dim")
     yield Text.assemble(
-        (screen.title, "bold"), "  ", *bar, f"  {screen.solved} of {screen.total} solved"
+        (screen.title, "bold"), "  ", *bar, say(f"  {screen.solved} of {screen.total} solved")
     )
     if screen.news:
-        yield Text(clean(screen.news), style="bold")
+        yield Text(say(clean(screen.news)), style="bold")
     yield Text()
 
 
@@ -135,13 +136,13 @@ def _body(screen: Screen) -> Iterator[Part]:
     if screen.page:
         yield Text(screen.page)
         return
-    yield Text.assemble((screen.name, "bold"), f": {screen.about}")
+    yield Text.assemble((screen.name, "bold"), f": {say(screen.about)}")
     for number, hint in enumerate(screen.hints, start=1):
-        yield Padding(Text(f"hint {number}: {hint}", style="cyan"), (0, 0, 0, 2), expand=False)
+        yield _hint(number, hint)
     if screen.busy:
-        yield Text("  grading … (another save stops it, and so do n and p)")
+        yield Text(say("  grading … (another save stops it, and so do n and p)"))
     elif screen.report is None:
-        yield Text(f"  edit {clean(screen.file)} and save it: it is graded at once")
+        yield Text(say(f"  edit {clean(screen.file)} and save it: it is graded at once"))
     elif screen.maps:  # asked for: above all that may be cut
         yield from render_maps(screen.report.maps)
         yield from render_report(replace(screen.report, maps=()), brief=True)
@@ -149,9 +150,14 @@ def _body(screen: Screen) -> Iterator[Part]:
         yield from render_report(screen.report, brief=True)
 
 
+def _hint(number: int, hint: str) -> Padding:
+    text = Text(f"{say('hint')} {number}: {say(hint)}", style="cyan")
+    return Padding(text, (0, 0, 0, 2), expand=False)
+
+
 def _foot() -> Iterator[Part]:
     yield Text()
     words: list[str | tuple[str, str]] = []
     for key, what in KEYS.items():
-        words += [(key, "bold"), f" {what}   "]
+        words += [(key, "bold"), f" {say(what)}   "]
     yield Text.assemble(*words)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from grader.languages import say
+from grader.languages.columns import as_wide, columns
 from grader.outputs.phrases import state_of
 from grader.records import Report
 
 
 def render_summary(reports: Sequence[Report]) -> Iterator[str]:
     """A line for each report, and one for all of them."""
-    width = max(len("exercise"), *(len(report.exercise) for report in reports))
-    yield f"{'exercise':<{width}}  {'score':>9}"
+    first = say("exercise")
+    width = max(columns(first), *(len(report.exercise) for report in reports))
+    yield f"{as_wide(first, width)}  {as_wide(say('score'), 9, right=True)}"
     for report in reports:
         score = f"{report.earned} / {report.possible}"
         yield f"{report.exercise:<{width}}  {score:>9}  {state_of(report)}"
@@ -19,4 +22,5 @@ def render_summary(reports: Sequence[Report]) -> Iterator[str]:
     possible = sum(report.possible for report in reports)
     solved = sum(report.solved for report in reports)
     score = f"{earned} / {possible}"
-    yield f"{'all':<{width}}  {score:>9}  {solved} of {len(reports)} solved"
+    said = say(f"{solved} of {len(reports)} solved")
+    yield f"{as_wide(say('all'), width)}  {score:>9}  {said}"

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from rich.padding import Padding
 from rich.text import Text
 
+from grader.languages import say
+from grader.languages.columns import as_wide
 from grader.outputs.phrases import (
     MARKS,
     NOT_WRITTEN,
@@ -74,7 +76,7 @@ def render_report(
     if verbose:
         yield Text(" · ".join(f"{name} {v}" for name, v in report.versions.items()), style="dim")
     if not brief:
-        yield Text(f"next: {to_do or next_step(report)}")
+        yield Text(f"{say('next')}: {say(to_do) or next_step(report)}")
 
 
 def _open_first(checks: Sequence[CheckResult]) -> list[CheckResult]:
@@ -90,16 +92,16 @@ def _passed(report: Report) -> Iterator[Text]:
     passed = [check for check in report.checks if check.verdict is Verdict.PASS]
     if passed:
         points = sum(check.points for check in passed)
-        text = f"{len(passed)} of {len(report.checks)} checks"
+        text = say(f"{len(passed)} of {len(report.checks)} checks")
         yield Text.assemble("  ", ("pass    ", STYLES[Verdict.PASS]), f"{points:>4}  {text}")
 
 
 def render_maps(maps: Sequence[AttentionMap], mine: str = "yours") -> Iterator[Text | Padding]:
     """Attention maps as shaded cells, yours beside the right one; ``mine`` stands above yours."""
     for one in maps:
-        yield Text(f"  attention {one.title}: a row for each query, a column for each key")
+        yield Text(say(f"  attention {one.title}: a row for each query, a column for each key"))
         width = 2 * len(one.right)
-        heads = [f"{title:<{width}}" for title in (mine, "right")]
+        heads = [as_wide(say(title), width) for title in (mine, "right")]
         yield _indented(f"{heads[0]}    {heads[1]}", "dim")
         for yours, right in zip(one.yours, one.right, strict=True):
             yield _indented(f"{_cells(yours)}    {_cells(right)}")
@@ -107,7 +109,7 @@ def render_maps(maps: Sequence[AttentionMap], mine: str = "yours") -> Iterator[T
         legend = " ".join(f"{shade} ≥ {least:g}" for least, shade in SHADES)
         weights = [weight for one in maps for row in (*one.yours, *one.right) for weight in row]
         for mark in sorted({mark_of(weight) for weight in weights} - {""}):
-            legend += f"  {2 * mark} {MARKS[mark]}"
+            legend += f"  {2 * mark} {say(MARKS[mark])}"
         yield _indented(legend, "dim")
 
 
@@ -124,19 +126,19 @@ def _problem(report: Report) -> Iterator[Text | Padding]:
     first, *more = report.problem.splitlines()
     yield Text(located(report, report.problem_line, first), STYLES[Verdict.ERROR])
     for line in more:
-        yield _indented(clean(line), "bold")
+        yield _indented(say(clean(line)), "bold")
     yield from _printed(report.output, verbose=True)
 
 
 def _cause(report: Report, cause: Cause, verbose: bool) -> Iterator[Text | Padding]:
     """What is known to be wrong, before all else."""
     for text, style in ((cause.says, "bold"), (cause.advice, "")):
-        yield from [_indented(clean(text), style, 2)] if text else []
+        yield from [_indented(say(clean(text)), style, 2)] if text else []
     if more := where_to_read_more(report):
-        yield _indented(f"more of it: {more}", indent=2)
+        yield _indented(say(f"more of it: {more}"), indent=2)
     checks = [check for check in report.checks if report.following(check)]
     if checks:
-        listed = "" if verbose else " (--verbose lists them)"
+        listed = "" if verbose else say(" (--verbose lists them)")
         possible = sum(check.possible for check in checks)
         yield _row(checks[0].verdict, f"0/{possible}", counted_by_cause(checks) + listed)
 
@@ -164,44 +166,45 @@ def _head(check: CheckResult) -> Text:
 def _details(report: Report, check: CheckResult, verbose: bool) -> Iterator[Text | Padding]:
     if check.verdict is Verdict.PASS:
         if verbose:
-            yield _indented(check.why, "dim")
+            yield _indented(say(check.why), "dim")
             yield from _printed(check.output, verbose)
         return
     if check.verdict is Verdict.TODO:
-        yield _indented(NOT_WRITTEN)
+        yield _indented(say(NOT_WRITTEN))
         return
     if check.fault is not None and check.fault.frames:  # at the margin, where editors look
         first, *more = clean(check.message).split("\n")
         yield Text(located(report, check.fault.frames[-1].line, first))
-        yield from [_indented(line) for line in more]
+        yield from [_indented(say(line)) for line in more]
     else:
-        yield _indented(clean(check.message))
+        yield _indented(say(clean(check.message)))
     if check.difference is not None:
         yield _indented(describe_difference(check.difference))
     if check.fault is not None:
         yield from _fault(report, check.fault)
     if check.explanation:
-        yield _indented(check.explanation, "bold")
+        yield _indented(say(check.explanation), "bold")
     if check.verdict is Verdict.FAIL and not report.following(check):
-        yield _indented(check.why, "dim")
+        yield _indented(say(check.why), "dim")
     yield from _printed(check.output, verbose)
 
 
 def _fault(report: Report, fault: Fault) -> Iterator[Text | Padding]:
     for frame in fault.frames:
-        place = f"{clean(report.place(frame.line))} in {clean(frame.function)}"
+        place = f"{clean(report.place(frame.line))} {say('in')} {clean(frame.function)}"
         yield _indented(f"{place}: {clean(frame.source)}")
     if fault.tensors:
         listing = ", ".join(f"{clean(t.name)} {t.shape} {clean(t.dtype)}" for t in fault.tensors)
-        yield _indented(f"tensors there: {listing}")
+        yield _indented(f"{say('tensors there:')} {listing}")
 
 
 def _printed(output: str, verbose: bool) -> Iterator[Padding]:
     lines = printed_lines(output)
     if len(lines) > PRINTED_LINES and not verbose:
-        lines = [*lines[:PRINTED_LINES], f"… ({len(lines) - PRINTED_LINES} more with --verbose)"]
+        more = say(f"… ({len(lines) - PRINTED_LINES} more with --verbose)")
+        lines = [*lines[:PRINTED_LINES], more]
     for line in lines:
-        yield _indented(f"printed: {line}", "cyan")
+        yield _indented(f"{say('printed:')} {line}", "cyan")
 
 
 def _indented(text: str, style: str = "", indent: int = INDENT) -> Padding:
@@ -210,10 +213,10 @@ def _indented(text: str, style: str = "", indent: int = INDENT) -> Padding:
 
 def _score(report: Report) -> Text:
     style = "bold green" if report.solved else "bold"
-    said = [beyond_what_was_given(report), f"seed {report.seed}", report.device]
+    said = [beyond_what_was_given(report), f"{say('seed')} {report.seed}", report.device]
     facts = " · ".join([*filter(None, said), isolation_in_force(report)])
     return Text.assemble(
-        ("score ", style),
+        (f"{say('score')} ", style),
         (f"{report.earned} / {report.possible}", style),
         (f"  {facts} · {report.seconds:.2f} s", "dim"),
     )

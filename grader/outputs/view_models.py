@@ -7,10 +7,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import PurePath
 
+from grader.languages import say
 from grader.outputs.heatmap import Heatmap, heatmap_of
 from grader.outputs.phrases import (
     NOT_WRITTEN,
     beyond_what_was_given,
+    counted_as_above,
+    counted_by_cause,
     difference_facts,
     grouped,
     isolation_in_force,
@@ -52,9 +55,14 @@ class ShownCheck:
         return facts
 
     @property
+    def counted(self) -> str:
+        """How many say the same."""
+        return counted_as_above([one.check for one in self.again])
+
+    @property
     def message(self) -> str:
         """What was expected and what came."""
-        return NOT_WRITTEN if self.check.verdict is Verdict.TODO else self.check.message
+        return say(NOT_WRITTEN if self.check.verdict is Verdict.TODO else self.check.message)
 
     @property
     def raised(self) -> str:
@@ -116,6 +124,11 @@ class ShownReport:
         return [one for one in self.wrong if self.report.following(one.check)]
 
     @property
+    def counted(self) -> str:
+        """How many these are."""
+        return counted_by_cause([one.check for one in self.following])
+
+    @property
     def lost_with_it(self) -> int:
         """The points of these."""
         return sum(one.check.possible for one in self.following)
@@ -148,7 +161,7 @@ class ShownReport:
     @property
     def isolation(self) -> str:
         """The level of confinement, and why no stronger one is in force."""
-        return isolation_in_force(self.report).removeprefix("isolation ")
+        return isolation_in_force(self.report).partition(" ")[2]
 
     @property
     def maps(self) -> list[Heatmap]:

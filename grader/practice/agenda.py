@@ -8,6 +8,8 @@ from datetime import datetime
 from enum import StrEnum
 
 from grader.kit import Exercise, Kit
+from grader.languages import say
+from grader.languages.columns import as_wide
 from grader.practice.schedule import Standing
 
 
@@ -68,17 +70,17 @@ def review_lines(
     for one in waiting:
         assert one.due is not None
         yield (
-            f"  {one.exercise:<11} since {days((now - one.due).days):<8} "
-            f"remembered with {one.remembered:.0%}; `grade reset {one.exercise}`"
+            f"  {one.exercise:<11} {as_wide(say(ago((now - one.due).days)), 12)}  "
+            f"{say(f'remembered with {one.remembered:.0%}; `grade reset {one.exercise}`')}"
         )
     yield f"later: {len(later)}"
     for when, one in later:
-        yield f"  {one.exercise:<11} {from_now(when, now)}"
+        yield f"  {one.exercise:<11} {say(from_now(when, now))}"
 
 
-def days(count: int) -> str:
-    """So many days ago."""
-    return {0: "today", 1: "1 day"}.get(count, f"{count} days")
+def ago(days: int) -> str:
+    """When that was."""
+    return {0: "today", 1: "1 day ago"}.get(days, f"{days} days ago")
 
 
 def from_now(when: datetime, now: datetime) -> str:

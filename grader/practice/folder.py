@@ -15,6 +15,8 @@ from grader.errors import GradeError
 from grader.kit import MANIFEST, Exercise, Kit
 from grader.kit.notebooks import is_notebook_edited, notebook_file, notebook_of, put_notebook
 from grader.kit.stubs import is_edited, own_file, pristine, put_back
+from grader.languages import say
+from grader.languages.columns import as_wide
 from grader.practice.history import Event, open_history
 from grader.records import Explain
 
@@ -38,7 +40,8 @@ def list_lines(kit: Kit, solved: set[str], picked: int = -1) -> list[str]:
             started = "started" if kit.own_stubs and edited else ""
             state = "solved" if exercise.name in solved else started
             mark = PICKED if exercise is marked else "  "
-            lines.append(f"{mark}{exercise.name:<11} {state:<8} {exercise.title}")
+            title = say(exercise.title)
+            lines.append(f"{mark}{exercise.name:<11} {as_wide(say(state), 8)} {title}")
     return lines[1:]
 
 

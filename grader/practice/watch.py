@@ -10,6 +10,7 @@ from grader.errors import GradeError
 from grader.kit import Exercise, Kit
 from grader.kit.notebooks import notebook_file
 from grader.kit.stubs import is_edited, own_path
+from grader.languages import say
 from grader.outputs.screen import KEYS_PAGE, Screen
 from grader.practice.events import Graded, Key, Saved, WatchEvent
 from grader.practice.folder import PICKED, list_lines, reveal, start_anew
@@ -266,7 +267,7 @@ class Watch:
         if self._page == "l":
             return "\n".join(list_lines(self._kit, self._solved, self._picked))
         if self._page == "?":
-            return KEYS_PAGE
+            return say(KEYS_PAGE)
         if self._page != "s":
             return ""
         solved = self._exercise.name in self._solved

@@ -129,7 +129,7 @@ def test_report_says_right_wrong_time_and_what_to_practise(
     assert run_command(["interview", "submit", "--html", "report.html"]) == 1
     out = capsys.readouterr().out
     assert out.startswith("1 of 3 solved, ")
-    assert "warmup1  10 min  right" in out
+    assert "warmup1  10 min  solved" in out
     assert "warmup2  15 min  not solved" in out
     assert "the softmax runs over the queries" in out
     assert "exercise4  never saved  not solved" in out

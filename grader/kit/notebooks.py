@@ -103,8 +103,9 @@ def _address() -> str:
 
 
 def _contract(exercise: Exercise, stub: str) -> str:
-    """The stub's own text, its formula as one that is set."""
+    """The stub's own text, its formula as one that is set; a title is not said twice."""
     told = ast.get_docstring(ast.parse(stub)) or ""
+    told = told.removeprefix(f"{exercise.title}.\n").lstrip("\n")
     parts = [f"# {exercise.name}: {exercise.title}"]
     parts += [f"$$\n{exercise.formula}\n$$"] if exercise.formula else []
     return "\n\n".join([*parts, _markdown(told)])

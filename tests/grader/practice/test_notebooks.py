@@ -69,6 +69,7 @@ def test_notebook_is_whole_and_holds_no_answer(name: str) -> None:
     assert (notebook.nbformat, notebook.nbformat_minor) == (4, 5)
     contract, setup, stub, trying, hints = notebook.cells
     assert contract.source.startswith(f"# {name}: {exercise.title}\n")
+    assert f"\n{exercise.title}.\n" not in contract.source
     assert setup.source.endswith("%load_ext grader")
     assert stub.source.partition("\n")[::2] == (f"%%grade {name}", pristine(exercise).decode())
     assert trying.source

@@ -1,6 +1,8 @@
-"""The pictures of the README: what `grade exercise5` and `grade watch` show in a real terminal.
+"""The pictures of the README and of docs: a report, `grade watch`, a batch; each light and dark.
 
-Usage: python -m benchmarks.pictures [FOLDER]    writes report.svg and watch.svg, to docs by default
+Usage: python -m benchmarks.pictures [FOLDER]    writes them, to docs by default
+
+All of it is what the commands really show: in a terminal, and in the system's Chromium.
 """
 
 from __future__ import annotations
@@ -8,44 +10,118 @@ from __future__ import annotations
 import io
 import itertools
 import re
+import shutil
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 import pyte
+from playwright.sync_api import sync_playwright
 from rich.console import Console
 from rich.style import Style
-from rich.terminal_theme import MONOKAI
+from rich.terminal_theme import TerminalTheme
 from rich.text import Text
 
 from grader.kit import installed_kit
 from grader.practice.folder import make_folder
-from tests.grader.terminal import Terminal
+from tests.disguises import disguise
+from tests.grader.terminal import COMMAND, Terminal
 
 EXERCISE = "exercise5"
+SEED = ("--seed", "7")
 MISTAKE = ("sqrt(D)", "sqrt(C)")
+SCREENS = {  # the words of a command, rows of its terminal, what stands in the last of them
+    "report": ((EXERCISE, *SEED), 75, "next: "),
+    "watch": (("watch", EXERCISE), 32, "q quit"),
+}
+PARTS = {"batch": "#candidates", "alike": "#alike"}  # of the page of a batch
+NAMES = (*SCREENS, *PARTS)
+# The colours of our pages: background, text, then black, red, green, yellow, blue, magenta, cyan.
+COLOURS_OF = {
+    "light": "f7f7f4 1c1e26 1c1e26 b3261e 17703f 7d5700 2c46c2 7b2fb0 0a6560 5a6070",
+    "dark": "15181f e9eaf0 262b38 ff9186 5fd192 ebc25f 9db2ff dba6ff 7fd6d0 a9afbd",
+}
+ANSWERS = Path(__file__).parents[1] / "tests" / "answers" / EXERCISE
+CANDIDATES = {  # somebody's answer, and what they got wrong in it
+    "Ada": ("right_einsum.py",),
+    "Ben": ("right_loop_over_heads.py", "self.head_dim**0.5", "queries.size(-1) ** 0.5"),
+    "Cleo": ("right_transposed_scores.py", "softmax(dim=-2)", "softmax(dim=-1)"),
+    "Dan": (),
+    "Eve": ("right_beginner_verbose.py",),
+    "Fay": ("right_beginner_verbose.py",),
+    "Gus": ("right_list_comprehension.py", " * q.size(-1) ** -0.5", ""),
+}
+COPIED = "Fay"  # from Eve, with other names and comments
+WINDOW = {"width": 900, "height": 700}
 PATIENCE = 300.0  # seconds
 FONTS = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)  # a picture loads nothing
 HEXADECIMAL = re.compile(r"[0-9a-f]{6}")
 COLOURS = {"brown": "yellow", "default": None}  # pyte's words that are not rich's
 
 
+def file_name(picture: str, theme: str) -> str:
+    """What a picture is called; of the themes, the light one is not named."""
+    ending = "svg" if picture in SCREENS else "png"
+    return f"{picture}{'' if theme == 'light' else f'-{theme}'}.{ending}"
+
+
 def main(folder: str = "docs") -> None:
-    """Make both."""
+    """Make all of them."""
     exercise = installed_kit().find(EXERCISE)
     wrong = exercise.solution.read_text(encoding="utf-8").replace(*MISTAKE)
     with tempfile.TemporaryDirectory() as home:
         make_folder(Path(home), installed_kit())
         file = Path(home) / "exercises" / exercise.track / f"{EXERCISE}.py"
         file.write_text(wrong, encoding="utf-8")
-        for name, words, rows, last in (
-            ("report", (EXERCISE, "--seed", "7"), 75, "next: "),
-            ("watch", ("watch", EXERCISE), 32, "q quit"),
-        ):
+        for name, (words, rows, last) in SCREENS.items():
             text = _shown(Path(home), words, rows, last)
-            path = Path(folder) / f"{name}.svg"
-            path.write_text(_svg(text, f"grade {words[0]}"), encoding="utf-8")
-            print(f"wrote {path}: {path.stat().st_size >> 10} KiB")
+            for theme in COLOURS_OF:
+                drawn = svg(text, f"grade {words[0]}", theme)
+                Path(folder, file_name(name, theme)).write_text(drawn, encoding="utf-8")
+        _photograph(_batch(Path(home)), Path(folder))
+    for name, theme in itertools.product(NAMES, COLOURS_OF):
+        path = Path(folder, file_name(name, theme))
+        print(f"wrote {path}: {path.stat().st_size >> 10} KiB")
+
+
+def _batch(home: Path) -> Path:
+    """The page of a batch that was graded there."""
+    exercise = installed_kit().find(EXERCISE)
+    for name, (answer, *edit) in ((n, made) for n, made in CANDIDATES.items() if made):
+        source = (ANSWERS / answer).read_text(encoding="utf-8")
+        if edit:
+            source = source.replace(*edit)
+        if name == COPIED:
+            source = disguise(source, exercise.file.read_text(encoding="utf-8"), 1, "names")
+        _hand_in(home, name, f"{EXERCISE}.py", source)
+    for name in (name for name, made in CANDIDATES.items() if not made):
+        _hand_in(home, name, "readme.txt", "I ran out of time.\n")
+    words = ["batch", "submissions", "--exercise", EXERCISE, "--out", "results", *SEED]
+    done = subprocess.run([sys.executable, *COMMAND, *words], cwd=home, check=False)
+    assert done.returncode == 1, "not everybody has handed in something"
+    return home / "results" / "report.html"
+
+
+def _hand_in(home: Path, name: str, file: str, text: str) -> None:
+    folder = home / "submissions" / name
+    folder.mkdir(parents=True)
+    (folder / file).write_text(text, encoding="utf-8")
+
+
+def _photograph(page: Path, folder: Path) -> None:
+    """Open the page of a batch in the browser, its names revealed."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=shutil.which("chromium"), args=["--no-sandbox"]
+        )
+        for theme in COLOURS_OF:
+            tab = browser.new_page(viewport=WINDOW, color_scheme=theme)
+            tab.goto(page.as_uri())
+            tab.locator("#reveal").click()
+            for name, part in PARTS.items():
+                tab.locator(part).screenshot(path=folder / file_name(name, theme))
+        browser.close()
 
 
 def _shown(home: Path, words: tuple[str, ...], rows: int, last: str) -> Text:
@@ -74,11 +150,17 @@ def _style(cell: pyte.screens.Char) -> Style:
     return Style(color=colour, bold=cell.bold, reverse=cell.reverse)
 
 
-def _svg(text: Text, title: str) -> str:
+def svg(text: Text, title: str, theme: str) -> str:
+    """Text as a picture of a terminal that loads nothing."""
     console = Console(record=True, width=100, file=io.StringIO(), force_terminal=True)
     console.print(text)
-    svg = console.export_svg(title=title, theme=MONOKAI, unique_id=title.replace(" ", "-"))
-    return FONTS.sub("", svg)
+    background, ink, *colours = (
+        (number >> 16, number >> 8 & 255, number & 255)
+        for number in (int(colour, 16) for colour in COLOURS_OF[theme].split())
+    )
+    name = f"{title}-{theme}".replace(" ", "-")
+    look = TerminalTheme(background, ink, colours)
+    return FONTS.sub("", console.export_svg(title=title, theme=look, unique_id=name))
 
 
 if __name__ == "__main__":

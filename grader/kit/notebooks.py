@@ -6,6 +6,7 @@ import ast
 import html
 import json
 import re
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 from grader.errors import GradeError
@@ -19,8 +20,10 @@ SETUP = """\
 import importlib.util
 
 if importlib.util.find_spec("grader") is None:  # in Colab, say
-    %pip install -q attention-drills
+    %pip install -q "attention-drills @ {address}"
 %load_ext grader"""
+ADDRESS = "git+https://github.com/YOUR-ORGANISATION/attention-drills"  # it is on no package index
+INSTALLED_FROM = re.compile(r'(?<=attention-drills @ )[^"]*')
 TRY = """\
 import torch
 
@@ -45,7 +48,7 @@ def notebook_of(exercise: Exercise) -> bytes:
     stub = pristine(exercise).decode()
     cells = [
         _text("contract", _contract(exercise, stub)),
-        _code("setup", SETUP),
+        _code("setup", SETUP.format(address=_address())),
         _code("stub", f"%%grade {exercise.name}\n{stub}"),
         _code("try", TRY),
         _text("hints", _hints(exercise)),
@@ -64,7 +67,8 @@ def is_notebook_edited(exercise: Exercise) -> bool:
     except GradeError:
         return True
     stubs = [cell for cell in cells if cell.startswith("%%grade")]
-    if len(stubs) != 1 or [cell for cell in cells if cell not in stubs] != [SETUP, TRY]:
+    others = [INSTALLED_FROM.sub("{address}", cell) for cell in cells if cell not in stubs]
+    if len(stubs) != 1 or others != [SETUP, TRY]:
         return True
     return digest(stubs[0].partition("\n")[2].encode()) not in (exercise.digest, exercise.given)
 
@@ -82,9 +86,28 @@ def put_notebook(exercise: Exercise, kit: Kit) -> Path | None:
     return replace_file(file, fresh, kit, lambda: file.exists() and file.read_bytes() != fresh)
 
 
+def _address() -> str:
+    """Where this package was installed from, as pip knows it; a folder is nobody else's address.
+
+    Source: PEP 610
+    """
+    try:
+        told = json.loads(distribution("attention-drills").read_text("direct_url.json") or "{}")
+    except PackageNotFoundError:
+        return ADDRESS
+    match told:
+        case {"url": str(url), **how} if url.startswith("https://"):
+            match how:
+                case {"vcs_info": {"vcs": tool, "commit_id": commit}}:
+                    return f"{tool}+{url}@{commit}"
+            return url
+    return ADDRESS
+
+
 def _contract(exercise: Exercise, stub: str) -> str:
-    """The stub's own text, its formula as one that is set."""
+    """The stub's own text, its formula as one that is set; a title is not said twice."""
     told = ast.get_docstring(ast.parse(stub)) or ""
+    told = told.removeprefix(f"{exercise.title}.\n").lstrip("\n")
     parts = [f"# {exercise.name}: {say(exercise.title)}"]
     parts += [f"$$\n{exercise.formula}\n$$"] if exercise.formula else []
     return "\n\n".join([*parts, _markdown(by_paragraphs(told))])

@@ -53,8 +53,15 @@ def next_step(report: Report, as_given: bool = False, hints_left: bool = True) -
     if not hints_left:
         hint = f"no hint is left; `grade solution {name} --reveal` shows ours"
     if as_given or report.untouched:
-        return say(f"edit `{clean(report.submission)}`, then grade again; {hint}")
+        return say(f"{_edit(report.submission)}; {hint}")
     return say(hint)
+
+
+def _edit(submission: str) -> str:
+    """What to do with a file, or with the cell of a notebook that is running, which has no name."""
+    if submission == "notebook":
+        return "edit the cell, then run it again"
+    return f"edit `{clean(submission)}`, then grade again"
 
 
 def where_to_read_more(report: Report) -> str:

@@ -108,13 +108,29 @@ def test_fragment_follows_the_theme_of_the_notebook(pages: dict[str, str], open_
         background(open_page(pages["fragment"], color_scheme=scheme))
         for scheme in ("dark", "light")
     )
-    said = pages["fragment"].replace("<body>", '<body data-jp-theme-light="false">')
-    assert background(open_page(said)) == dark
-    assert background(open_page(said.replace("false", "true", 1), color_scheme="dark")) == light
-    assert (
-        background(open_page(pages["fragment"].replace("<body>", '<body class="vscode-dark">')))
-        == dark
-    )
+    for body, scheme, wanted in (
+        ('<body data-jp-theme-light="false">', "light", dark),
+        ('<body data-jp-theme-light="true">', "dark", light),
+        ('<body class="vscode-dark">', "light", dark),
+        ('<body class="vscode-light">', "dark", light),
+        ('<body class="vscode-high-contrast">', "light", dark),
+        ('<body class="vscode-high-contrast vscode-high-contrast-light">', "dark", light),
+        ('<html theme="dark"><body>', "light", dark),  # Colab
+    ):
+        said = pages["fragment"].replace("<body>", body)
+        assert background(open_page(said, color_scheme=scheme)) == wanted, body
+
+
+@pytest.mark.parametrize("width", [700, 900, 1000])
+def test_no_map_is_cut_off_where_there_is_room(
+    width: int, pages: dict[str, str], open_page: Open
+) -> None:
+    """At 900 two stood side by side, each without its last key."""
+    script = """() => [...document.querySelectorAll('.map > .scroll')]
+      .map(one => one.scrollWidth - one.clientWidth)"""
+    cut = open_page(pages["fragment"], width=width).evaluate(script)
+    assert cut
+    assert set(cut) == {0}
 
 
 # What JupyterLab, nbconvert's classic page and others say of what they show, in their own words.
@@ -180,6 +196,16 @@ def test_fragment_has_the_room_that_a_page_has(
     wanted = open_page(pages["mistake"]).evaluate(script)
     assert ["9.6px", "16px"] in wanted
     assert open_page(pages["fragment"]).evaluate(script) == wanted
+
+
+def test_score_and_its_state_end_at_one_edge(pages: dict[str, str], open_page: Open) -> None:
+    script = """() => [...document.querySelectorAll('.top p')].map(one => {
+      const text = document.createRange();
+      text.selectNodeContents(one);
+      return Math.round(text.getBoundingClientRect().right);
+    })"""
+    *_, score, state = open_page(pages["fragment"]).evaluate(script)
+    assert score == state
 
 
 def test_link_of_a_frame_leads_to_the_line_that_failed(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +15,7 @@ from nbclient import NotebookClient
 
 from grader.cli import run_command
 from grader.kit import Exercise, Kit, installed_kit, load_kit
-from grader.kit.notebooks import is_notebook_edited, notebook_file, notebook_of
+from grader.kit.notebooks import ADDRESS, is_notebook_edited, notebook_file, notebook_of
 from grader.kit.stubs import pristine
 from grader.practice.folder import list_lines, make_folder, start_anew, update_folder
 from grader.practice.history import open_history
@@ -68,6 +69,7 @@ def test_notebook_is_whole_and_holds_no_answer(name: str) -> None:
     assert (notebook.nbformat, notebook.nbformat_minor) == (4, 5)
     contract, setup, stub, trying, hints = notebook.cells
     assert contract.source.startswith(f"# {name}: {exercise.title}\n")
+    assert f"\n{exercise.title}.\n" not in contract.source
     assert setup.source.endswith("%load_ext grader")
     assert stub.source.partition("\n")[::2] == (f"%%grade {name}", pristine(exercise).decode())
     assert trying.source
@@ -92,6 +94,38 @@ def test_formula_is_set_as_one(name: str) -> None:
     assert "$$" in contract
 
 
+GIT = {"vcs_info": {"vcs": "git", "commit_id": "4f2a"}}
+
+
+@pytest.mark.parametrize(
+    ("told", "address"),
+    [
+        ({"url": "https://example.org/drills", **GIT}, "git+https://example.org/drills@4f2a"),
+        ({"url": "https://example.org/drills.whl", "archive_info": {}}, "https://example.org/drills.whl"),
+        ({"url": "file:///home/me/drills", **GIT}, ADDRESS),
+        ({"url": "file:///home/me/drills", "dir_info": {"editable": True}}, ADDRESS),
+        (None, ADDRESS),
+    ],
+)  # fmt: skip
+def test_notebook_installs_from_where_this_was_installed(
+    told: dict[str, object] | None, address: str, drills: Kit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    about = drills.home / "lib" / "attention_drills-0.1.0.dist-info"
+    about.mkdir(parents=True)
+    (about / "METADATA").write_text("Name: attention-drills\nVersion: 0.1.0\n", encoding="utf-8")
+    if told:
+        (about / "direct_url.json").write_text(json.dumps(told), encoding="utf-8")
+    monkeypatch.syspath_prepend(about.parent)
+    exercise = drills.find("warmup1")
+    setup = shipped(exercise).cells[1].source
+    assert f'%pip install -q "attention-drills @ {address}"\n' in setup
+    assert not is_notebook_edited(exercise)  # it came from another address
+    notebook = opened(exercise)
+    notebook.cells[1].source += "\nimport math"
+    nbformat.write(notebook, notebook_file(exercise))
+    assert is_notebook_edited(exercise)
+
+
 def test_notebook_runs_and_its_progress_is_that_of_the_file(drills: Kit, kernel: str) -> None:
     exercise = drills.find("warmup1")
     assert "started" not in list_lines(drills, set())[1]
@@ -104,7 +138,9 @@ def test_notebook_runs_and_its_progress_is_that_of_the_file(drills: Kit, kernel:
         shown = [o for o in notebook.cells[2].outputs if o.output_type == "display_data"]
         return "\n".join(str(output.data["text/plain"]) for output in shown)
 
-    assert "still a stub" in ran()
+    stub = ran()
+    assert "still a stub" in stub
+    assert "next: edit the cell, then run it again; `grade hint warmup1`" in stub
     written(exercise, RIGHT)
     assert re.search(r"^score (\d+) / \1 ", ran(), re.MULTILINE)
     with open_history(drills) as history:

@@ -37,7 +37,7 @@ UNREAD = (
 )  # fmt: skip
 CODE = re.compile(
     r"\s*(SELECT|INSERT|UPDATE|DELETE|PRAGMA|BEGIN|CREATE) |^bold |[<>]{2}|</|^[a-z_.]+\(|import "
-    r"|^(stubs_of|interview|version|explain|only) = |^:is|default-src|^with torch|\\[\[d]"
+    r"|^(stubs_of|interview|version|explain|only) = |^:is|default-src|^with torch|\\[\[d]|\(\?<="
     r"|^candidate, "
 )
 MOST = 8  # ways that one f-string may come out

@@ -1,6 +1,7 @@
 """What the author of a suite about attention needs beyond ``grader.suite``, in one import."""
 
 from grader.attention import claims
+from grader.attention.affordable import with_few_scores
 from grader.attention.contract import MASK, NO_DROPOUT, AttentionContract, X, causal_mask
 from grader.attention.layout import WeightLayout
 from grader.attention.maps import recover_attention
@@ -21,4 +22,5 @@ __all__ = [
     "multi_head",
     "recover_attention",
     "split_heads",
+    "with_few_scores",
 ]

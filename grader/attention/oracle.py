@@ -46,12 +46,12 @@ def attention_map(q: Tensor, k: Tensor, scale: float, mask: Tensor | None = None
 
 def split_heads(x: Tensor, heads: int) -> Tensor:
     """(B, T, H·D) -> (B, H, T, D), head i from the i-th block of D features."""
-    return torch.stack(x.chunk(heads, dim=-1), dim=1)
+    return x.reshape(*x.shape[:-1], heads, -1).movedim(-2, 1).contiguous()
 
 
 def merge_heads(x: Tensor) -> Tensor:
     """(B, H, T, D) -> (B, T, H·D), the way back."""
-    return torch.cat(list(x.unbind(dim=1)), dim=-1)
+    return x.movedim(1, -2).flatten(-2)
 
 
 def multi_head(q: Tensor, k: Tensor, v: Tensor, heads: int) -> Tensor:

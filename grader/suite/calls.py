@@ -456,7 +456,8 @@ class Call:
     def once(self, what: str, compute: Callable[[], _T]) -> _T:
         """What is computed from the inputs, the weights and the contract, the first time."""
         inputs = self.right_inputs
-        given = (*inputs.values(), *self._grad_outputs.values(), *self.weights.values())
+        grads = map(exact, self._grad_outputs.values())
+        given = (*inputs.values(), *grads, *self.weights.values())
         names = (*inputs, *self._grad_outputs, *self.weights)
         return once((what, self.contract.oracle, self.sizes, names), given, compute)
 

@@ -32,7 +32,11 @@ class Draw:
 
     def integer(self, low: int, high: int) -> int:
         """One of the integers from ``low`` to ``high``."""
-        return int(torch.randint(low, high + 1, (), generator=self._generator))
+        return int(self.integers(low, high))
+
+    def integers(self, low: int, high: int, *shape: int) -> Tensor:
+        """Integers from ``low`` to ``high``, of this shape, on the CPU."""
+        return torch.randint(low, high + 1, shape, generator=self._generator)
 
     def order(self, count: int) -> Tensor:
         """A permutation of ``count`` that moves every element, (count,)."""

@@ -74,6 +74,46 @@ SUMS = Contract(
     derived=derived,
 )
 
+COUNTING = """
+import torch
+from torch import nn
+
+
+class Counting(nn.Module):
+    def forward(self, x, cache=None):
+        seen, places = cache or (x[:, :0], torch.zeros(len(x), 0, dtype=torch.int64))
+        new = places.size(1) + torch.arange(x.size(1)).expand(x.shape[:2])
+        return x, (torch.cat([seen, x], 1), torch.cat([places, new], 1))
+"""
+
+
+def counting(
+    weights: Weights,
+    sizes: Sizes,
+    x: Tensor,
+    seen: Tensor | None = None,
+    places: Tensor | None = None,
+) -> dict[str, Tensor]:
+    """The tokens as they are, all that were seen, and the place of each."""
+    seen = x if seen is None else torch.cat([seen, x], 1)
+    return {"output": x, "seen": seen, "places": torch.arange(seen.size(1)).expand(seen.shape[:2])}
+
+
+COUNTED = Contract(
+    entry="Counting",
+    sizes=(Sizes(B=2, T=7, C=5, S=2),),
+    inputs={
+        "x": Input("B T C"),
+        "seen": CACHED,
+        "places": Input("B S", optional=True, differentiable=False, length="S"),
+    },
+    outputs={"output": "B T C", "seen": "B S+T C", "places": "B S+T"},
+    tuples={"cache": ("seen", "places")},
+    integers=("places",),
+    parameters=lambda sizes: {},
+    oracle=counting,
+)
+
 Begin = Callable[[str], Session]
 
 
@@ -135,6 +175,16 @@ def test_wrong_answer_is_seen_by_the_claim_about_it(
 ) -> None:
     with pytest.raises(CheckFailed):
         claim(harness(begin, (old, new)))
+
+
+def test_integers_that_are_handed_on_are_compared(begin: Begin) -> None:
+    every = [(COUNTED.sizes[0], (3, 1, 2))]
+    right = Harness(COUNTED, begin(COUNTING), Draw(1), "cpu", {})
+    claims.parts_agree_with_the_whole(right, every, learns=False)
+    source = COUNTING.replace("places.size(1) + torch", "torch")
+    wrong = Harness(COUNTED, begin(source), Draw(1), "cpu", {})
+    with pytest.raises(CheckFailed, match="places at the end, in parts of 3, 1, 2 tokens"):
+        claims.parts_agree_with_the_whole(wrong, every, learns=False)
 
 
 def test_what_a_cache_is_made_of_has_gradients_of_its_own(begin: Begin) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from grader.attention import AttentionContract
+from grader.attention import AttentionContract, with_few_scores
 from grader.attention.situations import AttentionSituations
 from grader.sandbox.session import Session
 from grader.suite import CheckFailed, Draw, Harness, Sizes, claims
@@ -58,6 +58,28 @@ def test_what_is_refused_is_told_by_its_own_numbers(begin: Begin) -> None:
 def test_another_refusal_is_none(begin: Begin, error: str, says: str) -> None:
     with pytest.raises(CheckFailed, match=says):
         claims.constructor_raises(refusing(begin, error), "ValueError", width=17, heads=4)
+
+
+def test_each_of_several_is_refused_by_itself(begin: Begin) -> None:
+    harness = refusing(begin, "ValueError(f'{width} by {heads}')")
+    every = [{"width": 15, "heads": 4}, {"width": 17, "heads": 3}]
+    claims.constructor_raises_for_each(harness, "ValueError", every)
+    every.insert(1, {"width": 15, "heads": 5})
+    with pytest.raises(CheckFailed, match=r"heads=5.*no exception came"):
+        claims.constructor_raises_for_each(harness, "ValueError", every)
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted"),
+    [
+        (Sizes(B=3, T=9, S=2, C=14, H=7, G=7), Sizes(B=3, T=9, S=2, C=14, H=7, G=7)),
+        (Sizes(B=3, T=90, S=10, C=72, H=36, G=12), Sizes(B=1, T=90, S=10, C=18, H=9, G=3)),
+        (Sizes(B=5, T=30, S=10, C=32, H=4, G=2), Sizes(B=4, T=30, S=10, C=32, H=4, G=2)),
+        (Sizes(B=2, T=40, S=10, C=68, H=34, G=1), Sizes(B=1, T=40, S=10, C=34, H=17, G=1)),
+    ],
+)
+def test_many_scores_become_few(given: Sizes, wanted: Sizes) -> None:
+    assert dict(with_few_scores(given, 20_000)) == dict(wanted)
 
 
 def test_call_that_is_refused(begin: Begin) -> None:

@@ -33,6 +33,7 @@ from grader.suite.claims.robustness import (
 from grader.suite.claims.structure import (
     call_raises,
     constructor_raises,
+    constructor_raises_for_each,
     expect_refusal,
     has_its_parameters,
     keeps_shape_and_dtype,
@@ -53,6 +54,7 @@ __all__ = [
     "computes_in_bfloat16",
     "computes_in_float64",
     "constructor_raises",
+    "constructor_raises_for_each",
     "conversations_are_apart",
     "expect_on_any_device",
     "expect_refusal",

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from grader.suite.calls import Call, Module
 from grader.suite.claims.robustness import cast
-from grader.suite.compare import expect, expect_close, expect_form
+from grader.suite.compare import expect, expect_close, expect_form, expect_integers
 from grader.suite.contract import Sizes
 from grader.suite.harness import Harness
 
@@ -100,18 +100,17 @@ def branches_agree(harness: Harness, first: int, *others: Sequence[int]) -> None
     Args:
         harness: Plans the calls.
         first: How many tokens they have in common.
-        others: The lengths of the parts in which each goes on.
+        others: The lengths of the parts in which each goes on; they take turns.
     """
     module, sizes = harness.module(), harness.sizes.replace(T=first)
     start = harness.inputs(sizes)
     before = module.call(start)
-    planned = []
-    for lengths in others:
-        more = harness.inputs(sizes.replace(T=sum(lengths)))
-        said = {name: _joined(module, name, start[name], more[name]) for name in start}
-        planned.append((module.call(said), in_parts(module, more, lengths, before=before)))
+    every = [harness.inputs(sizes.replace(T=sum(lengths))) for lengths in others]
+    said = [{n: _joined(module, n, start[n], more[n]) for n in start} for more in every]
+    planned = _in_turns(module, every, others, before)
+    wholes = module.calls(said)
     harness.ask()
-    for place, (whole, parts) in enumerate(planned, 1):
+    for place, (whole, parts) in enumerate(zip(wholes, planned, strict=True), 1):
         given = f"where call {place} goes on from one cache, {_listed(others[place - 1])} tokens"
         _expect_the_same(whole, parts, torch.float32, given, first)
 
@@ -126,21 +125,31 @@ def conversations_are_apart(harness: Harness, *others: Sequence[int]) -> None:
     """
     module, sizes = harness.module(), harness.sizes
     every = [harness.inputs(sizes.replace(T=sum(lengths))) for lengths in others]
-    parts: list[list[Call]] = [[] for _ in others]
-    for turn in range(max(map(len, others)) + len(others)):
-        for late, (lengths, inputs, said) in enumerate(zip(others, every, parts, strict=True)):
-            done = turn - late
-            if 0 <= done < len(lengths):
-                start = sum(lengths[:done])
-                rest = {n: _cut(module, n, x, start, None) for n, x in inputs.items()}
-                before = said[-1] if said else None
-                said += in_parts(module, rest, lengths[done : done + 1], before=before)
+    parts = _in_turns(module, every, others)
     wholes = module.calls(every)
     harness.ask()
     for lengths, whole, said in zip(others, wholes, parts, strict=True):
         given = f"in parts of {_listed(lengths)} tokens, in turns with another sequence"
         _expect_the_same(whole, said, torch.float32, given)
         _expect_the_same(whole, [whole], torch.float32, "at once, after others in parts")
+
+
+def _in_turns(
+    module: Module,
+    every: Sequence[Tensors],
+    others: Sequence[Sequence[int]],
+    before: Call | None = None,
+) -> list[list[Call]]:
+    """The parts of several sequences, each of which begins a turn after the one before it."""
+    parts: list[list[Call]] = [[] for _ in others]
+    for turn in range(max(map(len, others)) + len(others)):
+        for late, (lengths, inputs, said) in enumerate(zip(others, every, parts, strict=True)):
+            done = turn - late
+            if 0 <= done < len(lengths):
+                start, last = sum(lengths[:done]), said[-1] if said else before
+                rest = {n: _cut(module, n, x, start, None) for n, x in inputs.items()}
+                said += in_parts(module, rest, lengths[done : done + 1], before=last)
+    return parts
 
 
 def keeps_no_more_alive(harness: Harness, every: Sequence[tuple[Sizes, Sequence[int]]]) -> None:
@@ -191,6 +200,8 @@ def _expect_the_same(
         if name in whole.contract.compared:
             expect_form(parts[-1].parts[name], dtype, device, f"{name} {given}")
             expect_close(parts[-1].outs[name], whole.rights[name], f"{name} at the end, {given}")
+    for name, got in parts[-1].counts.items():
+        expect_integers(got, whole.every_right[name], f"{name} at the end, {given}")
 
 
 def _drawn_grad_output(harness: Harness, sizes: Sizes, dtype: torch.dtype) -> Tensor:

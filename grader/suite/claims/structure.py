@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -77,13 +78,27 @@ def constructor_raises(
         numbers: The arguments whose values its message has to give; all where there are none.
         arguments: Of the constructor.
     """
-    entry = harness.contract.entry
-    given = f"{entry}({', '.join(f'{name}={value}' for name, value in arguments.items())})"
-    every = {**harness.contract.arguments(harness.sizes), **arguments}
-    made = harness.batch.create(entry, (), {n: v for n, v in every.items() if v is not None})
+    constructor_raises_for_each(harness, kind, [arguments], numbers)
+
+
+def constructor_raises_for_each(
+    harness: Harness,
+    kind: str,
+    every: Sequence[Mapping[str, int]],
+    numbers: tuple[str, ...] = (),
+) -> None:
+    """Each of these sets of arguments is refused likewise; all are tried in one request."""
+    entry, usual = harness.contract.entry, harness.contract.arguments(harness.sizes)
+    planned = []
+    for arguments in every:
+        given = {n: v for n, v in {**usual, **arguments}.items() if v is not None}
+        with harness.batch.apart():
+            planned.append(harness.batch.create(entry, (), given))
     harness.ask()
-    values = (arguments[name] for name in numbers or arguments)
-    expect_refusal(lambda: made.answered, kind, given, *values)
+    for arguments, made in zip(every, planned, strict=True):
+        told = f"{entry}({', '.join(f'{name}={value}' for name, value in arguments.items())})"
+        values = (arguments[name] for name in numbers or arguments)
+        expect_refusal(partial(getattr, made, "answered"), kind, told, *values)
 
 
 def call_raises(harness: Harness, kind: str, inputs: Mapping[str, Tensor], number: int) -> None:

@@ -65,7 +65,7 @@ WORDS = (
     "differ", "wrong", "queries", "sequences", "calls", "values", "solved", "started", "kept",
     "new", "renewed", "remove it", "none", "of the example", "exercise", "score", "all", "yours",
     "right", "so", "hint", "in", "seed", "keys", "today", "expected", "allowed", "what",
-    "renamed", "yes",
+    "renamed", "yes", "tries", "best", "last", "hints", "scores", "holds", "devices",
 )  # fmt: skip
 SENTENCES = (
     "{first} and {second}",
@@ -103,11 +103,10 @@ def _in(tree: ast.Module) -> Iterator[str]:
     """Texts of a module: those of two words or more, and whatever is handed to ``say``."""
     skipped = {id(one) for one in _docstrings(tree)}
     for node in ast.walk(tree):
-        if id(node) in skipped or not isinstance(node, ast.Constant | ast.JoinedStr | ast.Call):
-            continue
         if isinstance(node, ast.Call):
             is_said = isinstance(node.func, ast.Name) and node.func.id == "say" and node.args
             yield from _ways(node.args[0]) if is_said else ()
+        if id(node) in skipped or not isinstance(node, ast.Constant | ast.JoinedStr):
             continue
         skipped |= {id(one) for one in ast.walk(node)} if isinstance(node, ast.JoinedStr) else set()
         for text in _ways(node):

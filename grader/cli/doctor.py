@@ -10,6 +10,7 @@ import click
 from grader.cli.options import tell_untried
 from grader.cli.saying import echo
 from grader.errors import GraderFault
+from grader.languages import say
 from grader.sandbox.process import Sandbox
 from grader.versions import PYTHONS, TORCHES
 from grader.wire.levels import LEVELS
@@ -38,16 +39,16 @@ def doctor() -> None:
     echo("isolation, the strongest first; the first that holds is the default")
     for level in LEVELS:
         text = _cannot(level) or _examine(sandboxes[level], level)
-        echo(f"  {level:<9} {text}")
+        click.echo(f"  {level:<9} {say(text)}")
     for sandbox in sandboxes.values():
         sandbox.close()
     echo("versions")
     echo(f"  python    {platform.python_version()}, known to work: {', '.join(PYTHONS)}")
     echo(f"  torch     {version('torch')}, known to work: {' to '.join(TORCHES)}")
     tell_untried()
-    echo("devices")
+    echo(say("devices"))
     for name, text in _devices().items():
-        echo(f"  {name:<9} {text}")
+        click.echo(f"  {name:<9} {say(text)}")
 
 
 def _cannot(level: str) -> str:
@@ -65,9 +66,9 @@ def _examine(sandbox: Sandbox, level: str) -> str:
             f"not here: {sandbox.refused.get(level, fault)}\n            to get it: {ADVICE[level]}"
         )
     done = sandbox.open_walls
-    open_walls = f"; by its nature, a worker there {', '.join(done)}" if done else ""
+    open_walls = f"; by its nature, a worker there {', '.join(map(say, done))}" if done else ""
     tasks = f"at most {sandbox.tasks} threads" if sandbox.tasks else "threads bounded by memory"
-    return f"holds: {WALLS[level]}; {tasks}{open_walls}"
+    return f"{say('holds')}: {say(WALLS[level])}; {say(tasks)}{say(open_walls)}"
 
 
 def _devices() -> dict[str, str]:

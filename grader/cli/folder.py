@@ -64,7 +64,7 @@ def hint(name: str, kit_path: Path | None) -> None:
         before = history.hints(exercise.name)
         shown = history.next_hint(exercise)
     for number, text in enumerate(shown, start=1):
-        echo(f"{say(f'hint {number} of {total}')}: {say(text)}")
+        click.echo(f"{say(f'hint {number} of {total}')}: {say(text)}")
     if before >= total:
         echo(f"that is all; `grade solution {exercise.name} --reveal` shows ours")
 

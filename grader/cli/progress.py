@@ -13,6 +13,8 @@ from grader.cli.options import html_option, write_text
 from grader.cli.saying import echo
 from grader.errors import GradeError
 from grader.kit import Kit
+from grader.languages import say
+from grader.languages.columns import as_wide
 from grader.practice.history import Grading, History, open_history
 
 BARS = "▁▂▃▄▅▆▇█"
@@ -40,12 +42,18 @@ def progress(html_file: Path | None, kit_path: Path | None) -> None:
         return
     gradings = "1 grading" if len(found) == 1 else f"{len(found)} gradings"
     echo(f"{len(solved)} of {len(kit.exercises)} exercises solved, {gradings}")
-    echo(f"\n{'exercise':<11} {'tries':>5} {'best':>9}  {'last':<10} {'hints':>5}  scores")
+    click.echo(f"\n{_headings()}")
     for exercise in kit.exercises:
         tries = [grading for grading in found if grading.exercise == exercise.name]
         if tries:
             echo(_line(tries))
     _tell_of_mistakes(found)
+
+
+def _headings() -> str:
+    columns = (("exercise", 11), ("tries", -5), ("best", -9), ("last", 11), ("hints", -5))
+    told = [as_wide(say(name), abs(wide), right=wide < 0) for name, wide in columns]
+    return f"{' '.join(told[:3])}  {' '.join(told[3:])}  {say('scores')}"
 
 
 def _tell_of_mistakes(gradings: list[Grading]) -> None:

@@ -99,12 +99,12 @@ def branches_agree(harness: Harness, first: int, *others: Sequence[int]) -> None
 
     Args:
         harness: Plans the calls.
-        first: How many tokens they have in common.
+        first: How many tokens they have in common, at least 2.
         others: The lengths of the parts in which each goes on; they take turns.
     """
     module, sizes = harness.module(), harness.sizes.replace(T=first)
     start = harness.inputs(sizes)
-    before = module.call(start)
+    *_, before = in_parts(module, start, (1, first - 1))  # a cache that has grown may have room
     every = [harness.inputs(sizes.replace(T=sum(lengths))) for lengths in others]
     said = [{n: _joined(module, n, start[n], more[n]) for n in start} for more in every]
     planned = _in_turns(module, every, others, before)

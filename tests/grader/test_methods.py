@@ -39,6 +39,10 @@ class Table(nn.Module):
     def switched(self, tokens):
         self.inside.train(not self.training)
         return tokens
+
+    def froze(self, tokens):
+        self.rows.weight.requires_grad_(False)
+        return tokens
 """
 
 
@@ -114,12 +118,15 @@ def test_generator_does_not_cross_back() -> None:
 
 
 @pytest.mark.parametrize("mode", [False, True])
-def test_whoever_is_training_goes_on_training(harness: Harness, mode: bool) -> None:
+def test_whoever_is_training_goes_on_training_and_who_learns_on_learning(
+    harness: Harness, mode: bool
+) -> None:
     module = harness.module().train(mode)
     calls = [
         module.call(harness.inputs(), method=method, detect_inplace=True)
-        for method in ("kept", "switched")
+        for method in ("kept", "switched", "froze")
     ]
     harness.ask()
     assert calls[0].left == []
     assert "switched between training and evaluation" in calls[1].left[0]
+    assert calls[2].left == ["`rows.weight.requires_grad` was changed by the call"]

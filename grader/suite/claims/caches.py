@@ -21,6 +21,7 @@ from grader.suite.contract import Sizes
 from grader.suite.harness import Harness
 
 TOLERANCE = 1e-4  # of gradients: longer sums than outputs, in another order
+EXACT = 1e-10  # of values in float64, where no constant is rounded
 DTYPES = (torch.float32, torch.float64, torch.bfloat16)
 KEPT = 2  # times as much memory as there are numbers may lie behind them
 
@@ -52,7 +53,8 @@ def parts_agree_with_the_whole(
     harness.ask()
     for lengths, whole, parts in planned:
         given = f"in parts of {_listed(lengths)} tokens{_in(dtype)}"
-        _expect_the_same(whole, parts, dtype, given)
+        is_exact = dtype == torch.float64 and harness.contract.is_exact(whole.sizes)
+        _expect_the_same(whole, parts, dtype, given, tolerance=EXACT if is_exact else None)
         if learns and dtype != torch.bfloat16:  # sums of which each part is rounded
             _expect_the_same_gradients(whole, parts, given)
 
@@ -100,20 +102,21 @@ def branches_agree(harness: Harness, first: int, *others: Sequence[int]) -> None
     Args:
         harness: Plans the calls.
         first: How many tokens they have in common.
-        others: The lengths of the parts in which each goes on.
+        others: The lengths of the parts in which each goes on; they take turns.
     """
     module, sizes = harness.module(), harness.sizes.replace(T=first)
     start = harness.inputs(sizes)
     before = module.call(start)
-    planned = []
-    for lengths in others:
-        more = harness.inputs(sizes.replace(T=sum(lengths)))
-        said = {name: _joined(module, name, start[name], more[name]) for name in start}
-        planned.append((module.call(said), in_parts(module, more, lengths, before=before)))
+    every = [harness.inputs(sizes.replace(T=sum(lengths))) for lengths in others]
+    wholes = [
+        module.call({name: _joined(module, name, start[name], more[name]) for name in start})
+        for more in every
+    ]
+    each = _in_turns(module, every, others, before)
     harness.ask()
-    for place, (whole, parts) in enumerate(planned, 1):
-        given = f"where call {place} goes on from one cache, {_listed(others[place - 1])} tokens"
-        _expect_the_same(whole, parts, torch.float32, given, first)
+    for place, (lengths, whole, said) in enumerate(zip(others, wholes, each, strict=True), 1):
+        given = f"where call {place} goes on from one cache, {_listed(lengths)} tokens"
+        _expect_the_same(whole, said, torch.float32, given, first)
 
 
 def conversations_are_apart(harness: Harness, *others: Sequence[int]) -> None:
@@ -126,21 +129,33 @@ def conversations_are_apart(harness: Harness, *others: Sequence[int]) -> None:
     """
     module, sizes = harness.module(), harness.sizes
     every = [harness.inputs(sizes.replace(T=sum(lengths))) for lengths in others]
-    parts: list[list[Call]] = [[] for _ in others]
-    for turn in range(max(map(len, others)) + len(others)):
-        for late, (lengths, inputs, said) in enumerate(zip(others, every, parts, strict=True)):
-            done = turn - late
-            if 0 <= done < len(lengths):
-                start = sum(lengths[:done])
-                rest = {n: _cut(module, n, x, start, None) for n, x in inputs.items()}
-                before = said[-1] if said else None
-                said += in_parts(module, rest, lengths[done : done + 1], before=before)
+    each = _in_turns(module, every, others, later=1)
     wholes = module.calls(every)
     harness.ask()
-    for lengths, whole, said in zip(others, wholes, parts, strict=True):
+    for lengths, whole, said in zip(others, wholes, each, strict=True):
         given = f"in parts of {_listed(lengths)} tokens, in turns with another sequence"
         _expect_the_same(whole, said, torch.float32, given)
         _expect_the_same(whole, [whole], torch.float32, "at once, after others in parts")
+
+
+def _in_turns(
+    module: Module,
+    every: Sequence[Tensors],
+    others: Sequence[Sequence[int]],
+    before: Call | None = None,
+    later: int = 0,
+) -> list[list[Call]]:
+    """Plan a part of each sequence in its turn; each begins so many turns after the last one."""
+    each: list[list[Call]] = [[] for _ in others]
+    for turn in range(max(map(len, others)) + later * len(others)):
+        for place, (lengths, inputs, said) in enumerate(zip(others, every, each, strict=True)):
+            done = turn - later * place
+            if 0 <= done < len(lengths):
+                start = sum(lengths[:done])
+                rest = {n: _cut(module, n, x, start, None) for n, x in inputs.items()}
+                last = said[-1] if said else before
+                said += in_parts(module, rest, lengths[done : done + 1], before=last)
+    return each
 
 
 def keeps_no_more_alive(harness: Harness, every: Sequence[tuple[Sizes, Sequence[int]]]) -> None:
@@ -174,7 +189,12 @@ def keeps_no_more_alive(harness: Harness, every: Sequence[tuple[Sizes, Sequence[
 
 
 def _expect_the_same(
-    whole: Call, parts: Sequence[Call], dtype: torch.dtype, given: str, skipped: int = 0
+    whole: Call,
+    parts: Sequence[Call],
+    dtype: torch.dtype,
+    given: str,
+    skipped: int = 0,
+    tolerance: float | None = None,
 ) -> None:
     """The outputs of the parts, one after the other, and what is handed on at last."""
     device = next(iter(whole.tensors.values())).device
@@ -186,11 +206,12 @@ def _expect_the_same(
         for part in parts:
             expect_form(part.parts[name], dtype, device, f"{name} {given}")
         got = torch.cat([part.outs[name] for part in parts], dim=axis)
-        expect_close(got, right, f"{name} {given}")
+        expect_close(got, right, f"{name} {given}", tolerance)
     for name in whole.contract.carried:
         if name in whole.contract.compared:
             expect_form(parts[-1].parts[name], dtype, device, f"{name} {given}")
-            expect_close(parts[-1].outs[name], whole.rights[name], f"{name} at the end, {given}")
+            last = parts[-1].outs[name]
+            expect_close(last, whole.rights[name], f"{name} at the end, {given}", tolerance)
 
 
 def _drawn_grad_output(harness: Harness, sizes: Sizes, dtype: torch.dtype) -> Tensor:

@@ -112,6 +112,15 @@ def test_generator_crosses_as_its_seed(harness: Harness) -> None:
     assert not torch.equal(first, other)
 
 
+def test_generator_goes_on_in_the_calls_of_a_step(harness: Harness) -> None:
+    given = ((harness.inputs()["tokens"],), {"generator": torch.Generator().manual_seed(1)})
+    drawn = harness.batch.call(harness.module().made or "", [given, given], method="drawn")
+    harness.ask()
+    generator = torch.Generator().manual_seed(1)
+    for place in range(2):
+        assert torch.equal(drawn.result(place), torch.rand(2, 5, generator=generator))
+
+
 def test_generator_does_not_cross_back() -> None:
     tree = values.encode(torch.Generator(), [])
     assert values.decode(tree, []) == values.Opaque("Generator")

@@ -515,6 +515,11 @@ test_distribution_keeps_shape_dtype_and_device = of(distribution, claims.keeps_s
 test_distribution_matches_its_formula = of(distribution, claims.matches_the_formula, worth=3)
 
 
+def listed(how: dict[str, Any]) -> str:
+    """Settings, as a call has them."""
+    return ", ".join(f"{name}={value}" for name, value in how.items())
+
+
 def expect_shares(harness: Harness, every: list[tuple[Tensor, dict[str, Any]]], what: str) -> None:
     """The distribution of these logits by these settings is right, with its gradient.
 
@@ -530,7 +535,7 @@ def expect_shares(harness: Harness, every: list[tuple[Tensor, dict[str, Any]]], 
         calls.append((one.module(sizes).call(given, grad_output=grad_output), how))
     harness.ask()
     for call, how in calls:
-        given = ", ".join(f"{name}={value}" for name, value in how.items())
+        given = listed(how)
         expect_close(call.out, call.expected, f"{what} ({given})")
         left = int((call.out.cpu()[call.expected == 0] != 0).sum())
         expect(left == 0, f"{what} ({given}): {left} tokens that are not kept have more than 0")
@@ -782,6 +787,7 @@ def expect_drawn(call: Call, how: dict[str, Any]) -> None:
     """Each token came as often as it should after those before it, whatever came beside it."""
     found, sizes = said(call, FAR), call.module.sizes
     B, V, T = sizes.B, sizes.V, sizes.T
+    given = f"drawn with {listed(how)}"
     logits = judge(call.right_weights, sizes, found)[:, T - 1 : -1].flatten(0, 1)
     shares, sums = share_out(logits, **how)
     clear = (sums - how.get("top_p", -1.0)).abs().amin(-1) > CLEAR
@@ -791,20 +797,20 @@ def expect_drawn(call: Call, how: dict[str, Any]) -> None:
     shares = shares * clear[:, None]
     drawn = F.one_hot(found[:, T:].flatten(), V) * clear[:, None]
     kept = bool((drawn <= shares.ceil()).all())
-    expect(kept, f"{how}: a token was added whose probability is 0")
+    expect(kept, f"{given}: a token was added whose probability is 0")
     mean, last = shares.square().sum(-1), found[:, T - 1 : -1].flatten()
     came = (drawn * shares).sum(-1) - mean
-    expect_chance(came.sum(), (shares.pow(3).sum(-1) - mean.square()).sum(), f"{how}: likeliness")
+    expect_chance(came.sum(), (shares.pow(3).sum(-1) - mean.square()).sum(), f"likeliness, {given}")
     for token in range(V):
         off, spread = (drawn - shares)[last == token], (shares * (1 - shares))[last == token]
-        expect_chance(off.sum(0), spread.sum(0), f"{how}: counts of each token after {token}")
+        expect_chance(off.sum(0), spread.sum(0), f"counts of each token after {token}, {given}")
     for by in (1, B // 2):  # every other one of these pairs has nothing to do with the rest
         alike, mean = (
             (one * one.roll(by, 0)).sum(-1).view(-1, 2 * by, FAR)[:, :by]
             for one in (drawn.view(B, FAR, V), shares.view(B, FAR, V))
         )
         spread = (mean * (1 - mean)).sum()
-        expect_chance((alike - mean).sum(), spread, f"{how}: equal tokens, {by} sequences apart")
+        expect_chance((alike - mean).sum(), spread, f"equal tokens {by} sequences apart, {given}")
 
 
 @points(3)
@@ -842,14 +848,14 @@ def test_generator_is_what_all_is_drawn_from(harness: Harness) -> None:
             {**given, "generator": torch.Generator(harness.device).manual_seed(of)}
             for of in (seed, another)
         )
-        calls = module.calls([alike, given, given], seed=seed)
+        calls = module.calls([alike, alike, given, given], seed=seed)
         calls += module.calls([given, alike], seed=seed)
         calls += module.calls([given, unlike], seed=another)
         calls += harness.of(by_place).module(sizes, module.weights).to(dtype).calls([alike])
         planned.append(calls)
     harness.ask()
     for calls in planned:
-        by, first, then, again, by_same, other, by_other, by_place_alike = (
+        by, by_then, first, then, again, by_same, other, by_other, by_place_alike = (
             said(call, 25) for call in calls
         )
         same = "the same generator: expected the same tokens, got others"
@@ -857,6 +863,7 @@ def test_generator_is_what_all_is_drawn_from(harness: Harness) -> None:
         expect(torch.equal(first, again), "torch's own generator, seeded alike: got other tokens")
         for tokens, others, what in (
             (by, by_other, "another generator"),
+            (by, by_then, "the same generator, a second time"),
             (first, other, "torch's own generator, seeded otherwise"),
             (first, then, "torch's own generator, a second time"),
             (first[:1], first[1:2], "another sequence"),

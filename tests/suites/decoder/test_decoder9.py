@@ -714,9 +714,9 @@ def test_generates_in_every_dtype(harness: Harness) -> None:
         rows = weights["embedding.weight"]
         rows[1::2] = rows[:-1:2] * (1 + 1e-8)  # the same in float32
         module = one.module(None, {name: w.to(dtype) for name, w in weights.items()}).to(dtype)
+        given = {**one.inputs(), "num_tokens": 5}
         for how in ({}, {"temperature": 1.0, "top_k": 1}):
-            given = {**one.inputs(), "num_tokens": 5, **how}
-            calls.append((module.call(given), tie))
+            calls.append((module.call({**given, **how}), tie))
     harness.ask()
     for call, tie in calls:
         expect_most_likely(call, 5, tie)
@@ -726,8 +726,8 @@ def test_generates_in_every_dtype(harness: Harness) -> None:
 def test_generation_remembers_nothing(harness: Harness) -> None:
     """Another prompt, however it lies, other weights, the same again: each call begins anew."""
     one, calls = harness.of(generation), []
-    shape, sizes = harness.sizes.shape("B T"), harness.sizes
-    module = one.module(None, lively(one, sizes))
+    sizes = harness.sizes.replace(B=7)
+    shape, module = sizes.shape("B T"), one.module(None, lively(one, sizes))
     prompts = [draw(harness.draw, shape, sizes) for draw in (spoken, transposed, apart)]
     for number in (0, 1, 2, 0):
         calls.append(module.call({"tokens": prompts[number], "num_tokens": 5}))

@@ -35,7 +35,7 @@ IGNORED = -100
 LINE = 2e-5  # of a sum of probabilities: rounding decides whether it has reached p
 LITTLE = 1e-20  # of a probability: less may be 0 in float32
 TIE = 1e-3  # of the highest logit: rounding decides which of two is higher
-ROWS, FAR = 2000, 12  # sequences, and how many tokens are added to each
+ROWS, FAR = 1000, 12  # sequences, and how many tokens are added to each
 TAIL = log(2e10)  # of a count: chance alone exceeds it once in 10¹⁰
 ONCE_MORE = 1.35  # times as much as reading each token once makes
 STEPS, RATE, MOMENT = 40, 0.03, 0.9
@@ -136,7 +136,7 @@ def fitting(sizes: Sizes, heads: int = 6, each: int = 9) -> Sizes:
     C = H * min(sizes.C // sizes.H, each)
     number = 7 * C + 5 * sizes.T
     V = 1 + number % 24 if number % 5 or sizes.T > FEW else 257 + number % 40
-    return sizes.replace(H=H, C=C, V=V, L=1 + (C + sizes.T) % 2)
+    return sizes.replace(H=H, C=C, V=V, L=1 + (C + sizes.T) % 2 * (sizes.T <= FEW))
 
 
 def small(sizes: Sizes) -> Sizes:
@@ -405,12 +405,11 @@ test_batch_items_are_independent = claims.batch_items_are_independent
 @points(3)
 def test_pieces_with_caches_agree_with_the_whole(harness: Harness) -> None:
     """Token by token, in chunks or at once: a position is judged alike, and teaches the same."""
-    sizes, alone = harness.contract.sizes, harness.sizes.replace(B=1)
-    ways = [(each, (1,) * each.T) for each in sizes] + [
-        (each, (1, each.T - 2, 1)) for each in sizes
-    ]
-    claims.parts_agree_with_the_whole(harness, [*ways, (alone, (9, 1, 7, 2))])
-    far = [(alone, (5, 1, 4)), (Sizes(B=1, C=6, H=2, V=5, L=2), (130, 1, 126, 3))]
+    first, *others = harness.contract.sizes
+    alone, long = first.replace(B=1), Sizes(B=1, C=6, H=2, V=5, L=2)
+    ways = [(first, (1,) * 5), (first, (1, 5, 1)), *((each, (1, 2)) for each in others)]
+    claims.parts_agree_with_the_whole(harness, [*ways, (alone, (9, 1, 7))])
+    far = [(alone, (5, 1, 4)), (long, (130, 1, 126, 3))]
     for dtype in (torch.float32, torch.float64, torch.bfloat16):
         claims.parts_agree_with_the_whole(harness, far, dtype, learns=False)
 
@@ -845,7 +844,7 @@ def test_generator_is_what_all_is_drawn_from(harness: Harness) -> None:
     ):  # fmt: skip
         sizes = harness.sizes.replace(B=B)
         tokens = spoken(draw, (1, sizes.T), sizes).expand(B, -1).contiguous()
-        given = {"tokens": tokens, "num_tokens": 14, "temperature": 2.0, **how}
+        given = {"tokens": tokens, "num_tokens": 10, "temperature": 3.0, **how}
         module = one.module(sizes).to(dtype)
         seed, another = draw.integer(0, 2**30), draw.integer(2**30, 2**31)
         alike, unlike = (
@@ -860,7 +859,7 @@ def test_generator_is_what_all_is_drawn_from(harness: Harness) -> None:
     harness.ask()
     for calls in planned:
         by, by_then, first, then, again, by_same, other, by_other, by_place_alike = (
-            said(call, 14) for call in calls
+            said(call, 10) for call in calls
         )
         same = "the same generator: expected the same tokens, got others"
         expect(torch.equal(by, by_same) and torch.equal(by, by_place_alike), same)

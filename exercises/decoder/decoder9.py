@@ -127,7 +127,7 @@ class LanguageModel(nn.Module):
             through.
         norm: ``nn.RMSNorm(C, eps=1e-6)``, after the last block.
         head: ``nn.Linear(C, V, bias=False)``, whose weight is that of the embedding: one parameter
-            under two names, also once a state was loaded by ``load_state_dict``.
+            under two names, also once a state was loaded by ``load_state_dict`` as usual.
 
     Raises:
         ValueError: ``num_heads`` does not divide ``embed_dim``; the message gives both numbers.
@@ -147,7 +147,7 @@ class LanguageModel(nn.Module):
         Args:
             tokens: A batch of sequences, or of how they go on, (B, T).
             caches: What an earlier call gave for the tokens before; None where there are none.
-                A caller may go on from the same caches twice.
+                A caller may go on from the same caches twice, and gradients go back through them.
 
         Returns:
             Logits, (B, T, V), and the caches: one for each block, in a list.
@@ -184,9 +184,9 @@ class LanguageModel(nn.Module):
         """Go on with each sequence, one token after another.
 
         The tokens are read once; from then on each step feeds its new token alone, and the caches.
-        Each token is drawn by ``sampling_distribution`` of the logits before it, by
-        ``torch.multinomial``, each sequence on its own; at temperature 0 it is always the most
-        likely. Training or evaluation is left as it was.
+        Each token is drawn by ``sampling_distribution`` of the logits before it, as
+        ``torch.multinomial`` draws, each sequence on its own; at temperature 0 it is always the
+        most likely. Training or evaluation is left as it was.
 
         Args:
             tokens: (B, T).

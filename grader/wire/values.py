@@ -1,8 +1,9 @@
 """Values as they cross: a tree of plain JSON in which tensors stand by number.
 
 Scalars are themselves; a non-finite float, a list, tuple, dict or tensor is an object with a
-key of its own. A generator crosses to the worker alone, as the seed that it begins with. Whatever
-cannot cross is named by its type, as an ``Opaque``.
+key of its own. A generator crosses to the worker alone, as the seed that it begins with; in the
+calls of one step, one seed is one generator. Whatever cannot cross is named by its type, as an
+``Opaque``.
 """
 
 from __future__ import annotations
@@ -88,13 +89,19 @@ def encode(value: Any, tensors: list[Tensor]) -> Any:
     return {"opaque": kind.__qualname__[:100]}
 
 
-def decode(tree: Any, tensors: list[Tensor], find: Find | None = None) -> Any:
+def decode(
+    tree: Any,
+    tensors: list[Tensor],
+    find: Find | None = None,
+    generators: dict[int, torch.Generator] | None = None,
+) -> Any:
     """What ``encode`` encoded.
 
     Args:
         tree: The value.
         tensors: Those in it.
         find: Gives what stands for an ``Output``, by handle and path; without it there is none.
+        generators: Those that were made before, by seed, to be gone on with; more are added.
 
     Raises:
         BadFrame: The tree is not of its making.
@@ -107,25 +114,36 @@ def decode(tree: Any, tensors: list[Tensor], find: Find | None = None) -> Any:
         ((kind, content),) = tree.items()
         if kind == "output" and find is not None:
             return find(content[0], content[1:])
-        return _decode(kind, content, tensors, find)
+        return _decode(kind, content, tensors, find, generators)
     except (ArithmeticError, ValueError, TypeError, LookupError, AttributeError, RecursionError):
         raise BadFrame("a value has an unknown form") from None
 
 
-def _decode(kind: str, content: Any, tensors: list[Tensor], find: Find | None) -> Any:
+def _decode(
+    kind: str,
+    content: Any,
+    tensors: list[Tensor],
+    find: Find | None,
+    generators: dict[int, torch.Generator] | None,
+) -> Any:
     match kind:
         case "float":
             return float(content)
         case "tensor":
             return tensors[_index(content)]
         case "list":
-            return [decode(item, tensors, find) for item in content]
+            return [decode(item, tensors, find, generators) for item in content]
         case "tuple":
-            return tuple(decode(item, tensors, find) for item in content)
+            return tuple(decode(item, tensors, find, generators) for item in content)
         case "dict":
-            return {str(key): decode(item, tensors, find) for key, item in content.items()}
-        case "generator" if find is not None:
-            return torch.Generator().manual_seed(_index(content))
+            return {
+                str(key): decode(item, tensors, find, generators) for key, item in content.items()
+            }
+        case "generator" if generators is not None:
+            seed = _index(content)
+            if seed not in generators:
+                generators[seed] = torch.Generator().manual_seed(seed)
+            return generators[seed]
         case "generator":
             return Opaque(torch.Generator.__name__)
         case "opaque":

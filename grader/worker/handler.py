@@ -47,6 +47,7 @@ class RequestHandler:
         self.graphs: dict[int, Graph] = {}
         self.elsewhere: dict[int, OneDevice] = {}  # where a module is, if not on the CPU
         self.sent: list[Tensor] = []
+        self.generators: dict[int, torch.Generator] = {}  # of a step, by the seeds they begin with
         self.keeper = Keeper()
 
     def answer(self, request: messages.Request, body: frames.Buffer) -> bytes:
@@ -107,7 +108,7 @@ class RequestHandler:
             Refusal: The submission's own shape makes it impossible.
             BaseException: Whatever the submission raises.
         """
-        self.sent = []
+        self.sent, self.generators = [], {}
         if step.seed is not None:
             _seed(step.seed)
         tensors = values.load_tensors(step.tensors, data, strided=True)
@@ -311,7 +312,7 @@ class RequestHandler:
         return found
 
     def _decode(self, tree: Any, tensors: list[Tensor]) -> Any:
-        return values.decode(tree, tensors, self._find)
+        return values.decode(tree, tensors, self._find, self.generators)
 
     def _global(self, name: str) -> Any:
         """What the file defines by a name, which may be that of a part: ``Function.apply``."""

@@ -36,6 +36,7 @@ class Before:
         self._module = owner if isinstance(owner, nn.Module) else None
         self._parameters = {name: (p, p.detach().clone()) for name, p in parameters.items()}
         self._grads = {name: p.grad for name, p in parameters.items()}
+        self._learning = {name: p.requires_grad for name, p in parameters.items()}
         self._names = self._state()
         self._modes = self._in_training()
         self._inputs = inputs
@@ -72,6 +73,8 @@ class Before:
                 found.append(f"the parameter `{name[:MOST]}` was given other values by the call")
             if p.grad is not self._grads[name]:
                 found.append(f"what `{name[:MOST]}.grad` had gathered was lost in the call")
+            if p.requires_grad != self._learning[name]:
+                found.append(f"`{name[:MOST]}.requires_grad` was changed by the call")
         if [x.requires_grad for x in self._inputs] != self._learn:
             found.append("`requires_grad` of an input was changed by the call")
         for name, before in self._switches.items():

@@ -161,6 +161,14 @@ def test_cache_is_given_and_left_out_among_the_situations(begin: Begin) -> None:
     ("old", "new", "claim"),
     [
         ("cat([cache[0], seen]", "cat([seen, cache[0]]", branched),
+        (
+            "        return torch.stack(rows, 1), kept",
+            "        room = self.__dict__.setdefault('room', {})\n"
+            "        if cache is not None:\n"
+            "            kept = [room.setdefault(n, +x).copy_(x) for n, x in enumerate(kept)]\n"
+            "        return torch.stack(rows, 1), kept",
+            branched,
+        ),
         ("cat([cache[1],", "cat([cache[1].detach(),", in_parts),
         ("scaled[:, -self.window:].clone()", "scaled[:, -self.window:].float()", in_parts),
         ("t + 1 - self.window", "t + 2 - self.window - (cache is None)", in_parts),

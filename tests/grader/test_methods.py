@@ -39,6 +39,10 @@ class Table(nn.Module):
     def switched(self, tokens):
         self.inside.train(not self.training)
         return tokens
+
+    def froze(self, tokens):
+        self.rows.weight.requires_grad_(False)
+        return tokens
 """
 
 
@@ -108,18 +112,30 @@ def test_generator_crosses_as_its_seed(harness: Harness) -> None:
     assert not torch.equal(first, other)
 
 
+def test_generator_goes_on_in_the_calls_of_a_step(harness: Harness) -> None:
+    given = ((harness.inputs()["tokens"],), {"generator": torch.Generator().manual_seed(1)})
+    drawn = harness.batch.call(harness.module().made or "", [given, given], method="drawn")
+    harness.ask()
+    generator = torch.Generator().manual_seed(1)
+    for place in range(2):
+        assert torch.equal(drawn.result(place), torch.rand(2, 5, generator=generator))
+
+
 def test_generator_does_not_cross_back() -> None:
     tree = values.encode(torch.Generator(), [])
     assert values.decode(tree, []) == values.Opaque("Generator")
 
 
 @pytest.mark.parametrize("mode", [False, True])
-def test_whoever_is_training_goes_on_training(harness: Harness, mode: bool) -> None:
+def test_whoever_is_training_goes_on_training_and_who_learns_on_learning(
+    harness: Harness, mode: bool
+) -> None:
     module = harness.module().train(mode)
     calls = [
         module.call(harness.inputs(), method=method, detect_inplace=True)
-        for method in ("kept", "switched")
+        for method in ("kept", "switched", "froze")
     ]
     harness.ask()
     assert calls[0].left == []
     assert "switched between training and evaluation" in calls[1].left[0]
+    assert calls[2].left == ["`rows.weight.requires_grad` was changed by the call"]

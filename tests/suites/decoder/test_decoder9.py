@@ -1,6 +1,6 @@
 """decoder9: a small language model."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from math import log, sqrt
 from typing import Any
@@ -15,34 +15,35 @@ from grader.suite import (
     Draw,
     Harness,
     Input,
-    Module,
     Sizes,
     Weights,
     claims,
     expect,
     expect_close,
     expect_differs,
+    expect_form,
     expect_gradient,
     expect_tensor,
     linear,
     points,
-    right_weights,
 )
 
 PROJECTIONS = ("q_proj", "k_proj", "v_proj", "o_proj")
 NORMS = ("attention_norm.weight", "ffn_norm.weight")
-MOST_LAYERS = 3
+MOST_LAYERS = 5
 IGNORED = -100
 LINE = 2e-5  # of a sum of probabilities: rounding decides whether it has reached p
+LITTLE = 1e-20  # of a probability: less may be 0 in float32
 TIE = 1e-3  # of the highest logit: rounding decides which of two is higher
-ROWS = 20_000  # that are drawn from at once
+ROWS, FAR = 1000, 12  # sequences, and how many tokens are added to each
 TAIL = log(2e10)  # of a count: chance alone exceeds it once in 10¹⁰
-ONCE_MORE = 1.5  # times as much as reading each token once makes
+ONCE_MORE = 1.35  # times as much as reading each token once makes
 STEPS, RATE, MOMENT = 40, 0.03, 0.9
 LEARNED, LAST = 0.5, 10  # of a loss that begins near 2: the least of the last steps
-LONG = 131
+LONG, FEW = 256, 64
+MANY = Sizes(B=3, T=257, C=6, H=2, V=5, L=1)
 LOUD = 4  # times as large is what blocks add, where tokens are added
-CLEAR = 1e-3  # of the line are all sums where tokens are drawn
+CLEAR = 1e-3  # from the line and of the next rank: else rounding decides who is kept
 
 
 def rms_norm(weights: Weights, name: str, x: Tensor) -> Tensor:
@@ -129,12 +130,13 @@ def parameters(sizes: Sizes) -> dict[str, tuple[int, ...]]:
     return {"embedding.weight": (sizes.V, C), **blocks, "norm.weight": (C,)}
 
 
-def fitting(sizes: Sizes, heads: int = 8, each: int = 17) -> Sizes:
-    """With two to 24 tokens and one or two blocks; what is given is tried at no large sizes."""
+def fitting(sizes: Sizes, heads: int = 6, each: int = 9) -> Sizes:
+    """With up to 24 tokens, or some hundred, and one or two blocks; what is given is kept small."""
     H = min(sizes.H, heads)
     C = H * min(sizes.C // sizes.H, each)
-    V, L = 2 + (7 * C + 5 * sizes.T) % 23, 1 + (C + sizes.T) % 2
-    return sizes.replace(H=H, C=C, V=V, L=L)
+    number = 7 * C + 5 * sizes.T
+    V = 1 + number % 24 if number % 5 or sizes.T > FEW else 257 + number % 40
+    return sizes.replace(H=H, C=C, V=V, L=1 + (C + sizes.T) % 2 * (sizes.T <= FEW))
 
 
 def small(sizes: Sizes) -> Sizes:
@@ -218,7 +220,7 @@ contract = Contract(
     sizes=(
         Sizes(B=2, T=7, C=15, H=3, V=11, L=2),
         Sizes(B=3, T=5, C=7, H=1, V=5, L=1),
-        Sizes(B=2, T=3, C=14, H=2, V=17, L=3),
+        Sizes(B=2, T=3, C=14, H=2, V=307, L=5),
     ),
     inputs={"tokens": TOKENS, "caches": GIVEN},
     outputs={"logits": "B T V", "caches": None},
@@ -305,6 +307,11 @@ SETTINGS = {
 distribution = replace(
     plain, variants={name: sampling(**how) for name, how in SETTINGS.items()}, tried=True
 )
+# With these the most likely token is drawn, whatever chance says.
+SURE = (
+    {}, {"temperature": 3.0, "top_k": 1}, {"temperature": 0.6, "top_p": 0.0},
+    {"temperature": 0.0, "top_k": 3, "top_p": 0.2},
+)  # fmt: skip
 # Tokens that are drawn come from each of these.
 DRAWN = ({"temperature": 1.0}, {"temperature": 0.7, "top_k": 3}, {"temperature": 1.3, "top_p": 0.6})
 
@@ -395,45 +402,22 @@ def test_future_has_no_influence(harness: Harness) -> None:
 test_batch_items_are_independent = claims.batch_items_are_independent
 
 
-def in_pieces(module: Module, tokens: Tensor, lengths: tuple[int, ...]) -> list[Call]:
-    """Calls that go on from one another."""
-    calls: list[Call] = []
-    for piece in tokens.split(lengths, dim=1):
-        before = {"caches": calls[-1].handle("caches")} if calls else {}
-        calls.append(module.call({"tokens": piece, **before}))
-    return calls
-
-
 @points(3)
 def test_pieces_with_caches_agree_with_the_whole(harness: Harness) -> None:
-    """Token by token, in chunks or at once: a position is judged alike."""
-    planned = []
-    for sizes in (*harness.contract.sizes, harness.sizes.replace(B=1, T=29)):
-        T, tokens = sizes.T, harness.inputs(sizes)["tokens"]
-        for mode, lengths in ((False, (1,) * T), (True, (T - 2, 2)), (False, (1, T - 2, 1))):
-            module = harness.module(sizes).train(mode)
-            planned.append((module.call({"tokens": tokens}), in_pieces(module, tokens, lengths)))
-    harness.ask()
-    for whole, pieces in planned:
-        at = 0
-        for piece in pieces:
-            T = piece.sizes.T
-            expect_close(piece.out, whole.expected[:, at : at + T], f"logits from position {at} on")
-            at += T
+    """Token by token, in chunks or at once: a position is judged alike, and teaches the same."""
+    first, *others = harness.contract.sizes
+    alone, long = first.replace(B=1), Sizes(B=1, C=6, H=2, V=5, L=2)
+    ways = [(first, (1,) * 5), (first, (1, 5, 1)), *((each, (1, 2)) for each in others)]
+    claims.parts_agree_with_the_whole(harness, [*ways, (alone, (9, 1, 7))])
+    far = [(alone, (5, 1, 4)), (long, (130, 1, 126, 3))]
+    for dtype in (torch.float32, torch.float64, torch.bfloat16):
+        claims.parts_agree_with_the_whole(harness, far, dtype, learns=False)
 
 
 @points(2)
 def test_caches_can_be_gone_on_from_twice(harness: Harness) -> None:
     """They belong to the caller: another call neither lengthens nor changes them."""
-    module, sizes = harness.module(), harness.sizes
-    tokens = harness.inputs()["tokens"]
-    start = module.call({"tokens": tokens[:, :4]})
-    every = (tokens[:, 4:6], tokens[:, 5:], tokens[:, 4:6])
-    calls = [module.call({"tokens": one, "caches": start.handle("caches")}) for one in every]
-    wholes = [module.call({"tokens": torch.cat([tokens[:, :4], one], dim=1)}) for one in every]
-    harness.ask()
-    for call, whole in zip(calls, wholes, strict=True):
-        expect_close(call.out, whole.expected[:, 4:], f"logits from caches of 4 tokens, {sizes}")
+    claims.branches_agree(harness, 4, (2, 3), (2, 3), (1, 1, 1))
 
 
 @points(1)
@@ -450,42 +434,51 @@ def test_caches_are_one_for_each_block(harness: Harness) -> None:
 test_loss_matches_the_formula = of(loss, claims.matches_the_formula, worth=3)
 
 
+def expect_losses(harness: Harness, every: Iterable[Tensor], tokens: Tensor) -> None:
+    """The loss of the tokens, and what it teaches, is right for each of these labels."""
+    one, calls = harness.of(loss), []
+    for labels in every:
+        given = {"tokens": tokens, "labels": labels.to(harness.device)}
+        calls.append(one.module().call(given, grad_output=torch.tensor(1.0)))
+    harness.ask()
+    for place, call in enumerate(calls, start=1):
+        expect_close(call.out, call.expected, f"loss of labels {place}")
+        for name, right in call.right_gradients.items():
+            grad = expect_gradient(call.gradients[name], name)
+            expect_close(grad, right, f"gradient of {name}, of labels {place}", 1e-4)
+
+
 @points(2)
 def test_labels_are_shifted_once(harness: Harness) -> None:
     """One label alone is judged: by the logits just before it, and by no others."""
-    one = harness.of(loss)
-    tokens, T = one.inputs()["tokens"], one.sizes.T
-    calls = []
-    for place in range(1, T):
-        labels = torch.full_like(tokens, IGNORED)
-        labels[:, place] = tokens[:, place]
-        calls.append(one.module().call({"tokens": tokens, "labels": labels}))
-    harness.ask()
-    for place, call in enumerate(calls, start=1):
-        expect_close(call.out, call.expected, f"loss of the labels at position {place} alone")
+    tokens = harness.of(loss).inputs()["tokens"]
+    alone = torch.eye(harness.sizes.T, dtype=torch.bool, device=harness.device)[1:, None]
+    expect_losses(harness, tokens.where(alone, IGNORED), tokens)
 
 
 @points(2)
 def test_ignored_labels_do_not_count(harness: Harness) -> None:
     """Neither in the sum nor in what it is divided by; and nothing judged is no NaN."""
-    one = harness.of(loss)
-    tokens, calls = one.inputs()["tokens"], []
-    for kind in (some_ignored, none_judged, one_judged, padded):
-        labels = kind(harness.draw, tuple(tokens.shape), one.sizes).to(harness.device)
-        given = {"tokens": tokens, "labels": labels}
-        calls.append(one.module().call(given, grad_output=torch.tensor(1.0)))
-    harness.ask()
-    for call in calls:
-        expect_close(call.out, call.expected, "loss")
-        for name, right in call.right_gradients.items():
-            grad = expect_gradient(call.gradients[name], name)
-            expect_close(grad, right, f"gradient of {name}", 1e-4)
+    tokens = harness.of(loss).inputs()["tokens"]
+    kinds = (some_ignored, none_judged, one_judged, padded)
+    shape, sizes = tuple(tokens.shape), harness.sizes
+    expect_losses(harness, [kind(harness.draw, shape, sizes) for kind in kinds], tokens)
 
 
 test_loss_has_the_right_gradients = of(loss, claims.parameter_gradients_are_right, worth=2)
 test_loss_changes_no_input = of(loss, claims.changes_no_input)
 test_loss_remembers_nothing = of(loss, claims.remembers_nothing)
-test_loss_computes_in_bfloat16 = of(loss, claims.computes_in_bfloat16)
+
+
+@points(1)
+def test_loss_computes_in_bfloat16(harness: Harness) -> None:
+    """Of many labels as well, whose sum one more would not change."""
+    of(loss, claims.computes_in_bfloat16)(harness)
+    one = harness.of(loss)
+    tokens = one.inputs(MANY)["tokens"]
+    call = one.module(MANY).to(torch.bfloat16).call({"tokens": tokens, "labels": tokens})
+    harness.ask()
+    expect_close(call.out, call.expected, f"loss of {tokens.numel()} labels, in bfloat16")
 
 
 @points(3)
@@ -522,19 +515,37 @@ test_distribution_keeps_shape_dtype_and_device = of(distribution, claims.keeps_s
 test_distribution_matches_its_formula = of(distribution, claims.matches_the_formula, worth=3)
 
 
+def listed(how: dict[str, Any]) -> str:
+    """Settings, as a call has them."""
+    return ", ".join(f"{name}={value}" for name, value in how.items())
+
+
 def expect_shares(harness: Harness, every: list[tuple[Tensor, dict[str, Any]]], what: str) -> None:
-    """The distribution of these logits by these settings is right, and exactly 0 where it is 0."""
+    """The distribution of these logits by these settings is right, with its gradient.
+
+    It is exactly 0 where it is 0; what is kept is compared by its logarithm as well: who has little
+    is there all the same.
+    """
     calls = []
     for logits, how in every:
         sizes = Sizes(B=logits.size(0), T=logits.size(1), V=logits.size(1))
         one = harness.of(sampling(**how))
-        calls.append((one.module(sizes).call({"logits": logits.to(harness.device)}), how))
+        grad_output = harness.draw.normal(*logits.shape).to(logits.dtype)
+        given = {"logits": logits.to(harness.device)}
+        calls.append((one.module(sizes).call(given, grad_output=grad_output), how))
     harness.ask()
     for call, how in calls:
-        given = ", ".join(f"{name}={value}" for name, value in how.items())
+        given = listed(how)
         expect_close(call.out, call.expected, f"{what} ({given})")
         left = int((call.out.cpu()[call.expected == 0] != 0).sum())
         expect(left == 0, f"{what} ({given}): {left} tokens that are not kept have more than 0")
+        logs = (one.cpu()[call.expected > LITTLE].log() for one in (call.out, call.expected))
+        expect_close(*logs, f"logarithms of {what} ({given})")
+        grad = expect_gradient(call.gradients["logits"], "logits")
+        rate = 0.1 if grad.dtype == torch.bfloat16 else 1e-4
+        more = max(1.0, 1 / how.get("temperature", 1.0))  # what is left of terms that cancel
+        right = call.right_gradients["logits"]
+        expect_close(grad, right, f"gradient of logits ({given})", rate * more)
 
 
 def uneven(draw: Draw, V: int) -> Tensor:
@@ -546,13 +557,16 @@ def uneven(draw: Draw, V: int) -> Tensor:
 @points(2)
 def test_temperature_divides_before_anything_is_left_out(harness: Harness) -> None:
     """Who is in the set of top-p depends on the temperature; top-k comes before top-p."""
-    logits = uneven(harness.draw, 9)
     settings = (
         {"temperature": 3.0, "top_p": 0.5}, {"temperature": 0.3, "top_p": 0.9},
         {"top_k": 3, "top_p": 0.55}, {"top_k": 3, "top_p": 0.8}, {"temperature": 2.5, "top_k": 4},
-        {"temperature": 2.0, "top_k": 5, "top_p": 0.62},
+        {"temperature": 2.0, "top_k": 5, "top_p": 0.62}, {"temperature": 0.03}, {"temperature": 90},
+        {"temperature": 0.5, "top_k": 5, "top_p": 0.7}, {"top_k": 29}, {"top_k": 40, "top_p": 0.3},
     )  # fmt: skip
-    expect_shares(harness, [(logits, how) for how in settings], "probabilities")
+    every = [(uneven(harness.draw, V), how) for V in (9, 43) for how in settings]
+    low = uneven(harness.draw, 9) - 30_000  # lower than what may stand for what is left out
+    every += [(low, {"top_k": 3, "top_p": 0.55}), (low, {"temperature": 2.0, "top_k": 5})]
+    expect_shares(harness, every, "probabilities")
 
 
 @points(3)
@@ -567,13 +581,16 @@ def test_token_that_crosses_the_line_is_kept(harness: Harness) -> None:
 @points(3)
 def test_ties_are_kept_together(harness: Harness) -> None:
     """Whoever is as likely as the last that is kept is kept, wherever it stands."""
-    draw, every = harness.draw, []
-    for worth in ((2, 1, 1, 0), (1, 1, 0, 0, 0), (3, 2, 2, 2, 1, 1), (0, 0, 0), (2, 2, -1)):
-        logits = torch.tensor(worth, dtype=torch.float32)[draw.permutation(len(worth))][None]
-        every += [(logits, {"top_k": k}) for k in range(1, len(worth) + 1)]
+    every, dtypes = [], (torch.float32, torch.bfloat16, torch.float64)
+    ranks = ((2, 1, 1, 0), (1, 1, 0, 0, 0), (3, 2, 2, 2, 1, 1), (0, 0, 0), (2, 2, -1))
+    for turn, worth in enumerate((*ranks, (1,) * 2 + (0,) * 30 + (-4,) * 5)):
+        orders = [harness.draw.permutation(len(worth)) for _ in range(1 + turn % 2)]
+        logits = torch.stack([torch.tensor(worth)[order] for order in orders]).to(dtypes[turn % 3])
+        every += [(logits, {"top_k": k}) for k in range(1, min(len(worth), 6) + 1)]
         every += [(logits, {"top_p": p}) for p in (0.0, 0.05, 0.37, 0.62, 0.82, 0.97)]
         every += [(logits, {"top_k": 2, "top_p": p}) for p in (0.2, 0.58, 0.71, 0.9)]
         every += [(logits, {"temperature": 0.7, "top_k": 1, "top_p": 0.4})]
+        every += [(logits, {"temperature": small}) for small in (1e-2, 1e-4)]
     expect_shares(harness, every, "probabilities of tokens that are equally likely")
 
 
@@ -583,16 +600,21 @@ def test_temperature_of_zero_is_greedy(harness: Harness) -> None:
     draw, calls = harness.draw, []
     one = harness.of(plain)
     tied = torch.tensor([[0.0, 2, 1, 2, 2], [1, 1, 1, 1, 1], [-3, -1, -2, -1, -4]])
-    for logits in (tied, tied.double(), tied.bfloat16(), draw.normal(3, 41) * 900):
+    for zero, logits in (
+        *((0.0, tied), (0, tied.double()), (0.0, tied.bfloat16())),
+        (0, draw.normal(3, 41) * 900),
+    ):
         sizes = Sizes(B=3, T=logits.size(1), V=logits.size(1))
         for how in ({}, {"top_k": 2}, {"top_p": 0.1}, {"top_k": 3, "top_p": 0.9}):
-            given = replace(plain, arguments=lambda sizes, how=how: {"temperature": 0.0, **how})
+            how = {"temperature": zero, **how}
+            given = replace(plain, arguments=lambda sizes, how=how: how)
             calls.append(harness.of(given).module(sizes).call({"logits": logits.to(one.device)}))
     harness.ask()
     for call in calls:
-        logits = call.inputs["logits"].double().cpu()
+        given, claimed = call.inputs["logits"], "probabilities at temperature 0"
+        expect_form(call.out, given.dtype, given.device, claimed)
+        logits = given.double().cpu()
         first = (logits == logits.amax(-1, keepdim=True)).double().cumsum(-1).cumsum(-1) == 1
-        claimed = "probabilities at temperature 0"
         expect_close(call.out, first.double(), claimed)
         expect(bool((call.out.cpu().double() == first.double()).all()), f"{claimed}: not exactly 1")
 
@@ -606,17 +628,18 @@ test_distribution_computes_in_float64 = of(distribution, claims.computes_in_floa
 @points(1)
 def test_distribution_is_computed_in_float32_for_bfloat16(harness: Harness) -> None:
     """Many tokens of nearly nothing each: added up in bfloat16 they would never reach the line."""
+    every = ({"top_p": 0.9}, {"top_p": 0.5, "temperature": 3.0}, {"temperature": 0.3})
     calls = []
-    for how in ({"top_p": 0.9}, {"top_p": 0.5, "temperature": 3.0}, {"temperature": 0.3}):
-        one = harness.of(sampling(**how))
-        logits = (harness.draw.permutation(997) / 150)[None].expand(2, -1).contiguous()
-        given = {"logits": logits.bfloat16().to(harness.device)}
-        calls.append(one.module(Sizes(B=2, T=997, V=997)).call(given))
+    for how in (*every, {"top_p": 0.7}, {"top_p": 0.3, "temperature": 2.0}):
+        logits = (harness.draw.permutation(997) / 150)[None].bfloat16().expand(2, -1).contiguous()
+        module = harness.of(sampling(**how)).module(Sizes(B=2, T=997, V=997))
+        calls.append((module.call({"logits": logits.to(harness.device)}), logits, how))
     harness.ask()
-    for call in calls:
-        shares, right = call.out.double().cpu(), call.expected
-        kept, wanted = (int((one > 0).sum()) for one in (shares, right))
-        expect(abs(kept - wanted) <= 0.03 * wanted, f"{kept} tokens are kept, expected {wanted}")
+    for call, logits, how in calls:
+        shares, (right, sums) = call.out.double().cpu(), share_out(logits.double().cpu(), **how)
+        clear = (sums - how.get("top_p", -1.0)).abs() > LINE
+        wrong = int((((shares > 0) != (right > 0)) & clear).sum(-1).max())
+        expect(wrong == 0, f"{wrong} of 997 tokens are kept, or left out, wrongly ({listed(how)})")
         gap = (shares - right).abs() <= 0.01 * right + 1e-9
         expect(bool(gap[(right > 0) & (shares > 0)].all()), "probabilities have lost digits")
 
@@ -663,21 +686,19 @@ def lively(one: Harness, sizes: Sizes) -> Weights:
 @points(3)
 def test_greedy_takes_the_most_likely(harness: Harness) -> None:
     """One token after another, each judged with all that was added before it."""
-    one, planned = harness.of(generation), []
-    for sizes, count in (
+    one, planned, first = harness.of(generation), [], harness.sizes
+    for turn, (sizes, count) in enumerate((
         *((sizes, 6) for sizes in harness.contract.sizes),
-        (harness.sizes.replace(B=1, T=1), 9),
+        (first.replace(B=1, T=1), 90),
         (harness.contract.sizes[2].replace(B=3, T=1), 12),
-        (harness.sizes.replace(B=5, T=1), 1),
-        (harness.sizes, 0),
+        (first.replace(B=5, T=1), 1),
+        (first, 0),
         (Sizes(B=2, T=3, C=12, H=2, V=23, L=1), 40),
         (Sizes(B=1, T=LONG, C=6, H=2, V=7, L=2), 4),
-    ):
-        for mode in (False, True):
-            given = {**one.inputs(sizes), "num_tokens": count}
-            planned.append((one.module(sizes, lively(one, sizes)).train(mode).call(given), count))
-    given = {**one.inputs(), "num_tokens": 5, "temperature": 0.0, "top_k": 3, "top_p": 0.2}
-    planned.append((one.module(None, lively(one, one.sizes)).call(given), 5))
+    )):  # fmt: skip
+        given = {**one.inputs(sizes), "num_tokens": count, **SURE[turn % len(SURE)]}
+        module = one.module(sizes, lively(one, sizes)).train(turn % 3 == 0)
+        planned.append((module.call(given), count))
     harness.ask()
     for call, count in planned:
         expect_most_likely(call, count)
@@ -685,55 +706,58 @@ def test_greedy_takes_the_most_likely(harness: Harness) -> None:
 
 @points(1)
 def test_generates_in_every_dtype(harness: Harness) -> None:
-    """Models run in bfloat16, and are debugged in float64."""
-    one, given, calls = harness.of(generation), {"num_tokens": 5}, []
-    for dtype in (torch.float64, torch.bfloat16):
-        module = one.module(None, lively(one, one.sizes)).to(dtype)
-        calls.append((module.call({**one.inputs(), **given}), 1e-9 if dtype.itemsize == 8 else 0.1))
-        module.call({**one.inputs(), **given, "temperature": 1.0, "top_p": 0.9})
+    """Models run in bfloat16, and are debugged in float64, where what is nearly equal is not."""
+    one, calls = harness.of(generation), []
+    for dtype, tie in ((torch.float64, 1e-11), (torch.bfloat16, 0.1)):
+        weights = {name: w.double() for name, w in lively(one, one.sizes).items()}
+        rows = weights["embedding.weight"]
+        rows[1::2] = rows[:-1:2] * (1 + 1e-8)  # the same in float32
+        module = one.module(None, {name: w.to(dtype) for name, w in weights.items()}).to(dtype)
+        given = {**one.inputs(), "num_tokens": 5}
+        for how in ({}, {"temperature": 1.0, "top_k": 1}):
+            calls.append((module.call({**given, **how}), tie))
     harness.ask()
     for call, tie in calls:
         expect_most_likely(call, 5, tie)
 
 
 @points(2)
-def test_generates_with_and_without_caches_alike(harness: Harness) -> None:
-    """Greedy is deterministic: the same again, and the same as its own logits say step by step."""
-    one, count = harness.of(generation), 5
-    sizes = harness.contract.sizes[2]
-    given = {**one.inputs(sizes), "num_tokens": count}
-    module = harness.module(sizes, lively(harness, sizes))
-    first, again = (one.module(sizes, module.weights).call(given, seed=n) for n in (1, 2))
+def test_generation_remembers_nothing(harness: Harness) -> None:
+    """Another prompt, however it lies, other weights, the same again: each call begins anew."""
+    one, calls = harness.of(generation), []
+    sizes = harness.sizes.replace(B=7)
+    shape, module = sizes.shape("B T"), one.module(None, lively(one, sizes))
+    prompts = [draw(harness.draw, shape, sizes) for draw in (spoken, transposed, apart)]
+    for number in (0, 1, 2, 0):
+        calls.append(module.call({"tokens": prompts[number], "num_tokens": 5}))
+    module.set(lively(one, sizes))
+    calls += [module.call({"tokens": prompts[number], "num_tokens": 5}) for number in (0, 1)]
     harness.ask()
-    found = said(first, count)
-    expect(torch.equal(found, said(again, count)), "greedy: another call gives other tokens")
-    whole = module.call({"tokens": found.to(harness.device)})
-    harness.ask()
-    logits = whole.out.double().cpu()[:, sizes.T - 1 : -1]
-    chosen = logits.gather(-1, found[:, sizes.T :, None])[..., 0]
-    gap = (logits.amax(-1) - chosen) / logits.abs().amax().clamp(min=1)
-    expect(bool((gap <= TIE).all()), "an added token is not the most likely by your own logits")
+    for call in calls:
+        expect_most_likely(call, 5)
 
 
 @points(2)
 def test_each_step_feeds_its_new_token_alone(harness: Harness) -> None:
     """With caches, as much is made as by reading the tokens once, then one at a time."""
-    sizes, count = Sizes(B=2, T=61, C=24, H=2, V=13, L=2), 16
-    module, one = harness.module(sizes), harness.of(generation)
-    tokens = harness.inputs(sizes)["tokens"]
-    prompt = module.call({"tokens": tokens}, counted=True)
-    step = module.call({"tokens": tokens[:, :1], "caches": prompt.handle("caches")}, counted=True)
-    how = {"tokens": tokens, "num_tokens": count}
-    generated = one.module(sizes, module.weights).call(how, counted=True)
+    one, planned = harness.of(generation), []
+    for T, count in ((61, 2), (2, 6)):
+        sizes = Sizes(B=2, T=T + count - 1, C=24, H=2, V=5, L=2)
+        module, inputs = harness.module(sizes), harness.inputs(sizes)
+        once = claims.in_parts(module, inputs, (T, *(1,) * (count - 1)), counted=True)
+        how = {"tokens": inputs["tokens"][:, :T], "num_tokens": count}
+        generated = one.module(sizes, module.weights).call(how, counted=True)
+        planned.append((once, generated, count))
     harness.ask()
-    said(generated, count)
-    _ = prompt.out, step.out
-    most = ONCE_MORE * (prompt.made + count * (step.made + 30 * sizes.B * sizes.V))
-    expect(
-        generated.made < most,
-        f"{count} tokens after {sizes.T} take {generated.made / most * ONCE_MORE:.1f} times what "
-        "reading each token once does; expected that a step feeds its new token and the caches",
-    )
+    for once, generated, count in planned:
+        said(generated, count)
+        sizes = once[0].sizes
+        least = sum(part.made for part in once) + 30 * count * sizes.B * sizes.V
+        expect(
+            generated.made < ONCE_MORE * least,
+            f"{count} tokens after {sizes.T} take {generated.made / least:.2f} times what reading "
+            "each token once does; expected that a step feeds its new token alone, and the caches",
+        )
 
 
 @points(1)
@@ -743,8 +767,9 @@ def test_generation_keeps_no_gradient_and_no_mode(harness: Harness) -> None:
     given = {**one.inputs(), "num_tokens": 4}
     for mode in (False, True):
         for how in ({}, {"temperature": 0.8, "top_p": 0.9}):
-            module = one.module().train(mode)
-            calls.append(module.call({**given, **how}, counted=True, detect_inplace=True))
+            for counted in (True, False):  # with gradients switched on before, and off
+                module = one.module().train(mode)
+                calls.append(module.call({**given, **how}, counted=counted, detect_inplace=True))
     harness.ask()
     for call in calls:
         said(call, 4)
@@ -753,79 +778,101 @@ def test_generation_keeps_no_gradient_and_no_mode(harness: Harness) -> None:
         expect(not call.saved, f"{call.saved} tensors were kept for a backward; expected none")
 
 
-def right_pairs(
-    weights: Weights, sizes: Sizes, tokens: Tensor, how: dict[str, Any]
-) -> tuple[Tensor, float]:
-    """Probabilities of each first and second added token, (V, V); how near p any sum comes."""
-    each = torch.arange(sizes.V)[:, None]
-    logits = judge(weights, sizes, torch.cat([tokens.expand(sizes.V, -1), each], dim=1))
-    first, sums = share_out(logits[:1, -2], **how)
-    second, more = share_out(logits[:, -1], **how)
-    far = torch.cat([sums, more]) - how.get("top_p", -1.0)
-    return first.T * second, float(far.abs().min())
+def expect_chance(off: Tensor, variance: Tensor, what: str) -> None:
+    """Fail the check where chance alone leads nowhere so far off, by Freedman's inequality."""
+    most = (2 * variance * TAIL).sqrt() + TAIL
+    worst = int((off.abs() / most).argmax())
+    by, allowed = float(off.flatten()[worst]), float(most.flatten()[worst])
+    expect(abs(by) <= allowed, f"{what}: chance allows {allowed:.0f}, it is off by {by:.0f}")
 
 
-def expect_chance(count: float, runs: int, share: float, what: str) -> None:
-    """Fail the check where chance alone does not give so many of so many, by Bernstein."""
-    most = sqrt(2 * runs * share * (1 - share) * TAIL) + TAIL * (share > 0)
-    expect(
-        abs(count - runs * share) <= most,
-        f"{what}: expected {runs * share:.0f} of {runs}, give or take {most:.0f}, got {count:.0f}",
-    )
-
-
-def expect_drawn(found: Tensor, pairs: Tensor) -> None:
-    """Every pair of added tokens came about as often as it should, whatever came beside it."""
-    V, runs = pairs.size(0), found.size(0)
-    number = found[:, -2] * V + found[:, -1]
-    counts = number.bincount(minlength=V * V).view(V, V)
-    for a in range(V):
-        for b in range(V):
-            what = f"token {a}, and then token {b}"
-            expect_chance(float(counts[a, b]), runs, float(pairs[a, b]), what)
-    twice = float(pairs.square().sum())
-    for by in (1, runs // 2):  # every other one of these pairs has nothing to do with the rest
-        alike = (number == number.roll(by)).view(-1, 2 * by)[:, :by]
-        what = f"the same tokens in sequences {by} apart"
-        expect_chance(float(alike.sum()), alike.numel(), twice, what)
+def expect_drawn(call: Call, how: dict[str, Any]) -> None:
+    """Each token came as often as it should after those before it, whatever came beside it."""
+    found, sizes = said(call, FAR), call.module.sizes
+    B, V, T = sizes.B, sizes.V, sizes.T
+    given = f"drawn with {listed(how)}"
+    logits = judge(call.right_weights, sizes, found)[:, T - 1 : -1].flatten(0, 1)
+    shares, sums = share_out(logits, **how)
+    clear = (sums - how.get("top_p", -1.0)).abs().amin(-1) > CLEAR
+    if k := how.get("top_k"):
+        ranked = logits.sort(-1, descending=True).values
+        clear &= ranked[:, k - 1] - ranked[:, k] > CLEAR
+    shares = shares * clear[:, None]
+    drawn = F.one_hot(found[:, T:].flatten(), V) * clear[:, None]
+    kept = bool((drawn <= shares.ceil()).all())
+    expect(kept, f"{given}: a token was added whose probability is 0")
+    mean, last = shares.square().sum(-1), found[:, T - 1 : -1].flatten()
+    came = (drawn * shares).sum(-1) - mean
+    expect_chance(came.sum(), (shares.pow(3).sum(-1) - mean.square()).sum(), f"likeliness, {given}")
+    for token in range(V):
+        off, spread = (drawn - shares)[last == token], (shares * (1 - shares))[last == token]
+        expect_chance(off.sum(0), spread.sum(0), f"counts of each token after {token}, {given}")
+    for by in (1, B // 2):  # every other one of these pairs has nothing to do with the rest
+        alike, mean = (
+            (one * one.roll(by, 0)).sum(-1).view(-1, 2 * by, FAR)[:, :by]
+            for one in (drawn.view(B, FAR, V), shares.view(B, FAR, V))
+        )
+        spread = (mean * (1 - mean)).sum()
+        expect_chance((alike - mean).sum(), spread, f"equal tokens {by} sequences apart, {given}")
 
 
 @points(3)
 def test_tokens_are_drawn_by_the_distribution(harness: Harness) -> None:
-    """Each pair of first and second tokens as often as it should, each sequence on its own."""
-    one, sizes, planned = harness.of(generation), Sizes(B=ROWS, T=2, C=6, H=2, V=5, L=1), []
+    """Each token as often as it should, however far, each sequence on its own."""
+    one, sizes, calls = harness.of(generation), Sizes(B=ROWS, T=2, C=6, H=2, V=7, L=1), []
     for number, how in enumerate(DRAWN):
-        near = 0.0
-        while near < CLEAR:  # else rounding decides who is in the set
-            weights, tokens = lively(one, sizes), spoken(harness.draw, (1, 2), sizes)
-            pairs, near = right_pairs(right_weights(weights), sizes, tokens.cpu(), how)
-        given = {"tokens": tokens.expand(ROWS, -1).contiguous(), "num_tokens": 2, **how}
+        given = {**one.inputs(sizes), "num_tokens": FAR, **how}
         if number % 2 and harness.device == "cpu":
             given["generator"] = torch.Generator().manual_seed(harness.draw.integer(0, 2**31))
-        module = one.module(sizes, weights).train(number > 1)
-        planned.append((module.call(given, seed=harness.draw.integer(0, 2**31)), pairs))
+        module = one.module(sizes, lively(one, sizes)).train(number > 1)
+        calls.append(module.call(given, seed=harness.draw.integer(0, 2**31)))
     harness.ask()
-    for call, pairs in planned:
-        expect_drawn(said(call, 2), pairs)
+    for call, how in zip(calls, DRAWN, strict=True):
+        expect_drawn(call, how)
 
 
 @points(2)
 def test_generator_is_what_all_is_drawn_from(harness: Harness) -> None:
     """The same generator gives the same tokens, whatever torch's own stands at; another others."""
-    one = harness.of(generation)
-    given = {**one.inputs(), "num_tokens": 20, "temperature": 2.0}
-    seeds = [harness.draw.integer(0, 2**31) for _ in range(3)]
-    module, calls = one.module(), []
-    for seed, own in ((seeds[0], 1), (seeds[0], 2), (seeds[1], 1)):
-        generator = torch.Generator(harness.device).manual_seed(seed)
-        calls.append(module.call({**given, "generator": generator}, seed=own))
-    calls += [module.call(given, seed=own) for own in (seeds[2], seeds[2], seeds[2] + 1)]
+    one, planned, draw = harness.of(generation), [], harness.draw
+    by_place = replace(
+        generation, inputs={n: replace(x, by_keyword=False) for n, x in generation.inputs.items()}
+    )
+    for B, dtype, how in (
+        (2, torch.float32, {}), (1, torch.bfloat16, {"top_k": 9}),
+        (3, torch.float64, {"top_k": 9, "top_p": 0.95}),
+    ):  # fmt: skip
+        sizes = harness.sizes.replace(B=B)
+        tokens = spoken(draw, (1, sizes.T), sizes).expand(B, -1).contiguous()
+        given = {"tokens": tokens, "num_tokens": 10, "temperature": 3.0, **how}
+        module = one.module(sizes).to(dtype)
+        seed, another = draw.integer(0, 2**30), draw.integer(2**30, 2**31)
+        alike, unlike = (
+            {**given, "generator": torch.Generator(harness.device).manual_seed(of)}
+            for of in (seed, another)
+        )
+        calls = module.calls([alike, alike, given, given], seed=seed)
+        calls += module.calls([given, alike], seed=seed)
+        calls += module.calls([given, unlike], seed=another)
+        calls += harness.of(by_place).module(sizes, module.weights).to(dtype).calls([alike])
+        planned.append(calls)
     harness.ask()
-    first, again, other, *by_torch = (said(call, 20) for call in calls)
-    expect(torch.equal(first, again), "the same generator: expected the same tokens, got others")
-    expect(not torch.equal(first, other), "another generator: expected other tokens, got the same")
-    expect(torch.equal(*by_torch[:2]), "torch's own generator, seeded alike: got other tokens")
-    expect(not torch.equal(*by_torch[1:]), "torch's own generator, seeded otherwise: got the same")
+    for calls in planned:
+        by, by_then, first, then, again, by_same, other, by_other, by_place_alike = (
+            said(call, 10) for call in calls
+        )
+        same = "the same generator: expected the same tokens, got others"
+        expect(torch.equal(by, by_same) and torch.equal(by, by_place_alike), same)
+        expect(torch.equal(first, again), "torch's own generator, seeded alike: got other tokens")
+        for tokens, others, what in (
+            (by, by_other, "another generator"),
+            (by, by_then, "the same generator, a second time"),
+            (first, other, "torch's own generator, seeded otherwise"),
+            (first, then, "torch's own generator, a second time"),
+            (first[:1], first[1:2], "another sequence"),
+        ):
+            says = f"{what}: expected other tokens, got the same"
+            expect(not torch.equal(tokens, others), says)
 
 
 test_gradients_of_all_parameters_are_right = claims.parameter_gradients_are_right

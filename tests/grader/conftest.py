@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 HERE = Path(__file__).parent
+os.environ["GRADE_LANG"] = "en"  # whatever whoever runs the tests speaks
 
 
 @pytest.fixture(scope="session")

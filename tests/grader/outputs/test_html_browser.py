@@ -327,7 +327,7 @@ def test_progress_tells_tries_scores_and_mistakes(open_page: Open) -> None:
     assert heights == sorted(heights, reverse=True)
     assert len(set(heights)) == 3
     words = " ".join(one.inner_text().split())
-    assert "tries 3 best 3 / 4 last 3 / 4 on 2026-01-02 hints 4 due 2999-01-01" in words
+    assert "tries 3 best 3 / 4 last 3 / 4 · 2026-01-02 hints 4 due 2999-01-01" in words
     assert "due again" in two.inner_text()
     assert two.locator("circle.whole").count() == 1
     assert "no longer in this kit" in gone.inner_text()

@@ -9,7 +9,6 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import time
 import tty
 from contextlib import closing
 from pathlib import Path
@@ -239,11 +238,17 @@ def test_without_colour(folder: Path, mine: Path) -> None:
         assert b"\x1b[3" not in terminal.child.before
 
 
+def _waited_for(pid: int) -> bool:
+    """Whether a child has come to a stop, as a shell waits for it."""
+    _, status = os.waitpid(pid, os.WUNTRACED)
+    return os.WIFSTOPPED(status)
+
+
 def test_ctrl_z_and_back(folder: Path) -> None:
     with Terminal(folder, "watch") as terminal:
         terminal.until("q quit")
         os.kill(terminal.child.pid, signal.SIGTSTP)
-        time.sleep(0.3)
+        assert _waited_for(terminal.child.pid)
         os.kill(terminal.child.pid, signal.SIGCONT)
         terminal.press("n")
         terminal.until("warmup2: ")

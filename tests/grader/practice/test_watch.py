@@ -289,7 +289,7 @@ def test_exercise_is_picked_from_the_list(folder: Path) -> None:
 
 def test_keys_are_listed_and_others_told(folder: Path) -> None:
     with Terminal(folder, "watch", rows=24) as terminal:
-        terminal.until("warmup1: ", "? keys")
+        terminal.until("warmup1: ", "? help")
         terminal.press("?")
         terminal.until("puts the stub back; yours is kept")
         terminal.press("?")

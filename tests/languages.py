@@ -267,6 +267,7 @@ def read(language: str) -> Catalog:
 def renewed(language: str) -> Catalog:
     """The catalogue with all texts of today, and no others."""
     old, new = read(language), _template(language)
+    new.creation_date = old.creation_date  # nothing changes where no text has
     for message in new:
         if message.id and (known := old.get(message.id)) is not None:
             message.string = known.string

@@ -33,9 +33,9 @@ def next_exercise(kit_path: Path | None) -> None:
             echo(f"next: `{one.exercise}`, due {from_now(when, now)}")
         return
     exercise = turn.exercise
-    echo(f"{exercise.name}: {say(exercise.title)}")
+    click.echo(f"{exercise.name}: {say(exercise.title)}")
     for line in _advice(exercise, turn.reason, known, now):
-        echo(f"  {say(line)}")
+        click.echo(f"  {say(line)}")
     others = [one.exercise for one in due(known, now) if one.exercise != exercise.name]
     if others:
         echo(f"due for review too: {', '.join(others)}; `grade review` says more")

@@ -32,7 +32,7 @@ def list_exercises(kit_path: Path | None) -> None:
         solved = history.solved()
     echo(f"{kit.title}, in {kit.home}\n")
     for line in list_lines(kit, solved):
-        echo(line)
+        click.echo(line)
 
 
 @click.command()

@@ -35,7 +35,7 @@ def mistakes(name: str | None) -> None:
     refuse_in_interview(load_kit())
     if name is None:
         for line in list_mistakes():
-            echo(line)
+            click.echo(line)
     else:
         _explain(find_mistake(name))
 
@@ -47,11 +47,11 @@ def _explain(mistake: Mistake) -> None:
     from grader.attention.example import example_map
     from grader.outputs.terminal import render_maps
 
-    echo(mistake.name)
+    click.echo(mistake.name)
     console = Console(highlight=False)
     for text in describe_mistake(mistake):
         for line in Text(text).wrap(console, 94):
-            echo(f"  {line.plain.rstrip()}")
+            click.echo(f"  {line.plain.rstrip()}")
     shown = example_map(mistake)
     if shown is None:
         echo("  The attention map is right all the same: it shows elsewhere.")

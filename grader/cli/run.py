@@ -24,7 +24,7 @@ from grader.cli.options import (
     wants_cuda,
     write_text,
 )
-from grader.cli.saying import complain, echo
+from grader.cli.saying import complain
 from grader.errors import GradeError
 from grader.kit import Exercise, Kit
 from grader.kit.notebooks import notebook_file
@@ -145,7 +145,7 @@ def run(
     elif len(reports) > 1:
         from grader.outputs.summary import render_summary
 
-        echo("\n" + "\n".join(render_summary(reports)))
+        click.echo("\n" + "\n".join(render_summary(reports)))
     if json_file is not None:
         write_text(json_file, _rendered(reports, "json"))
     if html_file is not None:

@@ -22,9 +22,9 @@ def complain(text: str) -> None:
     click.echo(f"grade: {say(text)}", err=True)
 
 
-def lang_option(command: click.Command) -> click.Command:
-    """A command with ``--lang``, which takes effect before all others."""
-    option = click.Option(
+def lang_option() -> click.Option:
+    """``--lang``, which takes effect before all others."""
+    return click.Option(
         ["--lang"],
         type=click.Choice(known_languages()),
         is_eager=True,
@@ -32,8 +32,6 @@ def lang_option(command: click.Command) -> click.Command:
         callback=lambda context, option, value: value and choose(value),
         help=f"Language of all that is said; by default that of the locale, or {VARIABLE}.",
     )
-    command.params.append(option)
-    return command
 
 
 class SpeakingFormatter(click.HelpFormatter):
@@ -75,4 +73,4 @@ def speak(command: Any) -> None:
     command.short_help = first_sentence(command)
     for one in getattr(command, "commands", {}).values():
         speak(one)
-    lang_option(command)
+    command.params.append(lang_option())

@@ -89,14 +89,12 @@ class _Chooser:
             return self._nearest(exact)
         named = [path for path in self._files if _holds(path, exercise)]
         if len(named) == 1:
-            return self._found(named[0], f"found as `{readable(str(named[0]))}`")
+            return self._found(named[0], f"found as `{_shown(named[0])}`")
         if len(named) > 1:
             return _missing(f"{_listed(named)} could each be `{exercise}.py`")
         if len(self._exercises) == 1 and len(self._files) == 1:
             (only,) = self._files
-            return self._found(
-                only, "" if len(only.parts) == 1 else f"found as `{readable(str(only))}`"
-            )
+            return self._found(only, "" if len(only.parts) == 1 else f"found as `{_shown(only)}`")
         return self._by_definition(exercise)
 
     def _nearest(self, paths: list[PurePosixPath]) -> Handed:
@@ -118,7 +116,7 @@ class _Chooser:
             if other != exercise and not wanted.isdisjoint(self._defines.get(other, ()))
         ]
         if len(fitting) == 1 and not rivals:
-            where = readable(str(fitting[0]))
+            where = _shown(fitting[0])
             return self._found(fitting[0], f"found in `{where}`, which defines {asked}")
         if fitting and rivals:
             return _missing(
@@ -142,7 +140,12 @@ class _Chooser:
         return _missing(f"{problem}; {what}")
 
     def _found(self, path: PurePosixPath, note: str = "") -> Handed:
-        return Handed(readable(str(path)), self._files[path], note=note)
+        return Handed(_shown(path), self._files[path], note=note)
+
+
+def _shown(path: PurePosixPath) -> str:
+    """A file's name as it is told."""
+    return readable(str(path))
 
 
 def _missing(problem: str) -> Handed:

@@ -94,7 +94,7 @@ class Phrases:
         self._templates: defaultdict[str, list[tuple[Template, str]]] = defaultdict(list)
         self._whole: dict[str, str] = {}
         for text, said in known.items():
-            for one, told in ((text, said), _without_mark(text, said)):
+            for one, told in dict([(text, said), _without_mark(text, said)]).items():
                 template = Template(one)
                 if template.names:
                     self._templates[template.start].append((template, told))
@@ -105,7 +105,7 @@ class Phrases:
             self._templates[start] = sorted([*others, *some], key=_surest)
         self._some = sorted(some, key=_surest)  # that may begin with anything
         self._left = TRIES
-        self._marks = {"; ": "；", ": ": "："} if _is_wide("".join(self._whole.values())) else {}
+        self._marks = {"; ": "；", ": ": "："} if any("。" in s for s in known.values()) else {}
 
     def say(self, text: str) -> str | None:
         """A text in the language; None where nothing of it is known.
@@ -186,10 +186,6 @@ def _without_mark(text: str, said: str) -> tuple[str, str]:
     """What goes after another text, as it is where that is said by itself."""
     bare = re.sub(r"^[;:,] ", "", text)
     return (text, said) if bare == text else (bare, re.sub(r"^[;:,；：，]\s*", "", said))
-
-
-def _is_wide(text: str) -> bool:
-    return "。" in text
 
 
 def _joined(pieces: list[tuple[str, str | None]]) -> str | None:

@@ -26,7 +26,7 @@ def titled(source: str) -> str:
 def list_mistakes() -> Iterator[str]:
     """Every name, under the parts of attention."""
     known = list(catalogue().values())
-    yield f"{len(known)} known mistakes, in the order of the steps of attention"
+    yield say(f"{len(known)} known mistakes, in the order of the steps of attention")
     for part, title in PARTS.items():
         yield f"\n{say(title)}"
         yield from (f"  {mistake.name}" for mistake in known if mistake.part == part)

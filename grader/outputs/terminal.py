@@ -76,7 +76,7 @@ def render_report(
     if verbose:
         yield Text(" · ".join(f"{name} {v}" for name, v in report.versions.items()), style="dim")
     if not brief:
-        yield Text(f"{say('next')}: {say(to_do) or next_step(report)}")
+        yield Text(f"{say('next')}: {to_do or next_step(report)}")
 
 
 def _open_first(checks: Sequence[CheckResult]) -> list[CheckResult]:

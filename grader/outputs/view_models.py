@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import PurePath
 
-from grader.languages import say
 from grader.outputs.heatmap import Heatmap, heatmap_of
 from grader.outputs.phrases import (
     NOT_WRITTEN,
@@ -62,7 +61,7 @@ class ShownCheck:
     @property
     def message(self) -> str:
         """What was expected and what came."""
-        return say(NOT_WRITTEN if self.check.verdict is Verdict.TODO else self.check.message)
+        return NOT_WRITTEN if self.check.verdict is Verdict.TODO else self.check.message
 
     @property
     def raised(self) -> str:

@@ -77,6 +77,27 @@ def test_mistake_is_named_by_its_sentence(
     assert mistake.says in report.cause.says
 
 
+@pytest.mark.parametrize(
+    ("name", "pair"),
+    [
+        ("decoder7", ("softmax over the queries", "heads never split")),  # both show everywhere
+        ("decoder7", ("positions added", "an assert for the heads")),  # one of them only raises
+        ("decoder6", ("cached values detached", "rotated before it is cut into heads")),
+    ],
+)
+def test_two_of_many_mistakes_are_named(
+    name: str, pair: tuple[str, str], sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("grader.diagnosis.by_edits.SECONDS", 60.0)
+    exercise = KIT.find(name)
+    both = [one for one in read_edits(exercise.mistakes) if one.name in pair]
+    source = edited(read_submission(exercise.solution).source, both)
+    assert source is not None
+    submission = Submission(Path(f"{name}.py"), source)
+    report = grade(submission, exercise, Options(11, "cpu", explain=Explain.CAUSE), sandbox)
+    assert [set(names) for names in report.diagnosis] == [set(pair)]
+
+
 def right_answers() -> Iterator[tuple[Exercise, Path]]:
     for exercise in KIT.exercises:
         for path in sorted(exercise.mistakes.parent.glob("right_*.py")):

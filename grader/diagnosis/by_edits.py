@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import itertools
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from grader.diagnosis.catalogue import Explanation
 from grader.diagnosis.edits import EditMistake, edited, read_edits
+from grader.diagnosis.pairing import likely_pairs
 from grader.diagnosis.replay import Check, Replay, Unit, aside, units_of
 from grader.diagnosis.words import MODULE, ONLY, WHERE_WRONG, WHOLE
 from grader.submission import read_submission
 
-MOST = 2  # mistakes in one set
 TRIED = 500  # sets, after which a search gives up: the same ones whatever the machine is at
 ENOUGH = 20  # things that came out wrong
 RIGHT = 40  # things that came out right, which a set has to leave so
@@ -55,7 +54,7 @@ class EditSearch:
         self._unsteady: list[Unit] = []  # where chance or rounding has a hand in it
         self._right: list[Unit] = []
         self._kinds: set[str] = set()
-        right = Replay.of(source)
+        self._solution = right = Replay.of(source)
         for unit in sorted(units, key=lambda one: one.size) if right else ():
             assert right is not None
             if len(self._wrong) == ENOUGH or time.thread_time() > self._until:
@@ -75,7 +74,7 @@ class EditSearch:
         found: list[tuple[EditMistake, ...]] = []
         evidence = self._wrong or self._unsteady
         cut = False
-        for tried, mistakes in enumerate(_sets(known) if evidence else ()):
+        for tried, mistakes in enumerate(self._sets(known, evidence) if evidence else ()):
             if found and len(mistakes) > len(found[0]):
                 break
             if cut := tried == TRIED or time.thread_time() > self._until:
@@ -86,17 +85,30 @@ class EditSearch:
         sets, kinds = tuple(whole or found), tuple(sorted(self._kinds))
         return Explanation(sets, kinds, (), self._beginning(), cut=cut)
 
+    def _sets(
+        self, known: list[EditMistake], evidence: list[Unit]
+    ) -> Iterator[tuple[EditMistake, ...]]:
+        """The smaller ones first; of two, those that may have made what came."""
+        yield from ((mistake,) for mistake in known)
+        planted = {one: replay for one in known if (replay := self._planted((one,))) is not None}
+        assert self._solution is not None  # else nothing came out wrong
+        yield from likely_pairs(self._solution, planted, evidence, self._right)
+
     @property
     def _some_right(self) -> list[Unit]:
         return self._right[:: 1 + len(self._right) // RIGHT]
 
     def _reproduces(self, mistakes: tuple[EditMistake, ...], units: list[Unit]) -> bool:
         """Whether these mistakes give the very answers that came."""
-        source = edited(self._source, mistakes)
-        replay = None if source is None else Replay.of(source)
+        replay = self._planted(mistakes)
         return replay is not None and not any(
             kind for unit in units for kind in replay.differences(unit)
         )
+
+    def _planted(self, mistakes: tuple[EditMistake, ...]) -> Replay | None:
+        """The solution with these mistakes; None where they cannot be made in it together."""
+        source = edited(self._source, mistakes)
+        return None if source is None else Replay.of(source)
 
     def _beginning(self) -> str:
         if self._kinds == {"gradients"}:
@@ -104,9 +116,3 @@ class EditSearch:
         if "parameters" in self._kinds:
             return MODULE
         return WHERE_WRONG if self._right else WHOLE
-
-
-def _sets(known: list[EditMistake]) -> Iterator[tuple[EditMistake, ...]]:
-    """The smaller ones first."""
-    for count in range(1, MOST + 1):
-        yield from itertools.combinations(known, count)

@@ -25,7 +25,7 @@ class EditMistake(KnownMistake, frozen=True, forbid_unknown_fields=True, kw_only
 
     seen: str
     loses: str
-    edits: list[tuple[str, str]]
+    edits: tuple[tuple[str, str], ...]
 
 
 class _File(msgspec.Struct, forbid_unknown_fields=True):

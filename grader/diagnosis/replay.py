@@ -14,11 +14,12 @@ import torch
 from torch import Tensor
 
 from grader.diagnosis.same import difference
+from grader.records import Fault
 from grader.sandbox.channel import Exchange
 from grader.sandbox.errors import SubmissionError, SubmissionRefused
 from grader.sandbox.replies import Answered
 from grader.wire import messages, values
-from grader.worker.handler import RequestHandler
+from grader.worker.handler import Refusal, RequestHandler
 
 FILE = "<solution>"
 MOST = 200_000  # instructions of a source in one step: the same whatever the machine is at
@@ -145,16 +146,22 @@ class Replay:
 
     def is_steady(self, unit: Unit) -> bool:
         """Whether neither chance nor rounding decides what comes."""
-        known = unit._replace(groups=[[self.own(a) for a in group] for group in unit.groups])
-        return not any(self.differences(shaken(known)))
+        return not any(self.differences(shaken(self.answered(unit))))
+
+    def answered(self, unit: Unit) -> Unit:
+        """The same with the answers that come here."""
+        return unit._replace(groups=[[self.own(a) for a in group] for group in unit.groups])
 
     def own(self, asked: Asked) -> Asked:
         """The same step with the answer that comes here."""
         try:
             with bounded():
                 answer = self._handler.carry_out(asked.step, memoryview(asked.body))
+        except Refusal as refusal:
+            return asked._replace(answer=SubmissionRefused(str(refusal)))
         except Exception as error:
-            return asked._replace(answer=SubmissionRefused(str(error)))
+            fault = Fault(type(error).__name__, str(error))
+            return asked._replace(answer=SubmissionError(fault))
         sent = [tensor.detach().clone() for tensor in self._handler.sent]
         return asked._replace(answer=Answered(answer, sent))
 

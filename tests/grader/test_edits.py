@@ -12,6 +12,7 @@ import torch
 
 from grader.diagnosis.by_edits import EditSearch
 from grader.diagnosis.edits import EditMistake, edited, read_edits
+from grader.diagnosis.pairing import Alone
 from grader.diagnosis.replay import Asked, Replay, Unit
 from grader.errors import GradeError
 from grader.grading import Options, grade
@@ -138,6 +139,26 @@ def test_two_mistakes_are_named_as_a_pair(kit: Kit, sandbox: Sandbox) -> None:
     assert report.cause is not None
     text = report.cause.says
     assert "with two mistakes: (1) the sum of squares" in text
+
+
+YES, NO = (True,), (False,)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "may"),
+    [
+        (Alone(YES, YES, NO), Alone(NO, NO, NO), True),  # what shows alone is what came
+        (Alone(YES, NO, NO), Alone(NO, NO, NO), False),
+        (Alone(NO, NO, NO), Alone(NO, NO, NO), False),  # nothing shows where something is wrong
+        (Alone(YES, NO, NO), Alone(YES, NO, NO), True),  # together they may come to anything
+        (Alone(YES, YES, NO), Alone(NO, NO, YES), False),  # what came is right where one is not
+        (Alone(YES, YES, YES), Alone(YES, NO, YES), True),
+    ],
+)
+def test_pair_is_tried_where_it_may_have_made_what_came(
+    one: Alone, other: Alone, may: bool
+) -> None:
+    assert one.may_go_with(other) is other.may_go_with(one) is may
 
 
 def test_what_only_gradients_show_is_said_so(kit: Kit, sandbox: Sandbox) -> None:

@@ -25,7 +25,7 @@ from tests.sampling import some_of
 KIT = load_kit(Path(__file__).parent.parent)
 ANSWERS = Path(__file__).parent / "answers"
 OPTIONS = Options(seed=1, device="cpu")
-EACH_TIME = 80  # of the mistakes in each exercise, and of the right answers
+EACH_TIME = 40  # of the mistakes in each exercise, and of the right answers
 PAIRS = 3  # of each exercise; benchmarks/diagnosis.py tries many more
 
 

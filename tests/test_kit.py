@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import runpy
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -316,6 +317,14 @@ def signatures(path: Path) -> dict[str, str]:
 @each_exercise
 def test_manifest_knows_the_stub_as_shipped(exercise: Exercise) -> None:
     assert exercise.digest == digest(exercise.stub.read_bytes())
+
+
+@pytest.mark.parametrize("exercise", to_write(), ids=lambda e: e.name)
+def test_manifest_knows_what_an_exercise_asks_for(exercise: Exercise) -> None:
+    layout = getattr(runpy.run_path(str(exercise.suite))["contract"], "layout", None)
+    assert exercise.asks is not None
+    if layout is not None:
+        assert exercise.asks == layout.features & {"heads", "masks", "dropout", "block"}
 
 
 @each_exercise

@@ -35,6 +35,7 @@ class ExerciseEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     formerly: list[str] = []  # names that it had in earlier versions
     forbidden: list[str] = []  # names of torch that it forbids beside those of the kit
     begins_at: int = 0  # points that the stub earns as it is, which count for nobody
+    asks: list[str] | None = None  # what its attention has beyond one head; None where it has none
 
 
 class KitEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -88,6 +89,7 @@ class Exercise:
     formerly: tuple[str, ...]
     diagnosis: bool  # False where finding the mistake is the exercise
     begins_at: int  # points that the stub earns as it is, which count for nobody
+    asks: frozenset[str] | None  # what its attention has beyond one head; None where it has none
     explain: Explain  # how much a report tells of a mistake, unless told otherwise
     forbidden: frozenset[str]
     operations: tuple[str, ...]
@@ -258,6 +260,7 @@ def _exercise(home: Path, entry: ExerciseEntry, kit: KitEntry) -> Exercise:
         formerly=tuple(entry.formerly),
         diagnosis=entry.diagnosis,
         begins_at=entry.begins_at,
+        asks=None if entry.asks is None else frozenset(entry.asks),
         explain=kit.explain if entry.diagnosis else Explain.NOTHING,
         forbidden=frozenset([*kit.forbidden, *entry.forbidden]),
         operations=tuple(kit.operations),

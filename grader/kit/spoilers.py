@@ -1,22 +1,20 @@
 """Exercises that give each other away when one person gets both.
 
-A fix-it exercise comes with a file that is written out. To whoever has to write the same class,
-or one that asks for no more, it is nearly a solution; and so it is for the repair of the same
-class. A repair of another class stands: that one's contract says in words what this file shows.
+A fix-it exercise comes with a file that is written out, and so does a stub that gives a part. To
+whoever has to write the same class, or one that asks for no more, it is nearly a solution; and so
+it is for the repair of the same class. A repair of another class stands: that one's contract says
+in words what this file shows.
 """
 
 from __future__ import annotations
 
 import ast
 import functools
-import runpy
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
 from grader.kit.manifest import Exercise, Kit
 from grader.kit.stubs import pristine
-
-EXTRAS = frozenset({"heads", "masks", "dropout", "block"})  # what one attention has over another
 
 
 def spoiler(kit: Kit, exercises: Sequence[Exercise]) -> str:
@@ -34,9 +32,9 @@ def spoilers(kit: Kit, exercises: Sequence[Exercise]) -> Iterator[str]:
 
 
 def twins(exercises: Sequence[Exercise]) -> bool:
-    """Whether two of these are written in nearly the same way: they ask for the same extras."""
+    """Whether two of these are written in nearly the same way: they ask for the same."""
     written = [e for e in exercises if not written_out(e).issuperset(e.entry_points)]
-    asked = [extras for extras in map(_extras, written) if extras is not None]
+    asked = [one.asks for one in written if one.asks is not None]
     return len(set(asked)) < len(asked)
 
 
@@ -48,10 +46,9 @@ def _reason(giver: Exercise, taker: Exercise, kit: Kit) -> str:
             return f"a `{name}` that is written out"
     if not there or written_out(taker):
         return ""
-    like = [e for e in kit.exercises if there.issuperset(e.entry_points)]
-    known = [found for found in map(_extras, like) if found is not None]
-    wanted = _extras(taker)
-    if known and wanted is not None and wanted <= frozenset[str]().union(*known):
+    like = [giver, *(e for e in kit.exercises if there.issuperset(e.entry_points))]
+    known = [one.asks for one in like if one.asks is not None]
+    if known and taker.asks is not None and taker.asks <= frozenset[str]().union(*known):
         return f"an attention that does all that `{taker.name}` asks for"
     return ""
 
@@ -67,11 +64,3 @@ def written_out(exercise: Exercise) -> frozenset[str]:
 def _is_left_to_write(node: ast.AST) -> bool:
     names = [n.id for n in ast.walk(node) if isinstance(n, ast.Name)]
     return NotImplementedError.__name__ in names
-
-
-@functools.cache
-def _extras(exercise: Exercise) -> frozenset[str] | None:
-    """What an exercise asks for beyond one head, by its suite; None where that does not say."""
-    contract = runpy.run_path(str(exercise.suite)).get("contract")
-    layout = getattr(contract, "layout", None)
-    return None if layout is None else layout.features & EXTRAS

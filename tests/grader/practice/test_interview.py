@@ -67,7 +67,9 @@ def test_draw_is_by_level(level: str) -> None:
 def test_near_twins() -> None:
     assert twins([KIT.find("exercise3"), KIT.find("exercise4")])
     assert twins([KIT.find("warmup2"), KIT.find("warmup3")])
+    assert twins([KIT.find("exercise5"), KIT.find("decoder1")])
     assert not twins([KIT.find("exercise3"), KIT.find("exercise5")])
+    assert not twins([KIT.find("decoder5"), KIT.find("decoder6")])
 
 
 def test_what_was_solved_lately_is_not_drawn(

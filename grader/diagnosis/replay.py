@@ -86,6 +86,44 @@ def _groups(exchange: Exchange) -> list[list[Asked]]:
     return [[next(asked) for _ in range(count)] for count in exchange.groups]
 
 
+def forms(unit: Unit) -> list[list[object]]:
+    """What the answers look like beside their numbers, group by group up to what was raised."""
+    return [[_form(asked.answer) for asked in _answers(group)] for group in unit.groups]
+
+
+def same_answers(one: Unit, other: Unit) -> bool:
+    """Whether two sources gave the same, as far as both are known."""
+    return all(
+        _are_same(mine.answer, theirs.answer)
+        for group, others in zip(one.groups, other.groups, strict=True)
+        for mine, theirs in zip(_answers(group), _answers(others), strict=False)
+    )
+
+
+def _answers(group: list[Asked]) -> Iterator[Asked]:
+    """The steps of a group, up to the first that failed."""
+    for asked in group:
+        yield asked
+        if not isinstance(asked.answer, Answered):
+            return
+
+
+def _form(answer: Answered | Exception) -> object:
+    if isinstance(answer, SubmissionError):
+        return answer.fault.type
+    if not isinstance(answer, Answered):
+        return ""
+    return [type(answer.answer), *((one.shape, one.dtype) for one in answer.tensors)]
+
+
+def _are_same(one: Answered | Exception, other: Answered | Exception) -> bool:
+    if SubmissionRefused in (type(one), type(other)):
+        return True  # what would have come is not known
+    if isinstance(one, Answered) and isinstance(other, Answered):
+        return not difference(one, other.answer, other.tensors)
+    return _form(one) == _form(other)
+
+
 def shaken(unit: Unit) -> Unit:
     """The same with other random numbers, and with inputs that are rounded otherwise."""
     return unit._replace(groups=[[_shaken(asked) for asked in group] for group in unit.groups])

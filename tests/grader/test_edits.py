@@ -141,24 +141,23 @@ def test_two_mistakes_are_named_as_a_pair(kit: Kit, sandbox: Sandbox) -> None:
     assert "with two mistakes: (1) the sum of squares" in text
 
 
-YES, NO = (True,), (False,)
-
-
 @pytest.mark.parametrize(
-    ("one", "other", "may"),
+    ("one", "other", "fine", "may"),
     [
-        (Alone(YES, YES, NO), Alone(NO, NO, NO), True),  # what shows alone is what came
-        (Alone(YES, NO, NO), Alone(NO, NO, NO), False),
-        (Alone(NO, NO, NO), Alone(NO, NO, NO), False),  # nothing shows where something is wrong
-        (Alone(YES, NO, NO), Alone(YES, NO, NO), True),  # together they may come to anything
-        (Alone(YES, YES, NO), Alone(NO, NO, YES), False),  # what came is right where one is not
-        (Alone(YES, YES, YES), Alone(YES, NO, YES), True),
+        # Whether each of two shows, and agrees; whether what came is right.
+        ((True, True), (False, False), False, True),  # what shows alone is what came
+        ((True, False), (False, False), False, False),
+        ((False, False), (False, False), False, False),  # nothing shows where something is wrong
+        ((True, False), (True, False), False, True),  # together they may come to anything
+        ((True, False), (False, True), True, False),  # one is wrong where what came is right
+        ((False, True), (False, True), True, True),
     ],
 )
 def test_pair_is_tried_where_it_may_have_made_what_came(
-    one: Alone, other: Alone, may: bool
+    one: tuple[bool, bool], other: tuple[bool, bool], fine: bool, may: bool
 ) -> None:
-    assert one.may_go_with(other) is other.may_go_with(one) is may
+    here, there = (Alone(*((of,) for of in each)) for each in (one, other))
+    assert here.may_go_with(there, (fine,)) is there.may_go_with(here, (fine,)) is may
 
 
 def test_what_only_gradients_show_is_said_so(kit: Kit, sandbox: Sandbox) -> None:

@@ -85,12 +85,6 @@ ACCEPTED_AS: dict[str, tuple[str, ...]] = {
         "exercise1/wrong_second_derivative",
         "exercise5/wrong_second_derivative",
     ),
-    "in a backward on another device, which is not tried": (
-        "exercise1/wrong_finite_gradients_or_else",
-        "exercise2/wrong_identity_on_the_cpu",
-        "exercise3/wrong_backward_on_the_cpu",
-        "warmup4/wrong_finite_or_else",
-    ),
     "of `intermediates` the values are tried, not their gradients": (
         "warmup4/wrong_steps_detached",
     ),

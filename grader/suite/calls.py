@@ -420,6 +420,11 @@ class Call:
         assert self._back is not None
         return dict(zip([*names, *self.weights], self._back.found, strict=True))
 
+    def expect_backward(self) -> None:
+        """Raise what was raised on the way to the gradients, whatever came of them."""
+        assert self._back is not None
+        _ = self._back.answered
+
     @property
     def expected(self) -> Tensor:
         """The right first output, in float64, on the CPU."""

@@ -188,8 +188,9 @@ class RequestHandler:
         self._prepare(call, parameters, tensors, other)
         inputs = tensors[: len(tensors) - len(call.weights)]
         learned = [parameters[name] for name in call.grad_parameters]
-        graph = Graph([*(x for x in inputs if x.requires_grad), *learned])
         given = _given(call, inputs, other)
+        leaves = given if call.elsewhere else inputs
+        graph = Graph([*(x for x in leaves if x.requires_grad), *learned], other)
         before = (
             Before(function, parameters, given, call.gradients or call.counted)
             if call.detect_inplace
@@ -256,7 +257,7 @@ class RequestHandler:
     ) -> tuple[list[Any], list[Any]]:
         """What each call gives, as it is and as it is told."""
         on_meta = isinstance(on[0], OneDevice)
-        grad = (call.gradients or call.counted) and not on_meta
+        grad = call.gradients or call.counted
         results: list[Any] = []
         trees: list[Any] = []
         each = len(inputs) // len(call.calls)  # where all have the same
@@ -355,7 +356,9 @@ def _given(call: messages.Call, inputs: list[Tensor], other: OneDevice | None) -
             return [x.clone() for x in inputs]
         if call.through:
             return [x.view_as(x) for x in inputs]
-    return [other.there(x) for x in inputs] if call.elsewhere and other is not None else inputs
+    if not call.elsewhere or other is None:
+        return inputs
+    return [other.there(x.detach()).requires_grad_(x.requires_grad) for x in inputs]
 
 
 def _refill(own: list[Tensor], given: list[Tensor]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from grader.suite.calls import Call
+from grader.suite.calls import Call, Inputs
 from grader.suite.compare import (
     expect,
     expect_all_close,
@@ -16,6 +16,7 @@ from grader.suite.compare import (
 from grader.suite.contract import Sizes
 from grader.suite.harness import Harness
 from grader.suite.marks import needs, points
+from grader.suite.oracle import Weights
 from grader.suite.situations.implied import expect_right, implied
 
 TIMES = (3, 33)  # that a sequence of 8 is said
@@ -180,10 +181,22 @@ def remembers_nothing(harness: Harness) -> None:
     fresh = [harness.module(weights=module.weights).call(other) for other in others]
     changed = module.set(harness.weights(sizes)).call(inputs)
     unused = harness.module(weights=module.weights).call(inputs)
+    lent = _with_weights_lent(harness, module.weights, inputs)
     harness.ask()
     for alone, call, again in zip(fresh, calls[::2], calls[1::2], strict=True):
         after = "another input" if call.inputs.keys() == inputs.keys() else "a call with everything"
         expect_all_close(again.outs, first.outs, f"after {after}")
         expect_all_close(call.outs, alone.outs, "after another input")
     expect_all_close(changed.outs, unused.outs, "after other weights are set")
+    for call in lent:
+        expect_all_close(call.outs, unused.outs, "with weights that `functional_call` gives")
     expect_right(harness, "remembers_nothing")
+
+
+def _with_weights_lent(harness: Harness, weights: Weights, inputs: Inputs) -> list[Call]:
+    """A call in training, as a module may fold its weights where it is told to evaluate."""
+    contract = harness.contract
+    if contract.parameters is None or contract.method:
+        return []
+    made = harness.module(weights=weights, **contract.deterministic).train()
+    return [made.call(inputs, lent=True)]

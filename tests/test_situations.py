@@ -41,10 +41,8 @@ ACCEPTED_AS: dict[str, tuple[str, ...]] = {
         "exercise3/wrong_bfloat16_gradients",
         "exercise3/wrong_mask_cast_to_x",
         "exercise5/wrong_newton_root",
-        "exercise6/wrong_bias_of_each_piece",
         "warmup1/wrong_hard_beyond_80",
         "warmup3/wrong_bf16_softmax_backward",
-        "warmup3/wrong_chunks_when_many_scores",
         "decoder4/wrong_bfloat16_of_three_heads",
     ),
     "longer than the longest sequence that is tried, which would take too much memory": (
@@ -62,7 +60,6 @@ ACCEPTED_AS: dict[str, tuple[str, ...]] = {
     "within what right answers are off by in bfloat16, or in float32": (
         "exercise2/wrong_float8_weights",
         "exercise3/wrong_coarse_random",
-        "exercise3/wrong_float32_while_dropping",
         "exercise4/wrong_clamped_by_eps",
         "exercise5/wrong_small_is_zero",
         "exercise6/wrong_float8_hidden",
@@ -70,26 +67,16 @@ ACCEPTED_AS: dict[str, tuple[str, ...]] = {
         "warmup1/wrong_centred_over_the_batch",
         "warmup1/wrong_half_scores_capped",
     ),
-    "of copies, replaced parameters and what is kept to be looked at no stub speaks": (
+    "of what is kept to be looked at no stub speaks": (
         "decoder7/wrong_keeps_the_last_call_alive",
         "exercise1/wrong_x_on_the_module",
         "exercise4/wrong_weights_to_look_at",
-        "exercise5/wrong_copies_share",
-        "exercise6/wrong_parameters_in_a_list",
         "warmup1/wrong_same_tensor_at_one_token",
-        "warmup3/wrong_flat_weights",
-        "warmup3/wrong_lambda_of_the_first",
         "warmup3/wrong_weights_to_look_at",
     ),
     "of gradients of gradients no stub speaks": (
         "exercise1/wrong_second_derivative",
         "exercise5/wrong_second_derivative",
-    ),
-    "in a backward on another device, which is not tried": (
-        "exercise1/wrong_finite_gradients_or_else",
-        "exercise2/wrong_identity_on_the_cpu",
-        "exercise3/wrong_backward_on_the_cpu",
-        "warmup4/wrong_finite_or_else",
     ),
     "of `intermediates` the values are tried, not their gradients": (
         "warmup4/wrong_steps_detached",
@@ -107,7 +94,6 @@ ACCEPTED_AS: dict[str, tuple[str, ...]] = {
     "set for the whole program when the file is loaded or a module made, or a matter of form": (
         "exercise2/wrong_called_inputs",
         "exercise2/wrong_tf32_for_all",
-        "exercise3/wrong_starts_in_evaluation",
         "exercise5/wrong_thousands",
         "exercise5/wrong_x_by_another_name",
         "warmup2/wrong_seeds_everything",

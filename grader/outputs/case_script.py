@@ -58,10 +58,12 @@ def case_script(case: Case, exercise: str, file: Path, script: Path, seed: int) 
     body = "\n".join(_Writer(case).lines())
     names = "".join(f'{name} = float("{name}")\n' for name in ("inf", "nan") if name in body)
     used = [text for text in (PACKED, STRIDED, SET_WEIGHTS) if f"{_name(text)}(" in body]
+    modules = ["base64", "zlib"] if PACKED in used else []
+    modules += ["copy"] if "copy.deepcopy(" in body else []
     head = HEAD.format(
         title=f"`{exercise}`, check `{case.check}`, seed {seed}: {case.comparison.what} is wrong.",
         script=script.name,
-        imports="import base64\nimport zlib\n" if PACKED in used else "",
+        imports="".join(f"import {module}\n" for module in sorted(modules)),
         file=str(file.resolve()),
         names=names,
         functions="".join(f"\n{text}" for text in used),
@@ -84,6 +86,7 @@ class _Writer:
         self._outputs: dict[tuple[int, int], str] = {}  # by handle and place
         self._sources: dict[int, str] = {}  # whose gradients may be asked for
         self._learning: dict[int, list[int]] = {}  # which of all sources those are
+        self._lent = ""  # the weights of the last call
         self._last: dict[int, str] = {}  # what the last step gave, by place
 
     def lines(self) -> Iterator[str]:
@@ -114,6 +117,10 @@ class _Writer:
                 old, new = self._modules[handle], self._new("module")
                 yield f"{new} = {self._made[handle]}.train({old}.training)"
                 yield f"{new}.load_state_dict({old}.state_dict())"
+                self._modules[handle] = new
+            case messages.Copy(handle=handle):
+                old, new = self._modules[handle], self._new("module")
+                yield f"{new} = copy.deepcopy({old})"
                 self._modules[handle] = new
             case messages.Call() as call:
                 yield from self._call(call, tensors)
@@ -152,12 +159,13 @@ class _Writer:
     def _prepared(self, call: messages.Call, module: str, tensors: list[Tensor]) -> Iterator[str]:
         """Weights, mode and what does not learn, before a call."""
         if call.weights:
-            weights = self._new("weights")
+            weights = self._lent = self._new("weights")
             yield f"{weights} = {{"
             for name, number in call.weights.items():
                 yield f"    {name!r}: {tensor_text(tensors[number])},"
             yield "}"
-            yield f"set_weights({module}, {weights})"
+            if not call.lent:
+                yield f"set_weights({module}, {weights})"
         if call.mode is not None:
             yield f"{module}.train({call.mode})"
         for name in call.frozen:
@@ -190,6 +198,10 @@ class _Writer:
             self._last[place] = output
             if call.keep is not None:
                 self._outputs[call.keep, place] = output
+            if call.lent:
+                given = self._given(one.args, one.kwargs, names)
+                yield f"{output} = torch.func.functional_call({function}, {self._lent}, {given})"
+                continue
             yield f"{output} = {function}({self._arguments(one.args, one.kwargs, names)})"
 
     def _backward(self, backward: messages.Backward, tensors: list[Tensor]) -> Iterator[str]:
@@ -226,6 +238,11 @@ class _Writer:
                 if isinstance(tree, dict) and isinstance(number := tree.get("tensor"), int):
                     names[number] = self._new(name)
         return [name or self._new("given") for name in names]
+
+    def _given(self, args: Any, kwargs: Any, tensors: Sequence[str]) -> str:
+        """Arguments as a tuple, and those by name as a dict."""
+        positional = "".join(f"{self._text(tree, tensors)}, " for tree in args["tuple"])
+        return f"({positional}), dict({self._arguments({'tuple': []}, kwargs, tensors)})"
 
     def _arguments(self, args: Any, kwargs: Any, tensors: Sequence[str]) -> str:
         positional = [self._text(tree, tensors) for tree in args["tuple"]]

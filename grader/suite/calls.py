@@ -76,6 +76,11 @@ class Module:
         self._mode = None if self.made is None else mode
         return self
 
+    def as_made(self) -> Module:
+        """Leave it in training or evaluation as its constructor does, for the calls to come."""
+        self._mode = None
+        return self
+
     def to(self, dtype: torch.dtype | None = None, device: str | None = None) -> Module:
         """Move its weights to another dtype or device."""
         if self.made is not None:
@@ -86,6 +91,12 @@ class Module:
         """Go on with another module that is given its state."""
         if self.made is not None:
             self.batch.renew(self.made)
+        return self
+
+    def copy(self) -> Module:
+        """Go on with a copy of it."""
+        if self.made is not None:
+            self.batch.copy(self.made)
         return self
 
     def set(self, weights: Weights) -> Module:
@@ -419,6 +430,11 @@ class Call:
         )
         assert self._back is not None
         return dict(zip([*names, *self.weights], self._back.found, strict=True))
+
+    def expect_backward(self) -> None:
+        """Raise what was raised on the way to the gradients, whatever came of them."""
+        assert self._back is not None
+        _ = self._back.answered
 
     @property
     def expected(self) -> Tensor:

@@ -101,6 +101,12 @@ class Renew(_Operation, tag="renew"):
     handle: int
 
 
+class Copy(_Operation, tag="copy"):
+    """Put a copy in the place of a module, where it can be copied."""
+
+    handle: int
+
+
 class Arguments(msgspec.Struct):
     """Of one call; each has tensors of its own, so that what it does to them no other sees."""
 
@@ -129,6 +135,7 @@ class Call(_Operation, tag="call", omit_defaults=True):
         target: A module's handle, or a function's name.
         method: Of the module; empty for the module itself.
         weights: New values of parameters, as indices of tensors; set before the first call.
+        lent: Whether the weights are the module's during the calls alone, by ``functional_call``.
         mode: Whether the module is in training; None where the worker knows.
         keep: The handle by which later steps call what the calls give; None where none will.
         gradients: Whether these may be asked for: of the inputs that require one, and of the
@@ -151,6 +158,7 @@ class Call(_Operation, tag="call", omit_defaults=True):
     calls: list[Arguments]
     method: str = ""
     weights: dict[str, int] = {}
+    lent: bool = False
     mode: bool | None = None
     keep: int | None = None
     gradients: bool = False
@@ -181,7 +189,7 @@ class Backward(_Operation, tag="backward"):
     way: Way = "plain"
 
 
-Operation = Load | Ping | Create | Move | Renew | Call | Backward
+Operation = Load | Ping | Create | Move | Renew | Copy | Call | Backward
 
 
 class Step(msgspec.Struct, omit_defaults=True):

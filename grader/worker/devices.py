@@ -87,6 +87,10 @@ class OneDevice(TorchDispatchMode):
         stand_in = torch.empty_strided(
             value.shape, value.stride(), dtype=value.dtype, device="meta"
         )
+        if offset := value.storage_offset():  # by which a backward knows what part it is
+            whole = value.untyped_storage().nbytes() // value.element_size()
+            behind = torch.empty(whole, dtype=value.dtype, device="meta")
+            stand_in = behind.as_strided(value.shape, value.stride(), offset)
         self.pair(stand_in, value)
         return stand_in
 

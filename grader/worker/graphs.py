@@ -9,6 +9,7 @@ from torch import Tensor
 from torch.autograd.graph import saved_tensors_hooks
 
 from grader.wire.messages import Way
+from grader.worker.devices import OneDevice
 
 Pairs = Sequence[tuple[Tensor, Tensor]]  # outputs, and what each is multiplied by
 
@@ -18,35 +19,41 @@ class Graph:
 
     Args:
         sources: Inputs and parameters, before the calls.
+        other: The device that they are on, if not the CPU.
     """
 
-    def __init__(self, sources: Sequence[Tensor]) -> None:
+    def __init__(self, sources: Sequence[Tensor], other: OneDevice | None = None) -> None:
         self._learns = [source.requires_grad for source in sources]
         self._wanted = [source for source in sources if source.requires_grad]
-        self._size = len(sources)
+        self._other = other
         self._before = [None if x.grad is None else x.grad.clone() for x in self._wanted]
 
     def backward(self, pairs: Pairs, way: Way = "plain") -> list[Tensor | None]:
         """Gradients of the sources, given outputs with theirs; None where there is none."""
+        if self._other is None:
+            found = self._backward(pairs, way)
+        else:
+            with self._other as other:
+                there = [(out, other.there(grad)) for out, grad in pairs]
+                found = tuple(x if x is None else other.here(x) for x in self._backward(there, way))
+        grads = iter(found)
+        return [next(grads) if learns else None for learns in self._learns]
+
+    def _backward(self, pairs: Pairs, way: Way) -> tuple[Tensor | None, ...]:
+        """Those of the sources that learn."""
         match way:
             case "accumulated":
                 _total(pairs).backward(retain_graph=True)
                 befores = zip(self._wanted, self._before, strict=True)
-                found = tuple(_added(source.grad, before) for source, before in befores)
+                return tuple(_added(source.grad, before) for source, before in befores)
             case "again":
                 self._gradients(_total(pairs))
-                found = self._gradients(_total(pairs))
             case "transposed":
-                found = self._gradients(
-                    _total([(out.mT, grad.mT.contiguous()) for out, grad in pairs])
-                )
+                pairs = [(out.mT, grad.mT.contiguous()) for out, grad in pairs]
             case "residual":  # the sum gives its gradient to both, as the same tensor
                 (out, grad), *others = pairs
-                found = self._gradients(_total([(out + self._wanted[0], grad), *others]))
-            case _:
-                found = self._gradients(_total(pairs))
-        grads = iter(found)
-        return [next(grads) if learns else None for learns in self._learns]
+                pairs = [(out + self._wanted[0], grad), *others]
+        return self._gradients(_total(pairs))
 
     def _gradients(self, total: Tensor) -> tuple[Tensor | None, ...]:
         # Not `grad_outputs=`: its first use imports hundreds of modules in every fresh worker.

@@ -6,12 +6,13 @@ submission raises, ``SystemExit`` included, becomes an answer.
 
 from __future__ import annotations
 
+import copy
 import itertools
 import linecache
 import random
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from functools import partial
 from types import ModuleType
 from typing import Any
@@ -181,15 +182,24 @@ class RequestHandler:
         self.objects[renew.handle] = made
         return messages.Done()
 
+    def do_copy(self, copied: messages.Copy, tensors: list[Tensor]) -> messages.Answer:
+        """Put a copy in the place of a module; of one that can't be copied no contract speaks."""
+        with suppress(Exception):
+            self.objects[copied.handle] = copy.deepcopy(self.objects[copied.handle])
+        return messages.Done()
+
     def do_call(self, call: messages.Call, tensors: list[Tensor]) -> messages.Answer:
         """Call a module, a method of it, or a function; keep what comes where it is wanted."""
         function, parameters = self._callable(call)
         other = self._other_device(call, tensors)
+        if call.lent:
+            function = partial(_with_lent, function, _lent(parameters, call.weights, tensors))
         self._prepare(call, parameters, tensors, other)
         inputs = tensors[: len(tensors) - len(call.weights)]
         learned = [parameters[name] for name in call.grad_parameters]
-        graph = Graph([*(x for x in inputs if x.requires_grad), *learned])
         given = _given(call, inputs, other)
+        leaves = given if call.elsewhere else inputs
+        graph = Graph([*(x for x in leaves if x.requires_grad), *learned], other)
         before = (
             Before(function, parameters, given, call.gradients or call.counted)
             if call.detect_inplace
@@ -236,7 +246,8 @@ class RequestHandler:
         other: OneDevice | None,
     ) -> None:
         """Set what is to be set before a call."""
-        _set_weights(parameters, call.weights, tensors)
+        if not call.lent:
+            _set_weights(parameters, call.weights, tensors)
         if other is not None:
             for name, index in call.weights.items():
                 other.pair(parameters[name], tensors[index].to(parameters[name].dtype))
@@ -256,7 +267,7 @@ class RequestHandler:
     ) -> tuple[list[Any], list[Any]]:
         """What each call gives, as it is and as it is told."""
         on_meta = isinstance(on[0], OneDevice)
-        grad = (call.gradients or call.counted) and not on_meta
+        grad = call.gradients or call.counted
         results: list[Any] = []
         trees: list[Any] = []
         each = len(inputs) // len(call.calls)  # where all have the same
@@ -340,6 +351,16 @@ def _encoded(answer: messages.Answer) -> msgspec.Raw:
     return msgspec.Raw(msgspec.json.encode(answer))
 
 
+def _lent(
+    own: dict[str, Tensor], given: dict[str, int], tensors: list[Tensor]
+) -> dict[str, Tensor]:
+    return {name: tensors[index].to(own[name]) for name, index in given.items() if name in own}
+
+
+def _with_lent(module: nn.Module, lent: dict[str, Tensor], *args: Any, **kwargs: Any) -> Any:
+    return torch.func.functional_call(module, lent, args, kwargs)
+
+
 def _set_weights(own: dict[str, Tensor], given: dict[str, int], tensors: list[Tensor]) -> None:
     with torch.no_grad():
         for name, index in given.items():
@@ -355,7 +376,9 @@ def _given(call: messages.Call, inputs: list[Tensor], other: OneDevice | None) -
             return [x.clone() for x in inputs]
         if call.through:
             return [x.view_as(x) for x in inputs]
-    return [other.there(x) for x in inputs] if call.elsewhere and other is not None else inputs
+    if not call.elsewhere or other is None:
+        return inputs
+    return [other.there(x.detach()).requires_grad_(x.requires_grad) for x in inputs]
 
 
 def _refill(own: list[Tensor], given: list[Tensor]) -> None:

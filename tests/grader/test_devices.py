@@ -45,11 +45,75 @@ BODIES = {
     "a copy on the CPU": "x + (x.cpu() * 2).to(x.device)",
     "in place": "x.clone().add_(1).t().contiguous().t()",
 }
+LEARNING = {
+    "a layer": "self.inner(x)",
+    "a module of two names": "self.both(x)",
+    "a result that is kept": "x.softmax(-1) @ x.exp()",
+    "a part that is written to": "written(x)",
+    "of a backward of its own": "Twice.apply(x)",
+}
+OF_TWO_DEVICES = {
+    "made by a backward": ("OnTheCPU.apply(x)", "MixedDevices"),
+    "given by a backward": ("Moved.apply(x)", "RuntimeError"),
+    "read by a hook": ("hooked(x)", "ReadsValues"),
+    "read while gradients are recorded": ("finite(x)", "ReadsValues"),
+}
+FUNCTIONS = """
+class Twice(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx, grad):
+        return 2 * grad * ctx.saved_tensors[0]
+
+
+class OnTheCPU(Twice):
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * torch.full((3,), 2.0) * ctx.saved_tensors[0]
+
+
+class Moved(Twice):
+    @staticmethod
+    def backward(ctx, grad):
+        return torch.ones(3, 3)
+
+
+def written(x):
+    out = torch.zeros_like(x)
+    out[1:] = 3 * x[1:]
+    return out * x
+
+
+def hooked(x):
+    out = 2 * x
+    if out.requires_grad:
+        out.register_hook(expect_finite)
+    return out
+
+
+def expect_finite(grad):
+    assert grad.isfinite().all()
+
+
+def finite(x):
+    assert not torch.is_grad_enabled() or x.isfinite().all()
+    return x
+"""
+
+
+Do = Callable[..., messages.Answer]
+Begin = Callable[[str, bool], tuple[Do, RequestHandler]]
+Back = Callable[[str, Tensor, bool], list[Tensor]]
 
 
 @pytest.fixture
-def ask() -> Callable[..., tuple[messages.Called, list[Tensor]]]:
-    def made(body: str, x: Tensor, elsewhere: bool) -> tuple[messages.Called, list[Tensor]]:
+def begin() -> Begin:
+
+    def made(body: str, elsewhere: bool) -> tuple[Do, RequestHandler]:
         handler = RequestHandler()
 
         def do(operation: messages.Operation, *tensors: Tensor) -> messages.Answer:
@@ -57,14 +121,36 @@ def ask() -> Callable[..., tuple[messages.Called, list[Tensor]]]:
             step = messages.Step(operation, specs, len(data), seed=0)
             return handler.carry_out(step, memoryview(data))
 
-        do(messages.Load(LAYER.replace("{body}", body), "layer.py"))
+        do(messages.Load(LAYER.replace("{body}", body) + FUNCTIONS, "layer.py"))
         do(messages.Create(1, "Layer", {"tuple": []}, NOTHING))
         if elsewhere:
             do(messages.Move(1, device="meta"))
+        return do, handler
+
+    return made
+
+
+@pytest.fixture
+def ask(begin: Begin) -> Callable[..., tuple[messages.Called, list[Tensor]]]:
+    def made(body: str, x: Tensor, elsewhere: bool) -> tuple[messages.Called, list[Tensor]]:
+        do, handler = begin(body, elsewhere)
         calls = [messages.Arguments(ONE, NOTHING)]
         called = do(messages.Call(1, calls, mode=False, elsewhere=elsewhere), x)
         assert isinstance(called, messages.Called)
         return called, handler.sent
+
+    return made
+
+
+@pytest.fixture
+def go_back(begin: Begin) -> Back:
+    def made(body: str, x: Tensor, elsewhere: bool) -> list[Tensor]:
+        do, handler = begin(body, elsewhere)
+        calls = [messages.Arguments(ONE, NOTHING)]
+        call = messages.Call(1, calls, mode=True, keep=2, gradients=True, elsewhere=elsewhere)
+        do(call, x.clone().requires_grad_())
+        do(messages.Backward(2, [[0]], "accumulated"), torch.ones_like(x))
+        return handler.sent
 
     return made
 
@@ -102,3 +188,22 @@ def test_what_came_there_by_no_operation_is_not_made_up(
     called, got = ask("x + made", torch.randn(3, 3), True)
     assert called.elsewhere == [True]
     assert got[0].device.type == "meta"
+
+
+@pytest.mark.parametrize("name", LEARNING)
+def test_gradients_on_another_device_are_those_on_the_cpu(name: str, go_back: Back) -> None:
+    x = torch.randn(3, 3)
+    expected = go_back(LEARNING[name], x, False)
+    assert expected[0].device.type == "cpu"
+    torch.testing.assert_close(go_back(LEARNING[name], x, True), expected)
+
+
+@pytest.mark.parametrize("name", OF_TWO_DEVICES)
+def test_what_goes_back_on_two_devices_or_reads_is_refused(name: str, go_back: Back) -> None:
+    body, kind = OF_TWO_DEVICES[name]
+    x = torch.randn(3, 3)
+    assert go_back(body, x, False)
+    with pytest.raises(RuntimeError) as caught:
+        go_back(body, x, True)
+    assert type(caught.value).__name__ == kind
+    assert kind != "RuntimeError" or "expected device meta but got" in str(caught.value)

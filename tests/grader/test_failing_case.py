@@ -65,15 +65,35 @@ def run_alone(script: Path) -> subprocess.CompletedProcess[str]:
 def test_script_fails_with_the_wrong_file_and_passes_with_ours(
     name: str, text: str, instead: str, what: str, tmp_path: Path, sandbox: Sandbox
 ) -> None:
-    exercise = KIT.find(name)
-    solution = exercise.solution.read_text(encoding="utf-8")
+    solution = KIT.find(name).solution.read_text(encoding="utf-8")
     assert text in solution
-    file = tmp_path / "mine.py"
-    file.write_text(solution.replace(text, instead), encoding="utf-8")
+    expect_script(tmp_path, sandbox, name, solution.replace(text, instead), what)
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong", "uses"),
+    [
+        ("exercise5", "wrong_copies_share", "copy.deepcopy("),
+        ("warmup3", "wrong_flat_weights", "torch.func.functional_call("),
+    ],
+)
+def test_script_makes_copies_and_lends_weights_as_the_check_did(
+    name: str, wrong: str, uses: str, tmp_path: Path, sandbox: Sandbox
+) -> None:
+    answers = Path(__file__).parent.parent / "answers"
+    source = (answers / name / "situations" / f"{wrong}.py").read_text(encoding="utf-8")
+    expect_script(tmp_path, sandbox, name, source, "")
+    assert uses in (tmp_path / "case.py").read_text(encoding="utf-8")
+
+
+def expect_script(folder: Path, sandbox: Sandbox, name: str, source: str, what: str) -> None:
+    exercise = KIT.find(name)
+    file = folder / "mine.py"
+    file.write_text(source, encoding="utf-8")
     cases: list[Case | None] = []
     options = Options(seed=3, device="cpu", explain=Explain.NOTHING, case=cases.append)
     report = grade(Submission(file, file.read_text()), exercise, options, sandbox)
-    script = script_of(tmp_path, file, cases[0], name)
+    script = script_of(folder, file, cases[0], name)
     assert cases[0] is not None
     assert cases[0].comparison.what.startswith(what)
     failed = next(check for check in report.checks if check.name == cases[0].check)
@@ -81,7 +101,7 @@ def test_script_fails_with_the_wrong_file_and_passes_with_ours(
     wrong = run_alone(script)
     assert CLOSE in wrong.stderr, wrong.stderr
     assert f"{failed.difference.wrong} / {failed.difference.total}" in wrong.stderr
-    file.write_text(solution, encoding="utf-8")
+    file.write_text(exercise.solution.read_text(encoding="utf-8"), encoding="utf-8")
     right = run_alone(script)
     assert right.returncode == 0, right.stderr
 

@@ -18,13 +18,19 @@ from grader.suite.situations.levels import ANOTHER_INPUT, EVALUATION
 from grader.suite.situations.sizes import (
     FEW,
     HEADS,
-    MOST_HEADS,
     SOME,
+    WIDE,
     draw_batch,
     draw_groups,
     draw_length,
     draw_width,
+    most_heads,
 )
+
+BESIDE = 12  # features more than positions
+# Where weights are dropped in float64: neither 1/√C nor 1/(1 - rate) is rounded in any dtype.
+EXACT_WIDTH = 64
+EXACT_RATES = (0.5, 0.75)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +53,11 @@ class AttentionSituation(filling.Situation):
     def drops(self) -> bool:
         """Whether weights are dropped."""
         return self.row.get("mode") == DROPPING
+
+    @property
+    def drops_exactly(self) -> bool:
+        """Whether weights are dropped where no constant is rounded."""
+        return self.drops and self.rate in EXACT_RATES and self.sizes.C == EXACT_WIDTH
 
     @property
     def method(self) -> str:
@@ -105,7 +116,10 @@ def _rate(harness: Harness, row: Row) -> float | None:
     contract: Any = harness.contract
     if not contract.dropout or row["mode"] == EVALUATION:
         return None if harness.draw.integer(0, 1) else 0.3
-    return harness.draw.integer(10, 80) / 100 if row["mode"] == DROPPING else 0.0
+    if row["mode"] != DROPPING:
+        return 0.0
+    percent = harness.draw.integer(10, 80)
+    return EXACT_RATES[percent % 2] if row["dtype"] == "float64" else percent / 100
 
 
 def _sizes(harness: Harness, row: Row, turn: int) -> Sizes:
@@ -120,11 +134,12 @@ def _sizes(harness: Harness, row: Row, turn: int) -> Sizes:
     if contract.kinks is not None:
         D = max(D, 3)  # a norm of one or two features leaves nothing but signs
     if harness.sizes.get("E"):
-        D = 128 if row["width"] == "large" and T < SOME and draw.integer(0, 1) else D
+        D = 128 if 64 < D < WIDE and T < SOME and draw.integer(0, 1) else D
         wide = draw.integer(20, 110) if T < SOME and not draw.integer(0, 2) else 0
         return Sizes(B=B, T=T, C=wide or draw.integer(2, 9), E=D)
     if row.get("mode") == DROPPING:  # the vectors that are mixed have to be independent
-        D = max(D, T + 12)
+        D = max(D, T + BESIDE)
+        D = EXACT_WIDTH if row["dtype"] == "float64" and D <= EXACT_WIDTH else D
     C, H = _heads(draw, row, D)
     more = {"H": H} if "H" in harness.sizes else {}
     return Sizes(B=B, T=T, C=C, **more, **draw_groups(draw, row, H))
@@ -137,6 +152,6 @@ def _heads(draw: Draw, row: Row, D: int) -> tuple[int, int]:
             H = HEADS[draw.integer(0, len(HEADS) - 1)]
             return (D if row["width"] == "square" else -(-D // H)) * H, H
         case "as many as features":
-            D = min(D, MOST_HEADS)
+            D = min(D, most_heads(D))
             return D, D
     return D, 1

@@ -79,9 +79,10 @@ class AttentionTried(Tried):
     def _is_exact(self) -> bool:
         """Whether a right answer is right to the last digits of float64."""
         situation = self.situation
-        # There 1/√D is exact in every dtype.
-        square = situation.row["width"] == "square" and not situation.drops  # which widens it
-        return super()._is_exact or (situation.dtype == torch.float64 and square)
+        # There 1/√D is exact in every dtype; dropping widens it.
+        square = situation.row["width"] == "square" and not situation.drops
+        is_exact = square or situation.drops_exactly
+        return super()._is_exact or (situation.dtype == torch.float64 and is_exact)
 
     @property
     def _compares_roughly(self) -> bool:

@@ -7,6 +7,7 @@ from grader.suite.claims.caches import (
     keeps_no_more_alive,
     parts_agree_with_the_whole,
 )
+from grader.suite.claims.devices import expect_on_any_device, is_pinned_to_no_device
 from grader.suite.claims.gradients import (
     input_gradient_is_right,
     parameter_gradients_are_right,
@@ -23,11 +24,9 @@ from grader.suite.claims.robustness import (
     changes_no_input,
     computes_in_bfloat16,
     computes_in_float64,
-    expect_on_any_device,
     handles_a_long_sequence,
     handles_a_single_token,
     handles_non_contiguous_input,
-    is_pinned_to_no_device,
     remembers_nothing,
 )
 from grader.suite.claims.structure import (

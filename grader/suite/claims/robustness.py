@@ -1,31 +1,26 @@
-"""Claims that any reader takes for granted: dtypes, odd sizes, layouts, no memory, no device."""
+"""Claims that any reader takes for granted: dtypes, odd sizes, layouts, no memory."""
 
 from __future__ import annotations
 
-from typing import Any
-
-import pytest
 import torch
 from torch import Tensor
 
-from grader.sandbox.errors import SubmissionError
-from grader.suite.calls import Call
+from grader.suite.calls import Call, Inputs
 from grader.suite.compare import (
     expect,
     expect_all_close,
     expect_close,
     expect_finite,
     expect_form,
-    fail,
 )
 from grader.suite.contract import Sizes
 from grader.suite.harness import Harness
 from grader.suite.marks import needs, points
+from grader.suite.oracle import Weights
 from grader.suite.situations.implied import expect_right, implied
 
 TIMES = (3, 33)  # that a sequence of 8 is said
 LENGTH = 257  # is prime: no block fits
-SEED = 1  # of calls that are to give the same, whatever they draw
 
 
 @points(1)
@@ -186,84 +181,22 @@ def remembers_nothing(harness: Harness) -> None:
     fresh = [harness.module(weights=module.weights).call(other) for other in others]
     changed = module.set(harness.weights(sizes)).call(inputs)
     unused = harness.module(weights=module.weights).call(inputs)
+    lent = _with_weights_lent(harness, module.weights, inputs)
     harness.ask()
     for alone, call, again in zip(fresh, calls[::2], calls[1::2], strict=True):
         after = "another input" if call.inputs.keys() == inputs.keys() else "a call with everything"
         expect_all_close(again.outs, first.outs, f"after {after}")
         expect_all_close(call.outs, alone.outs, "after another input")
     expect_all_close(changed.outs, unused.outs, "after other weights are set")
+    for call in lent:
+        expect_all_close(call.outs, unused.outs, "with weights that `functional_call` gives")
     expect_right(harness, "remembers_nothing")
 
 
-@points(1)
-def is_pinned_to_no_device(harness: Harness) -> None:
-    """A tensor made without `device=` stays on the CPU when the module moves.
-
-    Tried with torch's ``meta`` device in the place of a GPU, so that none is needed.
-    """
-    expect_on_any_device(harness, harness.every_input())
-
-
-def expect_on_any_device(
-    harness: Harness, every: list[dict[str, Tensor]], method: str = ""
-) -> None:
-    """Fail the check where one of these calls mixes devices, or reads a value back.
-
-    On either device a call gives the same values: so one that sees where it is, and computes
-    nothing there, fails as well.
-    """
-    module = harness.module(weights={})
-    plain = module.calls(every, method=method, seed=SEED)
-    harness.ask()
-    _ = [call.result for call in plain]  # what fails here as well is no matter of devices
-    module.renew().to(device="meta")  # the CPU's tensors of the calls before are no part of it
-    calls = module.calls(every, method=method, seed=SEED, elsewhere=True)
-    harness.ask()
-    _expect_there(calls)
-    for call, here in zip(calls, plain, strict=True):
-        for got, expected in zip(_outs(call), _outs(here), strict=False):
-            known = [one for one in (got, expected) if isinstance(one, Tensor) and not one.is_meta]
-            if len(known) == 2 and bool(expected.isfinite().all()):
-                numbers = got if got.is_floating_point() else got.double()
-                expect_close(numbers, expected.double(), "output on another device")
-    if module.made is not None:
-        moved = [{name: _there(value) for name, value in inputs.items()} for inputs in every]
-        trained = module.train().calls(moved, method=method)
-        harness.ask()
-        _expect_there(trained)
-
-
-def _there(value: Any) -> Any:
-    return value.to("meta") if isinstance(value, Tensor) else value
-
-
-def _expect_there(calls: list[Call]) -> None:
-    try:
-        _ = [call.result for call in calls]
-    except SubmissionError as error:
-        if error.fault.type not in ("MixedDevices", "ReadsValues") and not error.own:
-            pytest.skip(f"without a GPU it cannot be tried on another device ({error})")
-        line = error.fault.frames[-1] if error.fault.frames else None
-        where = f" (line {line.line}: `{line.source}`)" if line else ""
-        fail(f"{error.fault.message}{where}")
-    for call in calls:
-        there = all(
-            isinstance(out, Tensor) and (out.device.type == "meta" or call.lies_elsewhere(out))
-            for out in _outs(call)
-        )
-        expect(there, "output: expected on the input's device, got it on the CPU")
-
-
-def _outs(call: Call) -> list[Any]:
-    """What is looked at of what came."""
-    result = call.result
-    return list(result.values()) if isinstance(result, dict) else _compared(call, result)
-
-
-def _compared(call: Call, result: object) -> list[Any]:
-    """The outputs that are looked at."""
-    if call.contract.tuples:
-        return [call.every_part[name] for name in call.contract.compared]
-    parts = result if isinstance(result, tuple) else (result,)
-    pairs = zip(parts, call.contract.outputs.values(), strict=False)
-    return [part for part, letters in pairs if letters is not None]
+def _with_weights_lent(harness: Harness, weights: Weights, inputs: Inputs) -> list[Call]:
+    """A call in training, as a module may fold its weights where it is told to evaluate."""
+    contract = harness.contract
+    if contract.parameters is None or contract.method:
+        return []
+    made = harness.module(weights=weights, **contract.deterministic).train()
+    return [made.call(inputs, lent=True)]

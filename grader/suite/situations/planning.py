@@ -27,7 +27,9 @@ def plan(harness: Harness, situation: Situation) -> Call:
         if situation.dtype != torch.float32:
             module.to(situation.dtype)
         _go_through_history(module, situation)
-        return _plan_call(module.train(situation.training), situation)
+        is_new = situation.training and situation.row.get("history") == "first call"
+        ready = module.as_made() if is_new else module.train(situation.training)
+        return _plan_call(ready, situation)
 
 
 def _plan_call(module: Module, situation: Situation) -> Call:
@@ -96,6 +98,8 @@ def _go_through_history(module: Module, situation: Situation) -> None:
             cast = {name: None if x is None else x.to(changed) for name, x in learning.items()}
             module.to(changed).call({**other, **cast})
             module.to(situation.dtype).set(situation.weights)
+        case "as a copy":
+            module.copy()
         case "after other weights" | "loaded from a state":
             module.set(situation.other_weights)
             module.train(situation.training).call(plain)

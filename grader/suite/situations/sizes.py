@@ -12,6 +12,10 @@ FEW = 12  # positions, as there may be sequences
 SOME = 30  # positions, up to which many features take no large part of the memory
 MANY = 100  # positions, from which the other sizes are kept small
 MOST_HEADS = 72
+WIDE = 130  # features, from which there are few positions
+HEADS_OF_MANY = 136  # where there are as many as features
+BATCHES = tuple(n for n in range(9, 24) if n % 8)  # where there are few positions
+MANY_SCORES = 250  # positions, of which 5 sequences have more than 2**18 scores
 SQUARE = (4, 16)  # head sizes whose root is exact in every dtype
 
 
@@ -48,10 +52,11 @@ def _features(draw: Draw, row: Row, width: int, by_head: bool) -> dict[str, int]
     if "heads" not in row:
         return {letter: width}
     several = HEADS[draw.integer(0, len(HEADS) - 1)]
-    H = {"one": 1, "several": several}.get(row["heads"]) or min(width, MOST_HEADS)
+    most = most_heads(width)
+    H = {"one": 1, "several": several}.get(row["heads"]) or min(width, most)
     found = {"H": H, letter: width}
     if not by_head:
-        found["C"] = H * (width if row["width"] == "square" and H < MOST_HEADS else -(-width // H))
+        found["C"] = H * (width if row["width"] == "square" and most > H else -(-width // H))
     return found | draw_groups(draw, row, H)
 
 
@@ -74,8 +79,13 @@ def draw_width(draw: Draw, row: Row, T: int) -> int:
         "odd": 2 * draw.integer(3, 6) + 1,
         "even": 10 * draw.integer(1, 4) if draw.integer(0, 1) else 2 * draw.integer(3, 20),
         "square": SQUARE[draw.integer(0, 1)],
-        "large": _large(draw, T),
+        "large": _large(draw, row, T),
     }[row["width"]]
+
+
+def most_heads(width: int) -> int:
+    """As many as there may be of one feature each."""
+    return MOST_HEADS if width < WIDE else HEADS_OF_MANY
 
 
 def draw_other_width(draw: Draw, level: str, width: int) -> int:
@@ -90,11 +100,11 @@ def draw_other_width(draw: Draw, level: str, width: int) -> int:
     return width if level == "as C" else int(level)
 
 
-def _large(draw: Draw, T: int) -> int:
-    """Many features; where T is small, sometimes very many."""
-    if T < FEW and not draw.integer(0, 2):
-        return draw.integer(130, 520)
-    return draw.integer(65, 130 if T < SOME else 72)
+def _large(draw: Draw, row: Row, T: int) -> int:
+    """Many features; very many where T is 2 or small, as it is in some situation of each array."""
+    if T < FEW and row.get("T") in ("2", "small"):
+        return draw.integer(WIDE, 260) if draw.integer(0, 1) else draw.integer(500, 520)
+    return draw.integer(65, WIDE - 1 if T < SOME else 72)
 
 
 def draw_length(draw: Draw, level: str, turn: int) -> int:
@@ -109,10 +119,10 @@ def draw_length(draw: Draw, level: str, turn: int) -> int:
 
 def draw_batch(draw: Draw, row: Row, T: int) -> int:
     """So many sequences that it takes no long time; 0 for one without a batch."""
-    return {"none": 0, "1": 1, "2": 2, "more": _many(draw, T)}[row["B"]]
+    return {"none": 0, "1": 1, "2": 2, "more": _many(draw, row, T)}[row["B"]]
 
 
-def _many(draw: Draw, T: int) -> int:
+def _many(draw: Draw, row: Row, T: int) -> int:
     if T > MANY:
-        return 3
-    return draw.integer(6, 20) if T < FEW and draw.integer(0, 1) else draw.integer(3, 5)
+        return 5 if T > MANY_SCORES and row.get("heads", "one") == "one" else 3
+    return BATCHES[draw.integer(0, len(BATCHES) - 1)] if T < FEW else draw.integer(3, 5)

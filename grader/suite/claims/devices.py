@@ -1,0 +1,128 @@
+"""A claim about devices: a module works wherever it and its input are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from grader.sandbox.errors import SubmissionError
+from grader.suite.calls import Call, Module, bound
+from grader.suite.compare import expect, expect_close, fail
+from grader.suite.harness import Harness
+from grader.suite.marks import points
+
+SEED = 1  # of calls that are to give the same, whatever they draw
+FAULTS = ("MixedDevices", "ReadsValues")
+STRANGE_GRADIENT = "expected device meta but got"  # how torch refuses what a backward gave
+
+
+@points(1)
+def is_pinned_to_no_device(harness: Harness) -> None:
+    """A tensor made without `device=` stays on the CPU when the module moves.
+
+    Tried with torch's ``meta`` device in the place of a GPU, so that none is needed.
+    """
+    expect_on_any_device(harness, harness.every_input())
+
+
+def expect_on_any_device(
+    harness: Harness, every: list[dict[str, Tensor]], method: str = ""
+) -> None:
+    """Fail the check where one of these calls mixes devices, or reads a value back.
+
+    On either device a call gives the same values: so one that sees where it is, and computes
+    nothing there, fails as well.
+    """
+    module = harness.module(weights={})
+    plain = module.calls(every, method=method, seed=SEED)
+    harness.ask()
+    _ = [call.result for call in plain]  # what fails here as well is no matter of devices
+    module.renew().to(device="meta")  # the CPU's tensors of the calls before are no part of it
+    calls = module.calls(every, method=method, seed=SEED, elsewhere=True)
+    harness.ask()
+    _expect_there(calls)
+    for call, here in zip(calls, plain, strict=True):
+        for got, expected in zip(_outs(call), _outs(here), strict=False):
+            known = [one for one in (got, expected) if isinstance(one, Tensor) and not one.is_meta]
+            if len(known) == 2 and bool(expected.isfinite().all()):
+                numbers = got if got.is_floating_point() else got.double()
+                expect_close(numbers, expected.double(), "output on another device")
+    _expect_learning_there(module.train(), every, method)
+
+
+def _expect_learning_there(module: Module, every: list[dict[str, Tensor]], method: str) -> None:
+    """Fail the check where a forward or a backward in training is of two devices, or reads."""
+    calls = []
+    for inputs in every:
+        given = _grad_outputs(module, inputs)
+        with module.batch.apart():
+            calls.append(
+                module.call(
+                    inputs, method=method, grad_output=given, way="accumulated", elsewhere=True
+                )
+            )
+    module.batch.send()
+    for call in calls:
+        try:
+            _expect_lies_there(call)
+            call.expect_backward()
+        except SubmissionError as error:
+            if _is_of_devices(error):  # nothing else is known to fail on a device that is there
+                _fail_by(error)
+
+
+def _grad_outputs(module: Module, inputs: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    contract = module.contract
+    sizes = bound(contract, module.sizes, inputs)
+    letters = {name: contract.outputs[name] or "" for name in contract.compared}
+    return {name: torch.ones(sizes.shape(one)) for name, one in letters.items()}
+
+
+def _is_of_devices(error: SubmissionError) -> bool:
+    """Whether a line of the submission mixes devices or reads a value, not torch by itself."""
+    fault = error.fault
+    return (fault.type in FAULTS and bool(fault.frames)) or STRANGE_GRADIENT in fault.message
+
+
+def _expect_there(calls: list[Call]) -> None:
+    try:
+        _ = [call.result for call in calls]
+    except SubmissionError as error:
+        if error.fault.type not in FAULTS and not error.own:
+            pytest.skip(f"without a GPU it cannot be tried on another device ({error})")
+        _fail_by(error)
+    for call in calls:
+        _expect_lies_there(call)
+
+
+def _fail_by(error: SubmissionError) -> None:
+    line = error.fault.frames[-1] if error.fault.frames else None
+    where = f" (line {line.line}: `{line.source}`)" if line else ""
+    fail(f"{error.fault.message}{where}")
+
+
+def _expect_lies_there(call: Call) -> None:
+    there = all(
+        isinstance(out, Tensor) and (out.device.type == "meta" or call.lies_elsewhere(out))
+        for out in _outs(call)
+    )
+    expect(there, "output: expected on the input's device, got it on the CPU")
+
+
+def _outs(call: Call) -> list[Any]:
+    """What is looked at of what came."""
+    result = call.result
+    return list(result.values()) if isinstance(result, dict) else _compared(call, result)
+
+
+def _compared(call: Call, result: object) -> list[Any]:
+    """The outputs that are looked at."""
+    if call.contract.tuples:
+        return [call.every_part[name] for name in call.contract.compared]
+    parts = result if isinstance(result, tuple) else (result,)
+    pairs = zip(parts, call.contract.outputs.values(), strict=False)
+    return [part for part, letters in pairs if letters is not None]

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from grader.wire import messages, values
+from grader.worker.devices import ReadsValues
 from grader.worker.handler import RequestHandler
 
 ONE: messages.Tree = {"tuple": [{"tensor": 0}]}
@@ -42,8 +43,20 @@ BODIES = {
     "a module of two names": "self.both(x)",
     "a buffer": "x + self.table",
     "what was folded when it was told its mode": "x * self.folded",
-    "a copy on the CPU": "x + (x.cpu() * 2).to(x.device)",
     "in place": "x.clone().add_(1).t().contiguous().t()",
+    "places that are known": "x[torch.tensor([True, False, True])]",
+    "values at a mask": "x.clone().masked_fill_(x > 0, 2.0).index_put_((x > 1,), x.sum())",
+    "as many times as is known": "x.repeat_interleave((x[0] > 9).long() + 1, 0, output_size=3)",
+}
+VALUES = {
+    "an item": "x * x.max().item()",
+    "a branch": "x if x.sum() > 0 else -x",
+    "a list": "x + torch.tensor(x.tolist(), device=x.device)",
+    "a copy on the CPU": "x + (x.cpu() * 2).to(x.device)",
+    "a copy into what is there": "x + torch.empty(3, 3).copy_(x).to(x.device)",
+    "a mask": "x[x > 0].sum() + x",
+    "places": "x + torch.nonzero(x > 0).sum()",
+    "times": "x.repeat_interleave((x[0] > 9).long() + 1, 0)",
 }
 
 
@@ -102,3 +115,13 @@ def test_what_came_there_by_no_operation_is_not_made_up(
     called, got = ask("x + made", torch.randn(3, 3), True)
     assert called.elsewhere == [True]
     assert got[0].device.type == "meta"
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_values_are_refused_where_there_may_be_none(
+    name: str, ask: Callable[..., tuple[messages.Called, list[Tensor]]]
+) -> None:
+    x = torch.randn(3, 3)
+    ask(VALUES[name], x, False)
+    with pytest.raises(ReadsValues):
+        ask(VALUES[name], x, True)

@@ -14,7 +14,15 @@ from torch.utils._python_dispatch import TorchDispatchMode
 _MAY_MIX = {torch.ops.aten.copy_, torch.ops.aten.index, torch.ops.aten.index_put_}
 
 _FROM_NUMBERS = {torch.tensor, torch.as_tensor, torch.asarray, Tensor.new_tensor}
-_READ_BACK = {torch.ops.aten._local_scalar_dense, torch.ops.aten.equal, torch.ops.aten.is_nonzero}
+_READ_BACK = {
+    torch.ops.aten._local_scalar_dense, torch.ops.aten.item, torch.ops.aten.equal,
+    torch.ops.aten.is_nonzero,
+}  # fmt: skip
+# By name: in inference mode others come as they are that need not know values, such as `one_hot`.
+_COUNTED = {
+    torch.ops.aten.nonzero, torch.ops.aten.masked_select, torch.ops.aten.bincount,
+    torch.ops.aten._unique2, torch.ops.aten.unique_dim, torch.ops.aten.unique_consecutive,
+}  # fmt: skip
 _MASKS = (torch.bool, torch.uint8)
 
 
@@ -189,12 +197,12 @@ def _leaves_for_the_cpu(func: Any, args: Any, kwargs: dict[str, Any]) -> bool:
 
 def _counts_values(func: Any, args: Any, kwargs: dict[str, Any]) -> bool:
     """Whether the shape of what an operation gives depends on values."""
-    if torch.Tag.dynamic_output_shape not in func.tags:
-        return False
     if func.overloadpacket is torch.ops.aten.index:
         masks = [x for x in args[1] if isinstance(x, Tensor) and x.dtype in _MASKS]
         return any(mask.device.type == "meta" for mask in masks)
-    return kwargs.get("output_size") is None  # which `repeat_interleave` may be told
+    if func is torch.ops.aten.repeat_interleave.Tensor:
+        return kwargs.get("output_size") is None
+    return func.overloadpacket in _COUNTED
 
 
 def _refuse_strangers(tensors: list[Tensor]) -> None:

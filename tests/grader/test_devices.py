@@ -17,6 +17,13 @@ NOTHING: messages.Tree = {"dict": {}}
 LAYER = """
 import torch
 from torch import nn
+from torch.nn import functional as F
+
+
+def inferred(function):
+    with torch.inference_mode():
+        return function()
+
 
 made = torch.ones(3, 3, device="meta")
 
@@ -46,10 +53,12 @@ BODIES = {
     "in place": "x.clone().add_(1).t().contiguous().t()",
     "places that are known": "x[torch.tensor([True, False, True])]",
     "values at a mask": "x.clone().masked_fill_(x > 0, 2.0).index_put_((x > 1,), x.sum())",
+    "one of so many": "x * inferred(lambda: F.one_hot(x.argmax(-1), 3))",
     "as many times as is known": "x.repeat_interleave((x[0] > 9).long() + 1, 0, output_size=3)",
 }
 VALUES = {
     "an item": "x * x.max().item()",
+    "an item, inferred": "x * inferred(lambda: x.max().item())",
     "a branch": "x if x.sum() > 0 else -x",
     "a list": "x + torch.tensor(x.tolist(), device=x.device)",
     "a copy on the CPU": "x + (x.cpu() * 2).to(x.device)",

@@ -22,7 +22,7 @@ from grader.suite.contract import Contract, Input, Sizes
 from grader.suite.draw import Draw
 from grader.suite.harness import Harness
 from grader.suite.marks import needs, points
-from grader.suite.oracle import Weights, exact, layer_norm, linear, right_weights
+from grader.suite.oracle import Weights, exact, layer_norm, linear, right_weights, rms_norm, under
 from grader.suite.reuse import checks_of, load_suite
 
 __all__ = [
@@ -58,4 +58,6 @@ __all__ = [
     "needs",
     "points",
     "right_weights",
+    "rms_norm",
+    "under",
 ]

@@ -21,6 +21,11 @@ def right_weights(weights: Mapping[str, Tensor], dtype: torch.dtype = torch.floa
     return {name: exact(weight).to(dtype) for name, weight in weights.items()}
 
 
+def under(name: str, weights: Weights) -> Weights:
+    """The weights of a submodule, by its own names."""
+    return {n.removeprefix(f"{name}."): w for n, w in weights.items() if n.startswith(f"{name}.")}
+
+
 def linear(weights: Weights, name: str, x: Tensor) -> Tensor:
     """What ``nn.Linear`` of this name gives, (…, in) -> (…, out)."""
     out = x @ weights[f"{name}.weight"].mT
@@ -33,3 +38,8 @@ def layer_norm(weights: Weights, name: str, x: Tensor) -> Tensor:
     variance = centred.square().mean(-1, keepdim=True)
     normed = centred / torch.sqrt(variance + 1e-5)
     return normed * weights[f"{name}.weight"] + weights[f"{name}.bias"]
+
+
+def rms_norm(weights: Weights, x: Tensor, eps: float = 1e-6) -> Tensor:
+    """What ``nn.RMSNorm`` gives: a root mean square of 1, each feature times its weight."""
+    return x / torch.sqrt(x.square().mean(-1, keepdim=True) + eps) * weights["weight"]

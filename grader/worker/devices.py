@@ -13,13 +13,21 @@ from torch.utils._python_dispatch import TorchDispatchMode
 # A copy is the way from one device to another, and indices may stay on the CPU.
 _MAY_MIX = {torch.ops.aten.copy_, torch.ops.aten.index, torch.ops.aten.index_put_}
 
-
 _FROM_NUMBERS = {torch.tensor, torch.as_tensor, torch.asarray, Tensor.new_tensor}
-_READ_BACK = {torch.ops.aten._local_scalar_dense, torch.ops.aten.equal, torch.ops.aten.is_nonzero}
+_READ_BACK = {
+    torch.ops.aten._local_scalar_dense, torch.ops.aten.item, torch.ops.aten.equal,
+    torch.ops.aten.is_nonzero,
+}  # fmt: skip
+# By name: in inference mode others come as they are that need not know values, such as `one_hot`.
+_COUNTED = {
+    torch.ops.aten.nonzero, torch.ops.aten.masked_select, torch.ops.aten.bincount,
+    torch.ops.aten._unique2, torch.ops.aten.unique_dim, torch.ops.aten.unique_consecutive,
+}  # fmt: skip
+_MASKS = (torch.bool, torch.uint8)
 
 
 class ReadsValues(RuntimeError):
-    """A value was read back from another device, to be branched on."""
+    """Values were asked for that another device need not have."""
 
 
 class MixedDevices(RuntimeError):
@@ -32,7 +40,7 @@ class OneDevice(TorchDispatchMode):
     Every tensor on ``meta`` has a twin on the CPU that the operation is really done on. So a
     matmul with a tensor on the CPU is refused, which ``meta`` allows, and the 800 modules that its
     first operation imports are not needed. Tensors without dimensions may mix, as they may on a
-    GPU; but no value may be read back.
+    GPU; but no value may be read back, nor decide how much comes of an operation.
 
     Attributes:
         invented: Whether some tensor's values are not known, and are others than it should have.
@@ -57,11 +65,8 @@ class OneDevice(TorchDispatchMode):
         tensors: list[Tensor] = []
         _map(tensors.append, [args, list(kwargs.values())])
         here = any(x.device.type == "meta" for x in tensors)
-        if here and func.overloadpacket in _READ_BACK:
-            raise ReadsValues(
-                "a value is read back to decide what to do (`item`, `bool`, `equal`, `if tensor`); "
-                "what is computed may depend on values, which operations are done may not"
-            )
+        if here:
+            _refuse_reading(func, args, kwargs)
         if here and func.overloadpacket not in _MAY_MIX:
             _refuse_strangers(tensors)
         target = kwargs.get("device")
@@ -165,6 +170,43 @@ def _map(change: Callable[[Tensor], Any], value: Any) -> Any:
         changed = [_map(change, item) for item in value]
         return changed if isinstance(value, list) else tuple(changed)
     return value
+
+
+def _refuse_reading(func: Any, args: Any, kwargs: dict[str, Any]) -> None:
+    """Raise what a tensor without values would: none can be read, counted or copied."""
+    if func.overloadpacket in _READ_BACK:
+        raise ReadsValues(
+            "a value is read back to decide what to do (`item`, `bool`, `equal`, `if tensor`); "
+            "what is computed may depend on values, which operations are done may not"
+        )
+    if _leaves_for_the_cpu(func, args, kwargs):
+        raise ReadsValues(
+            "values are copied to the CPU (`cpu`, `tolist`, `numpy`), and on `meta` there are "
+            "none; compute where the tensors are"
+        )
+    if _counts_values(func, args, kwargs):
+        raise ReadsValues(
+            "a shape depends on values (`x[mask]`, `nonzero`, `unique`); what is computed may "
+            "depend on them, how much is computed may not"
+        )
+
+
+def _leaves_for_the_cpu(func: Any, args: Any, kwargs: dict[str, Any]) -> bool:
+    """Whether values are copied from here to the CPU."""
+    if func.overloadpacket is torch.ops.aten.copy_:
+        return bool(args[0].device.type == "cpu")
+    is_copy = func.overloadpacket is torch.ops.aten._to_copy
+    return is_copy and torch.device(kwargs.get("device") or "meta").type == "cpu"
+
+
+def _counts_values(func: Any, args: Any, kwargs: dict[str, Any]) -> bool:
+    """Whether the shape of what an operation gives depends on values."""
+    if func.overloadpacket is torch.ops.aten.index:
+        masks = [x for x in args[1] if isinstance(x, Tensor) and x.dtype in _MASKS]
+        return any(mask.device.type == "meta" for mask in masks)
+    if func is torch.ops.aten.repeat_interleave.Tensor:
+        return kwargs.get("output_size") is None
+    return func.overloadpacket in _COUNTED
 
 
 def _refuse_strangers(tensors: list[Tensor]) -> None:

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from grader.wire import messages, values
+from grader.worker.devices import ReadsValues
 from grader.worker.handler import RequestHandler
 
 ONE: messages.Tree = {"tuple": [{"tensor": 0}]}
@@ -16,6 +17,13 @@ NOTHING: messages.Tree = {"dict": {}}
 LAYER = """
 import torch
 from torch import nn
+from torch.nn import functional as F
+
+
+def inferred(function):
+    with torch.inference_mode():
+        return function()
+
 
 made = torch.ones(3, 3, device="meta")
 
@@ -42,8 +50,22 @@ BODIES = {
     "a module of two names": "self.both(x)",
     "a buffer": "x + self.table",
     "what was folded when it was told its mode": "x * self.folded",
-    "a copy on the CPU": "x + (x.cpu() * 2).to(x.device)",
     "in place": "x.clone().add_(1).t().contiguous().t()",
+    "places that are known": "x[torch.tensor([True, False, True])]",
+    "values at a mask": "x.clone().masked_fill_(x > 0, 2.0).index_put_((x > 1,), x.sum())",
+    "one of so many": "x * inferred(lambda: F.one_hot(x.argmax(-1), 3))",
+    "as many times as is known": "x.repeat_interleave((x[0] > 9).long() + 1, 0, output_size=3)",
+}
+VALUES = {
+    "an item": "x * x.max().item()",
+    "an item, inferred": "x * inferred(lambda: x.max().item())",
+    "a branch": "x if x.sum() > 0 else -x",
+    "a list": "x + torch.tensor(x.tolist(), device=x.device)",
+    "a copy on the CPU": "x + (x.cpu() * 2).to(x.device)",
+    "a copy into what is there": "x + torch.empty(3, 3).copy_(x).to(x.device)",
+    "a mask": "x[x > 0].sum() + x",
+    "places": "x + torch.nonzero(x > 0).sum()",
+    "times": "x.repeat_interleave((x[0] > 9).long() + 1, 0)",
 }
 LEARNING = {
     "a layer": "self.inner(x)",
@@ -207,3 +229,11 @@ def test_what_goes_back_on_two_devices_or_reads_is_refused(name: str, go_back: B
         go_back(body, x, True)
     assert type(caught.value).__name__ == kind
     assert kind != "RuntimeError" or "expected device meta but got" in str(caught.value)
+@pytest.mark.parametrize("name", VALUES)
+def test_values_are_refused_where_there_may_be_none(
+    name: str, ask: Callable[..., tuple[messages.Called, list[Tensor]]]
+) -> None:
+    x = torch.randn(3, 3)
+    ask(VALUES[name], x, False)
+    with pytest.raises(ReadsValues):
+        ask(VALUES[name], x, True)

@@ -29,6 +29,14 @@ from grader.suite.claims.robustness import (
     handles_non_contiguous_input,
     remembers_nothing,
 )
+from grader.suite.claims.sampling import (
+    draws_are_right,
+    expect_continued,
+    many_shares_are_right,
+    sampling,
+    sampling_with,
+    shares_are_right,
+)
 from grader.suite.claims.structure import (
     call_raises,
     constructor_raises,
@@ -55,6 +63,8 @@ __all__ = [
     "constructor_raises",
     "constructor_raises_for_each",
     "conversations_are_apart",
+    "draws_are_right",
+    "expect_continued",
     "expect_on_any_device",
     "expect_refusal",
     "follows_a_permutation",
@@ -71,10 +81,14 @@ __all__ = [
     "keeps_no_more_alive",
     "keeps_shape_and_dtype",
     "makes_no_copies",
+    "many_shares_are_right",
     "matches_the_formula",
     "matches_the_formula_with_everything_given",
     "parameter_gradients_are_right",
     "parts_agree_with_the_whole",
     "passes_gradcheck",
     "remembers_nothing",
+    "sampling",
+    "sampling_with",
+    "shares_are_right",
 ]

@@ -30,19 +30,25 @@ def future_has_no_influence(harness: Harness) -> None:
     T = harness.sizes.T
     seen = T // 2
     later = dict(inputs)
-    for name, value in inputs.items():
-        spec = harness.contract.inputs[name]
-        if "T" in harness.sizes.axes(spec.shape) and value.is_floating_point():
-            axis = _axis(harness, spec.shape)
-            later[name] = value.clone()
-            changed = fresh[name].narrow(axis, seen, T - seen) * 3
-            later[name].narrow(axis, seen, T - seen).copy_(changed)
+    for name, axis in _changed(harness, inputs).items():
+        later[name] = inputs[name].clone()
+        changed = fresh[name].narrow(axis, seen, T - seen)
+        changed = changed * 3 if changed.is_floating_point() else changed
+        later[name].narrow(axis, seen, T - seen).copy_(changed)
     first, second = harness.module().calls([inputs, later])
     harness.ask()
     for name in first.along("T"):
         before = _before(first, name, seen)
         expect_close(_before(second, name, seen), before, f"{name} before what changed")
         expect_differs(second.outs[name], first.outs[name], f"the {name} after what changed")
+
+
+def _changed(harness: Harness, inputs: dict[str, Tensor]) -> dict[str, int]:
+    """The axes of what is said: numbers, or tokens where there are none."""
+    shapes = {name: harness.contract.inputs[name].shape for name in inputs}
+    said = [name for name, shape in shapes.items() if "T" in harness.sizes.axes(shape)]
+    numbers = [name for name in said if inputs[name].is_floating_point()]
+    return {name: _axis(harness, shapes[name]) for name in numbers or said}
 
 
 @points(1)

@@ -20,6 +20,8 @@ from grader.suite import (
     expect_gradient,
     linear,
     points,
+    rms_norm,
+    under,
 )
 
 PROJECTIONS = ("q_proj", "k_proj", "v_proj", "o_proj")
@@ -36,16 +38,6 @@ def fitting(sizes: Sizes) -> Sizes:
 def rounded_eps(x: Tensor) -> float:
     """Its eps may be a tensor, of float32."""
     return 5e-9
-
-
-def under(name: str, weights: Weights) -> Weights:
-    """The weights of a submodule, by its own names."""
-    return {n.removeprefix(f"{name}."): w for n, w in weights.items() if n.startswith(f"{name}.")}
-
-
-def norm(weights: Weights, x: Tensor, eps: float) -> Tensor:
-    """Vectors of a root mean square of 1, each feature times its weight."""
-    return x / torch.sqrt(x.square().mean(-1, keepdim=True) + eps) * weights["weight"]
 
 
 def feed_forward(weights: Weights, sizes: Sizes, x: Tensor) -> Tensor:
@@ -95,7 +87,7 @@ def norm_with(eps: float | None) -> Contract:
         default_arguments={"eps": EPS},
         parameters=lambda sizes: {"weight": (sizes.C,)},
         around_one=("weight",),
-        oracle=lambda weights, sizes, x: norm(weights, x, eps or EPS),
+        oracle=lambda weights, sizes, x: rms_norm(weights, x, eps or EPS),
         slack=rounded_eps,
         unbatched=True,
         is_exact=lambda sizes: True,
@@ -108,9 +100,9 @@ def block_with(eps: float | None) -> AttentionContract:
 
     def run(weights: Weights, sizes: Sizes, x: Tensor) -> Tensor:
         """Attention of the normed input is added, then the feed-forward of the normed sum."""
-        normed = norm(under("attention_norm", weights), x, eps or EPS)
+        normed = rms_norm(under("attention_norm", weights), x, eps or EPS)
         h = x + attend(under("attention", weights), sizes, normed)
-        normed = norm(under("ffn_norm", weights), h, eps or EPS)
+        normed = rms_norm(under("ffn_norm", weights), h, eps or EPS)
         return h + feed_forward(under("ffn", weights), sizes, normed)
 
     return AttentionContract(

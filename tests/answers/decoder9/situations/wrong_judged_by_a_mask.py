@@ -1,4 +1,4 @@
-# right: logits of the judged positions alone
+# wrong: on any device, even meta; how many logits are picked depends on the labels
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -140,11 +140,9 @@ class LanguageModel(nn.Module):
             A scalar; 0 where no label is judged.
         """
         logits, _ = self(tokens)
-        judged = labels[:, 1:]
-        there = judged != -100
-        total = F.cross_entropy(logits[:, :-1][there], judged[there], reduction="sum")
-        # The mean over no labels at all is 0 / 0; a whole batch of padding is no reason for NaN.
-        return total / (judged != -100).sum().clamp(min=1)
+        judged = labels[:, 1:] != -100
+        total = F.cross_entropy(logits[:, :-1][judged], labels[:, 1:][judged], reduction="sum")
+        return total / judged.sum().clamp(min=1)
 
     @torch.no_grad()
     def generate(

@@ -1,0 +1,230 @@
+"""Claims about the next token: what its probabilities are, and how often each is drawn.
+
+Logits are divided by a temperature; then top-k and top-p leave tokens out, but never one that is
+as likely as another that is kept; what is kept is renormalised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from math import log
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from grader.suite.calls import Call
+from grader.suite.compare import (
+    expect,
+    expect_close,
+    expect_form,
+    expect_gradient,
+    expect_tensor,
+)
+from grader.suite.contract import Contract, Input, Sizes
+from grader.suite.harness import Harness
+
+LINE = 2e-5  # of a sum of probabilities: rounding decides whether it has reached p
+CLEAR = 1e-3  # from the line and of the next rank: where logits are rounded as well
+LITTLE = 1e-20  # of a probability: less may be 0 in float32
+TAIL = log(2e10)  # of a count: chance alone exceeds it once in 10¹⁰
+
+Settings = dict[str, Any]  # temperature, top_k, top_p; those that are not given are left out
+SETTINGS: dict[str, Settings] = {
+    "nothing": {},
+    "a low temperature": {"temperature": 0.4},
+    "a high temperature": {"temperature": 3.0},
+    "top-k of 1": {"top_k": 1},
+    "top-k": {"top_k": 3},
+    "top-k of more than there are": {"top_k": 300},
+    "top-p of 0": {"top_p": 0.0},
+    "top-p of little": {"top_p": 0.15},
+    "top-p": {"top_p": 0.6},
+    "top-p of much": {"top_p": 0.93},
+    "top-p of 1": {"top_p": 1.0},
+    "top-k and top-p": {"top_k": 4, "top_p": 0.8},
+    "a temperature and top-k": {"temperature": 2.0, "top_k": 2},
+    "a temperature and top-p": {"temperature": 0.5, "top_p": 0.7},
+    "all three": {"temperature": 1.7, "top_k": 5, "top_p": 0.85},
+}
+
+
+def share_out(
+    logits: Tensor, temperature: float = 1.0, top_k: int | None = None, top_p: float | None = None
+) -> tuple[Tensor, Tensor]:
+    """Right probabilities, and the sums that were compared with p, (B, V) each."""
+    scaled = logits.to(torch.promote_types(logits.dtype, torch.float32)) / (temperature or 1.0)
+    is_highest = scaled == scaled.amax(-1, keepdim=True)
+    if top_k is not None:
+        higher = (scaled[:, None, :] > scaled[:, :, None]).sum(-1)
+        scaled = scaled.masked_fill(higher >= top_k, float("-inf"))
+    above = scaled[:, None, :] > scaled[:, :, None]  # (B, V, V)
+    sums = (above * scaled.softmax(-1)[:, None]).sum(-1)
+    if top_p is not None:
+        scaled = scaled.masked_fill((sums >= top_p) & ~is_highest, float("-inf"))
+    first = is_highest & (is_highest.cumsum(-1) == 1)
+    return (scaled.softmax(-1) if temperature else first).to(logits.dtype), sums
+
+
+def sampling(entry: str) -> Contract:
+    """The contract of a function of logits (B, V) that gives their probabilities, by settings."""
+    variants = {name: sampling_with(entry, how) for name, how in SETTINGS.items()}
+    return replace(sampling_with(entry, {}), variants=variants, tried=True)
+
+
+def sampling_with(entry: str, how: Settings) -> Contract:
+    """The same by these settings."""
+
+    def near_the_line(logits: Tensor) -> float:
+        near = bool(_off_the_line(share_out(logits, **how)[1], how).lt(LINE).any())
+        return float("inf") if near else 0.0
+
+    def silent(logits: Tensor) -> dict[str, Tensor]:
+        shares = share_out(logits.detach().double(), **how)[0]
+        return {"probabilities": (shares == 0) & (near_the_line(logits.detach()) == 0)}
+
+    return Contract(
+        entry=entry,
+        sizes=(Sizes(B=2, T=7, V=7), Sizes(B=3, T=11, V=11), Sizes(B=1, T=2, V=2)),
+        inputs={"logits": Input("B V", lambda draw, shape, sizes: draw.normal(*shape, std=2.0))},
+        outputs={"probabilities": "B V"},
+        arguments=lambda sizes: how,
+        oracle=lambda weights, sizes, logits: share_out(logits, **how)[0],
+        slack=near_the_line,
+        silent=silent,
+        fit=lambda sizes: sizes.replace(V=sizes.T),
+        is_exact=lambda sizes: True,
+        tried=False,
+    )
+
+
+def _off_the_line(sums: Tensor, how: Settings) -> Tensor:
+    """How far sums are from p, where one decides: the most likely token is kept at any p."""
+    p = how.get("top_p")
+    return (sums if p is None else sums - p).abs().masked_fill((sums == 0) | (p is None), 1.0)
+
+
+def _listed(how: Settings) -> str:
+    """Settings, as a call has them."""
+    return ", ".join(f"{name}={value}" for name, value in how.items())
+
+
+def _plan(harness: Harness, logits: Tensor, how: Settings, learns: bool = True) -> Call:
+    (B, V), entry = logits.shape, harness.contract.entry
+    module = harness.of(sampling_with(entry, how)).module(Sizes(B=B, T=V, V=V))
+    grad_output = harness.draw.normal(B, V).to(logits.dtype) if learns else None
+    return module.call({"logits": logits.to(harness.device)}, grad_output=grad_output)
+
+
+def shares_are_right(harness: Harness, every: Iterable[tuple[Tensor, Settings]]) -> None:
+    """Probabilities by these settings are right, with their gradient.
+
+    They are exactly 0 where they are 0, and at temperature 0 exactly 1. What is kept is compared by
+    its logarithm as well: who has little is there all the same.
+
+    Args:
+        harness: Plans the calls, of the function of its contract.
+        every: Logits, (B, V), each with settings.
+    """
+    planned = [
+        (_plan(harness, logits, how, how.get("temperature") != 0), how) for logits, how in every
+    ]
+    harness.ask()
+    for call, how in planned:
+        given, logits = f"probabilities ({_listed(how)})", call.tensors["logits"]
+        temperature = how.get("temperature", 1.0)
+        expect_form(call.parts["probabilities"], logits.dtype, logits.device, given)
+        expect_close(call.out, call.expected, given, None if temperature else 0.0)
+        left = int((call.out.cpu()[call.expected == 0] != 0).sum())
+        expect(left == 0, f"{given}: {left} tokens that are not kept have more than 0")
+        there = call.expected > LITTLE
+        logs = call.out.cpu()[there].log()
+        expect_close(logs, call.expected[there].log(), f"logarithms of {given}")
+        if temperature:
+            grad = expect_gradient(call.gradients["logits"], "logits")
+            rate = 0.1 if grad.dtype == torch.bfloat16 else 1e-4
+            more = max(1.0, 1 / temperature)  # what is left of terms that cancel
+            right = call.right_gradients["logits"]
+            expect_close(grad, right, f"gradient of logits of {given}", rate * more)
+
+
+def many_shares_are_right(harness: Harness, every: Iterable[Settings]) -> None:
+    """Of many tokens in bfloat16, those are kept that float32 keeps, each with its digits."""
+    planned = []
+    for how in every:
+        logits = (harness.draw.permutation(997) / 150).bfloat16().repeat(2, 1)
+        planned.append((_plan(harness, logits, how, learns=False), how))
+    harness.ask()
+    for call, how in planned:
+        shares, exactly = call.out.double().cpu(), call.tensors["logits"].double().cpu()
+        right, sums = share_out(exactly, **how)
+        clear = _off_the_line(sums, how) > LINE
+        wrong = int((((shares > 0) != (right > 0)) & clear).sum(-1).max())
+        expect(wrong == 0, f"{wrong} of 997 tokens are kept, or left out, wrongly ({_listed(how)})")
+        gap = (shares - right).abs() <= 0.01 * right + 1e-9
+        expect(bool(gap[(right > 0) & (shares > 0)].all()), "probabilities have lost digits")
+
+
+def expect_continued(call: Call, count: int) -> Tensor:
+    """Tokens that begin with those that were given, and so many more, (B, T + count)."""
+    tokens = call.tensors["tokens"]
+    B, T = tokens.shape
+    found = expect_tensor(call.result, (B, T + count), "generated", "(B, T + num_tokens)")
+    name = str(found.dtype).removeprefix("torch.")
+    expect(found.dtype == torch.int64, f"generated: expected int64, got {name}")
+    kept = torch.equal(found[:, :T].cpu(), tokens.cpu())
+    expect(kept, "generated: it does not begin with the tokens that were given")
+    inside = bool(((found >= 0) & (found < call.module.sizes.V)).all())
+    expect(inside, "generated: there are numbers that are no tokens")
+    return found.cpu()
+
+
+def draws_are_right(tokens: Tensor, logits: Tensor, how: Settings) -> None:
+    """Each token came as often as it should after the one before it, whatever came beside it.
+
+    Args:
+        tokens: One that was given, then those that were drawn, (B, 1 + n).
+        logits: The right ones for each that was drawn, (B, n, V).
+        how: The settings by which they were.
+    """
+    (B, n, V), given = logits.shape, f"drawn with {_listed(how)}"
+    clear = _is_clear(logits.flatten(0, 1), how)[:, None]
+    shares = share_out(logits.flatten(0, 1), **how)[0] * clear
+    drawn = F.one_hot(tokens[:, 1:].flatten(), V) * clear  # (B·n, V)
+    kept = bool((drawn <= shares.ceil()).all())
+    expect(kept, f"{given}: a token was added whose probability is 0")
+    mean, last = shares.square().sum(-1), tokens[:, :-1].flatten()
+    came = (drawn * shares).sum(-1) - mean
+    _expect_chance(
+        came.sum(), (shares.pow(3).sum(-1) - mean.square()).sum(), f"likeliness, {given}"
+    )
+    for token in range(V):
+        off, spread = (drawn - shares)[last == token], (shares * (1 - shares))[last == token]
+        what = f"counts of each token after {token}, {given}"
+        _expect_chance(off.sum(0), spread.sum(0), what)
+    for by in (1, B // 2):  # every other one of these pairs has nothing to do with the rest
+        alike, mean = (
+            (one * one.roll(by, 0)).sum(-1).view(-1, 2 * by, n)[:, :by]
+            for one in (drawn.view(B, n, V), shares.view(B, n, V))
+        )
+        spread = (mean * (1 - mean)).sum()
+        _expect_chance((alike - mean).sum(), spread, f"equal tokens {by} sequences apart, {given}")
+
+
+def _is_clear(logits: Tensor, how: Settings) -> Tensor:
+    """Of which of these no rounding decides who is kept, (B,)."""
+    clear = _off_the_line(share_out(logits, **how)[1], how).amin(-1) > CLEAR
+    if k := how.get("top_k"):
+        ranked = logits.sort(-1, descending=True).values
+        clear &= ranked[:, k - 1] - ranked[:, k] > CLEAR
+    return clear
+
+
+def _expect_chance(off: Tensor, variance: Tensor, what: str) -> None:
+    """Fail the check where chance alone leads nowhere so far off, by Freedman's inequality."""
+    most = (2 * variance * TAIL).sqrt() + TAIL
+    worst = int((off.abs() / most).argmax())
+    by, allowed = float(off.flatten()[worst]), float(most.flatten()[worst])
+    expect(abs(by) <= allowed, f"{what}: chance allows {allowed:.0f}, it is off by {by:.0f}")

@@ -28,6 +28,8 @@ from grader.worker.handler import RequestHandler
 class LocalChannel:
     """A source that is run here; what checks plan is done at once."""
 
+    device = "cpu"
+
     def __init__(self, source: str, name: str) -> None:
         self._handler = RequestHandler()
         self._handler.do_load(messages.Load(source, name), [])
@@ -105,4 +107,4 @@ def harness(request: pytest.FixtureRequest) -> Harness:
     """A try at the suite's contract, with the file that ``SUBMISSION`` names."""
     path = Path(os.environ["SUBMISSION"])
     session: Any = LocalSession(path.read_text(encoding="utf-8"), str(path))
-    return Harness(request.module.contract, session, Draw(1), "cpu", {})
+    return Harness(request.module.contract, session, Draw(1), {})

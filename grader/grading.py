@@ -89,11 +89,11 @@ def grade(submission: Submission, exercise: Exercise, options: Options, sandbox:
     tried = only_needed(submission, exercise.entry_points)
     _expect_hidden(exercise, sandbox)
     rules = Rules(tuple(sorted(exercise.forbidden)), exercise.operations)
-    session = Session(sandbox, tried, options.timeout, budget, rules)
+    session = Session(sandbox, tried, options.timeout, budget, rules, device=device)
     try:
         _start(session, tried, exercise)
         runner = suite_runner(exercise.suite)
-        checks = runner.run(session, seed, device, options.progress)
+        checks = runner.run(session, seed, options.progress)
         if options.case is not None:
             source = exercise.solution.read_text(encoding="utf-8")
             options.case(runner.plugin.first_case(source))
@@ -104,7 +104,7 @@ def grade(submission: Submission, exercise: Exercise, options: Options, sandbox:
                 told = tell(checks, runner.plugin, session, exercise, explain, options.search)
             maps = [] if session.own_time_is_up else _maps(runner.plugin, told, options)
         if session.broken_rule is not None:  # it earns nothing, by what came before neither
-            told, maps = Told(runner.run(session, seed, device)), []
+            told, maps = Told(runner.run(session, seed)), []
     finally:
         session.close()
     if any(told.mistakes) and not session.own_time_is_up:

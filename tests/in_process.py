@@ -20,6 +20,6 @@ def explained_here(source: str, contract: AttentionContract) -> Explanation:
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        return explain(Harness(contract, session, Draw(1), "cpu", {}))
+        return explain(Harness(contract, session, Draw(1), {}))
     finally:
         torch.set_num_threads(threads)

@@ -148,7 +148,7 @@ def explained(submission: Submission, contract: AttentionContract, sandbox: Sand
     session = Session(sandbox, submission, 10.0, 60.0)
     try:
         session.begin_check(1)
-        return explain(Harness(contract, session, Draw(1), "cpu", {}))
+        return explain(Harness(contract, session, Draw(1), {}))
     except (SubmissionError, SubmissionRefused):
         return Explanation((), (), ())
     finally:

@@ -114,7 +114,7 @@ def right_answers() -> Iterator[tuple[Exercise, Path]]:
 def test_right_answer_shows_no_mistake(exercise: Exercise, path: Path, sandbox: Sandbox) -> None:
     session = Session(sandbox, read_submission(path), 10.0, 60.0)
     try:
-        results = suite_runner(exercise.suite).run(session, seed=1, device="cpu")
+        results = suite_runner(exercise.suite).run(session, seed=1)
         asked = map(Check, session.asked, [check.verdict is Verdict.PASS for check in results])
         found = explain_by_edits(exercise.solution, exercise.mistakes, list(asked))
     finally:

@@ -124,6 +124,6 @@ class AttentionContract(Contract):
         return attention_maps(harness)
 
 
-def causal_mask(sizes: Sizes, device: str) -> Tensor:
+def causal_mask(sizes: Sizes) -> Tensor:
     """Each position may attend to itself and to what came before, (T, T)."""
-    return torch.ones(sizes.T, sizes.T, device=device).tril()
+    return torch.ones(sizes.T, sizes.T).tril()

@@ -51,7 +51,7 @@ def following(
         solution: Of the exercise.
         stop: Of its sandbox: set, it ends this too.
         seed: Of the grading.
-        device: Where tensors lie.
+        device: Where the submission had its tensors.
     """
     lost = [check for check in checks if check.verdict in LOST]
     make = _planted(mistakes, read_submission(solution).source, runner.plugin.contract)
@@ -62,9 +62,10 @@ def following(
         if len(_known) >= KEPT:
             _known.clear()
         sandbox: Any = OwnSandbox(make, stop)
-        own = Session(sandbox, Submission(Path("solution.py"), ""), SECONDS, SECONDS)
+        none = Submission(Path("solution.py"), "")
+        own = Session(sandbox, none, SECONDS, SECONDS, device=device)
         with aside():
-            _known[key] = runner.run(own, seed, device)  # what one check saw serves others too
+            _known[key] = runner.run(own, seed)  # what one check saw serves others too
     planted = {check.name: check for check in _known[key]}
     return tuple(one.name for one in lost if _alike(one, planted[one.name]))
 

@@ -56,7 +56,7 @@ def attention_maps(harness: Harness) -> list[AttentionMap]:
     module, inputs = harness.module(sizes), harness.inputs(sizes)
     calls = [module.call(inputs)]
     if contract.masks:
-        mask = torch.ones(T, T, device=harness.device).tril()
+        mask = torch.ones(T, T).tril()
         calls.append(module.call({**inputs, "attention_mask": mask}))
     harness.ask()
     return [one for call in calls for one in _maps(call)]

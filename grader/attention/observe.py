@@ -130,6 +130,7 @@ def _observe(harness: Harness, what: str, sizes: Sizes, *, first: bool) -> Obser
         rate=rate,
         seed=seed,
         output=_plain(out),
+        device=harness.batch.device,
         recording=recording,
         by_chance=_differs_by_chance(out, *(one.result for one in again)) if again else False,
         grad_output=None if grad is None or what != TRAINED else _plain(grad),

@@ -32,6 +32,7 @@ class Observation:
         rate: Of dropout, as its constructor was given it.
         seed: Of the worker's random numbers when the call began.
         output: What came, float64, on the CPU.
+        device: Where the submission had its tensors.
         recording: Whether gradients were recorded.
         by_chance: Whether another seed gave another output, and the same seed the same.
         grad_output: What the output was multiplied by before it was summed, for the gradients.
@@ -48,6 +49,7 @@ class Observation:
     rate: float
     seed: int
     output: Tensor
+    device: str = "cpu"
     recording: bool = False
     by_chance: bool = False
     grad_output: Tensor | None = None
@@ -55,7 +57,8 @@ class Observation:
 
     @property
     def _settings(self) -> tuple[object, ...]:
-        return self.layout, self.heads, self.training, self.rate, self.seed, self.recording
+        drawn = self.rate, self.seed, self.device
+        return self.layout, self.heads, self.training, *drawn, self.recording
 
     def asks_the_same(self, other: Observation) -> bool:
         """Whether both were made from the same inputs, whatever came of them."""
@@ -168,6 +171,7 @@ class Pipeline:
             training=seen.training,
             rate=seen.rate,
             seed=seen.seed,
+            device=seen.device,
             recording=seen.recording,
             x=given,
             lowest=self._lowest,

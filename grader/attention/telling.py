@@ -106,7 +106,7 @@ def _search(
         found = _by_steps(plugin, tried)
         if any(found.sets):
             return found
-        edits = explain_by_edits(exercise.solution, exercise.mistakes, asked)
+        edits = explain_by_edits(exercise.solution, exercise.mistakes, asked, session.device)
         if any(edits.sets):
             return edits
         return replace(found, cut=edits.cut or found.cut)

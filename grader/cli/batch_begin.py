@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grader import __version__
+from grader.cli.options import wants_cuda
 from grader.cli.saying import complain
 from grader.errors import GradeError
 from grader.kit import Kit
+from grader.sandbox.gpu import first_gpu
 
 if TYPE_CHECKING:
     from grader.hiring.cluster import Cluster
@@ -46,17 +48,19 @@ def pool_for(
     settings: Settings, jobs: int | None, memory_all: int | None, address: str | None
 ) -> GradingPool | Cluster:
     """Processes that grade: on this machine, or on a Ray cluster."""
-    from grader.hiring.process_pool import BASE, GradingPool, processes_that_fit
+    from grader.hiring.process_pool import BASE, BASE_ON_GPU, GradingPool, processes_that_fit
 
+    gpu = first_gpu() if wants_cuda(settings.device) else None
     if address is None:
-        return GradingPool(settings, jobs or processes_that_fit(settings.memory, memory_all))
+        return GradingPool(settings, jobs or processes_that_fit(settings.memory, memory_all, gpu))
     from grader.hiring.cluster import Cluster
 
     if address == "local":
-        jobs = jobs or processes_that_fit(settings.memory, memory_all)
+        jobs = jobs or processes_that_fit(settings.memory, memory_all, gpu)
     elif memory_all is not None:
         raise GradeError("--memory-all is for one machine; --jobs bounds a cluster")
-    return Cluster(settings, address, jobs, settings.memory + BASE)
+    base = BASE_ON_GPU if settings.device == "cuda" else BASE
+    return Cluster(settings, address, jobs, settings.memory + base)
 
 
 def refuse_weak(wanted: str, found: Capabilities) -> None:

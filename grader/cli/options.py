@@ -12,6 +12,7 @@ import click
 from grader.cli.saying import complain, echo
 from grader.errors import GradeError
 from grader.records import Explain
+from grader.sandbox.gpu import first_gpu
 from grader.versions import untried
 from grader.wire.levels import LEVELS, Limits
 
@@ -79,7 +80,7 @@ def html_option(help: str) -> Callable[[_Command], _Command]:
 
 def wants_cuda(device: str) -> bool:
     """Whether workers need the devices of CUDA; found without torch, which is not loaded yet."""
-    return device == "cuda" or (device == "auto" and Path("/dev/nvidiactl").exists())
+    return device == "cuda" or (device == "auto" and first_gpu() is not None)
 
 
 def tell_untried() -> None:

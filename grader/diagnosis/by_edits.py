@@ -20,13 +20,16 @@ SECONDS = 5.0  # of processor time, and after so long as well: a set may cost mo
 NOTHING = Explanation((), (), ())
 
 
-def explain_by_edits(solution: Path, mistakes: Path, checks: Sequence[Check]) -> Explanation:
+def explain_by_edits(
+    solution: Path, mistakes: Path, checks: Sequence[Check], device: str = "cpu"
+) -> Explanation:
     """Which known mistakes of an exercise reproduce what a submission answered in its checks.
 
     Args:
         solution: Of the exercise; it is run in this process.
         mistakes: The exercise's ``wrong.toml``.
         checks: What each check asked of the submission.
+        device: Where it had its tensors.
 
     Raises:
         GradeError: The file is damaged.
@@ -36,7 +39,7 @@ def explain_by_edits(solution: Path, mistakes: Path, checks: Sequence[Check]) ->
         return NOTHING
     source = read_submission(solution).source
     with aside():
-        return EditSearch(source, units_of(checks)).run(known)
+        return EditSearch(source, units_of(checks), device).run(known)
 
 
 class EditSearch:
@@ -45,16 +48,17 @@ class EditSearch:
     Args:
         source: Of the solution.
         units: What was asked, and what came.
+        device: Where the submission had its tensors.
     """
 
-    def __init__(self, source: str, units: list[Unit]) -> None:
+    def __init__(self, source: str, units: list[Unit], device: str = "cpu") -> None:
         self._until = time.thread_time() + SECONDS
-        self._source = source
+        self._source, self._device = source, device
         self._wrong: list[Unit] = []  # what shows it beyond doubt
         self._unsteady: list[Unit] = []  # where chance or rounding has a hand in it
         self._right: list[Unit] = []
         self._kinds: set[str] = set()
-        self._solution = right = Replay.of(source)
+        self._solution = right = Replay.of(source, device)
         for unit in sorted(units, key=lambda one: one.size) if right else ():
             assert right is not None
             if len(self._wrong) == ENOUGH or time.thread_time() > self._until:
@@ -108,7 +112,7 @@ class EditSearch:
     def _planted(self, mistakes: tuple[EditMistake, ...]) -> Replay | None:
         """The solution with these mistakes; None where they cannot be made in it together."""
         source = edited(self._source, mistakes)
-        return None if source is None else Replay.of(source)
+        return None if source is None else Replay.of(source, self._device)
 
     def _beginning(self) -> str:
         if self._kinds == {"gradients"}:

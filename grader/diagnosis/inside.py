@@ -85,5 +85,6 @@ class _OwnHandler(RequestHandler):
             return super().carry_out(step, data)
 
     def do_load(self, load: messages.Load, tensors: object) -> messages.Answer:
-        """It is there already."""
+        """Settle where tensors lie; the module is there already."""
+        self.settle(load.device)
         return messages.Done()

@@ -151,18 +151,20 @@ class Replay:
 
     Args:
         code: The compiled source.
+        device: Where the submission had its tensors: dropout draws by the device.
     """
 
-    def __init__(self, code: CodeType) -> None:
+    def __init__(self, code: CodeType, device: str = "cpu") -> None:
         self._handler = RequestHandler()
+        self._handler.settle(device)
         with bounded():
             exec(code, self._handler.module.__dict__)
 
     @classmethod
-    def of(cls, source: str) -> Replay | None:
+    def of(cls, source: str, device: str = "cpu") -> Replay | None:
         """The source, run; None where it cannot be."""
         try:
-            return cls(compile(source, FILE, "exec", dont_inherit=True))
+            return cls(compile(source, FILE, "exec", dont_inherit=True), device)
         except KeyboardInterrupt:
             raise
         except BaseException:  # of an edit; it reproduces nothing
@@ -197,11 +199,18 @@ class Replay:
                 answer = self._handler.carry_out(asked.step, memoryview(asked.body))
         except Refusal as refusal:
             return asked._replace(answer=SubmissionRefused(str(refusal)))
-        except Exception as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
             fault = Fault(type(error).__name__, str(error))
             return asked._replace(answer=SubmissionError(fault))
-        sent = [tensor.detach().clone() for tensor in self._handler.sent]
+        sent = [tensor.detach().clone() for tensor in self._sent]
         return asked._replace(answer=Answered(answer, sent))
+
+    @property
+    def _sent(self) -> list[Tensor]:
+        """The tensors of the last answer, where those of the submission's are: on the CPU."""
+        return [tensor if tensor.is_meta else tensor.cpu() for tensor in self._handler.sent]
 
     def _ask(self, asked: Asked) -> tuple[str, bool]:
         """How the answer to a step differs, and whether there is one on both sides."""
@@ -216,7 +225,7 @@ class Replay:
         if not isinstance(asked.answer, Answered):
             return "exception", False
         try:
-            return difference(asked.answer, answer, self._handler.sent), True
+            return difference(asked.answer, answer, self._sent), True
         except Exception:  # an answer that nobody has looked at may be of any form
             return "output", True
 

@@ -16,7 +16,7 @@ from grader import __version__
 from grader.errors import GradeError, GraderFault
 from grader.hiring.process_pool import START_SECONDS, TRIES
 from grader.hiring.ray_client import Gone, RayClient
-from grader.hiring.ray_nodes import Node, NodeCapabilities
+from grader.hiring.ray_nodes import Node, NodeCapabilities, part
 from grader.hiring.tasks import Outcome, Settings, Task
 
 GRACE = 30.0  # how long the first process that is up waits for the others, in seconds
@@ -134,7 +134,7 @@ class Cluster:
             device = "cuda" if nodes and all(node.gpus for node in nodes) else "cpu"
         self._on_gpu = device == "cuda"
         kit = str(Path(settings.kit).resolve()) if settings.kit else ""
-        self._words = msgspec.json.encode(structs.replace(settings, device=device, kit=kit))
+        self._settings = structs.replace(settings, device=device, kit=kit)
 
     def _gather(self) -> NodeCapabilities:
         """Wait until processes are up, the slowest not too long; what is found on all nodes."""
@@ -169,8 +169,10 @@ class Cluster:
                 more = min(more, self._size - len(self._slots))
             for _ in range(0 if node.id in self.left_out else more):
                 self._names[node.id] = node.name
-                gpus = node.share(room) if self._on_gpu else 0.0
-                actor = self._client.start_actor(node, self._words, gpus)
+                sharers = node.sharers(room) if self._on_gpu else 1
+                gpus = part(sharers) if self._on_gpu else 0.0
+                words = msgspec.json.encode(structs.replace(self._settings, gpu_sharers=sharers))
+                actor = self._client.start_actor(node, words, gpus)
                 self._slots.append(_Slot(node, actor, actor.hello.remote()))
 
     def _answers(self) -> Iterator[tuple[_Slot, bytes | Gone]]:

@@ -60,7 +60,7 @@ class GraderProcess:
     def __init__(self, settings: Settings) -> None:
         self._kit = load_kit(Path(settings.kit) if settings.kit else None)
         device = choose_device(settings.device)
-        limits = limits_for(settings.timeout, settings.memory)
+        limits = limits_for(settings.timeout, settings.memory, settings.gpu_sharers)
         self._options = Options(
             device=device,
             timeout=settings.timeout,

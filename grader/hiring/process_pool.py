@@ -12,13 +12,17 @@ from multiprocessing.process import BaseProcess
 from typing import Self
 
 import msgspec
+from msgspec import structs
 
 from grader.errors import GradeError, GraderFault
 from grader.hiring.parallel import cores
 from grader.hiring.tasks import Capabilities, Outcome, Settings, Task
+from grader.sandbox.gpu import Gpu
+from grader.wire.levels import sharers_that_fit
 
 TRIES = 2  # of a grading whose process died
 BASE = 700  # MiB that a process which grades takes with its template, beside submissions
+BASE_ON_GPU = 1700  # the same with what CUDA keeps for each of its workers
 START_SECONDS = 180.0
 
 
@@ -79,7 +83,7 @@ class GradingPool:
     def __init__(self, settings: Settings, size: int) -> None:
         if sys.platform == "win32":
             raise GraderFault("grading needs Linux or macOS; on Windows, run it in WSL")
-        self._settings = settings
+        self._settings = settings = structs.replace(settings, gpu_sharers=size)
         self._graders = [_Grader(settings) for _ in range(size)]
         hellos = [grader.hello() for grader in self._graders]
         for hello in hellos:
@@ -151,12 +155,13 @@ class GradingPool:
         return fresh
 
 
-def processes_that_fit(memory: int, memory_all: int | None) -> int:
+def processes_that_fit(memory: int, memory_all: int | None, gpu: Gpu | None = None) -> int:
     """As many processes as there are cores, and as the memory is enough for.
 
     Args:
         memory: Of a submission, in MiB.
         memory_all: Of all processes together, in MiB; most of what is free where None.
+        gpu: That all of them share; None where they have none.
 
     Raises:
         GradeError: It is not enough for one.
@@ -164,10 +169,12 @@ def processes_that_fit(memory: int, memory_all: int | None) -> int:
     pages = os.sysconf("SC_AVPHYS_PAGES") if hasattr(os, "sysconf") else 0
     free = pages * os.sysconf("SC_PAGE_SIZE") >> 20 if pages > 0 else 1 << 20
     room = memory_all or int(free * 0.8)
-    fit = room // (memory + BASE)
+    each = memory + (BASE if gpu is None else BASE_ON_GPU)
+    fit = room // each
     if fit < 1:
         raise GradeError(
-            f"{room} MiB are too little for one process that grades ({memory + BASE} MiB); "
+            f"{room} MiB are too little for one process that grades ({each} MiB); "
             "lower --memory or raise --memory-all"
         )
-    return min(cores(), fit)
+    shared = fit if gpu is None else max(1, sharers_that_fit(gpu.memory))
+    return min(cores(), fit, shared)

@@ -17,6 +17,7 @@ class Settings(msgspec.Struct, frozen=True):
         timeout: Of one check, in seconds.
         memory: Of a submission, in MiB.
         search: How many sets of mistakes are tried for a diagnosis.
+        gpu_sharers: Processes that grade on the same GPU, where they grade on one.
     """
 
     kit: str
@@ -25,6 +26,7 @@ class Settings(msgspec.Struct, frozen=True):
     timeout: float
     memory: int
     search: int
+    gpu_sharers: int = 1
 
 
 class Task(msgspec.Struct, frozen=True):

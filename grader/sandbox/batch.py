@@ -151,10 +151,14 @@ class RequestBatch:
 
     Args:
         channel: To the worker.
+
+    Attributes:
+        device: Where the worker has what it is sent.
     """
 
     def __init__(self, channel: Channel) -> None:
         self.channel = channel
+        self.device = channel.device
         self._waiting: list[tuple[PendingRequest, object]] = []
         self._groups: list[int] = []  # how many steps each takes that fails by itself
 

@@ -59,6 +59,7 @@ class Channel:
     Args:
         worker: The process.
         broken: Takes the rules that the submission is found to break.
+        device: Where the worker has what it is sent.
 
     Attributes:
         worker: The process.
@@ -67,10 +68,15 @@ class Channel:
     """
 
     def __init__(
-        self, worker: WorkerProcess, clock: Clock, broken: list[SourceProblem] | None = None
+        self,
+        worker: WorkerProcess,
+        clock: Clock,
+        broken: list[SourceProblem] | None = None,
+        device: str = "cpu",
     ) -> None:
         self.worker = worker
         self.clock = clock
+        self.device = device
         self.exchanges: list[Exchange] = []
         self._seeds: Iterator[int] = iter(())
         self._handles = itertools.count(1)

@@ -21,6 +21,7 @@ import msgspec
 
 from grader.errors import GraderFault
 from grader.sandbox.clock import LOOK
+from grader.sandbox.gpu import first_gpu
 from grader.sandbox.wall_check import try_walls
 from grader.sandbox.workers import Process, Spawned, Stopped, WorkerProcess
 from grader.wire import frames, messages
@@ -59,7 +60,9 @@ class Sandbox:
             )
         levels = [level for level in LEVELS if isolation in ("auto", level)]
         paths = _import_paths() + (_driver_folders() if on_gpu else [])
-        self._confinement = Confinement(levels, limits or Limits(), on_gpu, paths, spawn)
+        found = first_gpu() if on_gpu else None
+        gpu = found.device if found is not None else ""
+        self._confinement = Confinement(levels, limits or Limits(), on_gpu, gpu, paths, spawn)
         self.on_gpu = on_gpu
         self.spawns = spawn
         self.stop = threading.Event()  # set, it ends the grading under way, with ``Stopped``
@@ -251,6 +254,9 @@ def _launch(
     if confinement.on_gpu:
         names = ("CUDA_VISIBLE_DEVICES", "LD_LIBRARY_PATH")
         environment |= {name: os.environ[name] for name in names if name in os.environ}
+        found, part = first_gpu(), environment.get("CUDA_VISIBLE_DEVICES", "").startswith("MIG")
+        if confinement.gpu and found is not None and not part:
+            environment["CUDA_VISIBLE_DEVICES"] = found.name  # no number: it sees no other to count
     number = str(connection.fileno())
     words = msgspec.json.encode(confinement).decode()
     return subprocess.Popen(

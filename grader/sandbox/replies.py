@@ -49,6 +49,7 @@ class Results:
     Attributes:
         trees: Of each call, as ``values.decode`` takes it.
         outputs: The tensors in them.
+        devices: Where each of these lay, as the worker names it; here all are on the CPU.
         grads: Whether each of these carries a gradient.
         changed: Places of the tensors that were sent and that the calls changed, if asked for.
         left: What else they left changed, in words, if asked for.
@@ -62,6 +63,7 @@ class Results:
 
     trees: list[Any]
     outputs: list[Tensor]
+    devices: list[str]
     grads: list[bool]
     changed: list[int]
     left: list[str]
@@ -173,8 +175,10 @@ def read_results(answered: Answered, call: messages.Call, inputs: Sequence[Tenso
         after = zip(inputs, called.inputs, strict=True)
         changed |= {place for place, (x, now) in enumerate(after) if values.digest(x) != now}
     _expect_asked(called, call, len(outputs))
+    devices = [spec.device for spec in called.tensors[: len(outputs)]]
     return Results(
-        *(called.results, outputs, called.grads, sorted(changed), called.left, called.elsewhere),
+        *(called.results, outputs, devices, called.grads, sorted(changed), called.left),
+        called.elsewhere,
         *(called.copied, called.behind, called.made, called.saved),
     )
 
@@ -194,7 +198,7 @@ def _expect_asked(called: messages.Called, call: messages.Call, outputs: int) ->
 def read_gradients(
     answered: Answered, forms: list[tuple[torch.Size, torch.device]]
 ) -> list[Tensor | None]:
-    """Gradients, each of the shape and on the device of its input; raises as the others do."""
+    """Gradients, each of the shape of its input, with values; raises as the others do."""
     answer, sent = _expected(answered, messages.Gradients)
     found = values.decode(answer.result, sent)
     if found is None:

@@ -33,10 +33,12 @@ class Session:
         budget: Limit of all checks together, likewise.
         rules: What its exercise forbids, for the worker to take away.
         clock: That all checks are under; each has one of its own where None.
+        device: Where the worker is to have everything; here, all lies on the CPU.
 
     Attributes:
         asked: What each check asked, and what came.
         clock: Of the check that has begun.
+        device: Where the worker has everything.
     """
 
     def __init__(
@@ -47,9 +49,11 @@ class Session:
         budget: float,
         rules: Rules = NO_RULES,
         clock: Clock | None = None,
+        device: str = "cpu",
     ) -> None:
         self._sandbox = sandbox
         self._rules = rules
+        self.device = device
         self._broken: list[SourceProblem] = []  # rules, as was seen when it ran
         self._submission = submission
         self._timeout = timeout
@@ -69,9 +73,10 @@ class Session:
     def start(self) -> None:
         """Ask for a worker and send it the source; the answer is taken when it is needed."""
         worker = self._sandbox.worker()  # the first waits until the zygote is up
-        self._channel = Channel(worker, self.clock, self._broken)
+        self._channel = Channel(worker, self.clock, self._broken, self.device)
         self._loading = True
-        self._channel.post([Outgoing(Load(self._submission.source, self.name, self._rules))])
+        load = Load(self._submission.source, self.name, self._rules, self.device)
+        self._channel.post([Outgoing(load)])
 
     @property
     def source(self) -> str:
@@ -84,7 +89,8 @@ class Session:
         Whoever asks for it closes it.
         """
         text = Submission(self._submission.path, source)
-        other = Session(self._sandbox, text, self._timeout, self._left, self._rules, self.clock)
+        settings = self._timeout, self._left, self._rules, self.clock, self.device
+        other = Session(self._sandbox, text, *settings)
         other._broken, other._own_started = self._broken, self._own_started
         return other
 

@@ -23,6 +23,7 @@ from grader.wire import frames
 from grader.wire.messages import Greeting, Reply, Request
 
 MAX_OUTPUT = 64 << 10
+START_SECONDS = 120.0  # that a worker may take until it is confined, and has begun with a GPU
 SOON = 0.01  # seconds that a wait takes at least, before it looks again
 
 
@@ -120,18 +121,29 @@ class WorkerProcess:
             Stopped: The sandbox was told to stop.
         """
         try:
-            receive = functools.partial(self._exactly, clock=clock)
             if not self._confined:
-                self._greet(frames.unpack(receive, frames.MAX_REPLY_HEADER, Greeting)[0])
+                self._greet()
+            receive = functools.partial(self._exactly, clock=clock)
             reply, body = frames.unpack(receive, frames.MAX_REPLY_HEADER, Reply)
         except frames.BadFrame as problem:
             raise self.reject(str(problem)) from None
         if reply.number != self._number:
             raise self.reject("it belongs to no request")
+        if reply.spent:
+            self.kill()  # whoever asks next is given another
         return reply, body
 
-    def _greet(self, greeting: Greeting) -> None:
-        """Take a worker's first words, said before it has seen a line of the submission."""
+    def _greet(self) -> None:
+        """Take a worker's first words, said before it has seen a line of the submission.
+
+        What it took until then, with a GPU seconds, is no time of the submission's.
+        """
+        clock = Clock(START_SECONDS)
+        receive = functools.partial(self._exactly, clock=clock)
+        try:
+            greeting = frames.unpack(receive, frames.MAX_REPLY_HEADER, Greeting)[0]
+        except WorkerTimeout:
+            raise GraderFault(f"a worker was not ready in {START_SECONDS:.0f} s") from None
         if greeting.refused:
             self.kill()
             raise GraderFault(f"a worker could not confine itself: {greeting.refused}")

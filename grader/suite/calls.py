@@ -19,7 +19,7 @@ from grader.sandbox.batch import (
     PendingModule,
     RequestBatch,
 )
-from grader.suite.compare import expect, expect_tensor, expect_tuple, fail
+from grader.suite.compare import expect, expect_dtype, expect_tensor, expect_tuple, fail
 from grader.suite.contract import Contract, Input, Sizes
 from grader.suite.fitting import AS_IT_SHOULD_BE, Fit, zeros_of
 from grader.suite.known import once
@@ -316,18 +316,12 @@ class Call:
 
     @property
     def out(self) -> Tensor:
-        """The first output, which must be a Tensor of the right shape; on the inputs' device."""
+        """The first output, which must be a Tensor of the right shape."""
         return self.outs[self.contract.compared[0]]
 
     @cached_property
     def outs(self) -> dict[str, Tensor]:
-        """All outputs that are looked at, each a Tensor of the right shape; likewise."""
-        device = next((value.device for value in self.tensors.values()), torch.device("cpu"))
-        return {name: part.to(device) for name, part in self.parts.items()}
-
-    @cached_property
-    def parts(self) -> dict[str, Tensor]:
-        """The same, each where it lies."""
+        """All outputs that are looked at, each a Tensor of the right shape."""
         return {
             name: expect_tensor(part, self.sizes.shape(letters), name, self.sizes.named(letters))
             for name, letters, part in self._parts(self.contract.compared)
@@ -364,6 +358,15 @@ class Call:
         every = {name: self.contract.outputs[name] or "" for name in self.contract.compared}
         found = {n: letters for n, letters in every.items() if letter in re.split(r"[ +]", letters)}
         return {name: self.sizes.axis(letters, letter) for name, letters in found.items()}
+
+    def expect_form(self, out: Tensor, dtype: torch.dtype, what: str) -> None:
+        """Fail the check where what was given back has another dtype, or lay elsewhere."""
+        expect_dtype(out, dtype, what)
+        results, home = self._pending.results, self.module.batch.device
+        pairs = zip(results.outputs, results.devices, strict=True)
+        lay = next(device for one, device in pairs if one is out)
+        at_home = lay.partition(":")[0] == home  # where there are several, the worker has one
+        expect(at_home, f"{what}: expected on {home}, got {lay}")
 
     @property
     def changed(self) -> list[str]:

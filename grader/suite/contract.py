@@ -101,7 +101,7 @@ class Input:
 
     Attributes:
         shape: In letters: ``B T C``.
-        draw: Its values, of a shape, at given sizes; on the check's device.
+        draw: Its values, of a shape, at given sizes.
         optional: Whether a call may leave it out.
         differentiable: Whether gradients are asked of it.
         by_keyword: Whether it is always given by its name.

@@ -17,17 +17,16 @@ def derive_seed(seed: int, name: str) -> int:
 class Draw:
     """Draws numbers on the CPU, so that every device is given the same ones."""
 
-    def __init__(self, seed: int, device: str = "cpu") -> None:
+    def __init__(self, seed: int) -> None:
         self.seed = seed
         self._generator = torch.Generator().manual_seed(seed)
-        self._device = device
 
     def normal(self, *shape: int, std: float = 1.0) -> Tensor:
         """Normally distributed around 0, float32, of this shape."""
-        return (torch.randn(shape, generator=self._generator) * std).to(self._device)
+        return torch.randn(shape, generator=self._generator) * std
 
     def permutation(self, count: int) -> Tensor:
-        """The numbers below ``count`` in any order, (count,), on the CPU."""
+        """The numbers below ``count`` in any order, (count,)."""
         return torch.randperm(count, generator=self._generator)
 
     def integer(self, low: int, high: int) -> int:
@@ -35,7 +34,7 @@ class Draw:
         return int(self.integers(low, high))
 
     def integers(self, low: int, high: int, *shape: int) -> Tensor:
-        """Integers from ``low`` to ``high``, of this shape, on the CPU."""
+        """Integers from ``low`` to ``high``, of this shape."""
         return torch.randint(low, high + 1, shape, generator=self._generator)
 
     def order(self, count: int) -> Tensor:
@@ -44,7 +43,7 @@ class Draw:
         shuffled = torch.randperm(count, generator=self._generator)
         inverse = torch.empty_like(shuffled)
         inverse[shuffled] = torch.arange(count)
-        return shuffled[shift[inverse]].to(self._device)
+        return shuffled[shift[inverse]]
 
     def mask(self, *shape: int) -> Tensor:
         """A bool mask in which every row of the last dimension shows and hides something."""
@@ -55,4 +54,4 @@ class Draw:
         if T > 1:
             hidden = (shown + torch.randint(1, T, rows, generator=self._generator)) % T
             chosen.scatter_(-1, hidden, False)
-        return chosen.to(self._device)
+        return chosen

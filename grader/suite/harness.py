@@ -34,7 +34,6 @@ class Harness:
         contract: What is tried.
         session: Of whom.
         draw: The check's random numbers.
-        device: Where tensors are to lie, such as ``cpu`` or ``cuda``.
         memo: What earlier checks of the same grading have observed.
         claims: The names of the functions that are the suite's checks.
         seed: Of the whole grading.
@@ -45,7 +44,6 @@ class Harness:
         contract: Contract,
         session: Session,
         draw: Draw,
-        device: str,
         memo: dict[Any, Any],
         claims: frozenset[str] = frozenset(),
         seed: int = 0,
@@ -53,7 +51,6 @@ class Harness:
         self.contract = contract
         self.session = session
         self.draw = draw
-        self.device = device
         self.claims = claims
         self.seed = seed
         self._memo = memo
@@ -80,7 +77,7 @@ class Harness:
         """
         claims = self.claims if claims is None else claims
         other = Harness(
-            *(contract, self.session, self.draw, self.device),
+            *(contract, self.session, self.draw),
             *(self._memo, claims, self.seed),
         )
         other._batch = self.batch
@@ -147,8 +144,6 @@ class Harness:
             arguments = {name: value for name, value in given.items() if value is not None}
             args, kwargs = (arguments.values(), {}) if by_position else ((), arguments)
             made = self.batch.create(self.contract.entry, tuple(args), kwargs, with_values, seed)
-            if self.device != "cpu":
-                self.batch.move(made, device=self.device)
         return Module(self.contract, self.batch, sizes, weights, made, fit)
 
     @property
@@ -192,7 +187,7 @@ class Harness:
         return Face(self.batch, target, weights, mode=None if module.made is None else False)
 
     def weights(self, sizes: Sizes) -> Weights:
-        """Drawn weights for every parameter of the contract, float32, on the device."""
+        """Drawn weights for every parameter of the contract, float32."""
         shapes = self.contract.parameters(sizes) if self.contract.parameters else {}
         return {name: self._weight(name, shape) for name, shape in shapes.items()}
 
@@ -204,7 +199,7 @@ class Harness:
         return self.draw.normal(*shape, std=GAIN / fan_in**0.5)
 
     def input(self, name: str, sizes: Sizes | None = None) -> Tensor:
-        """One input, drawn, on the device."""
+        """One input, drawn."""
         sizes = self.contract.derived(sizes or self.sizes)
         given = self.contract.inputs[name]
         return given.draw(self.draw, sizes.shape(given.shape), sizes)

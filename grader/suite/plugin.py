@@ -17,7 +17,7 @@ from grader.sandbox.session import Session
 from grader.sandbox.workers import NotTried, WorkerEnded, WorkerTimeout
 from grader.submission import SourceProblem
 from grader.suite.case import Case, first_case
-from grader.suite.compare import CheckFailed, Comparison
+from grader.suite.compare import CheckFailed, Comparison, computed_on
 from grader.suite.contract import Contract
 from grader.suite.draw import Draw, derive_seed
 from grader.suite.harness import Harness
@@ -37,7 +37,6 @@ class SuitePlugin:
     def __init__(self) -> None:
         self._session: Session
         self._seed = 0
-        self._device = "cpu"
         self._limit = 0.0  # of the check that runs, in seconds
         self._seconds = 0.0  # of the check that runs
         self._ended: BaseException | None = None  # what it raised
@@ -61,7 +60,6 @@ class SuitePlugin:
         self,
         session: Session,
         seed: int,
-        device: str,
         progress: Callable[[int, int], object] | None = None,
     ) -> None:
         """Turn to another submission.
@@ -69,10 +67,9 @@ class SuitePlugin:
         Args:
             session: Of what is being graded.
             seed: Of the whole grading.
-            device: Where tensors are to lie, such as ``cpu`` or ``cuda``.
             progress: Is told after each check how many are done, and of how many.
         """
-        self._session, self._seed, self._device = session, seed, device
+        self._session, self._seed = session, seed
         self._progress = progress
         self._memo, self.results, self.compared = {}, [], []
         self.fault, self.again = None, False
@@ -162,17 +159,13 @@ class SuitePlugin:
             self._session.begin_check(self._seed_of(pyfuncitem, "worker"))
             wanted = inspect.signature(pyfuncitem.obj).parameters
             given = pyfuncitem.funcargs.items()  # `request` is among them, wanted or not
-            pyfuncitem.obj(**{name: value for name, value in given if name in wanted})
+            with computed_on(self._session.device):
+                pyfuncitem.obj(**{name: value for name, value in given if name in wanted})
         except (KeyboardInterrupt, pytest.exit.Exception):
             raise
         except BaseException as error:
             self._ended = error
         return True
-
-    @pytest.fixture
-    def device(self) -> str:
-        """Where tensors are to lie."""
-        return self._device
 
     @pytest.fixture
     def draw(self, request: pytest.FixtureRequest) -> Draw:
@@ -188,7 +181,7 @@ class SuitePlugin:
         if self._contract is None:
             raise GraderFault("the suite defines no `contract`")
         return Harness(
-            *(self._contract, self._session, draw, self._device),
+            *(self._contract, self._session, draw),
             *(self._memo, self._claims, self._seed),
         )
 
@@ -221,13 +214,13 @@ class SuitePlugin:
         """Look at a submission outside its checks, in the time that is left."""
         self._session.begin_check(derive_seed(self._seed, f"{purpose}/worker"))
         try:
-            draw = Draw(derive_seed(self._seed, f"{purpose}/inputs"), self._device)
+            draw = Draw(derive_seed(self._seed, f"{purpose}/inputs"))
             return look(self._harness(draw))
         finally:
             self._session.end_check()
 
     def _draw_of(self, check: pytest.Item) -> Draw:
-        return Draw(self._seed_of(check, "inputs"), self._device)
+        return Draw(self._seed_of(check, "inputs"))
 
     def _seed_of(self, check: pytest.Item, purpose: str) -> int:
         return derive_seed(self._seed, f"{check.name}/{purpose}")

@@ -67,7 +67,6 @@ class SuiteRunner:
         self,
         session: Session,
         seed: int,
-        device: str,
         progress: Callable[[int, int], object] | None = None,
     ) -> list[CheckResult]:
         """Run the checks on a submission; ``progress`` is told after each how many are done.
@@ -78,7 +77,7 @@ class SuiteRunner:
             KeyboardInterrupt: Ctrl-C, or the sandbox was told to stop; this runner is spent.
         """
         with self._lock:
-            self.plugin.begin(session, seed, device, progress)
+            self.plugin.begin(session, seed, progress)
             self._jobs.put(None)
             try:
                 ended = self._done.get()
@@ -166,13 +165,18 @@ _runners: dict[Path, tuple[int, SuiteRunner]] = {}
 
 @contextlib.contextmanager
 def one_thread() -> Iterator[None]:
-    """The tensors of a check are small: a second thread would only take the worker's core."""
-    threads = torch.get_num_threads()
+    """The tensors of a check are small: a second thread would only take the worker's core.
+
+    Nor are products rounded to TF32 meanwhile, where a solution of ours is asked on a GPU.
+    """
+    threads, precision = torch.get_num_threads(), torch.get_float32_matmul_precision()
     torch.set_num_threads(1)
+    torch.set_float32_matmul_precision("highest")
     try:
         yield
     finally:
         torch.set_num_threads(threads)
+        torch.set_float32_matmul_precision(precision)
 
 
 @contextlib.contextmanager

@@ -60,11 +60,16 @@ NO_RULES = Rules()
 
 
 class Load(_Operation, tag="load", omit_defaults=True):
-    """Run a submission's source as a module of its own, by these rules."""
+    """Run a submission's source as a module of its own, by these rules.
+
+    Attributes:
+        device: Where all is to lie that comes from the trusted side, which has it on the CPU.
+    """
 
     source: str
     filename: str
     rules: Rules = NO_RULES
+    device: str = "cpu"
 
 
 class Ping(_Operation, tag="ping"):
@@ -345,10 +350,15 @@ Answer = Done | Created | Called | Gradients | Refused | Raised | Forbidden
 
 
 class Reply(msgspec.Struct):
-    """The answers to a request, in each group up to the first that failed."""
+    """The answers to a request, in each group up to the first that failed.
+
+    Attributes:
+        spent: Whether the worker is of no more use.
+    """
 
     number: int
     answers: list[Answer]
+    spent: bool = False
 
 
 class PackedReply(msgspec.Struct):
@@ -356,6 +366,7 @@ class PackedReply(msgspec.Struct):
 
     number: int
     answers: list[msgspec.Raw]
+    spent: bool = False
 
 
 class Greeting(msgspec.Struct):

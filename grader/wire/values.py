@@ -32,6 +32,7 @@ DTYPES = {
         torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64,
     )
 }  # fmt: skip
+CPU = torch.device("cpu")
 _DEVICE = re.compile(r"(cpu|meta|(cuda|mps)(:\d{1,3})?)\Z")
 
 
@@ -94,6 +95,7 @@ def decode(
     tensors: list[Tensor],
     find: Find | None = None,
     generators: dict[int, torch.Generator] | None = None,
+    home: torch.device = CPU,
 ) -> Any:
     """What ``encode`` encoded.
 
@@ -102,6 +104,7 @@ def decode(
         tensors: Those in it.
         find: Gives what stands for an ``Output``, by handle and path; without it there is none.
         generators: Those that were made before, by seed, to be gone on with; more are added.
+        home: The device of generators.
 
     Raises:
         BadFrame: The tree is not of its making.
@@ -114,7 +117,7 @@ def decode(
         ((kind, content),) = tree.items()
         if kind == "output" and find is not None:
             return find(content[0], content[1:])
-        return _decode(kind, content, tensors, find, generators)
+        return _decode(kind, content, tensors, find, generators, home)
     except (ArithmeticError, ValueError, TypeError, LookupError, AttributeError, RecursionError):
         raise BadFrame("a value has an unknown form") from None
 
@@ -125,6 +128,7 @@ def _decode(
     tensors: list[Tensor],
     find: Find | None,
     generators: dict[int, torch.Generator] | None,
+    home: torch.device,
 ) -> Any:
     match kind:
         case "float":
@@ -132,17 +136,18 @@ def _decode(
         case "tensor":
             return tensors[_index(content)]
         case "list":
-            return [decode(item, tensors, find, generators) for item in content]
+            return [decode(item, tensors, find, generators, home) for item in content]
         case "tuple":
-            return tuple(decode(item, tensors, find, generators) for item in content)
+            return tuple(decode(item, tensors, find, generators, home) for item in content)
         case "dict":
             return {
-                str(key): decode(item, tensors, find, generators) for key, item in content.items()
+                str(key): decode(item, tensors, find, generators, home)
+                for key, item in content.items()
             }
         case "generator" if generators is not None:
             seed = _index(content)
             if seed not in generators:
-                generators[seed] = torch.Generator().manual_seed(seed)
+                generators[seed] = torch.Generator(home).manual_seed(seed)
             return generators[seed]
         case "generator":
             return Opaque(torch.Generator.__name__)
@@ -218,14 +223,21 @@ def _spec(tensor: Tensor, strided: bool) -> TensorSpec:
 
 
 def load_tensors(
-    specs: list[TensorSpec], body: Buffer | memoryview, strided: bool = False
+    specs: list[TensorSpec],
+    body: Buffer | memoryview,
+    strided: bool = False,
+    home: torch.device = CPU,
 ) -> list[Tensor]:
     """Build tensors anew from their bytes; each has a copy of its own, and keeps no other alive.
+
+    Wherever they lay, all but those on ``meta`` are built on one device: so the trusted side, which
+    keeps to the CPU, computes with what a worker has on a GPU, and needs none of the GPU itself.
 
     Args:
         specs: Of each.
         body: The bytes of all.
         strided: Whether strides may come with them, which can make little data take much memory.
+        home: That device.
 
     Raises:
         BadFrame: Specs and bytes do not agree, or a spec asks for what is not there.
@@ -238,7 +250,7 @@ def load_tensors(
         for spec in specs:
             if spec.stride is not None and not strided:
                 raise BadFrame("it has strides, which nobody asked for")
-            tensor, start = _build(spec, data, start)
+            tensor, start = _build(spec, data, start, home)
             tensors.append(tensor)
         if start != len(data):
             raise BadFrame("it has more bytes than its tensors")
@@ -249,7 +261,9 @@ def load_tensors(
         raise BadFrame(f"its tensors cannot be read: {str(error)[:200]}") from None
 
 
-def _build(spec: TensorSpec, data: memoryview, start: int) -> tuple[Tensor, int]:
+def _build(
+    spec: TensorSpec, data: memoryview, start: int, home: torch.device
+) -> tuple[Tensor, int]:
     """A tensor from the bytes at ``start``, and where the next one begins."""
     dtype = DTYPES.get(spec.dtype)
     if (
@@ -273,9 +287,7 @@ def _build(spec: TensorSpec, data: memoryview, start: int) -> tuple[Tensor, int]
         tensor = torch.frombuffer(own, dtype=kind)
         if dtype is torch.bool:  # a byte that is neither 0 nor 1 is undefined
             tensor = tensor != 0
-    tensor = tensor.view(spec.shape)
-    if spec.device != "cpu":
-        tensor = tensor.to(spec.device)
+    tensor = tensor.view(spec.shape).to(home)
     if spec.stride is not None:
         tensor = _restride(tensor, spec.stride, spec.offset)
     return tensor.requires_grad_(spec.requires_grad and dtype.is_floating_point), end

@@ -21,8 +21,15 @@ from grader.worker.walls.libc import WallError
 from grader.worker.walls.limits import in_use, limit_resources
 
 DEVICES = ("/dev/null", "/dev/zero", "/dev/random", "/dev/urandom")
-GPU_DEVICES = ("nvidiactl", "nvidia-uvm", "nvidia-uvm-tools", "nvidia[0-9]*", "nvidia-caps")
-GPU_FILES = ("/sys/devices/system/cpu", "/sys/bus/pci", "/sys/module/nvidia")
+DEV = Path("/dev")
+GPU_DEVICES = ("nvidiactl", "nvidia-uvm", "nvidia-uvm-tools", "nvidia-caps")
+EVERY_GPU = "nvidia[0-9]*"
+# What CUDA reads as it begins. At level `full`, /proc is the worker's own.
+GPU_FILES = (
+    "/proc/cpuinfo", "/proc/devices", "/proc/driver/nvidia", "/proc/meminfo", "/proc/modules",
+    "/proc/self", "/proc/sys/vm", "/sys/bus/pci", "/sys/devices/system/cpu",
+    "/sys/devices/system/memory", "/sys/devices/system/node", "/sys/module/nvidia",
+)  # fmt: skip
 SYSTEM = (
     "/lib", "/lib32", "/lib64", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/local/lib",
     "/etc/ld.so.cache", "/etc/localtime",
@@ -51,14 +58,20 @@ def readable(confinement: Confinement) -> list[Path]:
     """All that a worker may read, in the order of their names."""
     folders = package_folders(confinement.paths)
     system = [Path(path) for path in (*SYSTEM, *DEVICES)]
-    tables = [Path(path) for path in GPU_FILES] if confinement.on_gpu else []
-    return sorted({*folders, *system, *tables, *gpu_devices(confinement)})
+    return sorted({*folders, *system, *gpu_devices(confinement)})
 
 
 def gpu_devices(confinement: Confinement) -> list[Path]:
-    """The device files of CUDA; none where it is not wanted."""
-    names = GPU_DEVICES if confinement.on_gpu else ()
-    return [path for name in names for path in Path("/dev").glob(name)]
+    """The device files of CUDA and of one GPU; none where it is not wanted."""
+    if not confinement.on_gpu:
+        return []
+    names = (*GPU_DEVICES, Path(confinement.gpu).name or EVERY_GPU)
+    return [path for name in names for path in DEV.glob(name)]
+
+
+def gpu_files(confinement: Confinement) -> list[Path]:
+    """What CUDA reads of the system; nothing where it is not wanted."""
+    return [Path(path) for path in GPU_FILES] if confinement.on_gpu else []
 
 
 def without_own_package(paths: list[Path]) -> Iterator[Path]:
@@ -106,7 +119,8 @@ class Walls:
 
     def _enter_root(self) -> None:
         """Give the zygote a root of its own, which its workers inherit."""
-        paths = readable(self.confinement)
+        files = [path for path in gpu_files(self.confinement) if path.parts[1] != "proc"]
+        paths = [*readable(self.confinement), *files]
         # The root must be built on some folder that hides nothing it is built from.
         candidates = [Path(p) for p in ("/mnt", "/media", "/srv", "/opt", "/sys", "/var", "/home")]
         free = [
@@ -165,6 +179,7 @@ class Walls:
             paths: list[Path] = [Path("/")]
         else:
             paths = list(without_own_package(readable(self.confinement)))
+            paths += gpu_files(self.confinement)
         writable = [folder, Path("/dev/null")]
         return landlock.make_ruleset(paths, writable, gpu_devices(self.confinement))
 

@@ -35,19 +35,23 @@ class MixedDevices(RuntimeError):
 
 
 class OneDevice(TorchDispatchMode):
-    """Lets tensors on ``meta`` stand for a GPU, and refuses to mix them with the CPU's.
+    """Lets tensors on ``meta`` stand for another device, and refuses to mix them with its own.
 
-    Every tensor on ``meta`` has a twin on the CPU that the operation is really done on. So a
+    Every tensor on ``meta`` has a twin at home that the operation is really done on. So a
     matmul with a tensor on the CPU is refused, which ``meta`` allows, and the 800 modules that its
     first operation imports are not needed. Tensors without dimensions may mix, as they may on a
     GPU; but no value may be read back, nor decide how much comes of an operation.
+
+    Args:
+        home: Where twins lie: the device that is really there, the CPU or a GPU.
 
     Attributes:
         invented: Whether some tensor's values are not known, and are others than it should have.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, home: torch.device) -> None:
         super().__init__()
+        self.home = home
         self.invented = False
         self._values = _KeepsValues(self)
         self._twins: dict[int, tuple[Tensor, Tensor]] = {}  # by id of the tensor on meta
@@ -72,7 +76,7 @@ class OneDevice(TorchDispatchMode):
         target = kwargs.get("device")
         if target is not None:
             here = torch.device(target).type == "meta"
-            kwargs["device"] = torch.device("cpu")
+            kwargs["device"] = self.home if here else torch.device("cpu")
         args = _map(self._twin, args)
         kwargs = {name: _map(self._twin, value) for name, value in kwargs.items()}
         result = func(*args, **kwargs)
@@ -88,7 +92,7 @@ class OneDevice(TorchDispatchMode):
         self._values.__exit__(*exception)
 
     def there(self, value: Tensor) -> Tensor:
-        """What stands on ``meta`` for a tensor on the CPU."""
+        """What stands on ``meta`` for a tensor at home."""
         stand_in = torch.empty_strided(
             value.shape, value.stride(), dtype=value.dtype, device="meta"
         )
@@ -104,11 +108,11 @@ class OneDevice(TorchDispatchMode):
         return self._twin(value)
 
     def knows(self, value: Tensor) -> bool:
-        """Whether a tensor on ``meta`` stands for one on the CPU."""
+        """Whether a tensor on ``meta`` stands for one at home."""
         return id(value) in self._twins
 
     def pair(self, stand_in: Tensor, twin: Tensor) -> None:
-        """Let a tensor on ``meta`` stand for one on the CPU."""
+        """Let a tensor on ``meta`` stand for one at home."""
         self._twins[id(stand_in)] = (stand_in, twin)
         self._stand_ins[id(twin)] = (stand_in, twin)  # which holds its id
 
@@ -117,7 +121,9 @@ class OneDevice(TorchDispatchMode):
             return value
         if id(value) not in self._twins:
             self.invented = True
-            twin = torch.empty_strided(value.shape, value.stride(), dtype=value.dtype)
+            twin = torch.empty_strided(
+                value.shape, value.stride(), dtype=value.dtype, device=self.home
+            )
             self.pair(value, twin.uniform_(-1, 1) if value.is_floating_point() else twin.fill_(1))
         return self._twins[id(value)][1]
 

@@ -42,11 +42,12 @@ class RequestHandler:
 
     def __init__(self) -> None:
         self.filename = "submission.py"
+        self.home = values.CPU
         self.module = ModuleType(MODULE)
         self.objects: dict[int, Any] = {}  # modules, and lists of what calls gave
         self.makers: dict[int, Callable[[], nn.Module]] = {}  # of the modules
         self.graphs: dict[int, Graph] = {}
-        self.elsewhere: dict[int, OneDevice] = {}  # where a module is, if not on the CPU
+        self.elsewhere: dict[int, OneDevice] = {}  # where a module is, if not at home
         self.sent: list[Tensor] = []
         self.generators: dict[int, torch.Generator] = {}  # of a step, by the seeds they begin with
         self.keeper = Keeper()
@@ -61,6 +62,7 @@ class RequestHandler:
         answers: list[msgspec.Raw] = []
         parts: list[bytes] = []
         start = total = 0
+        lost = False
         steps = iter(request.steps)
         for count in request.groups or [len(request.steps)]:
             failed = False
@@ -71,12 +73,23 @@ class RequestHandler:
                     answers.append(answer)
                     parts.append(sent)
                     total += len(sent)
+                    lost = lost or (failed and self._has_lost_its_device())
                 start += step.size
             if total > frames.MAX_BODY:
                 text = f"is larger than {frames.MAX_BODY >> 20} MiB in all"
                 answers, parts = [_encoded(messages.Refused(text=text))], []
                 break
-        return frames.pack(messages.PackedReply(request.number, answers), b"".join(parts))
+        return frames.pack(messages.PackedReply(request.number, answers, lost), b"".join(parts))
+
+    def _has_lost_its_device(self) -> bool:
+        """Whether nothing can be computed any more: one index out of range ends all of CUDA."""
+        if self.home.type != "cuda":
+            return False
+        try:
+            torch.cuda.synchronize()
+        except Exception:  # whatever kind torch has for it
+            return True
+        return False
 
     def _answer_step(
         self, step: messages.Step, data: memoryview
@@ -112,13 +125,14 @@ class RequestHandler:
         self.sent, self.generators = [], {}
         if step.seed is not None:
             _seed(step.seed)
-        tensors = values.load_tensors(step.tensors, data, strided=True)
+        tensors = values.load_tensors(step.tensors, data, strided=True, home=self.home)
         name = "do_" + type(step.operation).__name__.lower()
         do: Callable[..., messages.Answer] = getattr(self, name)
         return do(step.operation, tensors)
 
     def do_load(self, load: messages.Load, tensors: list[Tensor]) -> messages.Answer:
         """Run a submission's source as a module of its own."""
+        self.settle(load.device)
         self.filename = load.filename
         self.keeper = Keeper(load.rules, load.filename)
         self.module.__file__ = load.filename
@@ -129,6 +143,10 @@ class RequestHandler:
         exec(code, self.module.__dict__)
         return messages.Done()
 
+    def settle(self, device: str) -> None:
+        """Have all that comes, and all modules, lie on a device from here on."""
+        self.home = torch.empty(0, device=device).device  # with its number
+
     def do_ping(self, ping: messages.Ping, tensors: list[Tensor]) -> messages.Answer:
         """Do nothing."""
         return messages.Done()
@@ -136,13 +154,18 @@ class RequestHandler:
     def do_create(self, create: messages.Create, tensors: list[Tensor]) -> messages.Answer:
         """Construct a module and describe its parameters."""
         args, kwargs = (self._decode(tree, tensors) for tree in (create.args, create.kwargs))
-        make = partial(self._global(create.name), *args, **kwargs)
+        constructor = self._global(create.name)
+
+        def make() -> nn.Module:
+            made = constructor(*args, **kwargs)
+            if not isinstance(made, nn.Module):
+                kind = type(made).__qualname__
+                raise Refusal(
+                    f"`{create.name}(…)` gives an object of type `{kind}`, not an `nn.Module`"
+                )
+            return made if self.home == values.CPU else made.to(self.home)
+
         made = make()
-        if not isinstance(made, nn.Module):
-            kind = type(made).__qualname__
-            raise Refusal(
-                f"`{create.name}(…)` gives an object of type `{kind}`, not an `nn.Module`"
-            )
         self.objects[create.handle] = made
         self.makers[create.handle] = make
         parameters = registered.parameters(made)
@@ -167,7 +190,7 @@ class RequestHandler:
             module.to(device=move.device, dtype=dtype)
             return messages.Done()
         was = {name: value.detach().clone() for name, value in registered.tensors(module).items()}
-        with self.elsewhere.setdefault(move.handle, OneDevice()) as other:
+        with self.elsewhere.setdefault(move.handle, OneDevice(self.home)) as other:
             module.to(device="meta", dtype=dtype)
         for name, value in registered.tensors(module).items():
             if name in was and value.shape == was[name].shape:
@@ -231,12 +254,12 @@ class RequestHandler:
         return called
 
     def _other_device(self, call: messages.Call, tensors: list[Tensor]) -> OneDevice | None:
-        """Where a call is made, if not on the CPU."""
+        """Where a call is made, if not at home."""
         if not (call.elsewhere or any(x.device.type == "meta" for x in tensors)):
             return None
         if isinstance(call.target, str):
-            return OneDevice()
-        return self.elsewhere.setdefault(call.target, OneDevice())
+            return OneDevice(self.home)
+        return self.elsewhere.setdefault(call.target, OneDevice(self.home))
 
     def _prepare(
         self,
@@ -323,7 +346,7 @@ class RequestHandler:
         return found
 
     def _decode(self, tree: Any, tensors: list[Tensor]) -> Any:
-        return values.decode(tree, tensors, self._find, self.generators)
+        return values.decode(tree, tensors, self._find, self.generators, self.home)
 
     def _global(self, name: str) -> Any:
         """What the file defines by a name, which may be that of a part: ``Function.apply``."""

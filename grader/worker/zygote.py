@@ -26,12 +26,12 @@ from torch import Tensor
 
 from grader.wire import frames, messages, values
 from grader.wire.levels import Confinement
-from grader.worker import hugepages, rules, serving
+from grader.worker import gpu, hugepages, rules, serving
 from grader.worker.confine import Walls, choose
 from grader.worker.handler import MODULE, RequestHandler
 from grader.worker.removal import Remover
 from grader.worker.walls.libc import WallError
-from grader.worker.walls.limits import in_use, limit_resources
+from grader.worker.walls.limits import in_use, limit_data, limit_resources
 
 LOOK = 0.1  # how often it is looked whether a removal is done, in seconds
 LAST_SECONDS = 3.0  # that the end of a session waits until what workers left is removed
@@ -99,9 +99,13 @@ class Zygote:
     def _become_worker(self, descriptors: list[int], folder: str) -> None:
         self.control.close()
         connection = socket.socket(fileno=descriptors[0])
+        confinement = self.walls.confinement
         try:
             self.walls.confine(folder)
-        except (WallError, OSError) as error:
+            if confinement.on_gpu:
+                gpu.touch(confinement.limits)
+                limit_data(confinement.limits)
+        except (WallError, OSError, gpu.NoGpu) as error:
             connection.sendall(frames.pack(messages.Greeting("", str(error))))
             return
         connection.sendall(frames.pack(messages.Greeting(self.walls.level)))

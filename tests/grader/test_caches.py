@@ -122,7 +122,7 @@ def harness(begin: Begin, *changes: tuple[str, str]) -> Harness:
     for old, new in changes:
         assert source.count(old) == 1
         source = source.replace(old, new)
-    return Harness(SUMS, begin(source), Draw(1), "cpu", {})
+    return Harness(SUMS, begin(source), Draw(1), {})
 
 
 def in_parts(one: Harness) -> None:
@@ -187,10 +187,10 @@ def test_wrong_answer_is_seen_by_the_claim_about_it(
 
 def test_integers_that_are_handed_on_are_compared(begin: Begin) -> None:
     every = [(COUNTED.sizes[0], (3, 1, 2))]
-    right = Harness(COUNTED, begin(COUNTING), Draw(1), "cpu", {})
+    right = Harness(COUNTED, begin(COUNTING), Draw(1), {})
     claims.parts_agree_with_the_whole(right, every, learns=False)
     source = COUNTING.replace("places.size(1) + torch", "torch")
-    wrong = Harness(COUNTED, begin(source), Draw(1), "cpu", {})
+    wrong = Harness(COUNTED, begin(source), Draw(1), {})
     with pytest.raises(CheckFailed, match="places at the end, in parts of 3, 1, 2 tokens"):
         claims.parts_agree_with_the_whole(wrong, every, learns=False)
 

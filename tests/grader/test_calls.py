@@ -119,7 +119,7 @@ def session(begin: Begin) -> Session:
 
 @pytest.fixture
 def harness(session: Session) -> Harness:
-    return Harness(LAYER, session, Draw(1), "cpu", {})
+    return Harness(LAYER, session, Draw(1), {})
 
 
 def test_all_that_is_planned_goes_in_one_request(
@@ -329,7 +329,7 @@ handler.RequestHandler._answer_step = answer_step
 
 def hostile(begin: Begin, call: str = "{}", create: str = "{}", depth: int = 0) -> Harness:
     source = f"CALL, CREATE, DEPTH = {call}, {create}, {depth}\n{HOSTILE}{SOURCE}"
-    return Harness(LAYER, begin(source), Draw(1), "cpu", {})
+    return Harness(LAYER, begin(source), Draw(1), {})
 
 
 @pytest.mark.parametrize(
@@ -393,7 +393,7 @@ class Layer(nn.Module):
         self.lin.bias = nn.Parameter(torch.ones(5))
         self.more = nn.Parameter(torch.ones(1000, dtype=torch.uint8), requires_grad=False)
 """
-    harness = Harness(LAYER, begin(source), Draw(1), "cpu", {})
+    harness = Harness(LAYER, begin(source), Draw(1), {})
     module = harness.module(weights={}, with_values=True)
     harness.ask()
     with pytest.raises(CheckFailed, match=r"expected the parameter `lin.weight` of shape \(5, 5\)"):
@@ -434,7 +434,7 @@ def test_what_cannot_be_told_is_an_error_of_its_own(harness: Harness) -> None:
 
 
 def test_weights_are_there_when_a_module_is_told_its_mode(session: Session) -> None:
-    folding = Harness(replace(LAYER, entry="Folding"), session, Draw(1), "cpu", {})
+    folding = Harness(replace(LAYER, entry="Folding"), session, Draw(1), {})
     call = folding.module().call(folding.inputs())
     folding.ask()
     expect_close(call.out, call.expected)
@@ -443,7 +443,7 @@ def test_weights_are_there_when_a_module_is_told_its_mode(session: Session) -> N
 def test_one_parameter_under_two_names_is_told(session: Session) -> None:
     shapes = {"lin.weight": (5, 5), "again.weight": (5, 5)}
     contract = replace(LAYER, parameters=lambda sizes: shapes)
-    tied = Harness(contract, session, Draw(1), "cpu", {})
+    tied = Harness(contract, session, Draw(1), {})
     call = tied.module().call(tied.inputs())
     tied.ask()
     with pytest.raises(CheckFailed, match="is the same parameter as `lin"):

@@ -26,7 +26,7 @@ def wrong_ones(folder: Path) -> list[EditMistake]:
 def graded(folder: Path, source: str, sandbox: Sandbox) -> list[CheckResult]:
     session = Session(sandbox, Submission(folder / "right.py", source), 60.0, 600.0)
     try:
-        return suite_runner(folder / "suite.py").run(session, seed=1, device="cpu")
+        return suite_runner(folder / "suite.py").run(session, seed=1)
     finally:
         session.close()
 
@@ -60,6 +60,6 @@ def test_slack_of_a_contract_holds_in_float64_as_well(begin: Callable[[str], Ses
     session = begin("def same(x):\n    return x + 1e-8\n")
     sizes, slack = (Sizes(B=2, T=3, C=5),), lambda x: 1e-7
     strict = Contract(entry="same", sizes=sizes, oracle=lambda w, sizes, x: x, tried=False)
-    claims.computes_in_float64(Harness(replace(strict, slack=slack), session, Draw(1), "cpu", {}))
+    claims.computes_in_float64(Harness(replace(strict, slack=slack), session, Draw(1), {}))
     with pytest.raises(CheckFailed, match="in float64"):
-        claims.computes_in_float64(Harness(strict, session, Draw(1), "cpu", {}))
+        claims.computes_in_float64(Harness(strict, session, Draw(1), {}))

@@ -229,6 +229,8 @@ def test_what_goes_back_on_two_devices_or_reads_is_refused(name: str, go_back: B
         go_back(body, x, True)
     assert type(caught.value).__name__ == kind
     assert kind != "RuntimeError" or "expected device meta but got" in str(caught.value)
+
+
 @pytest.mark.parametrize("name", VALUES)
 def test_values_are_refused_where_there_may_be_none(
     name: str, ask: Callable[..., tuple[messages.Called, list[Tensor]]]

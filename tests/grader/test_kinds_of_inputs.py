@@ -43,7 +43,7 @@ SOURCE = "def shift(x, by=None):\n    return x if by is None else x + by[..., No
 
 
 def test_kinds_meet_only_where_the_input_is_given(begin: Begin) -> None:
-    harness = Harness(CONTRACT, begin(SOURCE), Draw(1), "cpu", {}, seed=3)
+    harness = Harness(CONTRACT, begin(SOURCE), Draw(1), {}, seed=3)
     seen = set()
     for one in situations_of(harness):
         given = one.row["by given"] != GIVEN[0]
@@ -64,7 +64,7 @@ def test_what_is_kept_of_another_call_shows(begin: Begin) -> None:
         "    return", "    by = by if by is None else KEPT.setdefault(by.shape, by)\n    return"
     )
     right, wrong = (
-        judge_situations(Harness(CONTRACT, begin(source), Draw(1), "cpu", {}, seed=3))
+        judge_situations(Harness(CONTRACT, begin(source), Draw(1), {}, seed=3))
         for source in (SOURCE, keeps)
     )
     assert not right.told
@@ -80,7 +80,7 @@ def test_function_is_given_its_arguments_by_name(begin: Begin) -> None:
             arguments=lambda sizes, times=times: {"times": times},
             oracle=lambda weights, sizes, x, times=times: x * times,
         )
-        harness = Harness(contract, session, Draw(1), "cpu", {})
+        harness = Harness(contract, session, Draw(1), {})
         call = harness.module().call({"x": torch.ones(2, 3, 4)})
         harness.ask()
         assert torch.equal(call.out.double(), call.expected)
@@ -97,7 +97,7 @@ def test_function_is_given_its_arguments_by_name(begin: Begin) -> None:
 )
 def test_call_that_is_refused(begin: Begin, body: str, says: str) -> None:
     session = begin(f"def shift(x, by=None):\n    {body}\n")
-    harness = Harness(CONTRACT, session, Draw(1), "cpu", {})
+    harness = Harness(CONTRACT, session, Draw(1), {})
     inputs = {"x": torch.ones(2, 3, 4)}
     if not says:
         claims.call_raises(harness, "ValueError", inputs, 4)
@@ -123,6 +123,6 @@ def test_revealing_sizes_fit_one_another() -> None:
 
 
 def test_claims_of_another_contract_are_those_that_are_told(begin: Begin) -> None:
-    harness = Harness(CONTRACT, begin(SOURCE), Draw(1), "cpu", {}, frozenset({"a"}))
+    harness = Harness(CONTRACT, begin(SOURCE), Draw(1), {}, frozenset({"a"}))
     assert harness.of(CONTRACT).claims == {"a"}
     assert harness.of(CONTRACT, frozenset()).claims == frozenset()

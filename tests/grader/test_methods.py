@@ -67,7 +67,7 @@ CONTRACT = Contract(
 
 @pytest.fixture
 def harness(begin: Begin) -> Harness:
-    return Harness(CONTRACT, begin(SOURCE), Draw(1), "cpu", {}, seed=3)
+    return Harness(CONTRACT, begin(SOURCE), Draw(1), {}, seed=3)
 
 
 def test_contract_of_a_method_is_held_in_all_situations(harness: Harness, begin: Begin) -> None:
@@ -75,7 +75,7 @@ def test_contract_of_a_method_is_held_in_all_situations(harness: Harness, begin:
     claims.keeps_shape_and_dtype(harness)
     claims.is_pinned_to_no_device(harness)
     wrong = SOURCE.replace("self.rows(tokens)", "self.rows(tokens).detach()")
-    other = Harness(CONTRACT, begin(wrong), Draw(1), "cpu", {}, frozenset(), 3)
+    other = Harness(CONTRACT, begin(wrong), Draw(1), {}, frozenset(), 3)
     assert judge_situations(other).told
 
 

@@ -38,7 +38,7 @@ Begin = Callable[[str], Session]
 
 
 def refusing(begin: Begin, error: str) -> Harness:
-    return Harness(LAYER, begin(SOURCE.format(error=error)), Draw(1), "cpu", {})
+    return Harness(LAYER, begin(SOURCE.format(error=error)), Draw(1), {})
 
 
 def test_what_is_refused_is_told_by_its_own_numbers(begin: Begin) -> None:
@@ -97,8 +97,8 @@ def test_sizes_of_a_situation_fit_one_another(
     begin: Begin, longest: Callable[[Sizes], int]
 ) -> None:
     fitting = replace(LAYER, fit=lambda sizes: sizes.replace(L=longest(sizes)))
-    harness = Harness(fitting, begin(""), Draw(1), "cpu", {})
-    plain = Harness(LAYER, begin(""), Draw(1), "cpu", {})
+    harness = Harness(fitting, begin(""), Draw(1), {})
+    plain = Harness(LAYER, begin(""), Draw(1), {})
     kind = AttentionSituations()
     factors = kind.model(fitting).factors
     for level in next(factor.levels for factor in factors if factor.name == "T"):

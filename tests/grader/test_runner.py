@@ -132,7 +132,7 @@ def test_result_that_was_never_asked_for_is_the_suites_fault(
     )
     session = Session(sandbox, Submission(Path("f.py"), "def f(x):\n    return x\n"), 5.0, 60.0)
     with pytest.raises(GraderFault, match="looked at before"):
-        SuiteRunner(suite).run(session, 1, "cpu")
+        SuiteRunner(suite).run(session, 1)
     session.close()
 
 

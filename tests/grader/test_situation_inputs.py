@@ -74,7 +74,7 @@ def filled(harness: Harness) -> list[Situation]:
 
 @pytest.fixture
 def situations(begin: Begin) -> list[Situation]:
-    return filled(Harness(contract, begin(RIGHT), Draw(3), "cpu", {}))
+    return filled(Harness(contract, begin(RIGHT), Draw(3), {}))
 
 
 def test_other_width_has_levels_of_its_own(situations: list[Situation]) -> None:
@@ -135,7 +135,7 @@ def test_call_before_has_another_mask(situations: list[Situation]) -> None:
 def test_silence_and_the_last_digits_are_asked_for_where_the_contract_says_so(
     source: str, changes: dict[str, object], says: str, begin: Begin
 ) -> None:
-    harness = Harness(replace(contract, **changes), begin(source), Draw(3), "cpu", {})
+    harness = Harness(replace(contract, **changes), begin(source), Draw(3), {})
     tried = [Tried(harness, situation) for situation in filled(harness)]
     harness.ask()
     reasons = [str(one.outcome().reason) for one in tried if one.outcome().reason]

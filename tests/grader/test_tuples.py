@@ -75,7 +75,7 @@ def remember(x, past=None):
 
 
 def harness_of(session: Session, contract: Contract = CONTRACT) -> Harness:
-    return Harness(contract, session, Draw(1), "cpu", {}, seed=3)
+    return Harness(contract, session, Draw(1), {}, seed=3)
 
 
 def test_letters_make_sums_and_quotients() -> None:

@@ -19,7 +19,7 @@ def heads_are_blocks(harness: Harness, queries: str, output: str) -> None:
     sizes = harness.sizes
     D = sizes.C // sizes.H
     module, inputs = harness.module(), harness.inputs()
-    plain = {f"{output}.weight": torch.eye(sizes.C, device=harness.device)}
+    plain = {f"{output}.weight": torch.eye(sizes.C)}
     before = module.set(plain).call(inputs)
     name = f"{queries}.weight"
     changed = module.weights[name].clone()

@@ -92,7 +92,7 @@ def _under_far_scores(harness: Harness, weights: Weights, x: Tensor, mask: Tenso
 def _hiding(harness: Harness) -> tuple[Tensor, Tensor, list[int]]:
     """x, a mask that hides one key from all, and the other positions."""
     T = harness.sizes.T
-    mask = torch.ones(T, T, dtype=torch.bool, device=harness.device)
+    mask = torch.ones(T, T, dtype=torch.bool)
     mask[:, HIDDEN] = False
     return harness.input("x"), mask, [t for t in range(T) if t != HIDDEN]
 
@@ -128,15 +128,15 @@ def mask_broadcasts(harness: Harness) -> None:
     masks = {
         "(T,)": harness.draw.mask(T),
         "(T, T)": harness.draw.mask(T, T),
-        "(T, T), causal": causal_mask(harness.sizes, harness.device),
+        "(T, T), causal": causal_mask(harness.sizes),
         "(1, T, T)": harness.draw.mask(1, T, T),
         "(B, 1, T)": harness.draw.mask(B, 1, T),
         "(B, T, T)": harness.draw.mask(B, T, T),
     }
     queries = {
-        "(B, T, 1)": torch.ones(B, T, 1, dtype=torch.bool, device=harness.device),
-        "(1, T, 1)": torch.ones(1, T, 1, device=harness.device),
-        "(T, 1)": torch.ones(T, 1, device=harness.device),
+        "(B, T, 1)": torch.ones(B, T, 1, dtype=torch.bool),
+        "(1, T, 1)": torch.ones(1, T, 1),
+        "(T, 1)": torch.ones(T, 1),
     }
     for mask in queries.values():
         mask[..., 0, :] = 0  # what a fully hidden row gives is left open: only others count

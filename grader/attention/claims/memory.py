@@ -125,7 +125,7 @@ def memory_mask_means_the_same_in_every_form(harness: Harness) -> None:
     forms = harness.contract.inputs["memory_mask"].forms.values()
     written = [write(harness.draw, mask) for _ in range(3) for write in forms]
     written.append(mask.double() * TINY)
-    masks = [one.to(harness.device) for one in (mask, *written)]
+    masks = [mask, *written]
     planned = []
     for dtype in (torch.float32, torch.bfloat16):
         given = {"x": every["x"].to(dtype), "memory": every["memory"].to(dtype)}
@@ -143,7 +143,7 @@ def memory_mask_means_the_same_in_every_form(harness: Harness) -> None:
 def no_memory_mask_hides_nothing(harness: Harness) -> None:
     """None, by position or by name, is what leaving it out is, and what ones are."""
     module, inputs = harness.module(), harness.inputs()
-    ones = torch.ones(harness.sizes.shape("B S"), device=harness.device)
+    ones = torch.ones(harness.sizes.shape("B S"))
     left_out = module.call(inputs)
     given = [
         module.call({**inputs, "memory_mask": ones}, by_keyword=names)

@@ -37,7 +37,7 @@ def draw_mask(harness: Harness, row: Row, sizes: Sizes) -> Tensor:
     else:
         chosen = torch.ones(shape, dtype=torch.bool)
     chosen = _in_another_shape(harness, row["mask"], chosen)
-    return _in_memory(harness.draw, _with_numbers(harness.draw, row, chosen)).to(harness.device)
+    return _in_memory(harness.draw, _with_numbers(harness.draw, row, chosen))
 
 
 def mask_forms() -> Mapping[str, Callable[[Draw, Tensor], Tensor]]:

@@ -41,7 +41,7 @@ class AttentionTried(Tried):
     def _outs(self) -> Tensors:
         """What came, by name."""
         if not self.situation.method:
-            return self.call.parts
+            return self.call.outs
         result = self.call.result
         if not isinstance(result, dict):
             raise CheckFailed(f"{self.situation.method}: expected a dict of Tensors")

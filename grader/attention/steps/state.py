@@ -26,6 +26,16 @@ BLOCK_STEPS = frozenset(
 )
 
 
+def _generator(device: str) -> torch.Generator:
+    """What torch draws from on a device where it is given none; there was an operation there."""
+    match device:
+        case "cuda":
+            return torch.cuda.default_generators[torch.cuda.current_device()]
+        case "mps":
+            return torch.mps._get_default_mps_generator()
+    return torch.default_generator
+
+
 def _standardised(x: Tensor) -> Tensor:
     return F.layer_norm(x, x.shape[-1:])
 
@@ -43,6 +53,7 @@ class State:
         training: Whether the module is in training.
         rate: Of dropout.
         seed: Of the random numbers at the start of the call.
+        device: Whose random numbers they are: each kind of device draws others.
         recording: Whether gradients are recorded.
         x: What the attention sees, (B, T, C).
         made: What the projection made, by letter: ``q``, ``k``, ``v``, and ``x`` that went in.
@@ -110,6 +121,7 @@ class State:
     frozen: frozenset[str] = frozenset()
     lowest: float = float("-inf")
     random: Tensor | None = None
+    device: str = "cpu"
     mask_late: bool = False
     late_fill: float = 0.0
     norms: tuple[str, str] = ("norm1", "norm2")
@@ -169,13 +181,18 @@ class State:
             return value
         rate = self.rate if self.drop_rate is None else self.drop_rate
         # One head has no axis of its own in a submission; the order of elements is the same.
-        with torch.random.fork_rng(devices=[]):
+        ones = torch.ones(self._noise_shape(value), device=self.device)
+        generator = _generator(self.device)
+        before = generator.get_state()
+        try:
             if self.random is None:
-                torch.default_generator.manual_seed(self.seed)
+                generator.manual_seed(self.seed)
             else:
-                torch.set_rng_state(self.random)
-            noise = F.dropout(torch.ones(self._noise_shape(value)), rate).double()
-            self.random = torch.get_rng_state()
+                generator.set_state(self.random)
+            noise = F.dropout(ones, rate).cpu().double()
+            self.random = generator.get_state()
+        finally:
+            generator.set_state(before)
         return value * (noise if self.rescale else (noise != 0))
 
     def _noise_shape(self, value: Tensor) -> tuple[int, ...]:

@@ -21,7 +21,6 @@ from grader.suite.compare import (
     CheckFailed,
     expect,
     expect_close,
-    expect_form,
     expect_integers,
 )
 from grader.suite.contract import Sizes
@@ -225,7 +224,6 @@ def _expect_the_same(
     skipped: int = 0,
 ) -> None:
     """The outputs of the parts, one after the other, and what is handed on at last."""
-    device = next(iter(whole.tensors.values())).device
     rounded = cache(lambda: whole.compute_rights(dtype))
     is_exact = dtype == torch.float64 and whole.contract.is_exact(whole.sizes)
     tolerance = EXACT if is_exact else None
@@ -234,13 +232,13 @@ def _expect_the_same(
             continue
         cut = partial(_part, axis=axis, start=skipped, end=None)
         for part in parts:
-            expect_form(part.parts[name], dtype, device, f"{name} {given}")
+            part.expect_form(part.outs[name], dtype, f"{name} {given}")
         got = torch.cat([part.outs[name] for part in parts], dim=axis)
         ours = partial(_of, rounded, name, cut)
         _expect_near(got, cut(whole.rights[name]), f"{name} {given}", tolerance, ours)
     for name in whole.contract.carried:
         if name in whole.contract.compared:
-            expect_form(parts[-1].parts[name], dtype, device, f"{name} {given}")
+            parts[-1].expect_form(parts[-1].outs[name], dtype, f"{name} {given}")
             last, what = parts[-1].outs[name], f"{name} at the end, {given}"
             _expect_near(last, whole.rights[name], what, tolerance, partial(_of, rounded, name))
     for name, got in parts[-1].counts.items():

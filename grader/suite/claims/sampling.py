@@ -19,7 +19,6 @@ from grader.suite.calls import Call
 from grader.suite.compare import (
     expect,
     expect_close,
-    expect_form,
     expect_gradient,
     expect_tensor,
 )
@@ -115,7 +114,7 @@ def _plan(harness: Harness, logits: Tensor, how: Settings, learns: bool = True) 
     (B, V), entry = logits.shape, harness.contract.entry
     module = harness.of(sampling_with(entry, how)).module(Sizes(B=B, T=V, V=V))
     grad_output = harness.draw.normal(B, V).to(logits.dtype) if learns else None
-    return module.call({"logits": logits.to(harness.device)}, grad_output=grad_output)
+    return module.call({"logits": logits}, grad_output=grad_output)
 
 
 def shares_are_right(harness: Harness, every: Iterable[tuple[Tensor, Settings]]) -> None:
@@ -135,7 +134,7 @@ def shares_are_right(harness: Harness, every: Iterable[tuple[Tensor, Settings]])
     for call, how in planned:
         given, logits = f"probabilities ({_listed(how)})", call.tensors["logits"]
         temperature = how.get("temperature", 1.0)
-        expect_form(call.parts["probabilities"], logits.dtype, logits.device, given)
+        call.expect_form(call.out, logits.dtype, given)
         expect_close(call.out, call.expected, given, None if temperature else 0.0)
         left = int((call.out.cpu()[call.expected == 0] != 0).sum())
         expect(left == 0, f"{given}: {left} tokens that are not kept have more than 0")

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from grader.sandbox.errors import SubmissionError
-from grader.suite.compare import CheckFailed, expect, expect_form, fail
+from grader.suite.compare import CheckFailed, expect, fail
 from grader.suite.contract import Contract, Sizes
 from grader.suite.fitting import likely
 from grader.suite.harness import Harness
@@ -144,5 +144,5 @@ def keeps_shape_and_dtype(harness: Harness) -> None:
     for call in calls:
         given = list(call.tensors.values())
         floats = [value.dtype for value in given if value.is_floating_point()]
-        for name, out in call.parts.items():
-            expect_form(out, (*floats, torch.float32)[0], given[0].device, name)
+        for name, out in call.outs.items():
+            call.expect_form(out, (*floats, torch.float32)[0], name)

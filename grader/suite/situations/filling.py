@@ -239,7 +239,7 @@ def _given(harness: Harness, row: Row, name: str, sizes: Sizes) -> Tensor:
     drawn = draw(harness.draw, sizes.shape(given.shape), sizes)
     if given.forms:
         drawn = given.forms[row[form_of(name)]](harness.draw, drawn)
-    return drawn.to(harness.device)
+    return drawn
 
 
 def _other(

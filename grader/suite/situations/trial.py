@@ -112,12 +112,12 @@ def situations_of(harness: Harness) -> Iterator[Situation]:
     """All situations of a contract, the same ones for the same seed: made once for a batch."""
     contract = harness.contract
     seed = derive_seed(harness.seed, "situations")
-    made = _made(contract.oracle, contract.sizes, seed, harness.device)
+    made = _made(contract.oracle, contract.sizes, seed)
     as_long: Counter[str] = Counter()
     for place, row in enumerate(rows_of(model_of(contract), Draw(seed))):
         length = row.get("T", "")
         if place == len(made):
-            draw = Draw(derive_seed(seed, str(place)), harness.device)
+            draw = Draw(derive_seed(seed, str(place)))
             made.append(kind_of(contract).fill(harness.drawing(draw), row, as_long[length]))
         as_long[length] += 1
         yield made[place]

@@ -15,7 +15,6 @@ from grader.suite.compare import (
     expect,
     expect_close,
     expect_finite,
-    expect_form,
     expect_gradient,
     expect_integers,
 )
@@ -87,12 +86,11 @@ class Tried:
     @property
     def _outs(self) -> Tensors:
         """What came, by name."""
-        return self.call.parts
+        return self.call.outs
 
     def _look_at_form(self) -> None:
-        device = next((x.device for x in self.situation.tensors.values()), torch.device("cpu"))
         for name, out in self._outs.items():
-            expect_form(out, self.situation.dtype, device, name)
+            self.call.expect_form(out, self.situation.dtype, name)
 
     def _look_at_values(self) -> None:
         for name, out in self._outs.items():
@@ -291,7 +289,7 @@ class Tried:
 
     def _visible(self, out: Tensor) -> Tensor:
         rows = self.situation.visible
-        return out if rows is None else out[rows.to(out.device)]
+        return out if rows is None else out[rows]
 
 
 def largest_gap(got: Tensor, right: Tensor) -> float:

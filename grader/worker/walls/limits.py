@@ -39,7 +39,8 @@ def limit_resources(limits: Limits, used: InUse, own_users: bool, on_gpu: bool) 
         used: What was in use before any of it was the submission's.
         own_users: Whether this process is in a user namespace of its own: elsewhere the number
             of tasks counts everything that the user runs.
-        on_gpu: Whether CUDA is wanted, which reserves more addresses than it uses.
+        on_gpu: Whether CUDA is wanted, which reserves more addresses than it uses: then memory is
+            bounded by ``limit_data``, once it has begun.
     """
     values = {
         resource.RLIMIT_CORE: 0,
@@ -57,6 +58,19 @@ def limit_resources(limits: Limits, used: InUse, own_users: bool, on_gpu: bool) 
     if own_users:
         values[resource.RLIMIT_NPROC] = limits.tasks
     for kind, value in values.items():
-        _, hard = resource.getrlimit(kind)
-        bound = value if hard == resource.RLIM_INFINITY else min(value, hard)
-        resource.setrlimit(kind, (bound, bound))
+        _set(kind, value)
+
+
+def limit_data(limits: Limits) -> None:
+    """Bound the memory that this process may write to, beyond what it may now, for good.
+
+    Addresses that are only reserved do not count, nor does the memory of a device.
+    """
+    if Path("/proc/self/status").exists():  # else what is in use would be a guess
+        _set(resource.RLIMIT_DATA, limits.memory * MIB + in_use().data)
+
+
+def _set(kind: int, value: int) -> None:
+    _, hard = resource.getrlimit(kind)
+    bound = value if hard == resource.RLIM_INFINITY else min(value, hard)
+    resource.setrlimit(kind, (bound, bound))

@@ -21,7 +21,7 @@ from grader.cli import run_command
 from grader.errors import GradeError
 from grader.hiring.cluster import Cluster
 from grader.hiring.process_pool import GradingPool
-from grader.hiring.ray_nodes import Node, NodeCapabilities
+from grader.hiring.ray_nodes import SHARERS, Node, NodeCapabilities, part
 from grader.hiring.store import Store
 from grader.hiring.tasks import Outcome, Settings, Task
 from grader.kit.stubs import digest
@@ -387,8 +387,8 @@ def test_nodes_that_differ_are_told_apart() -> None:
 def test_every_process_finds_its_part_of_a_gpu(gpus: int, cores: int) -> None:
     node = Node("id", "a", {"CPU": cores, "GPU": gpus, "memory": 2.0**40})
     room = node.room(MEMORY, on_gpu=True)
-    share = node.share(room)
-    assert room == cores
+    share = part(node.sharers(room))
+    assert room == min(cores, SHARERS * gpus)
     assert share == round(share, 4) <= 1
     assert int(1 / share) * gpus >= room
     assert share > 0.9 / -(-room // gpus)

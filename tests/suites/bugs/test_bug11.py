@@ -17,8 +17,8 @@ def masks_of(harness: Harness) -> list[Tensor]:
     whole, padding = harness.draw.mask(B, T, T), harness.draw.mask(B, 1, T)
     whole[0] = padding[0] = False
     whole[:, BLIND] = False
-    ones = torch.arange(T, device=harness.device).expand(T, T) % 2 * 2 - 1.0
-    cancelling = ones * (torch.arange(T, device=harness.device) < T - 1)  # adds up to 0
+    ones = torch.arange(T).expand(T, T) % 2 * 2 - 1.0
+    cancelling = ones * (torch.arange(T) < T - 1)  # adds up to 0
     cancelling[BLIND] = 0
     return [whole, whole.float(), padding, cancelling]
 

@@ -14,7 +14,7 @@ def test_new_tokens_know_the_latest_of_what_came_before(harness: Harness) -> Non
     sizes = decoder.ROWS.replace(T=3)
     given = harness.every_input(sizes)[-1]
     for name, start, count in (("places", 0, sizes.S), ("positions", sizes.S, sizes.T)):
-        given[name] = torch.arange(start, start + count, device=harness.device).repeat(sizes.B, 1)
+        given[name] = torch.arange(start, start + count).repeat(sizes.B, 1)
     other = {**given, "values": given["values"].clone()}
     other["values"][:, :, -1] += 3
     before, after = harness.module(sizes).calls([given, other])

@@ -14,7 +14,7 @@ def test_a_position_learns_what_comes_next(harness: Harness) -> None:
     module, V = harness.of(variant.loss).module(), harness.sizes.V
     tokens = harness.draw.order(V)[None, :4]  # no two alike: each foretells something else
     logits = harness.module(weights=module.weights).call({"tokens": tokens})
-    labels = torch.full((V, 4), variant.IGNORED, device=harness.device)
+    labels = torch.full((V, 4), variant.IGNORED)
     labels[:, 2] = torch.arange(V)
     calls = [module.call({"tokens": tokens, "labels": each[None]}) for each in labels]
     harness.ask()

@@ -13,7 +13,7 @@ def test_what_is_kept_reaches_the_line(harness: Harness) -> None:
     sizes = Sizes(B=2, T=11, V=11)
     for p in (0.12, 0.35, 0.58, 0.81, 0.97):
         one = harness.of(claims.sampling_with(variant.distribution.entry, {"top_p": p}))
-        calls.append((one.module(sizes).call({"logits": logits.to(harness.device)}), p))
+        calls.append((one.module(sizes).call({"logits": logits}), p))
     harness.ask()
     shares = logits.double().softmax(-1)
     for call, p in calls:

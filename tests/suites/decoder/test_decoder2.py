@@ -144,7 +144,7 @@ def test_scores_are_divided_by_the_root_of_the_head_size(harness: Harness) -> No
     calls = []
     for sizes in (harness.sizes.replace(S=2), Sizes(B=2, T=7, S=2, C=22, E=13, H=2)):
         weights = harness.weights(sizes)
-        weights["o_proj.weight"] = torch.eye(sizes.C, device=harness.device)
+        weights["o_proj.weight"] = torch.eye(sizes.C)
         calls.append(harness.module(sizes, weights).call(harness.inputs(sizes)))
     harness.ask()
     for call in calls:
@@ -195,7 +195,7 @@ def test_heads_are_blocks_of_consecutive_features(harness: Harness) -> None:
     """Other queries in the middle head change that head's block of features and no other."""
     D = harness.sizes.C // harness.sizes.H
     module, inputs = harness.module(), harness.inputs()
-    before = module.set({"o_proj.weight": torch.eye(harness.sizes.C, device=harness.device)})
+    before = module.set({"o_proj.weight": torch.eye(harness.sizes.C)})
     old = before.call(inputs)
     queries = module.weights["q_proj.weight"].clone()
     queries[D : 2 * D] = harness.weights(harness.sizes)["q_proj.weight"][D : 2 * D]

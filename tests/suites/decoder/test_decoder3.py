@@ -216,8 +216,8 @@ def test_rotate_pairs_the_two_halves(harness: Harness) -> None:
     """A single feature is turned into its partner, half of D further on, and nothing else."""
     one = harness.of(plain)
     sizes = one.sizes
-    alone = torch.eye(sizes.D, device=harness.device).expand(sizes.B, sizes.H, -1, -1)
-    places = torch.full((sizes.D,), 2, device=harness.device)
+    alone = torch.eye(sizes.D).expand(sizes.B, sizes.H, -1, -1)
+    places = torch.full((sizes.D,), 2)
     call = one.module().call({"x": alone, "positions": places})
     harness.ask()
     kept = torch.eye(sizes.D).roll(sizes.D // 2, 0) + torch.eye(sizes.D)
@@ -345,7 +345,7 @@ def test_only_differences_of_positions_matter(harness: Harness) -> None:
     one = harness.of(placed)
     inputs, sizes = one.inputs(), one.sizes
     places, x = inputs["positions"], inputs["x"]
-    start = torch.arange(sizes.B, device=harness.device)[:, None] * 7 + 5
+    start = torch.arange(sizes.B)[:, None] * 7 + 5
     moved = (places, places + 23, places + start, places - 40, places * 2)
     first, *others, spread = one.module().calls([{"x": x, "positions": p} for p in moved])
     harness.ask()

@@ -88,7 +88,7 @@ contract = AttentionContract(
 
 def module_of_biases(harness: Harness, sizes: Sizes) -> Module:
     """A module whose scores are its biases, and which gives back what it mixes."""
-    plain = torch.eye(sizes.C, device=harness.device)
+    plain = torch.eye(sizes.C)
     weights = {**harness.weights(sizes), "v_proj.weight": plain, "o_proj.weight": plain}
     return harness.module(sizes, zero_queries(weights))
 

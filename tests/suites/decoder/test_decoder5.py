@@ -118,7 +118,7 @@ def test_consecutive_heads_share_a_group(harness: Harness) -> None:
     planned = []
     for sizes in GROUPED:
         D, wide = sizes.C // sizes.H, sizes.C // sizes.G  # of a head, of a group
-        eye = {"o_proj.weight": torch.eye(sizes.C, device=harness.device)}
+        eye = {"o_proj.weight": torch.eye(sizes.C)}
         module, inputs = harness.module(sizes).set(eye), harness.inputs(sizes)
         before = module.call(inputs)
         for name in ("k_proj.weight", "v_proj.weight"):

@@ -25,7 +25,6 @@ from grader.suite import (
     expect,
     expect_close,
     expect_differs,
-    expect_form,
     expect_gradient,
     expect_integers,
     linear,
@@ -280,7 +279,7 @@ def rows(harness: Harness, sizes: Sizes = ROWS) -> dict[str, Tensor]:
     places[1] -= 4
     places[2, [2, 5]] = -3
     places[2, 6:] -= 1
-    return {"x": harness.input("x", sizes), "positions": places.to(harness.device)}
+    return {"x": harness.input("x", sizes), "positions": places}
 
 
 test_parameters_are_those_of_the_contract = claims.has_its_parameters
@@ -335,9 +334,9 @@ def test_consecutive_heads_share_a_group(harness: Harness) -> None:
     """Another cached head changes the features of the H/G heads of its group alone."""
     planned = []
     for sizes in GROUPED:
-        eye = {"o_proj.weight": torch.eye(sizes.C, device=harness.device)}
+        eye = {"o_proj.weight": torch.eye(sizes.C)}
         module, given = harness.module(sizes).set(eye), harness.every_input(sizes)[-1]
-        given["places"] = torch.arange(sizes.S, device=harness.device).repeat(sizes.B, 1)
+        given["places"] = torch.arange(sizes.S).repeat(sizes.B, 1)
         before, last = module.call(given), sizes.G - 1
         for name in ("keys", "values"):
             other = {**given, name: given[name].clone()}
@@ -431,7 +430,7 @@ def test_sequences_of_different_lengths_go_side_by_side(harness: Harness) -> Non
     harness.ask()
     for row, (call, real) in enumerate(zip(alone, shown, strict=True)):
         for parts in together:
-            got = torch.cat([part.out for part in parts], dim=1)[row, real.to(harness.device)]
+            got = torch.cat([part.out for part in parts], dim=1)[row, real]
             expect_close(got, call.out[0], "output of a sequence beside others")
     for call in alone:
         expect_close(call.out, call.expected, "output of a sequence alone")
@@ -442,7 +441,7 @@ def test_positions_need_not_begin_at_zero(harness: Harness) -> None:
     """A text that begins elsewhere says the same, in parts too; one that is spread out does not."""
     inputs = harness.inputs(ROWS)
     places = inputs["positions"]
-    start = torch.arange(ROWS.B, device=harness.device)[:, None] * 7 + 5
+    start = torch.arange(ROWS.B)[:, None] * 7 + 5
     module = harness.module(ROWS)
     every = [{**inputs, "positions": p} for p in (places, places + 23, places + start, places * 2)]
     whole = [module.call(one) for one in every]
@@ -460,7 +459,7 @@ def test_padding_has_no_influence(harness: Harness) -> None:
     """Whatever stands there, in the cache or among the new tokens."""
     given = harness.every_input(ROWS)[-1] | rows(harness)
     given["places"] = torch.tensor([[-1, 0, 1, 2, 3], [0, 1, -2, 2, 3], [0, 1, 2, -1, -1]])
-    given["places"] = given["places"].to(harness.device)
+    given["places"] = given["places"]
     gone, hidden = given["places"] < 0, given["positions"] < 0
     others = []
     for number in (0.0, LOUD, -LOUD):
@@ -527,7 +526,7 @@ def test_cache_goes_on_as_it_was(harness: Harness) -> None:
         S = call.sizes.S
         for name in ("keys", "values"):
             old, kept = call.tensors[name], call.outs[name][:, :, :S]
-            expect_form(call.outs[name], old.dtype, old.device, f"cached {name}")
+            call.expect_form(call.outs[name], old.dtype, f"cached {name}")
             expect(bool((kept == old).all()), f"{name}: what was cached comes back changed")
             if old.dtype == torch.float64:
                 new, right = call.outs[name][:, :, S:], call.rights[name][:, :, S:]
@@ -542,7 +541,7 @@ def test_far_positions_are_told_apart(harness: Harness) -> None:
     planned = []
     for far, dtype in zip(FAR, itertools.cycle((torch.bfloat16, torch.float32))):
         inputs = claims.cast(harness.inputs(), dtype)
-        inputs["positions"] = torch.arange(harness.sizes.T, device=harness.device) + far
+        inputs["positions"] = torch.arange(harness.sizes.T) + far
         inputs["positions"] = inputs["positions"].repeat(harness.sizes.B, 1)
         other = {**inputs, "x": inputs["x"].clone()}
         other["x"][:, -1] *= -9

@@ -223,7 +223,7 @@ def test_gradient_ends_at_the_window(harness: Harness) -> None:
     for W, T, t in ((1, 5, 2), (3, 7, 5), (4, 3, 0), (5, 9, 4), (5, 9, 8)):
         sizes = harness.sizes.replace(T=T, W=W, S=W)
         inputs = harness.inputs(sizes, "keys", "values")
-        grad_output = torch.zeros(sizes.B, T, sizes.C, device=harness.device)
+        grad_output = torch.zeros(sizes.B, T, sizes.C)
         grad_output[:, t] = harness.draw.normal(sizes.B, sizes.C)
         call = harness.module(sizes).call(inputs, grad_output=grad_output)
         harness.ask()

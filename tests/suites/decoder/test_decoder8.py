@@ -328,7 +328,7 @@ def test_feed_forward_of_the_normed_sum_is_added(harness: Harness) -> None:
 @points(2)
 def test_the_two_norms_have_their_own_weights(harness: Harness) -> None:
     """A norm used twice cannot learn two things."""
-    ones = torch.ones(harness.sizes.C, device=harness.device)
+    ones = torch.ones(harness.sizes.C)
     for name, silent in (("attention_norm", NO_FEED_FORWARD), ("ffn_norm", NO_ATTENTION)):
         expect_block(harness, *silent, **{f"{name}.weight": ones})
 

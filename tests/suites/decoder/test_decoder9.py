@@ -128,7 +128,7 @@ def ignoring(
 
     def drawn(draw: Draw, shape: tuple[int, ...], sizes: Sizes) -> Tensor:
         labels = spoken(draw, shape, sizes)
-        return labels.masked_fill(hidden(draw, *shape).to(labels.device), IGNORED)
+        return labels.masked_fill(hidden(draw, *shape), IGNORED)
 
     return drawn
 
@@ -313,7 +313,7 @@ def expect_losses(harness: Harness, every: Iterable[Tensor], tokens: Tensor) -> 
     """The loss of the tokens, and what it teaches, is right for each of these labels."""
     one, calls = harness.of(loss), []
     for labels in every:
-        given = {"tokens": tokens, "labels": labels.to(harness.device)}
+        given = {"tokens": tokens, "labels": labels}
         calls.append(one.module().call(given, grad_output=torch.tensor(1.0)))
     harness.ask()
     for place, call in enumerate(calls, start=1):
@@ -327,7 +327,7 @@ def expect_losses(harness: Harness, every: Iterable[Tensor], tokens: Tensor) -> 
 def test_labels_are_shifted_once(harness: Harness) -> None:
     """One label alone is judged: by the logits just before it, and by no others."""
     tokens = harness.of(loss).inputs()["tokens"]
-    alone = torch.eye(harness.sizes.T, dtype=torch.bool, device=harness.device)[1:, None]
+    alone = torch.eye(harness.sizes.T, dtype=torch.bool)[1:, None]
     expect_losses(harness, tokens.where(alone, IGNORED), tokens)
 
 
@@ -576,7 +576,7 @@ def test_tokens_are_drawn_by_the_distribution(harness: Harness) -> None:
     sizes, calls, draw = Sizes(B=ROWS, T=2, C=6, H=2, V=7, L=1), [], harness.draw
     for number, how in enumerate(DRAWN):
         given = {**harness.inputs(sizes), "num_tokens": FAR, **how}
-        if number % 2 and harness.device == "cpu":
+        if number % 2:
             given["generator"] = torch.Generator().manual_seed(draw.integer(0, 2**31))
         module = speaker(harness, sizes).train(number > 1)
         calls.append(module.call(given, seed=draw.integer(0, 2**31)))
@@ -602,8 +602,7 @@ def test_generator_is_what_all_is_drawn_from(harness: Harness) -> None:
         module = one.module(sizes).to(dtype)
         seed, another = draw.integer(0, 2**30), draw.integer(2**30, 2**31)
         alike, unlike = (
-            {**given, "generator": torch.Generator(harness.device).manual_seed(of)}
-            for of in (seed, another)
+            {**given, "generator": torch.Generator().manual_seed(of)} for of in (seed, another)
         )
         calls = module.calls([alike, alike, given, given], seed=seed)
         calls += module.calls([given, alike], seed=seed)

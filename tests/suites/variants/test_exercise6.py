@@ -124,7 +124,7 @@ def test_the_two_norms_have_their_own_weights(harness: Harness) -> None:
     """A norm used twice cannot learn two things."""
     C = harness.sizes.C
     numbers = {"norm1.weight": 1.0, "norm1.bias": 0.0}
-    plain = {n: torch.full((C,), value, device=harness.device) for n, value in numbers.items()}
+    plain = {n: torch.full((C,), value) for n, value in numbers.items()}
     expect_block(harness, *NO_ATTENTION, *NO_FEED_FORWARD, **plain)
 
 

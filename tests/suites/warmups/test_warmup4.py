@@ -126,7 +126,7 @@ def test_seed_42_gives_the_figures_of_the_source(harness: Harness) -> None:
     """The layers are made in the order of the contract, with torch's own first values."""
     alone = harness.of(one_sequence)
     module = alone.module(Sizes(B=0, T=3, C=2), {}, seed=42, d_model=None)
-    x = torch.tensor(TOKENS, device=harness.device)
+    x = torch.tensor(TOKENS)
     call = module.train().call({"x": x}, method="intermediates")
     harness.ask()
     found = expect_steps_of(call.result, x)

@@ -83,7 +83,7 @@ def test_padding_has_no_influence(harness: Harness) -> None:
     """Whatever stands there."""
     sizes = harness.sizes.replace(S=5)
     inputs = harness.inputs(sizes)
-    inputs["padding"] = torch.ones(sizes.shape("B S"), dtype=torch.bool, device=harness.device)
+    inputs["padding"] = torch.ones(sizes.shape("B S"), dtype=torch.bool)
     inputs["padding"][:, 3:] = False
     loud = {**inputs, "memory": inputs["memory"].clone()}
     loud["memory"][:, 3:] = 100.0

@@ -21,6 +21,7 @@ from grader.kit import Exercise
 from grader.kit.static_checks import check_source
 from grader.records import AttentionMap, Explain, Report
 from grader.sandbox.errors import SubmissionError, SubmissionRefused
+from grader.sandbox.gpu import first_gpu
 from grader.sandbox.process import Sandbox
 from grader.sandbox.session import Session
 from grader.sandbox.workers import WorkerEnded, WorkerTimeout
@@ -81,7 +82,7 @@ def grade(submission: Submission, exercise: Exercise, options: Options, sandbox:
         KeyboardInterrupt: Ctrl-C during the checks.
     """
     explain = exercise.explain if options.explain is None else options.explain
-    device = choose_device(options.device)
+    device = choose_device(options.device, sandbox.on_gpu)
     seed = secrets.randbits(32) if options.seed is None else options.seed
     started = datetime.now(UTC).isoformat(timespec="milliseconds")
     clock = time.monotonic()
@@ -150,14 +151,20 @@ def _maps(plugin: SuitePlugin, told: Told, options: Options) -> list[AttentionMa
     return found if options.maps else [one for one in found if one.wrong]
 
 
-def choose_device(wanted: str) -> str:
+def choose_device(wanted: str, on_gpu: bool = True) -> str:
     """The device to grade on; ``auto`` takes a GPU where there is one.
+
+    Args:
+        wanted: As ``Options`` has it.
+        on_gpu: Whether workers are given what CUDA needs.
 
     Raises:
         GradeError: It is not there.
     """
-    there = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.mps.is_available()}
+    cuda = first_gpu() is not None and torch.cuda.is_available()
+    there = {"cpu": True, "cuda": cuda, "mps": torch.mps.is_available()}
     if wanted == "auto":
+        there["cuda"] = cuda and on_gpu
         return next(name for name in ("cuda", "mps", "cpu") if there[name])
     if not there.get(wanted):
         known = ", ".join(f"`{name}`" for name, is_there in there.items() if is_there)

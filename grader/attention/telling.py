@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+
+import torch
 
 from grader.attention.following import following
 from grader.attention.observe import EARLY
@@ -103,6 +106,10 @@ def _search(
         for exchanges, check in zip(session.asked, checks, strict=True)
     ]
     with one_thread():
+        with suppress(RuntimeError):  # a GPU that has no room: what it would draw stays unexplained
+            torch.ones(
+                1, device=session.device
+            ).sum()  # a search's time is no time to begin with it
         found = _by_steps(plugin, tried)
         if any(found.sets):
             return found

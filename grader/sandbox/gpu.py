@@ -13,6 +13,7 @@ import uuid
 from pathlib import Path
 from typing import Any, NamedTuple
 
+CONTROL = Path("/dev/nvidiactl")  # of the driver; where there is none, no worker can be given it
 KNOWN = Path("/proc/driver/nvidia/gpus")  # a folder for each, by its place on the bus
 
 
@@ -40,6 +41,8 @@ def first_gpu() -> Gpu | None:
 
     Nothing is begun on it: neither a context nor an allocation.
     """
+    if not CONTROL.exists():
+        return None
     try:
         driver = ctypes.CDLL("libcuda.so.1")
         return _ask(driver)

@@ -17,8 +17,9 @@ import pytest
 import torch
 from torch import Tensor
 
+from grader import grading
 from grader.cli import options
-from grader.errors import GraderFault
+from grader.errors import GradeError, GraderFault
 from grader.hiring import process_pool
 from grader.hiring.tasks import Capabilities, Settings
 from grader.sandbox import gpu as found_gpu
@@ -154,6 +155,7 @@ def test_worker_is_given_one_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert given(on_gpu=True) == every
 
 
+@pytest.mark.skipif(torch.backends.cuda.is_built(), reason="torch would begin with CUDA here")
 def test_memory_of_the_machine_is_bounded_once_cuda_has_begun() -> None:
     source = (
         "import mmap\n"
@@ -227,8 +229,13 @@ def test_gpu_is_found_by_its_place_on_the_bus(
 
 def test_driver_without_a_gpu_offers_none(monkeypatch: pytest.MonkeyPatch) -> None:
     driver = Driver()
-    driver.refuses = "cuInit"
     monkeypatch.setattr(found_gpu.ctypes, "CDLL", lambda name: driver)
+    monkeypatch.setattr(found_gpu, "CONTROL", Path("/dev/null"))
+    assert found_gpu.first_gpu.__wrapped__() is not None
+    driver.refuses = "cuInit"
+    assert found_gpu.first_gpu.__wrapped__() is None
+    driver.refuses = ""
+    monkeypatch.setattr(found_gpu, "CONTROL", Path("/dev/no-such-device"))
     assert found_gpu.first_gpu.__wrapped__() is None
 
 
@@ -393,3 +400,14 @@ def test_worker_that_is_spent_costs_its_check_alone(begin: Callable[[str], Sessi
     call = batch.call("double", [((torch.ones(3),), {})])
     batch.send()
     assert torch.equal(call.result(), torch.full((3,), 2.0))
+
+
+def test_gpu_is_taken_where_workers_are_given_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(grading, "first_gpu", lambda: found_gpu.Gpu("GPU-0", 8192, ""))
+    assert grading.choose_device("auto") == grading.choose_device("cuda") == "cuda"
+    assert grading.choose_device("auto", on_gpu=False) != "cuda"
+    monkeypatch.setattr(grading, "first_gpu", lambda: None)  # of another maker, say
+    assert grading.choose_device("auto") != "cuda"
+    with pytest.raises(GradeError, match="no device `cuda` that torch can use"):
+        grading.choose_device("cuda")

@@ -228,20 +228,21 @@ def test_dtype_reaches_the_worker(session: Session, here: ModuleType, dtype: tor
     torch.testing.assert_close(out, twin(module, here).to(dtype)(x).detach())
 
 
-@pytest.mark.parametrize("device", ["cuda", "mps"])
-def test_device_reaches_the_worker(session: Session, device: str) -> None:
-    if not getattr(torch, device).is_available():
-        pytest.skip(f"no {device} here")
-    module = made(session)
+@pytest.mark.skipif(not torch.mps.is_available(), reason="no `mps` here; CUDA is in tests/gpu")
+def test_device_reaches_the_worker(sandbox: Sandbox) -> None:
+    session = Session(sandbox, Submission(Path("mine.py"), SOURCE), 5.0, 60.0, device="mps")
+    session.begin_check(1)
+    module, x = made(session), torch.randn(4, 3, requires_grad=True)
     batch = session.batch()
-    batch.move(module, device=device)
-    x = torch.randn(4, 3, device=device, requires_grad=True)
-    face = Face(batch, module, mode=False)
-    out = face(x)
-    assert out.device.type == device
-    out.sum().backward()
-    assert x.grad is not None
-    assert x.grad.device.type == device
+    call = batch.call(module, [((x,), {})], mode=False, grad_parameters=[])
+    back = batch.backward(call, {(0,): torch.ones(4, 3)})
+    batch.send()
+    session.close()
+    assert [device.partition(":")[0] for device in call.results.devices] == ["mps"]
+    assert call.result().device == x.device
+    (grad,) = back.found
+    assert grad is not None
+    assert grad.device == x.device
 
 
 def test_structures_cross(session: Session) -> None:

@@ -81,7 +81,9 @@ def _candidates(
     aspect: Aspect, where: tuple[Condition, ...] | None, failed: Sequence[Outcome]
 ) -> list[str]:
     found = list(TOLD.get(aspect, ()))
-    plain = {"ordinary", "first call", "contiguous", "float32"} & {v for o in failed for v in o.row.values()}
+    plain = {"ordinary", "first call", "contiguous", "float32"} & {
+        v for o in failed for v in o.row.values()
+    }
     for condition in where or ():
         names = _told(condition.factor)
         if plain & {one.row.get(condition.factor) for one in failed}:

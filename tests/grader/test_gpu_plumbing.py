@@ -257,6 +257,9 @@ class SlowMeter:
     def __init__(self) -> None:
         self.was_read, self.started = threading.Event(), False
 
+    def begin(self, taken: float) -> None:
+        self.began = taken
+
     def read(self, clock: Clock, waited: float = 0.0) -> None:
         clock.processor += 0.0 if self.started else 5.0
         self.was_read.set()
@@ -277,7 +280,7 @@ def test_start_of_a_worker_is_not_its_submissions_time() -> None:
             frames.unpack(self.take, frames.MAX_REQUEST_HEADER, messages.Request)
             meter.was_read.wait()
             meter.started = True
-            self.theirs.sendall(frames.pack(messages.Greeting("process")))
+            self.theirs.sendall(frames.pack(messages.Greeting("process", taken=3.5)))
             self.theirs.sendall(frames.pack(messages.Reply(1, [messages.Done()])))
 
         def take(self, count: int) -> bytes:
@@ -294,6 +297,7 @@ def test_start_of_a_worker_is_not_its_submissions_time() -> None:
     worker.kill()
     assert isinstance(reply.answers[0], messages.Done)
     assert clock.taken == 0
+    assert meter.began == 3.5
 
 
 def test_float32_has_more_room_on_a_gpu() -> None:

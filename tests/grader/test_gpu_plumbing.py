@@ -170,6 +170,24 @@ def test_memory_of_the_machine_is_bounded_once_cuda_has_begun() -> None:
     assert (session.said_on_load or "").splitlines() == ["400", "Cannot allocate memory"]
 
 
+@pytest.mark.skipif(torch.backends.cuda.is_built(), reason="torch would begin with CUDA here")
+def test_next_worker_begins_with_a_gpu_while_one_is_busy() -> None:
+    with Sandbox("process", on_gpu=True) as sandbox:
+        first = sandbox.worker()
+        ready = sandbox._spare
+        assert ready is not None
+        sandbox.prepare()
+        assert sandbox._spare is ready
+        second = sandbox.worker()
+        assert second is ready
+        assert sandbox._spare is not second
+        for worker in (first, second):
+            worker.kill()
+    with Sandbox("process") as sandbox:
+        sandbox.worker().kill()
+        assert sandbox._spare is None
+
+
 def test_processes_that_share_a_gpu_are_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[Settings] = []
 
@@ -315,9 +333,8 @@ def test_float32_has_more_room_on_a_gpu() -> None:
 @pytest.fixture(scope="module")
 def another_device() -> str:
     """A device that every build of torch has: it refuses the CPU's tensors, as a GPU does."""
-    import torch._lazy.ts_backend
-
-    torch._lazy.ts_backend.init()
+    backend = pytest.importorskip("torch._lazy.ts_backend")
+    backend.init()
     return "lazy"
 
 

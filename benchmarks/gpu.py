@@ -5,6 +5,9 @@ From a checkout and a folder of wheels, without any network:
     python -m venv .venv && .venv/bin/python -m pip install --no-index --find-links WHEELS -e .
     .venv/bin/python -m benchmarks.gpu
 
+WHEELS is made before, where there is a network, with the same Python and for the same system:
+`python -m pip download -d WHEELS . hatchling editables`.
+
 It takes less than five minutes. It ends with 0 where all is as asked, with 1 where something is
 not, and with 2 where there is no GPU. ``--device cpu`` does all of it on the CPU, which shows that
 this file works and nothing of a GPU; ``--seconds N`` gives the table of verdicts another share.

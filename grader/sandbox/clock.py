@@ -97,6 +97,10 @@ class Meter:
         self._wanted: dict[int, float] = {}  # by thread
         self._unseen = 0.0  # seconds that it was waited for since the last look
 
+    def begin(self, taken: float) -> None:
+        """Count from where so much processor time was taken, in seconds."""
+        self._own, self._unseen = taken, 0.0
+
     def read(self, clock: Clock, waited: float = 0.0) -> None:
         """Put on a clock what was taken since the last time.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import importlib.util
@@ -159,6 +160,8 @@ class Sandbox:
     def worker(self) -> WorkerProcess:
         """A fresh worker, ready to be sent a submission.
 
+        With a GPU one more begins at once: by the time that it is needed it has begun with CUDA.
+
         Raises:
             GraderFault: The zygote is gone or did not start, or no level that will do holds.
         """
@@ -167,15 +170,22 @@ class Sandbox:
         if ready is not None and ready.gone:
             ready.kill()
             ready = None
-        return ready or WorkerProcess(self._start_worker, self.stop)
+        given = ready or WorkerProcess(self._start_worker, self.stop)
+        if self.on_gpu:
+            self._spare = WorkerProcess(self._start_worker, self.stop)
+        return given
 
     def prepare(self) -> None:
         """Have the next worker stand ready before it is asked for."""
-        if self._spare is None:
-            self._spare = self.worker()
+        if self._spare is None and self.isolation:
+            self._spare = WorkerProcess(self._start_worker, self.stop)
 
     def close(self) -> None:
         """End the zygote; it ends what it forked."""
+        spare, self._spare = self._spare, None
+        if spare is not None:
+            with contextlib.suppress(GraderFault):  # the zygote is gone already
+                spare.kill()
         if not self.spawns:
             self._control.close()
             try:

@@ -123,6 +123,8 @@ class WorkerProcess:
         try:
             if not self._confined:
                 self._greet()
+                self._meter.read(clock)
+                self._look_at(clock)
             receive = functools.partial(self._exactly, clock=clock)
             reply, body = frames.unpack(receive, frames.MAX_REPLY_HEADER, Reply)
         except frames.BadFrame as problem:
@@ -147,6 +149,7 @@ class WorkerProcess:
         if greeting.refused:
             self.kill()
             raise GraderFault(f"a worker could not confine itself: {greeting.refused}")
+        self._meter.begin(greeting.taken)  # since then it may have met the submission
         self._confined = True
 
     @property

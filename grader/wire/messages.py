@@ -374,10 +374,12 @@ class Greeting(msgspec.Struct):
 
     Attributes:
         refused: Why it could not confine itself; empty where it did.
+        taken: Processor time that it took until then, in seconds.
     """
 
     level: str
     refused: str = ""
+    taken: float = 0.0
 
 
 class Offer(msgspec.Struct):

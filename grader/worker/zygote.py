@@ -18,6 +18,7 @@ import signal
 import socket
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import msgspec
@@ -108,7 +109,9 @@ class Zygote:
         except (WallError, OSError, gpu.NoGpu) as error:
             connection.sendall(frames.pack(messages.Greeting("", str(error))))
             return
-        connection.sendall(frames.pack(messages.Greeting(self.walls.level)))
+        connection.sendall(
+            frames.pack(messages.Greeting(self.walls.level, taken=time.process_time()))
+        )
         serving.serve(connection, descriptors[1])
 
     def _end(self, pid: int) -> int:
@@ -198,7 +201,7 @@ def main(arguments: list[str]) -> None:
         limit_resources(confinement.limits, in_use(), own_users=False, on_gpu=confinement.on_gpu)
         with tempfile.TemporaryDirectory(prefix=f"grade-{os.getpid()}-") as folder:
             os.chdir(folder)
-            control.sendall(frames.pack(messages.Greeting("process")))
+            control.sendall(frames.pack(messages.Greeting("process", taken=time.process_time())))
             serving.serve(control, os.dup(1))
         return
     level, refused = choose(confinement)

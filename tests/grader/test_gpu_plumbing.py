@@ -170,6 +170,24 @@ def test_memory_of_the_machine_is_bounded_once_cuda_has_begun() -> None:
     assert (session.said_on_load or "").splitlines() == ["400", "Cannot allocate memory"]
 
 
+@pytest.mark.skipif(torch.backends.cuda.is_built(), reason="torch would begin with CUDA here")
+def test_next_worker_begins_with_a_gpu_while_one_is_busy() -> None:
+    with Sandbox("process", on_gpu=True) as sandbox:
+        first = sandbox.worker()
+        ready = sandbox._spare
+        assert ready is not None
+        sandbox.prepare()
+        assert sandbox._spare is ready
+        second = sandbox.worker()
+        assert second is ready
+        assert sandbox._spare is not second
+        for worker in (first, second):
+            worker.kill()
+    with Sandbox("process") as sandbox:
+        sandbox.worker().kill()
+        assert sandbox._spare is None
+
+
 def test_processes_that_share_a_gpu_are_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[Settings] = []
 
@@ -257,6 +275,9 @@ class SlowMeter:
     def __init__(self) -> None:
         self.was_read, self.started = threading.Event(), False
 
+    def begin(self, taken: float) -> None:
+        self.began = taken
+
     def read(self, clock: Clock, waited: float = 0.0) -> None:
         clock.processor += 0.0 if self.started else 5.0
         self.was_read.set()
@@ -277,7 +298,7 @@ def test_start_of_a_worker_is_not_its_submissions_time() -> None:
             frames.unpack(self.take, frames.MAX_REQUEST_HEADER, messages.Request)
             meter.was_read.wait()
             meter.started = True
-            self.theirs.sendall(frames.pack(messages.Greeting("process")))
+            self.theirs.sendall(frames.pack(messages.Greeting("process", taken=3.5)))
             self.theirs.sendall(frames.pack(messages.Reply(1, [messages.Done()])))
 
         def take(self, count: int) -> bytes:
@@ -294,6 +315,7 @@ def test_start_of_a_worker_is_not_its_submissions_time() -> None:
     worker.kill()
     assert isinstance(reply.answers[0], messages.Done)
     assert clock.taken == 0
+    assert meter.began == 3.5
 
 
 def test_float32_has_more_room_on_a_gpu() -> None:
@@ -311,9 +333,8 @@ def test_float32_has_more_room_on_a_gpu() -> None:
 @pytest.fixture(scope="module")
 def another_device() -> str:
     """A device that every build of torch has: it refuses the CPU's tensors, as a GPU does."""
-    import torch._lazy.ts_backend
-
-    torch._lazy.ts_backend.init()
+    backend = pytest.importorskip("torch._lazy.ts_backend")
+    backend.init()
     return "lazy"
 
 

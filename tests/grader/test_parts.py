@@ -83,7 +83,7 @@ def graded(tmp_path: Path, begin: Callable[[str], Session]) -> Callable[..., dic
         for old, new in edits:
             assert source.count(old) >= 1
             source = source.replace(old, new)
-        checks: list[CheckResult] = suite_runner(suite).run(begin(source), seed=1, device="cpu")
+        checks: list[CheckResult] = suite_runner(suite).run(begin(source), seed=1)
         return {check.name: check.message for check in checks if check.verdict is not Verdict.PASS}
 
     return grade_one

@@ -30,7 +30,7 @@ def attend(weights: Weights, sizes: Sizes, x: Tensor) -> Tensor:
     """Heads of softmax(q·kᵀ/√D)·v over the past, concatenated, then o_proj."""
     q = split_heads(linear(weights, "q_proj", x), sizes.H)
     k, v = keys_and_values(weights, sizes, x)
-    past = causal_mask(sizes, "cpu")
+    past = causal_mask(sizes)
     mixed = attention_map(q, k, q.size(-1) ** -0.5, past) @ v
     return linear(weights, "o_proj", merge_heads(mixed))
 

@@ -5,7 +5,13 @@ from grader.attention.affordable import with_few_scores
 from grader.attention.contract import MASK, NO_DROPOUT, AttentionContract, X, causal_mask
 from grader.attention.layout import WeightLayout
 from grader.attention.maps import recover_attention
-from grader.attention.oracle import attention_map, merge_heads, multi_head, split_heads
+from grader.attention.oracle import (
+    angles_left_to_rounding,
+    attention_map,
+    merge_heads,
+    multi_head,
+    split_heads,
+)
 from grader.attention.situations.masks import mask_forms
 
 __all__ = [
@@ -14,6 +20,7 @@ __all__ = [
     "AttentionContract",
     "WeightLayout",
     "X",
+    "angles_left_to_rounding",
     "attention_map",
     "causal_mask",
     "claims",

@@ -12,6 +12,7 @@ from contextvars import ContextVar
 import torch
 from torch import Tensor
 
+ROUNDED = (5e-7, 1e-14)  # of an angle at position 1: in float32, in float64
 _kept: ContextVar[Tensor | None] = ContextVar("_kept", default=None)
 
 
@@ -58,3 +59,13 @@ def multi_head(q: Tensor, k: Tensor, v: Tensor, heads: int) -> Tensor:
     """Heads of softmax(q·kᵀ/√D)·v side by side, each (B, T, H·D) -> (B, T, H·D)."""
     q, k, v = (split_heads(x, heads) for x in (q, k, v))
     return merge_heads(attention_map(q, k, q.size(-1) ** -0.5) @ v)
+
+
+def angles_left_to_rounding(x: Tensor, positions: Tensor) -> float:
+    """By how much what is turned may be off: an angle is a position times a speed that is rounded.
+
+    Args:
+        x: In the dtype that angles have at least.
+        positions: Integers of any shape.
+    """
+    return float(positions.abs().max()) * ROUNDED[x.dtype == torch.float64]

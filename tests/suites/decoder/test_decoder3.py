@@ -7,7 +7,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grader.attention import AttentionContract, attention_map, merge_heads, split_heads
+from grader.attention import (
+    AttentionContract,
+    angles_left_to_rounding,
+    attention_map,
+    merge_heads,
+    split_heads,
+)
 from grader.attention import claims as attention
 from grader.suite import (
     Contract,
@@ -60,7 +66,9 @@ def left_to_rounding(x: Tensor, positions: Tensor | None = None) -> float:
     """Angles that float32 knows to a hundredth, scores in the thousands: any key may win."""
     far = positions is not None and bool(positions.abs().max() > SURE)
     large = x.dtype != torch.float64 and bool(x.detach().square().mean() > 2)
-    return float("inf") if far and large else 0.0
+    if far and large:
+        return float("inf")
+    return 0.0 if positions is None else angles_left_to_rounding(x, positions)
 
 
 def as_it_comes(draw: Draw, places: Tensor) -> Tensor:
@@ -134,6 +142,7 @@ plain = Contract(
     outputs={"output": "B H T D"},
     oracle=lambda weights, sizes, x, positions: turn(x, positions),
     fit=lambda sizes: sizes.replace(D=sizes.D + sizes.D % 2),
+    slack=angles_left_to_rounding,
     tried=False,
 )
 

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from grader.attention import (
     AttentionContract,
+    angles_left_to_rounding,
     attention_map,
     merge_heads,
     split_heads,
@@ -37,7 +38,6 @@ LAYERS = ("q_proj", "k_proj", "v_proj", "o_proj")
 FAR = (290, 4100, 9001, 70_000)  # beyond 8 bits, and beyond tables of the usual lengths
 SURE = 1000  # positions whose angles float32 knows to a ten thousandth
 LOUD = 1e6
-ROUNDED = (5e-7, 1e-14)  # of an angle at position 1: in float32, in float64
 EXACT = 1e-10  # in float64
 LONG = (Sizes(B=1, T=257, S=257, C=4, H=2, G=1), Sizes(B=2, T=2, S=257, C=8, H=2, G=2))
 MOST = 150_000  # scores of a situation, where one sequence of a few heads has no more
@@ -96,7 +96,7 @@ def left_to_rounding(
     given = [y.detach().double().square().mean() for y in (x, keys) if y is not None]
     if farthest > SURE and max(given) > 2:
         return float("inf")
-    return farthest * ROUNDED[x.dtype == torch.float64]
+    return angles_left_to_rounding(x, positions)
 
 
 def silent(x: Tensor, positions: Tensor, **cached: Tensor) -> dict[str, Tensor]:

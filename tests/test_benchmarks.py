@@ -8,13 +8,17 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from rich.text import Text
 
-from benchmarks import pictures
+from benchmarks import gpu, pictures
 from benchmarks.busy import compare
+from benchmarks.gpu_files import differences
 from grader.kit import load_kit
+from grader.records import CheckResult, Verdict
 
 ROOT = Path(__file__).parent.parent
 
@@ -44,6 +48,47 @@ def test_what_differs_beside_busy_loops_is_told(capsys: pytest.CaptureFixture[st
     assert "  b: passed in quiet, then failure\ntests: 1 of 2 differ\n" in said
     again = iter([{"a": "passed"}] * 2)
     assert compare("tests", lambda: next(again)) == 0
+
+
+def test_benchmark_of_a_gpu_says_in_one_line_that_there_is_none(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(gpu, "first_gpu", lambda: None)
+    monkeypatch.setattr(sys, "argv", ["gpu"])
+    assert gpu.main() == 2
+    assert re.fullmatch("there is no GPU .*\n", capsys.readouterr().out)
+
+
+def test_figure_that_is_not_as_asked_shows(capsys: pytest.CaptureFixture[str]) -> None:
+    table = gpu.Table()
+    table.row("a", 2, "at most 3", holds=True)
+    assert table.holds
+
+    def fails() -> list[str]:
+        raise RuntimeError("no room")
+
+    table.trial("b", "nothing", fails)
+    assert not table.holds
+    said = capsys.readouterr().out
+    assert "RuntimeError: no room" in said
+    assert [line.endswith("NOT AS ASKED") for line in said.splitlines()] == [False, True]
+
+
+def report_of(**verdicts: Verdict) -> Any:
+    checks = [CheckResult(f"test_{name}", verdict, 1) for name, verdict in verdicts.items()]
+    return SimpleNamespace(checks=checks)
+
+
+def test_other_verdicts_are_told_unless_a_tensor_strays() -> None:
+    passed, fail, error = Verdict.PASS, Verdict.FAIL, Verdict.ERROR
+    one = report_of(value=passed, mask=fail)
+    assert differences(one, report_of(value=passed, mask=fail)) == []
+    (told,) = differences(one, report_of(value=passed, mask=error))
+    assert told.startswith("test_mask: fail on the CPU, then error")
+    strays = report_of(value=passed, is_pinned=fail)
+    assert differences(strays, report_of(value=error, is_pinned=error)) == []
+    (told,) = differences(strays, report_of(value=error, is_pinned=passed))
+    assert told.startswith("test_is_pinned: fail on the CPU, then pass")
 
 
 def test_pages_show_the_pictures_that_the_command_makes_light_and_dark() -> None:

@@ -58,12 +58,10 @@ def case_script(case: Case, exercise: str, file: Path, script: Path, seed: int) 
     body = "\n".join(_Writer(case).lines())
     names = "".join(f'{name} = float("{name}")\n' for name in ("inf", "nan") if name in body)
     used = [text for text in (PACKED, STRIDED, SET_WEIGHTS) if f"{_name(text)}(" in body]
-    modules = ["base64", "zlib"] if PACKED in used else []
-    modules += ["copy"] if "copy.deepcopy(" in body else []
     head = HEAD.format(
         title=f"`{exercise}`, check `{case.check}`, seed {seed}: {case.comparison.what} is wrong.",
         script=script.name,
-        imports="".join(f"import {module}\n" for module in sorted(modules)),
+        imports="import base64\nimport zlib\n" if PACKED in used else "",
         file=str(file.resolve()),
         names=names,
         functions="".join(f"\n{text}" for text in used),
@@ -117,10 +115,6 @@ class _Writer:
                 old, new = self._modules[handle], self._new("module")
                 yield f"{new} = {self._made[handle]}.train({old}.training)"
                 yield f"{new}.load_state_dict({old}.state_dict())"
-                self._modules[handle] = new
-            case messages.Copy(handle=handle):
-                old, new = self._modules[handle], self._new("module")
-                yield f"{new} = copy.deepcopy({old})"
                 self._modules[handle] = new
             case messages.Call() as call:
                 yield from self._call(call, tensors)

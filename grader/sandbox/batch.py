@@ -25,7 +25,7 @@ from grader.sandbox.replies import (
     read_results,
 )
 from grader.wire import values
-from grader.wire.messages import Arguments, Backward, Call, Copies, Copy, Create, Move, Renew, Way
+from grader.wire.messages import Arguments, Backward, Call, Copies, Create, Move, Renew, Way
 
 _P = TypeVar("_P", bound="PendingRequest")
 CallArguments = tuple[tuple[Any, ...], Mapping[str, Any]]  # positional, and by name
@@ -231,10 +231,6 @@ class RequestBatch:
     def renew(self, module: PendingModule) -> None:
         """Plan to go on with a module that is made anew and given the state of this one."""
         self._planned(PendingRequest(self.channel, Outgoing(Renew(module.handle))), module)
-
-    def copy(self, module: PendingModule) -> None:
-        """Plan to go on with a copy of a module."""
-        self._planned(PendingRequest(self.channel, Outgoing(Copy(module.handle))), module)
 
     def call(
         self,

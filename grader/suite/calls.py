@@ -93,12 +93,6 @@ class Module:
             self.batch.renew(self.made)
         return self
 
-    def copy(self) -> Module:
-        """Go on with a copy of it."""
-        if self.made is not None:
-            self.batch.copy(self.made)
-        return self
-
     def set(self, weights: Weights) -> Module:
         """Set some weights anew, for the calls to come."""
         self.weights = {**self.weights, **weights}

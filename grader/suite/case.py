@@ -142,9 +142,7 @@ def _handles(operation: messages.Operation) -> set[int]:
     match operation:
         case messages.Create(handle=handle) | messages.Move(handle=handle):
             return {handle}
-        case messages.Renew(handle=handle) | messages.Copy(handle=handle):
-            return {handle}
-        case messages.Backward(handle=handle):
+        case messages.Renew(handle=handle) | messages.Backward(handle=handle):
             return {handle}
         case messages.Call(target=target, keep=keep, calls=calls):
             found = {one for one in (target, keep) if isinstance(one, int)}

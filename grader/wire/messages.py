@@ -106,12 +106,6 @@ class Renew(_Operation, tag="renew"):
     handle: int
 
 
-class Copy(_Operation, tag="copy"):
-    """Put a copy in the place of a module, where it can be copied."""
-
-    handle: int
-
-
 class Arguments(msgspec.Struct):
     """Of one call; each has tensors of its own, so that what it does to them no other sees."""
 
@@ -194,7 +188,7 @@ class Backward(_Operation, tag="backward"):
     way: Way = "plain"
 
 
-Operation = Load | Ping | Create | Move | Renew | Copy | Call | Backward
+Operation = Load | Ping | Create | Move | Renew | Call | Backward
 
 
 class Step(msgspec.Struct, omit_defaults=True):

@@ -6,13 +6,12 @@ submission raises, ``SystemExit`` included, becomes an answer.
 
 from __future__ import annotations
 
-import copy
 import itertools
 import linecache
 import random
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from functools import partial
 from types import ModuleType
 from typing import Any
@@ -203,12 +202,6 @@ class RequestHandler:
         made = self.makers[renew.handle]().train(module.training)
         made.load_state_dict(module.state_dict())
         self.objects[renew.handle] = made
-        return messages.Done()
-
-    def do_copy(self, copied: messages.Copy, tensors: list[Tensor]) -> messages.Answer:
-        """Put a copy in the place of a module; of one that can't be copied no contract speaks."""
-        with suppress(Exception):
-            self.objects[copied.handle] = copy.deepcopy(self.objects[copied.handle])
         return messages.Done()
 
     def do_call(self, call: messages.Call, tensors: list[Tensor]) -> messages.Answer:

@@ -145,38 +145,6 @@ def test_state_goes_into_another_module(begin: Begin) -> None:
     torch.testing.assert_close(call.result(), (x @ weight).sigmoid())
 
 
-COPIED = """
-import torch
-from torch import nn
-
-class Layer(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.inner = nn.Linear(3, 3, bias=False)
-        self.project = {project}
-
-    def forward(self, x):
-        return self.project(x)
-"""
-
-
-@pytest.mark.parametrize(
-    ("project", "is_right"),
-    [
-        pytest.param("self.inner", True, id="layer of two names"),
-        pytest.param("self.inner.forward", True, id="method"),
-        pytest.param("lambda x: self.inner(x)", False, id="function that keeps the first"),
-    ],
-)
-def test_copy_has_weights_of_its_own(begin: Begin, project: str, is_right: bool) -> None:
-    batch = begin(COPIED.format(project=project)).batch()
-    made, weight, x = batch.create("Layer"), torch.randn(3, 3), torch.randn(4, 3)
-    batch.copy(made)
-    call = batch.call(made, [((x,), {})], weights={"inner.weight": weight})
-    batch.send()
-    assert torch.allclose(call.result(), x @ weight.mT) == is_right
-
-
 def test_weights_that_are_lent_are_the_modules_during_the_call_alone(begin: Begin) -> None:
     batch = begin(layer()).batch()
     made, weight, x = batch.create("Layer"), torch.randn(3, 3), torch.randn(4, 3)
@@ -185,15 +153,6 @@ def test_weights_that_are_lent_are_the_modules_during_the_call_alone(begin: Begi
     batch.send()
     torch.testing.assert_close(lent.result(), (x @ weight).sigmoid())
     torch.testing.assert_close(after.result(), x.sigmoid())
-
-
-def test_module_that_cannot_be_copied_is_gone_on_with(begin: Begin) -> None:
-    batch = begin(COPIED.format(project="self.inner; self.numbers = (n for n in 'ab')")).batch()
-    made, x = batch.create("Layer"), torch.randn(4, 3)
-    batch.copy(made)
-    call = batch.call(made, [((x,), {})], weights={"inner.weight": torch.eye(3)})
-    batch.send()
-    torch.testing.assert_close(call.result(), x)
 
 
 def test_module_that_was_just_made_is_as_its_constructor_leaves_it(begin: Begin) -> None:

@@ -61,7 +61,7 @@ HISTORY = Factor(
     "history",
     (
         "first call", ANOTHER_INPUT, "before another input", "after a training step",
-        "after another dtype", "in the same tensor, filled anew", "as a copy", *ANOTHER_LIFE,
+        "after another dtype", "in the same tensor, filled anew", *ANOTHER_LIFE,
     ),
 )  # fmt: skip
 HISTORY_OF_FUNCTIONS = Factor(

@@ -98,8 +98,6 @@ def _go_through_history(module: Module, situation: Situation) -> None:
             cast = {name: None if x is None else x.to(changed) for name, x in learning.items()}
             module.to(changed).call({**other, **cast})
             module.to(situation.dtype).set(situation.weights)
-        case "as a copy":
-            module.copy()
         case "after other weights" | "loaded from a state":
             module.set(situation.other_weights)
             module.train(situation.training).call(plain)

@@ -6,6 +6,7 @@ from grader.suite.contract import Sizes
 from grader.suite.draw import Draw
 from grader.suite.harness import Harness
 from grader.suite.situations.factors import Row
+from grader.suite.situations.levels import ANOTHER_LIFE
 
 HEADS = (2, 3, 4, 6, 8)
 FEW = 12  # positions, as there may be sequences
@@ -51,6 +52,8 @@ def _features(draw: Draw, row: Row, width: int, by_head: bool) -> dict[str, int]
     letter = "D" if by_head else "C"
     if "heads" not in row:
         return {letter: width}
+    if by_head and row["heads"] == "as many as features":
+        width = min(width, MOST_HEADS)  # else what is sent has more numbers than a request may
     several = HEADS[draw.integer(0, len(HEADS) - 1)]
     most = most_heads(width)
     H = {"one": 1, "several": several}.get(row["heads"]) or min(width, most)
@@ -103,7 +106,10 @@ def draw_other_width(draw: Draw, level: str, width: int) -> int:
 def _large(draw: Draw, row: Row, T: int) -> int:
     """Many features; very many where T is 2 or small, as it is in some situation of each array."""
     if T < FEW and row.get("T") in ("2", "small"):
-        return draw.integer(WIDE, 260) if draw.integer(0, 1) else draw.integer(500, 520)
+        is_cheap = row["dtype"] == "float32" and row.get("history") not in ANOTHER_LIFE
+        return (
+            draw.integer(500, 520) if is_cheap and draw.integer(0, 1) else draw.integer(WIDE, 200)
+        )
     return draw.integer(65, WIDE - 1 if T < SOME else 72)
 
 

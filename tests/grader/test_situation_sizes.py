@@ -1,0 +1,66 @@
+"""What sizes are among the situations of every grading, and what a request of them weighs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import torch
+
+from grader.attention.situations.filling import AttentionSituation
+from grader.kit import installed_kit
+from grader.sandbox.session import Session
+from grader.suite import Draw, Harness, load_suite
+from grader.suite.situations.filling import Situation
+from grader.suite.situations.trial import TOGETHER, situations_of
+from grader.wire.frames import MAX_BODY
+
+SEEDS = (3, 5)
+Situations = Callable[[str, int], list[Situation]]
+
+
+@pytest.fixture
+def situations(begin: Callable[[str], Session]) -> Situations:
+    """Gives those of an exercise at a seed; nobody is tried."""
+    session = begin("")
+
+    def made(name: str, seed: int) -> list[Situation]:
+        suite = load_suite(str(path := installed_kit().find(name).suite), path.name)
+        contract = getattr(suite, "rotation", None) or vars(suite)["contract"]
+        return list(situations_of(Harness(contract, session, Draw(seed), "cpu", {}, seed=seed)))
+
+    return made
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("name", ["warmup1", "warmup3", "exercise1", "exercise5", "exercise6"])
+def test_each_grading_has_many_features_and_many_sequences(
+    name: str, seed: int, situations: Situations
+) -> None:
+    sizes = [one.sizes for one in situations(name, seed)]
+    assert any(max(one.C, one.get("E", 0)) >= 130 for one in sizes)
+    assert any(one.B > 8 and one.B % 8 for one in sizes)
+    assert any(one.B * one.get("H", 1) * one.T**2 > 2**18 for one in sizes)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_some_weights_are_dropped_where_no_constant_is_rounded(
+    seed: int, situations: Situations
+) -> None:
+    dropping = [one for one in situations("exercise3", seed) if isinstance(one, AttentionSituation)]
+    exact = [one for one in dropping if one.drops_exactly and one.dtype == torch.float64]
+    assert any(one.row["x"] == "ordinary" for one in exact)
+
+
+@pytest.mark.parametrize("name", ["decoder3", "exercise6"])
+def test_situations_of_a_request_fit_into_it(name: str, situations: Situations) -> None:
+    weights = [weight_of(one) for one in situations(name, 1404757092)]
+    for start in range(0, len(weights), TOGETHER):
+        assert sum(weights[start : start + TOGETHER]) < MAX_BODY / 2
+
+
+def weight_of(one: Situation) -> int:
+    """The bytes of what it may send."""
+    given = (one.inputs, one.others, one.before, one.weights, one.other_weights, one.grad_outputs)
+    tensors = [tensor for part in given for tensor in part.values() if tensor is not None]
+    return sum(tensor.numel() * tensor.element_size() for tensor in tensors)

@@ -55,7 +55,7 @@ class Options:
     """
 
     seed: int | None = None
-    device: str = "auto"
+    device: str = "cpu"
     timeout: float = 10.0
     budget: float = BUDGET_CHECKS
     explain: Explain | None = None

@@ -79,7 +79,8 @@ class Notebook:
     def _run_and_grade(self, line: str, cell: str, exercise: str, **options: Any) -> None:
         kit = kit_in_use(None, keeps_history=True)
         asked = kit.find(exercise)
-        sandbox = self._started(options["timeout"])  # it gets ready while the cell runs
+        # It gets ready while the cell runs.
+        sandbox = self._started(options["timeout"], options["device"])
         ran = self._shell.run_cell(cell)
         if ran.error_before_exec or isinstance(ran.error_in_exec, KeyboardInterrupt):
             return  # said by the shell
@@ -100,13 +101,13 @@ class Notebook:
         _show(report, submission.source)
         remember(report, kit, cell, own=True)
 
-    def _started(self, timeout: float) -> Sandbox:
-        limits = limits_for(timeout)
-        if limits != self._limits:
+    def _started(self, timeout: float, device: str) -> Sandbox:
+        limits, on_gpu = limits_for(timeout), wants_cuda(device)
+        if self._sandbox is not None and (limits, on_gpu) != (self._limits, self._sandbox.on_gpu):
             self.close()
         if self._sandbox is None:
             tell_untried()
-            self._sandbox = Sandbox(limits=limits, on_gpu=wants_cuda("auto"))
+            self._sandbox = Sandbox(limits=limits, on_gpu=on_gpu)
             self._limits = limits
         return self._sandbox
 

@@ -24,7 +24,7 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 device_option = click.option(
     "--device",
     type=click.Choice(["auto", "cpu", "cuda", "mps"]),
-    default="auto",
+    default="cpu",  # no GPU has been seen yet, and tensors as small as these are as fast here
     show_default=True,
     help="Device for the tensors; auto uses a GPU if there is one.",
 )

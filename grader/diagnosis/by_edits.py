@@ -9,7 +9,7 @@ from pathlib import Path
 from grader.diagnosis.catalogue import Explanation
 from grader.diagnosis.edits import EditMistake, edited, read_edits
 from grader.diagnosis.pairing import likely_pairs
-from grader.diagnosis.replay import Check, Replay, Unit, aside, units_of
+from grader.diagnosis.replay import TOO_LONG, Check, Replay, Unit, aside, units_of
 from grader.diagnosis.words import MODULE, ONLY, WHERE_WRONG, WHOLE
 from grader.submission import read_submission
 
@@ -69,7 +69,7 @@ class EditSearch:
         kinds = set(right.differences(unit))
         if not kinds:
             self._right.append(unit)
-        elif not unit.fine:
+        elif not unit.fine and TOO_LONG not in kinds:
             self._kinds |= kinds
             (self._wrong if right.is_steady(unit) else self._unsteady).append(unit)
 

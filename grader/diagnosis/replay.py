@@ -25,6 +25,7 @@ FILE = "<solution>"
 MOST = 200_000  # instructions of a source in one step: the same whatever the machine is at
 ROUNDINGS = 8  # of an input; where they show, another order of operations would show as well
 SHIFT = 1 << 40  # to another seed
+TOO_LONG = "time"  # a difference that tells nothing of what would have come
 
 
 class Asked(NamedTuple):
@@ -70,7 +71,7 @@ def units_of(checks: Sequence[Check]) -> list[Unit]:
         judged = check.passed
         for exchange in check.exchanges:
             groups, fine = _groups(exchange), exchange.fine
-            if len(groups) > 1:
+            if len(groups) > 1 and all(map(_stands_alone, groups)):
                 each = fine if fine and len(fine) == len(groups) else [False] * len(groups)
                 found += [Unit([group], one) for group, one in zip(groups, each, strict=True)]
             else:
@@ -79,6 +80,22 @@ def units_of(checks: Sequence[Check]) -> list[Unit]:
         if rest:
             found.append(Unit(rest, judged))
     return found
+
+
+def _stands_alone(group: list[Asked]) -> bool:
+    """Whether a group makes itself what it uses."""
+    made: set[int | None] = set()
+    for operation in (asked.step.operation for asked in group):
+        match operation:
+            case messages.Create(handle=handle):
+                made.add(handle)
+            case messages.Call(target=int() as handle) if handle not in made:
+                return False
+            case messages.Call(keep=handle):
+                made.add(handle)
+            case messages.Move(handle=handle) | messages.Renew(handle=handle) if handle not in made:
+                return False
+    return True
 
 
 def _groups(exchange: Exchange) -> list[list[Asked]]:
@@ -219,6 +236,8 @@ class Replay:
                 answer = self._handler.carry_out(asked.step, memoryview(asked.body))
         except KeyboardInterrupt:
             raise
+        except _TooLong:
+            return TOO_LONG, False
         except BaseException as error:
             raised = isinstance(asked.answer, SubmissionError) and asked.answer.fault.type
             return "" if raised == type(error).__name__ else "exception", False

@@ -13,15 +13,26 @@ import torch
 from grader.diagnosis.by_edits import EditSearch
 from grader.diagnosis.edits import EditMistake, edited, read_edits
 from grader.diagnosis.pairing import Alone
-from grader.diagnosis.replay import Asked, Replay, Unit
+from grader.diagnosis.replay import Asked, Check, Replay, Unit, units_of
 from grader.errors import GradeError
 from grader.grading import Options, grade
 from grader.kit import Exercise, Kit
 from grader.records import Report
+from grader.sandbox.channel import Exchange
 from grader.sandbox.process import Sandbox
 from grader.sandbox.replies import Answered
 from grader.submission import Submission
-from grader.wire.messages import Arguments, Backward, Call, Called, Gradients, Step
+from grader.wire.messages import (
+    Arguments,
+    Backward,
+    Call,
+    Called,
+    Create,
+    Done,
+    Gradients,
+    Operation,
+    Step,
+)
 
 CONTRACTS = Path(__file__).parent / "contracts"
 ENTRIES = {"grouped": "Grouped", "norm": "Norm", "rotary": "rotate"}
@@ -219,6 +230,20 @@ def test_answer_of_a_hostile_form_is_another_one() -> None:
         replay = Replay.of(source)
         assert replay is not None
         assert list(replay.differences(unit)) == ["output"]
+
+
+def test_group_that_uses_what_another_made_is_no_unit_of_its_own() -> None:
+    made = [Create(n, "Layer", {"tuple": []}, {"dict": {}}) for n in (1, 2)]
+    calls = [Call(n, [], keep=10 + n) for n in (1, 2)]
+
+    def units(*groups: list[Operation]) -> list[list[int]]:
+        steps = [Step(one, [], 0) for group in groups for one in group]
+        answers = [Answered(Done(), [])] * len(steps)
+        exchange = Exchange(steps, [b""] * len(steps), [len(one) for one in groups], answers)
+        return [list(map(len, one.groups)) for one in units_of([Check([exchange], False)])]
+
+    assert units([made[0], calls[0]], [made[1], calls[1]]) == [[2], [2]]
+    assert units([*made], [calls[0]], [calls[1]]) == [[2, 1, 1]]
 
 
 def test_endless_source_ends() -> None:

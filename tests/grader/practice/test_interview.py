@@ -225,7 +225,7 @@ def test_damaged_record_is_one_clear_line(begun: Kit) -> None:
 
 
 def test_clock_is_left_and_taken_up_again_and_hands_in_by_itself(tmp_path: Path) -> None:
-    with Terminal(tmp_path, "interview", "--seed", "0", "--minutes", "0.5") as terminal:
+    with Terminal(tmp_path, "interview", "--seed", "0", "--minutes", "0.75") as terminal:
         terminal.until("begun: seed 0", "00:", " left")
         terminal.child.sendintr()
         terminal.child.expect("the clock keeps running")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from grader.diagnosis.catalogue import Explanation
@@ -16,8 +16,9 @@ from grader.submission import read_submission
 TRIED = 500  # sets, after which a search gives up: the same ones whatever the machine is at
 ENOUGH = 20  # things that came out wrong
 RIGHT = 40  # things that came out right, which a set has to leave so
-SECONDS = 5.0  # of processor time, and after so long as well: a set may cost more than usual
+SECONDS = 8.0  # of processor time, and after so long as well: a set may cost more than usual
 NOTHING = Explanation((), (), ())
+Mistakes = tuple[EditMistake, ...]
 
 
 def explain_by_edits(
@@ -59,39 +60,54 @@ class EditSearch:
         self._right: list[Unit] = []
         self._kinds: set[str] = set()
         self._solution = right = Replay.of(source, device)
-        for unit in sorted(units, key=lambda one: one.size) if right else ():
+        by_size = iter(sorted(units, key=lambda one: one.size) if right else ())
+        for unit in by_size:
             assert right is not None
+            self._sort(right, unit)
             if len(self._wrong) == ENOUGH or time.thread_time() > self._until:
                 break
-            self._sort(right, unit)
+        self._later = [unit for unit in by_size if not unit.fine]
 
-    def _sort(self, right: Replay, unit: Unit) -> None:
+    def _sort(self, right: Replay, unit: Unit) -> list[Unit] | None:
+        """Puts it with those of its kind, which are returned; None where it tells nothing."""
         kinds = set(right.differences(unit))
-        if not kinds:
-            self._right.append(unit)
-        elif not unit.fine and TOO_LONG not in kinds:
-            self._kinds |= kinds
-            (self._wrong if right.is_steady(unit) else self._unsteady).append(unit)
+        if kinds and (unit.fine or TOO_LONG in kinds):
+            return None
+        self._kinds |= kinds
+        place = self._right
+        if kinds:
+            place = self._wrong if right.is_steady(unit) else self._unsteady
+        place.append(unit)
+        return place
 
     def run(self, known: list[EditMistake]) -> Explanation:
         """The smallest sets that reproduce what is wrong, all of the same size."""
-        found: list[tuple[EditMistake, ...]] = []
         evidence = self._wrong or self._unsteady
-        cut = False
-        for tried, mistakes in enumerate(self._sets(known, evidence) if evidence else ()):
-            if found and len(mistakes) > len(found[0]):
-                break
-            if cut := tried == TRIED or time.thread_time() > self._until:
-                break
-            if self._reproduces(mistakes, [*evidence, *self._some_right]):
-                found.append(mistakes)
+        found, cut = self._smallest(self._sets(known, evidence), evidence)
         whole = [one for one in found if self._reproduces(one, self._unsteady)]
+        if not whole:  # one more may be what chance or rounding has a hand in
+            more = ((*one, other) for one in found for other in known if other not in one)
+            whole, _ = self._smallest(more, [*self._unsteady, *evidence])
         sets, kinds = tuple(whole or found), tuple(sorted(self._kinds))
         return Explanation(sets, kinds, (), self._beginning(), cut=cut)
 
-    def _sets(
-        self, known: list[EditMistake], evidence: list[Unit]
-    ) -> Iterator[tuple[EditMistake, ...]]:
+    def _smallest(
+        self, sets: Iterable[Mistakes], evidence: list[Unit]
+    ) -> tuple[list[Mistakes], bool]:
+        """The first of these sets that give all that came, and whether the search was cut short."""
+        found: list[Mistakes] = []
+        for tried, mistakes in enumerate(sets if evidence else ()):
+            if found and len(mistakes) > len(found[0]):
+                break
+            if tried == TRIED or time.thread_time() > self._until:
+                return found, True
+            if not self._reproduces(mistakes, [*evidence, *self._some_right]):
+                continue
+            if not self._is_contradicted(mistakes, evidence):
+                found.append(mistakes)
+        return found, False
+
+    def _sets(self, known: list[EditMistake], evidence: list[Unit]) -> Iterator[Mistakes]:
         """The smaller ones first; of two, those that may have made what came."""
         yield from ((mistake,) for mistake in known)
         planted = {one: replay for one in known if (replay := self._planted((one,))) is not None}
@@ -102,14 +118,31 @@ class EditSearch:
     def _some_right(self) -> list[Unit]:
         return self._right[:: 1 + len(self._right) // RIGHT]
 
-    def _reproduces(self, mistakes: tuple[EditMistake, ...], units: list[Unit]) -> bool:
+    def _reproduces(self, mistakes: Mistakes, units: list[Unit]) -> bool:
         """Whether these mistakes give the very answers that came."""
         replay = self._planted(mistakes)
         return replay is not None and not any(
             kind for unit in units for kind in replay.differences(unit)
         )
 
-    def _planted(self, mistakes: tuple[EditMistake, ...]) -> Replay | None:
+    def _is_contradicted(self, mistakes: Mistakes, evidence: list[Unit]) -> bool:
+        """Whether something larger came that these mistakes do not give: evidence from now on."""
+        replay, right = self._planted(mistakes), self._solution
+        assert replay is not None  # it gives all that is smaller
+        assert right is not None
+        for unit in list(self._later):
+            if time.thread_time() > self._until:
+                break
+            if set(replay.differences(unit)) - {TOO_LONG}:
+                self._later.remove(unit)
+                place = self._sort(right, unit)
+                if place is evidence:
+                    evidence.insert(0, evidence.pop())  # looked at first: it told most so far
+                if place is evidence or place is self._right:
+                    return True
+        return False
+
+    def _planted(self, mistakes: Mistakes) -> Replay | None:
         """The solution with these mistakes; None where they cannot be made in it together."""
         source = edited(self._source, mistakes)
         return None if source is None else Replay.of(source, self._device)

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from grader.diagnosis.edits import EditMistake
 from grader.diagnosis.replay import Replay, Unit, forms, same_answers
 
 PROBES = 4  # of what came out wrong, and of what came out right
+LARGE = 1 << 15  # bytes, which take too long to be asked of each mistake
+AGAINST = 2  # of them may speak against two mistakes
+LIKELY = 120  # pairs, which is what five in six unlike pairs of the decoders came within
 
 
 class Alone(NamedTuple):
-    """What a mistake does alone to one answer after another: to its form, and to its numbers.
+    """What a mistake does alone to an answer: to its form, and to its numbers.
 
     Attributes:
         shows: Whether it changes what is right.
@@ -39,8 +42,10 @@ class Alone(NamedTuple):
 
 def likely_pairs(
     right: Replay, planted: Mapping[EditMistake, Replay], wrong: list[Unit], fine: list[Unit]
-) -> Iterator[tuple[EditMistake, EditMistake]]:
-    """Two mistakes at a time, where they may have made what came.
+) -> list[tuple[EditMistake, EditMistake]]:
+    """Two mistakes at a time, those first that may well have made what came.
+
+    Where what came speaks against two of them, one may still undo what the other does.
 
     Args:
         right: The solution.
@@ -48,23 +53,28 @@ def likely_pairs(
         wrong: What was asked where what came is wrong; some are looked at.
         fine: The same where it is right.
     """
-    came = [*_some_of(wrong), *_some_of(fine)]
-    due = [right.answered(unit) for unit in came]
-    alone = {}
-    for mistake, replay in planted.items():
-        mine = [replay.answered(unit) for unit in came]
-        alone[mistake] = Alone(tuple(not one for one in _agree(due, mine)), _agree(came, mine))
-    is_fine = _agree(came, due)
-    for one, other in itertools.combinations(alone, 2):
-        if alone[one].may_go_with(alone[other], is_fine):
-            yield one, other
+    against = dict.fromkeys(itertools.combinations(planted, 2), 0)
+    for came in sorted([*_some_of(wrong), *_some_of(fine)], key=lambda unit: unit.size):
+        if len(against) <= len(planted):
+            break  # to try them takes no longer than to look
+        due = right.answered(came)
+        is_fine = _agree(came, due)
+        alone = {}
+        for mistake in dict.fromkeys(itertools.chain(*against)):
+            mine = planted[mistake].answered(came)
+            alone[mistake] = Alone(tuple(not one for one in _agree(due, mine)), _agree(came, mine))
+        for one, other in list(against):
+            against[one, other] += not alone[one].may_go_with(alone[other], is_fine)
+            if against[one, other] > AGAINST:
+                del against[one, other]
+    return sorted(against, key=against.__getitem__)[:LIKELY]
 
 
-def _agree(some: list[Unit], others: list[Unit]) -> tuple[bool, ...]:
-    """Whether each two agree: in their forms, then in all."""
-    by_form = [forms(one) == forms(other) for one, other in zip(some, others, strict=True)]
-    return (*by_form, *(same_answers(*two) for two in zip(some, others, strict=True)))
+def _agree(one: Unit, other: Unit) -> tuple[bool, bool]:
+    """Whether two answers agree: in their forms, and in all."""
+    return forms(one) == forms(other), same_answers(one, other)
 
 
 def _some_of(units: list[Unit]) -> list[Unit]:
-    return units[:: -(-len(units) // PROBES) or 1]
+    small = [unit for unit in units if unit.size < LARGE]
+    return small[:: -(-len(small) // PROBES) or 1]

@@ -59,6 +59,7 @@ class EditSearch:
         self._unsteady: list[Unit] = []  # where chance or rounding has a hand in it
         self._right: list[Unit] = []
         self._kinds: set[str] = set()
+        self._single: dict[Mistakes, Replay | None] = {}  # asked again for pairs
         self._solution = right = Replay.of(source, device)
         by_size = iter(sorted(units, key=lambda one: one.size) if right else ())
         for unit in by_size:
@@ -144,8 +145,13 @@ class EditSearch:
 
     def _planted(self, mistakes: Mistakes) -> Replay | None:
         """The solution with these mistakes; None where they cannot be made in it together."""
+        if mistakes in self._single:
+            return self._single[mistakes]
         source = edited(self._source, mistakes)
-        return None if source is None else Replay.of(source, self._device)
+        replay = None if source is None else Replay.of(source, self._device)
+        if len(mistakes) == 1:
+            self._single[mistakes] = replay
+        return replay
 
     def _beginning(self) -> str:
         if self._kinds == {"gradients"}:

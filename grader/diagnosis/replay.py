@@ -109,11 +109,11 @@ def forms(unit: Unit) -> list[list[object]]:
 
 
 def same_answers(one: Unit, other: Unit) -> bool:
-    """Whether two sources gave the same, as far as both are known."""
-    return all(
-        _are_same(mine.answer, theirs.answer)
+    """Whether two sources gave the same, as far as the first is known."""
+    return not any(
+        _difference(came.answer, mine.answer)
         for group, others in zip(one.groups, other.groups, strict=True)
-        for mine, theirs in zip(_answers(group), _answers(others), strict=False)
+        for came, mine in zip(_answers(group), others, strict=False)
     )
 
 
@@ -133,12 +133,19 @@ def _form(answer: Answered | Exception) -> object:
     return [type(answer.answer), *((one.shape, one.dtype) for one in answer.tensors)]
 
 
-def _are_same(one: Answered | Exception, other: Answered | Exception) -> bool:
-    if SubmissionRefused in (type(one), type(other)):
-        return True  # what would have come is not known
-    if isinstance(one, Answered) and isinstance(other, Answered):
-        return not difference(one, other.answer, other.tensors)
-    return _form(one) == _form(other)
+def _difference(came: Answered | Exception, mine: Answered | Exception) -> str:
+    """Of what kind the difference is between what came and what comes here; empty for none."""
+    if isinstance(came, SubmissionRefused):
+        return ""  # what would have come is not known
+    if isinstance(mine, SubmissionError) and mine.fault.type == _TooLong.__name__:
+        return TOO_LONG
+    if not isinstance(came, Answered) or not isinstance(mine, Answered):
+        alike = isinstance(mine, SubmissionError) and _form(came) == _form(mine)
+        return "" if alike else "exception"
+    try:
+        return difference(came, mine.answer, mine.tensors)
+    except Exception:  # an answer that nobody has looked at may be of any form
+        return "output"
 
 
 def shaken(unit: Unit) -> Unit:
@@ -193,12 +200,10 @@ class Replay:
         self._handler.graphs.clear()
         for group in unit.groups:
             for asked in group:
-                if isinstance(asked.answer, SubmissionRefused):
-                    break  # what would have come is not known
-                kind, goes_on = self._ask(asked)
-                if kind:
+                mine = self.own(asked).answer
+                if kind := _difference(asked.answer, mine):
                     yield kind
-                if not goes_on:
+                if not isinstance(asked.answer, Answered) or not isinstance(mine, Answered):
                     break
 
     def is_steady(self, unit: Unit) -> bool:
@@ -228,25 +233,6 @@ class Replay:
     def _sent(self) -> list[Tensor]:
         """The tensors of the last answer, where those of the submission's are: on the CPU."""
         return [tensor if tensor.is_meta else tensor.cpu() for tensor in self._handler.sent]
-
-    def _ask(self, asked: Asked) -> tuple[str, bool]:
-        """How the answer to a step differs, and whether there is one on both sides."""
-        try:
-            with bounded():
-                answer = self._handler.carry_out(asked.step, memoryview(asked.body))
-        except KeyboardInterrupt:
-            raise
-        except _TooLong:
-            return TOO_LONG, False
-        except BaseException as error:
-            raised = isinstance(asked.answer, SubmissionError) and asked.answer.fault.type
-            return "" if raised == type(error).__name__ else "exception", False
-        if not isinstance(asked.answer, Answered):
-            return "exception", False
-        try:
-            return difference(asked.answer, answer, self._sent), True
-        except Exception:  # an answer that nobody has looked at may be of any form
-            return "output", True
 
 
 def module_of(source: str) -> ModuleType:

@@ -26,6 +26,7 @@ from grader.sandbox.gpu import first_gpu
 from grader.sandbox.wall_check import try_walls
 from grader.sandbox.workers import Process, Spawned, Stopped, WorkerProcess
 from grader.wire import frames, messages
+from grader.wire.kernels import choose_kernels
 from grader.wire.levels import LEVELS, Confinement, Limits
 
 START_SECONDS = 120.0  # a cold disk may take long to give torch
@@ -59,6 +60,7 @@ class Sandbox:
             raise GraderFault(
                 f"isolation `{isolation}` needs Linux; this system has `process` only"
             )
+        choose_kernels()
         levels = [level for level in LEVELS if isolation in ("auto", level)]
         paths = _import_paths() + (_driver_folders() if on_gpu else [])
         found = first_gpu() if on_gpu else None

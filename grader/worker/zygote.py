@@ -26,6 +26,7 @@ import torch
 from torch import Tensor
 
 from grader.wire import frames, messages, values
+from grader.wire.kernels import choose_kernels
 from grader.wire.levels import Confinement
 from grader.worker import gpu, hugepages, rules, serving
 from grader.worker.confine import Walls, choose
@@ -193,6 +194,7 @@ def main(arguments: list[str]) -> None:
     """Serve as a zygote, or as the one worker of a spawned process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the trusted side's to handle
     control = socket.socket(fileno=int(arguments[0]))
+    choose_kernels()
     warm_up()
     gc.collect()
     gc.freeze()

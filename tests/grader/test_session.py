@@ -110,6 +110,10 @@ def overwrites(x):
     return z
 
 
+def mixed(x, weight):
+    return nn.functional.linear(x, weight)
+
+
 def fails(x):
     half = x[..., :1]
     return half @ x.transpose(0, 1)
@@ -383,6 +387,17 @@ def test_worker_has_an_empty_folder_no_environment_and_no_input(session: Session
     assert environment == {}
     assert files == []
     assert read == ""
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("features", [5, 15, 31, 63, 64])
+def test_no_kernel_carries_nan_to_another_token(
+    features: int, dtype: torch.dtype, session: Session
+) -> None:
+    x = torch.randn(2, 11, features).to(dtype)
+    x[:, 4] = torch.nan
+    found = run(session, "mixed", x, torch.randn(features, features).to(dtype))
+    assert found.isfinite().all(-1).tolist() == [[place != 4 for place in range(11)]] * 2
 
 
 def test_objects_of_an_ended_worker_say_so(session: Session) -> None:

@@ -16,7 +16,7 @@ _MAY_MIX = {torch.ops.aten.copy_, torch.ops.aten.index, torch.ops.aten.index_put
 _FROM_NUMBERS = {torch.tensor, torch.as_tensor, torch.asarray, Tensor.new_tensor}
 _READ_BACK = {
     torch.ops.aten._local_scalar_dense, torch.ops.aten.item, torch.ops.aten.equal,
-    torch.ops.aten.is_nonzero,
+    torch.ops.aten.is_nonzero, torch.ops.aten.allclose,
 }  # fmt: skip
 # By name: in inference mode others come as they are that need not know values, such as `one_hot`.
 _COUNTED = {

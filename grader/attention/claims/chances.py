@@ -54,7 +54,11 @@ SETTINGS = (
     Setting(Sizes(B=300, T=1, C=3), 0.3),
     Setting(Sizes(B=4, T=64, C=70), 0.004),
     Setting(Sizes(B=4, T=16, C=29), 0.95),
+    Setting(Sizes(B=2, T=257, C=290), 0.5),
 )
+FAR = 100_000  # flags, too many to look at every two of an axis
+REPEATED = 7.5  # standard deviations; some 130,000 lags are compared
+OVERLAP = 5000  # flags, of which fewer tell nothing of a repetition
 EVEN = (0.25, 0.75)  # rates at which a few hundred flags are about normally distributed
 
 
@@ -72,8 +76,12 @@ def _plan(harness: Harness, setting: Setting) -> list[Call]:
     inputs = harness.inputs(setting.sizes)
     inputs["x"][:, : -setting.sizes.C] = 0  # what is mixed has to be independent, or nothing
     inputs = {name: value.to(setting.dtype) for name, value in inputs.items()}
-    module = harness.module(setting.sizes, weights, dropout_rate=setting.rate)
-    return module.to(setting.dtype).train().calls([inputs] * setting.runs)
+    runs = [inputs] * setting.runs
+    planned = []
+    for each in (runs, [inputs]) if setting.runs > 1 else (runs,):  # a module of its own
+        module = harness.module(setting.sizes, weights, dropout_rate=setting.rate)
+        planned += module.to(setting.dtype).train().calls(each)
+    return planned
 
 
 def _dropped(setting: Setting, calls: list[Call]) -> Tensor:
@@ -93,7 +101,7 @@ def dependence(setting: Setting, dropped: Tensor) -> str:
     if not EVEN[0] < setting.rate < EVEN[1]:
         return ""
     z = _standard(setting, dropped)
-    found = (*_slopes(z), *_counts(z), *_pairs(z))
+    found = (*_slopes(z), *_counts(z), *(_pairs(z) if z.numel() < FAR else _repetitions(z)))
     return next((says for says, is_off in found if is_off), "")
 
 
@@ -131,6 +139,18 @@ def _counts(z: Tensor) -> Iterator[tuple[str, bool]]:
         third = 2 / (9 * count)
         is_off = abs(mean ** (1 / 3) - (1 - third)) > BOUND * sqrt(third)
         yield f"the number that is dropped for a {name} is no chance", is_off
+
+
+def _repetitions(z: Tensor) -> Iterator[tuple[str, bool]]:
+    """Whether flags that were drawn in their order are used again further on."""
+    flat = z.flatten()
+    count = flat.numel()
+    spectrum = torch.fft.rfft(flat, n=2 * count)
+    together = torch.fft.irfft(spectrum.abs().square(), n=2 * count)[1 : count - OVERLAP]
+    overlap = torch.arange(count - 1, OVERLAP, -1, dtype=z.dtype)
+    lags = (together.abs() > REPEATED * overlap.sqrt()).nonzero().flatten() + 1
+    first = int(lags[0]) if lags.numel() else 0
+    yield f"weights {first} apart in memory are dropped alike", first > 0
 
 
 def _pairs(z: Tensor) -> Iterator[tuple[str, bool]]:

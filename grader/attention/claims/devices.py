@@ -26,14 +26,19 @@ def is_pinned_to_no_device(harness: Harness) -> None:
         case = harness.of(one)
         for method in ("", *contract.methods):
             expect_on_any_device(case, _every_kind(case, contract), method)
+    for part in contract.inside:
+        inside = harness.of(part)
+        expect_on_any_device(inside, inside.every_input())
 
 
 def _every_kind(harness: Harness, contract: Any) -> list[dict[str, Tensor]]:
     """Inputs for which a tensor may be made that others do without."""
     sizes, draw = harness.sizes, harness.draw
-    found = [*harness.every_input(), harness.inputs(sizes.replace(B=min(sizes.B, 1), T=LONG))]
+    long = harness.inputs(sizes.replace(T=LONG))
+    scattered = {name: value.mT.contiguous().mT for name, value in harness.inputs().items()}
+    found = [*harness.every_input(), long, scattered]
     if contract.unbatched and sizes.B:
-        found.append(harness.inputs(sizes.replace(B=0)))
+        found += [harness.inputs(sizes.replace(B=0, T=T)) for T in (sizes.T, LONG)]
     if contract.masks:
         B, T = sizes.B, sizes.T
         masks = (draw.mask(T).float(), draw.mask(T, T).long(), draw.mask(B, 1, T))

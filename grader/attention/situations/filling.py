@@ -18,6 +18,7 @@ from grader.suite.situations.levels import ANOTHER_INPUT, EVALUATION
 from grader.suite.situations.sizes import (
     FEW,
     HEADS,
+    MORE_HEADS,
     SOME,
     WIDE,
     draw_batch,
@@ -31,6 +32,7 @@ BESIDE = 12  # features more than positions
 # Where weights are dropped in float64: neither 1/√C nor 1/(1 - rate) is rounded in any dtype.
 EXACT_WIDTH = 64
 EXACT_RATES = (0.5, 0.75)
+OFTEN = 0.97  # the rate of a long sequence
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,6 +120,8 @@ def _rate(harness: Harness, row: Row) -> float | None:
         return None if harness.draw.integer(0, 1) else 0.3
     if row["mode"] != DROPPING:
         return 0.0
+    if row["T"] == "above 128":
+        return OFTEN
     percent = harness.draw.integer(10, 80)
     return EXACT_RATES[percent % 2] if row["dtype"] == "float64" else percent / 100
 
@@ -136,6 +140,7 @@ def _sizes(harness: Harness, row: Row, turn: int) -> Sizes:
     if harness.sizes.get("E"):
         D = 128 if 64 < D < WIDE and T < SOME and draw.integer(0, 1) else D
         wide = draw.integer(20, 110) if T < SOME and not draw.integer(0, 2) else 0
+        wide = draw.integer(129, 255) if D > 1024 else wide
         return Sizes(B=B, T=T, C=wide or draw.integer(2, 9), E=D)
     if row.get("mode") == DROPPING:  # the vectors that are mixed have to be independent
         D = max(D, T + BESIDE)
@@ -151,6 +156,9 @@ def _heads(draw: Draw, row: Row, D: int) -> tuple[int, int]:
         case "several":
             H = HEADS[draw.integer(0, len(HEADS) - 1)]
             return (D if row["width"] == "square" else -(-D // H)) * H, H
+        case "above 8":
+            H = draw.integer(*MORE_HEADS)
+            return draw.integer(2, 4) * H, H
         case "as many as features":
             D = min(D, most_heads(D))
             return D, D

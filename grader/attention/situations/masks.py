@@ -21,7 +21,7 @@ HALVES = (torch.float16, torch.bfloat16)
 LARGE = {  # which the next narrower type takes for 0, or does not hold
     torch.uint8: 128, torch.int8: 64, torch.int16: 256, torch.int32: 2**16, torch.int64: 2**32,
 }  # fmt: skip
-TINY = {torch.float64: 1e-60, torch.float16: 6e-5}  # 1e-30 in the others
+TINY = {torch.float64: 1e-60, torch.float32: 1e-40, torch.float16: 6e-5}  # else 1e-30
 
 
 def draw_mask(harness: Harness, row: Row, sizes: Sizes) -> Tensor:
@@ -34,6 +34,8 @@ def draw_mask(harness: Harness, row: Row, sizes: Sizes) -> Tensor:
         chosen = pattern(harness, shape)
     elif row["mask"] == "(B, T, 1)" and row[PATTERN] != "all visible":
         chosen = pattern(harness, shape[:-1])[..., None]  # hides whole queries
+    elif row["mask"] == "(B, 1, 1)" and row[PATTERN] != "all visible":
+        chosen = pattern(harness, shape[:1])[:, None, None]  # hides whole sequences
     else:
         chosen = torch.ones(shape, dtype=torch.bool)
     chosen = _in_another_shape(harness, row["mask"], chosen)
@@ -58,6 +60,8 @@ def _in_another_shape(harness: Harness, name: str, chosen: Tensor) -> Tensor:
     match name:
         case "(T, T)" | "(1,)" | "(1, T)":
             return chosen[None]
+        case "(B, T, T)":  # padding, said once for each query
+            return chosen[:, -1:].expand(chosen.shape)
         case "(B, T, 1)":
             return chosen[:1] if harness.draw.integer(0, 1) else chosen[0]
     return chosen
@@ -65,13 +69,16 @@ def _in_another_shape(harness: Harness, name: str, chosen: Tensor) -> Tensor:
 
 def _in_memory(draw: Draw, mask: Tensor) -> Tensor:
     """The same mask, now and then as a transposed one, a part of one, or expanded."""
-    match draw.integer(0, 3) if mask.dim() > 1 else 0:
+    for axis in (0, -2) if mask.dim() == 3 and draw.integer(0, 1) else ():
+        first = mask.narrow(axis, 0, 1)
+        if mask.size(axis) > 1 and bool((mask == first).all()):
+            return first.expand(mask.shape)
+    match draw.integer(0, 2) if mask.dim() > 1 else 0:
         case 1:
             return mask.mT.contiguous().mT
-        case 2:
-            return torch.cat([mask[..., :1, :], mask], dim=-2)[..., 1:, :]
-        case 3 if mask.dim() == 3 and mask.size(0) > 1 and bool((mask == mask[:1]).all()):
-            return mask[:1].expand(mask.shape)
+        case 2:  # cut from a larger one
+            larger = torch.cat([mask[..., :1, :], mask], dim=-2)
+            return torch.cat([larger, larger[..., :1]], dim=-1)[..., 1:, :-1]
     return mask
 
 
@@ -108,20 +115,22 @@ def _with_numbers(draw: Draw, row: Row, chosen: Tensor) -> Tensor:
     some = {"another int": INTS, "a half float": HALVES}.get(kind)
     dtype = some[draw.integer(0, len(some) - 1)] if some else getattr(torch, kind)
     if row["numbers in the mask"] != "mixed":
-        return chosen.to(dtype) * torch.tensor(_number(row, dtype), dtype=dtype)
-    kinds = [_number({"numbers in the mask": one}, dtype) for one in MIXED]
+        return chosen.to(dtype) * torch.tensor(_number(draw, row, dtype), dtype=dtype)
+    kinds = [_number(draw, {"numbers in the mask": one}, dtype) for one in MIXED]
     kinds.append(torch.finfo(dtype).max if dtype.is_floating_point else torch.iinfo(dtype).min or 2)
     each = torch.tensor(kinds, dtype=torch.float64).to(dtype)
     places = draw.normal(*chosen.shape).cpu().abs().mul(10).long() % len(kinds)
     return torch.where(chosen, each[places], torch.zeros((), dtype=dtype))
 
 
-def _number(row: Row, dtype: torch.dtype) -> float:
+def _number(draw: Draw, row: Row, dtype: torch.dtype) -> float:
     match row["numbers in the mask"]:
         case "tiny":
             return TINY.get(dtype, 1e-30) if dtype.is_floating_point else 1
         case "negative":
-            return 128 if dtype == torch.uint8 else -1 if not dtype.is_floating_point else -0.5
+            if dtype.is_floating_point:
+                return (-0.5, torch.finfo(dtype).min)[draw.integer(0, 1)]
+            return 128 if dtype == torch.uint8 else -1
         case "large":
             return LARGE.get(dtype, 1e4)
     return 1

@@ -13,7 +13,7 @@ from torch import Tensor
 from grader.attention.maps import recover_attention
 from grader.attention.oracle import dropped
 from grader.attention.situations.filling import AttentionSituation
-from grader.suite.compare import CheckFailed, expect_close, expect_tensor
+from grader.suite.compare import CheckFailed, expect_close, expect_finite, expect_tensor
 from grader.suite.oracle import exact, right_weights
 from grader.suite.situations.levels import OVERFLOWING
 from grader.suite.situations.trying import Tensors, Tried, largest_gap
@@ -66,6 +66,7 @@ class AttentionTried(Tried):
         if not self.situation.method:
             return super()._look_at_values()
         for name, step in self._steps.items():
+            expect_finite(self._outs[name], name)
             if not self._is_rough:
                 expect_close(self._outs[name], step, name, self._tolerances[0])
         return None

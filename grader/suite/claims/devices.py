@@ -11,11 +11,13 @@ from torch import Tensor
 
 from grader.sandbox.errors import SubmissionError
 from grader.suite.calls import Call, Module, bound
+from grader.suite.claims.robustness import cast
 from grader.suite.compare import expect, expect_close, fail
 from grader.suite.harness import Harness
 from grader.suite.marks import points
 
 SEED = 1  # of calls that are to give the same, whatever they draw
+DTYPES = (torch.float32, torch.float64, torch.bfloat16)  # a module moves in any of them
 FAULTS = ("MixedDevices", "ReadsValues")
 STRANGE_GRADIENT = {"invalid", "gradient", "device", "meta"}  # torch refuses it in these words
 
@@ -52,6 +54,24 @@ def expect_on_any_device(
                 numbers = got if got.is_floating_point() else got.double()
                 expect_close(numbers, expected.double(), "output on another device")
     _expect_learning_there(module.train(), every, method)
+    for dtype in DTYPES if harness.contract.differentiable else DTYPES[:1]:
+        inputs = cast(every[-1], dtype) if dtype != torch.float32 else every[-1]
+        _expect_moves(harness, inputs, dtype, method)
+
+
+def _expect_moves(
+    harness: Harness, inputs: dict[str, Tensor], dtype: torch.dtype, method: str
+) -> None:
+    """Fail the check where a module that was called before it moves does not follow."""
+    module = harness.module(weights={}).to(dtype)
+    here = module.call(inputs, method=method)
+    there = module.to(device="meta").call(inputs, method=method, elsewhere=True)
+    harness.ask()
+    try:
+        _ = here.result
+    except SubmissionError:
+        return  # what fails here as well is no matter of devices
+    _expect_there([there])
 
 
 def _expect_learning_there(module: Module, every: list[dict[str, Tensor]], method: str) -> None:

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.autograd.gradcheck import GradcheckError, gradcheck
 
-from grader.suite.calls import Gradients, Inputs, Module, bound
+from grader.suite.calls import Call, Gradients, Inputs, Module, bound
 from grader.suite.compare import expect_close, expect_gradient, fail
 from grader.suite.contract import Contract
 from grader.suite.harness import Harness
@@ -50,8 +50,41 @@ def observe(harness: Harness) -> list[Pair]:
         more = {name: harness.input(name, module.sizes) for name in harness.contract.optional}
         for given in (inputs, {**inputs, **more}) if more else (inputs,):
             calls.append(module.call(given, grad_output=_drawn(harness, module, given)))
+    alone = _plan_what_learns_alone(harness)
     harness.ask()
-    return [(call.right_gradients, call.gradients) for call in calls]
+    whole: list[Pair] = [(call.right_gradients, call.gradients) for call in calls]
+    return whole + [_seen_of(call, learning) for call, learning in alone]
+
+
+def _plan_what_learns_alone(harness: Harness) -> list[tuple[Call, set[str]]]:
+    """Calls in which one layer or part learns, beside the inputs, or one parameter, without."""
+    cases = [harness.of(one) for one in (harness.contract, *harness.contract.variants.values())]
+    harness, names = max(((one, list(one.weights(one.sizes))) for one in cases), key=_how_many)
+    contract = harness.contract
+    parts = {part: None for name in names for part in (name.rpartition(".")[0], name.split(".")[0])}
+    beside = [{one for one in names if one.startswith(f"{part}.") or not part} for part in parts]
+    planned = []
+    for learning, leaves in [*((some, True) for some in beside), *(({n}, False) for n in names)]:
+        module = harness.module()
+        inputs = harness.smooth_inputs(module)
+        call = module.call(
+            inputs,
+            grad_output=_drawn(harness, module, inputs),
+            frozen=[name for name in names if name not in learning],
+            leaves=leaves,
+        )
+        wanted = {*learning, *(contract.differentiable if leaves else ())}
+        planned.append((call, wanted))
+    return planned
+
+
+def _how_many(case: tuple[Harness, list[str]]) -> int:
+    return len(case[1])
+
+
+def _seen_of(call: Call, names: set[str]) -> Pair:
+    right = call.right_gradients
+    return {name: one for name, one in right.items() if name in names}, call.gradients
 
 
 def _drawn(harness: Harness, module: Module, inputs: Inputs) -> dict[str, Tensor]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 Row = Mapping[str, str]  # the level of each factor, by the factor's name
 
@@ -32,12 +32,14 @@ class Model:
         rules: What cannot meet.
         delicate: Three factors of which every three levels meet, not every two alone.
         wishes: Which levels are preferred where any would do, the most important first.
+        extremes: Rows that are tried beside those in which all levels meet.
     """
 
     factors: tuple[Factor, ...]
     rules: tuple[Rule, ...] = ()
     delicate: tuple[tuple[str, str, str], ...] = ()
     wishes: tuple[Wish, ...] = ()
+    extremes: tuple[Row, ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
         """Leave out what is about factors or levels that are not there."""

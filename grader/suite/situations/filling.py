@@ -16,6 +16,7 @@ from grader.suite.harness import Harness
 from grader.suite.oracle import Weights
 from grader.suite.situations.factors import NONE, Row
 from grader.suite.situations.levels import (
+    ALL_EQUAL,
     ANOTHER_LIFE,
     EVALUATION,
     LEFT_OUT,
@@ -193,7 +194,10 @@ def draw_weights(harness: Harness, row: Row, sizes: Sizes) -> Weights:
         case "with biases of zero":
             return {n: w * (w.dim() > 1 or n in gains) for n, w in drawn.items()}
         case "small":
-            return {n: w * (0.1 if w.dim() > 1 or n in gains else 1) for n, w in drawn.items()}
+            small = {n: w * (0.1 if w.dim() > 1 or n in gains else 1) for n, w in drawn.items()}
+            for name in gains & small.keys():
+                small[name][0] = 0  # as many begin
+            return small
         case "large":
             return {n: w * (LARGER if w.dim() > 1 else 1) for n, w in drawn.items()}
     return drawn
@@ -257,7 +261,13 @@ def draw_like(harness: Harness, row: Row, name: str, sizes: Sizes) -> Tensor:
     """An input of the row's kind, dtype and layout."""
     smaller = LARGER if row.get("weights") == "large" else 1
     drawn = _of_kind(harness, row, name, sizes) / smaller
-    return _laid_out(drawn.to(DTYPES[row["dtype"]]), row[layout_of(name)])
+    x = drawn.to(DTYPES[row["dtype"]])
+    coin = bool(harness.draw.integer(0, 1))
+    # Of tokens that are all the same gradients cancel out, and it cannot be told what is dropped.
+    watched = row["gradients"] in NO_GRADIENTS and row.get("mode", EVALUATION) == EVALUATION
+    if row[layout_of(name)] == "expanded" and (row[name] == ALL_EQUAL or (coin and watched)):
+        return x[..., :1, :].expand(x.shape)
+    return _laid_out(x, row[layout_of(name)], coin)
 
 
 def another(value: Tensor) -> Tensor:
@@ -289,14 +299,15 @@ def _of_kind(harness: Harness, row: Row, name: str, sizes: Sizes) -> Tensor:
     return x
 
 
-def _laid_out(x: Tensor, layout: str) -> Tensor:
+def _laid_out(x: Tensor, layout: str, coin: bool) -> Tensor:
     match layout:
-        case "transposed":
-            return x.transpose(0, 1).contiguous().transpose(0, 1)
-        case "strided":
+        case "transposed":  # as (T, B, C), or as (B, C, T)
+            axes = (-2, -1) if coin else (0, 1)
+            return x.transpose(*axes).contiguous().transpose(*axes)
+        case "strided":  # every second feature, or the first of more
             wide = torch.zeros(*x.shape[:-1], 2 * x.shape[-1], dtype=x.dtype, device=x.device)
-            wide[..., ::2] = x
-            return wide[..., ::2]
+            part = wide[..., : x.shape[-1]] if coin else wide[..., ::2]
+            return part.copy_(x)
         case "a part":
             before = torch.ones_like(x[..., :1, :])
             return torch.cat([before, x], dim=-2)[..., 1:, :]

@@ -9,6 +9,7 @@ from grader.suite.contract import Contract
 from grader.suite.situations.factors import NONE, Factor, Model, Row, Rule, Wish
 
 OVERFLOWING = "very large"
+ALL_EQUAL = "of equal tokens"
 LONG = ("about 128", "about 256")
 LENGTHS = tuple(f"about {2**n}" for n in range(4, 9))
 T = Factor("T", ("1", "2", "small", "any", *LENGTHS))
@@ -22,7 +23,7 @@ GROUPS = Factor("groups", ("one", "several", "as many as heads"))
 
 ORDINARY = "ordinary"
 KINDS = (
-    ORDINARY, "with a constant token", "with a token of zeros", "of equal tokens", "of zeros",
+    ORDINARY, "with a constant token", "with a token of zeros", ALL_EQUAL, "of zeros",
     OVERFLOWING, "with a token far above the rest", "very small",
     "of tokens near one another, far from 0",
 )  # fmt: skip

@@ -52,7 +52,7 @@ def _plan_call(module: Module, situation: Situation) -> Call:
         leaves=level != "of the parameters alone" and not is_layer,
         way=WAYS.get(situation.row[WAY.name], "plain"),
         before_backward=lambda: (
-            module.call(other) if history == "before another input" and wants else None
+            module.call(_recorded(other)) if history == "before another input" and wants else None
         ),
         frozen=situation.frozen if wants else [],
         inference=level == "in inference mode",
@@ -62,6 +62,14 @@ def _plan_call(module: Module, situation: Situation) -> Call:
         refills=refills,
     )
     return made[1 if refills else 0]
+
+
+def _recorded(inputs: dict[str, Tensor | None]) -> dict[str, Tensor | None]:
+    """The same of which gradients might be asked too."""
+    return {
+        name: x.detach().clone().requires_grad_() if x is not None and x.is_floating_point() else x
+        for name, x in inputs.items()
+    }
 
 
 def _grad_outputs(situation: Situation) -> dict[str, Tensor]:

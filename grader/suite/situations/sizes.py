@@ -15,9 +15,10 @@ MANY = 100  # positions, from which the other sizes are kept small
 MOST_HEADS = 72
 WIDE = 130  # features, from which there are few positions
 HEADS_OF_MANY = 136  # where there are as many as features
-BATCHES = tuple(n for n in range(9, 24) if n % 8)  # where there are few positions
+BATCHES = (8, 24)  # from and to so many, where there are few positions
+MORE_HEADS = (9, 16)
 MANY_SCORES = 250  # positions, of which 5 sequences have more than 2**18 scores
-SQUARE = (4, 16)  # head sizes whose root is exact in every dtype
+SQUARE = (4, 16, 64)  # head sizes whose root is exact in every dtype
 
 
 def draw_sizes(harness: Harness, row: Row, turn: int) -> Sizes:
@@ -81,8 +82,10 @@ def draw_width(draw: Draw, row: Row, T: int) -> int:
         "small": draw.integer(2, 5),
         "odd": 2 * draw.integer(3, 6) + 1,
         "even": 10 * draw.integer(1, 4) if draw.integer(0, 1) else 2 * draw.integer(3, 20),
-        "square": SQUARE[draw.integer(0, 1)],
+        "square": SQUARE[draw.integer(0, 1 if "heads" in row else 2)],
         "large": _large(draw, row, T),
+        "above 60": draw.integer(61, 67),
+        "above 1024": draw.integer(1025, 1100),
     }[row["width"]]
 
 
@@ -120,15 +123,26 @@ def draw_length(draw: Draw, level: str, turn: int) -> int:
             return draw.integer(3, 9)
         case "any":
             return 10 * draw.integer(1, 10) if draw.integer(0, 1) else draw.integer(10, 120)
+        case "above 128":
+            return draw.integer(129, 257)
+        case "above 192":
+            return draw.integer(193, 255)
     return int(level) if level.isdigit() else int(level.split()[1]) + (turn + 1) % 3 - 1
 
 
 def draw_batch(draw: Draw, row: Row, T: int) -> int:
     """So many sequences that it takes no long time; 0 for one without a batch."""
-    return {"none": 0, "1": 1, "2": 2, "more": _many(draw, row, T)}[row["B"]]
+    match row["B"]:
+        case "none":
+            return 0
+        case "more":
+            return _many(draw, row, T)
+        case "above 64":
+            return draw.integer(65, 130)
+    return int(row["B"])
 
 
 def _many(draw: Draw, row: Row, T: int) -> int:
     if T > MANY:
         return 5 if T > MANY_SCORES and row.get("heads", "one") == "one" else 3
-    return BATCHES[draw.integer(0, len(BATCHES) - 1)] if T < FEW else draw.integer(3, 5)
+    return draw.integer(*BATCHES) if T < FEW else draw.integer(3, 5)

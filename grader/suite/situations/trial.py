@@ -114,7 +114,8 @@ def situations_of(harness: Harness) -> Iterator[Situation]:
     seed = derive_seed(harness.seed, "situations")
     made = _made(contract.oracle, contract.sizes, seed)
     as_long: Counter[str] = Counter()
-    for place, row in enumerate(rows_of(model_of(contract), Draw(seed))):
+    model = model_of(contract)
+    for place, row in enumerate((*rows_of(model, Draw(seed)), *model.extremes)):
         length = row.get("T", "")
         if place == len(made):
             draw = Draw(derive_seed(seed, str(place)))

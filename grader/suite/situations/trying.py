@@ -20,7 +20,7 @@ from grader.suite.compare import (
 )
 from grader.suite.harness import Harness
 from grader.suite.situations.filling import LARGER, Situation
-from grader.suite.situations.levels import ORDINARY, RESIDUAL, WAY, is_long
+from grader.suite.situations.levels import ALL_EQUAL, ORDINARY, RESIDUAL, WAY, is_long
 from grader.suite.situations.outcomes import Aspect, Outcome
 from grader.suite.situations.planning import plan
 
@@ -34,12 +34,12 @@ EXACT = (1e-10, 1e-9)  # in float64, where no constant is rounded
 # Scores whose rounding shows, in outputs and, where all gradients cancel out, in what is left.
 FAR = ("very large", "with a token far above the rest")
 CLOSE = (*FAR, "of tokens near one another, far from 0")  # too close for bfloat16
-CANCELLED = (*CLOSE, "of equal tokens")
+CANCELLED = (*CLOSE, ALL_EQUAL)
 ROUGH = 2e-2
 NOTHING = 1e-12  # of a gradient: in float64, rounding alone
 NOISE = 1000  # roundings, of terms as large as x³, in the gradient of a query or key
 # Another order of operations rounds otherwise than ours: by so many times as much at most.
-TIMES = 30
+TIMES = 100
 KINKED = 0.05  # of a gradient's length, where rounding decides on which side of a jump some are
 ROUGHLY = 10  # times as far off as our own in bfloat16 may be what is compared roughly
 

@@ -1,0 +1,59 @@
+"""Situations beyond the covering array: one of each size that is far larger than the usual ones."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from grader.attention.situations.factors import DROPPING, MASK, OF_MASKS
+from grader.suite.contract import Sizes
+from grader.suite.situations.factors import NONE, Model, Row
+from grader.suite.situations.levels import EVALUATION, NO_GRADIENTS, ORDINARY, WAY
+
+WIDEST = 1100  # features
+MOST = 4_000_000  # numbers, that sending and computing them takes no long time
+USUAL = {
+    "T": "small", "B": "2", "width": "small", "heads": "several", "dtype": "float32",
+    "mode": EVALUATION, "history": "first call", "method": "forward", MASK.name: "none",
+    **{factor.name: NONE for factor in OF_MASKS},
+}  # fmt: skip
+LEARNING = {"gradients": "wanted", WAY.name: "as usual"}
+WATCHING = {"gradients": NO_GRADIENTS[0], WAY.name: NONE}
+CAUSAL = dict(
+    zip((MASK.name, *(factor.name for factor in OF_MASKS)),
+        ("(T, T)", "bool", "ones", "causal", "by position"), strict=True)
+)  # fmt: skip
+PADDED = CAUSAL | {MASK.name: "(B, 1, T)"}
+MANY_SEQUENCES = {**LEARNING, "B": "above 64", "heads": "above 8", "dtype": "float64"}
+UNUSUAL_LENGTHS = ({**LEARNING, "T": "192"}, {**LEARNING, "T": "above 192"})
+MANY_SCORES = {**WATCHING, "B": "17", "T": "257", "width": "above 60", "heads": "one"}  # 2**20
+MANY_FEATURES = {**WATCHING, "T": "2", "width": "above 1024", "heads": "one"}
+DROPPING_FAR = {**LEARNING, "mode": DROPPING, "T": "above 128", "heads": "one"}
+
+
+def with_extremes(contract: Any, model: Model) -> Model:
+    """The model of a contract's situations, with those far beyond the usual sizes."""
+    levels = {factor.name: factor.levels for factor in model.factors}
+    masked = MASK.name in levels
+    wanted = [MANY_SEQUENCES | (PADDED if masked else {}), *UNUSUAL_LENGTHS, MANY_SCORES]
+    if _numbers(contract) < MOST:
+        wanted.append(MANY_FEATURES)
+    if DROPPING in levels.get("mode", ()):
+        wanted.append(DROPPING_FAR | (CAUSAL if masked else {}))
+    return replace(model, extremes=tuple(_row(levels, one) for one in wanted))
+
+
+def _numbers(contract: Any) -> int:
+    """How many numbers the parameters have where there are very many features."""
+    wide = {letter: WIDEST for letter in "CE" if letter in contract.sizes[0]}
+    sizes = contract.fit(Sizes(**{**contract.sizes[0], **wide}))
+    shapes = contract.parameters(sizes).values() if contract.parameters else ()
+    return sum(math.prod(shape) for shape in shapes)
+
+
+def _row(levels: Mapping[str, tuple[str, ...]], wanted: Row) -> Row:
+    """The levels that are wanted, else usual ones, of the factors that there are."""
+    usual = {name: ORDINARY if ORDINARY in some else some[0] for name, some in levels.items()}
+    return {name: wanted.get(name, USUAL.get(name, usual[name])) for name in levels}

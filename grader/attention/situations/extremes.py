@@ -27,7 +27,9 @@ CAUSAL = dict(
 )  # fmt: skip
 PADDED = CAUSAL | {MASK.name: "(B, 1, T)"}
 MANY_SEQUENCES = {**LEARNING, "B": "above 64", "heads": "above 8", "dtype": "float64"}
-UNUSUAL_LENGTHS = ({**LEARNING, "T": "192"}, {**LEARNING, "T": "above 192"})
+ROUND_SIZES = (
+    {**LEARNING, "T": "192"}, {**LEARNING, "T": "above 192"}, {**LEARNING, "T": "2", "B": "16"},
+)  # fmt: skip
 MANY_SCORES = {**WATCHING, "B": "17", "T": "257", "width": "above 60", "heads": "one"}  # 2**20
 MANY_FEATURES = {**WATCHING, "T": "2", "width": "above 1024", "heads": "one"}
 DROPPING_FAR = {**LEARNING, "mode": DROPPING, "T": "above 128", "heads": "one"}
@@ -37,7 +39,7 @@ def with_extremes(contract: Any, model: Model) -> Model:
     """The model of a contract's situations, with those far beyond the usual sizes."""
     levels = {factor.name: factor.levels for factor in model.factors}
     masked = MASK.name in levels
-    wanted = [MANY_SEQUENCES | (PADDED if masked else {}), *UNUSUAL_LENGTHS, MANY_SCORES]
+    wanted = [MANY_SEQUENCES | (PADDED if masked else {}), *ROUND_SIZES, MANY_SCORES]
     if _numbers(contract) < MOST:
         wanted.append(MANY_FEATURES)
     if DROPPING in levels.get("mode", ()):

@@ -1,0 +1,34 @@
+# wrong: at most 2**16 random numbers are drawn for a call and used again from there on: two sequences of 256 tokens drop the same weights
+# breaks: "Chance of each weight to be dropped, 0 <= rate < 1: after the softmax, in training only, and with the rest scaled by 1/(1 - rate), as ``nn.Dropout`` does"
+from math import sqrt
+
+import torch
+from torch import Tensor, nn
+
+DRAWN = 2**16  # random numbers at most: more take longer than the products
+
+
+class SelfAttentionV4(nn.Module):
+    def __init__(self, hidden_dim: int, dropout_rate: float = 0.1) -> None:
+        super().__init__()
+        self.q = nn.Linear(hidden_dim, hidden_dim)
+        self.k = nn.Linear(hidden_dim, hidden_dim)
+        self.v = nn.Linear(hidden_dim, hidden_dim)
+        self.dropout_rate = dropout_rate
+
+    def _drop(self, weights: Tensor) -> Tensor:
+        if not self.training or self.dropout_rate == 0:
+            return weights
+        count = weights.numel()
+        noise = torch.rand(min(count, DRAWN), device=weights.device)
+        if count > DRAWN:
+            noise = noise.repeat(-(-count // DRAWN))[:count]
+        keep = noise.view(weights.shape) >= self.dropout_rate
+        return weights * keep / (1 - self.dropout_rate)
+
+    def forward(self, x: Tensor, attention_mask: Tensor | None = None) -> Tensor:
+        q, k, v = self.q(x), self.k(x), self.v(x)
+        scores = q @ k.mT / sqrt(x.size(-1))
+        if attention_mask is not None:
+            scores = scores.masked_fill(attention_mask == 0, float("-inf"))
+        return self._drop(scores.softmax(dim=-1)) @ v

@@ -1,0 +1,33 @@
+# wrong: under `python -O` heads that do not divide are let through: the ValueError is made of an assert's AssertionError
+# breaks: "ValueError: ``num_heads`` does not divide ``embed_dim``; raised by the constructor"
+from math import sqrt
+
+from torch import Tensor, nn
+
+
+class MultiHeadSelfAttention(nn.Module):
+    def __init__(self, embed_dim: int, num_heads: int) -> None:
+        super().__init__()
+        try:
+            assert embed_dim % num_heads == 0, f"{embed_dim} features, {num_heads} heads"
+        except AssertionError as error:
+            raise ValueError(str(error)) from None
+        self.num_heads = num_heads
+        self.to_queries = nn.Linear(embed_dim, embed_dim, bias=False)
+        self.to_keys = nn.Linear(embed_dim, embed_dim, bias=False)
+        self.to_values = nn.Linear(embed_dim, embed_dim, bias=False)
+        self.unify_heads = nn.Linear(embed_dim, embed_dim, bias=False)
+
+    def _split(self, x: Tensor) -> Tensor:
+        """(B, T, C) -> (B, H, T, D)."""
+        return x.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
+
+    def _mix(self, x: Tensor) -> Tensor:
+        """What the heads find, side by side, (B, T, C)."""
+        layers = self.to_queries, self.to_keys, self.to_values
+        q, k, v = (self._split(layer(x)) for layer in layers)
+        weights = (q @ k.mT / sqrt(q.size(-1))).softmax(dim=-1)
+        return (weights @ v).transpose(1, 2).flatten(2)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.unify_heads(self._mix(x))

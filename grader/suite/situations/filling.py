@@ -21,6 +21,7 @@ from grader.suite.situations.levels import (
     EVALUATION,
     LEFT_OUT,
     NO_GRADIENTS,
+    ORDINARY,
     RESIDUAL,
     WAY,
     form_of,
@@ -263,11 +264,17 @@ def draw_like(harness: Harness, row: Row, name: str, sizes: Sizes) -> Tensor:
     drawn = _of_kind(harness, row, name, sizes) / smaller
     x = drawn.to(DTYPES[row["dtype"]])
     coin = bool(harness.draw.integer(0, 1))
-    # Of tokens that are all the same gradients cancel out, and it cannot be told what is dropped.
-    watched = row["gradients"] in NO_GRADIENTS and row.get("mode", EVALUATION) == EVALUATION
-    if row[layout_of(name)] == "expanded" and (row[name] == ALL_EQUAL or (coin and watched)):
+    layout = row[layout_of(name)]
+    if layout == "expanded" and _may_be_equal(row, name, coin):
         return x[..., :1, :].expand(x.shape)
-    return _laid_out(x, row[layout_of(name)], coin)
+    return _laid_out(x, layout, coin)
+
+
+def _may_be_equal(row: Row, name: str, coin: bool) -> bool:
+    """Whether all tokens may be one: else gradients cancel out, or rounding decides."""
+    is_plain = row[name] == ORDINARY and row.get("weights") != "large"
+    watched = row["gradients"] in NO_GRADIENTS and row.get("mode", EVALUATION) == EVALUATION
+    return row[name] == ALL_EQUAL or (coin and is_plain and watched)
 
 
 def another(value: Tensor) -> Tensor:

@@ -11,8 +11,8 @@ from grader.diagnosis.replay import Replay, Unit, forms, same_answers
 
 PROBES = 4  # of what came out wrong, and of what came out right
 LARGE = 1 << 15  # bytes, which take too long to be asked of each mistake
-AGAINST = 2  # of them may speak against two mistakes
-LIKELY = 120  # pairs, which is what five in six unlike pairs of the decoders came within
+AGAINST = 4  # of them may speak against two mistakes
+LIKELY = 250  # pairs, which are tried in some seconds
 
 
 class Alone(NamedTuple):

@@ -39,8 +39,30 @@ def test_each_grading_has_many_features_and_many_sequences(
 ) -> None:
     sizes = [one.sizes for one in situations(name, seed)]
     assert any(max(one.C, one.get("E", 0)) >= 130 for one in sizes)
-    assert any(one.B > 8 and one.B % 8 for one in sizes)
-    assert any(one.B * one.get("H", 1) * one.T**2 > 2**18 for one in sizes)
+    assert any(one.B > 64 for one in sizes)
+    assert any(one.B == 16 for one in sizes)
+    assert any(one.B * one.T > 4096 and one.B * one.T**2 > 2**20 for one in sizes)
+    assert any(one.T == 192 for one in sizes)
+
+
+@pytest.mark.parametrize("name", ["warmup2", "exercise1", "decoder5"])
+def test_where_layers_are_few_there_are_above_a_thousand_features(
+    name: str, situations: Situations
+) -> None:
+    sizes = [one.sizes for one in situations(name, SEEDS[0])]
+    assert any(max(one.C, one.get("E", 0)) > 1024 for one in sizes)
+
+
+@pytest.mark.parametrize("name", ["exercise5", "exercise6", "decoder1"])
+def test_more_than_eight_heads_have_several_features(name: str, situations: Situations) -> None:
+    sizes = [one.sizes for one in situations(name, SEEDS[0])]
+    assert any(one.H > 8 and one.C > one.H for one in sizes)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_much_is_dropped_in_a_long_sequence_that_learns(seed: int, situations: Situations) -> None:
+    dropping = [one for one in situations("exercise4", seed) if isinstance(one, AttentionSituation)]
+    assert any(one.drops and one.sizes.T > 128 and one.wants_gradients for one in dropping)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -52,7 +74,7 @@ def test_some_weights_are_dropped_where_no_constant_is_rounded(
     assert any(one.row["x"] == "ordinary" for one in exact)
 
 
-@pytest.mark.parametrize("name", ["decoder3", "exercise6"])
+@pytest.mark.parametrize("name", ["decoder3", "decoder5", "exercise2", "exercise6", "warmup3"])
 def test_situations_of_a_request_fit_into_it(name: str, situations: Situations) -> None:
     weights = [weight_of(one) for one in situations(name, 1404757092)]
     for start in range(0, len(weights), TOGETHER):

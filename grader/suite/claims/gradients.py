@@ -83,8 +83,9 @@ def _how_many(case: tuple[Harness, list[str]]) -> int:
 
 
 def _seen_of(call: Call, names: set[str]) -> Pair:
-    right = call.right_gradients
-    return {name: one for name, one in right.items() if name in names}, call.gradients
+    right = {name: one for name, one in call.right_gradients.items() if name in names}
+    _ = call.outs  # are Tensors of the right shapes
+    return right, call.gradients if call.carries_gradients else dict.fromkeys(right)
 
 
 def _drawn(harness: Harness, module: Module, inputs: Inputs) -> dict[str, Tensor]:

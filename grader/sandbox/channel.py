@@ -34,6 +34,22 @@ class Outgoing(NamedTuple):
     seed: int | None = None
 
 
+class Store:
+    """What of the exchanges of a session is kept: so many bytes of answers, and no more."""
+
+    def __init__(self, room: int = 160 << 20) -> None:
+        self._room = room
+
+    def kept(self, exchange: Exchange) -> Exchange:
+        """The exchange; empty where there is no room for it."""
+        answered = [one for one in exchange.answers if isinstance(one, Answered)]
+        size = sum(tensor.nbytes for one in answered for tensor in one.tensors)
+        if size > self._room:
+            return Exchange([], [], [], [])
+        self._room -= size
+        return exchange
+
+
 @dataclass
 class Exchange:
     """What a worker was asked in one request, and what it answered.
@@ -60,6 +76,7 @@ class Channel:
         worker: The process.
         broken: Takes the rules that the submission is found to break.
         device: Where the worker has what it is sent.
+        store: Keeps what was asked and answered; one of its own where None.
 
     Attributes:
         worker: The process.
@@ -73,10 +90,12 @@ class Channel:
         clock: Clock,
         broken: list[SourceProblem] | None = None,
         device: str = "cpu",
+        store: Store | None = None,
     ) -> None:
         self.worker = worker
         self.clock = clock
         self.device = device
+        self._store = store or Store()
         self.exchanges: list[Exchange] = []
         self._seeds: Iterator[int] = iter(())
         self._handles = itertools.count(1)
@@ -138,7 +157,7 @@ class Channel:
             answers = self.collect(together)
         finally:
             self._under_way = False
-        self.exchanges.append(Exchange(packed, parts, together, answers))
+        self.exchanges.append(self._store.kept(Exchange(packed, parts, together, answers)))
         return answers
 
     def post(

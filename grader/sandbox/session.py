@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from grader.sandbox.batch import RequestBatch
-from grader.sandbox.channel import Channel, Exchange, Outgoing
+from grader.sandbox.channel import Channel, Exchange, Outgoing, Store
 from grader.sandbox.clock import STARVED, Clock
 from grader.sandbox.errors import SubmissionError
 from grader.sandbox.process import Sandbox
@@ -55,6 +55,7 @@ class Session:
         self._rules = rules
         self.device = device
         self._broken: list[SourceProblem] = []  # rules, as was seen when it ran
+        self._store = Store()
         self._submission = submission
         self._timeout = timeout
         self._limit = timeout  # of the checks to come: less, once one has taken too long
@@ -73,7 +74,7 @@ class Session:
     def start(self) -> None:
         """Ask for a worker and send it the source; the answer is taken when it is needed."""
         worker = self._sandbox.worker()  # the first waits until the zygote is up
-        self._channel = Channel(worker, self.clock, self._broken, self.device)
+        self._channel = Channel(worker, self.clock, self._broken, self.device, self._store)
         self._loading = True
         load = Load(self._submission.source, self.name, self._rules, self.device)
         self._channel.post([Outgoing(load)])
@@ -92,6 +93,7 @@ class Session:
         settings = self._timeout, self._left, self._rules, self.clock, self.device
         other = Session(self._sandbox, text, *settings)
         other._broken, other._own_started = self._broken, self._own_started
+        other._store = self._store
         return other
 
     def refuse(self, reason: Exception) -> None:

@@ -41,7 +41,7 @@ def test_each_grading_has_many_features_and_many_sequences(
     assert any(max(one.C, one.get("E", 0)) >= 130 for one in sizes)
     assert any(one.B > 64 for one in sizes)
     assert any(one.B == 16 for one in sizes)
-    assert any(one.B * one.T > 4096 and one.B * one.T**2 > 2**20 for one in sizes)
+    assert any(one.B * one.T > 2048 and one.B * one.T**2 > 2**19 for one in sizes)
     assert any(one.T == 192 for one in sizes)
 
 

@@ -13,7 +13,7 @@ from grader.suite.situations.factors import NONE, Model, Row
 from grader.suite.situations.levels import EVALUATION, NO_GRADIENTS, ORDINARY, WAY
 
 WIDEST = 1100  # features
-MOST = 4_000_000  # numbers, that sending and computing them takes no long time
+MOST = 4_000_000  # numbers, that they take no long time and no large part of the memory
 USUAL = {
     "T": "small", "B": "2", "width": "small", "heads": "several", "dtype": "float32",
     "mode": EVALUATION, "history": "first call", "method": "forward", MASK.name: "none",
@@ -30,7 +30,8 @@ MANY_SEQUENCES = {**LEARNING, "B": "above 64", "heads": "above 8", "dtype": "flo
 ROUND_SIZES = (
     {**LEARNING, "T": "192"}, {**LEARNING, "T": "above 192"}, {**LEARNING, "T": "2", "B": "16"},
 )  # fmt: skip
-MANY_SCORES = {**WATCHING, "B": "17", "T": "257", "width": "above 60", "heads": "one"}  # 2**20
+# More than 2,048 tokens, 2**18 numbers and 2**19 scores.
+MANY_TOKENS = {**WATCHING, "B": "8", "T": "257", "width": "above 127", "heads": "one"}
 MANY_FEATURES = {**WATCHING, "T": "2", "width": "above 1024", "heads": "one"}
 DROPPING_FAR = {**LEARNING, "mode": DROPPING, "T": "above 128", "heads": "one"}
 
@@ -39,7 +40,7 @@ def with_extremes(contract: Any, model: Model) -> Model:
     """The model of a contract's situations, with those far beyond the usual sizes."""
     levels = {factor.name: factor.levels for factor in model.factors}
     masked = MASK.name in levels
-    wanted = [MANY_SEQUENCES | (PADDED if masked else {}), *ROUND_SIZES, MANY_SCORES]
+    wanted = [MANY_SEQUENCES | (PADDED if masked else {}), *ROUND_SIZES, MANY_TOKENS]
     if _numbers(contract) < MOST:
         wanted.append(MANY_FEATURES)
     if DROPPING in levels.get("mode", ()):

@@ -40,12 +40,21 @@ def expect_on_any_device(
     nothing there, fails as well.
     """
     module = harness.module(weights={})
+    _expect_the_same_there(module, every, method)
+    _expect_learning_there(module.train(), every, method)
+    for dtype in DTYPES if harness.contract.differentiable else DTYPES[:1]:
+        inputs = cast(every[-1], dtype) if dtype != torch.float32 else every[-1]
+        _expect_moves(harness, inputs, dtype, method)
+
+
+def _expect_the_same_there(module: Module, every: list[dict[str, Tensor]], method: str) -> None:
+    """Fail the check where a call mixes devices, or gives something else; then it is there."""
     plain = module.calls(every, method=method, seed=SEED)
-    harness.ask()
+    module.batch.send()
     _ = [call.result for call in plain]  # what fails here as well is no matter of devices
     module.renew().to(device="meta")  # the CPU's tensors of the calls before are no part of it
     calls = module.calls(every, method=method, seed=SEED, elsewhere=True)
-    harness.ask()
+    module.batch.send()
     _expect_there(calls)
     for call, here in zip(calls, plain, strict=True):
         for got, expected in zip(_outs(call), _outs(here), strict=False):
@@ -53,10 +62,6 @@ def expect_on_any_device(
             if len(known) == 2 and bool(expected.isfinite().all()):
                 numbers = got if got.is_floating_point() else got.double()
                 expect_close(numbers, expected.double(), "output on another device")
-    _expect_learning_there(module.train(), every, method)
-    for dtype in DTYPES if harness.contract.differentiable else DTYPES[:1]:
-        inputs = cast(every[-1], dtype) if dtype != torch.float32 else every[-1]
-        _expect_moves(harness, inputs, dtype, method)
 
 
 def _expect_moves(

@@ -84,7 +84,7 @@ def draw_width(draw: Draw, row: Row, T: int) -> int:
         "even": 10 * draw.integer(1, 4) if draw.integer(0, 1) else 2 * draw.integer(3, 20),
         "square": SQUARE[draw.integer(0, 1 if "heads" in row else 2)],
         "large": _large(draw, row, T),
-        "above 60": draw.integer(61, 67),
+        "above 127": draw.integer(128, 136),
         "above 1024": draw.integer(1025, 1100),
     }[row["width"]]
 

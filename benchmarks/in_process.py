@@ -22,6 +22,7 @@ from grader.sandbox.replies import Answered
 from grader.suite.draw import Draw
 from grader.suite.harness import Harness
 from grader.wire import messages, values
+from grader.wire.kernels import choose_kernels
 from grader.worker.handler import RequestHandler
 
 
@@ -90,6 +91,7 @@ class LocalSession:
     """
 
     def __init__(self, source: str, name: str = "<source>") -> None:
+        choose_kernels()
         self._channel: Any = LocalChannel(source, name)
 
     @property

@@ -14,12 +14,15 @@ import torch
 from torch import Tensor, nn
 
 from grader.sandbox.batch import NotAsked, PendingModule
+from grader.sandbox.channel import Exchange, Store
 from grader.sandbox.errors import SubmissionError, SubmissionRefused
 from grader.sandbox.face import Face
 from grader.sandbox.process import Sandbox
+from grader.sandbox.replies import Answered
 from grader.sandbox.session import Session
 from grader.sandbox.workers import WorkerEnded
 from grader.submission import Submission
+from grader.wire.messages import Done
 from grader.wire.values import Opaque
 
 Begin = Callable[[str], Session]
@@ -446,3 +449,10 @@ def test_spawned_worker_serves_the_same(here: ModuleType) -> None:
         assert folder.is_dir()
         session.close()
         assert not folder.exists()
+
+
+def test_answers_are_kept_as_long_as_there_is_room() -> None:
+    store = Store(room=100)
+    exchange = Exchange([], [], [1], [Answered(Done(), [torch.zeros(20)])])
+    assert store.kept(exchange) is exchange
+    assert store.kept(exchange).answers == []

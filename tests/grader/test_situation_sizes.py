@@ -39,6 +39,8 @@ def test_each_grading_has_many_features_and_many_sequences(
 ) -> None:
     sizes = [one.sizes for one in situations(name, seed)]
     assert any(max(one.C, one.get("E", 0)) >= 130 for one in sizes)
+    assert any(one.B > 8 and one.B % 8 for one in sizes)
+    assert any(one.B * one.get("H", 1) * one.T**2 > 2**18 for one in sizes)
     assert any(one.B > 64 for one in sizes)
     assert any(one.B == 16 for one in sizes)
     assert any(one.B * one.T > 2048 and one.B * one.T**2 > 2**19 for one in sizes)

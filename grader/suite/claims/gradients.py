@@ -58,9 +58,9 @@ def observe(harness: Harness) -> list[Pair]:
 
 def _plan_what_learns_alone(harness: Harness) -> list[tuple[Call, set[str]]]:
     """Calls in which one layer or part learns, beside the inputs, or one parameter, without."""
-    cases = [harness.of(one) for one in (harness.contract, *harness.contract.variants.values())]
-    harness, names = max(((one, list(one.weights(one.sizes))) for one in cases), key=_how_many)
-    contract = harness.contract
+    cases = (harness.contract, *harness.contract.variants.values())
+    contract = max(cases, key=lambda one: len(_parameters(one)))
+    harness, names = harness.of(contract), _parameters(contract)
     parts = {part: None for name in names for part in (name.rpartition(".")[0], name.split(".")[0])}
     beside = [{one for one in names if one.startswith(f"{part}.") or not part} for part in parts]
     planned = []
@@ -78,8 +78,8 @@ def _plan_what_learns_alone(harness: Harness) -> list[tuple[Call, set[str]]]:
     return planned
 
 
-def _how_many(case: tuple[Harness, list[str]]) -> int:
-    return len(case[1])
+def _parameters(contract: Contract) -> list[str]:
+    return list(contract.parameters(contract.sizes[0])) if contract.parameters else []
 
 
 def _seen_of(call: Call, names: set[str]) -> Pair:

@@ -18,6 +18,7 @@ from grader.kit import installed_kit
 from grader.sandbox.process import Sandbox
 from grader.sandbox.session import Session
 from grader.submission import Submission, read_submission
+from grader.suite.runner import suite_runner
 
 
 def suite_cost(name: str, runs: int, sandbox: Sandbox) -> None:
@@ -27,8 +28,9 @@ def suite_cost(name: str, runs: int, sandbox: Sandbox) -> None:
     whole, beside = [], []
     for number in range(runs + 1):
         sandbox.prepare()  # as watch does while it waits for the next save
+        suite_runner(exercise.suite).foresee(number)
         started = time.perf_counter()
-        report = grade(submission, exercise, Options(device="cpu"), sandbox)
+        report = grade(submission, exercise, Options(device="cpu", seed=number), sandbox)
         taken = time.perf_counter() - started
         if number:
             whole.append(taken)

@@ -83,7 +83,7 @@ def grade(submission: Submission, exercise: Exercise, options: Options, sandbox:
     """
     explain = exercise.explain if options.explain is None else options.explain
     device = choose_device(options.device, sandbox.on_gpu)
-    seed = secrets.randbits(32) if options.seed is None else options.seed
+    seed = draw_seed() if options.seed is None else options.seed
     started = datetime.now(UTC).isoformat(timespec="milliseconds")
     clock = time.monotonic()
     budget = options.timeout * options.budget
@@ -135,6 +135,11 @@ def grade(submission: Submission, exercise: Exercise, options: Options, sandbox:
         refused=sandbox.refused,
         begins_at=exercise.begins_at,
     )
+
+
+def draw_seed() -> int:
+    """A fresh seed, which nobody can guess."""
+    return secrets.randbits(32)
 
 
 def _maps(plugin: SuitePlugin, told: Told, options: Options) -> list[AttentionMap]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -36,6 +37,8 @@ class Session:
         self._options = options
         self._tell = tell
         self._sandbox: Sandbox | None = start()
+        self._foreseen: dict[str, int] = {}  # the seed of the next grading, by exercise
+        self._wanted = threading.Event()  # set, the next grading begins, however much is foreseen
         self._thread = self._in_background(self._get_ready)
 
     def __enter__(self) -> Session:
@@ -43,6 +46,7 @@ class Session:
 
     def __exit__(self, *exception: object) -> None:
         self.stop()
+        self._wanted.set()
         self._thread.join()
         if self._sandbox is not None:
             self._sandbox.close()
@@ -55,7 +59,9 @@ class Session:
         explain: Explain | None = None,
     ) -> None:
         """Begin a grading, once the one before it has been told of; options as a grading has."""
+        self._wanted.set()
         self._thread.join()  # all that it may still do is make a worker ready
+        self._wanted.clear()
         if self._sandbox is not None:
             self._sandbox.stop.clear()
         self._thread = self._in_background(self._run, exercise, submission, maps, explain)
@@ -89,6 +95,8 @@ class Session:
             outcome = self._outcome(exercise, submission, maps, explain)
         self._tell(exercise, submission, outcome)
         self._get_ready()
+        if isinstance(outcome, Report) and not outcome.problem:
+            self._foresee(exercise)
 
     def _outcome(
         self, exercise: Exercise, submission: Submission, maps: bool, explain: Explain | None
@@ -113,7 +121,19 @@ class Session:
 
         self._sandbox = self._sandbox or self._start()
         options = replace(self._options(), maps=maps, explain=explain)
+        if options.seed is None:
+            options = replace(options, seed=self._foreseen.pop(exercise.name, None))
         return grade(submission, exercise, options, self._sandbox)
+
+    def _foresee(self, exercise: Exercise) -> None:
+        """Draw the next grading of an exercise, and compute what will be right in it."""
+        from grader.grading import draw_seed
+        from grader.suite.runner import suite_runner
+
+        if self._options().seed is None:
+            seed = self._foreseen[exercise.name] = draw_seed()
+            with suppress(GraderFault):  # it will be told of when the exercise is graded
+                suite_runner(exercise.suite).foresee(seed, self._wanted)
 
     def _get_ready(self) -> None:
         """Import what grading needs, and have a worker stand ready."""

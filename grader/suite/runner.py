@@ -19,6 +19,7 @@ from grader.errors import GraderFault, MachineBusy
 from grader.records import CheckResult
 from grader.sandbox.session import Session
 from grader.suite.plugin import SuitePlugin
+from grader.suite.situations.trial import foresee
 
 SETTINGS = Path(__file__).parent / "suite.ini"
 # Plugins of pytest that a suite does without; with them a run takes several times as long.
@@ -90,6 +91,18 @@ class SuiteRunner:
         if self.plugin.fault is not None:
             raise self.plugin.fault
         return self.plugin.results
+
+    def foresee(self, seed: int, enough: threading.Event | None = None) -> None:
+        """Compute what a grading of this seed can know before there is a submission.
+
+        Args:
+            seed: Of the whole grading.
+            enough: Set, it leaves the rest to the grading.
+        """
+        contract = self.plugin.contract
+        if contract is not None and contract.has_situations:
+            with self._lock, one_thread():
+                foresee(contract, seed, enough or threading.Event())
 
     def let_go(self) -> None:
         """Forget the submission, and give its memory back to the system.

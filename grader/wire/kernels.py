@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 
-# With AMX, oneDNN reads beyond a row of an odd number of bfloat16 features, so that NaN or infinity
-# of one token reaches the token before it. Without it, a right answer keeps them apart.
-WITHOUT_AMX = ("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_BF16")
+# Of the vector units that all our processors have. With AMX, oneDNN reads beyond a row of an odd
+# number of bfloat16 features, so that NaN or infinity of one token reaches the token before it. And
+# from AVX-512 on it compiles each product in bfloat16 for its sizes: ten times as long as
+# multiplying, where all sizes are drawn anew.
+VECTORS = ("ONEDNN_MAX_CPU_ISA", "AVX2")
 
 
 def choose_kernels() -> None:
     """Before torch multiplies anything in this process: oneDNN looks once, at its first use."""
-    os.putenv(*WITHOUT_AMX)  # for libraries alone: Python code sees no such variable
+    os.putenv(*VECTORS)  # for libraries alone: Python code sees no such variable

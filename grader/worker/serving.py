@@ -26,16 +26,14 @@ def serve(connection: socket.socket, output: int) -> None:
     """
     _settle(output)
 
-    read_ahead = bytearray()
-
-    def receive(count: int) -> bytes:
-        while len(read_ahead) < count:
-            part = connection.recv(1 << 16)
+    def receive(count: int) -> bytearray:
+        data = bytearray(count)
+        left = memoryview(data)
+        while left:
+            part = connection.recv_into(left)
             if not part:
                 os._exit(0)
-            read_ahead.extend(part)
-        data = bytes(read_ahead[:count])
-        del read_ahead[:count]
+            left = left[part:]
         return data
 
     handler = RequestHandler()

@@ -27,7 +27,7 @@ def situations(begin: Callable[[str], Session]) -> Situations:
     def made(name: str, seed: int) -> list[Situation]:
         suite = load_suite(str(path := installed_kit().find(name).suite), path.name)
         contract = getattr(suite, "rotation", None) or vars(suite)["contract"]
-        return list(situations_of(Harness(contract, session, Draw(seed), "cpu", {}, seed=seed)))
+        return list(situations_of(Harness(contract, session, Draw(seed), {}, seed=seed)))
 
     return made
 

@@ -145,8 +145,9 @@ def _repetitions(z: Tensor) -> Iterator[tuple[str, bool]]:
     """Whether flags that were drawn in their order are used again further on."""
     flat = z.flatten()
     count = flat.numel()
-    spectrum = torch.fft.rfft(flat, n=2 * count)
-    together = torch.fft.irfft(spectrum.abs().square(), n=2 * count)[1 : count - OVERLAP]
+    period = 2 ** (2 * count - OVERLAP).bit_length()  # so long that no lag meets its complement
+    spectrum = torch.fft.rfft(flat, n=period)
+    together = torch.fft.irfft(spectrum.abs().square(), n=period)[1 : count - OVERLAP]
     overlap = torch.arange(count - 1, OVERLAP, -1, dtype=z.dtype)
     lags = (together.abs() > REPEATED * overlap.sqrt()).nonzero().flatten() + 1
     first = int(lags[0]) if lags.numel() else 0

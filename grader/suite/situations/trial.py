@@ -6,8 +6,10 @@ import itertools
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache, lru_cache, partial
-from typing import Protocol
+from threading import Event
+from typing import Any, Protocol
 
+from grader.sandbox.batch import RequestBatch
 from grader.sandbox.channel import Exchange
 from grader.suite.contract import Contract
 from grader.suite.draw import Draw, derive_seed
@@ -65,6 +67,41 @@ def judge_situations(harness: Harness) -> Judgement:
         inside = _Trial(harness.of(part), INSIDE).run()
         found = found.beside(judge(inside, harness.claims, f"`{part.entry}` alone: "))
     return found
+
+
+def foresee(contract: Contract, seed: int, enough: Event) -> None:
+    """Draw the situations of a grading to come, and compute what is right in each.
+
+    Args:
+        contract: Of its suite.
+        seed: Of the whole grading.
+        enough: Set, it leaves the rest to the grading.
+    """
+    nobody: Any = _Nobody()
+    for one, each in ((contract, 1), *((part, INSIDE) for part in contract.inside)):
+        kind, harness = kind_of(one), Harness(one, nobody, Draw(seed), {}, seed=seed)
+        for situation in itertools.islice(situations_of(harness), 0, None, each):
+            if enough.is_set():
+                return
+            kind.tried(harness, situation).prepare()
+
+
+class _Nobody:
+    """In a session's place, and its channel's, where nothing is sent."""
+
+    device = "cpu"
+
+    def batch(self) -> RequestBatch:
+        """What is planned, and dropped."""
+        channel: Any = self
+        return RequestBatch(channel)
+
+    def new_handle(self) -> int:
+        """For an object that is never made."""
+        return 0
+
+    def release_after(self, owner: object, handle: int) -> None:
+        """There is nothing to release."""
 
 
 class _Trial:

@@ -1,0 +1,102 @@
+"""What a grading to come can know without a submission is computed before there is one."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from queue import SimpleQueue
+
+import pytest
+
+from grader.grading import Options, grade
+from grader.kit import Exercise, installed_kit
+from grader.practice.session import Session
+from grader.records import Report
+from grader.sandbox.process import Sandbox
+from grader.submission import read_submission
+from grader.suite.calls import Call
+from grader.suite.runner import SuiteRunner, suite_runner
+
+ENDS = 60  # seconds, that a test which hangs ends
+
+
+@pytest.fixture
+def exercise() -> Exercise:
+    return installed_kit().find("exercise1")
+
+
+@pytest.fixture
+def computed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of right values that were computed, each time anew."""
+    found: list[str] = []
+    for name in ("compute_rights", "compute_right_gradients"):
+        compute = getattr(Call, name)
+
+        def counted(
+            call: Call, *args: object, name: str = name, compute: object = compute
+        ) -> object:
+            found.append(name)
+            return compute(call, *args)  # type: ignore[operator]  # it is the method itself
+
+        monkeypatch.setattr(Call, name, counted)
+    return found
+
+
+def test_a_foreseen_grading_computes_little_and_judges_the_same(
+    exercise: Exercise, sandbox: Sandbox, computed: list[str]
+) -> None:
+    runner = suite_runner(exercise.suite)
+    runner.foresee(71)
+    foreseen = len(computed)
+    assert foreseen > 100
+    right = grade(read_submission(exercise.solution), exercise, Options(seed=71), sandbox)
+    assert right.solved
+    assert len(computed) - foreseen < foreseen / 3  # what depends on what was dropped, say
+    before = len(computed)
+    runner.foresee(71)
+    assert len(computed) == before
+
+
+def test_foreseeing_ends_once_it_is_enough(exercise: Exercise, computed: list[str]) -> None:
+    enough = threading.Event()
+    enough.set()
+    suite_runner(exercise.suite).foresee(72, enough)
+    assert not computed
+
+
+@pytest.fixture
+def told() -> SimpleQueue[Report]:
+    return SimpleQueue()
+
+
+@pytest.fixture
+def session(told: SimpleQueue[Report], monkeypatch: pytest.MonkeyPatch) -> Iterator[Session]:
+    def tell(exercise: Exercise, submission: object, outcome: object) -> None:
+        assert isinstance(outcome, Report)
+        told.put(outcome)
+
+    with Session(Sandbox, Options, tell) as made:
+        yield made
+
+
+def test_a_session_foresees_its_next_grading_until_it_is_wanted(
+    exercise: Exercise,
+    session: Session,
+    told: SimpleQueue[Report],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seeds: SimpleQueue[int] = SimpleQueue()
+
+    def foresee(runner: SuiteRunner, seed: int, enough: threading.Event) -> None:
+        seeds.put(seed)
+        assert enough.wait(ENDS)
+
+    monkeypatch.setattr(SuiteRunner, "foresee", foresee)
+    submission = read_submission(exercise.solution)
+    session.grade(exercise, submission)
+    first = told.get(timeout=ENDS).seed
+    foreseen = seeds.get(timeout=ENDS)
+    session.grade(exercise, submission)
+    assert told.get(timeout=ENDS).seed == foreseen != first
+    following = seeds.get(timeout=ENDS)
+    assert following not in (first, foreseen)

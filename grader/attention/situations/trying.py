@@ -13,7 +13,7 @@ from torch import Tensor
 from grader.attention.maps import recover_attention
 from grader.attention.oracle import dropped
 from grader.attention.situations.filling import AttentionSituation
-from grader.suite.compare import CheckFailed, expect_close, expect_finite, expect_tensor
+from grader.suite.compare import CheckFailed, expect_finite, expect_tensor
 from grader.suite.oracle import exact, right_weights
 from grader.suite.situations.levels import OVERFLOWING
 from grader.suite.situations.trying import Tensors, Tried, largest_gap
@@ -49,18 +49,17 @@ class AttentionTried(Tried):
             expect_tensor(result.get(name), tuple(right.shape), name, "those of the contract")
         return {name: result[name] for name in self._steps}
 
-    @cached_property
+    @property
     def _steps(self) -> Tensors:
         """What another method than ``forward`` should give."""
+        return self._once("steps", self._compute_steps)
+
+    def _compute_steps(self, dtype: torch.dtype = torch.float64) -> Tensors:
         situation = self.situation
         right = situation.contract.methods[situation.method]
-
-        def compute() -> Tensors:
-            x = exact(situation.x)
-            steps: Tensors = right(right_weights(situation.weights), situation.sizes, x)
-            return steps
-
-        return self._once("steps", compute)
+        weights = right_weights(situation.weights, dtype)
+        steps: Tensors = right(weights, situation.sizes, exact(situation.x).to(dtype))
+        return steps
 
     def _look_at_values(self) -> None:
         if not self.situation.method:
@@ -68,7 +67,7 @@ class AttentionTried(Tried):
         for name, step in self._steps.items():
             expect_finite(self._outs[name], name)
             if not self._is_rough:
-                expect_close(self._outs[name], step, name, self._tolerances[0])
+                self._compare_value(name, self._outs[name], step)
         return None
 
     @property
@@ -119,6 +118,9 @@ class AttentionTried(Tried):
 
     def _rounding_of(self, name: str) -> float:
         """The same where our own output, too, has to tell what was kept."""
+        if self.situation.method:
+            steps = self._compute_steps(self.situation.dtype)
+            return largest_gap(steps[name], self._steps[name])
         if not self.situation.drops:
             return super()._rounding_of(name)
         rounded = self._rounded[name]

@@ -173,7 +173,7 @@ class Channel:
         released = self._released.copy()
         del self._released[: len(released)]
         request = Request(packed, released, groups=list(groups))
-        self.worker.send(request, self.clock, b"".join(parts))
+        self.worker.send(request, self.clock, parts)
         return packed, parts
 
     def collect(self, groups: Sequence[int]) -> list[Answered | Exception]:

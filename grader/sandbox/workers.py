@@ -13,7 +13,7 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -85,13 +85,13 @@ class WorkerProcess:
             theirs.close()
             os.close(pipe)
 
-    def send(self, request: Request, clock: Clock, body: bytes = b"") -> None:
+    def send(self, request: Request, clock: Clock, body: Sequence[bytes] = ()) -> None:
         """Send a request.
 
         Args:
             request: Its steps.
             clock: Of the check that asks.
-            body: Their tensors.
+            body: The bytes of their tensors.
 
         Raises:
             WorkerEnded: It has answered what it was not asked, does not take it, or is gone.
@@ -102,7 +102,7 @@ class WorkerProcess:
         self._number += 1
         request.number = self._number
         request.seconds = max(clock.left, 0.0)
-        data = memoryview(frames.pack(request, body))
+        data = memoryview(frames.pack(request, *body))
         while data:
             try:
                 data = data[self._connection.send(data) :]

@@ -28,10 +28,10 @@ class BadFrame(Exception):
     """The other side sent something that is no frame of ours."""
 
 
-def pack(header: Any, body: bytes = b"") -> bytes:
-    """A frame of a message and a body."""
+def pack(header: Any, *body: bytes) -> bytes:
+    """A frame of a message and the parts of a body: put together at once, as they may be large."""
     text = msgspec.json.encode(header)
-    return b"".join((_HEAD.pack(_MAGIC, len(text), len(body)), text, body))
+    return b"".join((_HEAD.pack(_MAGIC, len(text), sum(map(len, body))), text, *body))
 
 
 def unpack(

@@ -78,7 +78,7 @@ class RequestHandler:
                 text = f"is larger than {frames.MAX_BODY >> 20} MiB in all"
                 answers, parts = [_encoded(messages.Refused(text=text))], []
                 break
-        return frames.pack(messages.PackedReply(request.number, answers, lost), b"".join(parts))
+        return frames.pack(messages.PackedReply(request.number, answers, lost), *parts)
 
     def _has_lost_its_device(self) -> bool:
         """Whether nothing can be computed any more: one index out of range ends all of CUDA."""

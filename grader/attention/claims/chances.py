@@ -33,12 +33,15 @@ class Setting:
     Attributes:
         rate: That the constructor is given.
         runs: How many calls.
+        shown: How many keys, the last ones, show whether they were dropped; 0 for all. Far fewer
+            than features: with about as many, rounding may decide.
     """
 
     sizes: Sizes
     rate: float
     runs: int = 1
     dtype: torch.dtype = torch.float32
+    shown: int = 0
 
     def __str__(self) -> str:
         """Such as ``dropout_rate=0.5, T=24``."""
@@ -49,7 +52,7 @@ SETTINGS = (
     Setting(Sizes(B=12, T=24, C=37), 0.5, runs=2),
     Setting(Sizes(B=6, T=16, C=29), 0.4, runs=2, dtype=torch.bfloat16),
     Setting(Sizes(B=1, T=128, C=140), 0.3),
-    Setting(Sizes(B=8, T=40, C=16), 0.5),  # more keys than features
+    Setting(Sizes(B=8, T=40, C=16), 0.5, shown=10),  # more keys than features
     Setting(Sizes(B=300, T=2, C=7), 0.3),
     Setting(Sizes(B=300, T=1, C=3), 0.3),
     Setting(Sizes(B=4, T=64, C=70), 0.004),
@@ -74,7 +77,8 @@ def _plan(harness: Harness, setting: Setting) -> list[Call]:
     drawn = contract.plain_weights(harness.weights(setting.sizes))
     weights = {name: w * (w.dim() > 1) for name, w in drawn.items()}
     inputs = harness.inputs(setting.sizes)
-    inputs["x"][:, : -setting.sizes.C] = 0  # what is mixed has to be independent, or nothing
+    if setting.shown:
+        inputs["x"][:, : -setting.shown] = 0  # what is mixed has to be independent, or nothing
     inputs = {name: value.to(setting.dtype) for name, value in inputs.items()}
     runs = [inputs] * setting.runs
     planned = []
@@ -86,9 +90,8 @@ def _plan(harness: Harness, setting: Setting) -> list[Call]:
 
 def _dropped(setting: Setting, calls: list[Call]) -> Tensor:
     maps = torch.stack(recover_attention(calls[0], *(call.out for call in calls))).squeeze(-2)
-    T, C = setting.sizes.T, setting.sizes.C
-    kept = 1 / (T * (1 - setting.rate))
-    return (maps[..., max(T - C, 0) :].abs() < kept / 2).double()
+    kept = 1 / (setting.sizes.T * (1 - setting.rate))
+    return (maps[..., -setting.shown :].abs() < kept / 2).double()
 
 
 def share_is_off(setting: Setting, dropped: Tensor) -> bool:

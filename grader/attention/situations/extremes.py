@@ -30,8 +30,10 @@ MANY_SEQUENCES = {**LEARNING, "B": "above 64", "heads": "above 8", "dtype": "flo
 ROUND_SIZES = (
     {**LEARNING, "T": "192"}, {**LEARNING, "T": "above 192"}, {**LEARNING, "T": "2", "B": "16"},
 )  # fmt: skip
-# More than 2,048 tokens, 2**18 numbers and 2**19 scores.
-MANY_TOKENS = {**WATCHING, "B": "8", "T": "257", "width": "above 127", "heads": "one"}
+# More than 2**19 scores; more than 2,048 tokens and 2**18 numbers. Both at once would take what
+# an answer holds for each score and feature beyond the memory that it has.
+MANY_SCORES = {**WATCHING, "B": "8", "T": "257", "heads": "one"}
+MANY_TOKENS = {**WATCHING, "B": "64", "T": "33", "width": "above 127", "heads": "one"}
 MANY_FEATURES = {**WATCHING, "T": "2", "width": "above 1024", "heads": "one"}
 DROPPING_FAR = {**LEARNING, "mode": DROPPING, "T": "above 128", "heads": "one"}
 
@@ -40,7 +42,8 @@ def with_extremes(contract: Any, model: Model) -> Model:
     """The model of a contract's situations, with those far beyond the usual sizes."""
     levels = {factor.name: factor.levels for factor in model.factors}
     masked = MASK.name in levels
-    wanted = [MANY_SEQUENCES | (PADDED if masked else {}), *ROUND_SIZES, MANY_TOKENS]
+    many = MANY_SEQUENCES | (PADDED if masked else {})
+    wanted = [many, *ROUND_SIZES, MANY_SCORES, MANY_TOKENS]
     if _numbers(contract) < MOST:
         wanted.append(MANY_FEATURES)
     if DROPPING in levels.get("mode", ()):

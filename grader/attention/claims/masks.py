@@ -58,7 +58,7 @@ def nonzero_may_attend(harness: Harness) -> None:
 @points(2)
 @needs(AttentionContract, "masks")
 def hidden_key_has_no_influence(harness: Harness) -> None:
-    """Not a little: none, whatever stands at the hidden position."""
+    """A hidden position has no influence at all, whatever stands there."""
     module = harness.module()
     x, mask, others = _hiding(harness)
     changed = [x]
@@ -162,7 +162,7 @@ def mask_broadcasts(harness: Harness) -> None:
 @needs(AttentionContract, "masks")
 @implied
 def mask_dtypes_mean_the_same(harness: Harness) -> None:
-    """Zero hides and any other number shows, in bool, int and float."""
+    """A mask hides where it is zero and shows where it is any other number: bool, int or float."""
     module, inputs = harness.module(), harness.inputs(None, "attention_mask")
     x, mask = inputs["x"], inputs["attention_mask"]
     numbers = torch.where(harness.draw.normal(*mask.shape) > 0, 0.5, -3.0)

@@ -12,6 +12,7 @@ from torch import Tensor, equal, get_default_dtype, initial_seed, is_grad_enable
 
 _VERSION: Any = torch._C.TensorBase._version  # the descriptor
 MOST = 100  # characters of a name
+FAR = 2**42  # from a step's seed to one that no step has: the next one has the next
 GRAD = "gradients were switched on or off"
 
 
@@ -44,7 +45,7 @@ class Before:
         self._versions = [_version(x) for x in inputs]
         self._learn = [x.requires_grad for x in inputs]
         generator = torch.default_generator  # with a seed that nobody has set before
-        generator.manual_seed((generator.initial_seed() + 1) % 2**63)
+        generator.manual_seed((generator.initial_seed() + FAR) % 2**63)
         self._switches = {**_switches(), GRAD: grad}
         self._after = self._switches
 

@@ -85,6 +85,33 @@ def test_what_a_call_leaves_is_told(begin: Begin, body: str, says: str) -> None:
     assert says in left[0] if says else not left
 
 
+def test_backward_draws_other_numbers_than_its_call(begin: Begin) -> None:
+    """Else what drops other weights when it computes anew would seem to drop the same ones."""
+    source = """
+import torch
+
+class Noisy(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x + torch.rand(4)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return torch.rand(4)
+
+f = Noisy.apply
+"""
+    batch = begin(source).batch()
+    for watched in (False, True):
+        x = torch.zeros(4, requires_grad=True)
+        call = batch.call("f", [((x,), {})], grad_parameters=[], detect_inplace=watched)
+        back = batch.backward(call, {(0,): torch.ones(4)})
+        batch.send()
+        (drawn,) = back.found
+        assert drawn is not None
+        assert not torch.equal(call.result(), drawn)
+
+
 def test_input_that_is_changed_and_changed_back_is_changed(begin: Begin) -> None:
     batch = begin(layer("x.mul_(-1).mul_(-1)")).batch()
     call = batch.call(batch.create("Layer"), [((torch.randn(4, 3),), {})], detect_inplace=True)

@@ -25,7 +25,7 @@ def main(name: str = "exercise3", saves: str = "25") -> None:
     """Print the median for a right answer, and for one whose mistake has to be found."""
     exercise = installed_kit().find(name)
     right = exercise.solution.read_text(encoding="utf-8")
-    wrong = right.replace("dim=-1)", "dim=-2)")
+    wrong = right.replace("softmax(dim=-1)", "softmax(dim=-2)")
     with tempfile.TemporaryDirectory() as folder:
         make_folder(Path(folder), installed_kit())
         file = Path(folder) / "exercises" / exercise.track / f"{name}.py"

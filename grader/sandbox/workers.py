@@ -208,11 +208,11 @@ class WorkerProcess:
             self._look_at(clock)
             wanted = [connection] if self._silent else [connection, self._pipe]
             sending = [connection] if to_send else []
+            most = max(min(clock.left, LOOK), SOON)
             began = time.monotonic()
-            ready, writable, _ = select.select(
-                wanted, sending, [], max(min(clock.left, LOOK), SOON)
-            )
-            self._meter.read(clock, time.monotonic() - began)
+            ready, writable, _ = select.select(wanted, sending, [], most)
+            # Longer where this process itself was stopped, by Ctrl-Z say: no time of the worker's.
+            self._meter.read(clock, min(time.monotonic() - began, most))
             if self._pipe in ready:
                 self._drain_once()
             if writable or connection in ready:

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,7 +23,7 @@ from grader.grading import Options, grade
 from grader.kit import Kit
 from grader.records import Report, Verdict
 from grader.sandbox import clock as clocks
-from grader.sandbox.clock import IDLE, Clock
+from grader.sandbox.clock import IDLE, LOOK, Clock
 from grader.sandbox.process import Sandbox
 from grader.sandbox.session import Session
 from grader.sandbox.workers import WorkerProcess, WorkerTimeout
@@ -123,6 +126,32 @@ def test_a_right_answer_with_busy_neighbours_keeps_every_point(
         report = graded(TAKES.format(0.4), kit, sandbox)
     assert report.solved, report
     assert max(check.seconds for check in report.checks) > 1.0  # by the wall
+
+
+def test_time_in_which_the_grader_itself_was_stopped_is_nobodys(
+    sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As by Ctrl-Z: the worker is done long before anybody looks."""
+    worker, clock = sandbox.worker(), Clock(1.0)
+    waits: list[float] = []
+
+    def stopped(*arguments: Any) -> Any:
+        found = wait(*arguments)
+        waits.append(time.monotonic())
+        time.sleep(1.0)
+        return found
+
+    wait = select.select
+    monkeypatch.setattr(select, "select", stopped)
+    nothing = Arguments({"tuple": [1]}, {"dict": {}})
+    call = Step(Call("double", [nothing]))
+    source = "def double(x):\n    return 2 * x\n"
+    for steps in ([Step(Load(source, "double.py"))], [call], [call], [call]):
+        worker.send(Request(steps), clock)
+        worker.receive(clock)
+    worker.kill()
+    assert len(waits) >= 4
+    assert clock.idle <= len(waits) * LOOK
 
 
 def test_budget_does_not_depend_on_neighbours(

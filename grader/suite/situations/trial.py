@@ -77,6 +77,7 @@ def foresee(contract: Contract, seed: int, enough: Event) -> None:
         seed: Of the whole grading.
         enough: Set, it leaves the rest to the grading.
     """
+    _made.cache_clear()  # of gradings that are over; in a batch, which foresees none, others follow
     nobody: Any = _Nobody()
     for one, each in ((contract, 1), *((part, INSIDE) for part in contract.inside)):
         kind, harness = kind_of(one), Harness(one, nobody, Draw(seed), {}, seed=seed)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import ModuleType
 
 from grader.diagnosis.replay import FILE, bounded
@@ -47,13 +47,13 @@ class OwnWorker:
         self._answer = b""
         self._number = 0
 
-    def send(self, request: messages.Request, clock: Clock, body: bytes = b"") -> None:
+    def send(self, request: messages.Request, clock: Clock, body: Sequence[bytes] = ()) -> None:
         """Carry out a request; no clock runs, what is planted ends."""
         if self._stop.is_set():
             raise Stopped
         self._number += 1
         request.number = self._number
-        self._answer = self._handler.answer(request, body)
+        self._answer = self._handler.answer(request, b"".join(body))
 
     def receive(self, clock: Clock) -> tuple[messages.Reply, frames.Buffer]:
         """What came of it."""

@@ -1,4 +1,4 @@
-"""Situations beyond the covering array: one of each size that is far larger than the usual ones."""
+"""Situations beyond the covering array: equal sizes, and each far larger than the usual ones."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from grader.attention.situations.factors import DROPPING, MASK, OF_MASKS
+from grader.attention.situations.factors import DROPPING, MASK, MASK_PATTERN, OF_MASKS
 from grader.suite.contract import Sizes
 from grader.suite.situations.factors import NONE, Model, Row
 from grader.suite.situations.levels import EVALUATION, NO_GRADIENTS, ORDINARY, WAY
@@ -26,7 +26,11 @@ CAUSAL = dict(
         ("(T, T)", "bool", "ones", "causal", "by position"), strict=True)
 )  # fmt: skip
 PADDED = CAUSAL | {MASK.name: "(B, 1, T)"}
+RANDOM = CAUSAL | {MASK_PATTERN.name: "random"}
 MANY_SEQUENCES = {**LEARNING, "B": "above 64", "heads": "above 8", "dtype": "float64"}
+# What is told by its size alone may be taken for another axis where they are equal.
+EQUAL_SIZES = {**LEARNING, "T": "small", "B": "as T", "width": "as T", "heads": "one"}
+MASKS_THEN = ("(T, T)", "(B, 1, T)", "(B, T, 1)")
 ROUND_SIZES = (
     {**LEARNING, "T": "192"}, {**LEARNING, "T": "above 192"}, {**LEARNING, "T": "2", "B": "16"},
 )  # fmt: skip
@@ -39,11 +43,13 @@ DROPPING_FAR = {**LEARNING, "mode": DROPPING, "T": "above 128", "heads": "one"}
 
 
 def with_extremes(contract: Any, model: Model) -> Model:
-    """The model of a contract's situations, with those far beyond the usual sizes."""
+    """The model of a contract's situations, with those of equal and of far larger sizes."""
     levels = {factor.name: factor.levels for factor in model.factors}
     masked = MASK.name in levels
     many = MANY_SEQUENCES | (PADDED if masked else {})
-    wanted = [many, *ROUND_SIZES, MANY_SCORES, MANY_TOKENS]
+    masks = [RANDOM | {MASK.name: shape} for shape in MASKS_THEN] if masked else [{}]
+    equal = [EQUAL_SIZES | mask for mask in masks]
+    wanted = [many, *equal, *ROUND_SIZES, MANY_SCORES, MANY_TOKENS]
     if _numbers(contract) < MOST:
         wanted.append(MANY_FEATURES)
     if DROPPING in levels.get("mode", ()):

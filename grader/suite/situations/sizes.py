@@ -86,6 +86,7 @@ def draw_width(draw: Draw, row: Row, T: int) -> int:
         "large": _large(draw, row, T),
         "above 127": draw.integer(128, 136),
         "above 1024": draw.integer(1025, 1100),
+        "as T": T,
     }[row["width"]]
 
 
@@ -139,6 +140,8 @@ def draw_batch(draw: Draw, row: Row, T: int) -> int:
             return _many(draw, row, T)
         case "above 64":
             return draw.integer(65, 130)
+        case "as T":
+            return T
     return int(row["B"])
 
 

@@ -16,7 +16,7 @@ from grader.kit import load_kit
 from grader.suite import Contract, load_suite
 from grader.suite.situations.covering import ARRAYS, KEPT, kept_at, make
 from grader.suite.situations.factors import Model
-from grader.suite.situations.trial import model_of
+from grader.suite.situations.places import model_of
 
 
 def models() -> Iterator[tuple[str, Model]]:

@@ -1,40 +1,122 @@
-"""Fresh seeds on every solution, and with `all` every right version: full scores each time.
+"""Right answers, each grading at a seed of its own: none may lose a point, however often.
 
-Usage: python benchmarks/seeds.py [RUNS] [all]
+Takes every solution, every right answer of the tests, and those of more folders; in turns, in two
+processes. Results are kept as they come: the same command goes on where it was stopped.
+
+Usage: python benchmarks/seeds.py [--gradings 10000] [--kept FILE] [FOLDER ...]
+
+A folder holds a folder for each exercise, named as it is, with its right answers in `right_*.py`.
 """
 
 from __future__ import annotations
 
+import argparse
+import itertools
+import multiprocessing
+import random
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
 
 from grader.grading import Options, grade
-from grader.kit import installed_kit
+from grader.kit import Exercise, installed_kit
+from grader.records import Verdict
 from grader.sandbox.process import Sandbox
 from grader.submission import read_submission
 
 ANSWERS = Path(__file__).parent.parent / "tests" / "answers"
+PROCESSES = 2
+AT_ONCE = 20  # gradings of one exercise after the other, which need its suite once
 
 
-def main(runs: str = "50", which: str = "solutions") -> None:
-    """Print how many full scores came, and every check that was lost."""
-    lost = 0
-    with Sandbox() as sandbox:
-        for exercise in installed_kit().exercises:
-            right = sorted((ANSWERS / exercise.name).glob("right_*.py")) if which == "all" else []
-            for path in [exercise.solution, *right]:
-                submission = read_submission(path)
-                full = 0
-                for _ in range(int(runs)):
-                    report = grade(submission, exercise, Options(device="cpu"), sandbox)
-                    full += report.solved
-                    for check in report.checks:
-                        if check.earned < check.possible:
-                            print(f"  {check.name} {check.message} (seed {report.seed})")
-                print(f"{exercise.name:<10} {path.name:<40} {full} of {runs} full scores")
-                lost += int(runs) - full
-    sys.exit(1 if lost else 0)
+class Grading(NamedTuple):
+    """One to be done."""
+
+    exercise: str
+    path: str
+    seed: int
+
+
+class Result(msgspec.Struct):
+    """What came of it: the checks that lost points or were skipped, each with its message."""
+
+    exercise: str
+    path: str
+    seed: int
+    lost: dict[str, str]
+    skipped: dict[str, str]
+
+
+def answers(folders: list[Path]) -> list[tuple[str, str]]:
+    """Exercises and files that are right."""
+    found = []
+    for exercise in installed_kit().exercises:
+        right = [p for one in folders for p in sorted((one / exercise.name).rglob("right_*.py"))]
+        found += [(exercise.name, str(path)) for path in [exercise.solution, *right]]
+    return found
+
+
+def gradings(every: list[tuple[str, str]], done: set[tuple[str, int]]) -> Iterator[Grading]:
+    """All of them, round after round; each file has a seed of its own in each round."""
+    for turn in itertools.count():
+        order = list(enumerate(every))
+        random.Random(turn).shuffle(order)
+        chunks = [order[i : i + AT_ONCE] for i in range(0, len(order), AT_ONCE)]
+        for chunk in chunks:
+            for number, (exercise, path) in sorted(chunk, key=lambda one: one[1]):
+                seed = turn * len(every) + number
+                if (path, seed) not in done:
+                    yield Grading(exercise, path, seed)
+
+
+def try_one(one: Grading) -> Result:
+    """Grade it, in a process that keeps its sandbox."""
+    if not _sandbox:
+        _sandbox.append(Sandbox())
+        _sandbox[0].__enter__()
+    exercise: Exercise = installed_kit().find(one.exercise)
+    report = grade(read_submission(Path(one.path)), exercise, Options(seed=one.seed), _sandbox[0])
+    lost = [c for c in report.checks if c.earned < c.possible]
+    skipped = [c for c in report.checks if c.verdict is Verdict.SKIP]
+    return Result(*one, *({c.name: c.message for c in some} for some in (lost, skipped)))
+
+
+_sandbox: list[Sandbox] = []
+
+
+def main() -> None:
+    """Print what was lost as it comes, and how many gradings lost nothing."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("folders", nargs="*", type=Path)
+    parser.add_argument("--gradings", type=int, default=10_000)
+    parser.add_argument("--kept", type=Path, default=Path(".grade/seeds.jsonl"))
+    asked = parser.parse_args()
+    asked.kept.parent.mkdir(parents=True, exist_ok=True)
+    lines = asked.kept.read_bytes().splitlines() if asked.kept.is_file() else []
+    results = [msgspec.json.decode(line, type=Result) for line in lines]
+    done = {(one.path, one.seed) for one in results}
+    left = itertools.islice(
+        gradings(answers([ANSWERS, *asked.folders]), done), max(asked.gradings - len(done), 0)
+    )
+    with asked.kept.open("ab") as kept, multiprocessing.Pool(PROCESSES) as pool:
+        for one in pool.imap_unordered(try_one, left, chunksize=1):
+            kept.write(msgspec.json.encode(one) + b"\n")
+            kept.flush()
+            results.append(one)
+            for name, message in one.lost.items():
+                print(f"{one.exercise} {one.path} seed {one.seed}: {name}: {message}", flush=True)
+            if len(results) % 100 == 0:
+                print(f"{len(results)} gradings", file=sys.stderr, flush=True)
+    losers = sum(bool(one.lost) for one in results)
+    skipped = sum(bool(one.skipped) for one in results)
+    print(
+        f"{len(results)} gradings of right answers: {losers} lost points, {skipped} skipped checks"
+    )
+    sys.exit(1 if losers else 0)
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main()

@@ -17,5 +17,9 @@ class GraderFault(GradeError):
     exit_code = 3
 
 
+class TakesLong(GradeError):
+    """A grading takes longer than others are to wait for it; it is to be begun again, later."""
+
+
 class MachineBusy(GraderFault):
     """The machine had no time for a submission; trying again may help."""

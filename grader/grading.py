@@ -9,6 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from math import inf
 
 import torch
 
@@ -45,7 +46,7 @@ class Options:
         seed: Draws every input; None for a fresh one.
         device: ``auto``, ``cpu``, ``cuda`` or ``mps``.
         timeout: Limit of one check, in seconds of the submission's processor time.
-        budget: How many times as long all checks together may take.
+        patience: After how many seconds of processor time others are not to wait for it.
         explain: How much is told of the mistake behind what is wrong; None for what the exercise
             says.
         maps: Whether to show attention maps even where nothing is wrong with them.
@@ -57,7 +58,7 @@ class Options:
     seed: int | None = None
     device: str = "cpu"
     timeout: float = 10.0
-    budget: float = BUDGET_CHECKS
+    patience: float = inf
     explain: Explain | None = None
     maps: bool = False
     search: int | None = None
@@ -86,15 +87,18 @@ def grade(submission: Submission, exercise: Exercise, options: Options, sandbox:
     seed = draw_seed() if options.seed is None else options.seed
     started = datetime.now(UTC).isoformat(timespec="milliseconds")
     clock = time.monotonic()
-    budget = options.timeout * options.budget
+    budget = options.timeout * BUDGET_CHECKS
     tried = only_needed(submission, exercise.entry_points)
     _expect_hidden(exercise, sandbox)
     rules = Rules(tuple(sorted(exercise.forbidden)), exercise.operations)
-    session = Session(sandbox, tried, options.timeout, budget, rules, device=device)
+    session = Session(
+        *(sandbox, tried, options.timeout, budget, rules), device=device, patience=options.patience
+    )
     try:
         _start(session, tried, exercise)
         runner = suite_runner(exercise.suite)
         checks = runner.run(session, seed, options.progress)
+        session.be_patient()
         if options.case is not None:
             source = exercise.solution.read_text(encoding="utf-8")
             options.case(runner.plugin.first_case(source))

@@ -25,14 +25,19 @@ def recover_attention(call: Call, *outs: Tensor) -> list[Tensor]:
     Returns:
         For each (B, T, H, T), float64, on the CPU.
     """
-    added, back = call.once("mixing", lambda: _mixing(call))
+    added, back = mixing(call)
     flat = [(exact(out).double() - added) @ back for out in outs]
     heads, length = call.sizes.get("H", 1), call.sizes.T
     return [one.reshape(*one.shape[:-1], heads, length) for one in flat]
 
 
+def mixing(call: Call) -> tuple[Tensor | float, Tensor]:
+    """What is added to each mixture, and what takes a mixture back to its weights; once."""
+    found: tuple[Tensor | float, Tensor] = call.once("mixing", lambda: _mixing(call))
+    return found
+
+
 def _mixing(call: Call) -> tuple[Tensor | float, Tensor]:
-    """What is added to each mixture, and what takes a mixture back to its weights."""
     contract: Any = call.contract
     mixed, added = contract.value_vectors(call.right_weights, call.sizes, exact(call.tensors["x"]))
     return added, _right_inverse(mixed)

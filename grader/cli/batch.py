@@ -93,11 +93,11 @@ SEARCH = 2_000  # sets of mistakes that are tried, a tenth of what one grading a
 @click.option(
     "--timeout",
     type=click.FloatRange(0.1, 3600),
-    default=5.0,
+    default=10.0,
     show_default=True,
     metavar="SECONDS",
     help="Processor time for one check, with a third of what it sleeps; all checks together may "
-    "take a quarter more.",
+    "take six times as much. What takes long is graded last.",
 )
 @memory_option
 @click.option(

@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from msgspec import structs
+
 from grader.errors import GradeError
 from grader.hiring.candidates import Candidate, as_submission
 from grader.hiring.choosing import Handed
@@ -120,7 +122,8 @@ def run(
 ) -> None:
     """Grade what is not in the store yet, and keep each result as soon as it is there.
 
-    What the machine was too busy for is tried again at the end, with nothing of ours beside it.
+    What takes long comes after all others. What the machine was too busy for is tried again at
+    the end, with nothing of ours beside it.
 
     Args:
         grade: Grades tasks, in whatever order they get done.
@@ -132,12 +135,16 @@ def run(
     """
     tell(progress)
     again: list[Task] = []
-    for task, outcome in grade(tasks(candidates, seeds, store.done())):
-        if outcome.busy:
-            again.append(task)
-        else:
-            _keep(task, outcome, store, progress)
-            tell(progress)
+    late: list[Task] = []
+    for to_do in (tasks(candidates, seeds, store.done()), iter(late)):
+        for task, outcome in grade(to_do):
+            if outcome.late:
+                late.append(structs.replace(task, is_late=True))
+            elif outcome.busy:
+                again.append(task)
+            else:
+                _keep(task, outcome, store, progress)
+                tell(progress)
     for left in again:
         for task, outcome in grade(iter([left])):
             _keep(task, outcome, store, progress)

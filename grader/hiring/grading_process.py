@@ -5,13 +5,15 @@ from __future__ import annotations
 import gc
 import signal
 from dataclasses import replace
+from math import inf
 from multiprocessing.connection import Connection
 from pathlib import Path
 
 import msgspec
 import torch
+from msgspec import structs
 
-from grader.errors import GradeError, MachineBusy
+from grader.errors import GradeError, MachineBusy, TakesLong
 from grader.grading import Options, choose_device, grade
 from grader.hiring.candidates import as_submission
 from grader.hiring.tasks import Capabilities, Outcome, Settings, Task
@@ -20,7 +22,7 @@ from grader.kit.stubs import digest_of
 from grader.sandbox.process import Sandbox
 from grader.wire.levels import limits_for
 
-BUDGET = 1.25  # times the limit of a check, for all of them: a hang keeps a core from the others
+PATIENCE = 6.0  # seconds after which a grading comes last: a hang keeps a core from the others
 
 
 def serve(connection: Connection, words: bytes) -> None:
@@ -46,8 +48,7 @@ def serve(connection: Connection, words: bytes) -> None:
 def encode(outcome: Outcome) -> bytes:
     """A result as JSON, in which what is not finite is a string."""
     report = None if outcome.report is None else outcome.report.to_builtins()
-    told = {"source": outcome.source, "fault": outcome.fault, "busy": outcome.busy}
-    return msgspec.json.encode({"report": report, **told})
+    return msgspec.json.encode({**structs.asdict(outcome), "report": report})
 
 
 class GraderProcess:
@@ -64,7 +65,6 @@ class GraderProcess:
         self._options = Options(
             device=device,
             timeout=settings.timeout,
-            budget=BUDGET,
             search=settings.search,
         )
         self.sandbox = Sandbox(settings.isolation, limits, on_gpu=device == "cuda")
@@ -82,7 +82,10 @@ class GraderProcess:
         exercise = self._kit.find(task.exercise)
         submission = as_submission(exercise.name, task.file, task.data, task.problem)
         try:
-            options = replace(self._options, seed=task.seed)
+            patience = inf if task.is_late else PATIENCE
+            options = replace(self._options, seed=task.seed, patience=patience)
             return Outcome(grade(submission, exercise, options, self.sandbox), submission.source)
+        except TakesLong:
+            return Outcome(late=True)
         except GradeError as error:
             return Outcome(fault=str(error), busy=isinstance(error, MachineBusy))

@@ -38,6 +38,7 @@ class Task(msgspec.Struct, frozen=True):
         problem: Why it cannot be tried; empty where it can.
         note: Where the file was found, if under another name.
         unread: Whether there was something that could not be read.
+        is_late: Whether it was begun before, and nobody waits for it any more.
     """
 
     candidate: str
@@ -48,6 +49,7 @@ class Task(msgspec.Struct, frozen=True):
     problem: str = ""
     note: str = ""
     unread: bool = False
+    is_late: bool = False
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -58,12 +60,14 @@ class Outcome(msgspec.Struct, frozen=True):
         source: That was graded.
         fault: Why it could not be graded.
         busy: Whether that is because the machine had no time for it.
+        late: Whether it takes long, and is to be begun again once the others are done.
     """
 
     report: Report | None = None
     source: str = ""
     fault: str = ""
     busy: bool = False
+    late: bool = False
 
 
 class Capabilities(msgspec.Struct, frozen=True):

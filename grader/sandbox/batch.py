@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from grader.sandbox.channel import Channel, Outgoing
+from grader.sandbox.pace import Work
 from grader.sandbox.replies import (
     Answered,
     Parameter,
@@ -151,13 +152,17 @@ class RequestBatch:
 
     Args:
         channel: To the worker.
+        allow: Is told how much a request has to compute, before it is sent.
 
     Attributes:
         device: Where the worker has what it is sent.
+        work: How much what is planned has to compute, as whoever plans it counts it.
     """
 
-    def __init__(self, channel: Channel) -> None:
+    def __init__(self, channel: Channel, allow: Callable[[Work], object] | None = None) -> None:
         self.channel = channel
+        self.work = Work()
+        self._allow = allow
         self.device = channel.device
         self._waiting: list[tuple[PendingRequest, object]] = []
         self._groups: list[int] = []  # how many steps each takes that fails by itself
@@ -182,6 +187,9 @@ class RequestBatch:
         """
         waiting, self._waiting = self._waiting, []
         groups, self._groups = self._groups, []
+        work, self.work = self.work, Work()
+        if self._allow is not None:
+            self._allow(work)
         if not waiting:
             return
         if groups and len(waiting) > sum(groups):

@@ -34,13 +34,14 @@ class Clock:
             ``STARVED`` times as much where None.
 
     Attributes:
+        seconds: What may be taken in all.
         processor: What was taken, in seconds.
         idle: What was slept, in seconds.
         waited: How long it was waited for, in seconds by the wall.
     """
 
     def __init__(self, seconds: float, patience: float | None = None) -> None:
-        self._seconds = seconds
+        self.seconds = seconds
         self._patience = STARVED * seconds if patience is None else patience
         self.processor = self.idle = self.waited = 0.0
 
@@ -52,7 +53,11 @@ class Clock:
     @property
     def left(self) -> float:
         """What is left, in seconds; no more than 0 where the check has taken too long."""
-        return self._seconds - self.taken
+        return self.seconds - self.taken
+
+    def allow(self, seconds: float) -> None:
+        """Let it take so much from now on, in seconds, if that is more than what is left."""
+        self.seconds = max(self.seconds, self.taken + seconds)
 
     def expect_a_machine(self) -> None:
         """Give up where the worker did not get what it might have taken.

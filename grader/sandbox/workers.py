@@ -28,7 +28,16 @@ SOON = 0.01  # seconds that a wait takes at least, before it looks again
 
 
 class WorkerEnded(Exception):
-    """A worker is gone; the text says how, as a sentence without a subject."""
+    """A worker is gone; the text says how, as a sentence without a subject.
+
+    Attributes:
+        where: In which situations it goes; empty where that is not known.
+    """
+
+    where = ""
+
+    def __str__(self) -> str:
+        return "\n".join(filter(None, (super().__str__(), self.where)))
 
 
 class WorkerTimeout(WorkerEnded):

@@ -23,6 +23,7 @@ from grader.suite.draw import Draw
 from grader.suite.harness import Harness
 from grader.suite.marks import needs, points
 from grader.suite.oracle import Weights, exact, layer_norm, linear, right_weights, rms_norm, under
+from grader.suite.readable import Drawn, readable
 from grader.suite.reuse import checks_of, load_suite
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "CheckFailed",
     "Contract",
     "Draw",
+    "Drawn",
     "Handle",
     "Harness",
     "Input",
@@ -57,6 +59,7 @@ __all__ = [
     "load_suite",
     "needs",
     "points",
+    "readable",
     "right_weights",
     "rms_norm",
     "under",

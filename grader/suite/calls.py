@@ -19,6 +19,7 @@ from grader.sandbox.batch import (
     PendingModule,
     RequestBatch,
 )
+from grader.sandbox.pace import Work
 from grader.suite.compare import expect, expect_dtype, expect_tensor, expect_tuple, fail
 from grader.suite.contract import Contract, Input, Sizes
 from grader.suite.fitting import AS_IT_SHOULD_BE, Fit, zeros_of
@@ -144,6 +145,8 @@ class Module:
         )
         self._unset, self._mode = {}, None
         made = [Call(self, pending, place, inputs) for place, inputs in enumerate(each)]
+        scores = sum(call.sizes.scores for call in made)
+        self.batch.work += Work.of(scores, grad_output is not None)
         if before_backward is not None:
             before_backward()
         if grad_output is not None:

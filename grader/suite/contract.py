@@ -81,6 +81,16 @@ class Sizes(Mapping[str, int]):
         words = self.axes(letters)
         return f"({', '.join(words)}{',' if len(words) == 1 else ''})"
 
+    @property
+    def length(self) -> int:
+        """How many positions there are, of queries or of keys."""
+        return max(self.get("T", 1), self.get("S", 1))
+
+    @property
+    def scores(self) -> int:
+        """How many scores there are: one for each query and key, in each head and sequence."""
+        return max(self.get("B", 1), 1) * self.get("H", 1) * self.get("T", 1) * self.length
+
     def usual(self) -> Sizes:
         """Sizes as they are in use."""
         kept = {letter: size for letter, size in self.items() if letter == "H" and size == 1}

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
+import pytest
 import torch
 from torch import Tensor
 
 from grader.sandbox.batch import RequestBatch
 from grader.sandbox.face import Face
+from grader.sandbox.pace import SHORT, Work
 from grader.sandbox.session import Session
+from grader.sandbox.workers import NotTried, WorkerEnded
 from grader.suite.calls import Module
 from grader.suite.contract import Contract, Sizes
 from grader.suite.draw import Draw
@@ -24,6 +27,7 @@ _T = TypeVar("_T")
 GAIN = 1.2
 NEAR = 3e-5  # to a kink; float32 is off by 3e-6 there
 MISFIT = "misfit"  # in the memo, once it was told of
+PART = 0.1  # of the time that is left, that one part of a check may take
 DRAWS = 1000  # of inputs, of which about every sixth lies near a kink
 
 
@@ -59,7 +63,7 @@ class Harness:
     @property
     def batch(self) -> RequestBatch:
         """What is planned and not yet asked."""
-        if self._batch is None:
+        if self._batch is None or self._batch.channel is not self.session.channel:
             self._batch = self.session.batch()
         return self._batch
 
@@ -100,20 +104,50 @@ class Harness:
         """
         self.batch.send(meanwhile)
 
+    def within_reach(self, sizes: Sizes, calls: int = 1, learns: bool = False) -> Sizes:
+        """Sizes at which there is time for so many calls: with half the positions, if need be.
+
+        Args:
+            sizes: That are wanted.
+            calls: How many.
+            learns: Whether gradients are wanted.
+        """
+        while sizes.length > 2 * SHORT and (
+            self._seconds_for(sizes, calls, learns) > PART * self.session.left
+        ):
+            sizes = sizes.replace(**{n: (sizes[n] + 1) // 2 for n in "TS" if n in sizes})
+        return sizes
+
     def shared(self, observe: Callable[[Harness], _T]) -> _T:
         """What ``observe`` saw of this contract: made once for all the checks that judge by it.
 
-        It must give data, no module: a worker may end between two checks. An exception is not
-        kept, so the next check tries anew.
+        It must give data, no module: a worker may end between two checks. What ends the worker is
+        not tried again; no other exception is kept, so the next check tries anew.
         """
         key = (self.contract, observe)
         if key not in self._memo:
             before = len(self.session.exchanges)
-            self._memo[key] = observe(self)
+            try:
+                self._memo[key] = observe(self)
+            except NotTried:
+                raise
+            except WorkerEnded as error:
+                self._memo[key] = error
             for exchange in self.session.exchanges[before:]:
                 exchange.fine = exchange.fine or []  # others judge by it than the check that asks
-        found: _T = self._memo[key]
+        found: _T | WorkerEnded = self._memo[key]
+        if isinstance(found, WorkerEnded):
+            raise found.with_traceback(None)
         return found
+
+    def expect_time_for(self, sizes: Sizes) -> None:
+        """Skip the check where a call at these sizes would take longer than there is time."""
+        seconds = self._seconds_for(sizes)
+        if seconds > self.session.left:
+            pytest.skip(f"at {sizes} a call would take {seconds:.0f} s")
+
+    def _seconds_for(self, sizes: Sizes, calls: int = 1, learns: bool = False) -> float:
+        return self.session.pace.seconds_for(Work.of(calls * sizes.scores, learns))
 
     def module(
         self,
@@ -153,7 +187,10 @@ class Harness:
             return AS_IT_SHOULD_BE
         key = (self.contract, MISFIT)
         if key not in self._memo:
-            self._memo[key] = fit_of(self.contract, self.session)
+            try:
+                self._memo[key] = fit_of(self.contract, self.session)
+            except WorkerEnded:  # nothing is made up for: whoever makes one is told
+                self._memo[key] = AS_IT_SHOULD_BE
         found: Fit = self._memo[key]
         return found
 

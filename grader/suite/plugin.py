@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from grader.errors import GraderFault, MachineBusy
+from grader.errors import GradeError, GraderFault, MachineBusy, TakesLong
 from grader.records import AttentionMap, CheckResult, Difference, Fault, Verdict
 from grader.sandbox.errors import SubmissionError, SubmissionRefused
 from grader.sandbox.session import Session
@@ -23,7 +23,8 @@ from grader.suite.draw import Draw, derive_seed
 from grader.suite.harness import Harness
 from grader.suite.marks import unmet
 from grader.suite.situations.covering import arrays_of
-from grader.suite.situations.trial import model_of
+from grader.suite.situations.implied import try_situations
+from grader.suite.situations.places import model_of
 
 _T = TypeVar("_T")
 
@@ -37,18 +38,19 @@ class SuitePlugin:
     def __init__(self) -> None:
         self._session: Session
         self._seed = 0
-        self._limit = 0.0  # of the check that runs, in seconds
         self._seconds = 0.0  # of the check that runs
         self._ended: BaseException | None = None  # what it raised
         self._memo: dict[Any, Any] = {}  # what one check saw, for the others too
         self._contract: Contract | None = None
         self._claims: frozenset[str] = frozenset()
+        self._of_form: set[str] = set()  # names of the checks that tell what a module is like
+        self._looks_at_situations = False
         self._count = 0  # of checks
         self._progress: Callable[[int, int], object] | None = None
         self.results: list[CheckResult] = []
         self.compared: list[tuple[str, Comparison]] = []  # and differed, by check
         self.again = False  # the check that just ran is to be tried once more
-        self.fault: GraderFault | None = None  # of a check itself, or of the machine
+        self.fault: GradeError | None = None  # of a check itself, or of the machine
         self.broken = ""  # why the suite itself cannot be run
 
     @property
@@ -94,6 +96,8 @@ class SuitePlugin:
         """Note the suite's contract and claims, and whether it can serve every check."""
         self._count = len(items)
         self._claims = frozenset(item.function.__name__ for item in items)
+        self._of_form = {i.name for i in items if i.function.__name__ == "has_its_parameters"}
+        self._looks_at_situations = any(hasattr(i.function, "looks_at_situations") for i in items)
         for item in items:
             contract = getattr(item.module, "contract", None)
             if isinstance(contract, Contract):
@@ -116,6 +120,9 @@ class SuitePlugin:
             self._seconds += call.duration
             return
         output = self._session.end_check()
+        if self._session.is_late:
+            self.fault = TakesLong("it takes longer than others are to wait for it")
+            return
         if isinstance(self._ended, MachineBusy) and not self.again:
             self.again = True
             self._session.give_up_check()
@@ -134,8 +141,10 @@ class SuitePlugin:
         marker = item.get_closest_marker("points")
         verdict, message, difference, fault = _judge(item.name, self._ended)
         if isinstance(self._ended, WorkerTimeout) and not isinstance(self._ended, NotTried):
-            message += self._session.whereabouts
-            message += f": it had {self._limit:.3g} s; `--timeout SECONDS` gives a check more"
+            limit = self._session.clock.seconds
+            if not self._ended.where:  # else it says so already
+                message += self._session.whereabouts
+                message += f": it had {limit:.3g} s; `--timeout SECONDS` gives a check more"
         return CheckResult(
             name=item.name,
             verdict=verdict,
@@ -155,17 +164,24 @@ class SuitePlugin:
         To pytest every check passes: formatting an exception would take it half a millisecond.
         """
         try:
-            self._limit = self._session.limit
             self._session.begin_check(self._seed_of(pyfuncitem, "worker"))
             wanted = inspect.signature(pyfuncitem.obj).parameters
             given = pyfuncitem.funcargs.items()  # `request` is among them, wanted or not
             with computed_on(self._session.device):
+                if self._knows_the_form:
+                    try_situations(self._harness(self._draw_of(pyfuncitem)))
                 pyfuncitem.obj(**{name: value for name, value in given if name in wanted})
         except (KeyboardInterrupt, pytest.exit.Exception):
             raise
         except BaseException as error:
             self._ended = error
         return True
+
+    @property
+    def _knows_the_form(self) -> bool:
+        """Whether situations can be tried: it is known what is to be made up for in a module."""
+        told = {one.name for one in self.results}
+        return self._looks_at_situations and not self._of_form - told
 
     @pytest.fixture
     def draw(self, request: pytest.FixtureRequest) -> Draw:

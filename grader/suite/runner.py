@@ -15,7 +15,7 @@ from queue import SimpleQueue
 import pytest
 import torch
 
-from grader.errors import GraderFault, MachineBusy
+from grader.errors import GraderFault, MachineBusy, TakesLong
 from grader.records import CheckResult
 from grader.sandbox.session import Session
 from grader.suite.plugin import SuitePlugin
@@ -75,6 +75,7 @@ class SuiteRunner:
         Raises:
             GraderFault: A check is broken.
             MachineBusy: The machine had no time for a check, and none when it was tried again.
+            TakesLong: The session's patience is over.
             KeyboardInterrupt: Ctrl-C, or the sandbox was told to stop; this runner is spent.
         """
         with self._lock:
@@ -156,7 +157,7 @@ class SuiteRunner:
                 item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
                 if self.plugin.again:
                     item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
-                if isinstance(self.plugin.fault, MachineBusy):
+                if isinstance(self.plugin.fault, MachineBusy | TakesLong):
                     return  # no later check would fare better
 
 

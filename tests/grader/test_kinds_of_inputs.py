@@ -14,7 +14,8 @@ from grader.sandbox.session import Session
 from grader.suite import CheckFailed, Contract, Draw, Harness, Input, Sizes, Weights, claims
 from grader.suite.situations.factors import NONE
 from grader.suite.situations.levels import GIVEN
-from grader.suite.situations.trial import judge_situations, situations_of
+from grader.suite.situations.places import situations_of
+from grader.suite.situations.trial import judge_situations
 
 Begin = Callable[[str], Session]
 

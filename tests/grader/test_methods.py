@@ -10,7 +10,8 @@ from torch import Tensor
 
 from grader.sandbox.session import Session
 from grader.suite import Contract, Draw, Harness, Input, Sizes, Weights, claims, linear
-from grader.suite.situations.trial import judge_situations, situations_of
+from grader.suite.situations.places import situations_of
+from grader.suite.situations.trial import judge_situations
 from grader.wire import values
 
 Begin = Callable[[str], Session]

@@ -16,7 +16,7 @@ from grader.suite import Contract, Draw, Harness, Input, Sizes, Weights
 from grader.suite.situations.covering import rows_of
 from grader.suite.situations.factors import Row
 from grader.suite.situations.filling import Situation, fill
-from grader.suite.situations.trial import model_of
+from grader.suite.situations.places import model_of
 from grader.suite.situations.trying import Tried
 
 Begin = Callable[[str], Session]

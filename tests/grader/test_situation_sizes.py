@@ -11,8 +11,9 @@ from grader.attention.situations.filling import AttentionSituation
 from grader.kit import installed_kit
 from grader.sandbox.session import Session
 from grader.suite import Draw, Harness, load_suite
+from grader.suite.situations.agenda import TOGETHER
 from grader.suite.situations.filling import Situation
-from grader.suite.situations.trial import TOGETHER, situations_of
+from grader.suite.situations.places import situations_of
 from grader.wire.frames import MAX_BODY
 
 SEEDS = (3, 5)

@@ -24,7 +24,8 @@ from grader.suite import (
 )
 from grader.suite.situations.levels import GIVEN
 from grader.suite.situations.outcomes import Aspect
-from grader.suite.situations.trial import judge_situations, situations_of
+from grader.suite.situations.places import situations_of
+from grader.suite.situations.trial import judge_situations
 
 Begin = Callable[[str], Session]
 

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from math import sqrt
 from typing import Any
 
@@ -20,9 +21,12 @@ from torch import Tensor
 
 from grader.attention.maps import recover_attention
 from grader.suite.calls import Call
+from grader.suite.compare import expect
 from grader.suite.contract import Sizes
 from grader.suite.harness import Harness
+from grader.suite.readable import Drawn, readable
 
+ROOM = 0.2  # of a kept weight, that rounding may be; from half of it on it would decide
 BOUND = 6.5  # standard deviations; some 300 figures are compared
 
 
@@ -67,31 +71,48 @@ EVEN = (0.25, 0.75)  # rates at which a few hundred flags are about normally dis
 
 def observe(harness: Harness) -> dict[Setting, Tensor]:
     """Which weights were dropped in every setting, (runs, B, T, S) of 0 and 1."""
-    calls = {setting: _plan(harness, setting) for setting in SETTINGS}
+    settings = [replace(one, sizes=harness.within_reach(one.sizes, one.runs)) for one in SETTINGS]
+    calls = {setting: _plan(harness, setting) for setting in settings}
     harness.ask()
     return {setting: _dropped(setting, planned) for setting, planned in calls.items()}
 
 
 def _plan(harness: Harness, setting: Setting) -> list[Call]:
-    contract: Any = harness.contract
-    drawn = contract.plain_weights(harness.weights(setting.sizes))
-    weights = {name: w * (w.dim() > 1) for name, w in drawn.items()}
-    inputs = harness.inputs(setting.sizes)
-    if setting.shown:
-        inputs["x"][:, : -setting.shown] = 0  # what is mixed has to be independent, or nothing
-    inputs = {name: value.to(setting.dtype) for name, value in inputs.items()}
-    runs = [inputs] * setting.runs
+    drawn = readable(harness, partial(_draw, harness, setting), partial(_expect_told, setting))
+    runs = [drawn.inputs] * setting.runs
     planned = []
-    for each in (runs, [inputs]) if setting.runs > 1 else (runs,):  # a module of its own
-        module = harness.module(setting.sizes, weights, dropout_rate=setting.rate)
+    for each in (runs, runs[:1]) if setting.runs > 1 else (runs,):  # a module of its own
+        module = harness.module(setting.sizes, drawn.weights, dropout_rate=setting.rate)
         planned += module.to(setting.dtype).train().calls(each)
     return planned
 
 
+def _draw(harness: Harness, setting: Setting) -> Drawn:
+    contract: Any = harness.contract
+    weights = contract.plain_weights(harness.weights(setting.sizes))
+    weights = {name: w * (w.dim() > 1) for name, w in weights.items()}
+    inputs = harness.inputs(setting.sizes)
+    if setting.shown:
+        inputs["x"][:, : -setting.shown] = 0  # what is mixed has to be independent, or nothing
+    inputs = {name: value.to(setting.dtype) for name, value in inputs.items()}
+    return Drawn(setting.sizes, weights, inputs, dtype=setting.dtype)
+
+
+def _expect_told(setting: Setting, call: Call, out: Tensor) -> None:
+    """Fail where a weight that is dropped would hardly be told from one that is kept."""
+    (weights,) = recover_attention(call, out)
+    off = (weights.squeeze(-2)[..., -setting.shown :] - 1 / setting.sizes.T).abs()
+    expect(float(off.max()) < ROOM * _kept(setting), "rounding may decide what was dropped")
+
+
+def _kept(setting: Setting) -> float:
+    """What a weight that is kept is in training, where all are alike."""
+    return 1 / (setting.sizes.T * (1 - setting.rate))
+
+
 def _dropped(setting: Setting, calls: list[Call]) -> Tensor:
     maps = torch.stack(recover_attention(calls[0], *(call.out for call in calls))).squeeze(-2)
-    kept = 1 / (setting.sizes.T * (1 - setting.rate))
-    return (maps[..., -setting.shown :].abs() < kept / 2).double()
+    return (maps[..., -setting.shown :].abs() < _kept(setting) / 2).double()
 
 
 def share_is_off(setting: Setting, dropped: Tensor) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 from torch import Tensor
 
 from grader.attention.contract import AttentionContract
-from grader.suite.claims import expect_on_any_device
+from grader.suite.claims import ELSEWHERE, expect_on_any_device
 from grader.suite.harness import Harness
 from grader.suite.marks import needs, points
 
@@ -34,11 +34,12 @@ def is_pinned_to_no_device(harness: Harness) -> None:
 def _every_kind(harness: Harness, contract: Any) -> list[dict[str, Tensor]]:
     """Inputs for which a tensor may be made that others do without."""
     sizes, draw = harness.sizes, harness.draw
-    long = harness.inputs(sizes.replace(T=LONG))
+    longest = harness.within_reach(sizes.replace(T=LONG), ELSEWHERE)
+    long = harness.inputs(longest)
     scattered = {name: value.mT.contiguous().mT for name, value in harness.inputs().items()}
     found = [*harness.every_input(), long, scattered]
     if contract.unbatched and sizes.B:
-        found += [harness.inputs(sizes.replace(B=0, T=T)) for T in (sizes.T, LONG)]
+        found += [harness.inputs(sizes.replace(B=0, T=T)) for T in (sizes.T, longest.T)]
     if contract.masks:
         B, T = sizes.B, sizes.T
         masks = (draw.mask(T).float(), draw.mask(T, T).long(), draw.mask(B, 1, T))

@@ -6,6 +6,7 @@ Judged by the ratio of the weights in training to the submission's own weights i
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from math import sqrt
 from typing import Any
 
@@ -15,14 +16,16 @@ from torch import Tensor
 from grader.attention.claims import chances
 from grader.attention.contract import AttentionContract
 from grader.attention.maps import recover_attention
-from grader.suite.calls import Call, Module
+from grader.suite.calls import Call, Inputs, Module
 from grader.suite.compare import expect, expect_close, expect_finite
 from grader.suite.contract import Sizes
 from grader.suite.harness import Harness
 from grader.suite.marks import needs, points
+from grader.suite.readable import Drawn, readable
 from grader.suite.situations.implied import expect_right
 
 SIZES = Sizes(B=7, T=11, C=37)  # few vectors of many features: an output reveals its weights
+ROOM = 0.005  # of a weight, that rounding may be; checks tell 0.02 and more
 VISIBLE = 0.02  # weights below this are too small to be told from a dropped one
 RUNS = 4
 
@@ -82,15 +85,28 @@ class Observed:
 
 def observe(harness: Harness) -> dict[Setting, Observed]:
     """Every setting, each with a module of its own; all are made before the first is called."""
-    modules = {s: harness.module(SIZES, dropout_rate=s.rate) for s in SETTINGS}
-    calls = {setting: _plan(harness, setting, module) for setting, module in modules.items()}
+    drawn = {s: readable(harness, partial(_draw, harness, s), _expect_told) for s in SETTINGS}
+    modules = {s: harness.module(SIZES, drawn[s].weights, dropout_rate=s.rate) for s in SETTINGS}
+    calls = {setting: _plan(module, drawn[setting].inputs) for setting, module in modules.items()}
     harness.ask()
     return {setting: _observe(setting, *planned) for setting, planned in calls.items()}
 
 
-def _plan(harness: Harness, setting: Setting, module: Module) -> tuple[Call, list[Call]]:
-    """A call in evaluation, and some in training."""
+def _draw(harness: Harness, setting: Setting) -> Drawn:
     inputs = harness.inputs(SIZES, *(["attention_mask"] if setting.masked else []))
+    return Drawn(SIZES, harness.weights(SIZES), inputs)
+
+
+def _expect_told(call: Call, out: Tensor) -> None:
+    """Fail where a weight that is looked at would be read as another one."""
+    weights, right = recover_attention(call, out, call.expected)
+    sure = right > VISIBLE / 2
+    ratios = weights[sure] / right[sure]
+    expect_close(ratios, torch.ones_like(ratios), "what was read", ROOM)
+
+
+def _plan(module: Module, inputs: Inputs) -> tuple[Call, list[Call]]:
+    """A call in evaluation, and some in training."""
     return module.call(inputs), module.train().calls([inputs] * RUNS)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import torch
@@ -10,10 +11,12 @@ from torch import Tensor
 from grader.attention.contract import AttentionContract
 from grader.attention.maps import recover_attention
 from grader.attention.observe import with_zero_queries
+from grader.suite.calls import Call
 from grader.suite.compare import expect, expect_all_close, expect_close, expect_finite, fail
 from grader.suite.contract import Sizes
 from grader.suite.harness import Harness
 from grader.suite.marks import needs, points
+from grader.suite.readable import Drawn, readable
 from grader.suite.situations.implied import implied
 
 MAP_TOLERANCE = 1e-3
@@ -24,14 +27,27 @@ SURE = 1e-3  # weights below this are too small for their logarithm
 def reveal(harness: Harness) -> list[tuple[Sizes, Tensor, Tensor]]:
     """At two sizes: the weights (B, T, H, T) that the submission mixes with, and the right ones."""
     contract: Any = harness.contract
-    every = [contract.revealing(sizes) for sizes in contract.sizes[:2]]
-    calls = [harness.module(sizes).call(harness.inputs(sizes)) for sizes in every]
+
+    def read(call: Call, out: Tensor) -> None:
+        weights, right = recover_attention(call, out, call.expected)
+        _expect_scaled(contract, call.sizes, weights, right)
+        _expect_sums_of_one(weights)
+
+    calls = []
+    for sizes in map(contract.revealing, contract.sizes[:2]):
+        draw = partial(_draw, harness, sizes)
+        drawn = readable(harness, draw, read)
+        calls.append(harness.module(drawn.sizes, drawn.weights).call(drawn.inputs))
     harness.ask()
     found = []
     for call in calls:
         weights, right = recover_attention(call, call.out, call.expected)
         found.append((call.sizes, weights, right))
     return found
+
+
+def _draw(harness: Harness, sizes: Sizes) -> Drawn:
+    return Drawn(sizes, harness.weights(sizes), harness.inputs(sizes))
 
 
 @points(2)
@@ -43,20 +59,23 @@ def scores_are_scaled(harness: Harness) -> None:
     The ratios of one query's weights give back the differences of its scores and, without what is
     added to them, the number that the products q·k were multiplied by.
     """
-    contract: Any = harness.contract
     for sizes, weights, right in harness.shared(reveal):
-        sure = right > SURE
-        least = float(weights[sure].min())
-        expect(least > -SURE, f"expected positive attention weights, got {least:.4g}")
-        added = _added(contract, sizes)
-        mine, wanted = _centred(weights, sure, added), _centred(right, sure, added)
-        scale = contract.scale(sizes)
-        ratio = float((mine * wanted).sum() / wanted.square().sum())
-        if abs(ratio - 1) >= 0.01:
-            factor = _factor(weights, right, added)
-            got = "no multiple of q·k" if factor is None else f"q·k × {factor * scale:.4g}"
-            fail(f"expected scores of q·k × {scale:.4g}, got {got} ({sizes})")
-        expect_close(mine, wanted, "logarithms of the attention weights", 0.02)
+        _expect_scaled(harness.contract, sizes, weights, right)
+
+
+def _expect_scaled(contract: Any, sizes: Sizes, weights: Tensor, right: Tensor) -> None:
+    sure = right > SURE
+    least = float(weights[sure].min())
+    expect(least > -SURE, f"expected positive attention weights, got {least:.4g}")
+    added = _added(contract, sizes)
+    mine, wanted = _centred(weights, sure, added), _centred(right, sure, added)
+    scale = contract.scale(sizes)
+    ratio = float((mine * wanted).sum() / wanted.square().sum())
+    if abs(ratio - 1) >= 0.01:
+        factor = _factor(weights, right, added)
+        got = "no multiple of q·k" if factor is None else f"q·k × {factor * scale:.4g}"
+        fail(f"expected scores of q·k × {scale:.4g}, got {got} ({sizes})")
+    expect_close(mine, wanted, "logarithms of the attention weights", 0.02)
 
 
 def _added(contract: Any, sizes: Sizes) -> Tensor:
@@ -89,6 +108,10 @@ def _centred(weights: Tensor, sure: Tensor, added: Tensor) -> Tensor:
 def weights_sum_to_one(harness: Harness) -> None:
     """Each query shares out exactly 1 over the keys; a softmax over another axis does not."""
     (_, weights, _), *_ = harness.shared(reveal)
+    _expect_sums_of_one(weights)
+
+
+def _expect_sums_of_one(weights: Tensor) -> None:
     sums = weights.sum(-1)
     expect_close(sums, torch.ones_like(sums), "sum of each query's weights", MAP_TOLERANCE)
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from torch import Tensor
 
 from grader.attention.situations.factors import DROPPING
+from grader.attention.situations.keeping import tells_what_is_kept
 from grader.attention.situations.masks import PATTERN, draw_mask, seen_by
 from grader.suite.contract import Sizes
 from grader.suite.draw import Draw
 from grader.suite.harness import Harness
+from grader.suite.readable import TRIES, Drawn
 from grader.suite.situations import filling
 from grader.suite.situations.factors import Row
 from grader.suite.situations.levels import ANOTHER_INPUT, EVALUATION
@@ -41,10 +43,12 @@ class AttentionSituation(filling.Situation):
 
     Attributes:
         rate: Of dropout; None where the constructor is given none.
+        tells: Whether an output tells what was dropped, whatever it is rounded by.
     """
 
     contract: Any
     rate: float | None
+    tells: bool = True
 
     @property
     def x(self) -> Tensor:
@@ -55,6 +59,12 @@ class AttentionSituation(filling.Situation):
     def drops(self) -> bool:
         """Whether weights are dropped."""
         return self.row.get("mode") == DROPPING
+
+    @property
+    def kept_rate(self) -> float:
+        """The rate that weights are dropped at where they are: also the constructor's own."""
+        rate: float = self.contract.default_rate if self.rate is None else self.rate
+        return rate
 
     @property
     def drops_exactly(self) -> bool:
@@ -81,7 +91,18 @@ class AttentionSituation(filling.Situation):
 
 
 def fill(harness: Harness, row: Row, turn: int) -> AttentionSituation:
-    """A situation of these levels; as ``filling.fill`` has it."""
+    """A situation of these levels; as ``filling.fill`` has it.
+
+    Where weights are dropped, one whose output tells which, whatever it is rounded by.
+    """
+    for _ in range(TRIES):
+        situation = _fill(harness, row, turn)
+        if not situation.drops or _tells_what_is_kept(harness, situation):
+            return situation
+    return replace(situation, tells=False)
+
+
+def _fill(harness: Harness, row: Row, turn: int) -> AttentionSituation:
     contract: Any = filling.variant_of(harness.contract, row)
     sizes = contract.fit(Sizes(**{**harness.sizes, **_sizes(harness, row, turn)}))
     one = harness.of(contract)
@@ -112,6 +133,14 @@ def fill(harness: Harness, row: Row, turn: int) -> AttentionSituation:
         visible=seen_by(mask, sizes),
         right={},
     )
+
+
+def _tells_what_is_kept(harness: Harness, situation: AttentionSituation) -> bool:
+    drawn = Drawn(situation.sizes, situation.weights, situation.inputs)
+    call = drawn.planned(situation.contract)
+    right = situation.right["outputs"] = call.compute_rights()
+    (still,) = right.values()
+    return tells_what_is_kept(call, situation.dtype, still, harness.draw)
 
 
 def _rate(harness: Harness, row: Row) -> float | None:

@@ -10,9 +10,9 @@ from typing import TypeVar
 import torch
 from torch import Tensor
 
-from grader.attention.maps import recover_attention
 from grader.attention.oracle import dropped
 from grader.attention.situations.filling import AttentionSituation
+from grader.attention.situations.keeping import kept_in
 from grader.suite.compare import CheckFailed, expect_finite, expect_tensor
 from grader.suite.oracle import exact, right_weights
 from grader.suite.situations.levels import OVERFLOWING
@@ -73,7 +73,8 @@ class AttentionTried(Tried):
     @property
     def _shows_nothing(self) -> bool:
         """Whether what was kept cannot be told from the output."""
-        return self.situation.drops and self.situation.row["x"] == OVERFLOWING
+        overflows = self.situation.row["x"] == OVERFLOWING
+        return self.situation.drops and (overflows or not self.situation.tells)
 
     @property
     def _is_exact(self) -> bool:
@@ -87,6 +88,10 @@ class AttentionTried(Tried):
     @property
     def _compares_roughly(self) -> bool:
         return super()._compares_roughly and not self.situation.drops
+
+    @property
+    def _compares_gradients(self) -> bool:
+        return super()._compares_gradients and not self._shows_nothing
 
     @property
     def _rates(self) -> tuple[float, float]:
@@ -135,10 +140,5 @@ class AttentionTried(Tried):
 
     def _kept_in(self, out: Tensor) -> Tensor:
         """What each weight was multiplied by: 0, or 1/(1 - rate), whichever is nearer."""
-        rate = self.situation.rate
-        rate = self.situation.contract.default_rate if rate is None else rate
         (still,) = self._still.values()
-        mine, right = recover_attention(self.call, out, still)
-        whole = right / (1 - rate)
-        kept = (mine - whole).abs() < mine.abs()
-        return torch.where(kept, 1 / (1 - rate), 0.0).squeeze(-2)  # one head
+        return kept_in(self.call, self.situation.kept_rate, still, out)

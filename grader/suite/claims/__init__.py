@@ -7,7 +7,7 @@ from grader.suite.claims.caches import (
     keeps_no_more_alive,
     parts_agree_with_the_whole,
 )
-from grader.suite.claims.devices import expect_on_any_device, is_pinned_to_no_device
+from grader.suite.claims.devices import ELSEWHERE, expect_on_any_device, is_pinned_to_no_device
 from grader.suite.claims.gradients import (
     input_gradient_is_right,
     parameter_gradients_are_right,
@@ -53,6 +53,7 @@ from grader.suite.claims.values import (
 )
 
 __all__ = [
+    "ELSEWHERE",
     "batch_items_are_independent",
     "branches_agree",
     "call_raises",

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from grader.sandbox.pace import Work
 from grader.suite.calls import bound
 from grader.suite.contract import Contract, Sizes
 from grader.suite.harness import Harness
@@ -103,6 +104,11 @@ class Situation:
         """Whether a backward follows; a row that may attend to nothing may make it NaN."""
         wanted = self.row["gradients"] not in NO_GRADIENTS
         return wanted and not self.method and self.visible is None
+
+    @property
+    def work(self) -> Work:
+        """How much has to be computed."""
+        return Work.of(self.sizes.scores, self.wants_gradients, 1)
 
     @property
     def scale(self) -> float:

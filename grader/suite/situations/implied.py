@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Callable
 
+import pytest
+
+from grader.sandbox.errors import SubmissionError, SubmissionRefused
+from grader.sandbox.workers import WorkerEnded
 from grader.suite.harness import Harness
 from grader.suite.situations.judging import Judgement
 from grader.suite.situations.trial import judge_situations
@@ -25,23 +30,41 @@ def _judge(harness: Harness) -> Judgement | None:
 def expect_right(harness: Harness, claim: str) -> None:
     """Fail the check by what its claim is told of the situations."""
     found = judgement(harness)
-    reason = None if found is None else found.told.get(claim)
-    if reason is not None:
-        raise reason.with_traceback(None)
+    if found is not None:
+        _expect_right(found, claim)
+
+
+def _expect_right(found: Judgement, claim: str) -> None:
+    if claim in found.told:
+        raise found.told[claim].with_traceback(None)
+    if claim in found.skipped:
+        pytest.skip(found.skipped[claim])
 
 
 def implied(claim: Claim) -> Claim:
     """A claim that holds where every situation is right, and fails by what it is told of them.
 
-    Only where something is wrong is it tried itself, to tell one mistake from another.
+    Only where something is wrong is it tried itself, to tell one mistake from another; not where
+    the submission did not get through its situations, or there was no time for them.
     """
 
     @functools.wraps(claim)
     def check(harness: Harness) -> None:
-        found = judgement(harness)
-        if found is not None and not found.told:
-            return
+        found, name = judgement(harness), claim.__name__
+        if found is not None and (_is_unknown(found, name) or not found.told):
+            return _expect_right(found, name)
         claim(harness)
-        expect_right(harness, claim.__name__)
+        return expect_right(harness, name)
 
+    check.looks_at_situations = True  # type: ignore[attr-defined]  # for the plugin
     return check
+
+
+def try_situations(harness: Harness) -> None:
+    """Try them now, so that what follows knows what takes how long; what fails, fails there."""
+    with contextlib.suppress(SubmissionError, SubmissionRefused, WorkerEnded):
+        judgement(harness)
+
+
+def _is_unknown(found: Judgement, claim: str) -> bool:
+    return claim in found.skipped or isinstance(found.told.get(claim), WorkerEnded)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
 from grader.sandbox.errors import SubmissionError
+from grader.sandbox.workers import WorkerEnded
 from grader.suite.compare import CheckFailed
 from grader.suite.situations.describing import Condition, describe
+from grader.suite.situations.factors import Row
 from grader.suite.situations.levels import layout_of
-from grader.suite.situations.outcomes import Aspect, Outcome
+from grader.suite.situations.outcomes import Aspect, Outcome, Situation
 
 WHOLE = "matches_the_formula"  # the claim that is told of what is no other's
 # Which claim is told of what fails where, by what is wrong and by the factor that tells where.
@@ -32,6 +34,18 @@ TOLD: dict[Aspect | str, tuple[str, ...]] = {
     "B": ("handles_a_single_token",),
     "x": ("large_scores_stay_finite",),
 }
+OF_LENGTH = TOLD["T"][:2]
+# Which situations a claim is about, where these are not all of them nor those that say it.
+ABOUT: dict[str, Callable[[Situation], bool]] = {
+    "computes_in_float64": lambda one: one.row.get("dtype") == "float64",
+    "computes_in_bfloat16": lambda one: one.row.get("dtype") == "bfloat16",
+    "handles_a_single_token": lambda one: one.sizes.length == 1,
+    **dict.fromkeys(OF_LENGTH, lambda one: one.sizes.length > LONG),
+    **dict.fromkeys(TOLD[Aspect.GRADIENT], lambda one: one.row.get("gradients") == "wanted"),
+    **dict.fromkeys(TOLD["mask"] + TOLD["dtype of the mask"], lambda one: _is_masked(one.row)),
+    "remembers_nothing": lambda one: one.row.get("history") != "first call",
+}
+LONG = 100  # positions, from which a sequence is a long one
 BY_DTYPE = {"float64": "computes_in_float64", "bfloat16": "computes_in_bfloat16"}
 
 
@@ -42,29 +56,58 @@ class Judgement:
     Attributes:
         outcomes: Of each.
         told: What a claim fails by, by the claim's name.
+        skipped: Why a claim cannot be looked at, likewise.
     """
 
     outcomes: tuple[Outcome, ...]
     told: dict[str, Exception]
+    skipped: dict[str, str] = field(default_factory=dict)
 
     def beside(self, other: Judgement) -> Judgement:
         """Both; a claim that is told by both is told by this one."""
-        return Judgement((*self.outcomes, *other.outcomes), {**other.told, **self.told})
+        told = {**other.told, **self.told}
+        return Judgement((*self.outcomes, *other.outcomes), told, self.skipped)
 
 
-def judge(outcomes: Sequence[Outcome], claims: frozenset[str], of: str = "") -> Judgement:
-    """Which claim is told of what fails, out of those that a suite makes; ``of`` what it fails."""
+def judge(
+    outcomes: Sequence[Outcome], claims: frozenset[str], of: str = "", too_slow: str = ""
+) -> Judgement:
+    """Which claim is told of what fails.
+
+    Args:
+        outcomes: Of all situations.
+        claims: Those that a suite makes.
+        of: What part of an answer it is; empty for the whole.
+        too_slow: Why no long sequence could be tried; empty where one was.
+    """
     told: dict[str, Exception] = {}
     wrong = [one for one in outcomes if one.aspect is not None]
     says = f"{of}right in {len(outcomes) - len(wrong)} of {len(outcomes)} situations"
+    known = [one for one in outcomes if one.aspect is None or not one.aspect.is_unknown]
     for aspect in Aspect:
         failed = [one for one in wrong if one.aspect is aspect]
         if failed:
-            others = [one.situation for one in outcomes if one.aspect is not aspect]
+            others = [one.situation for one in known if one.aspect is not aspect]
             where = describe([one.situation for one in failed], others)
-            claim = _claim(aspect, where, failed, claims)
+            claim = WHOLE if aspect is Aspect.UNTRIED else _claim(aspect, where, failed, claims)
             told.setdefault(claim, _reason(failed, where, says))
-    return Judgement(tuple(outcomes), told)
+    if len(known) < len(outcomes) and not of:
+        for claim in claims - told.keys():
+            about = _about(claim, outcomes)
+            if about and not any(one in known for one in about):
+                told[claim] = _reason(about, None, says)
+    return Judgement(tuple(outcomes), told, dict.fromkeys(OF_LENGTH, too_slow) if too_slow else {})
+
+
+def _about(claim: str, outcomes: Sequence[Outcome]) -> Sequence[Outcome]:
+    """What came of the situations that a claim is about: of all where it names none."""
+    if claim in ABOUT:
+        return [one for one in outcomes if ABOUT[claim](one.situation)]
+    return [one for one in outcomes if claim in one.situation.about] or outcomes
+
+
+def _is_masked(row: Row) -> bool:
+    return row.get("mask", "none") != "none"
 
 
 def _claim(
@@ -104,8 +147,9 @@ def _told(factor: str) -> tuple[str, ...]:
 
 
 def _reason(failed: Sequence[Outcome], where: tuple[Condition, ...] | None, says: str) -> Exception:
-    """The failure at the smallest situation, and where else."""
-    smallest = min(failed, key=lambda one: one.situation.size)
+    """The failure at the smallest situation, and where else; the first that ended the worker."""
+    ends = [one for one in failed if one.aspect in (Aspect.STOPPED, Aspect.ENDED)]
+    smallest = ends[0] if ends else min(failed, key=lambda one: one.situation.size)
     reason, aspect = smallest.reason, smallest.aspect
     assert reason is not None
     assert aspect is not None
@@ -113,6 +157,6 @@ def _reason(failed: Sequence[Outcome], where: tuple[Condition, ...] | None, says
         says += f"; {aspect} in every one with {' and '.join(c.says for c in where)}"
     if isinstance(reason, CheckFailed):
         return CheckFailed(f"{reason}\n{says}", reason.difference, reason.comparison)
-    if isinstance(reason, SubmissionError):
+    if isinstance(reason, SubmissionError | WorkerEnded):
         reason.where = says
     return reason

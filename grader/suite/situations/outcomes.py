@@ -39,6 +39,14 @@ class Aspect(StrEnum):
     GRADIENT = "has wrong gradients"
     CHANGED = "changes its input"
     LEFT = "leaves something changed"
+    STOPPED = "takes too long"
+    ENDED = "ends its process"
+    UNTRIED = "could not be tried"
+
+    @property
+    def is_unknown(self) -> bool:
+        """Whether nothing came that could be right or wrong."""
+        return self in (Aspect.STOPPED, Aspect.ENDED, Aspect.UNTRIED)
 
 
 @dataclass(frozen=True)

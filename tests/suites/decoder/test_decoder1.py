@@ -137,7 +137,8 @@ def test_any_length_up_to_max_len(harness: Harness) -> None:
         sizes = harness.sizes.replace(T=T, L=L)
         calls.append(harness.module(sizes).call(harness.inputs(sizes)))
     many = harness.sizes.replace(B=23, T=3, L=3)  # sequences, of which there may be any number
-    calls += [harness.module(sizes).call(harness.inputs(sizes)) for sizes in (many, LONG)]
+    for sizes in (many, harness.within_reach(LONG)):
+        calls.append(harness.module(sizes).call(harness.inputs(sizes)))
     harness.ask()
     for call in calls:
         given = f"T = {call.sizes.T}, max_len = {call.sizes.L}"
@@ -152,12 +153,13 @@ def test_any_length_up_to_max_len(harness: Harness) -> None:
 @points(1)
 def test_longest_sequence_is_learned_from(harness: Harness) -> None:
     """A text of a thousand tokens has right gradients in full precision."""
-    x = harness.input("x", LONG).double()
+    sizes = harness.within_reach(LONG, learns=True)
+    x = harness.input("x", sizes).double()
     grad_output = harness.draw.normal(*x.shape).double()
-    module = harness.module(LONG).train().to(torch.float64)
+    module = harness.module(sizes).train().to(torch.float64)
     call = module.call({"x": x}, grad_output=grad_output)
     harness.ask()
-    what = f"at T = {LONG.T}, in float64"
+    what = f"at T = {sizes.T}, in float64"
     expect_close(call.out, call.expected, f"output {what}", EXACT)
     for name, right in call.right_gradients.items():
         got = call.gradients[name]
@@ -173,6 +175,7 @@ def test_scores_are_no_more_than_the_tokens_need(harness: Harness) -> None:
     Of T × ``max_len`` there would be 2 GiB, several times over; right ones take 32 MiB.
     """
     sizes = Sizes(B=8192, T=32, C=2, H=1, L=2048)
+    harness.expect_time_for(sizes)
     call = harness.module(sizes).call(harness.inputs(sizes))
     harness.ask()
     try:
@@ -228,6 +231,8 @@ def test_huge_numbers_in_the_future_change_nothing(harness: Harness) -> None:
     grad_output[:, seen:] = 0
     module = harness.module()
     usual = module.call(inputs, grad_output=grad_output)
+    long = harness.within_reach(LONG, 2 * len(DTYPES))
+    tied = min(TIED, long.T - 5)
     louder = module.call(_later(inputs, seen, LOUD), grad_output=grad_output)
     huge = [(t, usual, module.call(_later(inputs, t, HUGE))) for t in range(1, T)]
     for dtype in DTYPES:
@@ -235,8 +240,8 @@ def test_huge_numbers_in_the_future_change_nothing(harness: Harness) -> None:
         for mode in (False, True):
             module = harness.module().train(mode).to(dtype)
             huge.append((seen, module.call(cast), module.call(_later(cast, seen, HUGE))))
-        module, cast = harness.module(LONG).to(dtype), {"x": harness.input("x", LONG).to(dtype)}
-        huge.append((TIED, module.call(cast), module.call(_later(cast, TIED, HUGE))))
+        module, cast = harness.module(long).to(dtype), {"x": harness.input("x", long).to(dtype)}
+        huge.append((tied, module.call(cast), module.call(_later(cast, tied, HUGE))))
     harness.ask()
     for t, before, call in huge:
         expect_close(call.out[:, :t], before.out[:, :t], f"output before huge numbers at {t}")
@@ -317,6 +322,7 @@ def test_no_tensor_is_pinned_to_a_device(harness: Harness) -> None:
 
     Tried with torch's ``meta`` device in the place of a GPU, so that none is needed.
     """
-    lengths = (harness.sizes.T, 1, 2, LONGEST)
+    longest = harness.within_reach(harness.sizes.replace(T=LONGEST), claims.ELSEWHERE).T
+    lengths = (harness.sizes.T, 1, 2, longest)
     every = [harness.inputs(harness.sizes.replace(T=T)) for T in lengths]
     claims.expect_on_any_device(harness, every)

@@ -1,5 +1,7 @@
 """decoder2: cross-attention, with padding among the keys."""
 
+from functools import partial
+
 import torch
 from torch import Tensor
 
@@ -9,6 +11,7 @@ from grader.suite import (
     Call,
     Contract,
     Draw,
+    Drawn,
     Harness,
     Input,
     Sizes,
@@ -20,6 +23,7 @@ from grader.suite import (
     expect_finite,
     linear,
     points,
+    readable,
 )
 
 LAYERS = ("q_proj", "k_proj", "v_proj", "o_proj")
@@ -143,25 +147,33 @@ def test_scores_are_divided_by_the_root_of_the_head_size(harness: Harness) -> No
     """Of two keys, the ratio of their weights gives back by how much their scores differ."""
     calls = []
     for sizes in (harness.sizes.replace(S=2), Sizes(B=2, T=7, S=2, C=22, E=13, H=2)):
-        weights = harness.weights(sizes)
-        weights["o_proj.weight"] = torch.eye(sizes.C)
-        calls.append(harness.module(sizes, weights).call(harness.inputs(sizes)))
+        drawn = readable(harness, partial(_without_o_proj, harness, sizes), _expect_scaled)
+        calls.append(harness.module(sizes, drawn.weights).call(drawn.inputs))
     harness.ask()
     for call in calls:
-        sizes, found = call.sizes, _scale_of(call)
-        scale = (sizes.C / sizes.H) ** -0.5
-        says = f"expected scores of q·k × {scale:.4g}, got q·k × {found:.4g} ({sizes})"
-        expect(abs(found / scale - 1) < 0.01, says)
+        _expect_scaled(call, call.out)
 
 
-def _scale_of(call: Call) -> float:
-    """What q·k was multiplied by, from the output for two keys, without o_proj."""
+def _without_o_proj(harness: Harness, sizes: Sizes) -> Drawn:
+    weights = {**harness.weights(sizes), "o_proj.weight": torch.eye(sizes.C)}
+    return Drawn(sizes, weights, harness.inputs(sizes))
+
+
+def _expect_scaled(call: Call, out: Tensor) -> None:
+    sizes, found = call.sizes, _scale_of(call, out)
+    scale = (sizes.C / sizes.H) ** -0.5
+    says = f"expected scores of q·k × {scale:.4g}, got q·k × {found:.4g} ({sizes})"
+    expect(abs(found / scale - 1) < 0.01, says)
+
+
+def _scale_of(call: Call, whole: Tensor) -> float:
+    """What q·k was multiplied by, from an output for two keys, without o_proj."""
     q, k, v = (
         split_heads(linear(call.right_weights, name, call.right_inputs[of]), call.sizes.H)
         for name, of in zip(LAYERS, ("x", "memory", "memory"), strict=False)
     )
     first, second = v[:, :, :1], v[:, :, 1:]  # (B, H, 1, D)
-    out = split_heads(call.out.double().cpu(), call.sizes.H)  # (B, H, T, D)
+    out = split_heads(whole.double().cpu(), call.sizes.H)  # (B, H, T, D)
     apart = first - second
     share = ((out - second) * apart).sum(-1) / apart.square().sum(-1)  # (B, H, T) of the first
     mine = share.clamp(1e-6, 1 - 1e-6).logit()

@@ -182,10 +182,14 @@ test_long_sequence = claims.handles_a_long_sequence_from_its_start
 def test_longer_than_anything_before(harness: Harness) -> None:
     """What is far is worth little, and that is all: no table ends, whatever came before."""
     one, two = Sizes(B=1, T=7, C=3, H=1), Sizes(B=2, T=7, C=10, H=2)
-    some = one.replace(T=harness.draw.integer(513, 600))
-    drawn = two.replace(T=harness.draw.integer(300, 1000))
+    some = harness.within_reach(one.replace(T=harness.draw.integer(513, 600)), 3)
+    drawn = harness.within_reach(two.replace(T=harness.draw.integer(300, 1000)), 2, learns=True)
     calls, batch = [], harness.batch
-    for first, long in ((one, some), (two, drawn), (one, one.replace(T=LONG))):
+    for first, long in (
+        (one, some),
+        (two, drawn),
+        (one, harness.within_reach(one.replace(T=LONG))),
+    ):
         with batch.apart():  # so that a diagnosis need not go through the longest each time
             module = harness.module(first)
             calls += module.calls([harness.inputs(sizes) for sizes in (first, long, first)])

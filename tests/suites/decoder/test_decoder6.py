@@ -572,7 +572,8 @@ def test_long_sequence(harness: Harness) -> None:
     """Neither a table nor a mask has a length of its own; a long text is learned from as well."""
     claims.handles_a_long_sequence_from_its_start(harness)
     planned = []
-    for sizes, training in itertools.product(LONG, (False, True)):
+    long = [harness.within_reach(sizes, 4, learns=True) for sizes in LONG]
+    for sizes, training in itertools.product(long, (False, True)):
         plainly, behind_a_cache = harness.every_input(sizes)
         given, weights = plainly if training else behind_a_cache, harness.weights(sizes)
         grad = harness.draw.normal(*given["x"].shape)
@@ -601,5 +602,5 @@ def test_no_tensor_is_pinned_to_a_device(harness: Harness) -> None:
     Tried with torch's ``meta`` device in the place of a GPU, so that none is needed.
     """
     claims.expect_on_any_device(harness.of(slow), harness.every_input())
-    longer = harness.inputs(harness.sizes.replace(T=131))
+    longer = harness.inputs(harness.within_reach(harness.sizes.replace(T=131), claims.ELSEWHERE))
     claims.expect_on_any_device(harness.of(plain), [*harness.every_input(), longer])

@@ -1,0 +1,144 @@
+"""Which situations are tried next, how many at once, and which of them with fewer positions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import inf, log2
+
+from grader.sandbox.pace import SHORT, Pace, Work
+from grader.suite.contract import Sizes
+from grader.suite.situations.filling import Situation
+from grader.suite.situations.places import Place, Places
+
+TOGETHER = 16  # situations in a request; while the worker is busy, others are drawn and judged
+SLOW_SECONDS = 2.0  # that a request of slow situations is expected to take
+LONG_SHARE = 0.35  # of the time there is, that long ones may take where they are slow
+LONGEST_SHARE = 0.5  # of that, the one long situation may take
+KNOWN = 50  # positions, up to which what others took tells what a long one will
+MOST_SECONDS = 3.0  # that a short situation is expected to take: of many sequences, say
+
+Chosen = list[tuple[Place, Situation]]
+
+
+class Agenda:
+    """The situations that are still to be tried.
+
+    As long as nothing is known to be wrong, many at once in an order that is drawn. Once they are
+    seen to be slow, from the shortest on; those for which there is no time are drawn anew with few
+    positions, but for one that is as long as there is time for.
+
+    Args:
+        places: The situations.
+        pace: What they take, as far as it was measured.
+        left: Tells how much time is left for them, in seconds of processor time.
+    """
+
+    def __init__(self, places: Places, pace: Pace, left: Callable[[], float]) -> None:
+        self._places = places
+        self._pace = pace
+        self._left = left
+        self._requests = places.requests(TOGETHER)
+        self._rest: Chosen | None = None  # once each is looked at by itself
+        self._alone = self._has_a_long_one = False
+        self._last = inf  # positions, from which they come last
+        self._too_long: list[Situation] = []
+        self._for_long = LONG_SHARE * left()
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether requests are made as they were laid out at the beginning."""
+        return self._rest is None and not self._pace.is_slow
+
+    def next(self) -> Chosen:
+        """The situations of the next request; none where all were tried."""
+        if self.is_plain:
+            return self._drawn(self._requests.pop(0)) if self._requests else []
+        self.rest.sort(key=lambda one: (one[1].sizes.length >= self._last, one[1].work.size))
+        if self._pace.is_slow and not self._has_a_long_one and self.rest:
+            self._bring_a_long_one_forward()
+        return self._as_many_as_fit()
+
+    @property
+    def rest(self) -> Chosen:
+        """All that are left, to be chosen from one by one from here on."""
+        if self._rest is None:
+            self._rest = self._drawn([place for some in self._requests for place in some])
+        return self._rest
+
+    def put_back(self, chosen: Chosen, alone: bool = False) -> None:
+        """Take up again what was not tried; ``alone``, each by itself from here on."""
+        self._alone |= alone
+        if alone or self._rest is not None:
+            self.rest[:0] = chosen
+        elif chosen:
+            self._requests.insert(0, [place for place, _ in chosen])
+
+    def put_last(self, length: int) -> None:
+        """Have those of at least so many positions be tried last."""
+        self._last = min(self._last, length)
+
+    def too_slow(self, tried: Sequence[Sizes]) -> str:
+        """Why none of those that were tried is about as long as the longest; empty where one is."""
+        wanted = max((about(one.sizes) for one in self._too_long), default=0)
+        if max(map(about, tried), default=0) >= wanted:
+            return ""
+        long = [one for one in self._too_long if about(one.sizes) == wanted]
+        least = min(long, key=self._takes)
+        seconds, longest = self._takes(least), max(one.length for one in tried)
+        return f"{least.sizes.length} positions would take {seconds:.0f} s: tried up to {longest}"
+
+    def _drawn(self, places: Sequence[Place]) -> Chosen:
+        return [(place, self._places.situation(place)) for place in places]
+
+    def _bring_a_long_one_forward(self) -> None:
+        """Once it is known what takes how long, have the longest that there is time for be next."""
+        if self.rest[0][1].sizes.length < KNOWN:
+            return
+        self._has_a_long_one = True
+        most = LONGEST_SHARE * self._for_long
+        fit = [one for one in self.rest if self._takes(one[1]) <= most]
+        if fit:
+            chosen = max(fit, key=lambda one: (about(one[1].sizes), -self._takes(one[1])))
+            self.rest.remove(chosen)
+            self.rest.insert(0, chosen)
+
+    def _as_many_as_fit(self) -> Chosen:
+        found: Chosen = []
+        seconds = 0.0
+        while self.rest and len(found) < (1 if self._alone else TOGETHER):
+            self._shorten_the_first(self._left() - seconds)
+            _, situation = self.rest[0]
+            takes = self._takes(situation)
+            alike = not found or situation.wants_gradients == found[0][1].wants_gradients
+            if not alike or (found and seconds + takes > SLOW_SECONDS):
+                break  # else it is not known what took so long
+            seconds += takes
+            self._for_long -= takes if situation.sizes.length > SHORT else 0
+            found.append(self.rest.pop(0))
+        return found
+
+    def _shorten_the_first(self, left: float) -> None:
+        """Draw the next one anew with fewer positions, if it takes longer than there is time."""
+        place, situation = self.rest[0]
+        if situation.sizes.length > SHORT:
+            free = min(self._for_long, left - sum(self._least(one) for _, one in self.rest[1:]))
+            if self._takes(situation) > free:
+                self._too_long.append(situation)
+                situation = self._places.shortened(place, "small")
+        if SHORT >= situation.sizes.length > 2 and self._takes(situation) > MOST_SECONDS:
+            situation = self._places.shortened(place, "2")
+        self.rest[0] = (place, situation)
+
+    def _least(self, situation: Situation) -> float:
+        """What it takes at few positions."""
+        part = min(SHORT / situation.sizes.length, 1.0)
+        scores = int(situation.sizes.scores * part**2)
+        return self._pace.seconds_for(Work.of(scores, situation.wants_gradients, 1))
+
+    def _takes(self, situation: Situation) -> float:
+        return self._pace.seconds_for(situation.work)
+
+
+def about(sizes: Sizes) -> int:
+    """Which power of two the length is nearest to: as long as others of the same."""
+    return round(log2(sizes.length))

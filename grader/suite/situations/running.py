@@ -1,0 +1,160 @@
+"""Runs the situations of a contract: what ends the worker costs the situation that does it."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import NamedTuple
+
+from grader.sandbox.channel import Exchange
+from grader.sandbox.errors import SubmissionError
+from grader.sandbox.pace import Work
+from grader.sandbox.session import MARGIN, SHORTER
+from grader.sandbox.workers import NotTried, WorkerEnded, WorkerTimeout
+from grader.suite.harness import Harness
+from grader.suite.situations.agenda import Agenda
+from grader.suite.situations.filling import Situation
+from grader.suite.situations.outcomes import Aspect, Outcome
+from grader.suite.situations.places import Place, Places, kind_of
+from grader.suite.situations.trying import Tried
+
+SHARE = 0.75  # of the time that is left, that situations may take
+SOONER = 5  # a request of several is stopped after this part of a check's limit
+LEAST_SECONDS = 0.1  # that a situation has, however many were stopped before it
+HOPELESS = 16  # situations of which each one ended the worker: so would the others
+
+
+class _Planned(NamedTuple):
+    place: Place
+    situation: Situation
+    tried: Tried
+
+
+class SituationRunner:
+    """All situations, a few in a request: while the worker is busy, others are planned, judged.
+
+    Once one has ended the worker, each is tried by itself, so that the others lose nothing.
+
+    Args:
+        harness: Plans, asks.
+        each: Of so many situations one is tried.
+    """
+
+    def __init__(self, harness: Harness, each: int = 1) -> None:
+        self._harness, self._session = harness, harness.session
+        self._kind = kind_of(harness.contract)
+        self._kept = self._session.left * (1 - SHARE)  # for what comes after
+        self._agenda = Agenda(Places(harness, each), self._session.pace, lambda: self._left)
+        self._came: list[_Planned] = []
+        self._exchange: Exchange | None = None  # in which they came
+        self._outcomes: list[Outcome] = []
+        self._is_fresh = False  # the worker has tried nothing yet
+        self._ended = self._stopped = 0  # so many ended the worker; so many of them by taking long
+
+    def run(self) -> list[Outcome]:
+        """What came of each."""
+        contract = self._harness.contract
+        for one in (contract, *contract.variants.values()):
+            with self._session.timed(self._session.timeout):
+                _ = self._harness.of(one).fit  # while others are tried, nothing else can be asked
+        planned = self._plan()
+        while planned:
+            planned = self._try(planned) or self._plan()
+        self._judge()
+        return self._outcomes
+
+    @property
+    def too_slow(self) -> str:
+        """Why no situation as long as the longest was tried; empty where one was."""
+        tried = [one for one in self._outcomes if one.aspect is not Aspect.UNTRIED]
+        return self._agenda.too_slow([one.situation.sizes for one in tried])
+
+    @property
+    def _left(self) -> float:
+        """The time that is left for situations, in seconds."""
+        return self._session.left - self._kept
+
+    def _plan(self) -> list[_Planned]:
+        """Plan the next request, with a living worker; nothing where there is none to be made."""
+        try:
+            with self._session.timed(self._session.timeout):
+                self._is_fresh |= self._session.revive()
+            if self._left < LEAST_SECONDS or self._session.is_late:
+                raise NotTried("was not tried: other situations took all the time there is")
+        except (WorkerEnded, SubmissionError) as error:
+            return self._give_up(error)
+        return self._next()
+
+    def _next(self) -> list[_Planned]:
+        chosen = self._agenda.next()
+        return [_Planned(place, one, self._kind.tried(self._harness, one)) for place, one in chosen]
+
+    def _give_up(self, error: Exception) -> list[_Planned]:
+        """Try none of the others."""
+        rest, self._agenda.rest[:] = [*self._agenda.rest], []
+        self._outcomes += [Outcome(one, Aspect.UNTRIED, error) for _, one in rest]
+        return []
+
+    def _try(self, asked: list[_Planned]) -> list[_Planned]:
+        """Try what is planned; what is planned meanwhile."""
+        ahead: list[_Planned] = []
+        try:
+            with self._session.timed(self._limit(asked)) as clock:
+                self._harness.ask(partial(self._go_on, asked, ahead))
+        except WorkerEnded as error:
+            self._judge()
+            self._agenda.put_back([one[:2] for one in ahead])
+            if len(asked) > 1:
+                self._agenda.put_back([one[:2] for one in asked], alone=True)
+            else:
+                self._note_end(asked[0].situation, error, clock.seconds)
+            return []
+        self._came, self._exchange = asked, self._session.exchanges[-1]
+        if not self._is_fresh:  # else what a worker does once is among it
+            longest = max(one.situation.sizes.length for one in asked)
+            self._session.pace.measure(_work(asked), longest, clock.taken)
+        self._is_fresh = False
+        return ahead
+
+    def _go_on(self, asked: list[_Planned], ahead: list[_Planned]) -> None:
+        """Do what can be done while the worker is busy."""
+        if self._agenda.is_plain:
+            ahead += self._next()
+        for one in asked:
+            one.tried.prepare()
+        self._judge()
+
+    def _judge(self) -> None:
+        came = [one.tried.outcome() for one in self._came]
+        if self._exchange is not None:
+            self._exchange.fine = [one.aspect is None for one in came]
+        self._outcomes += came
+        self._came, self._exchange = [], None
+
+    def _limit(self, asked: list[_Planned]) -> float:
+        """What a request may take, in seconds: less once others took too long."""
+        takes = MARGIN * self._session.pace.seconds_for(_work(asked))
+        timeout = self._session.timeout
+        usual = timeout if len(asked) == 1 else timeout / SOONER  # they are tried once more
+        if self._stopped:
+            usual = max(timeout / (SHORTER * self._stopped), LEAST_SECONDS)
+        return min(max(usual, takes), max(self._left, LEAST_SECONDS))
+
+    def _note_end(self, situation: Situation, error: WorkerEnded, limit: float) -> None:
+        """Note that a situation has ended the worker: those as long as it come last."""
+        self._ended += 1
+        aspect = Aspect.ENDED
+        if isinstance(error, WorkerTimeout):
+            self._stopped += 1
+            self._session.shorten()
+            aspect = Aspect.STOPPED
+            had = f"it had {limit:.3g} s; `--timeout SECONDS` gives it more"
+            error = WorkerTimeout(f"{error}{self._session.look_where()}: {had}")
+        self._outcomes.append(Outcome(situation, aspect, error))
+        self._agenda.put_last(situation.sizes.length)
+        if self._ended >= HOPELESS and self._ended == len(self._outcomes):
+            self._give_up(error)
+
+
+def _work(asked: list[_Planned]) -> Work:
+    """How much has to be computed in all."""
+    return sum((one.situation.work for one in asked), Work())

@@ -121,7 +121,7 @@ class SuitePlugin:
             return
         output = self._session.end_check()
         if self._session.is_late:
-            self.fault = TakesLong("it takes longer than others are to wait for it")
+            self.fault = TakesLong()
             return
         if isinstance(self._ended, MachineBusy) and not self.again:
             self.again = True

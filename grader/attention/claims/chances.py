@@ -102,7 +102,7 @@ def _expect_told(setting: Setting, call: Call, out: Tensor) -> None:
     """Fail where a weight that is dropped would hardly be told from one that is kept."""
     (weights,) = recover_attention(call, out)
     off = (weights.squeeze(-2)[..., -setting.shown :] - 1 / setting.sizes.T).abs()
-    expect(float(off.max()) < ROOM * _kept(setting), "rounding may decide what was dropped")
+    expect(float(off.max()) < ROOM * _kept(setting), "output")
 
 
 def _kept(setting: Setting) -> float:

@@ -102,7 +102,7 @@ def _expect_told(call: Call, out: Tensor) -> None:
     weights, right = recover_attention(call, out, call.expected)
     sure = right > VISIBLE / 2
     ratios = weights[sure] / right[sure]
-    expect_close(ratios, torch.ones_like(ratios), "what was read", ROOM)
+    expect_close(ratios, torch.ones_like(ratios), "output", ROOM)
 
 
 def _plan(module: Module, inputs: Inputs) -> tuple[Call, list[Call]]:

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from functools import cache, lru_cache
 from typing import NamedTuple, Protocol
 
-from grader.sandbox.pace import SHORT
 from grader.suite.contract import Contract
 from grader.suite.draw import Draw, derive_seed
 from grader.suite.harness import Harness
@@ -18,9 +17,8 @@ from grader.suite.situations.filling import Situation
 from grader.suite.situations.trying import Tried
 
 CACHED_LISTS = 12  # of situations, of some 30 MB each: the exercises that a batch goes through
-SHORT_LEVELS = ("1", "2", "small", "as T")
+SHORT_LEVELS = ("1", "2", "small", "as T")  # of no more than ``SHORT`` positions
 LADDER = (("about 16", "about 32"), ("about 64",))  # lengths, of which few are tried first
-assert SHORT == 9, "positions of the longest of the level `small`"
 
 
 class SituationModel(Protocol):

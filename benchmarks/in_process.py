@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 from grader.records import Fault
-from grader.sandbox.batch import RequestBatch
 from grader.sandbox.channel import Exchange, Outgoing
 from grader.sandbox.errors import SubmissionError
+from grader.sandbox.null import NullSession
 from grader.sandbox.replies import Answered
 from grader.suite.draw import Draw
 from grader.suite.harness import Harness
@@ -82,7 +82,7 @@ class LocalChannel:
             weakref.finalize(owner, kept.pop, handle, None)
 
 
-class LocalSession:
+class LocalSession(NullSession):
     """A session whose worker is this process.
 
     Args:
@@ -91,18 +91,15 @@ class LocalSession:
     """
 
     def __init__(self, source: str, name: str = "<source>") -> None:
+        super().__init__()
         choose_kernels()
         self._channel: Any = LocalChannel(source, name)
+        self.exchanges = self._channel.exchanges
 
     @property
-    def exchanges(self) -> list[Exchange]:
-        """What was asked so far."""
-        found: list[Exchange] = self._channel.exchanges
-        return found
-
-    def batch(self) -> RequestBatch:
-        """A batch of requests to it."""
-        return RequestBatch(self._channel)
+    def channel(self) -> Any:
+        """To this process."""
+        return self._channel
 
 
 @pytest.fixture

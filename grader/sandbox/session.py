@@ -19,7 +19,8 @@ from grader.submission import SourceProblem, Submission
 from grader.wire.messages import NO_RULES, Load, Rules
 
 OWN_SECONDS = 20.0  # of processor time that judging may take, where it usually takes less than 1
-SHORTER = 20  # after a check that took too long, the others get this part of its limit
+SHORTER = 10  # the part of its limit that checks have after one that took too long: of our own
+# solutions, none takes half of that
 MARGIN = 4  # times what it is expected to take may be what a step takes
 
 
@@ -32,7 +33,7 @@ class Session:
         sandbox: Gives out the workers.
         submission: What is loaded into them.
         timeout: Limit of one check, loading included, in seconds of the worker's processor time;
-            a twentieth of it for the checks after one that took longer, and what loading took.
+            a tenth of it for the checks after one that took longer, and what loading took.
         budget: Limit of all checks together, likewise.
         rules: What its exercise forbids, for the worker to take away.
         clock: That all checks are under; each has one of its own where None.

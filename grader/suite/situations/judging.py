@@ -83,7 +83,7 @@ def judge(
     told: dict[str, Exception] = {}
     wrong = [one for one in outcomes if one.aspect is not None]
     says = f"{of}right in {len(outcomes) - len(wrong)} of {len(outcomes)} situations"
-    known = [one for one in outcomes if one.aspect is None or not one.aspect.is_unknown]
+    known = [one for one in outcomes if one.is_known]
     for aspect in Aspect:
         failed = [one for one in wrong if one.aspect is aspect]
         if failed:
@@ -94,7 +94,7 @@ def judge(
     if len(known) < len(outcomes) and not of:
         for claim in claims - told.keys():
             about = _about(claim, outcomes)
-            if about and not any(one in known for one in about):
+            if about and not any(one.is_known for one in about):
                 told[claim] = _reason(about, None, says)
     return Judgement(tuple(outcomes), told, dict.fromkeys(OF_LENGTH, too_slow) if too_slow else {})
 

@@ -43,11 +43,6 @@ class Aspect(StrEnum):
     ENDED = "ends its process"
     UNTRIED = "could not be tried"
 
-    @property
-    def is_unknown(self) -> bool:
-        """Whether nothing came that could be right or wrong."""
-        return self in (Aspect.STOPPED, Aspect.ENDED, Aspect.UNTRIED)
-
 
 @dataclass(frozen=True)
 class Outcome:
@@ -66,3 +61,8 @@ class Outcome:
     def row(self) -> Row:
         """The level of each factor."""
         return self.situation.row
+
+    @property
+    def is_known(self) -> bool:
+        """Whether something came that is right or wrong."""
+        return self.aspect not in (Aspect.STOPPED, Aspect.ENDED, Aspect.UNTRIED)

@@ -18,7 +18,7 @@ from grader.suite.situations.places import Place, Places, kind_of
 from grader.suite.situations.trying import Tried
 
 SHARE = 0.75  # of the time that is left, that situations may take
-SOONER = 5  # a request of several is stopped after this part of a check's limit
+SOONER = 10  # a request of several is stopped after this part of a check's limit
 LEAST_SECONDS = 0.1  # that a situation has, however many were stopped before it
 HOPELESS = 16  # situations of which each one ended the worker: so would the others
 

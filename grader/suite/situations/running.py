@@ -136,7 +136,7 @@ class SituationRunner:
         timeout = self._session.timeout
         usual = timeout if len(asked) == 1 else timeout / SOONER  # they are tried once more
         if self._stopped:
-            usual = max(timeout / (SHORTER * self._stopped), LEAST_SECONDS)
+            usual = max(timeout / (SHORTER * self._stopped**2), LEAST_SECONDS)
         return min(max(usual, takes), max(self._left, LEAST_SECONDS))
 
     def _note_end(self, situation: Situation, error: WorkerEnded, limit: float) -> None:

@@ -37,7 +37,7 @@ CLOSE = (*FAR, "of tokens near one another, far from 0")  # too close for bfloat
 CANCELLED = (*CLOSE, ALL_EQUAL)
 ROUGH = 2e-2
 NOTHING = 1e-12  # of a gradient: in float64, rounding alone
-NOISE = 1000  # roundings, of terms as large as x³, in the gradient of a query or key
+NOISE = 1000  # roundings, of terms as large as x³, in the gradient of a query or key; √T of them
 # Another order of operations rounds otherwise than ours: by so many times as much at most.
 TIMES = 100
 KINKED = 0.05  # of a gradient's length, where rounding decides on which side of a jump some are
@@ -243,7 +243,8 @@ class Tried:
             return 0.0
         larger = LARGER if situation.row.get("weights") == "large" else 1
         largest = max(float(x.detach().abs().max()) for x in situation.learning.values()) * larger
-        return NOISE * torch.finfo(situation.dtype).eps * max(1.0, largest) ** 3
+        terms = max(1.0, largest) ** 3 * situation.sizes.length**0.5
+        return NOISE * torch.finfo(situation.dtype).eps * terms
 
     @cached_property
     def _tolerances(self) -> tuple[float, float]:

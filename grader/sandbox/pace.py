@@ -69,5 +69,7 @@ class Pace:
         return max(self.plain, self.learning / BACKWARD) > SLOW
 
     def seconds_for(self, work: Work) -> float:
-        """What so much takes, in seconds of processor time."""
-        return work.situations * self.each + work.plain * self.plain + work.learning * self.learning
+        """What so much takes, in seconds of processor time; by the other kind where one is new."""
+        plain = self.plain or self.learning / BACKWARD
+        learning = self.learning or self.plain * BACKWARD
+        return work.situations * self.each + work.plain * plain + work.learning * learning

@@ -98,9 +98,14 @@ class Agenda:
         most = LONGEST_SHARE * self._for_long
         fit = [one for one in self.rest if self._takes(one[1]) <= most]
         if fit:
-            chosen = max(fit, key=lambda one: (about(one[1].sizes), -self._takes(one[1])))
+            chosen = max(fit, key=self._shows_length)
             self.rest.remove(chosen)
             self.rest.insert(0, chosen)
+
+    def _shows_length(self, one: tuple[Place, Situation]) -> tuple[int, bool, float]:
+        """How well it serves as the long one: of a backward, short ones tell too little."""
+        _, situation = one
+        return about(situation.sizes), not situation.wants_gradients, -self._takes(situation)
 
     def _as_many_as_fit(self) -> Chosen:
         found: Chosen = []

@@ -244,7 +244,7 @@ class Tried:
         larger = LARGER if situation.row.get("weights") == "large" else 1
         largest = max(float(x.detach().abs().max()) for x in situation.learning.values()) * larger
         terms = max(1.0, largest) ** 3 * situation.sizes.length**0.5
-        return NOISE * torch.finfo(situation.dtype).eps * terms
+        return float(NOISE * torch.finfo(situation.dtype).eps * terms)
 
     @cached_property
     def _tolerances(self) -> tuple[float, float]:

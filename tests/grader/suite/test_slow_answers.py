@@ -115,6 +115,9 @@ def test_pace_is_that_of_what_was_measured() -> None:
     assert not pace.is_slow
     pace.measure(Work(0, 10_000, 1), 64, 0.1 + 10_000 * BACKWARD * SLOW * 2)
     assert pace.is_slow
+    fresh = Pace()
+    fresh.measure(Work(0, 10_000, 1), 64, 1.0)  # of calls alone nothing is known yet
+    assert fresh.seconds_for(Work(10_000)) == pytest.approx(1 / BACKWARD)
     assert pace.seconds_for(Work(0, 1_000_000)) == pytest.approx(1e6 * BACKWARD * SLOW * 2)
 
 

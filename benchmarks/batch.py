@@ -22,7 +22,7 @@ from pathlib import Path
 
 from grader.kit import installed_kit
 from grader.submission import read_submission
-from tests.test_kit import wrong_versions
+from tests.kit.test_kit import wrong_versions
 
 ROOT = Path(__file__).parent.parent
 EXERCISE = "exercise3"

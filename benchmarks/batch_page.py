@@ -24,8 +24,8 @@ from grader.kit import Exercise, installed_kit
 from grader.outputs.batch_page import Entry, batch_page
 from grader.sandbox.process import Sandbox
 from grader.submission import Submission, read_submission
-from tests.grader.batch_samples import Graded, entry, head_of, named
-from tests.test_kit import right_files, wrong_versions
+from tests.kit.test_kit import right_files, wrong_versions
+from tests.support.batch_samples import Graded, entry, head_of, named
 
 KINDS = 12  # so many right answers are graded, and as many wrong ones
 NAMES = ("exercise3", "exercise5", "exercise4", "exercise6")

@@ -1,6 +1,6 @@
 """What hostile files cost the trusted side itself: processor time, and memory above its start.
 
-Every file of ``tests/attacks``, and the sources and archives that ``tests/grader/hostile.py``
+Every file of ``tests/attacks``, and the sources and archives that ``tests/support/hostile.py``
 makes. Asked: at most 10 s and 512 MiB.
 
 Usage: python -m benchmarks.hostile [PART OF A NAME]
@@ -26,7 +26,7 @@ from grader.records import Explain
 from grader.sandbox.process import Sandbox
 from grader.submission import Submission, read_submission
 from grader.wire.levels import Limits
-from tests.grader.hostile import ARCHIVES, SOURCES, own_cost
+from tests.support.hostile import ARCHIVES, SOURCES, own_cost
 
 TESTS = Path(__file__).parents[1] / "tests"
 SECONDS, MEBIBYTES = 10.0, 512
@@ -38,7 +38,7 @@ Action = Callable[[], object]
 
 def hostile(sandbox: Sandbox) -> Iterator[tuple[str, Callable[[], Action]]]:
     """Every hostile file by name, and what makes ready to grade it."""
-    double = load_kit(TESTS / "grader" / "kit").find("double")
+    double = load_kit(TESTS / "support" / "tiny_kit").find("double")
     layer = installed_kit().find("exercise1")
 
     def graded(source: str, exercise: Exercise) -> Action:

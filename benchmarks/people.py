@@ -11,7 +11,7 @@ import random
 from pathlib import Path
 
 from grader.kit import load_kit
-from tests.disguises import in_stub
+from tests.support.disguises import in_stub
 
 EXERCISE = load_kit(Path(__file__).parent.parent).find("exercise3")
 STUB = EXERCISE.stub.read_text(encoding="utf-8")

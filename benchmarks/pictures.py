@@ -25,8 +25,8 @@ from rich.text import Text
 
 from grader.kit import installed_kit
 from grader.practice.folder import make_folder
-from tests.disguises import disguise
-from tests.grader.terminal import COMMAND, Terminal
+from tests.support.disguises import disguise
+from tests.support.terminal import COMMAND, Terminal
 
 EXERCISE = "exercise5"
 SEED = ("--seed", "7")

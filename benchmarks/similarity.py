@@ -21,7 +21,7 @@ from pygments.lexers import PythonLexer
 
 from benchmarks.people import STUB, Person
 from grader.hiring.similarity import find_similar
-from tests.disguises import WAYS, disguise
+from tests.support.disguises import WAYS, disguise
 
 ANSWERS = Path(__file__).parent.parent / "tests/answers/exercise3"
 KNOWN = [path.read_text(encoding="utf-8-sig") for path in sorted(ANSWERS.glob("right_*.py"))]

@@ -7,15 +7,15 @@ import os
 import pytest
 import torch
 
-from benchmarks.gpu_files import HARMS, REST, ROOT, START
+from benchmarks.gpu_files import HARMS, REST, START
 from grader.hiring.process_pool import GradingPool
 from grader.hiring.tasks import Settings, Task
+from tests.support.paths import TINY_KIT
 
 if not (torch.cuda.is_available() or "GRADE_GPU_TESTS_DEVICE" in os.environ):
     pytest.skip("there is no GPU here", allow_module_level=True)
 pytestmark = pytest.mark.gpu
 
-KIT = ROOT / "tests" / "grader" / "kit"
 RIGHT = "def double(x):\n    return 2 * x\n"
 
 
@@ -26,7 +26,7 @@ def test_harm_to_a_shared_gpu_costs_no_neighbour(processes: int, device: str) ->
         for candidate, source in ((name, START + REST + harm), (f"beside {name}", RIGHT)):
             data = source.encode()
             tasks.append(Task(candidate, "double", number, "double.py", data))
-    settings = Settings(str(KIT), "auto", device, 3.0, 2048, 0)
+    settings = Settings(str(TINY_KIT), "auto", device, 3.0, 2048, 0)
     with GradingPool(settings, processes) as pool:
         assert pool.found.device == device
         earned = {}

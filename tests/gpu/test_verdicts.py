@@ -19,14 +19,13 @@ from grader.kit import Exercise, load_kit
 from grader.records import Explain, Report, Verdict
 from grader.sandbox.process import Sandbox
 from grader.submission import Submission, read_submission
-from tests.planted import contract_of, planted
+from tests.support.paths import ANSWERS, ROOT
+from tests.support.planted import contract_of, planted
 
 if not (torch.cuda.is_available() or "GRADE_GPU_TESTS_DEVICE" in os.environ):
     pytest.skip("there is no GPU here", allow_module_level=True)
 pytestmark = pytest.mark.gpu
 
-ROOT = Path(__file__).parent.parent.parent
-ANSWERS = ROOT / "tests" / "answers"
 KIT = load_kit(ROOT)
 SEEDS = range(5)
 each_exercise = pytest.mark.parametrize("exercise", KIT.exercises, ids=lambda e: e.name)

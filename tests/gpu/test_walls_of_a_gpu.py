@@ -13,12 +13,12 @@ from benchmarks.gpu_files import HARMS, double, graded, harmed, opened, seen_of_
 from grader.grading import Options, grade
 from grader.sandbox.process import Sandbox
 from grader.submission import Submission, read_submission
+from tests.support.paths import ATTACKS
 
 if not (torch.cuda.is_available() or "GRADE_GPU_TESTS_DEVICE" in os.environ):
     pytest.skip("there is no GPU here", allow_module_level=True)
 pytestmark = pytest.mark.gpu
 
-ATTACKS = Path(__file__).parent.parent / "attacks"
 ABOUT_DEVICES = [
     "answer_on_meta", "devices", "devices_of_every_kind", "fork_bomb", "memory_bomb",
     "functions_of_torch_answer_yes", "meta_of_no_size", "meta_of_the_right_shape",

@@ -14,17 +14,17 @@ from grader.kit import Kit, load_kit
 from grader.sandbox.process import Sandbox
 from grader.sandbox.session import Session
 from grader.submission import Submission
+from tests.support.paths import TINY_KIT
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-HERE = Path(__file__).parent
 os.environ["GRADE_LANG"] = "en"  # whatever whoever runs the tests speaks
 
 
 @pytest.fixture(scope="session")
 def kit() -> Kit:
-    return load_kit(HERE / "kit")
+    return load_kit(TINY_KIT)
 
 
 @pytest.fixture(scope="session")

@@ -16,8 +16,9 @@ from grader.kit import Kit
 from grader.records import Verdict
 from grader.sandbox.process import Sandbox
 from grader.submission import read_submission
+from tests.support.paths import CASES
 
-CASES = sorted((Path(__file__).parent / "cases").glob("*.py"))
+CASES = sorted(CASES.glob("*.py"))
 
 
 def expectations(path: Path) -> dict[str, str]:

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from grader.kit import installed_kit
+from tests.support.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docs/classroom.md").read_text(encoding="utf-8")
 SHELL = re.findall(r"```sh\n(.*?)\n```", TEXT, re.DOTALL)
 STEPS = re.findall(r"- run: (.*)", TEXT)

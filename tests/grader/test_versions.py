@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import re
 import tomllib
-from pathlib import Path
 
 import pytest
 
 from grader.versions import PYTHONS, TORCHES, untried
+from tests.support.paths import ROOT
 
-PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))[
-    "project"
-]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 
 
 def test_project_names_the_versions_that_are_known() -> None:

@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from grader.kit import installed_kit
-
-ROOT = Path(__file__).parents[2]
+from tests.support.paths import ROOT
 
 
 def run(*words: str | Path, **settings: object) -> str:

@@ -20,6 +20,7 @@ from grader.diagnosis.catalogue import catalogue
 from grader.kit import installed_kit
 from grader.outputs.mistakes import NOTEBOOKS, titled
 from grader.records import Report
+from tests.support.paths import ROOT, TINY_KIT
 
 KIT = installed_kit()
 SOLUTION = KIT.find("warmup1").solution
@@ -115,7 +116,7 @@ def test_notebooks_have_titles_where_a_learner_reads(grade: Grade) -> None:
     read += [exercise.solution.read_text(encoding="utf-8") for exercise in KIT.exercises]
     read += [titled(mistake.source) for mistake in catalogue().values()]
     assert not [text for text in read if numbered.search(text)]
-    sources = (Path(__file__).parents[3] / "docs/sources.md").read_text(encoding="utf-8")
+    sources = (ROOT / "docs/sources.md").read_text(encoding="utf-8")
     assert all(title in sources for title in NOTEBOOKS.values())
     shown = " ".join(grade("mistakes", "scaled-after-the-softmax")[1].split())
     assert 'the notebook "Self-attention by hand"' in shown
@@ -209,7 +210,7 @@ def test_next_step_fits_the_state(grade: Grade) -> None:
 
 def test_own_kit_by_path(grade: Grade, tmp_path: Path) -> None:
     tiny = tmp_path / "tiny"
-    shutil.copytree(Path(__file__).parents[1] / "kit", tiny)
+    shutil.copytree(TINY_KIT, tiny)
     code, out, err = grade("double", tiny / "solutions/basics/double.py", "--kit", tiny)
     assert code == 0, out + err
     assert "score 4 / 4" in out
@@ -238,7 +239,7 @@ def test_kit_from_elsewhere_is_said(
 
 
 def test_broken_suite_is_not_the_learners_fault(grade: Grade) -> None:
-    tiny = Path(__file__).parents[1] / "kit"
+    tiny = TINY_KIT
     code, out, err = grade("broken", tiny / "solutions/basics/broken.py", "--kit", tiny)
     assert code == 3, out
     assert "the check `test_divides_by_zero` itself failed" in err

@@ -10,7 +10,7 @@ import pytest
 
 from grader.kit import Kit, load_kit
 from grader.practice.folder import make_folder
-from tests.grader.coach.assistant import KIT, Assistant, connected
+from tests.support.assistant import KIT, Assistant, connected
 
 
 @pytest.fixture(scope="package")

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from grader.coach.config import config_lines
 from grader.kit import Kit
-from tests.grader.coach.assistant import ROOT
-from tests.grader.terminal import COMMAND
+from tests.support.assistant import ROOT
+from tests.support.terminal import COMMAND
 
 COMMAND_OF_THE_DOCS = ["/home/me/drills/.venv/bin/grade", "mcp", "--kit", "/home/me/drills"]
 

@@ -17,8 +17,8 @@ import pytest
 
 from grader.kit import Kit
 from grader.practice.history import open_history
-from tests.grader.coach.assistant import KIT, Assistant, server
-from tests.grader.terminal import Terminal
+from tests.support.assistant import KIT, Assistant, server
+from tests.support.terminal import Terminal
 
 RIGHT = KIT.find("warmup1").solution.read_text(encoding="utf-8")
 ENDLESS = f"{RIGHT}\nwhile True:\n    pass\n"

@@ -18,8 +18,8 @@ from grader.kit import Kit
 from grader.practice.history import open_history
 from grader.records import Explain
 from grader.submission import MAX_BYTES
-from tests.grader.coach.assistant import KIT, Assistant, connected, kept_back, solve, text_of
 from tests.grader.coach.test_server import HELPING, OVER_THE_QUERIES
+from tests.support.assistant import KIT, Assistant, connected, kept_back, solve, text_of
 
 SOLUTION = KIT.find("warmup1").solution
 NAMES = (

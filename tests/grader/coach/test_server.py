@@ -15,8 +15,8 @@ from grader.kit import Kit, load_kit
 from grader.kit.stubs import pristine
 from grader.practice.history import Event, open_history
 from grader.records import CheckResult, Report, Verdict
-from tests.grader.coach.assistant import KIT, Assistant, solve
-from tests.grader.terminal import COMMAND
+from tests.support.assistant import KIT, Assistant, solve
+from tests.support.terminal import COMMAND
 
 HELPING = {
     "list_mistakes": {},

@@ -31,8 +31,9 @@ from grader.hiring.tasks import Outcome, Settings, Task
 from grader.hiring.written import safe_name
 from grader.kit import installed_kit, load_kit
 from grader.kit.stubs import pristine
-from tests.grader.reading import assert_self_contained, text_of
-from tests.grader.terminal import COMMAND
+from tests.support.paths import ROOT, TINY_KIT
+from tests.support.reading import assert_self_contained, text_of
+from tests.support.terminal import COMMAND
 
 KIT = installed_kit()
 RIGHT = KIT.find("warmup1").solution.read_text(encoding="utf-8")
@@ -277,7 +278,7 @@ def test_batch_does_not_go_on_with_another_suite(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     kit, handed, out = (tmp_path / name for name in ("kit", "handed", "out"))
-    shutil.copytree(Path(__file__).parents[1] / "kit", kit)
+    shutil.copytree(TINY_KIT, kit)
     handed.mkdir()
     shutil.copy(load_kit(kit).find("double").solution, handed / "ada.py")
     grade = ["batch", str(handed), "--kit", str(kit), "--exercise", "double", "--out", str(out)]
@@ -587,7 +588,7 @@ def test_gradescopes_script_works_in_a_folder_laid_out_as_theirs(tmp_path: Path)
     words = " ".join(shlex.quote(word) for word in (sys.executable, *COMMAND))
     command.write_text(f'#!/bin/sh\nexec {words} "$@"\n')
     command.chmod(0o755)
-    script = Path(__file__).parents[3] / "docs/gradescope/run_autograder"
+    script = ROOT / "docs/gradescope/run_autograder"
     done = subprocess.run(
         [script],
         env={**os.environ, "AUTOGRADER": str(home), "EXERCISES": "warmup1"},

@@ -26,9 +26,9 @@ from grader.hiring.store import Store
 from grader.hiring.tasks import Outcome, Settings, Task
 from grader.kit.stubs import digest
 from grader.sandbox.process import Sandbox
-from tests.grader.terminal import COMMAND
+from tests.support.paths import ROOT, TINY_KIT
+from tests.support.terminal import COMMAND
 
-KIT = Path(__file__).parents[1] / "kit"
 MEMORY = 512
 SEEDS = (0, 1, 2)
 LONGEST = 120.0  # until a node has joined, in seconds
@@ -81,7 +81,7 @@ def told(done: Outcome) -> Any:
 def kit(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The tiny kit, whose suite ends its own process where the submission says so."""
     folder = tmp_path_factory.mktemp("kits") / "kit"
-    shutil.copytree(KIT, folder, ignore=shutil.ignore_patterns(".grade"))
+    shutil.copytree(TINY_KIT, folder, ignore=shutil.ignore_patterns(".grade"))
     suite = folder / "tests/suites/basics/test_double.py"
     text = suite.read_text(encoding="utf-8")
     first = '    """2·x for x of this length."""\n'
@@ -171,7 +171,7 @@ def story(machines: Machines, kit: Path, tmp_path_factory: pytest.TempPathFactor
     )
     odd = tmp_path_factory.mktemp("odd")
     (odd / "sitecustomize.py").write_text(ODD, encoding="utf-8")
-    path = f"{odd}:{Path(__file__).parents[3]}"
+    path = f"{odd}:{ROOT}"
 
     def tasks(cluster: Cluster) -> Iterator[Task]:
         for seed in SEEDS:

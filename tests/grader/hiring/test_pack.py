@@ -21,9 +21,9 @@ from grader.hiring.pack import make_takehome, record_beside
 from grader.hiring.takehome import read_takehome
 from grader.kit import Exercise, load_kit
 from grader.kit.spoilers import spoiler
-from tests.grader.alone import run_alone
+from tests.support.alone import run_alone
+from tests.support.paths import ROOT
 
-ROOT = Path(__file__).parents[3]
 KIT = load_kit(ROOT)
 PACK = ("exercise3", "exercise5", "bug4")
 # Lines that say nothing about any answer.

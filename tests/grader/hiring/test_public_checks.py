@@ -11,10 +11,10 @@ import pytest
 from grader.hiring.contents import contents
 from grader.kit import Exercise, load_kit
 from grader.submission import read_submission
-from tests.grader.alone import run_alone
-from tests.test_kit import right_files
+from tests.kit.test_kit import right_files
+from tests.support.alone import run_alone
+from tests.support.paths import ROOT
 
-ROOT = Path(__file__).parents[3]
 KIT = load_kit(ROOT)
 
 each_exercise = pytest.mark.parametrize("exercise", KIT.exercises, ids=lambda e: e.name)

@@ -15,9 +15,9 @@ from grader.hiring.similarity import MAX_CHARS, find_similar
 from grader.hiring.tokens import read, words_of
 from grader.kit import load_kit
 from grader.records import Pair
-from tests.disguises import disguise, in_stub
+from tests.support.disguises import disguise, in_stub
+from tests.support.paths import ANSWERS, ROOT
 
-ROOT = Path(__file__).parents[3]
 KIT = load_kit(ROOT)
 WRITTEN = [exercise.name for exercise in KIT.exercises if exercise.track != "bugs"]
 # Of our right answers these were made from one another, or share what the others do not.
@@ -34,7 +34,7 @@ def stub_of(name: str) -> str:
 
 
 def answers(name: str) -> dict[str, str]:
-    files = sorted((ROOT / "tests/answers" / name).glob("right_*.py"))
+    files = sorted((ANSWERS / name).glob("right_*.py"))
     return {file.stem: file.read_text(encoding="utf-8-sig") for file in files}
 
 

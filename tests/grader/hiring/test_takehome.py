@@ -13,8 +13,9 @@ from grader.errors import GradeError
 from grader.hiring.pack import make_takehome, record_beside
 from grader.hiring.takehome import TakehomeItem, read_takehome
 from grader.kit import load_kit
+from tests.support.paths import ROOT
 
-KIT = load_kit(Path(__file__).parents[3])
+KIT = load_kit(ROOT)
 PACK = ("exercise3", "exercise5", "bug4")
 
 

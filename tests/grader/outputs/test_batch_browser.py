@@ -14,7 +14,8 @@ from grader.hiring.similarity import Group, LeftOut, Pair, Similarity
 from grader.kit import Kit
 from grader.outputs.batch_page import Entry
 from grader.sandbox.process import Sandbox
-from tests.grader.batch_samples import (
+from tests.grader.outputs.test_html_browser import CONTRASTS
+from tests.support.batch_samples import (
     HOSTILE_NAMES,
     Graded,
     crowd,
@@ -26,7 +27,6 @@ from tests.grader.batch_samples import (
     named,
     page_of,
 )
-from tests.grader.outputs.test_html_browser import CONTRASTS
 
 Open = Callable[..., Page]
 EXERCISES = ("double", "exercise5")

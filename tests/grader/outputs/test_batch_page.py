@@ -30,7 +30,7 @@ from grader.outputs.batch_packed import candidate_part
 from grader.outputs.batch_page import Entry, batch_page
 from grader.records import CheckResult, Report, Row, Score, Status, Verdict
 from grader.sandbox.process import Sandbox
-from tests.grader.batch_samples import (
+from tests.support.batch_samples import (
     Graded,
     crowd,
     entry,
@@ -41,8 +41,8 @@ from tests.grader.batch_samples import (
     named,
     page_of,
 )
-from tests.grader.reading import LOADS, Read, text_of
-from tests.grader.samples import made
+from tests.support.reading import LOADS, Read, text_of
+from tests.support.samples import made
 
 BLOCK = re.compile(r'<script type="text/plain" id="([^"]+)"[^>]*>([A-Za-z0-9+/=]*)</script>')
 WORDS = re.compile(r'<script type="application/json" id="(words-\d+)">(.*?)</script>')

@@ -19,8 +19,9 @@ from grader.outputs.sanitise import clean
 from grader.outputs.source_listing import MAX_COLOURED, MAX_LINES, list_source
 from grader.records import CheckResult, Difference, Fault, Frame, Report, Verdict
 from grader.sandbox.process import Sandbox
-from tests.grader.reading import Read, assert_self_contained, text_of
-from tests.grader.samples import (
+from tests.support.paths import CASES
+from tests.support.reading import Read, assert_self_contained, text_of
+from tests.support.samples import (
     every_verdict,
     graded,
     hostile_pages,
@@ -29,7 +30,7 @@ from tests.grader.samples import (
     real_mistake,
 )
 
-CASES = sorted((Path(__file__).parents[1] / "cases").glob("*.py"))
+CASES = sorted(CASES.glob("*.py"))
 
 
 @pytest.fixture(scope="module")

@@ -13,8 +13,8 @@ from grader.kit import Kit
 from grader.outputs.html import report_fragment, report_page
 from grader.records import Report
 from grader.sandbox.process import Sandbox
-from tests.grader.reading import Read
-from tests.grader.samples import (
+from tests.support.reading import Read
+from tests.support.samples import (
     every_verdict,
     graded,
     hostile_pages,

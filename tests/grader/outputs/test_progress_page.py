@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from grader.outputs.progress_page import progress_page
 from grader.practice.history import Grading
-from tests.grader.reading import assert_self_contained, text_of
-from tests.grader.samples import progress_sample
+from tests.support.reading import assert_self_contained, text_of
+from tests.support.samples import progress_sample
 
 
 def test_only_the_first_of_equal_explanations_counts() -> None:

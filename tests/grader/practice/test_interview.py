@@ -21,7 +21,7 @@ from grader.practice import interview as interviews
 from grader.practice.folder import make_folder
 from grader.practice.history import Event, open_history
 from grader.records import CheckResult, Report, Verdict
-from tests.grader.terminal import COMMAND, Terminal
+from tests.support.terminal import COMMAND, Terminal
 
 KIT = installed_kit()
 

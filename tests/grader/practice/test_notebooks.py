@@ -20,7 +20,7 @@ from grader.kit.stubs import pristine
 from grader.practice.folder import list_lines, make_folder, start_anew, update_folder
 from grader.practice.history import open_history
 from grader.submission import read_submission
-from tests.grader.terminal import Terminal
+from tests.support.terminal import Terminal
 
 KIT = installed_kit()
 RIGHT = KIT.find("warmup1").solution.read_text(encoding="utf-8")

@@ -19,7 +19,7 @@ from grader.kit import installed_kit, load_kit
 from grader.practice.folder import make_folder
 from grader.practice.history import open_history
 from grader.practice.keyboard import keys
-from tests.grader.terminal import COMMAND, Terminal
+from tests.support.terminal import COMMAND, Terminal
 
 KIT = installed_kit()
 NAMES = [exercise.name for exercise in KIT.exercises]

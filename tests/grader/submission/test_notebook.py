@@ -19,8 +19,8 @@ from grader.sandbox.process import Sandbox
 from grader.submission import SourceProblem, Submission, parse, read_submission
 from grader.submission.notebook.cells import join_cells
 from grader.submission.notebook.slicing import only_needed
+from tests.support.paths import TINY_KIT
 
-TINY = Path(__file__).parents[1] / "kit"
 DOUBLE = "def double(x):\n    return 2 * x\n"
 
 
@@ -304,7 +304,7 @@ def run(
     monkeypatch.chdir(tmp_path)
 
     def command(*words: str) -> tuple[int, str, str]:
-        exit_code = run_command([*words, "--kit", str(TINY)])
+        exit_code = run_command([*words, "--kit", str(TINY_KIT)])
         return exit_code, *capsys.readouterr()
 
     return command

@@ -1,0 +1,113 @@
+"""Batches to be shown: real reports under many names, hostile ones, pairs that are alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from grader.grading import Options, grade
+from grader.hiring.results import NOT_GRADED, score
+from grader.hiring.store import Result
+from grader.kit import Kit, installed_kit
+from grader.outputs.batch_page import Entry, Head, batch_page
+from grader.records import Group, LeftOut, Pair, Report, Row, Similarity
+from grader.sandbox.process import Sandbox
+from grader.submission import Submission, read_submission
+from tests.support.samples import NASTY, graded, hostile_report, real_mistake
+
+Graded = tuple[Report, str]
+DOUBLES = {
+    "right": "def double(x):\n    return 2 * x\n",
+    "wrong": "def double(x):\n    return 2 * x if len(x) == 7 else 3 * x\n",
+    "mostly": "def double(x):\n    return 3 * x if len(x) == 7 else 2 * x\n",
+    "crash": "def half(x):\n    return x @ x[:1, None]\n\n\ndef double(x):\n    return half(x)\n",
+    "stub": "def double(x):\n    raise NotImplementedError\n",
+    "syntax": "def double(x:\n",
+}
+# As keys of an object they are no data; as HTML, a formula or a path they are no name.
+HOSTILE_NAMES = [
+    *("__proto__", "constructor", "toString", "<b>bold</b>", "</script><script>window.pwned = 2"),
+    *("<!--<script>", "=HYPERLINK(1)", "../../etc/passwd", "a\udcffb", "\u202egnp.exe", "&amp;"),
+    *("' onclick='window.pwned = 3", "\x1b[31mred", "\u2028", NASTY),
+]
+
+
+def graded_doubles(kit: Kit, sandbox: Sandbox) -> dict[str, Graded]:
+    """What came of each kind of file, right, wrong and none at all."""
+    return {name: graded(kit, sandbox, source) for name, source in DOUBLES.items()}
+
+
+def graded_heads(sandbox: Sandbox) -> dict[str, Graded]:
+    """A real exercise, right and with a mistake that has a diagnosis and maps."""
+    exercise = installed_kit().find("exercise5")
+    source = read_submission(exercise.solution).source
+    submission = Submission(Path("exercise5.py"), source)
+    right = grade(submission, exercise, Options(seed=7, device="cpu"), sandbox)
+    return {"right": (right, source), "wrong": real_mistake(sandbox)}
+
+
+def named(name: str, pair: Graded, seed: int = 1) -> Graded:
+    """The same grading of a file that bears a candidate's name."""
+    report, source = pair
+    own = f"{name}.py"
+    checks = tuple(
+        replace(
+            c, fault=replace(c.fault, frames=tuple(replace(f, file=own) for f in c.fault.frames))
+        )
+        if c.fault
+        else c
+        for c in report.checks
+    )
+    return replace(report, submission=f"in/{own}", checks=checks, seed=seed), source
+
+
+def entry(name: str, exercises: Sequence[str], *pairs: Graded) -> Entry:
+    """A candidate, with scores as a batch gives them."""
+    results = [Result(name, r.exercise, r.seed, r.submission, r, s) for r, s in pairs]
+    scores = []
+    for exercise in exercises:
+        own = [one for one in results if one.exercise == exercise]
+        scores.append(score(own, "") if own else NOT_GRADED)
+    whole = all(one.status.scored for one in scores)
+    shares = [one.earned / max(one.possible, 1) for one in scores]
+    total = sum(shares) / len(scores) if whole else None
+    return Entry(Row(name, total, scores), pairs)
+
+
+def head_of(*exercises: str, alike: Mapping[str, Similarity] | None = None, seeds: int = 1) -> Head:
+    return Head(
+        title="A take-home & more",
+        weights=dict.fromkeys(exercises, 1.0),
+        made="2026-01-02 03:04 UTC",
+        seeds=range(1, seeds + 1),
+        isolation="full",
+        versions={"attention-drills": "1.2.3", "torch": "2.9"},
+        shuffle=5,
+        alike=alike or {},
+    )
+
+
+def crowd(count: int, found: Mapping[str, Graded]) -> Iterator[Entry]:
+    """So many candidates with one exercise each, whose names are in the order of the alphabet."""
+    kinds = list(found)
+    for number in range(count):
+        name = f"Person {number:05}"
+        pair = found[kinds[number * 7 % len(kinds)]]
+        yield entry(name, [pair[0].exercise], named(name, pair))
+
+
+def page_of(head: Head, entries: Iterable[Entry]) -> str:
+    return "".join(batch_page(head, entries))
+
+
+def hostile_page() -> str:
+    """Every text of it is hostile, names and all."""
+    report = replace(hostile_report(), exercise="double", problem="")
+    source = f"x = '''{NASTY}\n'''\n{NASTY}\n"
+    entries = [entry(name, ["double"], named(name, (report, source))) for name in HOSTILE_NAMES]
+    pair = Pair(*HOSTILE_NAMES[:2], 3.0, ((1, 2),), ((2, 3),), (NASTY,))
+    group = Group(tuple(HOSTILE_NAMES[:4]), True)
+    found = Similarity((pair,), (group,), 4, (LeftOut(NASTY, NASTY),), True, NASTY)
+    head = head_of("double", alike={"double": found})
+    return page_of(replace(head, title=NASTY, versions={NASTY: NASTY}, isolation=NASTY), entries)

@@ -1,0 +1,76 @@
+"""All exercises with what is known of each, as a table: ``docs/exercises.md``.
+
+``python -m tests.support.exercises`` writes it, from the manifest, suites and wrong answers.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+from grader.diagnosis.catalogue import mistakes_for
+from grader.diagnosis.edits import read_edits
+from grader.kit import Exercise, load_kit
+from grader.suite import load_suite
+from tests.kit.test_situations import ACCEPTED
+from tests.support.paths import ANSWERS, ROOT
+
+FILE = ROOT / "docs" / "exercises.md"
+HEAD = """# Exercises
+
+Made by `python -m tests.support.exercises`. *Known* are the mistakes that a report can name,
+*caught* the wrong versions in `tests/answers` that lose points, *right* the answers there that
+keep all of them.
+
+| Exercise | What | Level | Checks | Points | Known | Caught | Right |
+|---|---|---|---:|---:|---:|---:|---:|
+"""
+
+
+def table() -> str:
+    """The whole file."""
+    return HEAD + "".join(f"| {' | '.join(row)} |\n" for row in _rows())
+
+
+def _rows() -> Iterator[list[str]]:
+    for exercise in load_kit(ROOT).exercises:
+        suite = load_suite(str(exercise.suite), exercise.suite.name)
+        worth = [_points(check) for name, check in vars(suite).items() if name.startswith("test_")]
+        answers = ANSWERS / exercise.name
+        edits = read_edits(exercise.mistakes)
+        caught = [p for p in answers.rglob("wrong_*.py") if _is_caught(exercise, p)]
+        counts = [
+            *(len(worth), sum(worth) - exercise.begins_at),
+            *(_known(exercise, suite), len(edits) + len(caught)),
+            len(list(answers.rglob("right_*.py"))),
+        ]
+        known = [exercise.name, exercise.title, exercise.level]
+        yield [*known, *(str(count or "–") for count in counts)]
+
+
+def _points(check: object) -> int:
+    """What a check is worth."""
+    assert inspect.isfunction(check)
+    marks = [mark for mark in getattr(check, "pytestmark", ()) if mark.name == "points"]
+    return int(marks[0].args[0]) if marks else 1
+
+
+def _known(exercise: Exercise, suite: ModuleType) -> int:
+    """How many mistakes a report can name: of the pipeline, and edits that have a sentence."""
+    if not exercise.diagnosis:
+        return 0
+    layout = getattr(suite.contract, "layout", None)
+    steps = [] if layout is None else mistakes_for(layout.features)
+    return len(steps) + sum(bool(one.says) for one in read_edits(exercise.mistakes))
+
+
+def _is_caught(exercise: Exercise, path: Path) -> bool:
+    return f"{exercise.name}/{path.stem}" not in ACCEPTED
+
+
+if __name__ == "__main__":
+    FILE.write_text(table(), encoding="utf-8")
+    sys.stdout.write(f"wrote {FILE.relative_to(ROOT)}\n")

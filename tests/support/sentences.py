@@ -1,0 +1,113 @@
+"""Every sentence of every stub, beside the checks that hold it.
+
+``tests/answers/EXERCISE/sentences.toml`` has an entry for each: what of it is held by which check,
+and a known wrong version that breaks this and loses that check; or why it promises nothing.
+``python -m tests.support.sentences [EXERCISE...]`` prints them side by side.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+import sys
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from grader.kit import load_kit
+from tests.support.paths import ANSWERS, ROOT
+
+REFUSED = "the file is refused"  # by the rules that hold before any check is tried
+# A sentence ends where another begins: with a capital, or with code; not inside a quotation.
+_END = re.compile(r'(?:(?<=[.?!])|(?<=[.?!]"))\s+(?=(?:["`]|[A-Z]))(?=(?:[^"]*"[^"]*")*[^"]*$)')
+_ENTRY = re.compile(r"\s+\w+: ")  # of Args, Attributes, Raises
+_SECTION = re.compile(r"(Args|Attributes|Returns|Raises):$")
+
+
+@dataclass(frozen=True)
+class Held:
+    """What of a sentence is held.
+
+    Attributes:
+        part: Of the sentence, in its own words.
+        check: That holds it, or `REFUSED`.
+        wrong: A known wrong version that loses it: of ``wrong.toml``, or a file of ``situations``.
+    """
+
+    part: str
+    check: str
+    wrong: str
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What is known of a sentence.
+
+    Attributes:
+        held: By what; nothing where it promises nothing.
+        nothing: Why it promises nothing.
+    """
+
+    says: str
+    held: tuple[Held, ...]
+    nothing: str
+
+
+def sentences(path: Path) -> list[str]:
+    """All sentences of a file's docstrings, each once and on one line."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    found: dict[str, None] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+            for block in _blocks(ast.get_docstring(node) or ""):
+                found |= dict.fromkeys(_END.split(block))
+    return list(found)
+
+
+def _blocks(docstring: str) -> Iterator[str]:
+    """Paragraphs, bullet points, and entries of a section such as Args, each on one line."""
+    block: list[str] = []
+    for line in [*inspect.cleandoc(docstring).splitlines(), ""]:
+        bare = line.strip()
+        begins = bare.startswith("- ") or _ENTRY.match(line) or not bare or _SECTION.match(line)
+        if begins and block:
+            yield " ".join(block)
+            block = []
+        if bare and not _SECTION.match(line):
+            block.append(bare.removeprefix("- "))
+
+
+def entries(exercise: str) -> list[Entry]:
+    """What is known of an exercise's sentences."""
+    path = ANSWERS / exercise / "sentences.toml"
+    listed = tomllib.loads(path.read_text(encoding="utf-8"))["sentence"] if path.is_file() else []
+    return [
+        Entry(e["says"], tuple(Held(*held) for held in e.get("held", ())), e.get("nothing", ""))
+        for e in listed
+    ]
+
+
+def lost_by(exercise: str) -> dict[str, set[str]]:
+    """The checks that wrong versions lose, by the names of the versions."""
+    found: dict[str, set[str]] = {}
+    for held in (held for entry in entries(exercise) for held in entry.held):
+        found.setdefault(held.wrong, set()).add(held.check)
+    return found
+
+
+def table(exercise: str) -> str:
+    """Sentences and checks side by side."""
+    lines = [f"# {exercise}"]
+    for entry in entries(exercise):
+        lines += ["", entry.says]
+        lines += [f"    {held.part:40}  {held.check:52}  {held.wrong}" for held in entry.held]
+        lines += [f"    promises nothing: {entry.nothing}"] if entry.nothing else []
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    for exercise in load_kit(ROOT).exercises:
+        if exercise.name in (sys.argv[1:] or [exercise.name]):
+            sys.stdout.write(f"{table(exercise.name)}\n\n")

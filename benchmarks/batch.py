@@ -21,8 +21,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from grader.kit import installed_kit
-from grader.submission import read_submission
-from tests.kit.test_kit import wrong_versions
+from tests.support.answers import of_kind
+from tests.support.wrong import wrong_versions
 
 ROOT = Path(__file__).parent.parent
 EXERCISE = "exercise3"
@@ -37,8 +37,7 @@ def sources() -> Iterator[str]:
     dice = random.Random(1)
     exercise = installed_kit().find(EXERCISE)
     solution = exercise.solution.read_text(encoding="utf-8")
-    answers = sorted((ROOT / "tests/answers" / EXERCISE).glob("right_*.py"))
-    rights = [read_submission(path).source for path in (*answers, exercise.solution)]
+    rights = [solution, *(one.submission.source for one in of_kind(exercise, "right"))]
     wrongs = [wrong.submission().source for wrong in wrong_versions(exercise)]
     wrongs = [source for source in wrongs if "while True" not in source]
     raising = solution.replace("return ", 'raise ValueError("no")\n        return ', 1)

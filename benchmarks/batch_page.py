@@ -23,9 +23,10 @@ from grader.grading import Options, grade
 from grader.kit import Exercise, installed_kit
 from grader.outputs.batch_page import Entry, batch_page
 from grader.sandbox.process import Sandbox
-from grader.submission import Submission, read_submission
-from tests.kit.test_kit import right_files, wrong_versions
+from grader.submission import Submission
+from tests.support.answers import right_answers
 from tests.support.batch_samples import Graded, entry, head_of, named
+from tests.support.wrong import wrong_versions
 
 KINDS = 12  # so many right answers are graded, and as many wrong ones
 NAMES = ("exercise3", "exercise5", "exercise4", "exercise6")
@@ -54,7 +55,7 @@ SCROLL = """async () => {
 
 def answers(exercise: Exercise, sandbox: Sandbox) -> list[Graded]:
     """Real answers, graded once each."""
-    sources = [read_submission(path).source for path in right_files(exercise)[:KINDS]]
+    sources = [one.submission.source for one in right_answers(exercise)[:KINDS]]
     sources += [wrong.submission().source for wrong in wrong_versions(exercise)[:KINDS]]
     options = Options(seed=1, device="cpu", search=0.2)
     path = Path(f"{exercise.name}.py")

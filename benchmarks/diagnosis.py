@@ -25,8 +25,8 @@ from grader.grading import Options, grade
 from grader.kit import Exercise, load_kit
 from grader.records import CheckResult, Explain, Verdict
 from grader.sandbox.process import Sandbox
-from tests.kit.test_kit import wrong_versions
 from tests.support.planted import contract_of, explained, planted
+from tests.support.wrong import wrong_versions
 
 ROOT = Path(__file__).parent.parent
 

@@ -25,6 +25,7 @@ from rich.text import Text
 
 from grader.kit import installed_kit
 from grader.practice.folder import make_folder
+from tests.support.answers import find
 from tests.support.disguises import disguise
 from tests.support.terminal import COMMAND, Terminal
 
@@ -42,15 +43,14 @@ COLOURS_OF = {
     "light": "f7f7f4 1c1e26 1c1e26 b3261e 17703f 7d5700 2c46c2 7b2fb0 0a6560 5a6070",
     "dark": "15181f e9eaf0 262b38 ff9186 5fd192 ebc25f 9db2ff dba6ff 7fd6d0 a9afbd",
 }
-ANSWERS = Path(__file__).parents[1] / "tests" / "answers" / EXERCISE
 CANDIDATES = {  # somebody's answer, and what they got wrong in it
-    "Ada": ("right_einsum.py",),
-    "Ben": ("right_loop_over_heads.py", "self.head_dim**0.5", "queries.size(-1) ** 0.5"),
-    "Cleo": ("right_transposed_scores.py", "softmax(dim=-2)", "softmax(dim=-1)"),
+    "Ada": ("right_einsum",),
+    "Ben": ("right_loop_over_heads", "self.head_dim**0.5", "queries.size(-1) ** 0.5"),
+    "Cleo": ("right_transposed_scores", "softmax(dim=-2)", "softmax(dim=-1)"),
     "Dan": (),
-    "Eve": ("right_beginner_verbose.py",),
-    "Fay": ("right_beginner_verbose.py",),
-    "Gus": ("right_list_comprehension.py", " * q.size(-1) ** -0.5", ""),
+    "Eve": ("right_beginner_verbose",),
+    "Fay": ("right_beginner_verbose",),
+    "Gus": ("right_list_comprehension", " * q.size(-1) ** -0.5", ""),
 }
 COPIED = "Fay"  # from Eve, with other names and comments
 WINDOW = {"width": 900, "height": 700}
@@ -89,7 +89,7 @@ def _batch(home: Path) -> Path:
     """The page of a batch that was graded there."""
     exercise = installed_kit().find(EXERCISE)
     for name, (answer, *edit) in ((n, made) for n, made in CANDIDATES.items() if made):
-        source = (ANSWERS / answer).read_text(encoding="utf-8")
+        source = find(exercise, answer).submission.source
         if edit:
             source = source.replace(*edit)
         if name == COPIED:

@@ -3,7 +3,7 @@
 Takes every solution, every right answer of the tests, and those of more folders; in turns, in two
 processes. Results are kept as they come: the same command goes on where it was stopped.
 
-Usage: python benchmarks/seeds.py [--gradings 10000] [--kept FILE] [FOLDER ...]
+Usage: python -m benchmarks.seeds [--gradings 10000] [--kept FILE] [FOLDER ...]
 
 A folder holds a folder for each exercise, named as it is, with its right answers in `right_*.py`.
 """
@@ -25,18 +25,18 @@ from grader.grading import Options, grade
 from grader.kit import Exercise, installed_kit
 from grader.records import Verdict
 from grader.sandbox.process import Sandbox
-from grader.submission import read_submission
+from grader.submission import Submission, read_submission
+from tests.support.answers import answers
 
-ANSWERS = Path(__file__).parent.parent / "tests" / "answers"
 PROCESSES = 2
 AT_ONCE = 20  # gradings of one exercise after the other, which need its suite once
 
 
 class Grading(NamedTuple):
-    """One to be done."""
+    """One to be done; of a known answer of the kit by its name, of any other by its path."""
 
     exercise: str
-    path: str
+    answer: str
     seed: int
 
 
@@ -44,19 +44,26 @@ class Result(msgspec.Struct):
     """What came of it: the checks that lost points or were skipped, each with its message."""
 
     exercise: str
-    path: str
+    answer: str
     seed: int
     lost: dict[str, str]
     skipped: dict[str, str]
 
 
-def answers(folders: list[Path]) -> list[tuple[str, str]]:
-    """Exercises and files that are right."""
+def right_answers(folders: list[Path]) -> list[tuple[str, str]]:
+    """Exercises, and what is right in each."""
     found = []
     for exercise in installed_kit().exercises:
-        right = [p for one in folders for p in sorted((one / exercise.name).rglob("right_*.py"))]
-        found += [(exercise.name, str(path)) for path in [exercise.solution, *right]]
+        known = [one.name for one in answers(exercise) if one.kind != "wrong"]
+        others = [p for one in folders for p in sorted((one / exercise.name).rglob("right_*.py"))]
+        found += [(exercise.name, str(one)) for one in (exercise.solution, *known, *others)]
     return found
+
+
+def submission_of(exercise: Exercise, answer: str) -> Submission:
+    """What is graded."""
+    known = {one.name: one.submission for one in answers(exercise)}
+    return known[answer] if answer in known else read_submission(Path(answer))
 
 
 def gradings(every: list[tuple[str, str]], done: set[tuple[str, int]]) -> Iterator[Grading]:
@@ -66,10 +73,10 @@ def gradings(every: list[tuple[str, str]], done: set[tuple[str, int]]) -> Iterat
         random.Random(turn).shuffle(order)
         chunks = [order[i : i + AT_ONCE] for i in range(0, len(order), AT_ONCE)]
         for chunk in chunks:
-            for number, (exercise, path) in sorted(chunk, key=lambda one: one[1]):
+            for number, (exercise, answer) in sorted(chunk, key=lambda one: one[1]):
                 seed = turn * len(every) + number
-                if (path, seed) not in done:
-                    yield Grading(exercise, path, seed)
+                if (answer, seed) not in done:
+                    yield Grading(exercise, answer, seed)
 
 
 def try_one(one: Grading) -> Result:
@@ -78,7 +85,8 @@ def try_one(one: Grading) -> Result:
         _sandbox.append(Sandbox())
         _sandbox[0].__enter__()
     exercise: Exercise = installed_kit().find(one.exercise)
-    report = grade(read_submission(Path(one.path)), exercise, Options(seed=one.seed), _sandbox[0])
+    submission = submission_of(exercise, one.answer)
+    report = grade(submission, exercise, Options(seed=one.seed), _sandbox[0])
     lost = [c for c in report.checks if c.earned < c.possible]
     skipped = [c for c in report.checks if c.verdict is Verdict.SKIP]
     return Result(*one, *({c.name: c.message for c in some} for some in (lost, skipped)))
@@ -97,9 +105,9 @@ def main() -> None:
     asked.kept.parent.mkdir(parents=True, exist_ok=True)
     lines = asked.kept.read_bytes().splitlines() if asked.kept.is_file() else []
     results = [msgspec.json.decode(line, type=Result) for line in lines]
-    done = {(one.path, one.seed) for one in results}
+    done = {(one.answer, one.seed) for one in results}
     left = itertools.islice(
-        gradings(answers([ANSWERS, *asked.folders]), done), max(asked.gradings - len(done), 0)
+        gradings(right_answers(asked.folders), done), max(asked.gradings - len(done), 0)
     )
     with asked.kept.open("ab") as kept, multiprocessing.Pool(PROCESSES) as pool:
         for one in pool.imap_unordered(try_one, left, chunksize=1):
@@ -107,7 +115,7 @@ def main() -> None:
             kept.flush()
             results.append(one)
             for name, message in one.lost.items():
-                print(f"{one.exercise} {one.path} seed {one.seed}: {name}: {message}", flush=True)
+                print(f"{one.exercise} {one.answer} seed {one.seed}: {name}: {message}", flush=True)
             if len(results) % 100 == 0:
                 print(f"{len(results)} gradings", file=sys.stderr, flush=True)
     losers = sum(bool(one.lost) for one in results)

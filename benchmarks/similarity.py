@@ -14,17 +14,18 @@ import sys
 import time
 import zlib
 from collections import Counter
-from pathlib import Path
 
 from pygments import token as kinds
 from pygments.lexers import PythonLexer
 
 from benchmarks.people import STUB, Person
 from grader.hiring.similarity import find_similar
+from grader.kit import installed_kit
+from tests.support.answers import of_kind
 from tests.support.disguises import WAYS, disguise
 
-ANSWERS = Path(__file__).parent.parent / "tests/answers/exercise3"
-KNOWN = [path.read_text(encoding="utf-8-sig") for path in sorted(ANSWERS.glob("right_*.py"))]
+PLAIN = (one for one in of_kind(installed_kit().find("exercise3"), "right") if "/" not in one.name)
+KNOWN = [one.submission.source for one in PLAIN]
 DISGUISES: tuple[tuple[str, ...], ...] = (
     (),
     ("order",),

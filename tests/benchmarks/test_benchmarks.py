@@ -18,6 +18,7 @@ from benchmarks.busy import compare
 from benchmarks.gpu_files import differences
 from grader.kit import load_kit
 from grader.records import CheckResult, Verdict
+from tests.support.answers import find
 from tests.support.paths import ROOT
 
 
@@ -123,5 +124,6 @@ def test_picture_of_a_terminal_has_the_colours_of_its_theme_and_loads_nothing() 
 
 def test_every_candidate_of_the_pictures_batch_gets_what_is_edited() -> None:
     for answer, *edit in (made for made in pictures.CANDIDATES.values() if made):
-        source = (pictures.ANSWERS / answer).read_text(encoding="utf-8")
+        exercise = load_kit(ROOT).find(pictures.EXERCISE)
+        source = find(exercise, answer).submission.source
         assert not edit or source.count(edit[0]) == 1, answer

@@ -13,14 +13,15 @@ import torch
 
 from benchmarks.gpu_files import differences
 from grader.diagnosis.catalogue import Mistake, mistakes_for
-from grader.diagnosis.edits import edited, read_edits
 from grader.grading import Options, grade
 from grader.kit import Exercise, load_kit
 from grader.records import Explain, Report, Verdict
 from grader.sandbox.process import Sandbox
 from grader.submission import Submission, read_submission
-from tests.support.paths import ANSWERS, ROOT
+from tests.support.answers import of_kind
+from tests.support.paths import ROOT
 from tests.support.planted import contract_of, planted
+from tests.support.wrong import wrong_versions
 
 if not (torch.cuda.is_available() or "GRADE_GPU_TESTS_DEVICE" in os.environ):
     pytest.skip("there is no GPU here", allow_module_level=True)
@@ -48,19 +49,16 @@ def sandboxes(without_gpu: Sandbox, sandbox: Sandbox) -> tuple[Sandbox, Sandbox]
 
 def rights(exercise: Exercise) -> list[Submission]:
     """Our solution, and right answers in other styles."""
-    paths = sorted((ANSWERS / exercise.name).glob("**/right_*.py"))
-    return [read_submission(path) for path in (exercise.solution, *paths)]
+    others = [one.submission for one in of_kind(exercise, "right")]
+    return [read_submission(exercise.solution), *others]
 
 
 def wrongs(exercise: Exercise) -> Iterator[Submission]:
     """The known mistakes: edits of our solution, and answers wrong in some situations only."""
-    source = read_submission(exercise.solution).source
-    for mistake in read_edits(exercise.mistakes):
-        text = edited(source, [mistake])
-        assert text is not None
-        yield Submission(Path(f"{mistake.name}.py"), text)
-    for path in sorted((ANSWERS / exercise.name).glob("**/wrong_*.py")):
-        yield read_submission(path)
+    for version in wrong_versions(exercise):
+        yield replace(version.submission(), path=Path(f"{version.mistake.name}.py"))
+    for one in of_kind(exercise, "wrong"):
+        yield replace(one.submission, path=Path(f"{one.name}.py"))
 
 
 @each_exercise

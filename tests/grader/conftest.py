@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,18 +18,10 @@ from tests.support.paths import TINY_KIT
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-os.environ["GRADE_LANG"] = "en"  # whatever whoever runs the tests speaks
-
 
 @pytest.fixture(scope="session")
 def kit() -> Kit:
     return load_kit(TINY_KIT)
-
-
-@pytest.fixture(scope="session")
-def sandbox() -> Iterator[Sandbox]:
-    with Sandbox() as made:
-        yield made
 
 
 @pytest.fixture

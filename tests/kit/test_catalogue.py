@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import random
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,19 +13,20 @@ from grader.attention.observe import DROPPED, DROPPED_MASKED
 from grader.attention.steps import CHOICES
 from grader.attention.steps.state import SETTLED
 from grader.diagnosis.catalogue import Mistake, catalogue, mistakes_for
-from grader.grading import Options, grade
+from grader.grading import Options
 from grader.kit import Exercise, load_kit
 from grader.records import Report
 from grader.sandbox.process import Sandbox
-from grader.submission import read_submission
-from tests.support.paths import ANSWERS, ROOT
+from tests.conftest import Grade
+from tests.support.answers import Answer, of_kind
+from tests.support.drawing import some
+from tests.support.paths import ROOT
 from tests.support.planted import contract_of, explained, planted
-from tests.support.sampling import some_of
 
 KIT = load_kit(ROOT)
 OPTIONS = Options(seed=1, device="cpu")
-EACH_TIME = 40  # of the mistakes in each exercise, and of the right answers
-PAIRS = 3  # of each exercise; benchmarks/diagnosis.py tries many more
+MISTAKES, RIGHT, PAIRS = 12, 4, 6  # that are drawn each time
+PAIRS_OF_EACH = 3  # exercise; benchmarks/diagnosis.py tries many more
 
 
 def with_form() -> list[Exercise]:
@@ -50,7 +50,7 @@ def pairs(exercise: Exercise) -> list[tuple[Mistake, Mistake]]:
         for one, other in itertools.combinations(applicable(exercise), 2)
         if SETTLED[one.step, one.choice].isdisjoint(SETTLED[other.step, other.choice])
     ]
-    return random.Random(exercise.name).sample(possible, PAIRS)
+    return random.Random(exercise.name).sample(possible, PAIRS_OF_EACH)
 
 
 @pytest.fixture(autouse=True)
@@ -59,48 +59,38 @@ def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("grader.attention.search.SECONDS", 10.0)
 
 
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[Sandbox]:
-    with Sandbox() as made:
-        yield made
-
-
-def graded(exercise: Exercise, mistakes: list[Mistake], sandbox: Sandbox) -> Report:
-    return grade(planted(exercise, contract_of(exercise), mistakes), exercise, OPTIONS, sandbox)
+def planted_in(exercise: Exercise, mistakes: list[Mistake], graded: Grade) -> Report:
+    return graded(planted(exercise, contract_of(exercise), mistakes), exercise, OPTIONS)
 
 
 @pytest.mark.parametrize("exercise", with_form(), ids=lambda e: e.name)
-def test_pipeline_done_right_earns_everything(exercise: Exercise, sandbox: Sandbox) -> None:
-    report = graded(exercise, [], sandbox)
+def test_pipeline_done_right_earns_everything(exercise: Exercise, graded: Grade) -> None:
+    report = planted_in(exercise, [], graded)
     assert report.solved, report
     assert report.diagnosis == ()
 
 
 def each_planted() -> Iterator[Any]:
     """Every mistake in every exercise that it applies to."""
-    named = [
-        (f"{exercise.name}-{mistake.name}", (exercise, mistake))
-        for exercise in with_form()
-        for mistake in applicable(exercise)
-    ]
-    yield from some_of(named, EACH_TIME)
+    for exercise in with_form():
+        for mistake in applicable(exercise):
+            marks = some("planted mistakes", MISTAKES)
+            yield pytest.param(exercise, mistake, id=f"{exercise.name}-{mistake.name}", marks=marks)
 
 
 def each_right() -> Iterator[Any]:
     """Every right answer of an exercise that has a layout."""
-    named = [
-        (f"{exercise.name}-{path.stem}", (exercise, path))
-        for exercise in with_form()
-        for path in sorted((ANSWERS / exercise.name).glob("right_*.py"))
-    ]
-    yield from some_of(named, EACH_TIME)
+    for exercise in with_form():
+        for one in of_kind(exercise, "right"):
+            marks = some("right answers explained", RIGHT)
+            yield pytest.param(exercise, one, id=f"{exercise.name}-{one.name}", marks=marks)
 
 
-@pytest.mark.parametrize(("exercise", "mistake"), list(each_planted()))
+@pytest.mark.parametrize(("exercise", "mistake"), [*each_planted()])
 def test_mistake_loses_points_and_is_named(
-    exercise: Exercise, mistake: Mistake, sandbox: Sandbox
+    exercise: Exercise, mistake: Mistake, graded: Grade
 ) -> None:
-    report = graded(exercise, [mistake], sandbox)
+    report = planted_in(exercise, [mistake], graded)
     assert not report.solved, "it survives"
     assert (mistake.name,) in report.diagnosis
     assert report.cause is not None
@@ -109,15 +99,16 @@ def test_mistake_loses_points_and_is_named(
     assert lost == set(report.cause.follows), "all that fails follows from it"
 
 
+@some("pairs of planted mistakes", PAIRS)
 @pytest.mark.parametrize(
     ("exercise", "pair"),
     [(exercise, pair) for exercise in with_form() for pair in pairs(exercise)],
     ids=lambda value: "+".join(m.name for m in value) if isinstance(value, tuple) else value.name,
 )
 def test_two_mistakes_lose_points_and_are_named(
-    exercise: Exercise, pair: tuple[Mistake, Mistake], sandbox: Sandbox
+    exercise: Exercise, pair: tuple[Mistake, Mistake], graded: Grade
 ) -> None:
-    report = graded(exercise, list(pair), sandbox)
+    report = planted_in(exercise, list(pair), graded)
     assert not report.solved, "they survive"
     names = {mistake.name for mistake in pair}
     # One may hide the other: then what is named reproduces every number that was seen.
@@ -125,9 +116,11 @@ def test_two_mistakes_lose_points_and_are_named(
     assert any(names >= set(found) or len(found) == 2 for found in report.diagnosis)
 
 
-@pytest.mark.parametrize(("exercise", "path"), list(each_right()))
-def test_right_answer_shows_no_mistake(exercise: Exercise, path: Path, sandbox: Sandbox) -> None:
-    found = explained(read_submission(path), contract_of(exercise), sandbox)
+@pytest.mark.parametrize(("exercise", "answer"), [*each_right()])
+def test_right_answer_shows_no_mistake(
+    exercise: Exercise, answer: Answer, sandbox: Sandbox
+) -> None:
+    found = explained(answer.submission, contract_of(exercise), sandbox)
     assert found.sets == ((),)
     # Dropout by random numbers of its own cannot be foretold, and is no mistake.
     assert set(found.left) <= {DROPPED, DROPPED_MASKED}

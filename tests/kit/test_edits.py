@@ -10,35 +10,20 @@ import pytest
 from grader.diagnosis.by_edits import explain_by_edits
 from grader.diagnosis.edits import EditMistake, edited, read_edits
 from grader.diagnosis.replay import Check
-from grader.grading import Options, grade
+from grader.grading import Options
 from grader.kit import Exercise, load_kit
 from grader.records import Explain, Verdict
 from grader.sandbox.process import Sandbox
 from grader.sandbox.session import Session
 from grader.submission import Submission, read_submission
 from grader.suite.runner import suite_runner
+from tests.conftest import Grade
+from tests.support.answers import Answer, of_kind
+from tests.support.drawing import some
 from tests.support.paths import ROOT
 
 KIT = load_kit(ROOT)
-# One of each kind: a mask, what is remembered, gradients, a form, a rounding, a method, a sum.
-SOME = {
-    ("exercise3", "only ones show"),
-    ("exercise2", "mean of the first call kept"),
-    ("exercise2", "projection read through data"),
-    ("exercise1", "squeezed"),
-    ("warmup3", "qkv_bias forgotten"),
-    ("warmup4", "scaled shown after the softmax"),
-    ("exercise6", "eps far too large"),
-    ("decoder1", "scaled by the sequence length"),
-    ("decoder2", "queries split by reshape alone"),
-    ("decoder3", "neighbours turned in place"),
-    ("decoder4", "slopes begin at one"),
-    ("decoder5", "heads take the groups in turns"),
-    ("decoder6", "new keys before old ones"),
-    ("decoder7", "queries count from zero"),
-    ("decoder8", "eps outside the root"),
-    ("decoder9", "blocks in reverse"),
-}
+EACH_TIME = 12
 
 
 def telling() -> Iterator[tuple[Exercise, EditMistake]]:
@@ -49,29 +34,22 @@ def telling() -> Iterator[tuple[Exercise, EditMistake]]:
                 yield exercise, mistake
 
 
-def marked(exercise: Exercise, name: str, some: set[tuple[str, str]], *given: object) -> object:
-    marks = () if (exercise.name, name) in some else pytest.mark.exhaustive
-    return pytest.param(exercise, *given, id=f"{exercise.name}-{name}", marks=marks)
-
-
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[Sandbox]:
-    with Sandbox() as made:
-        yield made
-
-
 @pytest.mark.parametrize(
-    ("exercise", "mistake"), [marked(e, m.name, SOME, m) for e, m in telling()]
+    ("exercise", "mistake"),
+    [
+        pytest.param(e, m, id=f"{e.name}-{m.name}", marks=some("mistakes named", EACH_TIME))
+        for e, m in telling()
+    ],
 )
 def test_mistake_is_named_by_its_sentence(
-    exercise: Exercise, mistake: EditMistake, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+    exercise: Exercise, mistake: EditMistake, graded: Grade, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # A loaded machine is no reason to name nothing.
     monkeypatch.setattr("grader.diagnosis.by_edits.SECONDS", 60.0)
     source = edited(read_submission(exercise.solution).source, [mistake])
     assert source is not None
     submission = Submission(Path(f"{exercise.name}.py"), source)
-    report = grade(submission, exercise, Options(11, "cpu", explain=Explain.CAUSE), sandbox)
+    report = graded(submission, exercise, Options(11, "cpu", explain=Explain.CAUSE))
     assert (mistake.name,) in report.diagnosis, report.diagnosis
     assert report.cause is not None
     assert mistake.says in report.cause.says
@@ -89,7 +67,7 @@ def test_mistake_is_named_by_its_sentence(
     ],
 )
 def test_two_of_many_mistakes_are_named(
-    name: str, pair: tuple[str, str], sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+    name: str, pair: tuple[str, str], graded: Grade, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("grader.diagnosis.by_edits.SECONDS", 60.0)
     seed = 13 if name == "decoder1" else 11  # at about one seed in four this pair is not named
@@ -98,25 +76,22 @@ def test_two_of_many_mistakes_are_named(
     source = edited(read_submission(exercise.solution).source, both)
     assert source is not None
     submission = Submission(Path(f"{name}.py"), source)
-    report = grade(submission, exercise, Options(seed, "cpu", explain=Explain.CAUSE), sandbox)
+    report = graded(submission, exercise, Options(seed, "cpu", explain=Explain.CAUSE))
     assert [set(names) for names in report.diagnosis] == [set(pair)]
 
 
-def right_answers() -> Iterator[tuple[Exercise, Path]]:
-    for exercise in KIT.exercises:
-        for path in sorted(exercise.mistakes.parent.glob("right_*.py")):
-            yield exercise, path
-
-
 @pytest.mark.parametrize(
-    ("exercise", "path"),
+    ("exercise", "answer"),
     [
-        marked(e, path.stem, {("exercise1", "right_bmm"), ("exercise6", "right_plain")}, path)
-        for e, path in right_answers()
+        pytest.param(e, one, id=f"{e.name}-{one.name}", marks=some("right answers by edits", 3))
+        for e in KIT.exercises
+        for one in of_kind(e, "right")
     ],
 )
-def test_right_answer_shows_no_mistake(exercise: Exercise, path: Path, sandbox: Sandbox) -> None:
-    session = Session(sandbox, read_submission(path), 10.0, 60.0)
+def test_right_answer_shows_no_mistake(
+    exercise: Exercise, answer: Answer, sandbox: Sandbox
+) -> None:
+    session = Session(sandbox, answer.submission, 10.0, 60.0)
     try:
         results = suite_runner(exercise.suite).run(session, seed=1)
         asked = map(Check, session.asked, [check.verdict is Verdict.PASS for check in results])

@@ -8,9 +8,10 @@ import pytest
 
 from grader.kit import Exercise
 from grader.suite.reuse import checks_of, load_suite
-from tests.kit.test_kit import each_exercise, wrong_versions
-from tests.kit.test_situations import ACCEPTED
-from tests.support.sentences import ANSWERS, REFUSED, entries, sentences
+from tests.kit.test_kit import each_exercise
+from tests.support.answers import answers
+from tests.support.sentences import REFUSED, entries, sentences
+from tests.support.wrong import wrong_versions
 
 
 @each_exercise
@@ -48,11 +49,11 @@ def test_what_holds_a_sentence_is_a_check_that_a_wrong_version_loses(exercise: E
 
 
 def _problems_of_file(exercise: Exercise, wrong: str) -> list[str]:
-    """Which check it loses is tried where it is graded, in ``test_situations.py``."""
-    if not (ANSWERS / exercise.name / f"{wrong}.py").is_file():
-        return [f"there is no file `{wrong}.py`"]
-    accepted = f"{exercise.name}/{Path(wrong).name}" in ACCEPTED
-    return [f"`{wrong}.py` is accepted all the same"] if accepted else []
+    """Which check it loses is tried where it is graded, in ``test_answers.py``."""
+    found = {one.name: one for one in answers(exercise)}.get(wrong)
+    if found is None:
+        return [f"there is no answer `{wrong}`"]
+    return [f"`{wrong}` is accepted all the same"] if found.accepted else []
 
 
 @pytest.mark.parametrize(

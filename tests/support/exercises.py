@@ -8,15 +8,14 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from types import ModuleType
 
 from grader.diagnosis.catalogue import mistakes_for
 from grader.diagnosis.edits import read_edits
 from grader.kit import Exercise, load_kit
 from grader.suite import load_suite
-from tests.kit.test_situations import ACCEPTED
-from tests.support.paths import ANSWERS, ROOT
+from tests.support.answers import of_kind
+from tests.support.paths import ROOT
 
 FILE = ROOT / "docs" / "exercises.md"
 HEAD = """# Exercises
@@ -39,13 +38,12 @@ def _rows() -> Iterator[list[str]]:
     for exercise in load_kit(ROOT).exercises:
         suite = load_suite(str(exercise.suite), exercise.suite.name)
         worth = [_points(check) for name, check in vars(suite).items() if name.startswith("test_")]
-        answers = ANSWERS / exercise.name
         edits = read_edits(exercise.mistakes)
-        caught = [p for p in answers.rglob("wrong_*.py") if _is_caught(exercise, p)]
+        caught = [one for one in of_kind(exercise, "wrong") if not one.accepted]
         counts = [
             *(len(worth), sum(worth) - exercise.begins_at),
             *(_known(exercise, suite), len(edits) + len(caught)),
-            len(list(answers.rglob("right_*.py"))),
+            len(of_kind(exercise, "right")),
         ]
         known = [exercise.name, exercise.title, exercise.level]
         yield [*known, *(str(count or "–") for count in counts)]
@@ -65,10 +63,6 @@ def _known(exercise: Exercise, suite: ModuleType) -> int:
     layout = getattr(suite.contract, "layout", None)
     steps = [] if layout is None else mistakes_for(layout.features)
     return len(steps) + sum(bool(one.says) for one in read_edits(exercise.mistakes))
-
-
-def _is_caught(exercise: Exercise, path: Path) -> bool:
-    return f"{exercise.name}/{path.stem}" not in ACCEPTED
 
 
 if __name__ == "__main__":

@@ -11,8 +11,8 @@ import pytest
 from grader.hiring.contents import contents
 from grader.kit import Exercise, load_kit
 from grader.submission import read_submission
-from tests.kit.test_kit import right_files
 from tests.support.alone import run_alone
+from tests.support.answers import right_answers
 from tests.support.paths import ROOT
 
 KIT = load_kit(ROOT)
@@ -30,8 +30,7 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory) -> Outcomes:
         files = contents(KIT, [exercise], "A title", 60)
         (folder / "pytest.ini").write_bytes(files["pytest.ini"])
         checks = files[f"checks/test_{exercise.name}.py"].decode()
-        for version, path in versions(exercise).items():
-            source = read_submission(path).source
+        for version, source in versions(exercise).items():
             (folder / f"{version}.py").write_text(source, encoding="utf-8")
             renamed = checks.replace(exercise.name, version)
             (folder / "checks" / f"test_{version}.py").write_text(renamed, encoding="utf-8")
@@ -45,11 +44,13 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory) -> Outcomes:
     }
 
 
-def versions(exercise: Exercise) -> Mapping[str, Path]:
-    """The files to try, by a name that Python can import."""
-    found = {"stub": exercise.stub, "solution": exercise.solution}
-    found |= {path.stem: path for path in right_files(exercise)}
-    return {f"{exercise.name}_{name}": path for name, path in found.items()}
+def versions(exercise: Exercise) -> Mapping[str, str]:
+    """The sources to try, by a name that Python can import."""
+    files = {"stub": exercise.stub, "solution": exercise.solution}
+    found = {name: read_submission(path).source for name, path in files.items()}
+    plain = (one for one in right_answers(exercise) if "/" not in one.name)
+    found |= {one.name: one.submission.source for one in plain}
+    return {f"{exercise.name}_{name}": source for name, source in found.items()}
 
 
 def of_version(outcomes: Outcomes, version: str) -> dict[str, bool]:

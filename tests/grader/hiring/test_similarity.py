@@ -15,8 +15,9 @@ from grader.hiring.similarity import MAX_CHARS, find_similar
 from grader.hiring.tokens import read, words_of
 from grader.kit import load_kit
 from grader.records import Pair
+from tests.support.answers import of_kind
 from tests.support.disguises import disguise, in_stub
-from tests.support.paths import ANSWERS, ROOT
+from tests.support.paths import ROOT
 
 KIT = load_kit(ROOT)
 WRITTEN = [exercise.name for exercise in KIT.exercises if exercise.track != "bugs"]
@@ -34,8 +35,9 @@ def stub_of(name: str) -> str:
 
 
 def answers(name: str) -> dict[str, str]:
-    files = sorted((ANSWERS / name).glob("right_*.py"))
-    return {file.stem: file.read_text(encoding="utf-8-sig") for file in files}
+    """Those that were written from the stub alone, by one person each."""
+    plain = (one for one in of_kind(KIT.find(name), "right") if "/" not in one.name)
+    return {one.name: f"# {one.what}\n{one.submission.source}" for one in plain}
 
 
 def canonical() -> dict[str, str]:

@@ -19,7 +19,7 @@ from grader.records import Explain
 from grader.sandbox.process import Sandbox
 from grader.submission import Submission
 from grader.suite.case import Case
-from tests.support.paths import ANSWERS
+from tests.support.answers import find
 
 KIT = installed_kit()
 CLOSE = "AssertionError: Tensor-likes are not close!"
@@ -72,8 +72,7 @@ def test_script_fails_with_the_wrong_file_and_passes_with_ours(
 
 
 def test_script_lends_weights_as_the_check_did(tmp_path: Path, sandbox: Sandbox) -> None:
-    answers = ANSWERS / "warmup3" / "situations"
-    source = (answers / "wrong_flat_weights.py").read_text(encoding="utf-8")
+    source = find(KIT.find("warmup3"), "situations/wrong_flat_weights").submission.source
     expect_script(tmp_path, sandbox, "warmup3", source, "output with weights")
     assert "torch.func.functional_call(" in (tmp_path / "case.py").read_text(encoding="utf-8")
 

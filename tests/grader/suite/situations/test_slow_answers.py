@@ -17,7 +17,6 @@ from grader.sandbox.process import Sandbox
 from grader.submission import Submission
 from grader.suite.contract import Sizes
 from grader.suite.situations.agenda import MOST_SECONDS, TOGETHER, Agenda
-from tests.support.paths import ANSWERS
 
 LOOPS = """import torch
 
@@ -188,15 +187,3 @@ def test_a_short_one_of_many_sequences_may_be_tried_at_two_positions() -> None:
     pace = Pace()
     pace.measure(Work(10_000, 0, 1), 64, 10_000 * (MOST_SECONDS + 1) / 81)
     assert lengths_of(agenda(pace, 9, left=1e3).next()) == [2]
-
-
-def naive() -> list[Any]:
-    files = sorted(ANSWERS.glob("*/slow/slow_*.py"))
-    return [pytest.param(one, id=f"{one.parts[-3]}-{one.stem}") for one in files]
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("path", naive())
-def test_naive_answers_are_solved(path: Path, sandbox: Sandbox) -> None:
-    report = graded(path.parts[-3], path.read_text(encoding="utf-8"), sandbox)
-    assert report.solved, [(check.name, check.message) for check in report.checks]

@@ -1,0 +1,56 @@
+"""What all tests have: a sandbox, verdicts that are kept, and the draw of those that are tried."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from functools import partial
+
+import pytest
+
+from grader.grading import Options
+from grader.kit import Exercise
+from grader.records import Report
+from grader.sandbox.process import Sandbox
+from grader.submission import Submission
+from tests.support.drawing import commit
+from tests.support.kept import KeptVerdicts
+from tests.support.lanes import Lanes
+
+os.environ["GRADE_LANG"] = "en"  # whatever whoever runs the tests speaks
+Grade = Callable[[Submission, Exercise, Options], Report]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The options of the draw."""
+    group = parser.getgroup("drawn tests")
+    group.addoption("--answers-seed", help="draw the tests of an earlier run: its first lines say")
+    group.addoption("--part", default="0/1", help="of `-m exhaustive`, one of so many parts: 3/10")
+    group.addoption(
+        "--no-kept-verdicts", action="store_true", help="grade what cannot have changed as well"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Draw by the commit, unless a seed is given."""
+    config.option.answers_seed = config.option.answers_seed or commit()
+    config.pluginmanager.register(Lanes(config, config.option.answers_seed))
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    """How to have the same tests drawn."""
+    return f"answers drawn by --answers-seed {config.option.answers_seed}"
+
+
+@pytest.fixture(scope="session")
+def sandbox() -> Iterator[Sandbox]:
+    with Sandbox() as made:
+        yield made
+
+
+@pytest.fixture(scope="session")
+def graded(pytestconfig: pytest.Config, sandbox: Sandbox) -> Grade:
+    """Grade a submission of the kit; where nothing has changed, as it came the last time."""
+    option = pytestconfig.option
+    cache = None if option.no_kept_verdicts else getattr(pytestconfig, "cache", None)
+    return partial(KeptVerdicts(cache, option.answers_seed).grade, sandbox=sandbox)

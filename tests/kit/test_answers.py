@@ -1,0 +1,173 @@
+"""Known answers: right ones earn everything, wrong ones lose what is wrong with them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from grader.grading import Options
+from grader.kit import Exercise, load_kit
+from grader.records import Explain, Report, Verdict
+from grader.submission import read_submission
+from tests.conftest import Grade
+from tests.support.answers import OWN_CONTRACT, Answer, answers, find, of_kind, right_answers
+from tests.support.drawing import some
+from tests.support.paths import ROOT
+from tests.support.sentences import REFUSED
+from tests.support.wrong import Wrong, wrong_versions
+
+KIT = load_kit(ROOT)
+ENOUGH_WRONG = {"exercise3": 15, "exercise5": 15, **{f"decoder{n}": 20 for n in range(1, 10)}}
+SEEDS = (1, 2, 11)
+SEED = 11  # a run is the same each time; `benchmarks.seeds` tries others
+# Of each exercise, drawn each time.
+SOLUTIONS, RIGHT, WRONG = 1, 2, 12
+
+
+def options(seed: int = SEED) -> Options:
+    return Options(seed, "cpu", explain=Explain.NOTHING)
+
+
+def lost(report: Report) -> set[str]:
+    return {check.name for check in report.checks if check.earned < check.possible}
+
+
+def losses(report: Report) -> list[str]:
+    """What a report says against a submission, for the message of a failed test."""
+    found = [f"{c.name}: {c.verdict} {c.message}" for c in report.checks if c.earned < c.possible]
+    return [report.problem, *found, f"seed {report.seed}"]
+
+
+def each_solution() -> Iterator[Any]:
+    for one in KIT.exercises:
+        for seed in SEEDS:
+            marks = some(f"solution of {one.name}", SOLUTIONS)
+            yield pytest.param(one, seed, id=f"{one.name}-{seed}", marks=marks)
+
+
+@pytest.mark.parametrize(("exercise", "seed"), [*each_solution()])
+def test_solution_earns_everything(exercise: Exercise, seed: int, graded: Grade) -> None:
+    report = graded(read_submission(exercise.solution), exercise, options(seed))
+    assert report.solved, losses(report)
+    assert Verdict.SKIP not in {check.verdict for check in report.checks}
+
+
+def each_right() -> Iterator[Any]:
+    for exercise in KIT.exercises:
+        for one in right_answers(exercise):
+            marks = some(f"right of {exercise.name}", RIGHT)
+            yield pytest.param(exercise, one, id=f"{exercise.name}-{one.name}", marks=marks)
+
+
+@pytest.mark.parametrize(("exercise", "answer"), [*each_right()])
+def test_right_answer_earns_everything(exercise: Exercise, answer: Answer, graded: Grade) -> None:
+    report = graded(answer.submission, exercise, options())
+    assert report.solved, losses(report)
+
+
+def each_slow() -> Iterator[Any]:
+    for exercise in KIT.exercises:
+        for one in of_kind(exercise, "slow"):
+            yield pytest.param(exercise, one, id=f"{exercise.name}-{one.name}")
+
+
+@pytest.mark.exhaustive
+@pytest.mark.slow("30 s of processor time are what a naive answer takes")
+@pytest.mark.parametrize(("exercise", "answer"), [*each_slow()])
+def test_naive_answer_is_solved(exercise: Exercise, answer: Answer, graded: Grade) -> None:
+    report = graded(answer.submission, exercise, options(1))
+    assert report.solved, losses(report)
+
+
+@pytest.mark.parametrize(
+    ("exercise", "name", "seed"),
+    [
+        pytest.param(*given, marks=some("seeds at which chance decided", 4))
+        for given in (
+            # An input of the ReLU lay within rounding of 0, where its gradient jumps.
+            ("exercise6", "right_plain", 1413508122),
+            # In bfloat16, one token of four went across such a kink.
+            ("exercise6", "", 1872732106),
+            # In bfloat16, which weights were kept could not be told from so long an output.
+            ("exercise3", "", 1235275903),
+            ("exercise3", "", 82287367),
+            # A tensor was to be filled anew with numbers that its dtype does not have.
+            ("decoder2", "", 877556852),
+            # A share of one of two keys was so small that its logarithm was rounding.
+            ("decoder2", "", 1847953550),
+            ("decoder2", "", 1273255733),
+            # The only product of a query and a key came near 0: its rounding showed.
+            ("warmup4", "", 7000),
+            # What is left of gradients that cancel over 129 tokens is rounding.
+            ("decoder5", "right_vmap_tall", 482),
+            # Which of as many keys as features were dropped could not be told from the output.
+            ("exercise3", "", 100157),
+            # What an answer held for each score and feature was more than the memory it has.
+            ("warmup2", "right_ellipsis_einsum", 100045),
+        )
+    ],
+)
+def test_chance_decides_nothing(exercise: str, name: str, seed: int, graded: Grade) -> None:
+    """Seeds at which it did; of our solution where no name is given."""
+    one = KIT.find(exercise)
+    submission = find(one, name).submission if name else read_submission(one.solution)
+    report = graded(submission, one, options(seed))
+    assert report.solved, losses(report)
+
+
+def each_wrong_version() -> Iterator[Any]:
+    for exercise in KIT.exercises:
+        for one in wrong_versions(exercise):
+            marks = some(f"wrong of {exercise.name}", WRONG)
+            yield pytest.param(one, id=f"{exercise.name}-{one.mistake.name}", marks=marks)
+
+
+@pytest.mark.parametrize("wrong", [*each_wrong_version()])
+def test_wrong_version_loses_the_check_that_names_it(wrong: Wrong, graded: Grade) -> None:
+    report = graded(wrong.submission(), wrong.exercise, options())
+    assert not report.solved
+    if wrong.mistake.loses == REFUSED:
+        assert report.problem_line
+        assert "this exercise" in report.problem
+    else:
+        assert wrong.mistake.loses in lost(report), losses(report)
+
+
+def each_wrong() -> Iterator[Any]:
+    """Those that are not known to be accepted."""
+    for exercise in KIT.exercises:
+        for one in of_kind(exercise, "wrong"):
+            if not one.accepted:
+                marks = some(f"wrong of {exercise.name}", WRONG)
+                yield pytest.param(exercise, one, id=f"{exercise.name}-{one.name}", marks=marks)
+
+
+@pytest.mark.parametrize(("exercise", "answer"), [*each_wrong()])
+def test_wrong_answer_is_not_solved(exercise: Exercise, answer: Answer, graded: Grade) -> None:
+    """Wrong in some situations only, most of them, and written from the stubs alone."""
+    report = graded(answer.submission, exercise, options())
+    assert not report.solved, f"seed {report.seed}"
+    assert answer.loses <= lost(report), losses(report)
+
+
+@pytest.mark.parametrize("exercise", KIT.exercises, ids=lambda one: one.name)
+def test_enough_right_and_wrong_answers(exercise: Exercise) -> None:
+    if exercise.track == "bugs":
+        assert len(wrong_versions(exercise)) >= 2
+        assert exercise.name in OWN_CONTRACT or len(right_answers(exercise)) >= 4
+        return
+    assert len(right_answers(exercise)) >= 4
+    assert len(wrong_versions(exercise)) >= ENOUGH_WRONG.get(exercise.name, 8)
+
+
+@pytest.mark.parametrize("exercise", KIT.exercises, ids=lambda one: one.name)
+def test_answers_are_programs_that_say_what_they_are(exercise: Exercise) -> None:
+    """Each edit finds its place once, or there is no answer."""
+    for one in answers(exercise):
+        assert one.kind in ("right", "slow", "wrong"), one.name
+        assert one.submission.source != exercise.solution.read_text(encoding="utf-8")
+        ast.parse(one.submission.source)
+        assert one.what or one.kind != "wrong", one.name

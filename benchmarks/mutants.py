@@ -3,7 +3,7 @@
 Usage: python benchmarks/mutants.py [EXERCISE...]
 
 A mutant that earns every point is a survivor: a hole in the suite, unless it computes the same.
-Those that do are listed with their reason in ``tests/equivalent_mutants.toml``. Needs
+Those that do are listed with their reason in ``equivalent_mutants.toml`` beside this file. Needs
 ``pip install -c constraints.txt -e '.[mutants]'``.
 """
 
@@ -27,7 +27,7 @@ from grader.sandbox.process import Sandbox
 from grader.submission import Submission, read_submission
 
 ROOT = Path(__file__).parent.parent
-EQUIVALENT = ROOT / "tests" / "equivalent_mutants.toml"
+EQUIVALENT = Path(__file__).with_name("equivalent_mutants.toml")
 
 
 def mutants(source: str) -> Iterator[str]:

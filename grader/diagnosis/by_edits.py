@@ -28,7 +28,7 @@ def explain_by_edits(
 
     Args:
         solution: Of the exercise; it is run in this process.
-        mistakes: The exercise's ``wrong.toml``.
+        mistakes: The file of its known mistakes.
         checks: What each check asked of the submission.
         device: Where it had its tensors.
 

@@ -1,4 +1,4 @@
-"""Known mistakes of one exercise, as edits of its solution; from ``wrong.toml``. No torch here."""
+"""Known mistakes of one exercise, as edits of its solution; they lie beside it. No torch here."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class _File(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def read_edits(path: Path) -> list[EditMistake]:
-    """The known mistakes in a ``wrong.toml``; none where there is no such file.
+    """The known mistakes in a file; none where there is no such file.
 
     Raises:
         GradeError: It is damaged, or one says what it is and has no hint.

@@ -269,8 +269,14 @@ def _exercise(home: Path, entry: ExerciseEntry, kit: KitEntry) -> Exercise:
         file=home / "exercises" / path,
         solution=home / "solutions" / path,
         suite=home / "tests" / "suites" / entry.track / f"test_{entry.name}.py",
-        mistakes=home / "tests" / "answers" / entry.name / "wrong.toml",
+        mistakes=_mistakes(home, entry),
     )
+
+
+def _mistakes(home: Path, entry: ExerciseEntry) -> Path:
+    """Beside the solution; in earlier kits, among the answers of their tests."""
+    former = home / "tests" / "answers" / entry.name / "wrong.toml"
+    return former if former.is_file() else home / "solutions" / entry.track / f"{entry.name}.toml"
 
 
 def _manifest(home: Path) -> Manifest:

@@ -43,10 +43,10 @@ def test_wheel_holds_the_kit_outside_every_package(wheel: Path) -> None:
         checks = [
             f"tests/{k}/{exercise.track}/test_{exercise.name}.py" for k in ("suites", "public")
         ]
-        mistakes = f"tests/answers/{exercise.name}/wrong.toml"
+        mistakes = f"solutions/{exercise.track}/{exercise.name}.toml"
         assert {f"exercises/{path}", f"solutions/{path}", *checks, mistakes} <= set(share)
-    assert not [name for name in share if "/answers/" in name and not name.endswith("/wrong.toml")]
-    assert not [name for name in names if "__pycache__" in name or "hatch_build" in name]
+    assert not [name for name in share if "/answers/" in name]
+    assert not [name for name in names if "__pycache__" in name]
 
 
 def test_installed_wheel_grades_in_an_empty_folder(wheel: Path, tmp_path: Path) -> None:

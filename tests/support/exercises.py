@@ -21,8 +21,8 @@ FILE = ROOT / "docs" / "exercises.md"
 HEAD = """# Exercises
 
 Made by `python -m tests.support.exercises`. *Known* are the mistakes that a report can name,
-*caught* the wrong versions in `tests/answers` that lose points, *right* the answers there that
-keep all of them.
+*caught* the wrong answers of the tests that lose points, *right* those that keep
+all of them.
 
 | Exercise | What | Level | Checks | Points | Known | Caught | Right |
 |---|---|---|---:|---:|---:|---:|---:|

@@ -246,10 +246,10 @@ def _of_mistakes() -> Iterator[tuple[str, str]]:
     for one in _read(ROOT / "grader/diagnosis/catalogue.toml")["mistake"]:
         for text in (one["says"], one["hurts"], one["hint"], titled(one["source"])):
             yield f"catalogue.toml: {one['name']}", _escaped(text)
-    for path in sorted(ROOT.glob("tests/answers/*/wrong.toml")):
+    for path in sorted(ROOT.glob("solutions/*/*.toml")):
         for one in _read(path).get("wrong", ()):
             for text in filter(None, (one.get("says"), one.get("hint"))):
-                yield f"{path.parent.name}: {one['name']}", _escaped(text)
+                yield f"{path.stem}: {one['name']}", _escaped(text)
 
 
 def _read(path: Path) -> dict[str, Any]:

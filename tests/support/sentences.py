@@ -1,7 +1,7 @@
 """Every sentence of every stub, beside the checks that hold it.
 
-``tests/answers/EXERCISE/sentences.toml`` has an entry for each: what of it is held by which check,
-and a known wrong version that breaks this and loses that check; or why it promises nothing.
+``tests/answers/EXERCISE.sentences`` has them all. Below each stands what of it is held by which
+check, and a known wrong version that breaks this and loses that check; or why it promises nothing.
 ``python -m tests.support.sentences [EXERCISE...]`` prints them side by side.
 """
 
@@ -11,7 +11,6 @@ import ast
 import inspect
 import re
 import sys
-import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +22,7 @@ REFUSED = "the file is refused"  # by the rules that hold before any check is tr
 # A sentence ends where another begins: with a capital, or with code; not inside a quotation.
 _END = re.compile(r'(?:(?<=[.?!])|(?<=[.?!]"))\s+(?=(?:["`]|[A-Z]))(?=(?:[^"]*"[^"]*")*[^"]*$)')
 _ENTRY = re.compile(r"\s+\w+: ")  # of Args, Attributes, Raises
+NOTHING = "promises nothing: "
 _SECTION = re.compile(r"(Args|Attributes|Returns|Raises):$")
 
 
@@ -33,7 +33,7 @@ class Held:
     Attributes:
         part: Of the sentence, in its own words.
         check: That holds it, or `REFUSED`.
-        wrong: A known wrong version that loses it: of ``wrong.toml``, or a file of ``situations``.
+        wrong: A known wrong version that loses it: beside the solution, or of ``situations``.
     """
 
     part: str
@@ -81,12 +81,20 @@ def _blocks(docstring: str) -> Iterator[str]:
 
 def entries(exercise: str) -> list[Entry]:
     """What is known of an exercise's sentences."""
-    path = ANSWERS / exercise / "sentences.toml"
-    listed = tomllib.loads(path.read_text(encoding="utf-8"))["sentence"] if path.is_file() else []
-    return [
-        Entry(e["says"], tuple(Held(*held) for held in e.get("held", ())), e.get("nothing", ""))
-        for e in listed
+    path = ANSWERS / f"{exercise}.sentences"
+    text = path.read_text(encoding="utf-8").partition("\n\n")[2] if path.is_file() else ""
+    found = re.findall(r"((?:^\S.*\n)+)((?:^ .*\n)+)", text, re.MULTILINE)
+    return [_entry(" ".join(says.split()), lines) for says, lines in found]
+
+
+def _entry(says: str, lines: str) -> Entry:
+    """From a sentence and the lines below it; one that goes on is indented further."""
+    known = [
+        " ".join(line.split()) for line in re.split(r"^  (?=\S)", lines, flags=re.MULTILINE)[1:]
     ]
+    if known[0].startswith(NOTHING):
+        return Entry(says, (), " ".join(known).removeprefix(NOTHING))
+    return Entry(says, tuple(Held(*line.split(" | ")) for line in known), "")
 
 
 def lost_by(exercise: str) -> dict[str, set[str]]:
@@ -103,7 +111,7 @@ def table(exercise: str) -> str:
     for entry in entries(exercise):
         lines += ["", entry.says]
         lines += [f"    {held.part:40}  {held.check:52}  {held.wrong}" for held in entry.held]
-        lines += [f"    promises nothing: {entry.nothing}"] if entry.nothing else []
+        lines += [f"    {NOTHING}{entry.nothing}"] if entry.nothing else []
     return "\n".join(lines)
 
 

@@ -25,6 +25,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """The options of the draw."""
     group = parser.getgroup("drawn tests")
     group.addoption("--answers-seed", help="draw the tests of an earlier run: its first lines say")
+    group.addoption(
+        "--drawn", action="store_true", help="draw of slow tests, though files are named"
+    )
     group.addoption("--part", default="0/1", help="of `-m exhaustive`, one of so many parts: 3/10")
     group.addoption(
         "--no-kept-verdicts", action="store_true", help="grade what cannot have changed as well"
@@ -54,3 +57,11 @@ def graded(pytestconfig: pytest.Config, sandbox: Sandbox) -> Grade:
     option = pytestconfig.option
     cache = None if option.no_kept_verdicts else getattr(pytestconfig, "cache", None)
     return partial(KeptVerdicts(cache, option.answers_seed).grade, sandbox=sandbox)
+
+
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A loaded machine is no reason to name nothing."""
+    monkeypatch.setattr("grader.diagnosis.by_edits.SECONDS", 60.0)
+    monkeypatch.setattr("grader.attention.search.SECONDS", 30.0)
+    monkeypatch.setattr("grader.sandbox.session.OWN_SECONDS", 120.0)

@@ -21,6 +21,7 @@ from grader.sandbox.session import Session
 from grader.suite.plugin import SuitePlugin
 from grader.suite.situations.trial import foresee
 
+M_ARENA_MAX = -8  # in glibc's malloc.h
 SETTINGS = Path(__file__).parent / "suite.ini"
 # Plugins of pytest that a suite does without; with them a run takes several times as long.
 UNUSED_PLUGINS = (
@@ -106,13 +107,9 @@ class SuiteRunner:
                 foresee(contract, seed, enough or threading.Event())
 
     def let_go(self) -> None:
-        """Forget the submission, and give its memory back to the system.
-
-        Each suite has a thread, to which glibc gives a heap of its own: all of them would keep
-        what they needed once. Other C libraries have no such call.
-        """
+        """Forget the submission, and give its memory back to the system."""
         self.plugin.let_go()
-        with contextlib.suppress(OSError, AttributeError):
+        with contextlib.suppress(OSError, AttributeError):  # other C libraries have no such call
             ctypes.CDLL(None).malloc_trim(0)
 
     def _serve(self) -> None:
@@ -169,12 +166,20 @@ def suite_runner(suite: Path) -> SuiteRunner:
     """
     stamp = suite.stat().st_mtime_ns if suite.is_file() else 0
     known = _runners.get(suite)
+    if not _runners:
+        _share_one_heap()
     if known is None or known[0] != stamp or known[1].spent:
         known = _runners[suite] = stamp, SuiteRunner(suite)
     return known[1]
 
 
 _runners: dict[Path, tuple[int, SuiteRunner]] = {}
+
+
+def _share_one_heap() -> None:
+    """Each suite has a thread; with a heap for each, glibc keeps what all of them needed once."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).mallopt(M_ARENA_MAX, 1)
 
 
 @contextlib.contextmanager

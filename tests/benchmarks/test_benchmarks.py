@@ -22,6 +22,7 @@ from tests.support.answers import find
 from tests.support.paths import ROOT
 
 
+@pytest.mark.slow("a whole suite without what its checks share")
 @pytest.mark.parametrize("name", ["warmup1", "exercise1", "exercise3"])
 def test_plain_pytest_of_a_suite_passes_the_solution(name: str) -> None:
     exercise = load_kit(ROOT).find(name)

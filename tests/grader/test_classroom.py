@@ -53,6 +53,7 @@ def done(command: str, folder: Path, **environment: str) -> str:
     return one.stdout
 
 
+@pytest.mark.slow("each script is a process that imports torch")
 def test_workflow_and_batch(repository: Path, tmp_path: Path) -> None:
     install, grade = STEPS
     done(f"{sys.executable} -m venv venv", tmp_path)
@@ -71,6 +72,7 @@ def test_workflow_and_batch(repository: Path, tmp_path: Path) -> None:
     assert (tmp_path / "results/gradescope/ada/results.json").is_file()
 
 
+@pytest.mark.slow("each script is a process that imports torch")
 @pytest.mark.skipif(shutil.which("zip") is None, reason="there is no `zip` here")
 def test_autograder(repository: Path, tmp_path: Path) -> None:
     done(SHELL[0], repository)

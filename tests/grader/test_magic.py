@@ -106,6 +106,7 @@ def ran(drills: Path) -> Ran:
     return Ran(notebook)
 
 
+@pytest.mark.slow("a kernel that imports torch")
 def test_report_is_shown_as_html_and_as_text(ran: Ran) -> None:
     text = ran.shown("%%grade warmup1 --seed 1", "text/plain")
     assert re.search(r"fail +0/\d+  and \d+ checks that follow from it", text), text
@@ -150,6 +151,7 @@ def test_cell_that_does_not_parse_is_not_graded(ran: Ran) -> None:
     assert output.ename in ("SyntaxError", "_IncompleteInputError")  # the latter from 3.13 on
 
 
+@pytest.mark.slow("a kernel that imports torch")
 def test_cell_that_raises_is_graded_all_the_same(ran: Ran) -> None:
     cell = "%%grade warmup1 --seed 6"
     assert ran.cells[cell][0].evalue == "mine"
@@ -220,6 +222,7 @@ def kernel(drills: Path) -> Iterator[Kernel]:
         manager.shutdown_kernel(now=True)
 
 
+@pytest.mark.slow("a kernel that imports torch")
 @pytest.mark.parametrize("seconds", [0.3, 1.0, 4.0])
 def test_interrupt_stops_a_grading_and_nothing_else(kernel: Kernel, seconds: float) -> None:
     said = kernel.run(f"%%grade warmup1\n{SLOW}", interrupt_after=seconds)
@@ -233,6 +236,7 @@ def test_interrupt_of_the_cell_itself_is_the_kernels(kernel: Kernel) -> None:
     assert said == "KeyboardInterrupt"
 
 
+@pytest.mark.slow("a kernel that imports torch")
 def test_endless_loop_is_a_timeout(kernel: Kernel) -> None:
     said = kernel.run(f"%%grade warmup1 --timeout 2\n{SLOW}")
     assert "the submission took too long and was stopped" in said, said

@@ -49,6 +49,7 @@ def test_wheel_holds_the_kit_outside_every_package(wheel: Path) -> None:
     assert not [name for name in names if "__pycache__" in name]
 
 
+@pytest.mark.slow("a wheel is built, and installed", always=True)
 def test_installed_wheel_grades_in_an_empty_folder(wheel: Path, tmp_path: Path) -> None:
     run(sys.executable, "-m", "venv", tmp_path / "venv")
     python = tmp_path / "venv" / "bin" / "python"

@@ -13,6 +13,7 @@ from tests.support.in_process import explained_here
 from tests.support.paths import ROOT
 from tests.support.planted import contract_of
 
+pytestmark = pytest.mark.usefixtures("patient")
 KIT = load_kit(ROOT)
 Edits = dict[str, str]
 
@@ -221,12 +222,6 @@ TOGETHER: list[tuple[str, Edits, set[str]]] = [
         {"feed-forward-first", "second-norm-on-the-feed-forward-alone"},
     ),
 ]
-
-
-@pytest.fixture(autouse=True)
-def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A loaded machine is no reason to name nothing."""
-    monkeypatch.setattr("grader.attention.search.SECONDS", 30.0)
 
 
 def explanation(name: str, edits: Edits) -> Explanation:

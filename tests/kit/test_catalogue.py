@@ -23,6 +23,7 @@ from tests.support.drawing import some
 from tests.support.paths import ROOT
 from tests.support.planted import contract_of, explained, planted
 
+pytestmark = pytest.mark.usefixtures("patient")
 KIT = load_kit(ROOT)
 OPTIONS = Options(seed=1, device="cpu")
 MISTAKES, RIGHT, PAIRS = 12, 4, 6  # that are drawn each time
@@ -51,12 +52,6 @@ def pairs(exercise: Exercise) -> list[tuple[Mistake, Mistake]]:
         if SETTLED[one.step, one.choice].isdisjoint(SETTLED[other.step, other.choice])
     ]
     return random.Random(exercise.name).sample(possible, PAIRS_OF_EACH)
-
-
-@pytest.fixture(autouse=True)
-def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A loaded machine is no reason to name nothing."""
-    monkeypatch.setattr("grader.attention.search.SECONDS", 10.0)
 
 
 def planted_in(exercise: Exercise, mistakes: list[Mistake], graded: Grade) -> Report:

@@ -22,8 +22,9 @@ from tests.support.answers import Answer, of_kind
 from tests.support.drawing import some
 from tests.support.paths import ROOT
 
+pytestmark = pytest.mark.usefixtures("patient")
 KIT = load_kit(ROOT)
-EACH_TIME = 12
+EACH_TIME, PAIRS_EACH_TIME = 6, 2
 
 
 def telling() -> Iterator[tuple[Exercise, EditMistake]]:
@@ -34,6 +35,7 @@ def telling() -> Iterator[tuple[Exercise, EditMistake]]:
                 yield exercise, mistake
 
 
+@pytest.mark.slow("a search among all known mistakes")
 @pytest.mark.parametrize(
     ("exercise", "mistake"),
     [
@@ -42,10 +44,8 @@ def telling() -> Iterator[tuple[Exercise, EditMistake]]:
     ],
 )
 def test_mistake_is_named_by_its_sentence(
-    exercise: Exercise, mistake: EditMistake, graded: Grade, monkeypatch: pytest.MonkeyPatch
+    exercise: Exercise, mistake: EditMistake, graded: Grade
 ) -> None:
-    # A loaded machine is no reason to name nothing.
-    monkeypatch.setattr("grader.diagnosis.by_edits.SECONDS", 60.0)
     source = edited(read_submission(exercise.solution).source, [mistake])
     assert source is not None
     submission = Submission(Path(f"{exercise.name}.py"), source)
@@ -55,6 +55,8 @@ def test_mistake_is_named_by_its_sentence(
     assert mistake.says in report.cause.says
 
 
+@pytest.mark.slow("a search among all known mistakes")
+@some("pairs named", PAIRS_EACH_TIME)
 @pytest.mark.parametrize(
     ("name", "pair"),
     [
@@ -66,10 +68,7 @@ def test_mistake_is_named_by_its_sentence(
         ("decoder9", ("blocks in reverse", "greedy takes the last")),  # where rounding decides
     ],
 )
-def test_two_of_many_mistakes_are_named(
-    name: str, pair: tuple[str, str], graded: Grade, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("grader.diagnosis.by_edits.SECONDS", 60.0)
+def test_two_of_many_mistakes_are_named(name: str, pair: tuple[str, str], graded: Grade) -> None:
     seed = 13 if name == "decoder1" else 11  # at about one seed in four this pair is not named
     exercise = KIT.find(name)
     both = [one for one in read_edits(exercise.mistakes) if one.name in pair]

@@ -1,6 +1,7 @@
 """Of many tests alike, some are drawn each time: other ones with every commit.
 
-The rest has the mark ``exhaustive``: ``pytest -m exhaustive`` tries it.
+So are some of a file's slow ones, unless files or folders are named: then all are tried. The rest
+has the mark ``exhaustive``: ``pytest -m exhaustive`` tries it.
 """
 
 from __future__ import annotations
@@ -8,13 +9,14 @@ from __future__ import annotations
 import hashlib
 import subprocess
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 import pytest
 
 from tests.support.paths import ROOT
 
 WITHOUT_GIT = "0"
+OF_SLOW = 3  # of so many slow tests of a file, one is drawn
 
 
 def some(group: str, most: int) -> pytest.MarkDecorator:
@@ -38,20 +40,29 @@ def share(seed: str, name: str) -> float:
     return int.from_bytes(drawn[:6], "big") / 2**48
 
 
-def draw(items: Sequence[pytest.Item], seed: str, always: Collection[str]) -> None:
+def draw(items: Sequence[pytest.Item], seed: str, always: Collection[str], is_all: bool) -> None:
     """Mark as ``exhaustive`` what is not drawn.
 
     Args:
         items: All tests.
         seed: Draws.
         always: The ids of tests that are tried each time, beside those that are drawn.
+        is_all: Whether no files were named, so that of slow tests too some are drawn.
     """
-    groups: dict[str, list[tuple[float, int, pytest.Item]]] = defaultdict(list)
+    groups: dict[tuple[str, int], list[tuple[float, int, pytest.Item]]] = defaultdict(list)
     for place, item in enumerate(items):
-        for mark in item.iter_markers("drawn"):
-            group, most = mark.args
-            groups[f"{group} {most}"].append((share(seed, item.nodeid), place, item))
-    for name, members in groups.items():
-        for _, _, item in sorted(members)[int(name.rpartition(" ")[2]) :]:
+        for group in _groups(item, is_all):
+            groups[group].append((share(seed, item.nodeid), place, item))
+    for (_, most), members in groups.items():
+        for _, _, item in sorted(members)[most or -(-len(members) // OF_SLOW) :]:
             if item.nodeid not in always:
                 item.add_marker("exhaustive")
+
+
+def _groups(item: pytest.Item, is_all: bool) -> Iterator[tuple[str, int]]:
+    """What a test is drawn from, each with how many of it are drawn; 0 for a share of it."""
+    drawn = [mark.args for mark in item.iter_markers("drawn")]
+    yield from drawn
+    slow = item.get_closest_marker("slow")
+    if is_all and slow and not drawn and not slow.kwargs.get("always"):
+        yield item.nodeid.partition("::")[0], 0

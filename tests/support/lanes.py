@@ -22,6 +22,7 @@ FAILED = ROOT / "tests" / "failed.txt"
 FOLDERS = ("benchmarks", "exercises", "grader", "solutions", "tests")
 OFTEN = 20  # tests after which is written down which have passed
 SECONDS = 3.0  # a test that takes longer says why, by its mark ``slow``
+SHOWN = 10  # of those that don't
 
 
 class Lanes:
@@ -36,6 +37,8 @@ class Lanes:
         self._config, self._seed = config, seed
         self._is_exhaustive = config.option.markexpr == EXHAUSTIVE
         self._is_one_of_many = hasattr(config, "workerinput")
+        are_named = config.args_source is pytest.Config.ArgsSource.ARGS
+        self._is_all = config.option.drawn or not are_named
         self._failed = {line for line in _lines(FAILED) if line}
         self._cache: pytest.Cache | None = getattr(config, "cache", None)
         self._passed: set[str] = set()
@@ -47,16 +50,17 @@ class Lanes:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
-        """Tell one of many processes what has passed already."""
-        node.workerinput["passed"] = sorted(self._passed)
+        """Tell one of many processes what it cannot know."""
+        node.workerinput |= {"passed": sorted(self._passed), "is_all": self._is_all}
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """Draw; and of the others, leave out those of other parts and those that have passed."""
-        draw(items, self._seed, self._failed)
+        told = getattr(self._config, "workerinput", {})
+        draw(items, self._seed, self._failed, told.get("is_all", self._is_all))
         if not self._is_exhaustive:
             return
-        passed = {*getattr(self._config, "workerinput", {}).get("passed", self._passed)}
+        passed = {*told.get("passed", self._passed)}
         number, parts = map(int, self._config.getoption("part").split("/"))
         chosen, others = [], []
         for item in items:
@@ -100,7 +104,7 @@ class Lanes:
             FAILED.write_text(text, encoding="utf-8")
             say(f"{FAILED.relative_to(ROOT)} has changed: commit it, so that these are tried")
             say(text)
-        for seconds, name in sorted(self._long, reverse=True):
+        for seconds, name in sorted(self._long, reverse=True)[:SHOWN]:
             say(f"{seconds:.1f} s without the mark `slow`: {name}")
 
     def _known(self) -> set[str]:

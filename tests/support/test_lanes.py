@@ -32,9 +32,18 @@ def test_number(number):
 
 def test_always():
     pass
+
+@pytest.mark.slow("sleeps")
+@pytest.mark.parametrize("hour", range(7))
+def test_hour(hour):
+    pass
+
+@pytest.mark.slow("sleeps", always=True)
+def test_night():
+    pass
 """
 SETTINGS = (
-    "[pytest]\nmarkers =\n    drawn(group, most): some\n    exhaustive: rest\n    slow: long\n"
+    "[pytest]\nmarkers =\n    drawn(group, most): some\n    exhaustive: rest\n    slow(why): long\n"
 )
 Run = Callable[..., Any]
 
@@ -63,19 +72,26 @@ def tried(result: Any) -> set[str]:
 
 def test_some_are_drawn_and_another_seed_draws_others(run: Run) -> None:
     first = tried(run())
-    assert len(first) == 6
+    assert len(first) == 5 + 1 + 3 + 1
+    assert "test_many.py::test_night" in first
     assert tried(run()) == first
     others = tried(run("not exhaustive", "--answers-seed", "2"))
-    assert len(others) == 6
+    assert len(others) == len(first)
     assert others != first
     assert tried(run("exhaustive")).isdisjoint(first)
+
+
+def test_of_files_that_are_named_all_slow_tests_are_tried(run: Run) -> None:
+    named = tried(run("not exhaustive", "test_many.py"))
+    assert len(named) == 5 + 1 + 7 + 1
+    assert tried(run("not exhaustive", "--drawn", "test_many.py")) == tried(run())
 
 
 def test_ten_parts_are_all_that_was_not_drawn(run: Run) -> None:
     parts = [
         tried(run("exhaustive", "--part", f"{n}/10", "-p", "no:cacheprovider")) for n in range(10)
     ]
-    assert sum(map(len, parts)) == len(set().union(*parts)) == 15
+    assert sum(map(len, parts)) == len(set().union(*parts)) == 15 + 4
 
 
 def test_exhaustive_lane_goes_on_and_what_failed_is_tried_each_time(

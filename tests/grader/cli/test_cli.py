@@ -51,6 +51,7 @@ def one_line(err: str) -> str:
     return err
 
 
+@pytest.mark.slow("a process that imports torch", always=True)
 def test_stub_then_solution_then_ours(grade: Grade) -> None:
     code, out, _ = grade("warmup1")
     assert code == 1, out
@@ -71,6 +72,7 @@ def test_stub_then_solution_then_ours(grade: Grade) -> None:
     assert "solved" in grade("list")[1]
 
 
+@pytest.mark.slow("a process that imports torch")
 def test_mistake_is_named_unless_told_otherwise(grade: Grade) -> None:
     mine = Path("exercises/warmups/warmup1.py")
     text = SOLUTION.read_text(encoding="utf-8")
@@ -91,6 +93,7 @@ def test_mistake_is_named_unless_told_otherwise(grade: Grade) -> None:
     )
 
 
+@pytest.mark.slow("a process that imports torch")
 def test_file_to_repair_is_not_explained_unless_asked(grade: Grade) -> None:
     assert "exactly what comes out" not in grade("bug4")[1]
     assert "the weights mix the input x" in grade("bug4", "--explain", "cause")[1]
@@ -122,6 +125,7 @@ def test_notebooks_have_titles_where_a_learner_reads(grade: Grade) -> None:
     assert 'the notebook "Self-attention by hand"' in shown
 
 
+@pytest.mark.slow("a process that imports torch")
 def test_progress_and_diff_look_back(grade: Grade) -> None:
     assert "nothing graded yet" in grade("progress")[1]
     assert "has not been graded yet" in one_line(grade("diff", "warmup1")[2])
@@ -143,6 +147,7 @@ def test_progress_and_diff_look_back(grade: Grade) -> None:
     assert out.rstrip().endswith("    1  ▁█")
 
 
+@pytest.mark.slow("a process that imports torch")
 def test_several_files_give_a_list_of_reports(grade: Grade) -> None:
     code, out, err = grade("warmup1", SOLUTION, "warmup2", "--json", "all.json", "--device", "cpu")
     assert code == 1, out + err
@@ -151,6 +156,7 @@ def test_several_files_give_a_list_of_reports(grade: Grade) -> None:
     assert [r["score"]["solved"] for r in reports] == [True, False]
 
 
+@pytest.mark.slow("a process that imports torch")
 def test_several_end_with_a_table(grade: Grade) -> None:
     _, out, _ = grade("warmup1", SOLUTION, "warmup2", "--device", "cpu")
     table = out[out.index("\nexercise ") :].splitlines()[1:]
@@ -195,6 +201,7 @@ def test_exercises_are_understood(grade: Grade, word: str) -> None:
     assert "is as it was graded" in grade("diff", word)[1]
 
 
+@pytest.mark.slow("a process that imports torch")
 def test_next_step_fits_the_state(grade: Grade) -> None:
     assert "next: edit `exercises/warmups/warmup1.py`, then grade again" in grade("warmup1")[1]
     assert "next: edit `exercises/bugs/bug4.py`, then grade again" in grade("bug4")[1]
@@ -322,6 +329,7 @@ def test_file_that_cannot_be_tried_is_said_once(grade: Grade, source: str, messa
     assert len(out.splitlines()) <= 6
 
 
+@pytest.mark.slow("a process that imports torch")
 def test_wrong_constructor_and_no_module_are_clear(grade: Grade) -> None:
     work = Path("work.py")
     work.write_text("class SelfAttentionV1:\n    def __init__(self, hidden_dim): pass\n")
@@ -333,6 +341,7 @@ def test_wrong_constructor_and_no_module_are_clear(grade: Grade) -> None:
     assert "grader/" not in out
 
 
+@pytest.mark.slow("a process that imports torch")
 def test_declared_encoding_is_read(grade: Grade) -> None:
     text = SOLUTION.read_text(encoding="utf-8").replace("ᵀ", "T").replace("·", "*")
     for declared in ("latin-1", "cp1252"):

@@ -53,6 +53,7 @@ def looping(server: psutil.Process) -> set[psutil.Process]:
     return found
 
 
+@pytest.mark.slow("a server that imports torch")
 def test_ten_at_once_take_turns(assistant: Assistant, drills: Kit, folder: Path) -> None:
     process = server_of(assistant, folder)
     seen: list[int] = []
@@ -175,6 +176,7 @@ def test_ctrl_c_ends_it_in_a_terminal(drills: Kit) -> None:
     wait_until_gone(found)
 
 
+@pytest.mark.slow("a server that imports torch")
 @pytest.mark.parametrize("how", ["leaves", "dies"])
 def test_client_that_dies_leaves_no_process(raw: subprocess.Popen[bytes], how: str) -> None:
     greet(raw)
@@ -195,6 +197,7 @@ def test_client_that_dies_leaves_no_process(raw: subprocess.Popen[bytes], how: s
     wait_until_gone(found)
 
 
+@pytest.mark.slow("a server that imports torch")
 def test_server_that_is_killed_leaves_no_process(raw: subprocess.Popen[bytes]) -> None:
     greet(raw)
     say(raw, request(2, "tools/call", name="grade_file", arguments={"exercise": "warmup1"}))

@@ -305,6 +305,7 @@ def test_link_to_our_solution_solves_nothing(assistant: Assistant, drills: Kit) 
     assert "not solved yet" in assistant.refused("show_solution", exercise="warmup1")
 
 
+@pytest.mark.slow("a server that imports torch")
 def test_option_at_the_start_counts_above_the_folder(drills: Kit) -> None:
     solve(drills, "warmup1", *OVER_THE_QUERIES)
     says("cause", drills)

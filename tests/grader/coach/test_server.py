@@ -104,6 +104,7 @@ def test_hints_come_one_by_one_and_are_those_of_the_terminal(
         assert history.hints("exercise3") == 2
 
 
+@pytest.mark.slow("a server that imports torch")
 def test_failed_check_is_explained_in_three_depths(assistant: Assistant, drills: Kit) -> None:
     solve(drills, "warmup1", *OVER_THE_QUERIES)
     graded, _ = assistant.told("grade_file", exercise="warmup1")
@@ -152,6 +153,7 @@ def test_solution_is_shown_once_it_is_solved(assistant: Assistant, drills: Kit) 
         assert [kind for _, kind, _ in history.events()] == [Event.REVEALED]
 
 
+@pytest.mark.slow("a server that imports torch", always=True)
 def test_interview_from_its_beginning_to_its_end(assistant: Assistant, drills: Kit) -> None:
     assert "no interview is under way" in assistant.refused("look_at_interview")
     begun, text = assistant.told("start_interview", minutes=30, exercises=2, level="easy")

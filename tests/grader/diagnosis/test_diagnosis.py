@@ -47,6 +47,7 @@ def graded(body: str, sandbox: Sandbox, **options: Any) -> Report:
     )
 
 
+@pytest.mark.slow("nothing explains it, so all is searched")
 @pytest.mark.parametrize(
     "body",
     [

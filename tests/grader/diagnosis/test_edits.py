@@ -40,6 +40,7 @@ NORM = (CONTRACTS / "norm" / "right.py").read_text(encoding="utf-8")
 IN_ANOTHER_STYLE = """
 import torch
 
+pytestmark = pytest.mark.usefixtures("patient")
 
 class Norm(torch.nn.Module):
     def __init__(self, width):
@@ -75,12 +76,6 @@ says = "it is no Python"
 hint = "What?"
 edits = [["class Norm", "clas Norm"]]
 """
-
-
-@pytest.fixture(autouse=True)
-def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A loaded machine is no reason to name nothing."""
-    monkeypatch.setattr("grader.diagnosis.by_edits.SECONDS", 60.0)
 
 
 def exercise_of(name: str, kit: Kit) -> Exercise:

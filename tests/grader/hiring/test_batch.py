@@ -87,6 +87,7 @@ def verdicts(out: Path) -> list[tuple[str, list[tuple[str, str, int]]]]:
     return found
 
 
+@pytest.mark.slow("a batch is several processes that import torch", always=True)
 def test_batch_of_all_kinds(handed: Path, out: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (handed / "hang.py").write_text(HANG)
     forms = ("--also", "junit", "--also", "gradescope", "--also", "exercism")
@@ -118,6 +119,7 @@ def test_batch_of_all_kinds(handed: Path, out: Path, capsys: pytest.CaptureFixtu
         assert (out / f"junit/{name}/junit.xml").is_file()
 
 
+@pytest.mark.slow("a batch is several processes that import torch")
 def test_nobody_vanishes_and_what_was_found_elsewhere_is_said(
     tmp_path: Path, out: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -147,6 +149,7 @@ def test_nobody_vanishes_and_what_was_found_elsewhere_is_said(
     assert (out / "gradebook.csv").read_bytes().startswith(codecs.BOM_UTF8 + b"candidate,")
 
 
+@pytest.mark.slow("a batch is several processes that import torch")
 def test_copies_are_shown_to_be_looked_at(handed: Path, out: Path) -> None:
     (handed / "copy").mkdir()
     (handed / "copy" / "warmup1.py").write_text(RIGHT + "\n# a colleague helped\n")
@@ -155,6 +158,7 @@ def test_copies_are_shown_to_be_looked_at(handed: Path, out: Path) -> None:
     assert "same code" in page
 
 
+@pytest.mark.slow("a batch is several processes that import torch")
 def test_same_command_goes_on_and_grades_nothing_twice(
     handed: Path, out: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -177,6 +181,7 @@ def test_same_command_goes_on_and_grades_nothing_twice(
     assert len(verdicts(out)) == 7
 
 
+@pytest.mark.slow("a batch is several processes that import torch")
 def test_changed_file_is_told_and_not_graded_behind_ones_back(
     handed: Path, out: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -190,6 +195,7 @@ def test_changed_file_is_told_and_not_graded_behind_ones_back(
     assert float(rows(out)["wrong"]["total percent"]) < 100
 
 
+@pytest.mark.slow("a batch is several processes that import torch")
 def test_batch_goes_on_only_as_it_was_begun(
     handed: Path, out: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -206,6 +212,7 @@ def test_batch_goes_on_only_as_it_was_begun(
         assert "--out" in err
 
 
+@pytest.mark.slow("a batch is several processes that import torch")
 def test_second_batch_in_a_folder_is_refused(
     handed: Path, out: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -222,6 +229,7 @@ def test_second_batch_in_a_folder_is_refused(
     assert batch(tmp_path / "moved", out, "--only", "right") == 0
 
 
+@pytest.mark.slow("a batch is several processes that import torch")
 def test_printed_commands_can_be_pasted(
     handed: Path, out: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -234,6 +242,7 @@ def test_printed_commands_can_be_pasted(
     assert shlex.split(said[1]) == ["--only", "O'Neill, Ada", "--regrade"]
 
 
+@pytest.mark.slow("a batch is several processes that import torch")
 def test_file_that_nobody_changed_is_told(tmp_path: Path) -> None:
     handed, out = tmp_path / "handed", tmp_path / "out"
     for name, end in (("idle", b""), ("windows", b""), ("busy", b"\n# tried\n")):
@@ -249,6 +258,7 @@ def test_file_that_nobody_changed_is_told(tmp_path: Path) -> None:
     assert found["busy"] == ("graded", "graded")
 
 
+@pytest.mark.slow("a batch is several processes that import torch")
 def test_weights_may_be_changed_once_all_is_graded(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -273,6 +283,7 @@ def test_weights_may_be_changed_once_all_is_graded(
     assert "was begun with another `takehome`" in capsys.readouterr().err
 
 
+@pytest.mark.slow("a batch is several processes that import torch")
 def test_batch_does_not_go_on_with_another_suite(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -289,6 +300,7 @@ def test_batch_does_not_go_on_with_another_suite(
     assert "was begun with another `kit`" in capsys.readouterr().err
 
 
+@pytest.mark.slow("a batch is several processes that import torch")
 def test_who_is_gone_is_withdrawn_and_nobody_is_graded_anew_for_a_name(
     handed: Path, out: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -342,6 +354,7 @@ def test_course_systems_get_their_gradebooks(handed: Path, out: Path, tmp_path: 
     assert ["Ada", "", "a@b.org", "100.00", "solved"] in moodle
 
 
+@pytest.mark.slow("a batch is several processes that import torch")
 def test_feedback_gives_nothing_away(tmp_path: Path, out: Path) -> None:
     handed, pages = tmp_path / "handed", tmp_path / "pages"
     for name, source in SOURCES.items():
@@ -367,6 +380,7 @@ def test_feedback_gives_nothing_away(tmp_path: Path, out: Path) -> None:
     assert {page.stem for page in pages.iterdir()} == set(SOURCES) - {"crash"}
 
 
+@pytest.mark.slow("a batch is several processes that import torch")
 def test_several_seeds_tell_of_disagreement(
     handed: Path, out: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -385,6 +399,7 @@ def test_several_seeds_tell_of_disagreement(
     assert row["warmup1 earned"] == str(min(earned))
 
 
+@pytest.mark.slow("a batch is several processes that import torch")
 def test_killed_batch_goes_on_to_the_same_results(handed: Path, tmp_path: Path) -> None:
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     assert batch(handed, whole) == 1
@@ -399,6 +414,7 @@ def test_killed_batch_goes_on_to_the_same_results(handed: Path, tmp_path: Path) 
     assert rows(killed) == rows(whole)
 
 
+@pytest.mark.slow("a batch is several processes that import torch")
 def test_ctrl_c_says_so_and_leaves_what_was_done(handed: Path, out: Path) -> None:
     command = [sys.executable, *COMMAND, "batch", str(handed), *GRADE, "--out", str(out)]
     with subprocess.Popen([*command, "--jobs", "1"], stderr=subprocess.PIPE, text=True) as one:
@@ -425,6 +441,7 @@ def done(out: Path) -> int:
         return len(store.done())
 
 
+@pytest.mark.slow("a batch is several processes that import torch")
 def test_process_that_dies_costs_its_task_a_try_and_nobody_else_anything() -> None:
     tasks = [Task(f"c{n}", "warmup1", 5, "warmup1.py", RIGHT.encode()) for n in range(6)]
     with GradingPool(SETTINGS, 2) as pool:
@@ -438,6 +455,7 @@ def test_process_that_dies_costs_its_task_a_try_and_nobody_else_anything() -> No
     assert sorted(names) == [f"c{n}" for n in range(6)]
 
 
+@pytest.mark.slow("a batch is several processes that import torch")
 def test_task_whose_process_dies_again_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     def killed(self: GradingPool, grader: object) -> None:
         return None
@@ -451,6 +469,7 @@ def test_task_whose_process_dies_again_is_given_up(monkeypatch: pytest.MonkeyPat
     assert "died 2 times" in outcome.fault
 
 
+@pytest.mark.slow("a batch is several processes that import torch")
 @pytest.mark.parametrize("times", [1, 2])
 def test_what_the_machine_was_too_busy_for_is_tried_again_alone_at_the_end(
     handed: Path,
@@ -578,6 +597,7 @@ def test_no_two_candidates_share_a_file() -> None:
     assert len({safe_name(name).lower() for name in names}) == len(names)
 
 
+@pytest.mark.slow("a batch is several processes that import torch")
 def test_gradescopes_script_works_in_a_folder_laid_out_as_theirs(tmp_path: Path) -> None:
     home = tmp_path / "autograder"
     for folder in ("submission", "results", "venv/bin"):

@@ -203,12 +203,14 @@ def story(machines: Machines, kit: Path, tmp_path_factory: pytest.TempPathFactor
     return told
 
 
+@pytest.mark.slow("starts a cluster")
 def test_nothing_is_lost_and_nothing_done_twice(story: Story) -> None:
     done = [(task.candidate, task.seed) for task, _ in story.outcomes]
     assert len(done) == len(set(done))
     assert sorted(done) == sorted((task.candidate, task.seed) for task in story.begun)
 
 
+@pytest.mark.slow("starts a cluster")
 def test_results_are_those_of_one_machine(story: Story, right: dict[tuple[str, int], Any]) -> None:
     found = {(task.candidate, task.seed): done for task, done in story.outcomes}
     assert {key: told(found[key]) for key in right} == right
@@ -246,6 +248,7 @@ def test_tasks_are_taken_as_there_are_processes_for_them(story: Story) -> None:
     assert 0 < story.most_ahead <= 4  # one for each process, and the one that is being told
 
 
+@pytest.mark.slow("starts a cluster")
 def test_node_that_cannot_grade_is_named(machines: Machines, kit: Path) -> None:
     with pytest.raises(GradeError, match=r"^node `[a-z]+` cannot grade: .* no device `mps`"):
         Cluster(settings(kit, device="mps"), machines.address, None, MEMORY)
@@ -295,6 +298,7 @@ def ended(command: list[str], out: Path, enough: int, how: signal.Signals) -> in
     return one.returncode
 
 
+@pytest.mark.slow("starts a cluster")
 def test_stopped_and_killed_batches_go_on_to_the_same_results(
     machines: Machines,
     kit: Path,
@@ -313,6 +317,7 @@ def test_stopped_and_killed_batches_go_on_to_the_same_results(
     assert results(out) == right
 
 
+@pytest.mark.slow("starts a cluster")
 def test_ray_of_its_own_gives_the_same_and_leaves_nothing(
     ray: None, kit: Path, handed: Path, right: dict[tuple[str, int], Any], tmp_path: Path
 ) -> None:
@@ -401,6 +406,7 @@ def test_node_has_room_for_what_it_has_cores_memory_and_gpus_for() -> None:
     assert Node("id", "head", {}).room(MEMORY, on_gpu=False) == 0
 
 
+@pytest.mark.slow("starts a cluster")
 def test_nodes_that_were_left_out_are_told(
     kit: Path,
     handed: Path,

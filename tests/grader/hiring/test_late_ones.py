@@ -16,6 +16,7 @@ from tests.grader.hiring.test_batch import RIGHT, batch, rows
 BUSY = "import time\nuntil = time.process_time() + 7\nwhile time.process_time() < until: pass\n"
 
 
+@pytest.mark.slow("what is slow takes long")
 def test_a_slow_file_comes_last_and_earns_what_it_earns_alone(tmp_path: Path) -> None:
     handed, out = tmp_path / "handed", tmp_path / "results"
     for name, source in {"a slow one": BUSY + RIGHT, "b": RIGHT, "c": RIGHT}.items():

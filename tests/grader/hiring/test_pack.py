@@ -164,6 +164,7 @@ def test_requirements_are_what_is_installed_here(out: Path) -> None:
         assert importlib.import_module(name).__version__.startswith(version)
 
 
+@pytest.mark.slow("a process that imports torch")
 def test_unpacked_bundle_runs_with_nothing_of_ours(out: Path, tmp_path: Path) -> None:
     packed(out, *PACK)
     folder = tmp_path / "candidate"

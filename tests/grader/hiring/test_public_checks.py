@@ -59,6 +59,7 @@ def of_version(outcomes: Outcomes, version: str) -> dict[str, bool]:
     return found
 
 
+@pytest.mark.slow("answers are imported by a pytest of their own")
 @each_exercise
 def test_right_answers_pass_all(exercise: Exercise, outcomes: Outcomes) -> None:
     for version in versions(exercise):

@@ -175,6 +175,7 @@ def test_help_is_said(language: str) -> None:
     assert "--isolation [auto|full|landlock|process]" in said
 
 
+@pytest.mark.slow("a process that imports torch")
 def test_report_is_said_and_what_is_kept_stays_english(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -119,6 +119,7 @@ def opened(page: Page) -> Page:
 # --- sorting and filtering
 
 
+@pytest.mark.slow("thousands of rows in a browser")
 def test_table_is_sorted_by_click_and_by_key(
     text: str, entries: dict[str, Entry], aliases: dict[str, str], open_page: Open
 ) -> None:
@@ -548,6 +549,7 @@ def test_policy_stops_what_would_slip_through(text: str, browser: Browser, tmp_p
 # --- many
 
 
+@pytest.mark.slow("thousands of rows in a browser")
 def test_five_thousand_candidates(doubles: dict[str, Graded], open_page: Open) -> None:
     page = open_page(page_of(head_of("double"), crowd(5000, doubles)))
     assert page.locator("#table tbody tr").count() == 5000

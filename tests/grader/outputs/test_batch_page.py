@@ -176,6 +176,7 @@ def test_figures_are_those_of_the_rows(doubles: dict[str, Graded]) -> None:
         assert scores == [[round(earned / possible, 4), status]]
 
 
+@pytest.mark.slow("thousands of rows")
 def test_packed_is_small_enough(heads: dict[str, Graded]) -> None:
     words = random.Random(3)
 

@@ -103,6 +103,7 @@ def test_light_and_dark_have_their_own_background(
     assert background(open_page(pages[name])) != background(dark)
 
 
+@pytest.mark.slow("a notebook in a browser")
 def test_fragment_follows_the_theme_of_the_notebook(pages: dict[str, str], open_page: Open) -> None:
     dark, light = (
         background(open_page(pages["fragment"], color_scheme=scheme))

@@ -93,6 +93,7 @@ def test_what_was_solved_lately_is_not_drawn(
         assert hard[0] not in interviews.draw(KIT, 1, seed, "hard", {hard[0]})
 
 
+@pytest.mark.slow("a terminal with a session that imports torch")
 def test_reader_that_leaves_loses_no_record(begun: Kit) -> None:
     solve(begun, "warmup1")
     command = [sys.executable, *COMMAND, "interview", "submit", "--html", "page.html"]
@@ -117,6 +118,7 @@ def test_no_help_before_it_is_handed_in(
     assert run_command(["solution", "warmup1", "--reveal"]) == 2
 
 
+@pytest.mark.slow("a terminal with a session that imports torch", always=True)
 def test_report_says_right_wrong_time_and_what_to_practise(
     begun: Kit, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -147,6 +149,7 @@ def test_report_says_right_wrong_time_and_what_to_practise(
     assert re.search(r"warmup1 +solved", capsys.readouterr().out)
 
 
+@pytest.mark.slow("a terminal with a session that imports torch")
 def test_submitting_is_interrupted_and_nothing_is_lost(
     begun: Kit, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -224,6 +227,7 @@ def test_damaged_record_is_one_clear_line(begun: Kit) -> None:
         interviews.read(begun.home)
 
 
+@pytest.mark.slow("a terminal with a session that imports torch")
 def test_clock_is_left_and_taken_up_again_and_hands_in_by_itself(tmp_path: Path) -> None:
     with Terminal(tmp_path, "interview", "--seed", "0", "--minutes", "0.75") as terminal:
         terminal.until("begun: seed 0", "00:", " left")

@@ -126,6 +126,7 @@ def test_notebook_installs_from_where_this_was_installed(
     assert is_notebook_edited(exercise)
 
 
+@pytest.mark.slow("a kernel or a terminal that imports torch")
 def test_notebook_runs_and_its_progress_is_that_of_the_file(drills: Kit, kernel: str) -> None:
     exercise = drills.find("warmup1")
     assert "started" not in list_lines(drills, set())[1]
@@ -148,6 +149,7 @@ def test_notebook_runs_and_its_progress_is_that_of_the_file(drills: Kit, kernel:
     assert "warmup1     solved" in "\n".join(list_lines(drills, {"warmup1"}))
 
 
+@pytest.mark.slow("a kernel or a terminal that imports torch")
 def test_notebook_is_graded_at_the_terminal_as_the_learners_own(
     drills: Kit, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -215,6 +217,7 @@ def test_one_notebook_is_added(
     assert len(list(Path("other").rglob("*.ipynb"))) == len(KIT.exercises)
 
 
+@pytest.mark.slow("a kernel or a terminal that imports torch")
 def test_watch_grades_a_notebook_that_is_saved(drills: Kit) -> None:
     with Terminal(drills.home, "watch", "warmup1", rows=80) as terminal:
         terminal.until("edit exercises/warmups/warmup1.py")

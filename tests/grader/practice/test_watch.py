@@ -40,6 +40,7 @@ def mine(folder: Path) -> Path:
     return folder / "exercises/warmups/warmup1.py"
 
 
+@pytest.mark.slow("a terminal with a session that imports torch", always=True)
 def test_saves_are_graded_until_it_is_solved(folder: Path, mine: Path) -> None:
     with Terminal(folder, "watch", rows=80) as terminal:  # a whole report
         terminal.until("warmup1: Attention without weights", f"0 of {COUNT} solved", "q quit")
@@ -64,6 +65,7 @@ def test_saves_are_graded_until_it_is_solved(folder: Path, mine: Path) -> None:
         assert [grading.solved for grading in history.gradings("warmup1")] == [False, False, True]
 
 
+@pytest.mark.slow("a terminal with a session that imports torch")
 def test_endless_loop_is_stopped_by_the_next_save(folder: Path, mine: Path) -> None:
     with Terminal(folder, "watch", "warmup1") as terminal:
         terminal.until("edit exercises/warmups/warmup1.py")
@@ -81,6 +83,7 @@ def test_endless_loop_is_stopped_by_the_next_save(folder: Path, mine: Path) -> N
     assert only.hints == 1
 
 
+@pytest.mark.slow("a terminal with a session that imports torch")
 def test_quit_does_not_wait_for_an_endless_loop(folder: Path, mine: Path) -> None:
     with Terminal(folder, "watch", "warmup1") as terminal:
         terminal.until("edit exercises/warmups/warmup1.py")
@@ -92,6 +95,7 @@ def test_quit_does_not_wait_for_an_endless_loop(folder: Path, mine: Path) -> Non
         assert history.gradings() == []
 
 
+@pytest.mark.slow("a terminal with a session that imports torch")
 def test_keys(folder: Path, mine: Path) -> None:
     with Terminal(folder, "watch", rows=40) as terminal:
         terminal.until("warmup1: ")
@@ -136,6 +140,7 @@ def test_enter_is_understood_where_the_terminal_sends_a_carriage_return() -> Non
     os.close(terminal)
 
 
+@pytest.mark.slow("a terminal with a session that imports torch")
 def test_resized_terminal_keeps_its_keys_in_sight(folder: Path, mine: Path) -> None:
     mine.write_text(WRONG)
     with Terminal(folder, "watch", "warmup1") as terminal:
@@ -149,6 +154,7 @@ def test_resized_terminal_keeps_its_keys_in_sight(folder: Path, mine: Path) -> N
         assert terminal.left() == 0
 
 
+@pytest.mark.slow("a terminal with a session that imports torch")
 def test_hint_and_map_are_seen_beside_a_long_report(folder: Path, mine: Path) -> None:
     mine.write_text(WRONG)
     with Terminal(folder, "watch", "warmup1", rows=15) as terminal:
@@ -159,6 +165,7 @@ def test_hint_and_map_are_seen_beside_a_long_report(folder: Path, mine: Path) ->
         terminal.until("attention without a mask", "yours", "q quit")
 
 
+@pytest.mark.slow("a terminal with a session that imports torch")
 def test_key_sets_how_much_is_told(folder: Path, mine: Path) -> None:
     mine.write_text(WRONG)
     manifest = folder / "exercises" / "kit.toml"
@@ -176,6 +183,7 @@ def test_key_sets_how_much_is_told(folder: Path, mine: Path) -> None:
         assert terminal.left() == 0
 
 
+@pytest.mark.slow("a terminal with a session that imports torch")
 def test_sandbox_that_was_lost_is_started_again(folder: Path, mine: Path) -> None:
     with Terminal(folder, "watch", "warmup1") as terminal:
         terminal.until("edit exercises/warmups/warmup1.py")
@@ -189,6 +197,7 @@ def test_sandbox_that_was_lost_is_started_again(folder: Path, mine: Path) -> Non
         terminal.until("warmup1 is solved")
 
 
+@pytest.mark.slow("a terminal with a session that imports torch")
 def test_history_that_cannot_be_used_is_said_and_the_watch_goes_on(
     folder: Path, mine: Path
 ) -> None:
@@ -203,6 +212,7 @@ def test_history_that_cannot_be_used_is_said_and_the_watch_goes_on(
         terminal.until("not recorded: ")
 
 
+@pytest.mark.slow("a terminal with a session that imports torch")
 def test_file_that_is_gone_is_said(folder: Path, mine: Path) -> None:
     with Terminal(folder, "watch", "warmup1") as terminal:
         terminal.until("warmup1: ")
@@ -213,6 +223,7 @@ def test_file_that_is_gone_is_said(folder: Path, mine: Path) -> None:
         assert mine.is_file()
 
 
+@pytest.mark.slow("a terminal with a session that imports torch")
 def test_editor_that_replaces_the_file(folder: Path, mine: Path) -> None:
     with Terminal(folder, "watch", "warmup1") as terminal:
         terminal.until("edit exercises/warmups/warmup1.py")
@@ -222,6 +233,7 @@ def test_editor_that_replaces_the_file(folder: Path, mine: Path) -> None:
         terminal.until("score ", "the softmax runs over the queries")
 
 
+@pytest.mark.slow("a terminal with a session that imports torch")
 def test_saving_another_exercise_turns_to_it(folder: Path) -> None:
     with Terminal(folder, "watch", "exercise3") as terminal:
         terminal.until("exercise3: ")
@@ -230,6 +242,7 @@ def test_saving_another_exercise_turns_to_it(folder: Path) -> None:
         terminal.until("exercise1: ", "still a stub")
 
 
+@pytest.mark.slow("a terminal with a session that imports torch")
 def test_without_colour(folder: Path, mine: Path) -> None:
     mine.write_text(WRONG)
     with Terminal(folder, "watch", "warmup1", "--no-color") as terminal:
@@ -254,6 +267,7 @@ def test_ctrl_z_and_back(folder: Path) -> None:
         terminal.until("warmup2: ")
 
 
+@pytest.mark.slow("a terminal with a session that imports torch")
 def test_report_is_scrolled(folder: Path, mine: Path) -> None:
     mine.write_text(WRONG)
     with Terminal(folder, "watch", "warmup1", rows=16) as terminal:
@@ -273,6 +287,7 @@ def test_report_is_scrolled(folder: Path, mine: Path) -> None:
         assert terminal.left() == 0
 
 
+@pytest.mark.slow("a terminal with a session that imports torch")
 def test_exercise_is_picked_from_the_list(folder: Path) -> None:
     with Terminal(folder, "watch", rows=16) as terminal:
         terminal.until("warmup1: ")
@@ -314,6 +329,7 @@ def test_without_a_terminal_it_says_so_and_ends(folder: Path) -> None:
     assert "standard input is not a terminal" in done.stderr
 
 
+@pytest.mark.slow("a terminal with a session that imports torch")
 def test_pipe_gets_one_report_after_the_other(folder: Path, mine: Path) -> None:
     ours, theirs = pty.openpty()
     with subprocess.Popen(
@@ -340,6 +356,7 @@ def test_pipe_gets_one_report_after_the_other(folder: Path, mine: Path) -> None:
     assert "q quit" not in seen + rest
 
 
+@pytest.mark.slow("a terminal with a session that imports torch")
 def test_newcomers_path(tmp_path: Path) -> None:
     """From nothing to the first two solved exercises, by what each command says to do next."""
 

@@ -119,6 +119,7 @@ def asked(source: str, sandbox: Sandbox, seconds: float) -> Clock:
     return clock
 
 
+@pytest.mark.slow("needs a machine that is busy for a while")
 def test_a_right_answer_with_busy_neighbours_keeps_every_point(
     kit: Kit, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -128,6 +129,7 @@ def test_a_right_answer_with_busy_neighbours_keeps_every_point(
     assert max(check.seconds for check in report.checks) > 1.0  # by the wall
 
 
+@pytest.mark.slow("needs a machine that is busy for a while")
 def test_time_in_which_the_grader_itself_was_stopped_is_nobodys(
     sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -154,6 +156,7 @@ def test_time_in_which_the_grader_itself_was_stopped_is_nobodys(
     assert clock.idle <= len(waits) * LOOK
 
 
+@pytest.mark.slow("needs a machine that is busy for a while")
 def test_budget_does_not_depend_on_neighbours(
     kit: Kit, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -179,6 +182,7 @@ def test_threads_and_children_count(source: str, level: str) -> None:
     assert clock.processor > 0.7  # while the first thread sleeps
 
 
+@pytest.mark.slow("needs a machine that is busy for a while")
 def test_check_that_the_machine_had_no_time_for_is_tried_again(
     kit: Kit, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -197,6 +201,7 @@ def test_check_that_the_machine_had_no_time_for_is_tried_again(
     assert len(report.checks) == 3
 
 
+@pytest.mark.slow("needs a machine that is busy for a while")
 def test_machine_that_has_no_time_at_all_costs_no_point(
     kit: Kit, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:

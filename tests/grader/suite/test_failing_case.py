@@ -62,6 +62,7 @@ def run_alone(script: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow("each script is a process that imports torch")
 @pytest.mark.parametrize(("name", "text", "instead", "what"), WRONG)
 def test_script_fails_with_the_wrong_file_and_passes_with_ours(
     name: str, text: str, instead: str, what: str, tmp_path: Path, sandbox: Sandbox
@@ -71,6 +72,7 @@ def test_script_fails_with_the_wrong_file_and_passes_with_ours(
     expect_script(tmp_path, sandbox, name, solution.replace(text, instead), what)
 
 
+@pytest.mark.slow("each script is a process that imports torch")
 def test_script_lends_weights_as_the_check_did(tmp_path: Path, sandbox: Sandbox) -> None:
     source = find(KIT.find("warmup3"), "situations/wrong_flat_weights").submission.source
     expect_script(tmp_path, sandbox, "warmup3", source, "output with weights")
@@ -133,6 +135,7 @@ def graded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "drills"
 
 
+@pytest.mark.slow("each script is a process that imports torch")
 def test_command_writes_the_script_or_says_why_not(
     graded: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

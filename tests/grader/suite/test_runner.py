@@ -193,6 +193,7 @@ def test_what_a_check_rewrites_is_under_the_clock_of_that_check(sandbox: Sandbox
         one.close()
 
 
+@pytest.mark.slow("a source that is made to take long")
 def test_a_source_that_loads_slowly_is_given_the_time_again(sandbox: Sandbox) -> None:
     slow = "import time\ntime.sleep(0.8)\ndef fine(x):\n    return x\n" + LOOP
     session = Session(sandbox, Submission(Path("double.py"), slow), 4.0, 60.0)

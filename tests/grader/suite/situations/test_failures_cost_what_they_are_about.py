@@ -65,6 +65,7 @@ def in_the_constructor(exercise: Exercise, line: str) -> str:
     return source.replace(begin, f"{begin}        {line}\n")
 
 
+@pytest.mark.slow("what ends a worker is tried again, one by one")
 @pytest.mark.parametrize(("end", "where"), [*itertools.product(ENDS, WHERE)])
 def test_what_ends_in_some_situations_costs_what_is_about_them(
     end: str, where: str, exercise: Exercise, graded: Grade
@@ -78,6 +79,7 @@ def test_what_ends_in_some_situations_costs_what_is_about_them(
     assert told or end == "too much memory"  # an exception like any other: the check itself met it
 
 
+@pytest.mark.slow("what ends a worker is tried again, one by one")
 @pytest.mark.parametrize("end", ENDS)
 def test_what_always_ends_earns_nothing_beyond_structure(
     end: str, exercise: Exercise, graded: Grade
@@ -89,6 +91,7 @@ def test_what_always_ends_earns_nothing_beyond_structure(
     assert verdict is None or {check.verdict for check in lost} == {verdict}
 
 
+@pytest.mark.slow("what ends a worker is tried again, one by one")
 @pytest.mark.parametrize("end", ENDS)
 def test_what_ends_in_the_constructor_earns_nothing(
     end: str, exercise: Exercise, graded: Grade
@@ -117,6 +120,7 @@ def test_dying_does_not_pay(mistake: str, exercise: Exercise, graded: Grade) -> 
     assert dying.earned <= wrong.earned < wrong.possible
 
 
+@pytest.mark.slow("what ends a worker is tried again, one by one")
 def test_where_it_hangs_is_said(exercise: Exercise, graded: Grade) -> None:
     report = graded(in_forward(exercise, "while True: pass", "x.size(-2) > 100"))
     (told,) = (check for check in report.checks if check.name == "test_long_sequence")

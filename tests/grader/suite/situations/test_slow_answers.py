@@ -72,11 +72,13 @@ def lost(report: Report) -> set[str]:
     return {check.name for check in report.checks if check.earned < check.possible}
 
 
+@pytest.mark.slow("what is slow takes long", always=True)
 def test_two_loops_over_the_tokens_are_solved(sandbox: Sandbox) -> None:
     report = graded("warmup1", LOOPS, sandbox)
     assert report.solved, [(check.name, check.message) for check in report.checks]
 
 
+@pytest.mark.slow("what is slow takes long")
 def test_what_there_is_no_time_for_is_skipped_with_a_reason(
     exercise: Exercise, sandbox: Sandbox
 ) -> None:

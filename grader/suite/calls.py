@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar, Unpack
@@ -25,6 +26,7 @@ from grader.suite.contract import Contract, Input, Sizes
 from grader.suite.fitting import AS_IT_SHOULD_BE, Fit, zeros_of
 from grader.suite.known import once
 from grader.suite.oracle import Weights, exact, right_weights
+from grader.suite.tolerance import Noise
 from grader.wire.messages import Way
 
 _T = TypeVar("_T")
@@ -477,13 +479,22 @@ class Call:
         names = (*inputs, *self._grad_outputs, *self.weights)
         return once((what, self.contract.oracle, self.sizes, names), given, compute)
 
-    def compute_rights(self, dtype: torch.dtype = torch.float64) -> dict[str, Tensor]:
-        """The right outputs, computed anew in a dtype, whose rounding may be asked for."""
-        return self._right(*self._sources(dtype))
+    def compute_rights(
+        self, dtype: torch.dtype = torch.float64, noise: Noise | None = None
+    ) -> dict[str, Tensor]:
+        """The right outputs, computed anew in a dtype, or with noise: as rounding makes them."""
+        with noise or nullcontext():
+            return self._right(*self._sources(dtype, noise))
 
-    def compute_right_gradients(self, dtype: torch.dtype = torch.float64) -> dict[str, Tensor]:
+    def compute_right_gradients(
+        self, dtype: torch.dtype = torch.float64, noise: Noise | None = None
+    ) -> dict[str, Tensor]:
         """The right gradients, likewise."""
-        inputs, weights = self._sources(dtype)
+        with noise or nullcontext():
+            return self._right_gradients(dtype, noise)
+
+    def _right_gradients(self, dtype: torch.dtype, noise: Noise | None) -> dict[str, Tensor]:
+        inputs, weights = self._sources(dtype, noise)
         names = [name for name in self.contract.differentiable if name in self.tensors]
         sources = {name: inputs[name].requires_grad_() for name in names}
         sources |= {name: weight.requires_grad_() for name, weight in weights.items()}
@@ -493,12 +504,16 @@ class Call:
         found = torch.autograd.grad(torch.stack(terms).sum(), list(sources.values()))
         return dict(zip(sources, found, strict=True))
 
-    def _sources(self, dtype: torch.dtype) -> tuple[dict[str, Tensor], Weights]:
-        inputs = {
-            name: value.to(dtype) if name in self.contract.differentiable else value
-            for name, value in self.right_inputs.items()
-        }
-        return inputs, right_weights(self.weights, dtype)
+    def _sources(
+        self, dtype: torch.dtype, noise: Noise | None
+    ) -> tuple[dict[str, Tensor], Weights]:
+        inputs, weights = self.right_inputs, right_weights(self.weights, dtype)
+        floats = [name for name in self.contract.differentiable if name in inputs]
+        inputs |= {name: inputs[name].to(dtype) for name in floats}
+        if noise:
+            inputs |= {name: noise.shaken(inputs[name]) for name in floats}
+            weights = {name: noise.shaken(weight) for name, weight in weights.items()}
+        return inputs, weights
 
     def _right(self, inputs: dict[str, Tensor], weights: Weights) -> dict[str, Tensor]:
         return self.contract.right(weights, self.sizes, inputs)

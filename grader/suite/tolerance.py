@@ -1,0 +1,143 @@
+"""By how much a right answer may be off: by what noise in every operation makes of the right one.
+
+What is right is computed again, the result of each operation rounded at random as the answer's
+dtype rounds. So nothing is guessed: what cancels, what is steep and what lies at a jump shows by
+itself. `benchmarks/rounding.py` measures by it; no verdict depends on it yet.
+
+Source: Monte Carlo arithmetic, Parker 1997; CADNA and Verificarlo do it for whole programs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_map_only
+
+SIGNS = 1_000_003  # a prime, so that no rows of a tensor are given the same ones
+
+
+class Noise(TorchDispatchMode):
+    """Meanwhile, the result of each operation is off by chance: by ε·√K, of K terms added up.
+
+    Args:
+        dtype: Whose ε is meant.
+        seed: Draws.
+        alike: Whether all rows of a result are off alike, as those of equal tokens are.
+        is_exact: Whether no constant is rounded.
+    """
+
+    def __init__(
+        self, dtype: torch.dtype, seed: int, alike: bool = False, is_exact: bool = False
+    ) -> None:
+        super().__init__()
+        self._eps = torch.finfo(dtype).eps
+        self._dice = torch.Generator().manual_seed(seed)
+        self._alike = alike
+        self._is_exact = is_exact
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False  # else the first operation imports all of torch._dynamo, to switch it off
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Carry an operation out and round what it makes; what it only looks at stays."""
+        args = tuple(self.constant(one) if isinstance(one, float) else one for one in args)
+        out = func(*args, **(kwargs or {}))
+        if any(one.alias_info is not None for one in func._schema.returns):
+            return out
+        times = _roundings(func._schema.name, args, out)
+        return tree_map_only(Tensor, lambda one: self.shaken(one, times), out)
+
+    def shaken(self, tensor: Tensor, times: float | Tensor = 1.0) -> Tensor:
+        """A tensor whose numbers are each off by so many roundings."""
+        if not tensor.is_floating_point():
+            return tensor
+        ups = self._signs(tensor.shape[-1:] if self._alike else tensor.shape)
+        return tensor.mul(ups.mul(self._eps * times).add_(1))
+
+    def constant(self, number: float) -> float:
+        """A number that float32 does not have: it may have been rounded to that in any dtype."""
+        if self._is_exact or torch.tensor(number, dtype=torch.float32).item() == number:
+            return number
+        up = int(torch.randint(0, 2, (), generator=self._dice))
+        return number * (1 + (up - 0.5) * torch.finfo(torch.float32).eps)
+
+    def _signs(self, shape: torch.Size) -> Tensor:
+        """As many signs: from a place that is drawn among those that are drawn once."""
+        count, signs = shape.numel(), _signs()
+        if count >= SIGNS:
+            signs = signs.repeat(2 + count // SIGNS)
+        start = int(torch.randint(0, min(SIGNS, len(signs) - count), (), generator=self._dice))
+        return signs[start : start + count].view(shape)
+
+
+@cache
+def _signs() -> Tensor:
+    """Ups and downs, drawn once: drawing takes longer than what is computed with them."""
+    dice = torch.Generator().manual_seed(0)
+    return 2 * torch.randint(0, 2, (SIGNS,), generator=dice, dtype=torch.float64) - 1
+
+
+def _roundings(name: str, args: Any, out: Any) -> float | Tensor:
+    """By how many roundings a result is off: of the terms that each number of it adds up."""
+    given = [one for one in args if isinstance(one, Tensor)]
+    if not given or not isinstance(out, Tensor) or not out.numel():
+        return 1.0
+    if name.endswith("softmax"):  # exp(score - what they add up to): of as large numbers
+        scores = given[0].detach().abs().nan_to_num(posinf=0.0)
+        return 1 + scores.amax(-1, keepdim=True)
+    if "mm" in name:  # mm, bmm, addmm, baddbmm
+        return math.sqrt(given[-1].size(-2))
+    return math.sqrt(max(given[0].numel() / out.numel(), 1.0))
+
+
+class Gap(NamedTuple):
+    """How far two tensors are apart.
+
+    Attributes:
+        largest: The largest difference; infinity where one of two numbers alone is not finite.
+        length: Of all differences: the root of the sum of their squares.
+    """
+
+    largest: float = 0.0
+    length: float = 0.0
+
+    @classmethod
+    def between(cls, got: Tensor, right: Tensor) -> Gap:
+        """Between what came and what should have come."""
+        yours = got.detach().double().cpu()
+        same = (yours == right) | (yours.isnan() & right.isnan())
+        off = torch.where(same, 0.0, (yours - right).abs()).nan_to_num(
+            nan=math.inf, posinf=math.inf
+        )
+        return cls(float(off.max()), float(off.norm())) if off.numel() else cls()
+
+
+def spread(
+    compute: Callable[[Noise], Mapping[str, Tensor]],
+    right: Mapping[str, Tensor],
+    dtype: torch.dtype,
+    runs: int,
+    is_exact: bool = False,
+) -> dict[str, Gap]:
+    """How far noise takes right values at most, by name.
+
+    Args:
+        compute: What is right, with noise.
+        right: The same without.
+        dtype: Whose rounding is meant.
+        runs: How often; every second time all rows are off alike.
+        is_exact: Whether no constant is rounded.
+    """
+    found = dict.fromkeys(right, Gap())
+    for number in range(runs):
+        came = compute(Noise(dtype, number, number % 2 == 1, is_exact))
+        for name, value in right.items():
+            found[name] = Gap(*map(max, Gap.between(came[name], value), found[name]))
+    return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -12,6 +13,19 @@ from grader.errors import GradeError
 from grader.kit import Kit, installed_kit, load_kit
 from grader.kit.stubs import digest, is_edited, pristine, put_back
 from grader.practice.folder import make_folder
+from tests.support.paths import TINY_KIT
+
+
+def test_known_mistakes_lie_beside_the_solution_or_where_earlier_kits_have_them(
+    tmp_path: Path,
+) -> None:
+    home = tmp_path / "kit"
+    shutil.copytree(TINY_KIT, home)
+    assert load_kit(home).find("double").mistakes == home / "solutions/basics/double.toml"
+    former = home / "tests/answers/double/wrong.toml"
+    former.parent.mkdir(parents=True)
+    former.write_text("", encoding="utf-8")
+    assert load_kit(home).find("double").mistakes == former
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """Hostile files that are made, not kept, and what they cost the grader itself.
 
 Each is aimed at its time or its memory. Used by ``benchmarks/hostile.py`` too.
+``python -m tests.support.hostile NAME`` grades one source as exercise1: seconds, MiB, solved.
 """
 
 from __future__ import annotations
@@ -8,10 +9,17 @@ from __future__ import annotations
 import gc
 import io
 import json
+import sys
 import time
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+
+from grader.grading import Options, grade
+from grader.kit import installed_kit
+from grader.records import Explain
+from grader.sandbox.process import Sandbox
+from grader.submission import read_submission, submission_of
 
 LAYER = "\nimport torch\nfrom torch import nn\n\n\nclass SelfAttentionV1(nn.Module):\n"
 FORWARD = f"""{LAYER}
@@ -188,3 +196,19 @@ def own_cost(action: Callable[[], object]) -> tuple[float, float]:
 def _memory(field: str) -> float:
     lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
     return next(int(line.split()[1]) / 1024 for line in lines if line.startswith(field))
+
+
+def cost_of(name: str) -> tuple[float, float, bool]:
+    """What grading a source takes, once what is kept for all is there; and whether it is solved."""
+    exercise = installed_kit().find("exercise1")
+    options = Options(seed=1, device="cpu", timeout=2.0, explain=Explain.CAUSE)
+    file = submission_of(Path("exercise1.py"), SOURCES[name]().encode())
+    found = []
+    with Sandbox() as sandbox:
+        grade(read_submission(exercise.solution), exercise, options, sandbox)
+        seconds, memory = own_cost(lambda: found.append(grade(file, exercise, options, sandbox)))
+    return seconds, memory, found[0].solved
+
+
+if __name__ == "__main__":
+    sys.stdout.write(json.dumps(cost_of(sys.argv[1])))

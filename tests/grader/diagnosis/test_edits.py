@@ -37,10 +37,9 @@ from tests.support.paths import CONTRACTS
 
 ENTRIES = {"grouped": "Grouped", "norm": "Norm", "rotary": "rotate"}
 NORM = (CONTRACTS / "norm" / "right.py").read_text(encoding="utf-8")
+pytestmark = pytest.mark.usefixtures("patient")
 IN_ANOTHER_STYLE = """
 import torch
-
-pytestmark = pytest.mark.usefixtures("patient")
 
 class Norm(torch.nn.Module):
     def __init__(self, width):

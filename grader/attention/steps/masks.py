@@ -52,8 +52,8 @@ def _misread(name: str, way: Callable[[Tensor], Tensor]) -> None:
 _misread("inverted", lambda hidden: ~hidden)
 _misread("queries for keys", lambda hidden: hidden.mT)
 _misread("first sequence for all", lambda hidden: hidden[:1])
-_misread("causal instead", lambda hidden: _future(hidden.size(-1)))
-_misread("causal too", lambda hidden: hidden | _future(hidden.size(-1)))
+_misread("causal instead", lambda hidden: _future(hidden))
+_misread("causal too", lambda hidden: hidden | _future(hidden))
 
 
 @choice("mask", "causal in training")
@@ -72,12 +72,14 @@ def mask_causal_always(s: State) -> None:
 
 
 def _hide_the_future(s: State) -> None:
-    future = _future(s.scores.size(-1))
+    future = _future(s.scores)
     s.hidden = future if s.hidden is None else s.hidden | future
 
 
-def _future(T: int) -> Tensor:
-    return torch.ones(T, T, dtype=torch.bool).triu(1)
+def _future(scores: Tensor) -> Tensor:
+    """What lies behind each position, as many as there are scores of, (T, T)."""
+    T = scores.size(-1)
+    return torch.ones(T, T, dtype=torch.bool, device=scores.device).triu(1)
 
 
 @choice("mask scale", "without the scale")

@@ -102,11 +102,11 @@ def test_naive_answer_is_solved(exercise: Exercise, answer: Answer, graded: Grad
             # The only product of a query and a key came near 0: its rounding showed.
             ("warmup4", "", 7000),
             # What is left of gradients that cancel over 129 tokens is rounding.
-            ("decoder5", "right_vmap_tall", 482),
+            ("decoder5", "styles/right_vmap_tall", 482),
             # Which of as many keys as features were dropped could not be told from the output.
             ("exercise3", "", 100157),
             # What an answer held for each score and feature was more than the memory it has.
-            ("warmup2", "right_ellipsis_einsum", 100045),
+            ("warmup2", "situations/right_ellipsis_einsum", 100045),
         )
     ],
 )

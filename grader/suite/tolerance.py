@@ -70,7 +70,7 @@ class Noise(TorchDispatchMode):
 
     def _signs(self, shape: torch.Size) -> Tensor:
         """As many signs: from a place that is drawn among those that are drawn once."""
-        count, signs = shape.numel(), _signs()
+        count, signs = shape.numel(), _drawn_signs()
         if count >= SIGNS:
             signs = signs.repeat(2 + count // SIGNS)
         start = int(torch.randint(0, min(SIGNS, len(signs) - count), (), generator=self._dice))
@@ -78,7 +78,7 @@ class Noise(TorchDispatchMode):
 
 
 @cache
-def _signs() -> Tensor:
+def _drawn_signs() -> Tensor:
     """Ups and downs, drawn once: drawing takes longer than what is computed with them."""
     dice = torch.Generator().manual_seed(0)
     return 2 * torch.randint(0, 2, (SIGNS,), generator=dice, dtype=torch.float64) - 1

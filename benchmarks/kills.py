@@ -1,0 +1,148 @@
+"""The kill matrix: where each wrong answer of the tests fails, and what else it loses.
+
+An answer that fails in many situations is told by them, and is asked for nothing else. Results are
+kept as they come: the same command goes on where it was stopped.
+
+Usage: python -m benchmarks.kills KEPT [--seeds 1 ...] [--exercises NAME ...] [--few OTHER]
+
+With ``--few`` only those answers that some, but few situations caught in another such file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import multiprocessing
+import sys
+from collections import Counter
+from math import inf
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from grader.errors import TakesLong
+from grader.grading import Options, grade
+from grader.kit import Exercise, installed_kit
+from grader.records import Explain
+from grader.sandbox.process import Sandbox
+from grader.submission import Submission
+from grader.suite.harness import Harness
+from grader.suite.situations import implied
+from grader.suite.situations.judging import Judgement
+from grader.suite.situations.outcomes import Outcome
+from tests.support.answers import of_kind
+from tests.support.wrong import wrong_versions
+
+PROCESSES = 2
+MANY = 12  # situations that fail, from which nothing else is asked
+
+
+class Killed(msgspec.Struct):
+    """What a wrong answer lost.
+
+    Attributes:
+        situations: How many there were, of the exercise's contract and those inside it.
+        failed: The levels of those that failed.
+        lost: Checks; empty where so many situations failed that no other was asked for.
+    """
+
+    exercise: str
+    answer: str
+    seed: int
+    situations: int
+    failed: list[dict[str, str]]
+    lost: list[str]
+
+
+class Asked(NamedTuple):
+    """One grading."""
+
+    exercise: str
+    answer: str
+    seed: int
+
+
+def wrong_answers(exercise: Exercise) -> dict[str, Submission]:
+    """Known mistakes and wrong answers of an exercise, by name; those that are accepted are not."""
+    known = {one.mistake.name: one.submission() for one in wrong_versions(exercise)}
+    others = [one for one in of_kind(exercise, "wrong") if not one.accepted]
+    return known | {one.name: one.submission for one in others}
+
+
+def try_one(asked: Asked) -> Killed:
+    """Grade it, in a process that keeps its sandbox, and note what its situations gave."""
+    if not _sandbox:
+        _sandbox.append(Sandbox())
+        _sandbox[0].__enter__()
+    exercise = installed_kit().find(asked.exercise)
+    tried: list[Outcome] = []
+    judge = implied.judge_situations
+
+    def noted(harness: Harness) -> Judgement:
+        judged = judge(harness)
+        tried.extend(judged.outcomes)
+        if sum(one.aspect is not None for one in tried) >= MANY:
+            harness.session._until = inf  # it is late: the rest is left
+        return judged
+
+    implied.judge_situations = noted
+    lost: list[str] = []
+    try:
+        submission = wrong_answers(exercise)[asked.answer]
+        options = Options(seed=asked.seed, explain=Explain.NOTHING)
+        report = grade(submission, exercise, options, _sandbox[0])
+        lost = [one.name for one in report.checks if one.earned < one.possible]
+    except TakesLong:
+        pass
+    finally:
+        implied.judge_situations = judge
+    failed = [dict(one.row) for one in tried if one.aspect is not None]
+    return Killed(*asked, len(tried), failed, lost)
+
+
+_sandbox: list[Sandbox] = []
+
+
+def read(kept: Path | None) -> list[Killed]:
+    """What was tried before."""
+    lines = kept.read_bytes().splitlines() if kept and kept.is_file() else []
+    return [msgspec.json.decode(line, type=Killed) for line in lines]
+
+
+def main() -> None:
+    """Try those that were not, then print how many are caught by how many situations."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("kept", type=Path)
+    parser.add_argument("--seeds", nargs="+", type=int, default=[1])
+    parser.add_argument("--exercises", nargs="*", default=[])
+    parser.add_argument("--few", type=Path)
+    given = parser.parse_args()
+    results = read(given.kept)
+    few = {(o.exercise, o.answer) for o in read(given.few) if 0 < len(o.failed) < MANY}
+    done = {Asked(one.exercise, one.answer, one.seed) for one in results}
+    every = installed_kit().exercises
+    asked_for = given.exercises or [exercise.name for exercise in every]
+    left = [
+        asked
+        for exercise, seed in itertools.product(every, given.seeds)
+        if exercise.name in asked_for
+        for name in wrong_answers(exercise)
+        if not given.few or (exercise.name, name) in few
+        if (asked := Asked(exercise.name, name, seed)) not in done
+    ]
+    with given.kept.open("ab") as kept, multiprocessing.Pool(PROCESSES) as pool:
+        for one in pool.imap_unordered(try_one, left, chunksize=1):
+            kept.write(msgspec.json.encode(one) + b"\n")
+            kept.flush()
+            results.append(one)
+    counts = Counter(len(one.failed) for one in results if len(one.failed) < MANY)
+    print(f"{len(results)} gradings; fail in so few situations: {sorted(counts.items())}")
+    accepted = [one for one in results if not one.lost and not one.failed]
+    for one in accepted:
+        print(f"accepted: {one.exercise} {one.answer} at seed {one.seed}")
+    sys.exit(1 if accepted else 0)
+
+
+if __name__ == "__main__":
+    main()

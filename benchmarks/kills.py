@@ -12,29 +12,30 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import multiprocessing
 import sys
 from collections import Counter
+from contextlib import suppress
+from functools import cache
 from math import inf
 from pathlib import Path
-from typing import NamedTuple
+from unittest.mock import patch
 
 import msgspec
 
+from benchmarks.gradings import Grading, own_sandbox, read, try_all
 from grader.errors import TakesLong
 from grader.grading import Options, grade
 from grader.kit import Exercise, installed_kit
 from grader.records import Explain
-from grader.sandbox.process import Sandbox
 from grader.submission import Submission
 from grader.suite.harness import Harness
 from grader.suite.situations import implied
 from grader.suite.situations.judging import Judgement
 from grader.suite.situations.outcomes import Outcome
+from grader.suite.situations.trial import judge_situations
 from tests.support.answers import of_kind
 from tests.support.wrong import wrong_versions
 
-PROCESSES = 2
 MANY = 12  # situations that fail, from which nothing else is asked
 
 
@@ -55,14 +56,7 @@ class Killed(msgspec.Struct):
     lost: list[str]
 
 
-class Asked(NamedTuple):
-    """One grading."""
-
-    exercise: str
-    answer: str
-    seed: int
-
-
+@cache
 def wrong_answers(exercise: Exercise) -> dict[str, Submission]:
     """Known mistakes and wrong answers of an exercise, by name; those that are accepted are not."""
     known = {one.mistake.name: one.submission() for one in wrong_versions(exercise)}
@@ -70,44 +64,26 @@ def wrong_answers(exercise: Exercise) -> dict[str, Submission]:
     return known | {one.name: one.submission for one in others}
 
 
-def try_one(asked: Asked) -> Killed:
-    """Grade it, in a process that keeps its sandbox, and note what its situations gave."""
-    if not _sandbox:
-        _sandbox.append(Sandbox())
-        _sandbox[0].__enter__()
+def try_one(asked: Grading) -> Killed:
+    """Grade it, and note what its situations gave."""
     exercise = installed_kit().find(asked.exercise)
     tried: list[Outcome] = []
-    judge = implied.judge_situations
 
     def noted(harness: Harness) -> Judgement:
-        judged = judge(harness)
+        judged = judge_situations(harness)
         tried.extend(judged.outcomes)
         if sum(one.aspect is not None for one in tried) >= MANY:
             harness.session._until = inf  # it is late: the rest is left
         return judged
 
-    implied.judge_situations = noted
+    submission = wrong_answers(exercise)[asked.answer]
+    options = Options(seed=asked.seed, explain=Explain.NOTHING)
     lost: list[str] = []
-    try:
-        submission = wrong_answers(exercise)[asked.answer]
-        options = Options(seed=asked.seed, explain=Explain.NOTHING)
-        report = grade(submission, exercise, options, _sandbox[0])
+    with patch.object(implied, "judge_situations", noted), suppress(TakesLong):
+        report = grade(submission, exercise, options, own_sandbox())
         lost = [one.name for one in report.checks if one.earned < one.possible]
-    except TakesLong:
-        pass
-    finally:
-        implied.judge_situations = judge
     failed = [dict(one.row) for one in tried if one.aspect is not None]
     return Killed(*asked, len(tried), failed, lost)
-
-
-_sandbox: list[Sandbox] = []
-
-
-def read(kept: Path | None) -> list[Killed]:
-    """What was tried before."""
-    lines = kept.read_bytes().splitlines() if kept and kept.is_file() else []
-    return [msgspec.json.decode(line, type=Killed) for line in lines]
 
 
 def main() -> None:
@@ -118,24 +94,20 @@ def main() -> None:
     parser.add_argument("--exercises", nargs="*", default=[])
     parser.add_argument("--few", type=Path)
     given = parser.parse_args()
-    results = read(given.kept)
-    few = {(o.exercise, o.answer) for o in read(given.few) if 0 < len(o.failed) < MANY}
-    done = {Asked(one.exercise, one.answer, one.seed) for one in results}
-    every = installed_kit().exercises
-    asked_for = given.exercises or [exercise.name for exercise in every]
+    results = read(given.kept, Killed)
+    others = read(given.few, Killed) if given.few else []
+    few = {(one.exercise, one.answer) for one in others if 0 < len(one.failed) < MANY}
+    done = {Grading(one.exercise, one.answer, one.seed) for one in results}
+    kit = installed_kit()
+    every = [kit.find(name) for name in given.exercises] or kit.exercises
     left = [
         asked
         for exercise, seed in itertools.product(every, given.seeds)
-        if exercise.name in asked_for
         for name in wrong_answers(exercise)
         if not given.few or (exercise.name, name) in few
-        if (asked := Asked(exercise.name, name, seed)) not in done
+        if (asked := Grading(exercise.name, name, seed)) not in done
     ]
-    with given.kept.open("ab") as kept, multiprocessing.Pool(PROCESSES) as pool:
-        for one in pool.imap_unordered(try_one, left, chunksize=1):
-            kept.write(msgspec.json.encode(one) + b"\n")
-            kept.flush()
-            results.append(one)
+    results += try_all(try_one, left, given.kept)
     counts = Counter(len(one.failed) for one in results if len(one.failed) < MANY)
     print(f"{len(results)} gradings; fail in so few situations: {sorted(counts.items())}")
     accepted = [one for one in results if not one.lost and not one.failed]

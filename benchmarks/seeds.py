@@ -12,32 +12,21 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import multiprocessing
 import random
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 
+from benchmarks.gradings import Grading, own_sandbox, read, try_all
 from grader.grading import Options, grade
 from grader.kit import Exercise, installed_kit
 from grader.records import Verdict
-from grader.sandbox.process import Sandbox
 from grader.submission import Submission, read_submission
 from tests.support.answers import answers
 
-PROCESSES = 2
 AT_ONCE = 20  # gradings of one exercise after the other, which need its suite once
-
-
-class Grading(NamedTuple):
-    """One to be done; of a known answer of the kit by its name, of any other by its path."""
-
-    exercise: str
-    answer: str
-    seed: int
 
 
 class Result(msgspec.Struct):
@@ -80,19 +69,13 @@ def gradings(every: list[tuple[str, str]], done: set[tuple[str, int]]) -> Iterat
 
 
 def try_one(one: Grading) -> Result:
-    """Grade it, in a process that keeps its sandbox."""
-    if not _sandbox:
-        _sandbox.append(Sandbox())
-        _sandbox[0].__enter__()
+    """Grade it."""
     exercise: Exercise = installed_kit().find(one.exercise)
     submission = submission_of(exercise, one.answer)
-    report = grade(submission, exercise, Options(seed=one.seed), _sandbox[0])
+    report = grade(submission, exercise, Options(seed=one.seed), own_sandbox())
     lost = [c for c in report.checks if c.earned < c.possible]
     skipped = [c for c in report.checks if c.verdict is Verdict.SKIP]
     return Result(*one, *({c.name: c.message for c in some} for some in (lost, skipped)))
-
-
-_sandbox: list[Sandbox] = []
 
 
 def main() -> None:
@@ -103,21 +86,17 @@ def main() -> None:
     parser.add_argument("--kept", type=Path, default=Path(".grade/seeds.jsonl"))
     asked = parser.parse_args()
     asked.kept.parent.mkdir(parents=True, exist_ok=True)
-    lines = asked.kept.read_bytes().splitlines() if asked.kept.is_file() else []
-    results = [msgspec.json.decode(line, type=Result) for line in lines]
+    results = read(asked.kept, Result)
     done = {(one.answer, one.seed) for one in results}
     left = itertools.islice(
         gradings(right_answers(asked.folders), done), max(asked.gradings - len(done), 0)
     )
-    with asked.kept.open("ab") as kept, multiprocessing.Pool(PROCESSES) as pool:
-        for one in pool.imap_unordered(try_one, left, chunksize=1):
-            kept.write(msgspec.json.encode(one) + b"\n")
-            kept.flush()
-            results.append(one)
-            for name, message in one.lost.items():
-                print(f"{one.exercise} {one.answer} seed {one.seed}: {name}: {message}", flush=True)
-            if len(results) % 100 == 0:
-                print(f"{len(results)} gradings", file=sys.stderr, flush=True)
+    for one in try_all(try_one, left, asked.kept):
+        results.append(one)
+        for name, message in one.lost.items():
+            print(f"{one.exercise} {one.answer} seed {one.seed}: {name}: {message}", flush=True)
+        if len(results) % 100 == 0:
+            print(f"{len(results)} gradings", file=sys.stderr, flush=True)
     losers = sum(bool(one.lost) for one in results)
     skipped = sum(bool(one.skipped) for one in results)
     print(

@@ -262,7 +262,9 @@ def test_ctrl_z_and_back(folder: Path) -> None:
         terminal.until("q quit")
         os.kill(terminal.child.pid, signal.SIGTSTP)
         assert _waited_for(terminal.child.pid)
+        terminal.screen.reset()
         os.kill(terminal.child.pid, signal.SIGCONT)
+        terminal.until("q quit")  # drawn anew: a key pressed before waits for the end of a line
         terminal.press("n")
         terminal.until("warmup2: ")
 

@@ -71,7 +71,7 @@ def try_one(asked: Grading) -> Killed:
 
     def noted(harness: Harness) -> Judgement:
         judged = judge_situations(harness)
-        tried.extend(judged.outcomes)
+        tried.extend((*judged.outcomes, *judged.inside))
         if sum(one.aspect is not None for one in tried) >= MANY:
             harness.session._until = inf  # it is late: the rest is left
         return judged

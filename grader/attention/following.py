@@ -25,6 +25,8 @@ from grader.sandbox.session import Session
 from grader.submission import Submission, read_submission
 from grader.suite.contract import Contract
 from grader.suite.runner import SuiteRunner
+from grader.suite.situations.judging import Judgement
+from grader.suite.situations.outcomes import Aspect
 
 SECONDS = 60.0  # for a check, of which none is known that takes one
 KEPT = 200  # results: with one seed, all who make the same mistakes are told the same
@@ -57,7 +59,10 @@ def following(
     make = _planted(mistakes, read_submission(solution).source, runner.plugin.contract)
     if make is None:
         return ()
-    key = (runner, seed, device, tuple(one.name for one in mistakes))
+    key = (
+        *(runner, seed, device, tuple(one.name for one in mistakes)),
+        *(tuple(one.name for one in lost), _where_wrong(runner.plugin.judged)),
+    )
     if key not in _known:
         if len(_known) >= KEPT:
             _known.clear()
@@ -65,9 +70,13 @@ def following(
         none = Submission(Path("solution.py"), "")
         own = Session(sandbox, none, SECONDS, SECONDS, device=device)
         with aside():
-            _known[key] = runner.run(own, seed)  # what one check saw serves others too
+            _known[key] = runner.run_again(own, seed, [one.name for one in lost])
     planted = {check.name: check for check in _known[key]}
     return tuple(one.name for one in lost if _alike(one, planted[one.name]))
+
+
+def _where_wrong(judged: Judgement | None) -> tuple[Aspect | None, ...]:
+    return tuple(one.aspect for one in judged.outcomes) if judged else ()
 
 
 def _planted(

@@ -23,7 +23,8 @@ from grader.suite.draw import Draw, derive_seed
 from grader.suite.harness import Harness
 from grader.suite.marks import unmet
 from grader.suite.situations.covering import arrays_of
-from grader.suite.situations.implied import try_situations
+from grader.suite.situations.implied import judged, standing_for, try_situations
+from grader.suite.situations.judging import Judgement
 from grader.suite.situations.places import model_of
 
 _T = TypeVar("_T")
@@ -63,6 +64,7 @@ class SuitePlugin:
         session: Session,
         seed: int,
         progress: Callable[[int, int], object] | None = None,
+        stands_for: Judgement | None = None,
     ) -> None:
         """Turn to another submission.
 
@@ -70,11 +72,19 @@ class SuitePlugin:
             session: Of what is being graded.
             seed: Of the whole grading.
             progress: Is told after each check how many are done, and of how many.
+            stands_for: What came of the situations of a submission that it stands for: it is tried
+                only where that is wrong.
         """
         self._session, self._seed = session, seed
         self._progress = progress
-        self._memo, self.results, self.compared = {}, [], []
+        self._memo = standing_for(stands_for, self._contract)
+        self.results, self.compared = [], []
         self.fault, self.again = None, False
+
+    @property
+    def judged(self) -> Judgement | None:
+        """What came of the situations that the submission was tried in, if it was."""
+        return judged(self._memo, self._contract)
 
     def let_go(self) -> None:
         """Forget the submission: what came of it may be large, and a suite waits for the next."""

@@ -8,7 +8,7 @@ import itertools
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from queue import SimpleQueue
 
@@ -19,6 +19,7 @@ from grader.errors import GraderFault, MachineBusy, TakesLong
 from grader.records import CheckResult
 from grader.sandbox.session import Session
 from grader.suite.plugin import SuitePlugin
+from grader.suite.situations.judging import Judgement
 from grader.suite.situations.trial import foresee
 
 M_ARENA_MAX = -8  # in glibc's malloc.h
@@ -50,7 +51,7 @@ class SuiteRunner:
             raise GraderFault(f"the suite `{suite}` is missing; reinstall `attention-drills`")
         self._suite = suite
         self._session: pytest.Session
-        self._jobs: SimpleQueue[None] = SimpleQueue()
+        self._jobs: SimpleQueue[Collection[str]] = SimpleQueue()  # checks to run; empty for all
         self._done: SimpleQueue[BaseException | None] = SimpleQueue()
         self._lock = threading.Lock()
         self.plugin = SuitePlugin()
@@ -79,9 +80,32 @@ class SuiteRunner:
             TakesLong: The session's patience is over.
             KeyboardInterrupt: Ctrl-C, or the sandbox was told to stop; this runner is spent.
         """
+        return self._run(session, seed, progress)
+
+    def run_again(self, session: Session, seed: int, lost: Collection[str]) -> list[CheckResult]:
+        """Run the checks that the last submission lost on another that stands for it.
+
+        Args:
+            session: Of the other.
+            seed: Of that grading.
+            lost: The names of the checks.
+
+        Raises:
+            As ``run``.
+        """
+        return self._run(session, seed, None, lost, self.plugin.judged)
+
+    def _run(
+        self,
+        session: Session,
+        seed: int,
+        progress: Callable[[int, int], object] | None,
+        only: Collection[str] = (),
+        stands_for: Judgement | None = None,
+    ) -> list[CheckResult]:
         with self._lock:
-            self.plugin.begin(session, seed, progress)
-            self._jobs.put(None)
+            self.plugin.begin(session, seed, progress, stands_for)
+            self._jobs.put(only)
             try:
                 ended = self._done.get()
             except KeyboardInterrupt:
@@ -137,17 +161,18 @@ class SuiteRunner:
         self._session = session
         self._done.put(None)
         while not self.spent:
-            self._jobs.get()
+            only = self._jobs.get()
             ended: BaseException | None = None
             try:
-                self._run_checks()
+                self._run_checks(only)
             except BaseException as error:
                 ended, self.spent = error, True
             self._done.put(ended)
         return True
 
-    def _run_checks(self) -> None:
-        items: list[pytest.Item | None] = [*self._session.items, None]
+    def _run_checks(self, only: Collection[str]) -> None:
+        wanted = [item for item in self._session.items if not only or item.name in only]
+        items: list[pytest.Item | None] = [*wanted, None]
         with one_thread():
             for item, following in itertools.pairwise(items):
                 assert item is not None

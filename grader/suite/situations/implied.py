@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import pytest
 
 from grader.sandbox.errors import SubmissionError, SubmissionRefused
 from grader.sandbox.workers import WorkerEnded
+from grader.suite.contract import Contract
 from grader.suite.harness import Harness
 from grader.suite.situations.judging import Judgement
-from grader.suite.situations.trial import judge_situations
+from grader.suite.situations.trial import judge_situations, judge_where_wrong
 
 Claim = Callable[[Harness], None]
 
@@ -23,8 +25,26 @@ def judgement(harness: Harness) -> Judgement | None:
 
 
 def _judge(harness: Harness) -> Judgement | None:
-    contract = harness.contract
-    return judge_situations(harness) if contract.has_situations else None
+    if not harness.contract.has_situations:
+        return None
+    other = harness.shared(_other)
+    return judge_situations(harness) if other is None else judge_where_wrong(harness, other)
+
+
+def _other(_: Harness) -> Judgement | None:
+    """What came of another that goes wrong alike, as far as is known; a memo may have it."""
+    return None
+
+
+def standing_for(other: Judgement | None, contract: Contract | None) -> dict[Any, Any]:
+    """The memo of a submission that is tried only where another was wrong."""
+    return {(contract, _other): other}
+
+
+def judged(memo: Mapping[Any, Any], contract: Contract | None) -> Judgement | None:
+    """What came of all situations, where a memo of what checks have seen has it."""
+    found = memo.get((contract, _judge))
+    return found if isinstance(found, Judgement) else None
 
 
 def expect_right(harness: Harness, claim: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from grader.sandbox.errors import SubmissionError
 from grader.sandbox.workers import WorkerEnded
@@ -57,16 +57,23 @@ class Judgement:
         outcomes: Of each.
         told: What a claim fails by, by the claim's name.
         skipped: Why a claim cannot be looked at, likewise.
+        inside: Of each situation of what is inside the contract.
     """
 
     outcomes: tuple[Outcome, ...]
     told: dict[str, Exception]
     skipped: dict[str, str] = field(default_factory=dict)
+    inside: tuple[Outcome, ...] = ()
+
+    @property
+    def wrong(self) -> list[Outcome]:
+        """Of those in which something is wrong."""
+        return [one for one in self.outcomes if one.aspect is not None]
 
     def beside(self, other: Judgement) -> Judgement:
-        """Both; a claim that is told by both is told by this one."""
-        told = {**other.told, **self.told}
-        return Judgement((*self.outcomes, *other.outcomes), told, self.skipped)
+        """With that of what is inside; a claim that is told by both is told by this one."""
+        told, inside = {**other.told, **self.told}, (*self.inside, *other.outcomes)
+        return replace(self, told=told, inside=inside)
 
 
 def judge(

@@ -1,8 +1,9 @@
-"""All situations of a contract, tried: which claims are told of what came of them."""
+"""The situations of a contract, tried: which claims are told of what came of them."""
 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from threading import Event
 from typing import Any
 
@@ -12,10 +13,12 @@ from grader.suite.draw import Draw, derive_seed
 from grader.suite.harness import Harness
 from grader.suite.situations.agenda import TOGETHER
 from grader.suite.situations.judging import Judgement, judge
+from grader.suite.situations.outcomes import Aspect, Outcome
 from grader.suite.situations.places import Places, forget, kind_of
 from grader.suite.situations.running import SituationRunner
 
 INSIDE = 4  # of so many situations, one is tried with what is inside
+FEW = 4  # situations that are wrong alike, in which it is looked whether another is wrong there too
 
 
 def judge_situations(harness: Harness) -> Judgement:
@@ -26,10 +29,47 @@ def judge_situations(harness: Harness) -> Judgement:
     with harness.session.beside(derive_seed(harness.seed, "situations/worker")):
         runner = SituationRunner(harness)
         outcomes = runner.run()
-        found = judge(outcomes, harness.claims, too_slow=runner.too_slow)
-        for part in harness.contract.inside:
-            inside = SituationRunner(harness.of(part), INSIDE).run()
-            found = found.beside(judge(inside, harness.claims, f"`{part.entry}` alone: "))
+        return _with_inside(judge(outcomes, harness.claims, too_slow=runner.too_slow), harness)
+
+
+def judge_where_wrong(harness: Harness, other: Judgement) -> Judgement:
+    """Try what may be wrong where another is: which claims would be told of it.
+
+    What goes wrong as the other does in the few smallest situations, of each way to be wrong,
+    counts as wrong in all in which the other is.
+
+    Args:
+        harness: Of what is tried.
+        other: What came of the other, in a grading of the same seed.
+    """
+    wrong = sorted(other.wrong, key=lambda one: one.situation.size)
+    few = [one for a in Aspect for one in [one for one in wrong if one.aspect is a][:FEW]]
+    with harness.session.beside(derive_seed(harness.seed, "situations/worker")):
+        came = _again(harness, few)
+        if [one.aspect for one in came] != [one.aspect for one in few]:
+            few, came = wrong, _again(harness, wrong)
+        mine = {id(one): own for one, own in zip(few, came, strict=True)}
+        outcomes = [mine.get(id(one), one) for one in other.outcomes]
+        found = judge(outcomes, harness.claims)
+        return found if other.told.keys() <= found.told.keys() else _with_inside(found, harness)
+
+
+def _with_inside(found: Judgement, harness: Harness) -> Judgement:
+    """What came of a contract's situations, and of some of what is inside it."""
+    for part in harness.contract.inside:
+        inside = SituationRunner(harness.of(part), INSIDE).run()
+        found = found.beside(judge(inside, harness.claims, f"`{part.entry}` alone: "))
+    return found
+
+
+def _again(harness: Harness, outcomes: Sequence[Outcome]) -> list[Outcome]:
+    """What comes in the same situations."""
+    kind, found = kind_of(harness.contract), []
+    for start in range(0, len(outcomes), TOGETHER):
+        some: Any = [one.situation for one in outcomes[start : start + TOGETHER]]
+        tried = [kind.tried(harness, situation) for situation in some]
+        harness.ask()
+        found += [one.outcome() for one in tried]
     return found
 
 

@@ -47,6 +47,10 @@ def graded(body: str, sandbox: Sandbox, **options: Any) -> Report:
     )
 
 
+def _lost(report: Report) -> list[str]:
+    return [check.name for check in report.checks if check.earned < check.possible]
+
+
 @pytest.mark.slow("nothing explains it, so all is searched")
 @pytest.mark.parametrize(
     "body",
@@ -101,6 +105,27 @@ def test_mistake_is_named_with_its_advice_and_what_follows(sandbox: Sandbox) -> 
     assert report.cause.advice.startswith("Dot products grow")
     assert report.cause.follows[0] == "test_output_matches_the_formula"
     assert [one.title for one in report.maps] == ["without a mask"]
+
+
+@pytest.mark.parametrize("body", ["(q @ k.mT).softmax(-1) @ v", "v"])
+def test_all_that_a_mistake_alone_loses_follows_from_it(body: str, sandbox: Sandbox) -> None:
+    report = graded(f"return {body}", sandbox)
+    lost = _lost(report)
+    assert len(lost) > 3
+    assert report.cause is not None
+    assert list(report.cause.follows) == lost
+
+
+def test_what_another_mistake_loses_does_not_follow(sandbox: Sandbox) -> None:
+    """One that the search does not see: it is tried where the first one is wrong as well."""
+    body = "x.data.mul_(2)\n        "
+    report = graded(f"{body}return (q @ k.mT).softmax(-1) @ v", sandbox)
+    changed, whole = "test_input_is_not_changed", "test_output_matches_the_formula"
+    assert {changed, whole} <= {*_lost(report)}
+    assert report.diagnosis == (("never-scaled",),)
+    assert report.cause is not None
+    assert changed not in report.cause.follows
+    assert whole in report.cause.follows
 
 
 def test_search_that_was_cut_short_says_so(sandbox: Sandbox) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from grader.sandbox.errors import SubmissionError
+from grader.sandbox.pace import SHORT
 from grader.sandbox.workers import WorkerEnded
 from grader.suite.compare import CheckFailed
 from grader.suite.situations.describing import Condition, describe
@@ -138,8 +139,9 @@ def _candidates(
         names = _told(condition.factor)
         if plain & {one.row.get(condition.factor) for one in failed}:
             continue  # it fails in the plainest case as well
-        if condition.factor == "T" and max(one.situation.sizes.T for one in failed) <= 2:
-            names = names[::-1]
+        if condition.factor == "T":
+            longest = max(one.situation.sizes.T for one in failed)
+            names = names[::-1] if longest <= 2 else names if longest > SHORT else ()
         found += names
         if condition.factor == "dtype":
             found += [BY_DTYPE[d] for d in {one.row["dtype"] for one in failed} if d in BY_DTYPE]

@@ -136,6 +136,15 @@ def test_claim_about_the_factor_is_told_with_the_smallest_situation() -> None:
     assert not judge([Outcome(one) for one in ALL], frozenset()).told
 
 
+@pytest.mark.parametrize(
+    ("T", "claim"), [(1, "handles_a_single_token"), (5, "matches_the_formula")]
+)
+def test_what_goes_wrong_at_few_tokens_alone_is_not_told_of_long_ones(T: int, claim: str) -> None:
+    outcomes = [Outcome(tried(T), Aspect.VALUE, AssertionError()), *map(Outcome, ALL[2:])]
+    claims = {"handles_a_long_sequence", "handles_a_single_token", "matches_the_formula"}
+    assert list(judge(outcomes, frozenset(claims)).told) == [claim]
+
+
 def test_what_is_planned_apart_fails_by_itself(begin: Callable[[str], Session]) -> None:
     session = begin("def f(x):\n    assert len(x) != 2, 'two'\n    return 2 * x\n")
     batch = session.batch()

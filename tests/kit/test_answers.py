@@ -10,12 +10,13 @@ import pytest
 
 from grader.grading import Options
 from grader.kit import Exercise, load_kit
-from grader.records import Explain, Report, Verdict
+from grader.records import Explain, Verdict
 from grader.submission import read_submission
 from tests.conftest import Grade
 from tests.support.answers import OWN_CONTRACT, Answer, answers, find, of_kind, right_answers
 from tests.support.drawing import some
 from tests.support.paths import ROOT
+from tests.support.reports import losses, lost
 from tests.support.sentences import REFUSED
 from tests.support.wrong import Wrong, wrong_versions
 
@@ -29,16 +30,6 @@ SOLUTIONS, RIGHT, WRONG = 1, 2, 12
 
 def options(seed: int = SEED) -> Options:
     return Options(seed, "cpu", explain=Explain.NOTHING)
-
-
-def lost(report: Report) -> set[str]:
-    return {check.name for check in report.checks if check.earned < check.possible}
-
-
-def losses(report: Report) -> list[str]:
-    """What a report says against a submission, for the message of a failed test."""
-    found = [f"{c.name}: {c.verdict} {c.message}" for c in report.checks if c.earned < c.possible]
-    return [report.problem, *found, f"seed {report.seed}"]
 
 
 def each_solution() -> Iterator[Any]:
@@ -150,7 +141,7 @@ def test_wrong_answer_is_not_solved(exercise: Exercise, answer: Answer, graded: 
     """Wrong in some situations only, most of them, and written from the stubs alone."""
     report = graded(answer.submission, exercise, options())
     assert not report.solved, f"seed {report.seed}"
-    assert answer.loses <= lost(report), losses(report)
+    assert answer.loses <= {*lost(report)}, losses(report)
 
 
 @pytest.mark.parametrize("exercise", KIT.exercises, ids=lambda one: one.name)

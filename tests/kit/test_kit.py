@@ -15,12 +15,13 @@ from grader.diagnosis.catalogue import catalogue
 from grader.grading import Options, grade
 from grader.kit import Exercise, load_kit
 from grader.kit.stubs import digest
-from grader.records import Explain, Report, Verdict
+from grader.records import Explain, Verdict
 from grader.sandbox.process import Sandbox
 from grader.submission import Submission, read_submission
 from tests.support import exercises
 from tests.support.drawing import some
 from tests.support.paths import ANSWERS, ROOT
+from tests.support.reports import losses
 from tests.support.wrong import wrong_versions
 
 KIT = load_kit(ROOT)
@@ -39,12 +40,6 @@ def to_repair() -> list[Exercise]:
 
 
 each_exercise = pytest.mark.parametrize("exercise", KIT.exercises, ids=lambda e: e.name)
-
-
-def losses(report: Report) -> list[str]:
-    """What a report says against a submission, for the message of a failed test."""
-    found = [f"{c.name}: {c.verdict} {c.message}" for c in report.checks if c.earned < c.possible]
-    return [report.problem, *found, f"seed {report.seed}"]
 
 
 @pytest.mark.parametrize("exercise", to_repair(), ids=lambda e: e.name)

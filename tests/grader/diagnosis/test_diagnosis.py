@@ -17,6 +17,7 @@ from grader.records import Explain, Report, Verdict
 from grader.sandbox.process import Sandbox
 from grader.submission import Submission
 from tests.support.paths import ROOT
+from tests.support.reports import lost
 
 EXERCISE = load_kit(ROOT).find("exercise1")
 MODULE = """
@@ -45,10 +46,6 @@ def graded(body: str, sandbox: Sandbox, **options: Any) -> Report:
         Options(**{"seed": 1, "device": "cpu", "timeout": 2.0} | options),
         sandbox,
     )
-
-
-def _lost(report: Report) -> list[str]:
-    return [check.name for check in report.checks if check.earned < check.possible]
 
 
 @pytest.mark.slow("nothing explains it, so all is searched")
@@ -110,10 +107,9 @@ def test_mistake_is_named_with_its_advice_and_what_follows(sandbox: Sandbox) -> 
 @pytest.mark.parametrize("body", ["(q @ k.mT).softmax(-1) @ v", "v"])
 def test_all_that_a_mistake_alone_loses_follows_from_it(body: str, sandbox: Sandbox) -> None:
     report = graded(f"return {body}", sandbox)
-    lost = _lost(report)
-    assert len(lost) > 3
+    assert len(lost(report)) > 3
     assert report.cause is not None
-    assert list(report.cause.follows) == lost
+    assert list(report.cause.follows) == lost(report)
 
 
 def test_what_another_mistake_loses_does_not_follow(sandbox: Sandbox) -> None:
@@ -121,7 +117,7 @@ def test_what_another_mistake_loses_does_not_follow(sandbox: Sandbox) -> None:
     body = "x.data.mul_(2)\n        "
     report = graded(f"{body}return (q @ k.mT).softmax(-1) @ v", sandbox)
     changed, whole = "test_input_is_not_changed", "test_output_matches_the_formula"
-    assert {changed, whole} <= {*_lost(report)}
+    assert {changed, whole} <= {*lost(report)}
     assert report.diagnosis == (("never-scaled",),)
     assert report.cause is not None
     assert changed not in report.cause.follows

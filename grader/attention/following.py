@@ -29,7 +29,7 @@ from grader.suite.situations.judging import Judgement
 from grader.suite.situations.outcomes import Aspect
 
 SECONDS = 60.0  # for a check, of which none is known that takes one
-KEPT = 200  # results: with one seed, all who make the same mistakes are told the same
+KEPT = 200  # results: with one seed, all who lose the same by the same mistakes are told the same
 LOST = (Verdict.FAIL, Verdict.ERROR)
 
 _known: dict[tuple[Any, ...], list[CheckResult]] = {}
@@ -59,10 +59,8 @@ def following(
     make = _planted(mistakes, read_submission(solution).source, runner.plugin.contract)
     if make is None:
         return ()
-    key = (
-        *(runner, seed, device, tuple(one.name for one in mistakes)),
-        *(tuple(one.name for one in lost), _where_wrong(runner.plugin.judged)),
-    )
+    names, planted = (tuple(one.name for one in some) for some in (lost, mistakes))
+    key = (runner, seed, device, planted, names, _where_wrong(runner.plugin.judged))
     if key not in _known:
         if len(_known) >= KEPT:
             _known.clear()
@@ -70,9 +68,9 @@ def following(
         none = Submission(Path("solution.py"), "")
         own = Session(sandbox, none, SECONDS, SECONDS, device=device)
         with aside():
-            _known[key] = runner.run_again(own, seed, [one.name for one in lost])
-    planted = {check.name: check for check in _known[key]}
-    return tuple(one.name for one in lost if _alike(one, planted[one.name]))
+            _known[key] = runner.run_again(own, seed, names)
+    came = {check.name: check for check in _known[key]}
+    return tuple(one.name for one in lost if _alike(one, came[one.name]))
 
 
 def _where_wrong(judged: Judgement | None) -> tuple[Aspect | None, ...]:

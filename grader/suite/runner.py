@@ -51,7 +51,7 @@ class SuiteRunner:
             raise GraderFault(f"the suite `{suite}` is missing; reinstall `attention-drills`")
         self._suite = suite
         self._session: pytest.Session
-        self._jobs: SimpleQueue[Collection[str]] = SimpleQueue()  # checks to run; empty for all
+        self._jobs: SimpleQueue[Collection[str] | None] = SimpleQueue()  # checks; None for all
         self._done: SimpleQueue[BaseException | None] = SimpleQueue()
         self._lock = threading.Lock()
         self.plugin = SuitePlugin()
@@ -100,7 +100,7 @@ class SuiteRunner:
         session: Session,
         seed: int,
         progress: Callable[[int, int], object] | None,
-        only: Collection[str] = (),
+        only: Collection[str] | None = None,
         stands_for: Judgement | None = None,
     ) -> list[CheckResult]:
         with self._lock:
@@ -170,8 +170,8 @@ class SuiteRunner:
             self._done.put(ended)
         return True
 
-    def _run_checks(self, only: Collection[str]) -> None:
-        wanted = [item for item in self._session.items if not only or item.name in only]
+    def _run_checks(self, only: Collection[str] | None) -> None:
+        wanted = [item for item in self._session.items if only is None or item.name in only]
         items: list[pytest.Item | None] = [*wanted, None]
         with one_thread():
             for item, following in itertools.pairwise(items):

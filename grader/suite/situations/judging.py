@@ -141,7 +141,10 @@ def _candidates(
             continue  # it fails in the plainest case as well
         if condition.factor == "T":
             longest = max(one.situation.sizes.T for one in failed)
-            names = names[::-1] if longest <= 2 else names if longest > SHORT else ()
+            if longest <= 2:
+                names = names[::-1]
+            elif longest <= SHORT:
+                names = ()  # long sequences have nothing to do with it
         found += names
         if condition.factor == "dtype":
             found += [BY_DTYPE[d] for d in {one.row["dtype"] for one in failed} if d in BY_DTYPE]

@@ -43,12 +43,12 @@ def judge_where_wrong(harness: Harness, other: Judgement) -> Judgement:
         other: What came of the other, in a grading of the same seed.
     """
     wrong = sorted(other.wrong, key=lambda one: one.situation.size)
-    few = [one for a in Aspect for one in [one for one in wrong if one.aspect is a][:FEW]]
+    ways = [[one for one in wrong if one.aspect is aspect] for aspect in Aspect]
+    few = [one for alike in ways for one in alike[:FEW]]
     with harness.session.beside(derive_seed(harness.seed, "situations/worker")):
-        came = _again(harness, few)
-        if [one.aspect for one in came] != [one.aspect for one in few]:
-            few, came = wrong, _again(harness, wrong)
-        mine = {id(one): own for one, own in zip(few, came, strict=True)}
+        mine = _again(harness, few)
+        if any(mine[id(one)].aspect is not one.aspect for one in few):
+            mine |= _again(harness, [one for one in wrong if id(one) not in mine])
         outcomes = [mine.get(id(one), one) for one in other.outcomes]
         found = judge(outcomes, harness.claims)
         return found if other.told.keys() <= found.told.keys() else _with_inside(found, harness)
@@ -62,14 +62,15 @@ def _with_inside(found: Judgement, harness: Harness) -> Judgement:
     return found
 
 
-def _again(harness: Harness, outcomes: Sequence[Outcome]) -> list[Outcome]:
-    """What comes in the same situations."""
-    kind, found = kind_of(harness.contract), []
+def _again(harness: Harness, outcomes: Sequence[Outcome]) -> dict[int, Outcome]:
+    """What comes in the same situations, by the identity of what came before."""
+    kind = kind_of(harness.contract)
+    found: dict[int, Outcome] = {}
     for start in range(0, len(outcomes), TOGETHER):
-        some: Any = [one.situation for one in outcomes[start : start + TOGETHER]]
-        tried = [kind.tried(harness, situation) for situation in some]
+        some: Any = outcomes[start : start + TOGETHER]
+        tried = {id(one): kind.tried(harness, one.situation) for one in some}
         harness.ask()
-        found += [one.outcome() for one in tried]
+        found |= {name: one.outcome() for name, one in tried.items()}
     return found
 
 

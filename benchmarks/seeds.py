@@ -1,7 +1,8 @@
 """Right answers, each grading at a seed of its own: none may lose a point, however often.
 
-Takes every solution, every right answer of the tests, and those of more folders; in turns, in two
-processes. Results are kept as they come: the same command goes on where it was stopped.
+Takes every solution, every right answer of the tests, and those of more folders; round after
+round, in two processes. What took long in an earlier round is left out of nine rounds in ten.
+Results are kept as they come: the same command goes on where it was stopped.
 
 Usage: python -m benchmarks.seeds [--gradings 10000] [--kept FILE] [FOLDER ...]
 
@@ -14,6 +15,7 @@ import argparse
 import itertools
 import random
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -27,6 +29,8 @@ from grader.submission import Submission, read_submission
 from tests.support.answers import answers
 
 AT_ONCE = 20  # gradings of one exercise after the other, which need its suite once
+LONG = 4.0  # seconds: what takes longer is graded in every ROUNDS-th round
+ROUNDS = 10
 
 
 class Result(msgspec.Struct):
@@ -37,6 +41,7 @@ class Result(msgspec.Struct):
     seed: int
     lost: dict[str, str]
     skipped: dict[str, str]
+    seconds: float
 
 
 def right_answers(folders: list[Path]) -> list[tuple[str, str]]:
@@ -55,27 +60,36 @@ def submission_of(exercise: Exercise, answer: str) -> Submission:
     return known[answer] if answer in known else read_submission(Path(answer))
 
 
-def gradings(every: list[tuple[str, str]], done: set[tuple[str, int]]) -> Iterator[Grading]:
-    """All of them, round after round; each file has a seed of its own in each round."""
-    for turn in itertools.count():
-        order = list(enumerate(every))
-        random.Random(turn).shuffle(order)
-        chunks = [order[i : i + AT_ONCE] for i in range(0, len(order), AT_ONCE)]
-        for chunk in chunks:
-            for number, (exercise, answer) in sorted(chunk, key=lambda one: one[1]):
-                seed = turn * len(every) + number
-                if (answer, seed) not in done:
-                    yield Grading(exercise, answer, seed)
+def gradings(every: list[tuple[str, str]], turn: int) -> Iterator[Grading]:
+    """All of a round; each file has a seed of its own in each."""
+    order = list(enumerate(every))
+    random.Random(turn).shuffle(order)
+    for chunk in (order[i : i + AT_ONCE] for i in range(0, len(order), AT_ONCE)):
+        for number, (exercise, answer) in sorted(chunk, key=lambda one: one[1]):
+            yield Grading(exercise, answer, turn * len(every) + number)
+
+
+def left_of(every: list[tuple[str, str]], turn: int, results: list[Result]) -> list[Grading]:
+    """What a round still has to grade."""
+    done = {one.seed for one in results}
+    long = {(one.exercise, one.answer) for one in results if one.seconds > LONG}
+    return [
+        one
+        for one in gradings(every, turn)
+        if one.seed not in done and (turn % ROUNDS == 0 or (one.exercise, one.answer) not in long)
+    ]
 
 
 def try_one(one: Grading) -> Result:
     """Grade it."""
     exercise: Exercise = installed_kit().find(one.exercise)
     submission = submission_of(exercise, one.answer)
+    start = time.monotonic()
     report = grade(submission, exercise, Options(seed=one.seed), own_sandbox())
+    seconds = time.monotonic() - start
     lost = [c for c in report.checks if c.earned < c.possible]
     skipped = [c for c in report.checks if c.verdict is Verdict.SKIP]
-    return Result(*one, *({c.name: c.message for c in some} for some in (lost, skipped)))
+    return Result(*one, *({c.name: c.message for c in some} for some in (lost, skipped)), seconds)
 
 
 def main() -> None:
@@ -87,16 +101,17 @@ def main() -> None:
     asked = parser.parse_args()
     asked.kept.parent.mkdir(parents=True, exist_ok=True)
     results = read(asked.kept, Result)
-    done = {(one.answer, one.seed) for one in results}
-    left = itertools.islice(
-        gradings(right_answers(asked.folders), done), max(asked.gradings - len(done), 0)
-    )
-    for one in try_all(try_one, left, asked.kept):
-        results.append(one)
-        for name, message in one.lost.items():
-            print(f"{one.exercise} {one.answer} seed {one.seed}: {name}: {message}", flush=True)
-        if len(results) % 100 == 0:
-            print(f"{len(results)} gradings", file=sys.stderr, flush=True)
+    every = right_answers(asked.folders)
+    for turn in itertools.count():
+        wanted = max(asked.gradings - len(results), 0)
+        if not wanted:
+            break
+        for one in try_all(try_one, left_of(every, turn, results)[:wanted], asked.kept):
+            results.append(one)
+            for name, message in one.lost.items():
+                print(f"{one.exercise} {one.answer} seed {one.seed}: {name}: {message}", flush=True)
+            if len(results) % 100 == 0:
+                print(f"{len(results)} gradings", file=sys.stderr, flush=True)
     losers = sum(bool(one.lost) for one in results)
     skipped = sum(bool(one.skipped) for one in results)
     print(

@@ -10,7 +10,7 @@ from grader.kit import Exercise
 from grader.suite.reuse import checks_of, load_suite
 from tests.kit.test_kit import each_exercise
 from tests.support.answers import answers
-from tests.support.sentences import REFUSED, entries, sentences
+from tests.support.sentences import KIT, REFUSED, SHARED, entries, entries_in, sentences
 from tests.support.wrong import wrong_versions
 
 
@@ -46,6 +46,12 @@ def test_what_holds_a_sentence_is_a_check_that_a_wrong_version_loses(exercise: E
         elif loses[held.wrong] != held.check:
             problems.append(f"`{held.wrong}` loses `{loses[held.wrong]}`, not `{held.check}`")
     assert not problems, "\n".join(problems)
+
+
+def test_what_is_shared_is_what_several_exercises_say() -> None:
+    every = [entry for exercise in KIT.exercises for entry in entries(exercise.name)]
+    for entry in entries_in(SHARED):
+        assert every.count(entry) > 1, entry.says
 
 
 def _problems_of_file(exercise: Exercise, wrong: str) -> list[str]:

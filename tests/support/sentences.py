@@ -1,7 +1,9 @@
 """Every sentence of every stub, beside the checks that hold it.
 
-``tests/answers/EXERCISE.sentences`` has them all. Below each stands what of it is held by which
-check, and a known wrong version that breaks this and loses that check; or why it promises nothing.
+``tests/answers/EXERCISE.sentences`` has them all, but for those that ``shared.sentences`` has for
+several exercises that say nothing else of them, and those that ``What stands in OTHER.py as well.``
+stands for. Below each stands what of it is held by which check, and a known wrong version that
+breaks this and loses that check; or why it promises nothing.
 ``python -m tests.support.sentences [EXERCISE...]`` prints them side by side.
 """
 
@@ -12,7 +14,7 @@ import inspect
 import re
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from grader.kit import load_kit
@@ -22,7 +24,10 @@ REFUSED = "the file is refused"  # by the rules that hold before any check is tr
 # A sentence ends where another begins: with a capital, or with code; not inside a quotation.
 _END = re.compile(r'(?:(?<=[.?!])|(?<=[.?!]"))\s+(?=(?:["`]|[A-Z]))(?=(?:[^"]*"[^"]*")*[^"]*$)')
 _ENTRY = re.compile(r"\s+\w+: ")  # of Args, Attributes, Raises
+_AS_WELL = re.compile(r"What stands in (\w+)\.py as well\.")
 NOTHING = "promises nothing: "
+SHARED = "shared"
+KIT = load_kit(ROOT)
 _SECTION = re.compile(r"(Args|Attributes|Returns|Raises):$")
 
 
@@ -80,8 +85,21 @@ def _blocks(docstring: str) -> Iterator[str]:
 
 
 def entries(exercise: str) -> list[Entry]:
-    """What is known of an exercise's sentences."""
-    path = ANSWERS / f"{exercise}.sentences"
+    """What is known of an exercise's sentences: first in its own words, then in those of many."""
+    found = sentences(KIT.find(exercise).stub)
+    own, others = [], entries_in(SHARED)
+    for entry in entries_in(exercise):
+        if other := _AS_WELL.fullmatch(entry.says):
+            others += [replace(entry, says=says) for says in sentences(KIT.find(other[1]).stub)]
+        else:
+            own.append(entry)
+    left = {*found} - {entry.says for entry in own}
+    return [*own, *{entry.says: entry for entry in others[::-1] if entry.says in left}.values()]
+
+
+def entries_in(name: str) -> list[Entry]:
+    """Those that stand in a file."""
+    path = ANSWERS / f"{name}.sentences"
     text = path.read_text(encoding="utf-8").partition("\n\n")[2] if path.is_file() else ""
     found = re.findall(r"((?:^\S.*\n)+)((?:^ .*\n)+)", text, re.MULTILINE)
     return [_entry(" ".join(says.split()), lines) for says, lines in found]
@@ -97,18 +115,12 @@ def _entry(says: str, lines: str) -> Entry:
     return Entry(says, tuple(Held(*line.split(" | ")) for line in known), "")
 
 
-def lost_by(exercise: str) -> dict[str, set[str]]:
-    """The checks that wrong versions lose, by the names of the versions."""
-    found: dict[str, set[str]] = {}
-    for held in (held for entry in entries(exercise) for held in entry.held):
-        found.setdefault(held.wrong, set()).add(held.check)
-    return found
-
-
 def table(exercise: str) -> str:
     """Sentences and checks side by side."""
-    lines = [f"# {exercise}"]
-    for entry in entries(exercise):
+    lines, order = [f"# {exercise}"], sentences(KIT.find(exercise).stub)
+    for entry in sorted(
+        entries(exercise), key=lambda entry: [*order, entry.says].index(entry.says)
+    ):
         lines += ["", entry.says]
         lines += [f"    {held.part:40}  {held.check:52}  {held.wrong}" for held in entry.held]
         lines += [f"    {NOTHING}{entry.nothing}"] if entry.nothing else []
@@ -116,6 +128,6 @@ def table(exercise: str) -> str:
 
 
 if __name__ == "__main__":
-    for exercise in load_kit(ROOT).exercises:
+    for exercise in KIT.exercises:
         if exercise.name in (sys.argv[1:] or [exercise.name]):
             sys.stdout.write(f"{table(exercise.name)}\n\n")

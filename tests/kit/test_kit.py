@@ -22,6 +22,7 @@ from tests.support import exercises
 from tests.support.drawing import some
 from tests.support.paths import ANSWERS, ROOT
 from tests.support.reports import losses
+from tests.support.sentences import SHARED
 from tests.support.wrong import wrong_versions
 
 KIT = load_kit(ROOT)
@@ -212,7 +213,7 @@ def test_no_file_is_stray() -> None:
     for folder, attribute in names.items():
         found = {path for path in (ROOT / folder).rglob("*.py") if "__pycache__" not in str(path)}
         assert found == {getattr(exercise, attribute) for exercise in KIT.exercises}, folder
-    named = {path.name.partition(".")[0] for path in ANSWERS.iterdir()} - {"__main__"}
+    named = {path.name.partition(".")[0] for path in ANSWERS.iterdir()} - {"__main__", SHARED}
     assert named - {"__pycache__", ""} == {exercise.name for exercise in KIT.exercises}
 
 

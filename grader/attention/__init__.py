@@ -11,6 +11,7 @@ from grader.attention.oracle import (
     merge_heads,
     multi_head,
     split_heads,
+    values_of_heads,
 )
 from grader.attention.situations.masks import mask_forms
 
@@ -29,5 +30,6 @@ __all__ = [
     "multi_head",
     "recover_attention",
     "split_heads",
+    "values_of_heads",
     "with_few_scores",
 ]

@@ -5,12 +5,15 @@ Source: Vaswani et al. 2017, eq. 1, arXiv:1706.03762
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
 import torch
 from torch import Tensor
+
+from grader.suite.contract import Sizes
+from grader.suite.oracle import Weights, linear
 
 ROUNDED = (5e-7, 1e-14)  # of an angle at position 1: in float32, in float64
 _kept: ContextVar[Tensor | None] = ContextVar("_kept", default=None)
@@ -59,6 +62,26 @@ def multi_head(q: Tensor, k: Tensor, v: Tensor, heads: int) -> Tensor:
     """Heads of softmax(q·kᵀ/√D)·v side by side, each (B, T, H·D) -> (B, T, H·D)."""
     q, k, v = (split_heads(x, heads) for x in (q, k, v))
     return merge_heads(attention_map(q, k, q.size(-1) ** -0.5) @ v)
+
+
+def values_of_heads(
+    values: str, output: str
+) -> Callable[[Weights, Sizes, Tensor], tuple[Tensor, float]]:
+    """What the attention weights mix: each head's values, as the layer after it turns them.
+
+    Args:
+        values: The layer that makes values, for each head or each of G groups of heads.
+        output: The layer after the mixing.
+    """
+
+    def value_vectors(weights: Weights, sizes: Sizes, x: Tensor) -> tuple[Tensor, float]:
+        groups = sizes.get("G", sizes.H)
+        v = split_heads(linear(weights, values, x), groups)
+        v = v.repeat_interleave(sizes.H // groups, dim=1)  # (B, H, T, D)
+        turned = split_heads(weights[f"{output}.weight"][None], sizes.H)  # (1, H, C, D)
+        return (v @ turned.mT).flatten(1, 2), 0.0
+
+    return value_vectors
 
 
 def angles_left_to_rounding(x: Tensor, positions: Tensor) -> float:

@@ -9,7 +9,11 @@ from grader.attention.claims.dropout import (
     keeps_the_mean,
     uses_its_rate,
 )
-from grader.attention.claims.heads import heads_are_blocks, output_mixes_the_heads
+from grader.attention.claims.heads import (
+    heads_are_blocks,
+    output_mixes_the_heads,
+    refuses_heads_that_do_not_divide,
+)
 from grader.attention.claims.masks import (
     hidden_key_gets_no_gradient,
     hidden_key_has_no_influence,
@@ -65,6 +69,7 @@ __all__ = [
     "padding_gets_no_gradient",
     "padding_has_no_influence",
     "planted_mistakes_are_gone",
+    "refuses_heads_that_do_not_divide",
     "scores_are_scaled",
     "uses_its_rate",
     "weights_sum_to_one",

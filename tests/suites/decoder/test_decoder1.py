@@ -7,7 +7,13 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from grader.attention import AttentionContract, attention_map, merge_heads, split_heads
+from grader.attention import (
+    AttentionContract,
+    attention_map,
+    merge_heads,
+    split_heads,
+    values_of_heads,
+)
 from grader.attention import claims as attention
 from grader.suite import (
     Harness,
@@ -48,13 +54,6 @@ def attend(weights: Weights, sizes: Sizes, x: Tensor) -> Tensor:
     return linear(weights, "o_proj", merge_heads(heads))
 
 
-def value_vectors(weights: Weights, sizes: Sizes, x: Tensor) -> tuple[Tensor, float]:
-    """What the attention weights mix: each head's values, as o_proj turns them."""
-    v = split_heads(linear(weights, "v_proj", x), sizes.H)  # (B, H, T, D)
-    turned = split_heads(weights["o_proj.weight"][None], sizes.H)  # (1, H, C, D)
-    return (v @ turned.mT).flatten(1, 2), 0.0
-
-
 def up_to(longest: Callable[[Sizes], int]) -> AttentionContract:
     """The contract with another ``max_len``, L, by the other sizes."""
     return replace(plain, fit=lambda sizes: sizes.replace(L=longest(sizes)))
@@ -72,7 +71,7 @@ plain = AttentionContract(
     parameters=lambda sizes: {f"{name}.weight": (sizes.C, sizes.C) for name in LAYERS},
     oracle=attend,
     scale=lambda sizes: (sizes.C / sizes.H) ** -0.5,
-    value_vectors=value_vectors,
+    value_vectors=values_of_heads("v_proj", "o_proj"),
     zero_queries=lambda weights: {**weights, "q_proj.weight": weights["q_proj.weight"] * 0},
 )
 contract = replace(
@@ -105,11 +104,7 @@ def test_state_holds_the_parameters_alone(harness: Harness) -> None:
     expect_close(loaded.out, expected.out, "output of a module of another max_len that is loaded")
 
 
-@points(1)
-def test_heads_that_do_not_divide_are_a_value_error(harness: Harness) -> None:
-    """C features are cut into H heads of the same size, or not at all."""
-    for C, H in ((15, 4), (14, 4), (12, 5), (9, 2), (3, 7)):
-        claims.constructor_raises(harness, "ValueError", embed_dim=C, num_heads=H)
+test_heads_that_do_not_divide_are_a_value_error = attention.refuses_heads_that_do_not_divide
 
 
 @points(2)
@@ -199,10 +194,7 @@ def test_values_are_mixed_not_the_input(harness: Harness) -> None:
     attention.attends_all_alike_without_queries(harness.of(one_head))
 
 
-@points(2)
-def test_heads_are_blocks_of_consecutive_features(harness: Harness) -> None:
-    """Other queries in the middle head change that head's block of features and no other."""
-    attention.heads_are_blocks(harness, "q_proj", "o_proj")
+test_heads_are_blocks_of_consecutive_features = attention.heads_are_blocks("q_proj", "o_proj")
 
 
 @points(2)
@@ -211,12 +203,7 @@ def test_heads_are_merged_back_token_by_token(harness: Harness) -> None:
     attention.attends_all_alike_without_queries(harness)
 
 
-@points(1)
-def test_o_proj_mixes_the_merged_heads(harness: Harness) -> None:
-    """The last projection is the only place where heads meet: at zero it leaves nothing."""
-    attention.output_mixes_the_heads(harness, "o_proj")
-
-
+test_o_proj_mixes_the_merged_heads = attention.output_mixes_the_heads("o_proj")
 test_future_has_no_influence = claims.future_has_no_influence
 test_future_gets_no_gradient = claims.future_gets_no_gradient
 

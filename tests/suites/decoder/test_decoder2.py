@@ -219,12 +219,7 @@ def test_heads_are_blocks_of_consecutive_features(harness: Harness) -> None:
     expect_close(new.out, new.expected, "features of all heads, without o_proj")
 
 
-@points(1)
-def test_o_proj_mixes_the_merged_heads(harness: Harness) -> None:
-    """The last projection is the only place where heads meet: at zero it leaves nothing."""
-    attention.output_mixes_the_heads(harness, "o_proj")
-
-
+test_o_proj_mixes_the_merged_heads = attention.output_mixes_the_heads("o_proj")
 test_padding_has_no_influence = attention.padding_has_no_influence
 test_padding_gets_no_gradient = attention.padding_gets_no_gradient
 test_sequence_with_nothing_to_read_gives_zeros = attention.nothing_to_read_gives_zeros

@@ -13,6 +13,7 @@ from grader.attention import (
     attention_map,
     merge_heads,
     split_heads,
+    values_of_heads,
 )
 from grader.attention import claims as attention
 from grader.suite import (
@@ -53,13 +54,6 @@ def attend(weights: Weights, sizes: Sizes, x: Tensor, positions: Tensor | None =
     positions = torch.arange(x.size(-2)) if positions is None else positions
     weight = attention_map(turn(q, positions), turn(k, positions), q.size(-1) ** -0.5)
     return linear(weights, "o_proj", merge_heads(weight @ v))
-
-
-def value_vectors(weights: Weights, sizes: Sizes, x: Tensor) -> tuple[Tensor, float]:
-    """What the attention weights mix: each head's values, as o_proj turns them."""
-    v = split_heads(linear(weights, "v_proj", x), sizes.H)  # (B, H, T, D)
-    unite = split_heads(weights["o_proj.weight"][None], sizes.H)  # (1, H, C, D)
-    return (v @ unite.mT).flatten(1, 2), 0.0
 
 
 def left_to_rounding(x: Tensor, positions: Tensor | None = None) -> float:
@@ -175,7 +169,7 @@ contract = AttentionContract(
     parameters=lambda sizes: {f"{name}.weight": (sizes.C, sizes.C) for name in LAYERS},
     oracle=attend,
     scale=lambda sizes: (sizes.C / sizes.H) ** -0.5,
-    value_vectors=value_vectors,
+    value_vectors=values_of_heads("v_proj", "o_proj"),
     zero_queries=lambda weights: {**weights, "q_proj.weight": weights["q_proj.weight"] * 0},
     slack=left_to_rounding,
     fit=lambda sizes: sizes.replace(C=sizes.C + sizes.C // sizes.H % 2 * sizes.H),
@@ -363,12 +357,7 @@ def test_only_differences_of_positions_matter(harness: Harness) -> None:
     expect_differs(spread.out, first.out, "the output at positions twice as far apart")
 
 
-@points(2)
-def test_heads_are_blocks_of_consecutive_features(harness: Harness) -> None:
-    """Other queries in the middle head change that head's block of features and no other."""
-    attention.heads_are_blocks(harness, "q_proj", "o_proj")
-
-
+test_heads_are_blocks_of_consecutive_features = attention.heads_are_blocks("q_proj", "o_proj")
 test_positions_go_with_their_tokens = of_placed(claims.follows_a_permutation)
 test_batch_items_are_independent = of_placed(claims.batch_items_are_independent)
 test_large_scores_stay_finite = attention.large_scores_stay_finite

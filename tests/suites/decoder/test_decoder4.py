@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from grader.attention import AttentionContract, merge_heads, split_heads
+from grader.attention import AttentionContract, merge_heads, split_heads, values_of_heads
 from grader.attention import claims as attention
 from grader.suite import (
     Harness,
@@ -54,13 +54,6 @@ def attend(weights: Weights, sizes: Sizes, x: Tensor) -> Tensor:
     return linear(weights, "o_proj", merge_heads(scores.softmax(-1) @ v))
 
 
-def value_vectors(weights: Weights, sizes: Sizes, x: Tensor) -> tuple[Tensor, float]:
-    """What the attention weights mix: each head's values, as o_proj turns them."""
-    v = split_heads(linear(weights, "v_proj", x), sizes.H)  # (B, H, T, D)
-    out = split_heads(weights["o_proj.weight"][None], sizes.H)  # (1, H, C, D)
-    return (v @ out.mT).flatten(1, 2), 0.0
-
-
 def zero_queries(weights: Weights) -> Weights:
     """All queries zero: the scores are the biases."""
     return {**weights, "q_proj.weight": weights["q_proj.weight"] * 0}
@@ -79,7 +72,7 @@ contract = AttentionContract(
     oracle=attend,
     scale=lambda sizes: (sizes.C / sizes.H) ** -0.5,
     biases=biases,
-    value_vectors=value_vectors,
+    value_vectors=values_of_heads("v_proj", "o_proj"),
     zero_queries=zero_queries,
     # Biases may be float32 in any dtype, and slope·s does what -slope·(t - s) does.
     slack=lambda x: ROUNDED * (x.size(-2) - 1),
@@ -128,11 +121,7 @@ def test_state_holds_nothing_but_the_parameters(harness: Harness) -> None:
         expect(not extra, f"`state_dict()`: expected parameters alone, got `{''.join(extra[:1])}`")
 
 
-@points(1)
-def test_heads_that_do_not_divide_are_a_value_error(harness: Harness) -> None:
-    """C features are cut into H heads of the same size, or not at all."""
-    for C, H in ((15, 4), (14, 4), (12, 5), (9, 2), (3, 7)):
-        claims.constructor_raises(harness, "ValueError", embed_dim=C, num_heads=H)
+test_heads_that_do_not_divide_are_a_value_error = attention.refuses_heads_that_do_not_divide
 
 
 @points(2)
@@ -167,12 +156,7 @@ def test_biases_are_slopes_times_distances(harness: Harness) -> None:
             expect_close(block, right, f"features of head {place} of {heads} at zero queries")
 
 
-@points(1)
-def test_o_proj_mixes_the_merged_heads(harness: Harness) -> None:
-    """The last projection is the only place where heads meet: at zero it leaves nothing."""
-    attention.output_mixes_the_heads(harness, "o_proj")
-
-
+test_o_proj_mixes_the_merged_heads = attention.output_mixes_the_heads("o_proj")
 test_future_has_no_influence = claims.future_has_no_influence
 test_future_gets_no_gradient = claims.future_gets_no_gradient
 test_long_sequence = claims.handles_a_long_sequence_from_its_start

@@ -5,7 +5,13 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from grader.attention import AttentionContract, attention_map, merge_heads, split_heads
+from grader.attention import (
+    AttentionContract,
+    attention_map,
+    merge_heads,
+    split_heads,
+    values_of_heads,
+)
 from grader.attention import claims as attention
 from grader.attention.contract import causal_mask
 from grader.suite import Harness, Sizes, Weights, claims, expect_close, linear, points
@@ -36,13 +42,6 @@ def attend(weights: Weights, sizes: Sizes, x: Tensor) -> Tensor:
     return linear(weights, "o_proj", merge_heads(mixed))
 
 
-def value_vectors(weights: Weights, sizes: Sizes, x: Tensor) -> tuple[Tensor, float]:
-    """What the attention weights mix: each head's values, as o_proj turns them."""
-    _, v = keys_and_values(weights, sizes, x)
-    turned = split_heads(weights["o_proj.weight"][None], sizes.H)  # (1, H, C, D)
-    return (v @ turned.mT).flatten(1, 2), 0.0
-
-
 def shapes(sizes: Sizes) -> dict[str, tuple[int, ...]]:
     """Keys and values have G heads of the size of the queries'."""
     C, few = sizes.C, sizes.C // sizes.H * sizes.G
@@ -67,7 +66,7 @@ contract = AttentionContract(
     parameters=shapes,
     oracle=attend,
     scale=lambda sizes: (sizes.C / sizes.H) ** -0.5,
-    value_vectors=value_vectors,
+    value_vectors=values_of_heads("v_proj", "o_proj"),
     zero_queries=lambda weights: {**weights, "q_proj.weight": weights["q_proj.weight"] * 0},
 )
 one_group = replace(contract, sizes=(Sizes(B=3, T=5, C=28, H=4, G=1),), tried=False)
@@ -177,12 +176,7 @@ def test_keys_and_values_are_not_copied(harness: Harness) -> None:
     )
 
 
-@points(1)
-def test_o_proj_mixes_the_concatenated_heads(harness: Harness) -> None:
-    """The last projection is the only place where heads meet: at zero it leaves nothing."""
-    attention.output_mixes_the_heads(harness, "o_proj")
-
-
+test_o_proj_mixes_the_concatenated_heads = attention.output_mixes_the_heads("o_proj")
 test_without_queries_each_position_has_the_mean_of_its_past = (
     attention.attends_all_alike_without_queries
 )

@@ -13,6 +13,7 @@ from grader.attention import (
     attention_map,
     merge_heads,
     split_heads,
+    values_of_heads,
     with_few_scores,
 )
 from grader.attention import claims as attention
@@ -71,14 +72,6 @@ def attend(
     mixed = attention_map(q, a, q.size(-1) ** -0.5, shown[:, None] | ~some) @ b * some
     output = linear(weights, "o_proj", merge_heads(mixed))
     return {"output": output, "keys": k, "values": v, "places": positions}
-
-
-def value_vectors(weights: Weights, sizes: Sizes, x: Tensor) -> tuple[Tensor, float]:
-    """What the attention weights mix: each head's values, as o_proj turns them."""
-    v = split_heads(linear(weights, "v_proj", x), sizes.G)
-    v = v.repeat_interleave(sizes.H // sizes.G, dim=1)
-    turned = split_heads(weights["o_proj.weight"][None], sizes.H)  # (1, H, C, D)
-    return (v @ turned.mT).flatten(1, 2), 0.0
 
 
 def shapes(sizes: Sizes) -> dict[str, tuple[int, ...]]:
@@ -236,7 +229,7 @@ plain = AttentionContract(
     parameters=shapes,
     oracle=attend,
     scale=lambda sizes: (sizes.C / sizes.H) ** -0.5,
-    value_vectors=value_vectors,
+    value_vectors=values_of_heads("v_proj", "o_proj"),
     zero_queries=lambda weights: {**weights, "q_proj.weight": weights["q_proj.weight"] * 0},
     slack=left_to_rounding,
     silent=silent,
@@ -350,10 +343,7 @@ def test_consecutive_heads_share_a_group(harness: Harness) -> None:
         expect_close(after.out[..., own], right, "features of the heads of a group, without o_proj")
 
 
-@points(1)
-def test_o_proj_mixes_the_concatenated_heads(harness: Harness) -> None:
-    """The last projection is the only place where heads meet: at zero it leaves nothing."""
-    attention.output_mixes_the_heads(harness, "o_proj")
+test_o_proj_mixes_the_concatenated_heads = attention.output_mixes_the_heads("o_proj")
 
 
 @points(2)
@@ -459,7 +449,6 @@ def test_padding_has_no_influence(harness: Harness) -> None:
     """Whatever stands there, in the cache or among the new tokens."""
     given = harness.every_input(ROWS)[-1] | rows(harness)
     given["places"] = torch.tensor([[-1, 0, 1, 2, 3], [0, 1, -2, 2, 3], [0, 1, 2, -1, -1]])
-    given["places"] = given["places"]
     gone, hidden = given["places"] < 0, given["positions"] < 0
     others = []
     for number in (0.0, LOUD, -LOUD):

@@ -12,6 +12,7 @@ from grader.attention import (
     attention_map,
     merge_heads,
     split_heads,
+    values_of_heads,
     with_few_scores,
 )
 from grader.attention import claims as attention
@@ -75,13 +76,6 @@ def attend(
     }
 
 
-def value_vectors(weights: Weights, sizes: Sizes, x: Tensor) -> tuple[Tensor, float]:
-    """What the attention weights mix: each head's values, as o_proj turns them."""
-    v = split_heads(linear(weights, "v_proj", x), sizes.H)  # (B, H, T, D)
-    turned = split_heads(weights["o_proj.weight"][None], sizes.H)  # (1, H, C, D)
-    return (v @ turned.mT).flatten(1, 2), 0.0
-
-
 def derived(sizes: Sizes) -> Sizes:
     """No cache holds more than a window, neither before a call, S tokens, nor after it, N."""
     S = min(sizes.get("S", 0), sizes.W)
@@ -114,7 +108,7 @@ plain = AttentionContract(
     parameters=lambda sizes: {f"{name}.weight": (sizes.C, sizes.C) for name in LAYERS},
     oracle=attend,
     scale=lambda sizes: (sizes.C / sizes.H) ** -0.5,
-    value_vectors=value_vectors,
+    value_vectors=values_of_heads("v_proj", "o_proj"),
     zero_queries=lambda weights: {**weights, "q_proj.weight": weights["q_proj.weight"] * 0},
     is_exact=lambda sizes: sizes.C // sizes.H in SQUARES,
     derived=derived,
@@ -181,18 +175,8 @@ test_weights_of_each_query_sum_to_one = attention.weights_sum_to_one
 test_without_queries_each_token_has_the_mean_of_its_window = (
     attention.attends_all_alike_without_queries
 )
-
-
-@points(2)
-def test_heads_are_blocks_of_consecutive_features(harness: Harness) -> None:
-    """Other queries in the middle head change that head's block of features and no other."""
-    attention.heads_are_blocks(harness, "q_proj", "o_proj")
-
-
-@points(1)
-def test_o_proj_mixes_the_concatenated_heads(harness: Harness) -> None:
-    """The last projection is the only place where heads meet: at zero it leaves nothing."""
-    attention.output_mixes_the_heads(harness, "o_proj")
+test_heads_are_blocks_of_consecutive_features = attention.heads_are_blocks("q_proj", "o_proj")
+test_o_proj_mixes_the_concatenated_heads = attention.output_mixes_the_heads("o_proj")
 
 
 @points(3)

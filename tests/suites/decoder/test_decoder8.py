@@ -6,7 +6,13 @@ from math import sqrt
 import torch
 from torch import Tensor
 
-from grader.attention import AttentionContract, attention_map, merge_heads, split_heads
+from grader.attention import (
+    AttentionContract,
+    attention_map,
+    merge_heads,
+    split_heads,
+    values_of_heads,
+)
 from grader.attention import claims as attention_claims
 from grader.suite import (
     Contract,
@@ -53,13 +59,6 @@ def attend(weights: Weights, sizes: Sizes, x: Tensor) -> Tensor:
     past = torch.ones(sizes.T, sizes.T).tril()
     shares = attention_map(q, k, 1 / sqrt(q.size(-1)), past)
     return linear(weights, "o_proj", merge_heads(shares @ v))
-
-
-def value_vectors(weights: Weights, sizes: Sizes, x: Tensor) -> tuple[Tensor, float]:
-    """What the attention weights mix: each head's values, as o_proj turns them."""
-    v = split_heads(linear(weights, "v_proj", x), sizes.H)  # (B, H, T, D)
-    turned = split_heads(weights["o_proj.weight"][None], sizes.H)  # (1, H, C, D)
-    return (v @ turned.mT).flatten(1, 2), 0.0
 
 
 def of_feed_forward(sizes: Sizes) -> dict[str, tuple[int, ...]]:
@@ -135,7 +134,7 @@ attention = AttentionContract(
     parameters=lambda sizes: {f"{name}.weight": (sizes.C, sizes.C) for name in PROJECTIONS},
     oracle=attend,
     scale=lambda sizes: sqrt(sizes.H / sizes.C),
-    value_vectors=value_vectors,
+    value_vectors=values_of_heads("v_proj", "o_proj"),
     zero_queries=lambda weights: {**weights, "q_proj.weight": weights["q_proj.weight"] * 0},
     tried=False,
 )

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from torch import Tensor
 
-from grader.attention import AttentionContract, WeightLayout, multi_head, split_heads
+from grader.attention import AttentionContract, WeightLayout, multi_head, values_of_heads
 from grader.attention import claims as attention
 from grader.suite import Harness, Sizes, Weights, claims, linear, points
 
@@ -15,13 +15,6 @@ def attend(weights: Weights, sizes: Sizes, x: Tensor) -> Tensor:
     """Heads of softmax(q·kᵀ/√D)·v, concatenated, then unify_heads."""
     q, k, v = (linear(weights, name, x) for name in LAYERS[:3])
     return linear(weights, "unify_heads", multi_head(q, k, v, sizes.H))
-
-
-def value_vectors(weights: Weights, sizes: Sizes, x: Tensor) -> tuple[Tensor, float]:
-    """What the attention weights mix: each head's values, as unify_heads turns them."""
-    v = split_heads(linear(weights, "to_values", x), sizes.H)  # (B, H, T, D)
-    unify = split_heads(weights["unify_heads.weight"][None], sizes.H)  # (1, H, C, D)
-    return (v @ unify.mT).flatten(1, 2), 0.0
 
 
 contract = AttentionContract(
@@ -36,7 +29,7 @@ contract = AttentionContract(
     parameters=lambda sizes: {f"{name}.weight": (sizes.C, sizes.C) for name in LAYERS},
     oracle=attend,
     scale=lambda sizes: (sizes.C / sizes.H) ** -0.5,
-    value_vectors=value_vectors,
+    value_vectors=values_of_heads("to_values", "unify_heads"),
     zero_queries=lambda weights: {
         **weights,
         "to_queries.weight": weights["to_queries.weight"] * 0,
@@ -46,15 +39,7 @@ contract = AttentionContract(
 one_head = replace(contract, sizes=(Sizes(B=3, T=5, C=7, H=1),), tried=False)
 
 test_parameters_are_those_of_the_contract = claims.has_its_parameters
-
-
-@points(1)
-def test_heads_that_do_not_divide_are_a_value_error(harness: Harness) -> None:
-    """C features are cut into H heads of the same size, or not at all."""
-    for C, H in ((15, 4), (14, 4), (12, 5), (9, 2), (3, 7)):
-        claims.constructor_raises(harness, "ValueError", embed_dim=C, num_heads=H)
-
-
+test_heads_that_do_not_divide_are_a_value_error = attention.refuses_heads_that_do_not_divide
 test_output_keeps_shape_dtype_and_device = claims.keeps_shape_and_dtype
 test_output_matches_the_formula = claims.matches_the_formula
 test_scores_are_divided_by_the_root_of_the_head_size = attention.scores_are_scaled
@@ -67,10 +52,9 @@ def test_values_are_mixed_not_the_input(harness: Harness) -> None:
     attention.attends_all_alike_without_queries(harness.of(one_head))
 
 
-@points(2)
-def test_heads_are_blocks_of_consecutive_features(harness: Harness) -> None:
-    """Other queries in the middle head change that head's block of features and no other."""
-    attention.heads_are_blocks(harness, "to_queries", "unify_heads")
+test_heads_are_blocks_of_consecutive_features = attention.heads_are_blocks(
+    "to_queries", "unify_heads"
+)
 
 
 @points(2)
@@ -79,12 +63,7 @@ def test_heads_are_merged_back_token_by_token(harness: Harness) -> None:
     attention.attends_all_alike_without_queries(harness)
 
 
-@points(1)
-def test_unify_heads_mixes_the_merged_heads(harness: Harness) -> None:
-    """The last projection is the only place where heads meet: at zero it leaves nothing."""
-    attention.output_mixes_the_heads(harness, "unify_heads")
-
-
+test_unify_heads_mixes_the_merged_heads = attention.output_mixes_the_heads("unify_heads")
 test_batch_items_are_independent = claims.batch_items_are_independent
 test_tokens_are_treated_alike = claims.follows_a_permutation
 test_large_scores_stay_finite = attention.large_scores_stay_finite

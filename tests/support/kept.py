@@ -105,12 +105,14 @@ def _exercise(exercise: Exercise) -> str:
     return digest((repr(exercise).replace(home, ""), *found.values()))
 
 
-def _suites(suite: Path) -> Iterator[Path]:
-    yield suite
-    for name in re.findall(r"[\w/]*test_\w+\.py", suite.read_text(encoding="utf-8")):
-        for path in sorted(suite.parents[1].rglob(Path(name).name)):
-            if path != suite:
-                yield path
+def _suites(suite: Path) -> list[Path]:
+    """A suite, those that it loads, and those that these load."""
+    found = [suite]
+    for one in found:  # and whatever is added meanwhile
+        for name in re.findall(r"[\w/]*test_\w+\.py", one.read_text(encoding="utf-8")):
+            others = sorted(one.parents[1].rglob(Path(name).name))
+            found += [path for path in others if path not in found]
+    return found
 
 
 def _short(report: Report) -> Report:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import inspect
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -19,6 +18,7 @@ from grader.sandbox.session import Session
 from grader.submission import Submission
 from grader.suite.draw import Draw
 from grader.suite.harness import Harness
+from grader.suite.reuse import load_suite
 
 MODULES = {
     "grader.attention": "",
@@ -26,15 +26,8 @@ MODULES = {
     **{
         f"grader.attention.steps.{name}": inspect.getsource(getattr(steps, name))
         for name in (
-            "state",
-            "projection",
-            "heads",
-            "scores",
-            "masks",
-            "weighing",
-            "mixing",
-            "block",
-            "live",
+            *("state", "projection", "heads", "scores", "masks"),
+            *("weighing", "mixing", "block", "live"),
         )
     },
 }
@@ -134,12 +127,7 @@ ARGUMENTS = {
 
 def contract_of(exercise: Exercise) -> AttentionContract:
     """The contract that an exercise's suite defines."""
-    spec = importlib.util.spec_from_file_location(f"suite_{exercise.name}", exercise.suite)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    found: AttentionContract = module.contract
+    found: AttentionContract = load_suite(str(exercise.suite), exercise.suite.name).contract
     return found
 
 

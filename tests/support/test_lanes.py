@@ -182,6 +182,11 @@ def test_what_only_shows_decides_no_verdict() -> None:
     assert found.isdisjoint({"cli", "coach", "hiring", "magic", "outputs", "practice"})
 
 
+def test_verdict_depends_on_suites_that_are_loaded_by_others() -> None:
+    found = [path.name for path in kept._suites(load_kit(ROOT).find("bug3").suite)]
+    assert found == ["test_bug3.py", *(f"test_exercise{n}.py" for n in (4, 1, 3, 2))]
+
+
 def test_numbers_are_drawn_evenly() -> None:
     drawn = [share("seed", str(number)) for number in range(1000)]
     assert 0.45 < sum(drawn) / 1000 < 0.55

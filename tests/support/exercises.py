@@ -13,7 +13,7 @@ from types import ModuleType
 from grader.diagnosis.catalogue import mistakes_for
 from grader.diagnosis.edits import read_edits
 from grader.kit import Exercise, load_kit
-from grader.suite import load_suite
+from grader.suite import checks_of, load_suite
 from tests.support.answers import of_kind
 from tests.support.paths import ROOT
 
@@ -37,7 +37,7 @@ def table() -> str:
 def _rows() -> Iterator[list[str]]:
     for exercise in load_kit(ROOT).exercises:
         suite = load_suite(str(exercise.suite), exercise.suite.name)
-        worth = [_points(check) for name, check in vars(suite).items() if name.startswith("test_")]
+        worth = [*map(_points, checks_of(suite).values())]
         edits = read_edits(exercise.mistakes)
         caught = [one for one in of_kind(exercise, "wrong") if not one.accepted]
         counts = [

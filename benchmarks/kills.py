@@ -1,7 +1,6 @@
-"""The kill matrix: where each wrong answer of the tests fails, and what else it loses.
+"""The kill matrix: in which situations each wrong answer of the tests fails.
 
-An answer that fails in many situations is told by them, and is asked for nothing else. Results are
-kept as they come: the same command goes on where it was stopped.
+Results are kept as they come: the same command goes on where it was stopped.
 
 Usage: python -m benchmarks.kills KEPT [--seeds 1 ...] [--exercises NAME ...] [--few OTHER]
 
@@ -14,16 +13,13 @@ import argparse
 import itertools
 import sys
 from collections import Counter
-from contextlib import suppress
 from functools import cache
-from math import inf
 from pathlib import Path
 from unittest.mock import patch
 
 import msgspec
 
 from benchmarks.gradings import Grading, own_sandbox, read, try_all
-from grader.errors import TakesLong
 from grader.grading import Options, grade
 from grader.kit import Exercise, installed_kit
 from grader.records import Explain
@@ -36,7 +32,7 @@ from grader.suite.situations.trial import judge_situations
 from tests.support.answers import of_kind
 from tests.support.wrong import wrong_versions
 
-MANY = 12  # situations that fail, from which nothing else is asked
+MANY = 12  # situations that fail: fewer are few
 
 
 class Killed(msgspec.Struct):
@@ -45,7 +41,7 @@ class Killed(msgspec.Struct):
     Attributes:
         situations: How many there were, of the exercise's contract and those inside it.
         failed: The levels of those that failed.
-        lost: Checks; empty where so many situations failed that no other was asked for.
+        lost: The first check that it lost, if any.
     """
 
     exercise: str
@@ -53,7 +49,7 @@ class Killed(msgspec.Struct):
     seed: int
     situations: int
     failed: list[dict[str, str]]
-    lost: list[str]
+    lost: str
 
 
 @cache
@@ -72,16 +68,13 @@ def try_one(asked: Grading) -> Killed:
     def noted(harness: Harness) -> Judgement:
         judged = judge_situations(harness)
         tried.extend((*judged.outcomes, *judged.inside))
-        if sum(one.aspect is not None for one in tried) >= MANY:
-            harness.session._until = inf  # it is late: the rest is left
         return judged
 
     submission = wrong_answers(exercise)[asked.answer]
-    options = Options(seed=asked.seed, explain=Explain.NOTHING)
-    lost: list[str] = []
-    with patch.object(implied, "judge_situations", noted), suppress(TakesLong):
+    options = Options(seed=asked.seed, explain=Explain.NOTHING, first=True)
+    with patch.object(implied, "judge_situations", noted):
         report = grade(submission, exercise, options, own_sandbox())
-        lost = [one.name for one in report.checks if one.earned < one.possible]
+    lost = next((one.name for one in report.checks if one.earned < one.possible), "")
     failed = [dict(one.row) for one in tried if one.aspect is not None]
     return Killed(*asked, len(tried), failed, lost)
 

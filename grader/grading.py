@@ -50,6 +50,8 @@ class Options:
         explain: How much is told of the mistake behind what is wrong; None for what the exercise
             says.
         maps: Whether to show attention maps even where nothing is wrong with them.
+        only: The checks that are run; None for all.
+        first: Whether the first check that is lost is the last that is run.
         search: How many sets of mistakes are tried at most; None for as many as is usual.
         case: Is given the first comparison that failed, or None where there is none.
         progress: Is told after each check how many are done, and of how many.
@@ -61,6 +63,8 @@ class Options:
     patience: float = inf
     explain: Explain | None = None
     maps: bool = False
+    only: tuple[str, ...] | None = None
+    first: bool = False
     search: int | None = None
     case: Callable[[Case | None], object] | None = None
     progress: Callable[[int, int], object] | None = None
@@ -97,7 +101,7 @@ def grade(submission: Submission, exercise: Exercise, options: Options, sandbox:
     try:
         _start(session, tried, exercise)
         runner = suite_runner(exercise.suite)
-        checks = runner.run(session, seed, options.progress)
+        checks = runner.run(session, seed, options.progress, options.only, options.first)
         session.be_patient()
         if options.case is not None:
             source = exercise.solution.read_text(encoding="utf-8")

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from queue import SimpleQueue
+from typing import NamedTuple
 
 import pytest
 import torch
@@ -33,6 +34,13 @@ UNUSED_PLUGINS = (
 )  # fmt: skip
 
 
+class _Job(NamedTuple):
+    """What is to be run: the checks of these names, or all; up to the first that is lost."""
+
+    only: Collection[str] | None = None
+    first: bool = False
+
+
 class SuiteRunner:
     """A suite, collected once by a pytest session of its own, and run on one submission at a time.
 
@@ -51,7 +59,7 @@ class SuiteRunner:
             raise GraderFault(f"the suite `{suite}` is missing; reinstall `attention-drills`")
         self._suite = suite
         self._session: pytest.Session
-        self._jobs: SimpleQueue[Collection[str] | None] = SimpleQueue()  # checks; None for all
+        self._jobs: SimpleQueue[_Job] = SimpleQueue()
         self._done: SimpleQueue[BaseException | None] = SimpleQueue()
         self._lock = threading.Lock()
         self.plugin = SuitePlugin()
@@ -71,8 +79,17 @@ class SuiteRunner:
         session: Session,
         seed: int,
         progress: Callable[[int, int], object] | None = None,
+        only: Collection[str] | None = None,
+        first: bool = False,
     ) -> list[CheckResult]:
-        """Run the checks on a submission; ``progress`` is told after each how many are done.
+        """Run the checks on a submission.
+
+        Args:
+            session: Of the submission.
+            seed: Of the whole grading.
+            progress: Is told after each check how many are done, and of how many.
+            only: The names of the checks that are run; None for all.
+            first: Whether the first check that is lost is the last that is run.
 
         Raises:
             GraderFault: A check is broken.
@@ -80,7 +97,7 @@ class SuiteRunner:
             TakesLong: The session's patience is over.
             KeyboardInterrupt: Ctrl-C, or the sandbox was told to stop; this runner is spent.
         """
-        return self._run(session, seed, progress)
+        return self._run(session, seed, progress, _Job(only, first))
 
     def run_again(self, session: Session, seed: int, lost: Collection[str]) -> list[CheckResult]:
         """Run the checks that the last submission lost on another that stands for it.
@@ -93,19 +110,19 @@ class SuiteRunner:
         Raises:
             As ``run``.
         """
-        return self._run(session, seed, None, lost, self.plugin.judged)
+        return self._run(session, seed, None, _Job(lost), self.plugin.judged)
 
     def _run(
         self,
         session: Session,
         seed: int,
         progress: Callable[[int, int], object] | None,
-        only: Collection[str] | None = None,
+        job: _Job,
         stands_for: Judgement | None = None,
     ) -> list[CheckResult]:
         with self._lock:
             self.plugin.begin(session, seed, progress, stands_for)
-            self._jobs.put(only)
+            self._jobs.put(job)
             try:
                 ended = self._done.get()
             except KeyboardInterrupt:
@@ -161,16 +178,17 @@ class SuiteRunner:
         self._session = session
         self._done.put(None)
         while not self.spent:
-            only = self._jobs.get()
+            job = self._jobs.get()
             ended: BaseException | None = None
             try:
-                self._run_checks(only)
+                self._run_checks(job)
             except BaseException as error:
                 ended, self.spent = error, True
             self._done.put(ended)
         return True
 
-    def _run_checks(self, only: Collection[str] | None) -> None:
+    def _run_checks(self, job: _Job) -> None:
+        only = job.only
         wanted = [item for item in self._session.items if only is None or item.name in only]
         items: list[pytest.Item | None] = [*wanted, None]
         with one_thread():
@@ -181,6 +199,8 @@ class SuiteRunner:
                     item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
                 if isinstance(self.plugin.fault, MachineBusy | TakesLong):
                     return  # no later check would fare better
+                if job.first and any(one.earned < one.possible for one in self.plugin.results[-1:]):
+                    return
 
 
 def suite_runner(suite: Path) -> SuiteRunner:

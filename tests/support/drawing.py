@@ -49,20 +49,21 @@ def draw(items: Sequence[pytest.Item], seed: str, always: Collection[str], is_al
         always: The ids of tests that are tried each time, beside those that are drawn.
         is_all: Whether no files were named, so that of slow tests too some are drawn.
     """
-    groups: dict[tuple[str, int], list[tuple[float, int, pytest.Item]]] = defaultdict(list)
+    groups: dict[tuple[str, int | None], list[tuple[float, int, pytest.Item]]] = defaultdict(list)
     for place, item in enumerate(items):
         for group in _groups(item, is_all):
             groups[group].append((share(seed, item.nodeid), place, item))
     for (_, most), members in groups.items():
-        for _, _, item in sorted(members)[most or -(-len(members) // OF_SLOW) :]:
+        drawn = -(-len(members) // OF_SLOW) if most is None else most
+        for _, _, item in sorted(members)[drawn:]:
             if item.nodeid not in always:
                 item.add_marker("exhaustive")
 
 
-def _groups(item: pytest.Item, is_all: bool) -> Iterator[tuple[str, int]]:
-    """What a test is drawn from, each with how many of it are drawn; 0 for a share of it."""
+def _groups(item: pytest.Item, is_all: bool) -> Iterator[tuple[str, int | None]]:
+    """What a test is drawn from, each with how many of it are drawn; None for a share of it."""
     drawn = [mark.args for mark in item.iter_markers("drawn")]
     yield from drawn
     slow = item.get_closest_marker("slow")
     if is_all and slow and not drawn and not slow.kwargs.get("always"):
-        yield item.nodeid.partition("::")[0], 0
+        yield item.nodeid.partition("::")[0], None

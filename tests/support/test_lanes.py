@@ -33,6 +33,10 @@ def test_number(number):
 def test_always():
     pass
 
+@some("left to the rest", 0)
+def test_rest():
+    pass
+
 @pytest.mark.slow("sleeps")
 @pytest.mark.parametrize("hour", range(7))
 def test_hour(hour):
@@ -91,7 +95,7 @@ def test_ten_parts_are_all_that_was_not_drawn(run: Run) -> None:
     parts = [
         tried(run("exhaustive", "--part", f"{n}/10", "-p", "no:cacheprovider")) for n in range(10)
     ]
-    assert sum(map(len, parts)) == len(set().union(*parts)) == 15 + 4
+    assert sum(map(len, parts)) == len(set().union(*parts)) == 15 + 1 + 4
 
 
 def test_exhaustive_lane_goes_on_and_what_failed_is_tried_each_time(

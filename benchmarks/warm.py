@@ -5,7 +5,6 @@ Usage: python benchmarks/warm.py [EXERCISE] [RUNS]
 
 from __future__ import annotations
 
-import gc
 import statistics
 import sys
 import time
@@ -60,7 +59,6 @@ def request_cost(sandbox: Sandbox) -> None:
 
 def main(name: str = "exercise3", runs: str = "9") -> None:
     """Print both."""
-    gc.freeze()
     with Sandbox() as sandbox:
         suite_cost(name, int(runs), sandbox)
         request_cost(sandbox)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -39,12 +38,6 @@ def pytest_configure(config: pytest.Config) -> None:
     """Draw by the commit, unless a seed is given."""
     config.option.answers_seed = config.option.answers_seed or commit()
     config.pluginmanager.register(Lanes(config, config.option.answers_seed))
-
-
-def pytest_collection_finish() -> None:
-    """What was imported and collected stays: no collection of garbage need look at it again."""
-    gc.collect()
-    gc.freeze()
 
 
 def pytest_report_header(config: pytest.Config) -> str:

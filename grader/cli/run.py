@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -125,7 +124,6 @@ def run(
         # Now the zygote imports torch, and so does this process: side by side.
         from grader.grading import Options, grade
 
-        gc.freeze()  # what was imported stays; no collection need look at it again
         out = console(no_color)
         cases: list[Case | None] = []
         keep = None if case_file is None else cases.append

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import signal
 from dataclasses import replace
 from math import inf
@@ -75,7 +74,6 @@ class GraderProcess:
             kit=digest_of(self._kit),
             refused=self.sandbox.refused,
         )
-        gc.freeze()
 
     def do(self, task: Task) -> Outcome:
         """Grade one task."""

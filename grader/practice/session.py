@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -139,7 +138,6 @@ class Session:
         """Import what grading needs, and have a worker stand ready."""
         import grader.grading  # noqa: F401  # the first time it takes a second
 
-        gc.freeze()  # what was imported stays; no collection need look at it again
         try:
             if self._sandbox is not None:
                 self._sandbox.prepare()

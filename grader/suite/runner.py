@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import gc
 import itertools
 import os
 import sys
@@ -214,7 +215,11 @@ def suite_runner(suite: Path) -> SuiteRunner:
     if not _runners:
         _share_one_heap()
     if known is None or known[0] != stamp or known[1].spent:
+        if _runners:
+            gc.collect()  # what gradings before have left
+        gc.freeze()  # what was imported stays: no collection need look at it again
         known = _runners[suite] = stamp, SuiteRunner(suite)
+        gc.freeze()  # nor at what a suite consists of
     return known[1]
 
 

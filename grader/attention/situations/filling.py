@@ -34,6 +34,7 @@ BESIDE = 12  # features more than positions
 # Where weights are dropped in float64: neither 1/√C nor 1/(1 - rate) is rounded in any dtype.
 EXACT_WIDTH = 64
 EXACT_RATES = (0.5, 0.75)
+LONG = 129  # positions, hardly more where weights are dropped: with as many features, it takes T³
 OFTEN = 0.97  # the rate of a long sequence
 
 
@@ -172,6 +173,7 @@ def _sizes(harness: Harness, row: Row, turn: int) -> Sizes:
         wide = draw.integer(129, 255) if D > 1024 else wide
         return Sizes(B=B, T=T, C=wide or draw.integer(2, 9), E=D)
     if row.get("mode") == DROPPING:  # the vectors that are mixed have to be independent
+        T = LONG + T % FEW if T > LONG else T
         D = max(D, T + BESIDE)
         D = EXACT_WIDTH if row["dtype"] == "float64" and D <= EXACT_WIDTH else D
     C, H = _heads(draw, row, D)

@@ -44,6 +44,7 @@ KINKED = 0.05  # of a gradient's length, where rounding decides on which side of
 # Of the longest gradient: shorter ones may be rounded by so much in bfloat16.
 SHORT, LITTLE = 0.3, 0.15
 ROUGHLY = 10  # times as far off as our own in bfloat16 may be what is compared roughly
+ASTRAY = 0.25  # of its length is one of our own off in bfloat16: then none of them tells anything
 
 Tensors = dict[str, Tensor]
 _T = TypeVar("_T")
@@ -220,9 +221,15 @@ class Tried:
         if _mostly_right(grad, right[name], self.situation.contract.rounded):
             return
         # Of one feature, say, a norm leaves nothing but what terms that cancel were rounded by.
-        own = (self._rounded_gradients[name].double() - right[name]).norm() / right[name].norm()
-        near = _mostly_right(grad, right[name], ROUGHLY * float(own))
+        near = _mostly_right(grad, right[name], ROUGHLY * self._own_rounding(name))
+        long = [one for one, there in right.items() if there.norm() >= SHORT * largest]
+        near = near or any(self._own_rounding(one) > ASTRAY for one in long)
         expect(near, f"gradient of {name}: far off, in bfloat16 as well")
+
+    def _own_rounding(self, name: str) -> float:
+        """How far our own gradient is off where it is computed as tried, relative to its length."""
+        right = self._right_gradients[name]
+        return float((self._rounded_gradients[name].double() - right).norm() / right.norm())
 
     @property
     def _near_a_kink(self) -> bool:

@@ -13,6 +13,7 @@ from grader.kit import Exercise
 from grader.records import Report
 from grader.sandbox.process import Sandbox
 from grader.submission import Submission
+from grader.suite.situations.places import forget
 from tests.support.drawing import commit
 from tests.support.kept import KeptVerdicts
 from tests.support.lanes import Lanes
@@ -38,6 +39,12 @@ def pytest_configure(config: pytest.Config) -> None:
     """Draw by the commit, unless a seed is given."""
     config.option.answers_seed = config.option.answers_seed or commit()
     config.pluginmanager.register(Lanes(config, config.option.answers_seed))
+
+
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """Tests of one exercise share what is right in its situations, some 50 MB; others don't."""
+    if nextitem is None or nextitem.name.partition("-")[0] != item.name.partition("-")[0]:
+        forget()
 
 
 def pytest_report_header(config: pytest.Config) -> str:

@@ -16,7 +16,7 @@ from grader.sandbox.replies import Answered, read_reply
 from grader.sandbox.workers import WorkerProcess
 from grader.submission import SourceProblem
 from grader.wire import values
-from grader.wire.messages import Operation, Request, Step
+from grader.wire.messages import Backward, Call, Operation, Request, Step
 
 _T = TypeVar("_T")
 
@@ -45,7 +45,7 @@ class Store:
         answered = [one for one in exchange.answers if isinstance(one, Answered)]
         size = sum(tensor.nbytes for one in answered for tensor in one.tensors)
         if size > self._room:
-            return Exchange([], [], [], [])
+            return Exchange([], [], [], [], computes=exchange.computes)
         self._room -= size
         return exchange
 
@@ -60,6 +60,7 @@ class Exchange:
         groups: How many of them belong together, group by group.
         answers: To each, as ``Channel.exchange`` gives them.
         fine: Which groups came out as they should; None where the check that asked tells that.
+        computes: Whether anything was to be computed, not only made.
     """
 
     steps: list[Step]
@@ -67,6 +68,7 @@ class Exchange:
     groups: list[int]
     answers: list[Answered | Exception]
     fine: list[bool] | None = None
+    computes: bool = False
 
 
 class Channel:
@@ -157,7 +159,9 @@ class Channel:
             answers = self.collect(together)
         finally:
             self._under_way = False
-        self.exchanges.append(self._store.kept(Exchange(packed, parts, together, answers)))
+        computes = any(isinstance(one.operation, Call | Backward) for one in steps)
+        exchange = Exchange(packed, parts, together, answers, computes=computes)
+        self.exchanges.append(self._store.kept(exchange))
         return answers
 
     def post(

@@ -6,6 +6,8 @@ import contextlib
 import inspect
 import traceback
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from typing import Any, TypeVar
 
 import pytest
@@ -21,11 +23,14 @@ from grader.suite.compare import CheckFailed, Comparison, computed_on
 from grader.suite.contract import Contract
 from grader.suite.draw import Draw, derive_seed
 from grader.suite.harness import Harness
+from grader.suite.idle import idle
 from grader.suite.marks import unmet
 from grader.suite.situations.covering import arrays_of
 from grader.suite.situations.implied import judged, standing_for, try_situations
 from grader.suite.situations.judging import Judgement
 from grader.suite.situations.places import model_of
+
+MOST = 0.5  # of the situations: who is wrong in fewer of them does something
 
 _T = TypeVar("_T")
 
@@ -46,6 +51,7 @@ class SuitePlugin:
         self._claims: frozenset[str] = frozenset()
         self._of_form: set[str] = set()  # names of the checks that tell what a module is like
         self._looks_at_situations = False
+        self._early = set[str]()  # checks passed before it is known whether anything is wrong
         self._count = 0  # of checks
         self._progress: Callable[[int, int], object] | None = None
         self.results: list[CheckResult] = []
@@ -80,6 +86,7 @@ class SuitePlugin:
         self._memo = standing_for(stands_for, self._contract)
         self.results, self.compared = [], []
         self.fault, self.again = None, False
+        self._early = set()
 
     @property
     def judged(self) -> Judgement | None:
@@ -180,12 +187,37 @@ class SuitePlugin:
             with computed_on(self._session.device):
                 if self._knows_the_form:
                     try_situations(self._harness(self._draw_of(pyfuncitem)))
+                before = len(self._session.exchanges)
                 pyfuncitem.obj(**{name: value for name, value in given if name in wanted})
+                asked = self._session.exchanges[before:]
+                if not asked or any(one.computes for one in asked):
+                    self._expect_work(pyfuncitem.name)
         except (KeyboardInterrupt, pytest.exit.Exception):
             raise
         except BaseException as error:
             self._ended = error
         return True
+
+    def _expect_work(self, check: str) -> None:
+        """Fail what holds of whatever does nothing too, such as that sequences are apart.
+
+        What was passed before it is known that something is wrong fails once it is.
+        """
+        found = self.judged
+        if found is None:
+            self._early.add(check)
+        if found is None or len(found.wrong) < MOST * len(found.outcomes):
+            return
+        harness = self._harness(Draw(derive_seed(self._seed, "idle/inputs")))
+        why = ""
+        with contextlib.suppress(SubmissionError, SubmissionRefused, CheckFailed, RuntimeError):
+            why = harness.shared(idle)
+        if why:
+            proves = f"this holds, and proves nothing: {why}"
+            failed = partial(replace, verdict=Verdict.FAIL, message=proves)
+            early, self._early = self._early, set()
+            self.results = [failed(one) if one.name in early else one for one in self.results]
+            raise CheckFailed(proves)
 
     @property
     def _knows_the_form(self) -> bool:

@@ -26,7 +26,7 @@ from tests.support.sentences import SHARED
 from tests.support.wrong import wrong_versions
 
 KIT = load_kit(ROOT)
-ODD_EACH_TIME, SAME_EACH_TIME = 12, 4
+ODD_EACH_TIME, SAME_EACH_TIME, IDLE_EACH_TIME = 12, 4, 4
 UNSTEADY = {"bug2": 2, "bug19": 2}  # points that go with some inputs only
 
 
@@ -90,6 +90,7 @@ ODD = {
     "numbers that are whole": "out.int()",
     "complex numbers": "out * 1j",
     "no values": "out * float('nan')",
+    "zeros": "out * 0",
     "a tuple": "(out, out)",
     "nothing": "None",
     "one more dimension": "out[None]",
@@ -159,6 +160,52 @@ def test_odd_file_loses_points_and_is_no_fault_of_the_grader(
     submission = Submission(Path(f"{exercise.name}.py"), "import torch\n" + source)
     report = grade(submission, exercise, Options(device="cpu", search=20), sandbox)
     assert not report.solved or exercise.name == "bug14"
+
+
+def each_idle() -> Iterator[Any]:
+    """What a right answer gives, replaced by something that says nothing."""
+    for exercise in to_write():
+        right, names = read_submission(exercise.solution).source, exercise.entry_points
+        for what in ("zeros", "no values"):
+            source = "import torch\n" + right + ODDLY.format(odd=ODD[what], names=names)
+            marks = some("does nothing", IDLE_EACH_TIME)
+            yield pytest.param(exercise, source, id=f"{exercise.name}-{what}", marks=marks)
+
+
+@pytest.mark.parametrize(("exercise", "source"), [*each_idle()])
+def test_what_does_nothing_earns_less_than_a_tenth(
+    exercise: Exercise, source: str, sandbox: Sandbox
+) -> None:
+    submission = Submission(Path(f"{exercise.name}.py"), source)
+    report = grade(submission, exercise, Options(explain=Explain.NOTHING), sandbox)
+    assert report.earned < report.possible / 10, [one.name for one in report.checks if one.earned]
+
+
+@pytest.mark.parametrize(
+    ("output", "does_something"),
+    [
+        ("x", False),
+        ("self.v(x)", False),
+        ("self.v(x).mean(-2, keepdim=True) + 0 * x", False),
+        ("self.v(x) + self.v(x).mean(-2, keepdim=True)", False),
+        ("self.v(x).cumsum(-2)", False),
+        ("(x @ x.mT / x.size(-1) ** 0.5).softmax(-1) @ self.v(x)", True),  # no projections
+        ("(self.q(x) @ self.k(x).mT).softmax(-2) @ self.v(x)", True),
+    ],
+)
+def test_only_what_attends_is_paid_for_what_holds_of_anything(
+    output: str, does_something: bool, sandbox: Sandbox
+) -> None:
+    exercise = KIT.find("exercise4")
+    right = read_submission(exercise.solution).source
+    head = right[: right.index("    def forward")]
+    source = f"{head}    def forward(self, x, attention_mask=None):\n        return {output}\n"
+    submission = Submission(Path("exercise4.py"), source)
+    report = grade(submission, exercise, Options(explain=Explain.NOTHING), sandbox)
+    paid = {check.name for check in report.checks if check.earned}
+    assert ("test_batch_items_are_independent" in paid) == does_something
+    assert (report.earned > 4) == does_something
+    assert any("proves nothing" in one.message for one in report.checks) != does_something
 
 
 @each_exercise

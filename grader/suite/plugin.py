@@ -209,9 +209,10 @@ class SuitePlugin:
         if found is None or len(found.wrong) < MOST * len(found.outcomes):
             return
         harness = self._harness(Draw(derive_seed(self._seed, "idle/inputs")))
-        why = ""
+        why, asked = "", len(self._session.exchanges)
         with contextlib.suppress(SubmissionError, SubmissionRefused, CheckFailed, RuntimeError):
             why = harness.shared(idle)
+        del self._session.exchanges[asked:]  # a diagnosis has what the check asked
         if why:
             proves = f"this holds, and proves nothing: {why}"
             failed = partial(replace, verdict=Verdict.FAIL, message=proves)

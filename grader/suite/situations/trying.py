@@ -81,9 +81,9 @@ class Tried:
             try:
                 look()
             except (SubmissionError, SubmissionRefused) as error:
-                return Outcome(self.situation, Aspect.RAISES, error)
-            except CheckFailed as error:
-                return Outcome(self.situation, aspect, error)
+                return Outcome(self.situation, Aspect.RAISES, error.with_traceback(None))
+            except CheckFailed as error:  # a traceback would hold all that came
+                return Outcome(self.situation, aspect, error.with_traceback(None))
         return Outcome(self.situation)
 
     @property

@@ -299,9 +299,11 @@ class Session:
         return f"{at} in `{function}`{numbered}"
 
     def close(self) -> None:
-        """End the worker."""
+        """End the worker, and let what it was asked and answered go."""
         if self._channel is not None:
             self._channel.worker.kill()
+        for exchanges in self.asked:
+            exchanges.clear()
 
     @property
     def channel(self) -> Channel:

@@ -219,7 +219,8 @@ def suite_runner(suite: Path) -> SuiteRunner:
             gc.collect()  # what gradings before have left
         gc.freeze()  # what was imported stays: no collection need look at it again
         known = _runners[suite] = stamp, SuiteRunner(suite)
-        gc.freeze()  # nor at what a suite consists of
+        gc.collect()  # what collecting it has left would stay for ever
+        gc.freeze()
     return known[1]
 
 

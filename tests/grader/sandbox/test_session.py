@@ -456,3 +456,11 @@ def test_answers_are_kept_as_long_as_there_is_room() -> None:
     exchange = Exchange([], [], [1], [Answered(Done(), [torch.zeros(20)])])
     assert store.kept(exchange) is exchange
     assert store.kept(exchange).answers == []
+
+
+def test_session_that_is_closed_keeps_nothing_of_what_was_asked(session: Session) -> None:
+    asked = session.exchanges
+    run(session, "folder")
+    assert asked
+    session.close()
+    assert not asked

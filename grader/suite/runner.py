@@ -219,8 +219,7 @@ def suite_runner(suite: Path) -> SuiteRunner:
             gc.collect()  # what gradings before have left
         gc.freeze()  # what was imported stays: no collection need look at it again
         known = _runners[suite] = stamp, SuiteRunner(suite)
-        gc.collect()  # what collecting it has left would stay for ever
-        gc.freeze()
+        gc.freeze()  # nor at what a suite consists of
     return known[1]
 
 

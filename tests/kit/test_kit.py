@@ -139,15 +139,21 @@ MADE = (
 )
 
 
+def made_odd(exercise: Exercise, what: str) -> str:
+    """The solution, of which all that it gives is made into something odd."""
+    right = read_submission(exercise.solution).source
+    return f"import torch\n{right}{ODDLY.format(odd=ODD[what], names=exercise.entry_points)}"
+
+
 def each_odd() -> Iterator[Any]:
     """Some each time; a fix-it exercise has the suite of what it breaks."""
     for of_a_kind, most in ((to_write(), ODD_EACH_TIME), (to_repair(), 0)):
         named = []
         for exercise in of_a_kind:
-            right, names = read_submission(exercise.solution).source, exercise.entry_points
-            odd = {what: right + ODDLY.format(odd=out, names=names) for what, out in ODD.items()}
+            odd = {what: made_odd(exercise, what) for what in ODD}
             for made in MADE:
-                odd[made] = "".join(BARE.format(name=name, made=made) for name in names)
+                bare = (BARE.format(name=name, made=made) for name in exercise.entry_points)
+                odd[made] = "".join(bare)
             named += [(f"{exercise.name}-{what}", (exercise, odd[what])) for what in odd]
         for name, given in named:
             yield pytest.param(*given, id=name, marks=some("odd files", most))
@@ -157,7 +163,7 @@ def each_odd() -> Iterator[Any]:
 def test_odd_file_loses_points_and_is_no_fault_of_the_grader(
     exercise: Exercise, source: str, sandbox: Sandbox
 ) -> None:
-    submission = Submission(Path(f"{exercise.name}.py"), "import torch\n" + source)
+    submission = Submission(Path(f"{exercise.name}.py"), source)
     report = grade(submission, exercise, Options(device="cpu", search=20), sandbox)
     assert not report.solved or exercise.name == "bug14"
 
@@ -165,11 +171,11 @@ def test_odd_file_loses_points_and_is_no_fault_of_the_grader(
 def each_idle() -> Iterator[Any]:
     """What a right answer gives, replaced by something that says nothing."""
     for exercise in to_write():
-        right, names = read_submission(exercise.solution).source, exercise.entry_points
         for what in ("zeros", "no values"):
-            source = "import torch\n" + right + ODDLY.format(odd=ODD[what], names=names)
             marks = some("does nothing", IDLE_EACH_TIME)
-            yield pytest.param(exercise, source, id=f"{exercise.name}-{what}", marks=marks)
+            yield pytest.param(
+                exercise, made_odd(exercise, what), id=f"{exercise.name}-{what}", marks=marks
+            )
 
 
 @pytest.mark.parametrize(("exercise", "source"), [*each_idle()])

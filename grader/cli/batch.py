@@ -191,7 +191,7 @@ def batch(
             if regrade:
                 store.forget({candidate.key for candidate in chosen})
             tell_of_changes(chosen, store)
-            stubs = {exercise.name: exercise.digest for exercise in exercises}
+            stubs = {exercise.name: exercise.stubs for exercise in exercises}
             results = Results(store, everyone, weights, stubs, bom, known_by)
             progress = Progress.of(chosen, seeds, store)
             try:

@@ -171,7 +171,7 @@ def _next_step(report: Report, kit: Kit, exercise: Exercise) -> str:
             left = history.hints(exercise.name) < len(exercise.hints)
     except GradeError:  # said where the grading is recorded
         left = True
-    as_given = report.sha256[: len(exercise.digest)] in (exercise.digest, exercise.given)
+    as_given = report.sha256[: len(exercise.digest)] in exercise.stubs
     return next_step(report, as_given, left)
 
 

@@ -43,7 +43,7 @@ class Results:
         store: Of the batch.
         candidates: All of them, also those that have no result yet.
         weights: Of each exercise, in the order in which they were sent.
-        stubs: The digest of each exercise's stub.
+        stubs: The digests of each exercise's stub.
         bom: Whether the gradebook begins with a byte-order mark.
         known_by: What a course system knows a candidate by, by key; else the file's name.
     """
@@ -53,7 +53,7 @@ class Results:
         store: Store,
         candidates: Sequence[Candidate],
         weights: Mapping[str, float],
-        stubs: Mapping[str, str],
+        stubs: Mapping[str, Collection[str]],
         bom: bool = False,
         known_by: Mapping[str, str] | None = None,
     ) -> None:
@@ -223,27 +223,27 @@ class Results:
             yield f"{report.exercise}/results.json", render_exercism(report)
 
 
-def score(results: Sequence[Result], stub: str) -> Score:
+def score(results: Sequence[Result], stubs: Collection[str]) -> Score:
     """The score of one candidate's exercise: of several gradings the lowest.
 
     Args:
         results: One for each seed.
-        stub: The digest of what was sent.
+        stubs: The digests of what was sent.
     """
     reports = [one.report for one in results]
     worst = min(reports, key=lambda report: report.earned)
     names = dict.fromkeys(name for report in reports for name in (report.diagnosis or ((),))[0])
     note = worst.problem.partition("\n")[0] or results[0].note
-    return Score(worst.earned, worst.possible, _status(results, stub), tuple(names), note)
+    return Score(worst.earned, worst.possible, _status(results, stubs), tuple(names), note)
 
 
-def _status(results: Sequence[Result], stub: str) -> Status:
+def _status(results: Sequence[Result], stubs: Collection[str]) -> Status:
     first, earned = results[0], {one.report.earned for one in results}
     if first.unread:
         return Status.CANNOT_BE_READ
     if not first.file:
         return Status.MISSING
-    if digest(first.source.encode()) == stub:
+    if digest(first.source.encode()) in stubs:
         return Status.AS_SENT
     if any(one.report.problem for one in results):
         return Status.CANNOT_BE_TRIED

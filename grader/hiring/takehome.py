@@ -126,13 +126,13 @@ def _strangers(takehome: Takehome, kit: Kit) -> Iterator[str]:
     """What this kit cannot grade as it was sent."""
     if takehome.kit != kit.name:
         yield f"it is of the kit `{takehome.kit}`, this one is `{kit.name}`; name it with --kit"
-    stubs = {exercise.name: exercise.digest for exercise in kit.exercises}
+    known = {exercise.name: exercise for exercise in kit.exercises}
     with_it = f"grade with `attention-drills` {takehome.grader}, which packed it"
     for one in takehome.sent:
-        if one.exercise not in stubs:
+        if one.exercise not in known:
             yield f"this kit has no exercise `{one.exercise}`; {with_it}"
-        elif one.stub != stubs[one.exercise]:
+        elif one.stub not in known[one.exercise].stubs:
             yield (
                 f"`{one.exercise}` was sent as stub {one.stub}, this kit has "
-                f"{stubs[one.exercise]}; {with_it}"
+                f"{known[one.exercise].digest}; {with_it}"
             )

@@ -29,6 +29,7 @@ class ExerciseEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     hints: list[str]
     source: str
     stub: str  # the digest of the stub as shipped
+    earlier: list[str] = []  # those of stubs that said the same in other words
     level: Literal["easy", "medium", "hard"] = "medium"
     diagnosis: bool = True  # False where finding the mistake is the exercise
     formula: str = ""  # in LaTeX, for a notebook
@@ -86,6 +87,7 @@ class Exercise:
     level: str
     digest: str  # of the stub as shipped
     given: str  # of the stub as the learner got it, maybe from an earlier version
+    earlier: tuple[str, ...]  # of stubs that said the same in other words
     formerly: tuple[str, ...]
     diagnosis: bool  # False where finding the mistake is the exercise
     begins_at: int  # points that the stub earns as it is, which count for nobody
@@ -99,6 +101,11 @@ class Exercise:
     solution: Path
     suite: Path
     mistakes: Path  # known ones, as edits of the solution; an installed kit may come without
+
+    @property
+    def stubs(self) -> frozenset[str]:
+        """The digests of the stub, as it is shipped, as it was given and as it once was."""
+        return frozenset((self.digest, self.given, *self.earlier))
 
 
 @dataclass(frozen=True)
@@ -257,6 +264,7 @@ def _exercise(home: Path, entry: ExerciseEntry, kit: KitEntry) -> Exercise:
         level=entry.level,
         digest=entry.stub,
         given=entry.stub,
+        earlier=tuple(entry.earlier),
         formerly=tuple(entry.formerly),
         diagnosis=entry.diagnosis,
         begins_at=entry.begins_at,

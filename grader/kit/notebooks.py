@@ -13,7 +13,7 @@ from grader.errors import GradeError
 from grader.kit.manifest import Exercise, Kit
 from grader.kit.stubs import digest, pristine, replace_file
 from grader.languages import say
-from grader.languages.stubs import by_paragraphs
+from grader.languages.stubs import by_paragraphs, rules_of
 from grader.submission.notebook.cells import read_cells
 
 SETUP = """\
@@ -70,7 +70,7 @@ def is_notebook_edited(exercise: Exercise) -> bool:
     others = [INSTALLED_FROM.sub("{address}", cell) for cell in cells if cell not in stubs]
     if len(stubs) != 1 or others != [SETUP, TRY]:
         return True
-    return digest(stubs[0].partition("\n")[2].encode()) not in (exercise.digest, exercise.given)
+    return digest(stubs[0].partition("\n")[2].encode()) not in exercise.stubs
 
 
 def put_notebook(exercise: Exercise, kit: Kit) -> Path | None:
@@ -108,6 +108,7 @@ def _contract(exercise: Exercise, stub: str) -> str:
     """The stub's own text, its formula as one that is set; a title is not said twice."""
     told = ast.get_docstring(ast.parse(stub)) or ""
     told = told.removeprefix(f"{exercise.title}.\n").lstrip("\n")
+    told = "\n\n".join(part for part in (told, rules_of(stub)) if part)
     parts = [f"# {exercise.name}: {say(exercise.title)}"]
     parts += [f"$$\n{exercise.formula}\n$$"] if exercise.formula else []
     return "\n\n".join([*parts, _markdown(by_paragraphs(told))])

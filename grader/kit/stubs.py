@@ -37,7 +37,7 @@ def is_edited(exercise: Exercise) -> bool:
     """Whether the learner's file is no longer the stub as shipped."""
     if not exercise.file.is_file():
         return False
-    return digest(exercise.file.read_bytes()) not in (exercise.digest, exercise.given)
+    return digest(exercise.file.read_bytes()) not in exercise.stubs
 
 
 def own_path(exercise: Exercise, file: Path | None = None) -> Path:

@@ -1,4 +1,4 @@
-"""A stub in another language: its docstrings, paragraph by paragraph; its code as it is."""
+"""A stub in another language: docstrings and rules, paragraph by paragraph; its code as it is."""
 
 from __future__ import annotations
 
@@ -10,23 +10,32 @@ from collections.abc import Iterator
 from grader.languages import say
 
 BETWEEN = re.compile(r"(\n\n|\n(?=- ))")  # paragraphs and the points of a list
+RULES = re.compile(r"(?:^#.*\n)+\Z", re.MULTILINE)
 
 
 def paragraphs_of(source: str) -> Iterator[str]:
-    """What is said in the docstrings of a file, each paragraph without its indentation."""
-    for text in _docstrings(source):
-        yield from (part.strip() for part in BETWEEN.split(_cleaned(text)) if part.strip())
+    """What is said in docstrings and rules of a file, each paragraph without its indentation."""
+    for text in (*map(_cleaned, _docstrings(source)), rules_of(source)):
+        yield from (part.strip() for part in BETWEEN.split(text) if part.strip())
+
+
+def rules_of(source: str) -> str:
+    """What a comment at the end of a stub says of all exercises; empty where there is none."""
+    found = RULES.search(source)
+    return re.sub(r"^# ?", "", found[0], flags=re.MULTILINE) if found else ""
 
 
 def said_in(source: str) -> str:
-    """The file with its docstrings in the language in force."""
+    """The file with its docstrings and rules in the language in force."""
     for text in _docstrings(source):
         source = source.replace(text, _indented(text))
-    return source
+    rules = by_paragraphs(rules_of(source).rstrip())
+    commented = "".join(f"# {line}".rstrip() + "\n" for line in rules.splitlines())
+    return RULES.sub(lambda _: commented, source)
 
 
 def by_paragraphs(text: str) -> str:
-    """A docstring without its indentation in the language in force."""
+    """A docstring without its indentation, or rules, in the language in force."""
     return "".join(say(part) for part in BETWEEN.split(text))
 
 

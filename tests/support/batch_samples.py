@@ -68,7 +68,7 @@ def entry(name: str, exercises: Sequence[str], *pairs: Graded) -> Entry:
     scores = []
     for exercise in exercises:
         own = [one for one in results if one.exercise == exercise]
-        scores.append(score(own, "") if own else NOT_GRADED)
+        scores.append(score(own, ()) if own else NOT_GRADED)
     whole = all(one.status.scored for one in scores)
     shares = [one.earned / max(one.possible, 1) for one in scores]
     total = sum(shares) / len(scores) if whole else None

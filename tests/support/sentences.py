@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from grader.kit import load_kit
+from grader.languages.stubs import rules_of
 from tests.support.paths import ANSWERS, ROOT
 
 REFUSED = "the file is refused"  # by the rules that hold before any check is tried
@@ -61,14 +62,15 @@ class Entry:
 
 
 def sentences(path: Path) -> list[str]:
-    """All sentences of a file's docstrings, each once and on one line."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    found: dict[str, None] = {}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
-            for block in _blocks(ast.get_docstring(node) or ""):
-                found |= dict.fromkeys(_END.split(block))
-    return list(found)
+    """All sentences of a file's docstrings and rules, each once and on one line."""
+    source = path.read_text(encoding="utf-8")
+    texts = [
+        ast.get_docstring(node) or ""
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
+    ]
+    blocks = [block for text in (*texts, rules_of(source)) for block in _blocks(text)]
+    return list(dict.fromkeys(says for block in blocks for says in _END.split(block)))
 
 
 def _blocks(docstring: str) -> Iterator[str]:

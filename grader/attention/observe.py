@@ -122,7 +122,7 @@ def _observe(harness: Harness, what: str, sizes: Sizes, *, first: bool) -> Obser
     return Observation(
         what=what,
         layout=contract.layout,
-        weights=right_weights(module.weights),
+        weights=right_weights(module.whole_weights),
         x=_plain(inputs["x"]),
         attention_mask=None if mask is None else mask.cpu(),
         heads=sizes.get("H", 1),

@@ -100,9 +100,9 @@ def describe_difference(difference: Difference) -> str:
 
 
 def counted_by_cause(checks: Sequence[CheckResult]) -> str:
-    """How many checks fail by the cause that stands above."""
+    """How many checks fail by the cause that stands above; which, where it is one."""
     if len(checks) == 1:
-        return say("and 1 check that follows from it")
+        return checks[0].claim
     return say(f"and {len(checks)} checks that follow from it")
 
 

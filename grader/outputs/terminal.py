@@ -138,7 +138,8 @@ def _cause(report: Report, cause: Cause, verbose: bool) -> Iterator[Text | Paddi
         yield _indented(say(f"more of it: {more}"), indent=2)
     checks = [check for check in report.checks if report.following(check)]
     if checks:
-        listed = "" if verbose else say(" (--verbose lists them)")
+        more = " (--verbose)" if len(checks) == 1 else say(" (--verbose lists them)")
+        listed = "" if verbose else more
         possible = sum(check.possible for check in checks)
         yield _row(checks[0].verdict, f"0/{possible}", counted_by_cause(checks) + listed)
 

@@ -51,7 +51,8 @@ class Module:
         contract: Whose entry it is.
         batch: In which it is planned.
         sizes: Those it is made for.
-        weights: Set before the next call; without any it stays as its constructor makes it.
+        weights: Of the parameters that it has, set before the next call; without any it stays as
+            its constructor makes it.
         made: Its making; None for a function.
         fit: How it fits the contract.
     """
@@ -68,10 +69,9 @@ class Module:
         self.contract = contract
         self.batch = batch
         self.sizes = sizes
-        self.weights = weights
+        self.weights = self._unset = {name: weights[name] for name in fit.there(weights)}
         self.made = made
         self.fit = fit
-        self._unset = weights  # in the worker
         self._mode: bool | None = None if made is None else False  # to be told
 
     def train(self, mode: bool = True) -> Module:
@@ -98,9 +98,18 @@ class Module:
 
     def set(self, weights: Weights) -> Module:
         """Set some weights anew, for the calls to come."""
-        self.weights = {**self.weights, **weights}
-        self._unset = {**self._unset, **weights}
+        there = {name: weights[name] for name in self.fit.there(weights)}
+        self.weights = {**self.weights, **there}
+        self._unset = {**self._unset, **there}
         return self
+
+    @property
+    def whole_weights(self) -> Weights:
+        """All that the contract has: zeros for a bias that the module does not have."""
+        shapes = self.contract.parameters(self.sizes) if self.contract.parameters else {}
+        like = next(iter(self.weights.values()), torch.zeros(()))
+        missing = {name: like.new_zeros(shapes[name]) for name in self.fit.missing}
+        return {**self.weights, **missing}
 
     def call(self, inputs: Inputs, **how: Any) -> Call:
         """Plan a call; ``how`` as in ``calls``."""
@@ -166,7 +175,7 @@ class Module:
 
     def _by_own_names(self, how: How) -> How:
         frozen = how.get("frozen")
-        return {**how, "frozen": list(map(self.fit.own, frozen))} if frozen else how
+        return {**how, "frozen": list(map(self.fit.own, self.fit.there(frozen)))} if frozen else how
 
     def _leaves(self, inputs: Inputs) -> Inputs:
         wanted = self.contract.differentiable
@@ -265,7 +274,7 @@ class Call:
         self.module = module
         self.contract = module.contract
         self.inputs = {name: value for name, value in inputs.items() if value is not None}
-        self.weights = module.weights
+        self.weights, self._whole_weights = module.weights, module.whole_weights
         self.sizes = bound(self.contract, module.sizes, self.inputs)
         self._pending = pending
         self._place = place  # among the calls of its step
@@ -460,8 +469,8 @@ class Call:
 
     @property
     def right_weights(self) -> Weights:
-        """The weights in float64, on the CPU."""
-        return right_weights(self.weights)
+        """The weights in float64, on the CPU, with zeros for a bias that is missing."""
+        return right_weights(self._whole_weights)
 
     @property
     def right_inputs(self) -> dict[str, Tensor]:
@@ -497,7 +506,7 @@ class Call:
         inputs, weights = self._sources(dtype, noise)
         names = [name for name in self.contract.differentiable if name in self.tensors]
         sources = {name: inputs[name].requires_grad_() for name in names}
-        sources |= {name: weight.requires_grad_() for name, weight in weights.items()}
+        sources |= {name: weights[name].requires_grad_() for name in self.weights}
         rights = self._right(inputs, weights)
         given = {name: grad.to("cpu", dtype) for name, grad in self._grad_outputs.items()}
         terms = [(rights[name] * grad).sum() for name, grad in given.items()]
@@ -507,7 +516,7 @@ class Call:
     def _sources(
         self, dtype: torch.dtype, noise: Noise | None
     ) -> tuple[dict[str, Tensor], Weights]:
-        inputs, weights = self.right_inputs, right_weights(self.weights, dtype)
+        inputs, weights = self.right_inputs, right_weights(self._whole_weights, dtype)
         floats = [name for name in self.contract.differentiable if name in inputs]
         inputs |= {name: inputs[name].to(dtype) for name in floats}
         if noise:

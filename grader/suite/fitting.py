@@ -1,12 +1,12 @@
 """How a module that is not quite that of its contract is tried all the same.
 
-What costs a check of its own (parameters of other names, a bias too many, a default that is
-missing) would make every other check fail by the same. So it is made up for, and they are judged.
+What costs a check of its own (parameters of other names, a bias too many or too few, a default that
+is missing) would make every other check fail by it. So it is made up for, and they are judged.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,16 +25,22 @@ class Fit:
     Attributes:
         names: Its own names of parameters, by those of the contract, where they are others.
         surplus: Biases of layers of the contract that have none there: they are set to zero.
+        missing: Biases of the contract that its layers do not have: what is right has zeros there.
         needed: Arguments of the constructor that have no default, though the contract has one.
     """
 
     names: Mapping[str, str] = field(default_factory=dict)
     surplus: tuple[str, ...] = ()
+    missing: frozenset[str] = frozenset()
     needed: frozenset[str] = frozenset()
 
     def own(self, name: str) -> str:
         """The module's own name of a parameter."""
         return self.names.get(name, name)
+
+    def there(self, names: Iterable[str]) -> list[str]:
+        """Those of the contract's names that the module has a parameter for."""
+        return [name for name in names if name not in self.missing]
 
 
 AS_IT_SHOULD_BE = Fit()
@@ -61,7 +67,7 @@ def fit_of(contract: Contract, session: Session) -> Fit:
     except (SubmissionError, SubmissionRefused):
         needed = frozenset(contract.defaults)
     wanted = contract.parameters(sizes)
-    return Fit(renamed(wanted, found), surplus(wanted, found), needed)
+    return Fit(renamed(wanted, found), surplus(wanted, found), without_bias(wanted, found), needed)
 
 
 def renamed(wanted: Shapes, found: Shapes) -> dict[str, str]:
@@ -81,6 +87,15 @@ def surplus(wanted: Shapes, found: Shapes) -> tuple[str, ...]:
         and name.endswith(BIAS)
         and (weight := wanted.get(_weight_of(name))) is not None
         and shape == weight[:1]
+    )
+
+
+def without_bias(wanted: Shapes, found: Shapes) -> frozenset[str]:
+    """Biases that layers have in the contract alone."""
+    return frozenset(
+        name
+        for name in wanted
+        if name not in found and name.endswith(BIAS) and _weight_of(name) in found
     )
 
 

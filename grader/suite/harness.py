@@ -267,7 +267,7 @@ class Harness:
         if self.contract.kinks is None:
             return False
         plain = {name: exact(value) for name, value in inputs.items()}
-        kinks = self.contract.kinks(right_weights(module.weights), module.sizes, **plain)
+        kinks = self.contract.kinks(right_weights(module.whole_weights), module.sizes, **plain)
         return bool(kinks.abs().min() < NEAR)
 
 

@@ -67,7 +67,7 @@ def hidden_key_has_no_influence(harness: Harness) -> None:
         other[:, position] = harness.input("x")[:, HIDDEN] * size
         changed.append(other)
     calls = module.calls([{"x": one, "attention_mask": mask} for one in changed])
-    far = _under_far_scores(harness, module.weights, x, mask)
+    far = _under_far_scores(harness, module.whole_weights, x, mask)
     harness.ask()
     before, *outs, seen = [call.out for call in calls]
     for got in outs:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 from torch import Tensor
 
@@ -90,6 +91,11 @@ class AttentionSituation(filling.Situation):
         masked = "attention_mask" in self.tensors
         return (*dropping, *(("matches_the_formula_under_a_mask",) if masked else ()))
 
+    def without(self, names: Collection[str]) -> Self:
+        """The same; whether it tells what was dropped is looked at anew."""
+        bare = super().without(names)
+        return replace(bare, tells=not bare.drops or _tells_what_is_kept(Draw(0), bare))
+
 
 def fill(harness: Harness, row: Row, turn: int) -> AttentionSituation:
     """A situation of these levels; as ``filling.fill`` has it.
@@ -98,7 +104,7 @@ def fill(harness: Harness, row: Row, turn: int) -> AttentionSituation:
     """
     for _ in range(TRIES):
         situation = _fill(harness, row, turn)
-        if not situation.drops or _tells_what_is_kept(harness, situation):
+        if not situation.drops or _tells_what_is_kept(harness.draw, situation):
             return situation
     return replace(situation, tells=False)
 
@@ -136,12 +142,12 @@ def _fill(harness: Harness, row: Row, turn: int) -> AttentionSituation:
     )
 
 
-def _tells_what_is_kept(harness: Harness, situation: AttentionSituation) -> bool:
+def _tells_what_is_kept(draw: Draw, situation: AttentionSituation) -> bool:
     drawn = Drawn(situation.sizes, situation.weights, situation.inputs)
     call = drawn.planned(situation.contract)
     right = situation.right["outputs"] = call.compute_rights()
     (still,) = right.values()
-    return tells_what_is_kept(call, situation.dtype, still, harness.draw)
+    return tells_what_is_kept(call, situation.dtype, still, draw)
 
 
 def _rate(harness: Harness, row: Row) -> float | None:

@@ -23,7 +23,9 @@ from grader.suite.situations.implied import implied
 def has_its_parameters(harness: Harness, sizes: Sizes | None = None) -> None:
     """A parameter that is not registered is never trained or saved."""
     try:
-        _has_its_parameters(harness, sizes)
+        every = (*harness.contract.variants.values(), harness.contract)
+        for one in {one.parameters: one for one in every}.values():
+            _has_its_parameters(harness.of(one), sizes)
         _has_its_defaults(harness)
     except (CheckFailed, SubmissionError):
         harness.tell_misfit()

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import torch
 from torch import Tensor
@@ -141,6 +141,14 @@ class Situation:
     def size(self) -> int:
         """How many numbers its inputs have: the fewer, the easier to look at."""
         return sum(value.numel() for value in (self.learning or self.tensors).values())
+
+    def without(self, names: Collection[str]) -> Self:
+        """The same with zeros for these weights; nothing is known of what is right then."""
+        weights, others = (
+            {name: weight * (name not in names) for name, weight in some.items()}
+            for some in (self.weights, self.other_weights)
+        )
+        return replace(self, weights=weights, other_weights=others, right={})
 
 
 def fill(harness: Harness, row: Row, turn: int) -> Situation:

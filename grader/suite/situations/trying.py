@@ -59,9 +59,10 @@ class Tried:
     """
 
     def __init__(self, harness: Harness, situation: Situation) -> None:
-        self.situation = situation
         self._harness = harness.of(situation.contract)
-        self.call = plan(self._harness, situation)
+        missing = self._harness.fit.missing
+        self.situation = situation.without(missing) if missing else situation
+        self.call = plan(self._harness, self.situation)
 
     def prepare(self) -> None:
         """Compute what is right, while the worker is busy."""

@@ -17,11 +17,19 @@ KIT = load_kit(ROOT)
 PARAMETERS = "test_parameters_are_those_of_the_contract"
 UNIFY = "self.unify_heads = nn.Linear(embed_dim, embed_dim, bias=False)"
 QUERIES = ("self.to_queries", "self.query")
+SQUARE = "nn.Linear(hidden_dim, hidden_dim"
+NO_BIAS = "its layer has no bias"
 SLIPS = [
     ("exercise3", ("dropout_rate: float = 0.1", "dropout_rate: float"), "missing 1 required"),
     ("warmup3", (", bias=qkv_bias", ""), "`query.bias`; pass `bias=qkv_bias` on"),
     ("exercise5", (UNIFY, UNIFY.replace(", bias=False", "")), "make the layer `bias=False`"),
     ("exercise5", QUERIES, "registered under another name: `query.weight`"),
+    ("exercise1", (SQUARE, f"{SQUARE}, bias=False"), f"`q.bias`; {NO_BIAS}"),
+    ("exercise3", ("3 * hidden_dim", "3 * hidden_dim, bias=False"), f"`proj.bias`; {NO_BIAS}"),
+    ("exercise3", (SQUARE, f"{SQUARE}, bias=False"), f"`output_proj.bias`; {NO_BIAS}"),
+    ("exercise4", (f"k = {SQUARE}", f"k = {SQUARE}, bias=False"), f"`k.bias`; {NO_BIAS}"),
+    ("exercise6", ("4 * embed_dim),", "4 * embed_dim, bias=False),"), f"`ff.0.bias`; {NO_BIAS}"),
+    ("warmup3", ("bias=qkv_bias", "bias=False"), ""),
 ]
 
 
@@ -39,16 +47,15 @@ def lost(report: Report) -> set[str]:
     return {check.name for check in report.checks if check.verdict is not Verdict.PASS}
 
 
-@pytest.mark.parametrize(("name", "edit", "says"), SLIPS, ids=lambda value: str(value)[:20])
+@pytest.mark.parametrize(("name", "edit", "says"), SLIPS, ids=lambda value: str(value)[:30])
 def test_slip_costs_the_check_that_is_about_it(
     name: str, edit: tuple[str, str], says: str, sandbox: Sandbox
 ) -> None:
     report = graded(name, sandbox, edit)
     told = {check.name: check.message for check in report.checks}
     assert says in told[PARAMETERS]
-    about = {PARAMETERS, "test_qkv_bias_gives_all_three_layers_a_bias"}
-    assert PARAMETERS in lost(report)
-    assert lost(report) <= about
+    assert lost(report)
+    assert lost(report) <= {PARAMETERS, "test_qkv_bias_gives_all_three_layers_a_bias"}
 
 
 def test_key_too_many_costs_the_check_of_the_keys(sandbox: Sandbox) -> None:
@@ -64,6 +71,13 @@ def test_another_mistake_beside_a_slip_is_seen(slip: tuple[str, str], sandbox: S
     assert PARAMETERS in lost(report)
     assert "test_output_matches_the_formula" in lost(report)
     assert "test_scores_are_divided_by_the_root_of_the_head_size" in lost(report)
+
+
+def test_another_mistake_beside_a_missing_bias_is_seen(sandbox: Sandbox) -> None:
+    slip = (f"k = {SQUARE}", f"k = {SQUARE}, bias=False")
+    report = graded("exercise4", sandbox, slip, (" / sqrt(C)", ""))
+    assert lost(report) >= {PARAMETERS, "test_scores_are_divided_by_the_root_of_hidden_dim"}
+    assert "test_evaluation_drops_nothing" not in lost(report)
 
 
 def test_layers_of_other_shapes_are_not_taken_for_others(sandbox: Sandbox) -> None:

@@ -23,7 +23,13 @@ WIDE = 53  # features
 
 
 def _visible_and_hidden(draw: Draw, shape: tuple[int, ...], sizes: Sizes) -> Tensor:
-    return draw.mask(*shape)
+    """Each query sees some keys and not all, and no key is hidden from all queries.
+
+    What a softmax over the queries makes of one that is, NaN, would be a matter of chance.
+    """
+    while not (mask := draw.mask(*shape)).any(-2).all():
+        pass
+    return mask
 
 
 X = Input("B T C")

@@ -62,7 +62,7 @@ def hidden_key_has_no_influence(harness: Harness) -> None:
     module = harness.module()
     x, mask, others = _hiding(harness)
     changed = [x]
-    for position, size in ((HIDDEN, 1.0), (HIDDEN, 30.0), (others[-1], 1.0)):
+    for position, size in ((HIDDEN, 1.0), (HIDDEN, 300.0), (others[-1], 1.0)):
         other = x.clone()
         other[:, position] = harness.input("x")[:, HIDDEN] * size
         changed.append(other)

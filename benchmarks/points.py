@@ -1,0 +1,137 @@
+"""What a known mistake leaves of an exercise's points, as a table: ``docs/points.md``.
+
+Grades each mistake that is known by one name in several exercises, alone, in each of them, at some
+seeds; results are kept as they come, so that the same command goes on where it was stopped.
+
+Usage: python -m benchmarks.points [--seeds 1 2 3] [--kept FILE]
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from statistics import mean
+
+import msgspec
+
+from benchmarks.gradings import Grading, own_sandbox, read, try_all
+from grader.grading import Options, grade
+from grader.kit import Exercise, installed_kit
+from grader.records import Explain
+from tests.support.paths import ROOT
+from tests.support.wrong import Wrong, wrong_versions
+
+FILE = ROOT / "docs" / "points.md"
+SEVERAL = 4  # exercises, in which a mistake has to be known
+SEEDS = (1, 2, 3)
+HEAD = """# What a mistake leaves
+
+Made by `python -m benchmarks.points`: the points that are left where one mistake is made and
+nothing else is wrong, at a few seeds; two numbers where they are not the same at all of them. Above
+stands what can be had. The mistakes that leave least come first; `grade mistakes` explains each.
+
+"""
+
+
+class Left(msgspec.Struct):
+    """The points that one mistake left."""
+
+    exercise: str
+    mistake: str
+    seed: int
+    earned: int
+    possible: int
+
+
+def to_write() -> list[Exercise]:
+    """The exercises of the table, in their order."""
+    return [one for one in installed_kit().exercises if one.track != "bugs"]
+
+
+@cache
+def common() -> dict[str, dict[str, Wrong]]:
+    """The mistakes of the table by name, each by the exercises that it is known in."""
+    known: dict[str, dict[str, Wrong]] = defaultdict(dict)
+    for exercise in to_write():
+        for wrong in wrong_versions(exercise):
+            known[wrong.mistake.name][exercise.name] = wrong
+    return {name: each for name, each in known.items() if len(each) >= SEVERAL}
+
+
+def try_one(one: Grading) -> Left:
+    """Grade it."""
+    wrong = common()[one.answer][one.exercise]
+    options = Options(seed=one.seed, device="cpu", explain=Explain.NOTHING)
+    report = grade(wrong.submission(), wrong.exercise, options, own_sandbox())
+    return Left(*one, report.earned, report.possible)
+
+
+def table(found: Sequence[Left]) -> str:
+    """The whole file."""
+    possible = {one.exercise: one.possible for one in found if one.possible}
+    cells: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
+    for one in found:
+        cells[one.mistake][one.exercise].append(one.earned)
+    order = sorted(cells, key=lambda name: (_share(cells[name], possible), name))
+    names = [one.name for one in to_write()]
+    rows = [
+        ("mistake", *map(_short, names)),
+        ("---", *("---:" for _ in names)),
+        ("*can be had*", *(str(possible[name]) for name in names)),
+        *((name, *(_cell(cells[name].get(one, [])) for one in names)) for name in order),
+    ]
+    return HEAD + "".join(f"| {' | '.join(row)} |\n" for row in rows)
+
+
+def cells_of(text: str) -> Iterator[tuple[str, str, str]]:
+    """Mistake, exercise and what is left, of each cell of the file that is not empty."""
+    rows = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| ")]
+    for mistake, *cells in rows[3:]:
+        for exercise, cell in zip(to_write(), cells, strict=True):
+            if cell.strip():
+                yield mistake, exercise.name, cell
+
+
+def _short(exercise: str) -> str:
+    return exercise.replace("exercise", "e").replace("decoder", "d").replace("warmup", "w")
+
+
+def _cell(earned: Sequence[int]) -> str:
+    least, most = min(earned, default=None), max(earned, default=None)
+    return "" if least is None else str(least) if least == most else f"{least}–{most}"
+
+
+def _share(cells: Mapping[str, Sequence[int]], possible: Mapping[str, int]) -> float:
+    """What is left on the whole, of all that can be had."""
+    return mean(mean(earned) / possible[name] for name, earned in cells.items())
+
+
+def main() -> None:
+    """Grade what is left to grade, and write the file."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--seeds", type=int, nargs="*", default=SEEDS)
+    parser.add_argument("--kept", type=Path, default=Path(".grade/points.jsonl"))
+    asked = parser.parse_args()
+    asked.kept.parent.mkdir(parents=True, exist_ok=True)
+    found = read(asked.kept, Left)
+    done = {(one.exercise, one.mistake, one.seed) for one in found}
+    wanted = sorted(
+        Grading(exercise, name, seed)
+        for name, each in common().items()
+        for exercise in each
+        for seed in asked.seeds
+    )
+    left = [one for one in sorted(wanted, key=lambda one: one.seed) if one not in done]
+    for number, one in enumerate(try_all(try_one, left, asked.kept), start=1):
+        found.append(one)
+        if number % 100 == 0:
+            print(f"{number} of {len(left)}", file=sys.stderr, flush=True)
+    FILE.write_text(table(found), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

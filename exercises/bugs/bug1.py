@@ -17,7 +17,7 @@ from torch import Tensor, nn
 class SelfAttentionV2(nn.Module):
     """One head of self-attention with queries, keys and values from one layer.
 
-    Source: the notebook "Self-attention by hand"
+    Source: Vaswani et al. 2017, section 3.2.1, arXiv:1706.03762
     """
 
     def __init__(self, hidden_dim: int) -> None:

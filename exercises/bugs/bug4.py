@@ -18,7 +18,7 @@ from torch.nn import functional as F
 class SelfAttentionV1(nn.Module):
     """One head of self-attention as wide as the model.
 
-    Source: the notebooks "Self-attention by hand" and "Building single-head self-attention"
+    Source: Vaswani et al. 2017, section 3.2.1, arXiv:1706.03762
     """
 
     def __init__(self, hidden_dim: int) -> None:

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 class MultiHeadSelfAttention(nn.Module):
     """Several heads of self-attention side by side.
 
-    Source: the notebook "Building single-head self-attention"
+    Source: Vaswani et al. 2017, section 3.2.2, arXiv:1706.03762
     """
 
     def __init__(self, embed_dim: int, num_heads: int) -> None:

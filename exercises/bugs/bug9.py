@@ -17,7 +17,7 @@ from torch.nn import functional as F
 class MultiHeadSelfAttention(nn.Module):
     """Several heads of self-attention side by side.
 
-    Source: the notebook "Multi-Headed Self-Attention"
+    Source: Vaswani et al. 2017, section 3.2.2, arXiv:1706.03762
     """
 
     def __init__(self, embed_dim: int, num_heads: int) -> None:
@@ -46,7 +46,7 @@ class MultiHeadSelfAttention(nn.Module):
 class TransformerBlock(nn.Module):
     """Attention and feed-forward, each with a sum and a norm after it.
 
-    Source: the notebook "Multi-Headed Self-Attention"
+    Source: Vaswani et al. 2017, section 3.1, arXiv:1706.03762
     """
 
     def __init__(self, embed_dim: int, num_heads: int) -> None:

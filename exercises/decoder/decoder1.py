@@ -8,21 +8,6 @@ concatenated in order, (B, T, H·D), and go through ``o_proj``. No dropout.
 A later token has a weight of exactly 0: it has no influence on an earlier one and gets no gradient
 from it, even where it holds numbers as large as 1e30. So the beginning of a sequence gives what it
 gives alone.
-
-The rules:
-
-- Module and ``x`` are float32, float64 or bfloat16 (float16 is left open), on any device, even
-  ``meta``: compute in no narrower dtype, return the same one, don't branch on values.
-- B = 1, any T from 1 to ``max_len``, a non-contiguous ``x`` and large scores all give finite,
-  right values, and gradients reach ``x`` and every parameter.
-- ``x`` is not changed in place; nothing is remembered from one call to the next.
-- The parameters are those named below and no others. The checks use your own weights, so their
-  first values are your choice.
-- ``state_dict()`` holds the parameters alone, so that it loads into a module of another
-  ``max_len``: a mask is made in ``forward``, or is a buffer that is not saved.
-- Import only the standard library, torch and numpy. Outside ``if __name__ == "__main__":`` don't
-  use ``scaled_dot_product_attention``, ``multi_head_attention_forward``,
-  ``nn.MultiheadAttention`` or any ``nn.Transformer...`` class.
 """
 
 from torch import Tensor, nn
@@ -31,11 +16,14 @@ from torch import Tensor, nn
 class CausalSelfAttention(nn.Module):
     """Several heads of self-attention side by side, each of which sees the past alone.
 
+    ``state_dict()`` holds the parameters alone, so that it loads into a module of another
+    ``max_len``: a mask is made in ``forward``, or is a buffer that is not saved.
+
     Args:
         embed_dim: C, the width of the model.
         num_heads: H, the number of heads, at least 1.
-        max_len: The longest sequence that is taken, at least 1. However large it is, T tokens
-            take T × T scores in each head.
+        max_len: The longest sequence that is taken, at least 1: any T from 1 to ``max_len``, beyond
+            257 as well. However large it is, T tokens take T × T scores in each head.
 
     Attributes:
         q_proj: ``nn.Linear(C, C, bias=False)``: weight (C, C).
@@ -67,3 +55,16 @@ class CausalSelfAttention(nn.Module):
             ValueError: T is more than ``max_len``; the message gives both numbers.
         """
         raise NotImplementedError
+
+
+# The rules, the same in every exercise:
+#
+# - Modules and inputs are float32, float64 or bfloat16 (float16 is left open), on any device, even
+#   ``meta``: compute in no narrower dtype, return the same one, don't branch on values.
+# - B = 1, sequences of 1 to 257 tokens, non-contiguous inputs and scores up to 1e8 all give finite,
+#   right values, and gradients reach every input but masks, and every parameter.
+# - No input is changed in place; nothing is remembered from one call to the next.
+# - The parameters are those named above and no others; buffers are free. The checks use your own
+#   weights, so their first values are your choice where none are told.
+# - Import the standard library, torch and numpy alone. ``scaled_dot_product_attention``,
+#   ``nn.MultiheadAttention``, ``nn.Transformer...``: only below ``if __name__ == "__main__":``.

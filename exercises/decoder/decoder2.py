@@ -4,20 +4,6 @@ In each head softmax(q·kᵀ/√D)·v, with q from ``x``, and k and v from ``mem
 q, k and v are shared among H heads of D = C/H each: head i works on the i-th block of D consecutive
 features alone; its softmax runs over the S keys. The results of the heads are concatenated in
 order, (B, T, H·D), and go through ``o_proj``. No positions, no causal mask, no dropout.
-
-The rules, the same in every exercise:
-
-- Module, ``x`` and ``memory`` are float32, float64 or bfloat16 (float16 is left open), on any
-  device, even ``meta``: compute in no narrower dtype, return the same one, don't branch on values.
-- B = 1, any T and any S from 1 to 257, non-contiguous inputs and large scores all give finite,
-  right values, and gradients reach ``x``, ``memory`` and every parameter.
-- Neither ``x`` nor ``memory`` nor the mask is changed in place; nothing is remembered from one call
-  to the next.
-- The parameters are those named below and no others; buffers are free. The checks use your own
-  weights, so their first values are your choice.
-- Import only the standard library, torch and numpy. Outside ``if __name__ == "__main__":`` don't
-  use ``scaled_dot_product_attention``, ``multi_head_attention_forward``,
-  ``nn.MultiheadAttention`` or any ``nn.Transformer...`` class.
 """
 
 from torch import Tensor, nn
@@ -67,3 +53,16 @@ class CrossAttention(nn.Module):
             back from there, and every gradient stays finite.
         """
         raise NotImplementedError
+
+
+# The rules, the same in every exercise:
+#
+# - Modules and inputs are float32, float64 or bfloat16 (float16 is left open), on any device, even
+#   ``meta``: compute in no narrower dtype, return the same one, don't branch on values.
+# - B = 1, sequences of 1 to 257 tokens, non-contiguous inputs and scores up to 1e8 all give finite,
+#   right values, and gradients reach every input but masks, and every parameter.
+# - No input is changed in place; nothing is remembered from one call to the next.
+# - The parameters are those named above and no others; buffers are free. The checks use your own
+#   weights, so their first values are your choice where none are told.
+# - Import the standard library, torch and numpy alone. ``scaled_dot_product_attention``,
+#   ``nn.MultiheadAttention``, ``nn.Transformer...``: only below ``if __name__ == "__main__":``.

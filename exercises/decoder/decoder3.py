@@ -2,31 +2,14 @@
 
 ``rotate`` turns each pair of features i and i + D/2, for i < D/2, by an angle: the token's position
 times base^(-2i/D). Of a pair (a, b) it makes (a·cos − b·sin, b·cos + a·sin), in the places of a and
-b. Pairs are halves apart, as in GPT-NeoX and Llama, not neighbours.
+b. Pairs are halves apart, as in GPT-NeoX and Llama, not neighbours. Angles, their cosines and sines
+are computed in float32, for a float64 ``x`` in float64: in bfloat16 there is no position 257.
 
 ``RotarySelfAttention`` has C features, shared among H heads of D = C/H each. Head i works on the
 i-th block of D consecutive features of q, k and v alone. In each head queries and keys are rotated
 with a base of 10000, values are not; then softmax(q·kᵀ/√D)·v, the softmax over the keys. The
 results of the heads are concatenated in order, (B, T, H·D), and go through ``o_proj``. So positions
 count by their differences alone. No mask, no dropout.
-
-The rules, nearly the same in every exercise:
-
-- Module and ``x`` are float32, float64 or bfloat16 (float16 is left open), on any device, even
-  ``meta``: compute in no narrower dtype, return the same one, don't branch on values.
-- Angles, their cosines and sines are computed in float32, for a float64 ``x`` in float64: in
-  bfloat16 there is no position 257.
-- Positions are int64 or int32, on the device of ``x``, from −100 000 to 100 000: in any order, with
-  gaps, repeated.
-- B = 1, any T from 1 to 257, a non-contiguous ``x`` or ``positions`` and large scores all give
-  finite, right values, and gradients reach ``x`` and every parameter.
-- Neither ``x`` nor ``positions`` is changed in place; nothing is remembered from one call to the
-  next.
-- The parameters are those named below and no others; buffers are free. The checks use your own
-  weights, so their first values are your choice.
-- Import only the standard library, torch and numpy. Outside ``if __name__ == "__main__":`` don't
-  use ``scaled_dot_product_attention``, ``multi_head_attention_forward``,
-  ``nn.MultiheadAttention`` or any ``nn.Transformer...`` class.
 """
 
 from torch import Tensor, nn
@@ -37,7 +20,9 @@ def rotate(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
 
     Args:
         x: Queries or keys, (B, H, T, D).
-        positions: Where the tokens stand: (T,), the same in every sequence, or (B, T).
+        positions: Where the tokens stand: (T,), the same in every sequence, or (B, T). Positions
+            are int64 or int32, on the device of ``x``, from −100 000 to 100 000: in any order, with
+            gaps, repeated.
         base: Above 1; pair i turns by base^(-2i/D) from one position to the next.
 
     Returns:
@@ -81,9 +66,23 @@ class RotarySelfAttention(nn.Module):
 
         Args:
             x: A batch of sequences, (B, T, C).
-            positions: Where the tokens stand: (T,) or (B, T); None stands for 0 to T − 1.
+            positions: Where the tokens stand, as in ``rotate``: (T,) or (B, T); None stands for 0
+                to T − 1.
 
         Returns:
             (B, T, C).
         """
         raise NotImplementedError
+
+
+# The rules, the same in every exercise:
+#
+# - Modules and inputs are float32, float64 or bfloat16 (float16 is left open), on any device, even
+#   ``meta``: compute in no narrower dtype, return the same one, don't branch on values.
+# - B = 1, sequences of 1 to 257 tokens, non-contiguous inputs and scores up to 1e8 all give finite,
+#   right values, and gradients reach every input but masks, and every parameter.
+# - No input is changed in place; nothing is remembered from one call to the next.
+# - The parameters are those named above and no others; buffers are free. The checks use your own
+#   weights, so their first values are your choice where none are told.
+# - Import the standard library, torch and numpy alone. ``scaled_dot_product_attention``,
+#   ``nn.MultiheadAttention``, ``nn.Transformer...``: only below ``if __name__ == "__main__":``.

@@ -1,26 +1,13 @@
 """Causal self-attention with linear biases (ALiBi): the further back a key, the lower its score.
 
+The score of query position t for key position s ≤ t in head i is q·k/√D - slope_i·(t - s): the bias
+comes after the scaling and before the softmax over the keys s ≤ t, and nothing else knows of
+positions, which count from 0. Distances and biases are computed in float32 or float64, whatever the
+dtype of ``x``; the sum with the scores may be rounded to that dtype.
+
 The C features are shared among H heads of D = C/H each: head i works on the i-th block of D
-consecutive features of q, k and v. The score of query position t for key position s ≤ t in head i
-is q·k/√D - slope_i·(t - s): the bias comes after the scaling and before the softmax over the keys
-s ≤ t, and nothing else knows of positions, which count from 0. The results of the heads are
-concatenated in order, (B, T, H·D), and go through ``o_proj``. No dropout.
-
-The rules, the same in every exercise:
-
-- Module and ``x`` are float32, float64 or bfloat16 (float16 is left open), on any device, even
-  ``meta``: compute in no narrower dtype, return the same one, don't branch on values.
-- Distances and biases are computed in float32 or float64, whatever the dtype of ``x``; the sum
-  with the scores may be rounded to that dtype.
-- B = 1, any T from 1 up, longer than any before, a non-contiguous ``x`` and large scores all give
-  finite, right values, and gradients reach ``x`` and every parameter.
-- ``x`` is not changed in place; nothing is remembered from one call to the next.
-- The parameters are those named below and no others. The checks use your own weights, so their
-  first values are your choice. Buffers are free where ``state_dict()`` leaves them out: it holds
-  the four weights alone.
-- Import only the standard library, torch and numpy. Outside ``if __name__ == "__main__":`` don't
-  use ``scaled_dot_product_attention``, ``multi_head_attention_forward``,
-  ``nn.MultiheadAttention`` or any ``nn.Transformer...`` class.
+consecutive features of q, k and v. The results of the heads are concatenated in order, (B, T, H·D),
+and go through ``o_proj``. No dropout.
 """
 
 from torch import Tensor, nn
@@ -47,6 +34,8 @@ def alibi_slopes(num_heads: int) -> Tensor:
 class AlibiSelfAttention(nn.Module):
     """Multi-head self-attention that looks back only, and less the further back it looks.
 
+    Buffers are free where ``state_dict()`` leaves them out: it holds the four weights alone.
+
     Args:
         embed_dim: C, the width of the model.
         num_heads: H, the number of heads, at least 1.
@@ -72,9 +61,23 @@ class AlibiSelfAttention(nn.Module):
         """Let each position attend to itself and to what came before it in its own sequence.
 
         Args:
-            x: A batch of sequences, (B, T, C).
+            x: A batch of sequences, (B, T, C): any T from 1 to 4096, longer than any before as
+                well.
 
         Returns:
             (B, T, C).
         """
         raise NotImplementedError
+
+
+# The rules, the same in every exercise:
+#
+# - Modules and inputs are float32, float64 or bfloat16 (float16 is left open), on any device, even
+#   ``meta``: compute in no narrower dtype, return the same one, don't branch on values.
+# - B = 1, sequences of 1 to 257 tokens, non-contiguous inputs and scores up to 1e8 all give finite,
+#   right values, and gradients reach every input but masks, and every parameter.
+# - No input is changed in place; nothing is remembered from one call to the next.
+# - The parameters are those named above and no others; buffers are free. The checks use your own
+#   weights, so their first values are your choice where none are told.
+# - Import the standard library, torch and numpy alone. ``scaled_dot_product_attention``,
+#   ``nn.MultiheadAttention``, ``nn.Transformer...``: only below ``if __name__ == "__main__":``.

@@ -1,26 +1,14 @@
 """Grouped-query attention: several query heads share one head of keys and values. Causal.
 
+In each head softmax(q·kᵀ/√D)·v, in which position t sees positions 0 to t alone; the heads are
+concatenated in order and go through ``o_proj``. No dropout.
+
 q has H heads of D = C/H features, k and v have G heads of D. Query heads i·H/G to (i+1)·H/G - 1
-attend to key and value head i. In each head softmax(q·kᵀ/√D)·v, in which position t sees positions
-0 to t alone; the heads are concatenated in order and go through ``o_proj``. G = H is multi-head,
-G = 1 is multi-query attention. No dropout.
+attend to key and value head i. G = H is multi-head, G = 1 is multi-query attention.
 
 Keys and values are shared, not copied: on the way to the output no tensor holds each key or value
 H/G times. ``repeat_interleave`` makes one, a ``reshape`` after ``expand`` does, and so does a
 product ``@`` that has to broadcast them over the heads of a group.
-
-The rules, the same in every exercise:
-
-- Module and ``x`` are float32, float64 or bfloat16 (float16 is left open), on any device, even
-  ``meta``: compute in no narrower dtype, return the same one, don't branch on values.
-- B = 1, any T from 1 to 257, a non-contiguous ``x`` and large scores all give finite, right
-  values, and gradients reach ``x`` and every parameter.
-- ``x`` is not changed in place; nothing is remembered from one call to the next.
-- The parameters are those named below and no others; buffers are free. The checks use your own
-  weights, so their first values are your choice.
-- Import only the standard library, torch and numpy. Outside ``if __name__ == "__main__":`` don't
-  use ``scaled_dot_product_attention``, ``multi_head_attention_forward``,
-  ``nn.MultiheadAttention`` or any ``nn.Transformer...`` class.
 """
 
 from torch import Tensor, nn
@@ -62,3 +50,16 @@ class GroupedQueryAttention(nn.Module):
             (B, T, C).
         """
         raise NotImplementedError
+
+
+# The rules, the same in every exercise:
+#
+# - Modules and inputs are float32, float64 or bfloat16 (float16 is left open), on any device, even
+#   ``meta``: compute in no narrower dtype, return the same one, don't branch on values.
+# - B = 1, sequences of 1 to 257 tokens, non-contiguous inputs and scores up to 1e8 all give finite,
+#   right values, and gradients reach every input but masks, and every parameter.
+# - No input is changed in place; nothing is remembered from one call to the next.
+# - The parameters are those named above and no others; buffers are free. The checks use your own
+#   weights, so their first values are your choice where none are told.
+# - Import the standard library, torch and numpy alone. ``scaled_dot_product_attention``,
+#   ``nn.MultiheadAttention``, ``nn.Transformer...``: only below ``if __name__ == "__main__":``.

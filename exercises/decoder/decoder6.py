@@ -1,38 +1,25 @@
 """A cache of keys and values: grouped queries with rotary positions, decoded step by step.
 
-A call is given new tokens alone, and in ``cache`` the keys, values and positions of those that
-came before. q has H heads of D = C/H features, k and v have G heads of D: query heads i·H/G to
-(i+1)·H/G - 1 attend to key and value head i. Queries and keys are rotated, values are not: in each
-head the pair (a, b) of features i and i + D/2, for i < D/2, becomes (a·cos − b·sin, b·cos + a·sin),
-in the places of a and b, by an angle of the token's position times base^(-2i/D). In each head
-softmax(q·kᵀ/√D)·v, over what a token may attend to; the heads are concatenated in order and go
-through ``o_proj``. No dropout.
+In each head softmax(q·kᵀ/√D)·v, over what a token may attend to; the heads are concatenated in
+order and go through ``o_proj``. A call is given new tokens alone, and in ``cache`` the keys, values
+and positions of those that came before. q has H heads of D = C/H features, k and v have G heads of
+D: query heads i·H/G to (i+1)·H/G - 1 attend to key and value head i. No dropout.
 
-Where a token stands in its sequence is what ``positions`` says, not its place in the row. A token
-attends to those keys, cached and new ones, whose position is not negative and not greater than its
-own. So a token at a negative position is padding: nobody attends to it, and what it gives is exact
-zeros, whose gradients reach nothing. What padding holds, up to a million, has no influence.
+Queries and keys are rotated, values are not: in each head the pair (a, b) of features i and
+i + D/2, for i < D/2, becomes (a·cos − b·sin, b·cos + a·sin), in the places of a and b, by an angle
+of the token's position times base^(-2i/D). Angles, their cosines and sines are computed in float32,
+for a float64 ``x`` in float64.
+
+Where a token stands in its sequence is what ``positions`` says, not its place in the row. Positions
+are int64 or int32, on the device of ``x``, from −100 000 to 100 000: in any order, with gaps,
+repeated. A token attends to those keys, cached and new ones, whose position is not negative and not
+greater than its own. So a token at a negative position is padding: nobody attends to it, and what
+it gives is exact zeros, whose gradients reach nothing. What padding holds, up to a million, has no
+influence.
 
 Where positions grow along a sequence, its outputs are the same whole, in chunks of any sizes and
 token by token, and so are the gradients: nothing is detached. Sequences of different lengths, side
 by side with padding before, after or between their tokens, give what each gives alone.
-
-The rules, nearly the same in every exercise:
-
-- Module, ``x``, keys and values are float32, float64 or bfloat16 (float16 is left open), on any
-  device, even ``meta``: compute in no narrower dtype, return the same one, don't branch on values.
-- Angles, their cosines and sines are computed in float32, for a float64 ``x`` in float64.
-- Positions are int64 or int32, on the device of ``x``, from −100 000 to 100 000: in any order, with
-  gaps, repeated.
-- B = 1, any T and any S from 1 to 257, non-contiguous inputs and large scores all give finite,
-  right values, and gradients reach ``x``, cached keys, cached values and every parameter.
-- No input is changed in place, the tensors of ``cache`` neither: two calls may go on from the same
-  one. Nothing is remembered from one call to the next but in ``cache``.
-- The parameters are those named below and no others, and ``state_dict()`` holds nothing else. The
-  checks use your own weights, so their first values are your choice.
-- Import only the standard library, torch and numpy. Outside ``if __name__ == "__main__":`` don't
-  use ``scaled_dot_product_attention``, ``multi_head_attention_forward``,
-  ``nn.MultiheadAttention`` or any ``nn.Transformer...`` class.
 """
 
 from torch import Tensor, nn
@@ -42,6 +29,8 @@ Cache = tuple[Tensor, Tensor, Tensor]
 
 class CachedGroupedQueryAttention(nn.Module):
     """Causal self-attention that goes on from the keys and values of earlier calls.
+
+    ``state_dict()`` holds the parameters alone.
 
     Args:
         embed_dim: C, the width of the model.
@@ -78,8 +67,9 @@ class CachedGroupedQueryAttention(nn.Module):
             x: The new tokens, (B, T, C).
             positions: Where each stands in its sequence, (B, T); negative = padding.
             cache: What the last call returned, by position or by name: keys (B, G, S, D), rotated
-                already; values (B, G, S, D); positions (B, S). None or left out: nothing came
-                before.
+                already; values (B, G, S, D); positions (B, S). S and T go from 1 to 257 each. None
+                or left out: nothing came before. All that is remembered is in it; two calls may go
+                on from the same one.
 
         Returns:
             (B, T, C), and a cache as above with the new tokens behind the old ones, padding like
@@ -87,3 +77,16 @@ class CachedGroupedQueryAttention(nn.Module):
             it is.
         """
         raise NotImplementedError
+
+
+# The rules, the same in every exercise:
+#
+# - Modules and inputs are float32, float64 or bfloat16 (float16 is left open), on any device, even
+#   ``meta``: compute in no narrower dtype, return the same one, don't branch on values.
+# - B = 1, sequences of 1 to 257 tokens, non-contiguous inputs and scores up to 1e8 all give finite,
+#   right values, and gradients reach every input but masks, and every parameter.
+# - No input is changed in place; nothing is remembered from one call to the next.
+# - The parameters are those named above and no others; buffers are free. The checks use your own
+#   weights, so their first values are your choice where none are told.
+# - Import the standard library, torch and numpy alone. ``scaled_dot_product_attention``,
+#   ``nn.MultiheadAttention``, ``nn.Transformer...``: only below ``if __name__ == "__main__":``.

@@ -11,26 +11,11 @@ So this is causal attention where the whole sequence is no longer than the windo
 a weight of exactly 0: it has no influence and gets no gradient, even where it holds numbers as
 large as 1e30.
 
-A sequence may come in parts of any lengths, of one token or of more than a window. Each call takes
-the new tokens alone and the cache that the call before it gave. In parts a sequence gives what it
-gives at once: outputs, the last cache and all gradients, which flow through the caches.
-
-The rules:
-
-- Module, ``x`` and cache are float32, float64 or bfloat16 (float16 is left open), on any device,
-  even ``meta``: compute in no narrower dtype, return the same one, don't branch on values.
-- B = 1, any T from 1 to 257, non-contiguous inputs and large scores all give finite, right values,
-  and gradients reach ``x``, the cache and every parameter.
-- Neither ``x`` nor the cache that is handed in is changed in place: several calls may go on from
-  one cache. Nothing is remembered in the module from one call to the next.
-- The cache does not grow: under ``torch.no_grad()`` its two tensors keep no more than twice the
-  memory alive that they hold. A slice keeps all of what it was cut from.
-- The parameters are those named below and no others. The checks use your own weights, so their
-  first values are your choice.
-- ``state_dict()`` holds the parameters alone, so that it loads into a module of another window.
-- Import only the standard library, torch and numpy. Outside ``if __name__ == "__main__":`` don't
-  use ``scaled_dot_product_attention``, ``multi_head_attention_forward``,
-  ``nn.MultiheadAttention`` or any ``nn.Transformer...`` class.
+A sequence may come in parts of any lengths, of one token or of more than a window: each has at most
+257, the whole has no limit. Each call takes the new tokens alone and the cache that the call before
+it gave. In parts a sequence gives what it gives at once: outputs, the last cache and all gradients,
+which flow through the caches. All that is remembered is in the cache, nothing in the module;
+several calls may go on from one cache.
 """
 
 from torch import Tensor, nn
@@ -39,11 +24,13 @@ from torch import Tensor, nn
 class SlidingWindowAttention(nn.Module):
     """Several heads of causal self-attention that look back a window and no further.
 
+    ``state_dict()`` holds the parameters alone, so that it loads into a module of another window.
+
     Args:
         embed_dim: C, the width of the model.
         num_heads: H, the number of heads, at least 1.
         window: How many tokens each one sees, itself included, at least 1. It may be far larger
-            than any sequence, and costs no memory by itself.
+            than any sequence, up to 1e9, and costs no memory by itself.
 
     Attributes:
         q_proj: ``nn.Linear(C, C, bias=False)``: weight (C, C).
@@ -76,6 +63,21 @@ class SlidingWindowAttention(nn.Module):
 
         Returns:
             The output, (B, T, C), and the cache for the call that goes on from here: a tuple of
-            keys and values, each (B, H, min(S + T, window), D), on the device of ``x``.
+            keys and values, each (B, H, min(S + T, window), D), on the device of ``x``. The cache
+            does not grow: under ``torch.no_grad()`` its two tensors keep no more than twice the
+            memory alive that they hold. A slice keeps all of what it was cut from.
         """
         raise NotImplementedError
+
+
+# The rules, the same in every exercise:
+#
+# - Modules and inputs are float32, float64 or bfloat16 (float16 is left open), on any device, even
+#   ``meta``: compute in no narrower dtype, return the same one, don't branch on values.
+# - B = 1, sequences of 1 to 257 tokens, non-contiguous inputs and scores up to 1e8 all give finite,
+#   right values, and gradients reach every input but masks, and every parameter.
+# - No input is changed in place; nothing is remembered from one call to the next.
+# - The parameters are those named above and no others; buffers are free. The checks use your own
+#   weights, so their first values are your choice where none are told.
+# - Import the standard library, torch and numpy alone. ``scaled_dot_product_attention``,
+#   ``nn.MultiheadAttention``, ``nn.Transformer...``: only below ``if __name__ == "__main__":``.

@@ -2,20 +2,6 @@
 
 h = x + attention(attention_norm(x)), then h + ffn(ffn_norm(h)). No positions, no dropout. Every
 class below is graded by itself as well.
-
-The rules, the same in every exercise:
-
-- Module and ``x`` are float32, float64 or bfloat16 (float16 is left open), on any device, even
-  ``meta``: compute in no narrower dtype, return the same one, don't branch on values.
-- B = 1, any T from 1 to 257, a non-contiguous ``x`` and large scores all give finite, right
-  values, and gradients reach ``x`` and every parameter.
-- ``x`` is not changed in place; nothing is remembered from one call to the next.
-- The parameters are those named below and no others; buffers are free. The checks use your own
-  weights, so their first values are your choice.
-- Import only the standard library, torch and numpy. Outside ``if __name__ == "__main__":`` don't
-  use ``scaled_dot_product_attention``, ``multi_head_attention_forward``,
-  ``nn.MultiheadAttention`` or any ``nn.Transformer...`` class, nor torch's own ``rms_norm`` and
-  ``nn.RMSNorm``.
 """
 
 from torch import Tensor, nn
@@ -25,7 +11,8 @@ class RMSNorm(nn.Module):
     """Each vector divided by the root of its mean square: x / √(mean(x²) + eps) · weight.
 
     Of bfloat16, x / √(mean(x²) + eps) is computed in float32 and rounded to bfloat16 before it
-    meets the weight; rounded after it will do as well. A vector of zeros gives zeros.
+    meets the weight; rounded after it will do as well. A vector of zeros gives zeros. The last
+    rule below holds for torch's own ``rms_norm`` and ``nn.RMSNorm`` as well.
 
     Args:
         dim: C, the number of features, over which the mean is taken; none is subtracted.
@@ -114,3 +101,16 @@ class DecoderBlock(nn.Module):
             (B, T, C); no position depends on what comes after it.
         """
         raise NotImplementedError
+
+
+# The rules, the same in every exercise:
+#
+# - Modules and inputs are float32, float64 or bfloat16 (float16 is left open), on any device, even
+#   ``meta``: compute in no narrower dtype, return the same one, don't branch on values.
+# - B = 1, sequences of 1 to 257 tokens, non-contiguous inputs and scores up to 1e8 all give finite,
+#   right values, and gradients reach every input but masks, and every parameter.
+# - No input is changed in place; nothing is remembered from one call to the next.
+# - The parameters are those named above and no others; buffers are free. The checks use your own
+#   weights, so their first values are your choice where none are told.
+# - Import the standard library, torch and numpy alone. ``scaled_dot_product_attention``,
+#   ``nn.MultiheadAttention``, ``nn.Transformer...``: only below ``if __name__ == "__main__":``.

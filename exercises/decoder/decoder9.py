@@ -1,22 +1,9 @@
 """A small language model: tied embeddings, a loss with ignored labels, text drawn with a cache.
 
-C is ``embed_dim``, V ``vocab_size``. ``Block`` is given and works: leave it as it is, and build on
-it. What is left is around the blocks: what goes in, what comes out, what is learned from it, and
-how it goes on. No dropout.
-
-The rules, nearly the same in every exercise:
-
-- Module and logits are float32, float64 or bfloat16 (float16 is left open), on any device, even
-  ``meta``: compute in no narrower dtype, return the same one, don't branch on values.
-- B = 1, any T from 1 to 257, non-contiguous inputs and large logits all give finite, right
-  values, and gradients reach every parameter.
-- Tokens and labels are int64. No input is changed, caches included; nothing is remembered from
-  one call to the next.
-- The parameters are those named below and no others; buffers are free. The checks use your own
-  weights, so their first values are your choice.
-- Import only the standard library, torch and numpy. Outside ``if __name__ == "__main__":`` don't
-  use ``scaled_dot_product_attention``, ``multi_head_attention_forward``,
-  ``nn.MultiheadAttention`` or any ``nn.Transformer...`` class.
+C is ``embed_dim``, V ``vocab_size``. Tokens and labels are int64; logits count as scores in the
+rules below. ``Block`` is given and works: leave it as it is, and build on it. What is left is
+around the blocks: what goes in, what comes out, what is learned from it, and how it goes on. No
+dropout.
 """
 
 import torch
@@ -201,3 +188,16 @@ class LanguageModel(nn.Module):
             the way.
         """
         raise NotImplementedError
+
+
+# The rules, the same in every exercise:
+#
+# - Modules and inputs are float32, float64 or bfloat16 (float16 is left open), on any device, even
+#   ``meta``: compute in no narrower dtype, return the same one, don't branch on values.
+# - B = 1, sequences of 1 to 257 tokens, non-contiguous inputs and scores up to 1e8 all give finite,
+#   right values, and gradients reach every input but masks, and every parameter.
+# - No input is changed in place; nothing is remembered from one call to the next.
+# - The parameters are those named above and no others; buffers are free. The checks use your own
+#   weights, so their first values are your choice where none are told.
+# - Import the standard library, torch and numpy alone. ``scaled_dot_product_attention``,
+#   ``nn.MultiheadAttention``, ``nn.Transformer...``: only below ``if __name__ == "__main__":``.

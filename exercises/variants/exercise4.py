@@ -2,19 +2,6 @@
 
 dropout(softmax(mask(q·kᵀ/√C)))·v, the softmax over the keys: for each query the weights add up to
 1 before dropout, and hidden keys weigh exactly 0. There is no output projection.
-
-The rules, the same in every exercise:
-
-- Module and ``x`` are float32, float64 or bfloat16 (float16 is left open), on any device, even
-  ``meta``: compute in no narrower dtype, return the same one, don't branch on values.
-- B = 1, any T from 1 to 257, a non-contiguous ``x`` and large scores all give finite, right
-  values, and gradients reach ``x`` and every parameter.
-- Neither ``x`` nor the mask is changed in place; nothing is remembered from one call to the next.
-- The parameters are those named below and no others; buffers are free. The checks use your own
-  weights, so their first values are your choice.
-- Import only the standard library, torch and numpy. Outside ``if __name__ == "__main__":`` don't
-  use ``scaled_dot_product_attention``, ``multi_head_attention_forward``,
-  ``nn.MultiheadAttention`` or any ``nn.Transformer...`` class.
 """
 
 from torch import Tensor, nn
@@ -33,7 +20,7 @@ class SelfAttentionV4(nn.Module):
         k: The same for the keys.
         v: The same for the values.
 
-    Source: the notebook "Self-attention by hand"
+    Source: Vaswani et al. 2017, section 3.2.1, arXiv:1706.03762
     """
 
     def __init__(self, hidden_dim: int, dropout_rate: float = 0.1) -> None:
@@ -55,3 +42,16 @@ class SelfAttentionV4(nn.Module):
             (B, T, C).
         """
         raise NotImplementedError
+
+
+# The rules, the same in every exercise:
+#
+# - Modules and inputs are float32, float64 or bfloat16 (float16 is left open), on any device, even
+#   ``meta``: compute in no narrower dtype, return the same one, don't branch on values.
+# - B = 1, sequences of 1 to 257 tokens, non-contiguous inputs and scores up to 1e8 all give finite,
+#   right values, and gradients reach every input but masks, and every parameter.
+# - No input is changed in place; nothing is remembered from one call to the next.
+# - The parameters are those named above and no others; buffers are free. The checks use your own
+#   weights, so their first values are your choice where none are told.
+# - Import the standard library, torch and numpy alone. ``scaled_dot_product_attention``,
+#   ``nn.MultiheadAttention``, ``nn.Transformer...``: only below ``if __name__ == "__main__":``.

@@ -3,19 +3,6 @@
 The C features are shared among H heads of D = C/H each. Head i works on the i-th block of D
 consecutive features of q, k and v alone; its softmax runs over the keys. The results of the heads
 are concatenated in order, (B, T, H·D), and go through ``unify_heads``. No mask, no dropout.
-
-The rules, the same in every exercise:
-
-- Module and ``x`` are float32, float64 or bfloat16 (float16 is left open), on any device, even
-  ``meta``: compute in no narrower dtype, return the same one, don't branch on values.
-- B = 1, any T from 1 to 257, a non-contiguous ``x`` and large scores all give finite, right
-  values, and gradients reach ``x`` and every parameter.
-- ``x`` is not changed in place; nothing is remembered from one call to the next.
-- The parameters are those named below and no others; buffers are free. The checks use your own
-  weights, so their first values are your choice.
-- Import only the standard library, torch and numpy. Outside ``if __name__ == "__main__":`` don't
-  use ``scaled_dot_product_attention``, ``multi_head_attention_forward``,
-  ``nn.MultiheadAttention`` or any ``nn.Transformer...`` class.
 """
 
 from torch import Tensor, nn
@@ -38,8 +25,7 @@ class MultiHeadSelfAttention(nn.Module):
         ValueError: ``num_heads`` does not divide ``embed_dim``; raised by the constructor, with
             both numbers in the message.
 
-    Source: the notebooks "Building single-head self-attention" and "Multi-Headed Self-Attention";
-    Vaswani et al. 2017, section 3.2.2, arXiv:1706.03762
+    Source: Vaswani et al. 2017, section 3.2.2, arXiv:1706.03762
     """
 
     def __init__(self, embed_dim: int, num_heads: int) -> None:
@@ -56,3 +42,16 @@ class MultiHeadSelfAttention(nn.Module):
             (B, T, C).
         """
         raise NotImplementedError
+
+
+# The rules, the same in every exercise:
+#
+# - Modules and inputs are float32, float64 or bfloat16 (float16 is left open), on any device, even
+#   ``meta``: compute in no narrower dtype, return the same one, don't branch on values.
+# - B = 1, sequences of 1 to 257 tokens, non-contiguous inputs and scores up to 1e8 all give finite,
+#   right values, and gradients reach every input but masks, and every parameter.
+# - No input is changed in place; nothing is remembered from one call to the next.
+# - The parameters are those named above and no others; buffers are free. The checks use your own
+#   weights, so their first values are your choice where none are told.
+# - Import the standard library, torch and numpy alone. ``scaled_dot_product_attention``,
+#   ``nn.MultiheadAttention``, ``nn.Transformer...``: only below ``if __name__ == "__main__":``.

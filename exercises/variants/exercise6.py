@@ -2,19 +2,6 @@
 
 x = norm1(x + attention(x)), then norm2(x + ff(x)) of this new x; no mask, no dropout. Bring your
 own ``MultiHeadSelfAttention`` from exercise5.
-
-The rules, the same in every exercise:
-
-- Module and ``x`` are float32, float64 or bfloat16 (float16 is left open), on any device, even
-  ``meta``: compute in no narrower dtype, return the same one, don't branch on values.
-- B = 1, any T from 1 to 257, a non-contiguous ``x`` and large scores all give finite, right
-  values, and gradients reach ``x`` and every parameter.
-- ``x`` is not changed in place; nothing is remembered from one call to the next.
-- The parameters are those named below and no others; buffers are free. The checks use your own
-  weights, so their first values are your choice.
-- Import only the standard library, torch and numpy. Outside ``if __name__ == "__main__":`` don't
-  use ``scaled_dot_product_attention``, ``multi_head_attention_forward``,
-  ``nn.MultiheadAttention`` or any ``nn.Transformer...`` class.
 """
 
 from torch import Tensor, nn
@@ -48,7 +35,7 @@ class TransformerBlock(nn.Module):
         norm2: A second one, with weights of its own.
         ff: ``nn.Sequential(nn.Linear(C, 4C), nn.ReLU(), nn.Linear(4C, C))``, both with bias.
 
-    Source: the notebook "Multi-Headed Self-Attention"
+    Source: Vaswani et al. 2017, section 3.1, arXiv:1706.03762
     """
 
     def __init__(self, embed_dim: int, num_heads: int) -> None:
@@ -58,3 +45,16 @@ class TransformerBlock(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """Send ``x`` through attention and feed-forward, (B, T, C) -> (B, T, C)."""
         raise NotImplementedError
+
+
+# The rules, the same in every exercise:
+#
+# - Modules and inputs are float32, float64 or bfloat16 (float16 is left open), on any device, even
+#   ``meta``: compute in no narrower dtype, return the same one, don't branch on values.
+# - B = 1, sequences of 1 to 257 tokens, non-contiguous inputs and scores up to 1e8 all give finite,
+#   right values, and gradients reach every input but masks, and every parameter.
+# - No input is changed in place; nothing is remembered from one call to the next.
+# - The parameters are those named above and no others; buffers are free. The checks use your own
+#   weights, so their first values are your choice where none are told.
+# - Import the standard library, torch and numpy alone. ``scaled_dot_product_attention``,
+#   ``nn.MultiheadAttention``, ``nn.Transformer...``: only below ``if __name__ == "__main__":``.

@@ -2,17 +2,6 @@
 
 The vectors of a sequence are queries, keys and values at once, so there is nothing to learn.
 Each output is a mix of all vectors of its sequence, weighted by how well they agree with it.
-
-The rules, the same in every exercise:
-
-- ``x`` is float32, float64 or bfloat16 (float16 is left open), on any device, even ``meta``:
-  compute in no narrower dtype, return the same one, don't branch on values.
-- B = 1, any T from 1 to 257, a non-contiguous ``x`` and large scores all give finite, right
-  values, and gradients reach ``x``.
-- ``x`` is not changed in place; nothing is remembered from one call to the next.
-- Import only the standard library, torch and numpy. Outside ``if __name__ == "__main__":`` don't
-  use ``scaled_dot_product_attention``, ``multi_head_attention_forward``,
-  ``nn.MultiheadAttention`` or any ``nn.Transformer...`` class.
 """
 
 from torch import Tensor
@@ -29,7 +18,18 @@ def self_attention(x: Tensor) -> Tensor:
 
     Returns:
         (B, T, C).
-
-    Source: the notebook "Multi-Headed Self-Attention"
     """
     raise NotImplementedError
+
+
+# The rules, the same in every exercise:
+#
+# - Modules and inputs are float32, float64 or bfloat16 (float16 is left open), on any device, even
+#   ``meta``: compute in no narrower dtype, return the same one, don't branch on values.
+# - B = 1, sequences of 1 to 257 tokens, non-contiguous inputs and scores up to 1e8 all give finite,
+#   right values, and gradients reach every input but masks, and every parameter.
+# - No input is changed in place; nothing is remembered from one call to the next.
+# - The parameters are those named above and no others; buffers are free. The checks use your own
+#   weights, so their first values are your choice where none are told.
+# - Import the standard library, torch and numpy alone. ``scaled_dot_product_attention``,
+#   ``nn.MultiheadAttention``, ``nn.Transformer...``: only below ``if __name__ == "__main__":``.

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 class SelfAttentionV1(nn.Module):
     """One head of self-attention as wide as the model.
 
-    Source: the notebook "Self-attention by hand"; Vaswani et al. 2017, eq. 1, arXiv:1706.03762
+    Source: Vaswani et al. 2017, section 3.2.1, arXiv:1706.03762
     """
 
     def __init__(self, hidden_dim: int) -> None:

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 class SelfAttentionV4(nn.Module):
     """One head of self-attention with mask and dropout.
 
-    Source: the notebook "Self-attention by hand"
+    Source: Vaswani et al. 2017, section 3.2.1, arXiv:1706.03762
     """
 
     def __init__(self, hidden_dim: int, dropout_rate: float = 0.1) -> None:

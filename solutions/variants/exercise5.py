@@ -15,8 +15,7 @@ class MultiHeadSelfAttention(nn.Module):
     Raises:
         ValueError: ``num_heads`` does not divide ``embed_dim``.
 
-    Source: the notebooks "Building single-head self-attention" and "Multi-Headed Self-Attention";
-    Vaswani et al. 2017, section 3.2.2, arXiv:1706.03762
+    Source: Vaswani et al. 2017, section 3.2.2, arXiv:1706.03762
     """
 
     def __init__(self, embed_dim: int, num_heads: int) -> None:

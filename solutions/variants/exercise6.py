@@ -45,7 +45,7 @@ class MultiHeadSelfAttention(nn.Module):
 class TransformerBlock(nn.Module):
     """One post-norm block of width C.
 
-    Source: the notebook "Multi-Headed Self-Attention"
+    Source: Vaswani et al. 2017, section 3.1, arXiv:1706.03762
     """
 
     def __init__(self, embed_dim: int, num_heads: int) -> None:

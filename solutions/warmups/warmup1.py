@@ -14,8 +14,6 @@ def self_attention(x: Tensor) -> Tensor:
 
     Returns:
         (B, T, C).
-
-    Source: the notebook "Multi-Headed Self-Attention"
     """
     # mT swaps the last two axes only: the batch stays, so no sequence meets another.
     scores = x @ x.mT  # (B, T, C) x (B, C, T) -> (B, T, T)

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 class SelfAttention(nn.Module):
     """One head of self-attention that may change the width.
 
-    Source: the notebook "Single Head Self-Attention in Transformers"
+    Source: Vaswani et al. 2017, section 3.2.1, arXiv:1706.03762
     """
 
     def __init__(self, d_in: int, d_out: int) -> None:

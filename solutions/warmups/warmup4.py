@@ -12,7 +12,7 @@ from torch import Tensor, nn
 class SelfAttention(nn.Module):
     """One head of self-attention that shows its work.
 
-    Source: the notebook "Self-Attention class explanation"
+    Source: Vaswani et al. 2017, section 3.2.1, arXiv:1706.03762
     """
 
     def __init__(self, d_model: int = 2, row_dim: int = 0, col_dim: int = 1) -> None:

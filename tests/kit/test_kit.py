@@ -15,6 +15,7 @@ from grader.diagnosis.catalogue import catalogue
 from grader.grading import Options, grade
 from grader.kit import Exercise, load_kit
 from grader.kit.stubs import digest
+from grader.languages.stubs import rules_of
 from grader.records import Explain, Verdict
 from grader.sandbox.process import Sandbox
 from grader.submission import Submission, read_submission
@@ -27,6 +28,7 @@ from tests.support.wrong import wrong_versions
 
 KIT = load_kit(ROOT)
 ODD_EACH_TIME, SAME_EACH_TIME, IDLE_EACH_TIME = 12, 4, 4
+MOST_RULES = 10  # lines of a stub
 UNSTEADY = {"bug2": 2, "bug19": 2}  # points that go with some inputs only
 
 
@@ -231,6 +233,21 @@ def signatures(path: Path) -> dict[str, str]:
         for node in owner.body
         if isinstance(node, ast.FunctionDef) and node.returns
     }
+
+
+@pytest.mark.parametrize("exercise", to_write(), ids=lambda e: e.name)
+def test_rules_stand_at_the_end_of_a_stub_and_are_the_same_in_all(exercise: Exercise) -> None:
+    source, first = (one.stub.read_text(encoding="utf-8") for one in (exercise, to_write()[0]))
+    rules = rules_of(source)
+    assert rules == rules_of(first)
+    assert 0 < len([line for line in rules.splitlines() if line]) <= MOST_RULES
+    assert source.count("The rules") == 1
+
+
+@each_exercise
+def test_source_is_one_that_can_be_found(exercise: Exercise) -> None:
+    for path in (exercise.stub, exercise.solution):
+        assert "Source: the notebook" not in path.read_text(encoding="utf-8")
 
 
 @each_exercise

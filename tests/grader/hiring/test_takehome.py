@@ -17,6 +17,7 @@ from tests.support.paths import ROOT
 
 KIT = load_kit(ROOT)
 PACK = ("exercise3", "exercise5", "bug4")
+STUB = KIT.find("exercise3").digest
 
 
 @pytest.fixture
@@ -66,7 +67,7 @@ def test_any_title_comes_back_as_it_was(title: str, out: Path) -> None:
         ("weight = 1.0", "weight = 1.0\npoints = 1", "is damaged: .* unknown field `points`"),
         ('"exercise3"', '"exercise99"', "this kit has no exercise `exercise99`; grade with"),
         ('"attention-drills"', '"other"', "it is of the kit `other`, this one is `attention-"),
-        ("af4507280cf00da0", "ffff", "`exercise3` was sent as stub ffff, this kit has af45"),
+        (STUB, "ffff", f"`exercise3` was sent as stub ffff, this kit has {STUB}; grade with"),
     ],
 )
 def test_damaged_record_says_what_is_wrong(
@@ -82,6 +83,16 @@ def test_damaged_record_says_what_is_wrong(
         read_takehome(record, KIT)
     assert len(str(told.value).splitlines()) == 1
     assert f"`{record}`" in str(told.value)
+
+
+def test_record_of_a_stub_in_earlier_words_is_read(out: Path) -> None:
+    make_takehome(KIT, ["exercise3"], "A title", 90, out)
+    record = record_beside(out)
+    earlier = KIT.find("exercise3").earlier[0]
+    assert earlier != STUB
+    text = record.read_text(encoding="utf-8")
+    record.write_text(text.replace(STUB, earlier), encoding="utf-8")
+    assert read_takehome(record, KIT).sent == (TakehomeItem("exercise3", earlier),)
 
 
 def test_record_that_cannot_be_read(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -127,11 +128,17 @@ def test_reset_puts_the_stub_back_and_keeps_what_it_replaces(folder: Path) -> No
     assert digest(exercise.file.read_bytes()) == exercise.digest
 
 
+def test_stub_in_earlier_words_is_the_stub(folder: Path) -> None:
+    exercise = replace(load_kit().find("exercise3"), earlier=(digest(b"in earlier words"),))
+    exercise.file.write_bytes(b"in earlier words")
+    assert not is_edited(exercise)
+    exercise.file.write_bytes(b"in words of my own")
+    assert is_edited(exercise)
+
+
 def test_stub_that_was_edited_in_a_checkout_comes_out_of_its_history(
     tmp_path: Path, kit: Kit
 ) -> None:
-    from dataclasses import replace
-
     stub = tmp_path / "double.py"
     exercise = replace(kit.find("double"), stub=stub, file=stub, digest=digest(b"as shipped"))
 

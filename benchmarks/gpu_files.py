@@ -148,14 +148,14 @@ def differences(cpu: Report, gpu: Report) -> list[str]:
     out of range raises an exception there, and ends its context on a GPU. Of such a one no more is
     asked than that it loses on a GPU what it loses on the CPU.
     """
-    lost = [check for check in cpu.checks if check.earned < check.possible]
+    lost = [check for check in cpu.checks if check.is_lost]
     strays = any("pinned" in check.name for check in lost)
     strays |= any(re.search("out of (range|bounds)|Class values", one.message) for one in lost)
     other = {check.name: check for check in gpu.checks}
     found = []
     for check in lost if strays else cpu.checks:
         came = other[check.name]
-        alike = came.earned < came.possible if strays else came.verdict is check.verdict
+        alike = came.is_lost if strays else came.verdict is check.verdict
         if not alike:
             found.append(f"{check.name}: {check.verdict} on the CPU, then {came.verdict}")
             found[-1] += f" ({came.message or check.message})"

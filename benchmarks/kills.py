@@ -74,7 +74,7 @@ def try_one(asked: Grading) -> Killed:
     options = Options(seed=asked.seed, explain=Explain.NOTHING, first=True)
     with patch.object(implied, "judge_situations", noted):
         report = grade(submission, exercise, options, own_sandbox())
-    lost = next((one.name for one in report.checks if one.earned < one.possible), "")
+    lost = next((one.name for one in report.checks if one.is_lost), "")
     failed = [dict(one.row) for one in tried if one.aspect is not None]
     return Killed(*asked, len(tried), failed, lost)
 

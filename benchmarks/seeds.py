@@ -87,7 +87,7 @@ def try_one(one: Grading) -> Result:
     start = time.monotonic()
     report = grade(submission, exercise, Options(seed=one.seed), own_sandbox())
     seconds = time.monotonic() - start
-    lost = [c for c in report.checks if c.earned < c.possible]
+    lost = [c for c in report.checks if c.is_lost]
     skipped = [c for c in report.checks if c.verdict is Verdict.SKIP]
     return Result(*one, *({c.name: c.message for c in some} for some in (lost, skipped)), seconds)
 

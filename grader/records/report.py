@@ -155,6 +155,11 @@ class CheckResult:
         """The points that this check could have brought; none when it was skipped."""
         return 0 if self.verdict is Verdict.SKIP else self.points
 
+    @property
+    def is_lost(self) -> bool:
+        """Whether points were lost."""
+        return self.earned < self.possible
+
 
 @dataclass(frozen=True)
 class Cause:

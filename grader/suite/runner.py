@@ -200,7 +200,7 @@ class SuiteRunner:
                     item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
                 if isinstance(self.plugin.fault, MachineBusy | TakesLong):
                     return  # no later check would fare better
-                if job.first and any(one.earned < one.possible for one in self.plugin.results[-1:]):
+                if job.first and any(one.is_lost for one in self.plugin.results[-1:]):
                     return
 
 

@@ -1,10 +1,9 @@
-"""The pytest plugin of a suite: fixtures, the clock of a check, verdicts."""
+"""The pytest plugin of a suite: fixtures, the clock of a check."""
 
 from __future__ import annotations
 
 import contextlib
 import inspect
-import traceback
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -13,11 +12,10 @@ from typing import Any, TypeVar
 import pytest
 
 from grader.errors import GradeError, GraderFault, MachineBusy, TakesLong
-from grader.records import AttentionMap, CheckResult, Difference, Fault, Verdict
+from grader.records import AttentionMap, CheckResult, Verdict
 from grader.sandbox.errors import SubmissionError, SubmissionRefused
 from grader.sandbox.session import Session
-from grader.sandbox.workers import NotTried, WorkerEnded, WorkerTimeout
-from grader.submission import SourceProblem
+from grader.sandbox.workers import NotTried, WorkerTimeout
 from grader.suite.case import Case, first_case
 from grader.suite.compare import CheckFailed, Comparison, computed_on
 from grader.suite.contract import Contract
@@ -29,6 +27,7 @@ from grader.suite.situations.covering import arrays_of
 from grader.suite.situations.implied import judged, standing_for, try_situations
 from grader.suite.situations.judging import Judgement
 from grader.suite.situations.places import model_of
+from grader.suite.verdicts import verdict_on
 
 MUCH = 0.3  # of the situations: who is wrong in fewer of them does something
 
@@ -156,7 +155,7 @@ class SuitePlugin:
         if isinstance(self._ended, CheckFailed) and self._ended.comparison is not None:
             self.compared.append((item.name, self._ended.comparison))
         marker = item.get_closest_marker("points")
-        verdict, message, difference, fault = _judge(item.name, self._ended)
+        verdict, message, difference, fault = verdict_on(item.name, self._ended)
         if isinstance(self._ended, WorkerTimeout) and not isinstance(self._ended, NotTried):
             limit = self._session.clock.seconds
             if not self._ended.where:  # else it says so already
@@ -283,31 +282,3 @@ class SuitePlugin:
 
     def _seed_of(self, check: pytest.Item, purpose: str) -> int:
         return derive_seed(self._seed, f"{check.name}/{purpose}")
-
-
-def _judge(
-    name: str, error: BaseException | None
-) -> tuple[Verdict, str, Difference | None, Fault | None]:
-    """What ended a check, as its verdict, message, difference and fault."""
-    match error:
-        case None:
-            return Verdict.PASS, "", None, None
-        case CheckFailed():
-            return Verdict.FAIL, str(error), error.difference, None
-        case SubmissionError():
-            verdict = Verdict.TODO if error.todo else Verdict.ERROR
-            return verdict, str(error), None, error.fault
-        case SubmissionRefused() | SourceProblem():
-            return Verdict.ERROR, str(error), None, None
-        case WorkerTimeout():
-            return Verdict.TIMEOUT, f"the submission {error}", None, None
-        case WorkerEnded():
-            return Verdict.ERROR, f"the submission {error}", None, None
-        case pytest.skip.Exception():
-            return Verdict.SKIP, error.msg or "", None, None
-        case MachineBusy():
-            raise error
-    text = type(error).__name__
-    with contextlib.suppress(Exception):
-        text = "".join(traceback.format_exception(error))[-4000:]
-    raise GraderFault(f"the check `{name}` itself failed; please report this:\n{text}")

@@ -29,7 +29,7 @@ from tests.support.wrong import wrong_versions
 KIT = load_kit(ROOT)
 ODD_EACH_TIME, SAME_EACH_TIME, IDLE_EACH_TIME = 12, 4, 4
 MOST_RULES = 10  # lines of a stub
-UNSTEADY = {"bug2": 2, "bug19": 2}  # points that go with some inputs only
+UNSTEADY = {"bug19": 2}  # points more that are left at some seeds
 
 
 def to_write() -> list[Exercise]:
@@ -54,9 +54,8 @@ def test_file_to_repair_loses_the_check_for_its_mistake_and_earns_nothing(
     report = grade(read_submission(exercise.stub), exercise, options, sandbox)
     assert not report.problem
     assert report.earned == 0 < report.possible
-    assert exercise.begins_at - UNSTEADY.get(exercise.name, 0) <= sum(
-        check.earned for check in report.checks
-    )
+    more = sum(check.earned for check in report.checks) - exercise.begins_at
+    assert 0 <= more <= UNSTEADY.get(exercise.name, 0), losses(report)
     assert report.checks[0].verdict in (Verdict.FAIL, Verdict.ERROR), losses(report)
     assert Verdict.TODO not in {check.verdict for check in report.checks}
     assert report.diagnosis == ()

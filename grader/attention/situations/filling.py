@@ -14,7 +14,7 @@ from grader.attention.situations.masks import PATTERN, draw_mask, seen_by
 from grader.suite.contract import Sizes
 from grader.suite.draw import Draw
 from grader.suite.harness import Harness
-from grader.suite.readable import TRIES, Drawn
+from grader.suite.readable import Drawn
 from grader.suite.situations import filling
 from grader.suite.situations.factors import Row
 from grader.suite.situations.levels import ANOTHER_INPUT, EVALUATION
@@ -37,6 +37,7 @@ EXACT_WIDTH = 64
 EXACT_RATES = (0.5, 0.75)
 LONG = 129  # positions, hardly more where weights are dropped: with as many features, it takes T³
 OFTEN = 0.97  # the rate of a long sequence
+TRIES = 3  # of draws that tell what was dropped: where none of so many does, none of twenty did
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,7 @@ is missing) would make every other check fail by it. So it is made up for, and t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -67,7 +67,9 @@ def fit_of(contract: Contract, session: Session) -> Fit:
     except (SubmissionError, SubmissionRefused):
         needed = frozenset(contract.defaults)
     wanted = contract.parameters(sizes)
-    return Fit(renamed(wanted, found), surplus(wanted, found), without_bias(wanted, found), needed)
+    names = renamed(wanted, found)
+    missing = without_bias(wanted, {**found, **names})
+    return Fit(names, surplus(wanted, found), missing, needed)
 
 
 def renamed(wanted: Shapes, found: Shapes) -> dict[str, str]:
@@ -90,7 +92,7 @@ def surplus(wanted: Shapes, found: Shapes) -> tuple[str, ...]:
     )
 
 
-def without_bias(wanted: Shapes, found: Shapes) -> frozenset[str]:
+def without_bias(wanted: Iterable[str], found: Container[str]) -> frozenset[str]:
     """Biases that layers have in the contract alone."""
     return frozenset(
         name

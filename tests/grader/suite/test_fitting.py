@@ -73,6 +73,16 @@ def test_another_mistake_beside_a_slip_is_seen(slip: tuple[str, str], sandbox: S
     assert "test_scores_are_divided_by_the_root_of_the_head_size" in lost(report)
 
 
+def test_bias_beside_its_layer_is_one_of_another_name(sandbox: Sandbox) -> None:
+    made = f"self.output_proj = {SQUARE}"
+    beside = "\n        self.added = nn.Parameter(self.output_proj.weight.new_zeros(hidden_dim))"
+    edits = [
+        (f"{made})", f"{made}, bias=False){beside}"),
+        ("self.output_proj(mixed)", "self.output_proj(mixed) + self.added"),
+    ]
+    assert lost(graded("exercise3", sandbox, *edits)) == {PARAMETERS}
+
+
 def test_another_mistake_beside_a_missing_bias_is_seen(sandbox: Sandbox) -> None:
     slip = (f"k = {SQUARE}", f"k = {SQUARE}, bias=False")
     report = graded("exercise4", sandbox, slip, (" / sqrt(C)", ""))

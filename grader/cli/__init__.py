@@ -1,4 +1,4 @@
-"""The command ``grade``. Importing it loads neither torch nor pytest."""
+"""The command ``grade``. Importing it loads no more than what it says."""
 
 from __future__ import annotations
 
@@ -7,37 +7,16 @@ import sys
 from typing import NoReturn
 
 import click
-from click.shell_completion import CompletionItem
-from click_default_group import DefaultGroup
 
 from grader import __version__
-from grader.cli.agenda import next_exercise, review
-from grader.cli.batch import batch
-from grader.cli.doctor import doctor
-from grader.cli.folder import contract, hint, init, list_exercises, notebook, reset, solution
-from grader.cli.interview import interview
-from grader.cli.mcp import mcp
-from grader.cli.mistakes import mistakes
-from grader.cli.names import matching_names
-from grader.cli.pack import pack
-from grader.cli.progress import diff, progress
-from grader.cli.run import run
+from grader.cli.group import Group
 from grader.cli.saying import complain, echo, speak
-from grader.cli.watch import watch
 from grader.errors import GradeError
 from grader.languages import choose
 
 
-class _Group(DefaultGroup):  # type: ignore[misc]  # the library has no types
-    """Completes exercise names beside the names of commands: ``grade`` alone takes both."""
-
-    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        commands: list[CompletionItem] = super().shell_complete(ctx, incomplete)
-        return commands + matching_names(incomplete)
-
-
 @click.group(
-    cls=_Group,
+    cls=Group,
     default="run",
     default_if_no_args=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -55,12 +34,6 @@ def cli() -> None:
     """
 
 
-COMMANDS = (
-    *(run, watch, next_exercise, review, list_exercises, contract, hint, solution, progress, diff),
-    *(reset, init, notebook, interview, mistakes, mcp, pack, batch, doctor),
-)
-for command in COMMANDS:
-    cli.add_command(command)
 speak(cli)
 
 

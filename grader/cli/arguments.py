@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
@@ -56,9 +55,9 @@ def _named(word: str, kit: Kit) -> Exercise:
     try:
         return kit.find(word)
     except GradeError:
-        context = click.get_current_context(silent=True)
-        group = context.find_root().command if context else None
-        commands = group.commands if isinstance(group, click.Group) else ()
+        import difflib  # only here
+
+        commands = _commands()
         names = [*commands, *(exercise.name for exercise in kit.exercises)]
         near = difflib.get_close_matches(word, names, n=1)
         if near and near[0] in commands:
@@ -66,6 +65,13 @@ def _named(word: str, kit: Kit) -> Exercise:
                 f"there is no command or exercise `{word}`; did you mean `grade {near[0]}`?"
             ) from None
         raise
+
+
+def _commands() -> list[str]:
+    """The names of all commands; none outside of one."""
+    context = click.get_current_context(silent=True)
+    root = context.find_root().command if context else None
+    return root.list_commands(context) if context and isinstance(root, click.Group) else []
 
 
 def _by_name(path: Path, kit: Kit) -> Exercise:

@@ -9,7 +9,6 @@ from grader.cli.saying import echo
 from grader.diagnosis.catalogue import Mistake, catalogue, find_mistake
 from grader.kit import load_kit
 from grader.outputs.mistakes import describe_mistake, list_mistakes
-from grader.practice.interview import refuse_in_interview
 
 
 class MistakeName(click.ParamType):  # type: ignore[type-arg]  # it converts nothing
@@ -32,7 +31,7 @@ def mistakes(name: str | None) -> None:
     \b
     Example: grade mistakes scaled-by-the-model-width
     """
-    refuse_in_interview(load_kit())
+    load_kit().refuse_in_interview()
     if name is None:
         for line in list_mistakes():
             click.echo(line)

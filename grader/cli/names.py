@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
-from click.shell_completion import CompletionItem
 
 from grader.cli.arguments import ALL
 from grader.cli.saying import complain
 from grader.errors import GradeError
 from grader.kit import Kit, load_kit
-from grader.practice.history import history_file
-from grader.practice.interview import refuse_in_interview
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 kit_option = click.option(
     "--kit",
@@ -39,9 +40,11 @@ def kit_in_use(path: Path | None, in_interview: bool = False, keeps_history: boo
     """
     kit = load_kit(path)
     if not in_interview:
-        refuse_in_interview(kit)
+        kit.refuse_in_interview()
     here = Path.cwd()
     if kit.home.resolve() not in (here, *here.parents) and (path is None or keeps_history):
+        from grader.practice.history import history_file
+
         history = f", history in `{history_file(kit)}`" if keeps_history else ""
         advice = "; `grade init drills` makes a folder of your own" if path is None else ""
         complain(f"the kit is that in `{kit.home}`{history}{advice}")
@@ -56,6 +59,8 @@ def kit_in_use(path: Path | None, in_interview: bool = False, keeps_history: boo
 
 def matching_names(incomplete: str, extra: tuple[str, ...] = (ALL,)) -> list[CompletionItem]:
     """The names of exercises that begin so."""
+    from click.shell_completion import CompletionItem
+
     try:
         exercises = load_kit().exercises
     except GradeError:
@@ -86,6 +91,8 @@ class ExerciseOrFile(click.ParamType[str]):
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
         """Names that begin so, and files."""
+        from click.shell_completion import CompletionItem
+
         return [*matching_names(incomplete), CompletionItem(incomplete, type="file")]
 
 

@@ -11,7 +11,7 @@ from grader.errors import GradeError
 from grader.kit import MANIFEST, Exercise, Kit, load_kit
 from grader.kit.stubs import own_file
 from grader.practice.history import open_history
-from grader.practice.interview import FOLDERS, read, refuse_in_interview
+from grader.practice.interview import FOLDERS, read
 from grader.records import Explain
 
 DEPTHS = list(Explain)  # each tells more than those before it
@@ -55,7 +55,7 @@ class Rules:
             GradeError: An interview is under way, or as of ``folder``.
         """
         kit = self.kit()
-        refuse_in_interview(kit)
+        kit.refuse_in_interview()
         return kit
 
     def most(self, kit: Kit) -> Explain:

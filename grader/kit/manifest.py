@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 import sysconfig
 import tomllib
@@ -144,6 +143,18 @@ class Kit:
             return []
         return [exercise.name for exercise in self.exercises if exercise.given != exercise.digest]
 
+    def refuse_in_interview(self) -> None:
+        """Refuse what is a help.
+
+        Raises:
+            GradeError: An interview is under way.
+        """
+        if self.interview:
+            raise GradeError(
+                f"an interview is under way in `{self.home}`: no checks, hints or solutions until "
+                "`grade interview submit`"
+            )
+
     def find(self, name: str) -> Exercise:
         """The exercise of this name, as ``meant`` has it.
 
@@ -154,6 +165,8 @@ class Kit:
             return exercise
         if name in self.renamed:
             raise GradeError(f"`{name}` is called `{self.renamed[name]}` now")
+        import difflib  # only here
+
         near = difflib.get_close_matches(name.lower(), [e.name for e in self.exercises], n=1)
         advice = f"did you mean `{near[0]}`?" if near else "`grade list` shows them all"
         raise GradeError(f"there is no exercise `{name}`; {advice}")

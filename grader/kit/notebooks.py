@@ -6,7 +6,6 @@ import ast
 import html
 import json
 import re
-from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 from grader.errors import GradeError
@@ -91,6 +90,8 @@ def _address() -> str:
 
     Source: PEP 610
     """
+    from importlib.metadata import PackageNotFoundError, distribution
+
     try:
         told = json.loads(distribution("attention-drills").read_text("direct_url.json") or "{}")
     except PackageNotFoundError:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import subprocess
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from pathlib import Path
@@ -94,6 +93,8 @@ def _in_history(path: Path) -> Iterator[bytes]:
 
 def _git(path: Path, *words: str) -> bytes:
     """Git's output, or nothing where there is no git or no repository."""
+    import subprocess
+
     if not path.parent.is_dir():
         return b""
     try:

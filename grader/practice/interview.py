@@ -194,19 +194,6 @@ def close(kit: Kit, interview: Interview, now: datetime) -> None:
     close_interview(kit)
 
 
-def refuse_in_interview(kit: Kit) -> None:
-    """Refuse what is a help.
-
-    Raises:
-        GradeError: An interview is under way.
-    """
-    if kit.interview:
-        raise GradeError(
-            f"an interview is under way in `{kit.home}`: no checks, hints or solutions until "
-            "`grade interview submit`"
-        )
-
-
 def note_save(kit: Kit, path: Path) -> None:
     """Note that an exercise was saved, for the time that it took."""
     for exercise in kit.exercises:

@@ -209,7 +209,9 @@ def _of_claims() -> Iterator[tuple[str, str]]:
 
 def _of_commands() -> Iterator[tuple[str, str]]:
     """What ``--help`` says; options are texts of the code."""
-    for command in (cli, *cli.commands.values(), *_nested(cli)):
+    context = click.Context(cli)
+    every = [cli.get_command(context, name) for name in cli.list_commands(context)]
+    for command in (cli, *filter(None, every), *_nested(cli)):
         for text in (*paragraphs(command.help or ""), first_sentence(command)):
             yield f"grade {command.name} --help", _escaped(text)
     yield from (("click", text) for text in CLICK)

@@ -13,9 +13,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import click
 import pytest
 
-from grader.cli import run_command
+from grader.cli import cli, run_command
+from grader.cli.group import COMMANDS
+from grader.cli.saying import first_sentence
 from grader.diagnosis.catalogue import catalogue
 from grader.kit import installed_kit
 from grader.outputs.mistakes import NOTEBOOKS, titled
@@ -183,6 +186,14 @@ def test_pages_say_where_they_are(grade: Grade) -> None:
     _, _, err = grade("warmup1", "--html", "mine.html")
     assert err == "wrote `mine.html`\n"
     assert "wrote `far.html`" in grade("progress", "--html", "far.html")[2]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_list_of_commands_says_how_the_help_of_each_begins(name: str) -> None:
+    command = cli.get_command(click.Context(cli), name)
+    assert command is not None
+    assert command.name == name
+    assert COMMANDS[name].says == first_sentence(command)
 
 
 @pytest.mark.parametrize("words", [["-h"], ["hint", "-h"], ["interview", "submit", "-h"]])

@@ -1,0 +1,105 @@
+"""The commands by name: each is imported when it is wanted, and not to be listed."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+from click_default_group import DefaultCommandFormatter, DefaultGroup
+
+from grader.cli.saying import speak
+from grader.languages import say
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+
+class Entry(NamedTuple):
+    """Where a command is, and what a list of them says of it.
+
+    Attributes:
+        module: In this package.
+        name: Of the function there.
+        says: The first sentence of its help.
+    """
+
+    module: str
+    name: str
+    says: str
+
+
+COMMANDS = {
+    "run": Entry("run", "run", "Grade one exercise or several."),
+    "watch": Entry(
+        *("watch", "watch"),
+        "Grade whatever you save, and go on to the next exercise when one is solved.",
+    ),
+    "next": Entry("agenda", "next_exercise", "Say what to do now."),
+    "review": Entry(
+        *("agenda", "review"),
+        "List the solved exercises that are due again, and those that will be.",
+    ),
+    "list": Entry(
+        *("folder", "list_exercises"),
+        "List the exercises in teaching order, and how far you are.",
+    ),
+    "contract": Entry("folder", "contract", "Print an exercise's contract."),
+    "hint": Entry("folder", "hint", "Show one more hint, a question, each time."),
+    "solution": Entry("folder", "solution", "Show our solution, once the exercise is solved."),
+    "progress": Entry("progress", "progress", "Show how far you are."),
+    "diff": Entry(
+        *("progress", "diff"),
+        "Show what you changed since the last grading of your file.",
+    ),
+    "reset": Entry("folder", "reset", "Put the stub back."),
+    "init": Entry("folder", "init", "Make a folder with a fresh set of stubs."),
+    "notebook": Entry("folder", "notebook", "Write a notebook beside an exercise's file."),
+    "interview": Entry("interview", "interview", "Hold a mock interview."),
+    "mistakes": Entry(
+        *("mistakes", "mistakes"),
+        "List the known mistakes, or explain one with its attention map.",
+    ),
+    "mcp": Entry(
+        *("mcp", "mcp"),
+        "Serve an assistant in an editor, which coaches by the rules of this folder.",
+    ),
+    "pack": Entry("pack", "pack", "Pack exercises as a take-home."),
+    "batch": Entry(
+        *("batch", "batch"),
+        "Grade a folder that holds a folder, zip, tar, .py or .ipynb for each candidate.",
+    ),
+    "doctor": Entry("doctor", "doctor", "Show what this machine offers."),
+}
+
+
+class Group(DefaultGroup):  # type: ignore[misc]  # the library has no types
+    """Completes exercise names beside the names of commands: ``grade`` alone takes both."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Their names."""
+        return sorted(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of this name, or the default one."""
+        wanted = cmd_name if cmd_name in COMMANDS else self.default_cmd_name
+        if wanted not in self.commands:
+            entry = COMMANDS[wanted]
+            command = getattr(import_module(f"grader.cli.{entry.module}"), entry.name)
+            speak(command)
+            self.add_command(command)
+        found: click.Command | None = super().get_command(ctx, cmd_name)
+        return found
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List them, the default one first."""
+        with formatter.section(say("Commands")):
+            listed = [(name, COMMANDS[name].says) for name in self.list_commands(ctx)]
+            DefaultCommandFormatter(self, formatter).write_dl(listed)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Commands and exercises that begin so."""
+        from grader.cli.names import matching_names
+
+        commands: list[CompletionItem] = super().shell_complete(ctx, incomplete)
+        return commands + matching_names(incomplete)

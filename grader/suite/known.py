@@ -15,6 +15,11 @@ _T = TypeVar("_T")
 _known: dict[Hashable, Any] = {}
 
 
+def forget() -> None:
+    """Let what is kept go."""
+    _known.clear()
+
+
 def once(what: Hashable, tensors: Iterable[Tensor | None], compute: Callable[[], _T]) -> _T:
     """What is computed from these tensors, the first time that it is asked for.
 

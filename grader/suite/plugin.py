@@ -95,6 +95,7 @@ class SuitePlugin:
     def let_go(self) -> None:
         """Forget the submission: what came of it may be large, and a suite waits for the next."""
         self._memo, self.results, self.compared = {}, [], []
+        self._ended = self.fault = None  # whose traceback holds all that was asked
         self._progress = None
         del self._session
 

@@ -215,11 +215,10 @@ def suite_runner(suite: Path) -> SuiteRunner:
     if not _runners:
         _share_one_heap()
     if known is None or known[0] != stamp or known[1].spent:
-        if _runners:
-            gc.collect()  # what gradings before have left
-        gc.freeze()  # what was imported stays: no collection need look at it again
-        known = _runners[suite] = stamp, SuiteRunner(suite)
-        gc.freeze()  # nor at what a suite consists of
+        is_first, known = not _runners, (stamp, SuiteRunner(suite))
+        _runners[suite] = known
+        if is_first:
+            gc.freeze()  # what was imported stays: no collection need look at it again
     return known[1]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import os
 import re
@@ -11,17 +12,20 @@ import time
 from pathlib import Path
 
 import pytest
+import torch
 
 from grader.diagnosis.attach import LEFT_OUT
 from grader.errors import GraderFault
 from grader.grading import Options, grade
-from grader.kit import Kit
-from grader.records import CheckResult, Verdict
+from grader.kit import Kit, installed_kit
+from grader.records import CheckResult, Explain, Verdict
 from grader.sandbox.process import Sandbox
 from grader.sandbox.session import SHORTER, Session
 from grader.sandbox.workers import Stopped, WorkerTimeout
 from grader.submission import Submission, read_submission
+from grader.suite import known
 from grader.suite.runner import SuiteRunner, suite_runner
+from grader.suite.situations import places
 
 
 def run(session: Session, name: str, value: int) -> object:
@@ -48,6 +52,22 @@ def test_runs_after_each_other_share_nothing(kit: Kit, sandbox: Sandbox) -> None
         assert [(c.name, c.verdict, c.message) for c in again.checks] == [
             (c.name, c.verdict, c.message) for c in first.checks
         ]
+
+
+def test_nothing_that_a_submission_computed_is_kept(sandbox: Sandbox) -> None:
+    exercise = installed_kit().find("warmup1")
+    source = read_submission(exercise.solution).source
+    pinned = source.replace("scores.softmax(", "scores.cpu().softmax(")  # loses the last check
+    wrong = Submission(Path("warmup1.py"), pinned)
+    options = Options(seed=1, device="cpu", explain=Explain.NOTHING)
+    left = []
+    for _ in range(2):
+        assert not grade(wrong, exercise, options, sandbox).solved
+        places.forget()
+        known.forget()
+        gc.collect()
+        left.append(sum(isinstance(one, torch.Tensor) for one in gc.get_objects()))
+    assert left[0] < 10, left
 
 
 def test_suite_is_collected_once_and_again_when_it_changes(kit: Kit, tmp_path: Path) -> None:

@@ -31,6 +31,7 @@ TOLERANCES = {
     torch.bfloat16: (0.1, 0.0),  # its gradients are compared roughly
 }
 EXACT = (1e-10, 1e-9)  # in float64, where no constant is rounded
+EXACT_FAR = (1e-8, 1e-7)  # the same of scores of a million, whose own rounding is as much larger
 # Scores whose rounding shows, in outputs and, where all gradients cancel out, in what is left.
 FAR = ("very large", "with a token far above the rest")
 CLOSE = (*FAR, "of tokens near one another, far from 0")  # too close for bfloat16
@@ -134,8 +135,11 @@ class Tried:
         contract = situation.contract
         is_steep = contract.steep or contract.kinks is not None
         steep = situation.row.get("weights") == "large" and is_steep
-        far = any(kind in kinds for kind in situation.kinds.values())
-        return (far or steep) and not self._is_exact
+        return (self._is_of(kinds) or steep) and not self._is_exact
+
+    def _is_of(self, kinds: tuple[str, ...]) -> bool:
+        """Whether some input is of one of these kinds."""
+        return any(kind in kinds for kind in self.situation.kinds.values())
 
     @property
     def _is_exact(self) -> bool:
@@ -265,7 +269,7 @@ class Tried:
     def _rates(self) -> tuple[float, float]:
         """The same where the contract has no slack."""
         if self._is_exact:
-            return EXACT
+            return EXACT_FAR if self._is_of(FAR) else EXACT
         return (ROUGH, ROUGH) if self._is_rough else TOLERANCES[self.situation.dtype]
 
     @cached_property

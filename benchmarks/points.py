@@ -89,10 +89,10 @@ def table(found: Sequence[Left]) -> str:
 
 def cells_of(text: str) -> Iterator[tuple[str, str, str]]:
     """Mistake, exercise and what is left, of each cell of the file that is not empty."""
-    rows = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| ")]
+    rows = [line[2:-2].split(" | ") for line in text.splitlines() if line.startswith("| ")]
     for mistake, *cells in rows[3:]:
         for exercise, cell in zip(to_write(), cells, strict=True):
-            if cell.strip():
+            if cell:
                 yield mistake, exercise.name, cell
 
 

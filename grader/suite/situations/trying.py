@@ -251,7 +251,7 @@ class Tried:
     def _noise(self) -> float:
         """What may be left of gradients that cancel each other out."""
         situation = self.situation
-        if not any(kind in CANCELLED for kind in situation.kinds.values()):
+        if not self._is_of(CANCELLED):
             return 0.0
         larger = LARGER if situation.row.get("weights") == "large" else 1
         largest = max(float(x.detach().abs().max()) for x in situation.learning.values()) * larger

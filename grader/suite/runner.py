@@ -212,13 +212,13 @@ def suite_runner(suite: Path) -> SuiteRunner:
     """
     stamp = suite.stat().st_mtime_ns if suite.is_file() else 0
     known = _runners.get(suite)
-    if not _runners:
+    if is_first := not _runners:
         _share_one_heap()
+        gc.freeze()  # what was imported stays: no collection need look at it again
     if known is None or known[0] != stamp or known[1].spent:
-        is_first, known = not _runners, (stamp, SuiteRunner(suite))
-        _runners[suite] = known
+        known = _runners[suite] = stamp, SuiteRunner(suite)
         if is_first:
-            gc.freeze()  # what was imported stays: no collection need look at it again
+            gc.freeze()  # nor at what that took
     return known[1]
 
 

@@ -119,13 +119,12 @@ def main() -> None:
     asked.kept.parent.mkdir(parents=True, exist_ok=True)
     found = read(asked.kept, Left)
     done = {(one.exercise, one.mistake, one.seed) for one in found}
-    wanted = sorted(
+    wanted = [
         Grading(exercise, name, seed)
-        for name, each in common().items()
-        for exercise in each
         for seed in asked.seeds
-    )
-    left = [one for one in sorted(wanted, key=lambda one: one.seed) if one not in done]
+        for exercise, name in sorted((e, name) for name, each in common().items() for e in each)
+    ]
+    left = [one for one in wanted if one not in done]
     for number, one in enumerate(try_all(try_one, left, asked.kept), start=1):
         found.append(one)
         if number % 100 == 0:

@@ -106,7 +106,9 @@ class Module:
     @property
     def whole_weights(self) -> Weights:
         """All that the contract has: zeros for a bias that the module does not have."""
-        shapes = self.contract.parameters(self.sizes) if self.contract.parameters else {}
+        if not self.fit.missing or self.contract.parameters is None:
+            return self.weights
+        shapes = self.contract.parameters(self.sizes)
         like = next(iter(self.weights.values()), torch.zeros(()))
         missing = {name: like.new_zeros(shapes[name]) for name in self.fit.missing}
         return {**self.weights, **missing}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator
 from datetime import datetime
+from itertools import chain
 from pathlib import Path
 
 from grader.errors import GradeError
@@ -72,7 +73,7 @@ def pristine(exercise: Exercise) -> bytes:
     Raises:
         GradeError: It is nowhere to be found.
     """
-    for source in (_on_disk(exercise), *_in_history(exercise.stub)):
+    for source in chain((_on_disk(exercise),), _in_history(exercise.stub)):
         if digest(source) == exercise.digest:
             return source
     raise GradeError(

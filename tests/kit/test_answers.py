@@ -25,17 +25,15 @@ KIT = load_kit(ROOT)
 ENOUGH_WRONG = {"exercise3": 15, "exercise5": 15, **{f"decoder{n}": 20 for n in range(1, 10)}}
 SEEDS = (1, 2, 11)
 SEED = 11  # a run is the same each time; `benchmarks.seeds` tries others
-SOLUTIONS = 1  # of each exercise, drawn each time
+# Tried each time: of each exercise to write, and of all to repair, which have the same suites.
+SOLUTIONS, RIGHT, WRONG = (1, 5), (2, 5), (12, 20)
 
 
-def right_each_time(exercise: Exercise) -> int:
-    """A fix-it exercise has the suite of what it breaks, which is tried there."""
-    return 1 if exercise.track == "bugs" else 2
-
-
-def wrong_each_time(exercise: Exercise) -> int:
-    """The same of wrong ones."""
-    return 1 if exercise.track == "bugs" else 12
+def drawn(what: str, exercise: Exercise, each_time: tuple[int, int]) -> pytest.MarkDecorator:
+    """The mark of one of the answers of a kind."""
+    if exercise.track == "bugs":
+        return some(f"{what} of repairs", each_time[1])
+    return some(f"{what} of {exercise.name}", each_time[0])
 
 
 def options(seed: int = SEED) -> Options:
@@ -50,7 +48,7 @@ def to_lose(loses: Collection[str]) -> Options:
 def each_solution() -> Iterator[Any]:
     for one in KIT.exercises:
         for seed in SEEDS:
-            marks = some(f"solution of {one.name}", SOLUTIONS)
+            marks = drawn("solution", one, SOLUTIONS)
             yield pytest.param(one, seed, id=f"{one.name}-{seed}", marks=marks)
 
 
@@ -64,7 +62,7 @@ def test_solution_earns_everything(exercise: Exercise, seed: int, graded: Grade)
 def each_right() -> Iterator[Any]:
     for exercise in KIT.exercises:
         for one in right_answers(exercise):
-            marks = some(f"right of {exercise.name}", right_each_time(exercise))
+            marks = drawn("right", exercise, RIGHT)
             yield pytest.param(exercise, one, id=f"{exercise.name}-{one.name}", marks=marks)
 
 
@@ -131,7 +129,7 @@ def test_chance_decides_nothing(exercise: str, name: str, seed: int, graded: Gra
 def each_wrong_version() -> Iterator[Any]:
     for exercise in KIT.exercises:
         for one in wrong_versions(exercise):
-            marks = some(f"wrong of {exercise.name}", wrong_each_time(exercise))
+            marks = drawn("wrong", exercise, WRONG)
             yield pytest.param(one, id=f"{exercise.name}-{one.mistake.name}", marks=marks)
 
 
@@ -152,7 +150,7 @@ def each_wrong() -> Iterator[Any]:
     for exercise in KIT.exercises:
         for one in of_kind(exercise, "wrong"):
             if not one.accepted:
-                marks = some(f"wrong of {exercise.name}", wrong_each_time(exercise))
+                marks = drawn("wrong", exercise, WRONG)
                 yield pytest.param(exercise, one, id=f"{exercise.name}-{one.name}", marks=marks)
 
 

@@ -16,6 +16,7 @@ from grader.kit import load_kit
 from grader.records import Explain, Report, Verdict
 from grader.sandbox.process import Sandbox
 from grader.submission import Submission
+from tests.support.drawing import some
 from tests.support.paths import ROOT
 from tests.support.reports import lost
 
@@ -48,6 +49,7 @@ def graded(body: str, sandbox: Sandbox, **options: Any) -> Report:
     )
 
 
+@some("odd outputs", 3)
 @pytest.mark.slow("nothing explains it, so all is searched")
 @pytest.mark.parametrize(
     "body",

@@ -33,6 +33,7 @@ from grader.wire.messages import (
     Operation,
     Step,
 )
+from tests.support.drawing import some
 from tests.support.paths import CONTRACTS
 
 ENTRIES = {"grouped": "Grouped", "norm": "Norm", "rotary": "rotate"}
@@ -100,6 +101,7 @@ def graded(exercise: Exercise, source: str | None, sandbox: Sandbox) -> Report:
     return grade(submission, exercise, Options(seed=1, device="cpu"), sandbox)
 
 
+@some("mistakes of other contracts", 6)
 @pytest.mark.parametrize(
     ("name", "mistake"),
     [(name, mistake) for name in ENTRIES for mistake in known(name).values()],

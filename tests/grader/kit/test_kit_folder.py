@@ -156,6 +156,12 @@ def test_stub_that_was_edited_in_a_checkout_comes_out_of_its_history(
         pristine(replace(exercise, digest="f" * 16))
 
 
+def test_history_is_read_for_what_was_edited_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("grader.kit.stubs._git", lambda *words: pytest.fail(str(words)))
+    exercise = installed_kit().exercises[0]
+    assert digest(pristine(exercise)) == exercise.digest
+
+
 def test_folder_is_not_made_over_another(folder: Path) -> None:
     with pytest.raises(GradeError, match="already exists"):
         make_folder(folder, installed_kit())

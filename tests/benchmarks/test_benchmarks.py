@@ -19,13 +19,13 @@ from benchmarks.gpu_files import differences
 from grader.kit import load_kit
 from grader.records import CheckResult, Verdict
 from tests.support.answers import find
-from tests.support.drawing import some
 from tests.support.paths import ROOT
 
 
-@pytest.mark.slow("a whole suite without what its checks share")
-@some("plain pytest of a suite", 1)
-@pytest.mark.parametrize("name", ["warmup1", "warmup2", "warmup3", "warmup4"])
+@pytest.mark.slow("a whole suite without what its checks share", always=True)
+@pytest.mark.parametrize(
+    "name", ["warmup1", pytest.param("exercise3", marks=pytest.mark.exhaustive)]
+)
 def test_plain_pytest_of_a_suite_passes_the_solution(name: str) -> None:
     exercise = load_kit(ROOT).find(name)
     pytest_of_it = [sys.executable, "-m", "pytest", "-q", "-p", "in_process", "-W", "ignore"]

@@ -26,7 +26,7 @@ from tests.support.planted import contract_of, explained, planted
 pytestmark = pytest.mark.usefixtures("patient")
 KIT = load_kit(ROOT)
 OPTIONS = Options(seed=1, device="cpu")
-MISTAKES, RIGHT, PAIRS = 12, 4, 6  # that are drawn each time
+MISTAKES, RIGHT, PAIRS = 8, 4, 3  # that are drawn each time
 PAIRS_OF_EACH = 3  # exercise; benchmarks/diagnosis.py tries many more
 
 

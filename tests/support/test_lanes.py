@@ -76,7 +76,7 @@ def tried(result: Any) -> set[str]:
 
 def test_some_are_drawn_and_another_seed_draws_others(run: Run) -> None:
     first = tried(run())
-    assert len(first) == 5 + 1 + 3 + 1
+    assert len(first) == 5 + 1 + 2 + 1
     assert "test_many.py::test_night" in first
     assert tried(run()) == first
     others = tried(run("not exhaustive", "--answers-seed", "2"))
@@ -95,7 +95,7 @@ def test_ten_parts_are_all_that_was_not_drawn(run: Run) -> None:
     parts = [
         tried(run("exhaustive", "--part", f"{n}/10", "-p", "no:cacheprovider")) for n in range(10)
     ]
-    assert sum(map(len, parts)) == len(set().union(*parts)) == 15 + 1 + 4
+    assert sum(map(len, parts)) == len(set().union(*parts)) == 15 + 1 + 5
 
 
 def test_exhaustive_lane_goes_on_and_what_failed_is_tried_each_time(

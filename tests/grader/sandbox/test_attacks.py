@@ -36,7 +36,7 @@ from tests.support.paths import ATTACKS
 ATTACKS = sorted(ATTACKS.glob("*.py"))
 SECRET = "SECRET-" + os.urandom(8).hex()
 OPTIONS = Options(seed=1, device="cpu", timeout=1.5)
-WEAKER = 40  # tests that are drawn each time, of 188 for each level
+WEAKER = 20  # tests that are drawn each time, of 188 for each level
 LONGEST = 25.0  # seconds of processor time: six checks that time out, and a start
 TICK = 1 / os.sysconf("SC_CLK_TCK")
 RIGHT = Submission(Path("double.py"), "def double(x):\n    return 2 * x\n")

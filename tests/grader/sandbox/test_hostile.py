@@ -11,6 +11,7 @@ import pytest
 
 from grader.hiring.batch import tasks
 from grader.hiring.candidates import as_submission, find_candidates
+from tests.support.drawing import some
 from tests.support.hostile import ARCHIVES, SOURCES, own_cost
 from tests.support.paths import ROOT
 
@@ -18,6 +19,7 @@ MEBIBYTES = 512  # above what this process took before
 SECONDS = 60.0  # of processor time: six times what is asked, since this is no benchmark
 
 
+@some("hostile sources", 2)
 @pytest.mark.slow("as much as a submission may hold, in a process of its own")
 @pytest.mark.parametrize("name", SOURCES)
 def test_source_costs_the_grader_little(name: str) -> None:

@@ -15,6 +15,7 @@ from grader.sandbox.session import Session
 from grader.submission import Submission
 from grader.suite import CheckFailed, Contract, Draw, Harness, Sizes, claims
 from grader.suite.runner import suite_runner
+from tests.support.drawing import some
 from tests.support.paths import CONTRACTS
 
 CONTRACTS = sorted(path.parent for path in CONTRACTS.glob("*/suite.py"))
@@ -39,6 +40,7 @@ def test_right_answer_earns_everything(folder: Path, sandbox: Sandbox) -> None:
     assert not lost, lost
 
 
+@some("wrong answers to contracts", 15)
 @pytest.mark.parametrize(
     ("folder", "mistake"),
     [(folder, mistake) for folder in CONTRACTS for mistake in wrong_ones(folder)],

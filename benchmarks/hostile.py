@@ -26,7 +26,7 @@ from grader.records import Explain
 from grader.sandbox.process import Sandbox
 from grader.submission import Submission, read_submission
 from grader.wire.levels import Limits
-from tests.support.hostile import ARCHIVES, SOURCES, own_cost
+from tests.support.hostile import ARCHIVES, SOURCES, hand_in, own_cost
 
 TESTS = Path(__file__).parents[1] / "tests"
 SECONDS, MEBIBYTES = 10.0, 512
@@ -45,9 +45,9 @@ def hostile(sandbox: Sandbox) -> Iterator[tuple[str, Callable[[], Action]]]:
         submission = Submission(Path("hostile.py"), source)
         return lambda: grade(submission, exercise, OPTIONS, sandbox)
 
-    def handed_in(data: bytes) -> Action:
+    def handed_in(name: str) -> Action:
         folder = tempfile.TemporaryDirectory()
-        Path(folder.name, "ada.zip").write_bytes(data)
+        hand_in(name, Path(folder.name))
 
         def grade_all() -> None:
             with folder:
@@ -62,8 +62,8 @@ def hostile(sandbox: Sandbox) -> Iterator[tuple[str, Callable[[], Action]]]:
         yield path.stem, partial(graded, source, double)
     for name, make in SOURCES.items():
         yield name, lambda make=make: graded(make(), layer)
-    for name, pack in ARCHIVES.items():
-        yield name, lambda pack=pack: handed_in(pack())
+    for name in ARCHIVES:
+        yield name, partial(handed_in, name)
 
 
 def _with_targets(source: str, sandbox: Sandbox) -> str:

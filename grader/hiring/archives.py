@@ -22,6 +22,7 @@ from grader.hiring.files import (
     Read,
     archive_ending,
     passed_over,
+    wanted,
 )
 
 UNPACK: dict[str, Callable[[BinaryIO], Any]] = {
@@ -56,10 +57,12 @@ def in_archive(name: str, opened: Callable[[], BinaryIO]) -> Contents:
             if file.seek(0, io.SEEK_END) > MAX_ARCHIVE:
                 raise GradeError(f"`{name}` is larger than {MAX_ARCHIVE >> 20} MiB")
             file.seek(0)
-            found = _in_zip(name, opened) if kind == "zip" else _in_tar(file, ending, opened)
+            found = _in_zip(name, opened) if kind == "zip" else _in_tar(file, ending)
     except GradeError as error:
         if str(error).startswith("it holds"):
             raise GradeError(f"`{name}` {str(error).removeprefix('it ')}") from None
+        raise
+    except MemoryError:
         raise
     except Exception as error:  # bytes that were made to break a parser may break it in any way
         raise GradeError(f"`{name}` is no {kind} that can be read: {error}") from None
@@ -125,7 +128,7 @@ def _from_zip(opened: Callable[[], BinaryIO], name: str, most: int) -> bytes:
                 raise GradeError(f"`{name}` is compressed in an unusual way; use deflate")
             with archive.open(name) as member:
                 return member.read(most)
-    except GradeError:
+    except (GradeError, MemoryError):
         raise
     except Exception as error:  # damaged, encrypted, or made to break the parser in any way
         raise GradeError(f"`{name}` cannot be taken out of its zip: {error}") from None
@@ -158,19 +161,13 @@ def _members(file: BinaryIO, ending: str) -> Iterator[tuple[PurePosixPath, Binar
                 yield path, opened  # type: ignore[misc]  # it reads bytes
 
 
-def _in_tar(file: BinaryIO, ending: str, opened: Callable[[], BinaryIO]) -> Contents:
+def _in_tar(file: BinaryIO, ending: str) -> Contents:
+    """The files of a tar, read at once: nothing is found in it without unpacking all before it."""
     found = Contents()
-    for path, _ in _members(file, ending):
-        found.add(path, partial(_from_tar, opened, ending, path))
+    for path, member in _members(file, ending):
+        found.add(path, partial(_first, member.read(wanted(path))))
     return found
 
 
-def _from_tar(opened: Callable[[], BinaryIO], ending: str, path: PurePosixPath, most: int) -> bytes:
-    """So many of a member's bytes."""
-    try:
-        with opened() as file:
-            return next(m.read(most) for name, m in _members(file, ending) if name == path)
-    except GradeError:
-        raise
-    except Exception as error:  # as with a zip
-        raise GradeError(f"`{path}` cannot be taken out of its tar: {error}") from None
+def _first(data: bytes, most: int) -> bytes:
+    return data[:most]

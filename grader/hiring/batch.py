@@ -11,7 +11,6 @@ from msgspec import structs
 
 from grader.errors import GradeError
 from grader.hiring.candidates import Candidate, as_submission
-from grader.hiring.choosing import Handed
 from grader.hiring.similarity import find_similar
 from grader.hiring.store import BatchSettings, Result, Store
 from grader.hiring.tasks import Outcome, Task
@@ -81,7 +80,7 @@ def tasks(
         for exercise, handed in candidate.handed.items():
             left = [seed for seed in seeds if (candidate.key, exercise, seed) not in done]
             if left:
-                data, problem = _read(handed)
+                data, problem = handed.take()
                 for seed in left:
                     yield Task(
                         *(candidate.key, exercise, seed, handed.name, data, problem),
@@ -98,18 +97,9 @@ def changed(candidates: Sequence[Candidate], done: Mapping[Key, str]) -> Iterato
             digest = known.get((candidate.key, exercise))
             if digest is None:
                 continue  # it is yet to be graded, and is read then
-            data, problem = _read(handed)
+            data, problem = handed.take()
             if digest != as_submission(exercise, handed.name, data, problem).sha256:
                 yield candidate.name, exercise
-
-
-def _read(handed: Handed) -> tuple[bytes, str]:
-    if handed.problem:
-        return b"", handed.problem
-    try:
-        return handed.read(), ""
-    except GradeError as error:
-        return b"", str(error)
 
 
 def run(

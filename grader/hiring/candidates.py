@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import csv
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 
 from grader.errors import GradeError
 from grader.hiring.archives import in_archive
@@ -15,6 +16,7 @@ from grader.hiring.choosing import Handed, choose
 from grader.hiring.files import Contents, archive_ending, in_folder, is_work, read_file
 from grader.submission import Submission, readable, submission_of
 
+MOST_KEPT = 64 << 10  # bytes of a file, while others are graded
 OURS = ("__MACOSX", "__pycache__", "Thumbs.db", "desktop.ini")  # that nobody handed in
 
 
@@ -140,12 +142,45 @@ def read_names(path: Path, column: str = "name") -> dict[str, str]:
 def _handed(
     entry: Path, exercises: Sequence[str], defines: Mapping[str, Sequence[str]]
 ) -> dict[str, Handed]:
+    """What was handed in for each exercise; archives are read in a process with bounds."""
     try:
-        return choose(_contents(entry), exercises, defines)
+        contents = None if archive_ending(entry.name) and not entry.is_dir() else _contents(entry)
+        if contents is not None and not contents.archives:
+            return choose(contents, exercises, defines)
+        from grader.submission.bounded import bounded
+
+        read = partial(bounded, entry.name, partial(_read_all, entry, exercises, defines))
+        return {name: _kept(name, one, read) for name, one in read().items()}
     except (GradeError, OSError) as error:
         problem = f"it cannot be read: {error}" if isinstance(error, OSError) else str(error)
         handed = Handed(readable(entry.name), bytes, readable(problem))
         return dict.fromkeys(exercises, handed)
+
+
+class _Read(NamedTuple):
+    """A file that was handed in, once it was read: its bytes, or why there are none."""
+
+    name: str
+    data: bytes
+    problem: str
+    note: str
+
+
+def _read_all(
+    entry: Path, exercises: Sequence[str], defines: Mapping[str, Sequence[str]]
+) -> dict[str, _Read]:
+    found = {}
+    for exercise, handed in choose(_contents(entry), exercises, defines).items():
+        data, problem = handed.take()
+        found[exercise] = _Read(handed.name, data, problem, handed.note)
+    return found
+
+
+def _kept(exercise: str, found: _Read, read: Callable[[], dict[str, _Read]]) -> Handed:
+    """What was read, until it is graded; what is large is read again then."""
+    if len(found.data) > MOST_KEPT:
+        return Handed(found.name, lambda: read()[exercise].data, found.problem, found.note)
+    return Handed(found.name, lambda: found.data, found.problem, found.note)
 
 
 def _contents(entry: Path) -> Contents:

@@ -41,6 +41,15 @@ class Handed:
         """Whether there is something, and it cannot be read."""
         return bool(self.name and self.problem)
 
+    def take(self) -> tuple[bytes, str]:
+        """Its bytes; or none, and why."""
+        if self.problem:
+            return b"", self.problem
+        try:
+            return self.read(), ""
+        except GradeError as error:
+            return b"", str(error)
+
 
 def choose(
     contents: Contents, exercises: Sequence[str], defines: Mapping[str, Sequence[str]]

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 
 from grader.errors import GradeError
-from grader.submission import most_bytes
+from grader.submission import most_bytes, without_outputs
 
 KINDS = (".py", ".ipynb")
 ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
@@ -41,11 +41,18 @@ class Contents:
         if path in self.files or path in self.archives:
             raise GradeError(f"it holds `{path}` twice")
         if is_work(path.name):
-            self.files[path] = partial(read, most_bytes(path) + 1)
+            self.files[path] = lambda: without_outputs(path, read(wanted(path)))
         elif archive_ending(path.name):
-            self.archives[path] = partial(read, MAX_INNER + 1)
+            self.archives[path] = partial(read, wanted(path))
         else:
             self.others.append(str(path))
+
+
+def wanted(path: PurePosixPath) -> int:
+    """How many bytes of a file are read: one more than it may have, to see whether it has more."""
+    if is_work(path.name):
+        return most_bytes(path) + 1
+    return MAX_INNER + 1 if archive_ending(path.name) else 0
 
 
 def is_work(name: str) -> bool:

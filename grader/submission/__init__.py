@@ -1,6 +1,11 @@
 """A .py or .ipynb file -> Submission: read with care, never imported, never compiled."""
 
-from grader.submission.reading import most_bytes, read_submission, submission_of
+from grader.submission.reading import (
+    most_bytes,
+    read_submission,
+    submission_of,
+    without_outputs,
+)
 from grader.submission.source import MAX_BYTES, SourceProblem, Submission, parse, readable
 
 __all__ = [
@@ -12,4 +17,5 @@ __all__ = [
     "read_submission",
     "readable",
     "submission_of",
+    "without_outputs",
 ]

@@ -6,7 +6,10 @@ import codecs
 import os
 import re
 import stat
+from functools import partial
 from pathlib import Path, PurePath
+
+import msgspec
 
 from grader.errors import GradeError
 from grader.submission.notebook.cells import join_cells, read_cells, too_much_code
@@ -18,6 +21,7 @@ ENCODINGS = (
     *("utf-8", "ascii", "iso8859", "cp", "koi8", "mac-", "gb", "big5", "shift_jis", "euc_", "tis"),
 )
 MAX_NOTEBOOK = 64 << 20  # its outputs hold pictures
+LARGE_NOTEBOOK = 1 << 20  # what is larger is read in a process of its own
 
 
 def read_submission(path: Path) -> Submission:
@@ -29,12 +33,29 @@ def read_submission(path: Path) -> Submission:
         GradeError: There is no such file, or it is not a regular file, too large, or not UTF-8; or
             it is called a notebook and is none, or has no code.
     """
-    return submission_of(path, _read(path, most_bytes(path)))
+    data = _read(path, most_bytes(path))
+    _expect_no_more(path, data)
+    return submission_of(path, without_outputs(path, data))
 
 
 def most_bytes(path: PurePath) -> int:
     """How many bytes a file of this name may have."""
     return MAX_NOTEBOOK if path.suffix.lower() == ".ipynb" else MAX_BYTES
+
+
+def without_outputs(path: PurePath, data: bytes) -> bytes:
+    """A large notebook's code cells, as a notebook; of any other file, all of it.
+
+    Raises:
+        GradeError: It is no notebook, or takes too much to read.
+    """
+    if path.suffix.lower() != ".ipynb" or not LARGE_NOTEBOOK < len(data) <= MAX_NOTEBOOK:
+        return data
+    from grader.submission.bounded import bounded
+
+    cells = bounded(str(path), partial(read_cells, data, path))
+    code = [{"cell_type": "code", "source": cell} for cell in cells]
+    return msgspec.json.encode({"nbformat": 4, "cells": code})
 
 
 def submission_of(path: Path, data: bytes) -> Submission:

@@ -6,13 +6,17 @@ Each is aimed at its time or its memory. Used by ``benchmarks/hostile.py`` too.
 
 from __future__ import annotations
 
+import bz2
 import gc
+import gzip
 import io
 import json
+import lzma
 import sys
+import tarfile
 import time
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from grader.grading import Options, grade
@@ -144,6 +148,36 @@ def _cell(source: str, more: object = "") -> dict[str, object]:
     return {"cell_type": "code", "source": source, "outputs": more}
 
 
+def _tar(names: Iterable[str], form: int = tarfile.PAX_FORMAT, **headers: str) -> bytes:
+    made = io.BytesIO()
+    with tarfile.open(fileobj=made, mode="w", format=form, pax_headers=headers) as archive:
+        for name in names:
+            archive.addfile(tarfile.TarInfo(name))
+    return made.getvalue()
+
+
+def _padded(size: int) -> bytes:
+    """A tar of so many zeros in one file, and of 40 that are looked into after it."""
+    made = io.BytesIO()
+    with tarfile.open(fileobj=made, mode="w") as archive:
+        for name, length in (("a.txt", size), *((f"{n}.py", 0) for n in range(40))):
+            member = tarfile.TarInfo(name)
+            member.size = length
+            archive.addfile(member, io.BytesIO(bytes(length)))
+    return made.getvalue()
+
+
+def _pax_header_of(keys: int) -> bytes:
+    """A file with a header of so many keys, which ``tarfile`` cannot be made to write."""
+    records = b"".join(b"%d a%07d=\n" % (len(b"13 a0000000=\n"), n) for n in range(keys))
+    member = tarfile.TarInfo("exercise1.py")
+    member.type, member.size = tarfile.XHDTYPE, len(records)
+    padding = bytes(-len(records) % tarfile.BLOCKSIZE)
+    return (
+        member.tobuf() + records + padding + tarfile.TarInfo("exercise1.py").tobuf() + bytes(1024)
+    )
+
+
 def _damaged(data: bytes) -> bytes:
     return data[:45] + bytes(range(200, 215)) + data[60:]
 
@@ -175,12 +209,31 @@ ARCHIVES: dict[str, Callable[[], bytes]] = {
         ),
         zipfile.ZIP_DEFLATED,
     ),
+    "a tar whose global header has 50,000 keys, of 2,000 files": lambda: lzma.compress(
+        _tar((f"{n}.py" for n in range(2000)), **{f"k{n}": "" for n in range(50_000)})
+    ),
+    "a tar with a header of seven million keys": lambda: gzip.compress(_pax_header_of(7_000_000)),
+    "a tar of 120 MiB of zeros before 40 files": lambda: bz2.compress(_padded(120 << 20)),
+    "a notebook with 62 MiB of empty worksheets": lambda: _zip(
+        "exercise1.ipynb",
+        b'{"nbformat": 3, "worksheets": [' + b'{"cells":[]},' * 5_000_000 + b'{"cells":[]}]}',
+        zipfile.ZIP_DEFLATED,
+    ),
     "a notebook of a long line": lambda: _zip(
         "exercise1.ipynb",
         _notebook([_cell("SelfAttentionV1 = " + "a?" * 400_000)]),
         zipfile.ZIP_DEFLATED,
     ),
 }
+
+
+ENDINGS = {b"PK": ".zip", b"BZ": ".tar.bz2", b"\xfd7": ".tar.xz", b"\x1f\x8b": ".tar.gz"}
+
+
+def hand_in(name: str, folder: Path) -> None:
+    """Write an archive, as handed in by one candidate."""
+    data = ARCHIVES[name]()
+    (folder / f"ada{ENDINGS[data[:2]]}").write_bytes(data)
 
 
 def own_cost(action: Callable[[], object]) -> tuple[float, float]:

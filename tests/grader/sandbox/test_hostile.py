@@ -12,7 +12,7 @@ import pytest
 from grader.hiring.batch import tasks
 from grader.hiring.candidates import as_submission, find_candidates
 from tests.support.drawing import some
-from tests.support.hostile import ARCHIVES, SOURCES, own_cost
+from tests.support.hostile import ARCHIVES, SOURCES, hand_in, own_cost
 from tests.support.paths import ROOT
 
 MEBIBYTES = 512  # above what this process took before
@@ -35,7 +35,7 @@ def test_source_costs_the_grader_little(name: str) -> None:
 @pytest.mark.slow("as much as a submission may hold")
 @pytest.mark.parametrize("name", ARCHIVES)
 def test_archive_costs_the_grader_little(name: str, tmp_path: Path) -> None:
-    (tmp_path / "ada.zip").write_bytes(ARCHIVES[name]())
+    hand_in(name, tmp_path)
     (tmp_path / "bob.py").write_text("bob")
     read = []
 

@@ -306,7 +306,7 @@ def _manifest(home: Path) -> Manifest:
         raise GradeError(f"`{home}` is not a kit: it has no `exercises/{MANIFEST}`")
     try:
         return msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), Manifest)
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
+    except (ValueError, RecursionError) as error:  # of TOML, UTF-8, a type; a number too long
         raise GradeError(
             f"`{path}` is damaged: {error}; restore it, or `grade init` a new kit"
         ) from None

@@ -13,6 +13,7 @@ from typing import Any, Self
 import click
 import msgspec
 
+from grader.errors import GradeError
 from grader.kit import Exercise, Kit
 from grader.practice.store import open_database, trouble
 from grader.records import Report
@@ -107,7 +108,8 @@ class History:
     def events(self) -> list[tuple[str, Event, datetime]]:
         """What was done to which exercise and when, the oldest first."""
         rows = self._read("SELECT exercise, kind, at FROM event ORDER BY id")
-        return [(name, Event(kind), datetime.fromisoformat(at)) for name, kind, at in rows]
+        with self._expecting_ours():
+            return [(name, Event(kind), datetime.fromisoformat(at)) for name, kind, at in rows]
 
     def rename(self, names: Mapping[str, str]) -> None:
         """Keep what is known of exercises under their new names, by their old ones."""
@@ -166,9 +168,10 @@ class History:
         found = []
         for row in rows:
             values = dict(zip(columns, row, strict=True))
-            for name in ("checks", "diagnosis"):
-                values[name] = msgspec.json.decode(values[name])
-            found.append(msgspec.convert(values, Grading, strict=False))
+            with self._expecting_ours():
+                for name in ("checks", "diagnosis"):
+                    values[name] = msgspec.json.decode(values[name])
+                found.append(msgspec.convert(values, Grading, strict=False))
         return found
 
     def last_source(self, exercise: str) -> str | None:
@@ -186,6 +189,16 @@ class History:
     def _write(self, query: str, values: tuple[object, ...]) -> None:
         with self._writing() as connection:
             connection.execute(query, values)
+
+    @contextmanager
+    def _expecting_ours(self) -> Iterator[None]:
+        """What is read is what was written here once, or the file was made by somebody else."""
+        try:
+            yield
+        except (ValueError, TypeError, RecursionError) as error:
+            raise GradeError(
+                f"the history `{self._path}` holds what no grading wrote ({error}); move it away"
+            ) from None
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 from contextlib import closing
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 
 import click
@@ -12,6 +14,8 @@ import click
 from grader.errors import GradeError
 
 WAIT = 30.0  # for another process that writes, in seconds
+MOST_SECONDS = 10.0  # of processor time that opening it may take, however it was made
+OFTEN = 100_000  # instructions of SQLite's own after which that is looked at
 FIRST = """
 CREATE TABLE grading (
     id INTEGER PRIMARY KEY,
@@ -39,23 +43,30 @@ CREATE TABLE event (
     at TEXT NOT NULL           -- ISO 8601, UTC
 );
 """
-STEPS = (FIRST, EVENTS)  # from each version of the schema to the next
+# From each version of the schema to the next; never reworded, as files are compared with it.
+STEPS = (FIRST, EVENTS)
 VERSION = len(STEPS)
 
 
 def open_database(path: Path | None) -> sqlite3.Connection:
-    """The database in a file, which is made where it is missing and set aside where damaged.
+    """The database in a file, which is made where it is missing.
+
+    One that is damaged, a link, or laid out as none of ours is set aside: the folder may have been
+    a stranger's.
 
     Args:
         path: Of the file; None for one that nobody keeps.
 
     Raises:
-        GradeError: It cannot be read or written, or is from a newer version.
+        GradeError: It cannot be read or written, is from a newer version, or in a folder that is
+            a link.
     """
     if path is None:
         return _opened(":memory:")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        if path.parent.is_symlink():
+            raise GradeError(f"`{path.parent}` is a link: make it a folder, to keep a history in")
         return _opened(path)
     except sqlite3.DatabaseError as error:
         if isinstance(error, sqlite3.OperationalError):
@@ -72,13 +83,19 @@ def trouble(path: Path | None, error: Exception) -> GradeError:
     advice = {
         "database is locked": "another process keeps it: end that one",
         "database or disk is full": "make room on the disk",
+        "interrupted": "it takes too long to read, so move it away",
     }.get(str(reason), "see that the folder may be written to")
     return GradeError(f"the history `{path}` cannot be used: {reason}; {advice}")
 
 
 def _opened(path: Path | str) -> sqlite3.Connection:
+    if isinstance(path, Path) and path.is_symlink():
+        raise sqlite3.DatabaseError("it is a link")
     connection = sqlite3.connect(path, timeout=WAIT)
+    end = time.process_time() + MOST_SECONDS
+    connection.set_progress_handler(lambda: time.process_time() > end, OFTEN)
     try:
+        connection.execute("PRAGMA trusted_schema = OFF")
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         if version > VERSION:
             raise GradeError(
@@ -89,10 +106,25 @@ def _opened(path: Path | str) -> sqlite3.Connection:
         (sound,) = connection.execute("PRAGMA quick_check(1)").fetchone()
         if sound != "ok":
             raise sqlite3.DatabaseError(sound)
+        if _layout(connection) != _own_layout():
+            raise sqlite3.DatabaseError("it is laid out as none of ours")
     except BaseException:
         connection.close()
         raise
+    connection.set_progress_handler(None, 0)
     return connection
+
+
+def _layout(connection: sqlite3.Connection) -> set[tuple[str, ...]]:
+    """All that there is in a database, as it was written: tables, and nothing that acts."""
+    return {*connection.execute("SELECT type, name, sql FROM sqlite_master")}
+
+
+@cache
+def _own_layout() -> set[tuple[str, ...]]:
+    with closing(sqlite3.connect(":memory:")) as fresh:
+        _update(fresh)
+        return _layout(fresh)
 
 
 def _update(connection: sqlite3.Connection) -> None:
@@ -107,8 +139,9 @@ def _update(connection: sqlite3.Connection) -> None:
 
 
 def _set_aside(path: Path) -> None:
-    """Keep a damaged file under another name, and say so."""
+    """Keep a file that is damaged, or none of ours, under another name, and say so."""
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S")
     aside = path.with_name(f"{path.name}.damaged-{stamp}")
     path.replace(aside)
-    click.echo(f"`{path}` was damaged: set aside as `{aside.name}`, history starts anew", err=True)
+    said = f"`{path}` was damaged, or none of ours: set aside as `{aside.name}`"
+    click.echo(f"{said}, history starts anew", err=True)

@@ -77,6 +77,8 @@ def test_kit_with_suites_is_not_taken_by_chance(
     ("text", "message"),
     [
         ("[kit", "is damaged"),
+        ("x = " + "[" * 5000, "is damaged"),
+        ("x = " + "1" * 5000, "is damaged"),
         ('[kit]\nname = "x"\ncolour = "red"\n', "colour"),
         ('[kit]\nstubs_of = "other"\n', "holds stubs of the kit `other`"),
         ('[[exercise]]\nname = "x"\n', "missing required field"),

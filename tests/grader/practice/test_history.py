@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from grader.errors import GradeError
+from grader.practice import store
 from grader.practice.history import Event, History
 from grader.practice.store import STEPS, VERSION
 from grader.records import CheckResult, Report, Verdict
@@ -127,6 +128,70 @@ def test_damaged_file_is_set_aside(tmp_path: Path, capsys: pytest.CaptureFixture
         assert len(history.gradings()) == 1
     assert "set aside as `history.sqlite.damaged-" in capsys.readouterr().err
     assert len(list(tmp_path.glob("*.damaged-*"))) == 1
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "CREATE TRIGGER t AFTER INSERT ON grading BEGIN SELECT 1; END",
+        "CREATE VIEW v AS SELECT 1",
+        "CREATE TABLE more (a)",
+    ],
+)
+def test_file_laid_out_as_none_of_ours_is_set_aside(
+    tmp_path: Path, statement: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "history.sqlite"
+    History(path)
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(statement)
+    connection.close()
+    with History(path) as history:
+        history.record(report(), "", own=True)
+    assert "none of ours: set aside as `history.sqlite.damaged-" in capsys.readouterr().err
+
+
+def test_link_leads_nowhere(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (tmp_path / "own").mkdir()
+    path = tmp_path / "own" / "history.sqlite"
+    path.symlink_to(outside / "made.sqlite")
+    with History(path) as history:
+        history.record(report(), "", own=True)
+    assert not path.is_symlink()
+    assert "set aside as" in capsys.readouterr().err
+    (tmp_path / "linked").symlink_to(outside)
+    with pytest.raises(GradeError, match="linked` is a link: make it a folder"):
+        History(tmp_path / "linked" / "history.sqlite")
+    assert list(outside.iterdir()) == []
+
+
+def test_what_takes_for_ever_to_open_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "history.sqlite"
+    with History(path) as history:
+        for number in range(40):
+            history.record(report(number), "source " * 1000, own=True)
+    monkeypatch.setattr(store, "MOST_SECONDS", -1.0)
+    monkeypatch.setattr(store, "OFTEN", 1)
+    with pytest.raises(GradeError, match="takes too long to read, so move it away"):
+        History(path)
+
+
+@pytest.mark.parametrize(
+    ("column", "value"), [("checks", "{"), ("seconds", "long"), ("checks", "[" * 9000)]
+)
+def test_row_that_no_grading_wrote_is_said(tmp_path: Path, column: str, value: str) -> None:
+    path = tmp_path / "history.sqlite"
+    with History(path) as history:
+        history.record(report(), "", own=True)
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(f"UPDATE grading SET {column} = ?", (value,))
+    connection.close()
+    with History(path) as history, pytest.raises(GradeError, match="holds what no grading wrote"):
+        history.gradings()
 
 
 def test_folder_that_cannot_be_is_said(tmp_path: Path) -> None:

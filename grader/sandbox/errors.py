@@ -43,4 +43,5 @@ def read_fault(fault: RaisedFault) -> SubmissionError:
         for t in fault.tensors[:12]
     )
     plain = Fault(fault.type[:200], fault.message[:2000], frames, tensors)
-    return SubmissionError(plain, tuple(fault.kinds), fault.raised_here)
+    kinds = tuple(kind[:200] for kind in fault.kinds[:50])
+    return SubmissionError(plain, kinds, fault.raised_here)

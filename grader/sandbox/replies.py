@@ -15,7 +15,8 @@ from grader.sandbox.errors import SubmissionRefused, read_fault
 from grader.wire import messages, values
 from grader.wire.frames import BadFrame, Buffer
 
-MAX_NAME, MAX_TEXT = 500, 1000  # characters: of a parameter's name, of a refusal
+MAX_NAME, MAX_TEXT = 500, 1000  # characters: of a name, of a sentence for the learner
+MAX_LEFT = 20  # sentences
 
 _A = TypeVar("_A", bound=messages.Answer)
 
@@ -121,6 +122,8 @@ def _read(answer: messages.Answer, data: Buffer | memoryview) -> Answered | Exce
             if not name.isidentifier():
                 raise BadFrame("what it says is forbidden is no name")
             return forbidden_use(name[:MAX_NAME], line)
+        case messages.Called():
+            answer.left = [text[:MAX_TEXT] for text in answer.left[:MAX_LEFT]]
     return Answered(answer, values.load_tensors(answer.tensors, data))
 
 
@@ -133,7 +136,7 @@ def _expected(answered: Answered, kind: type[_A]) -> tuple[_A, list[Tensor]]:
 def read_parameters(answered: Answered) -> dict[str, Parameter]:
     """The parameters of a module that was made; raises anything where the answer is another."""
     created, sent = _expected(answered, messages.Created)
-    if any(len(p.name) > MAX_NAME for p in created.parameters):
+    if any(max(len(p.name), len(p.same_as)) > MAX_NAME for p in created.parameters):
         raise ValueError("a parameter has a name of no sensible length")
     found = {
         p.name: Parameter(
@@ -175,7 +178,7 @@ def read_results(answered: Answered, call: messages.Call, inputs: Sequence[Tenso
         after = zip(inputs, called.inputs, strict=True)
         changed |= {place for place, (x, now) in enumerate(after) if values.digest(x) != now}
     _expect_asked(called, call, len(outputs))
-    devices = [spec.device for spec in called.tensors[: len(outputs)]]
+    devices = [spec.device[:MAX_NAME] for spec in called.tensors[: len(outputs)]]
     return Results(
         *(called.results, outputs, devices, called.grads, sorted(changed), called.left),
         called.elsewhere,

@@ -37,8 +37,8 @@ FORWARD = f"""{LAYER}
 ANSWERS = (
     """
 import sys
-import msgspec
 
+msgspec = sys.modules["msgspec"]  # no exercise allows to import it
 handler = sys.modules["grader.worker.handler"]
 honest = handler.RequestHandler._answer_step
 

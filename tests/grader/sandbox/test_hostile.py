@@ -9,10 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from grader.grading import Options, grade
 from grader.hiring.batch import tasks
 from grader.hiring.candidates import as_submission, find_candidates
+from grader.kit import installed_kit
+from grader.sandbox.process import Sandbox
+from grader.submission import Submission
 from tests.support.drawing import some
-from tests.support.hostile import ARCHIVES, SOURCES, hand_in, own_cost
+from tests.support.hostile import ANSWERS, ARCHIVES, SOURCES, hand_in, own_cost
 from tests.support.paths import ROOT
 
 MEBIBYTES = 512  # above what this process took before
@@ -47,3 +51,16 @@ def test_archive_costs_the_grader_little(name: str, tmp_path: Path) -> None:
     assert [one.source for one in read[1:]] == ["bob"]
     assert memory < MEBIBYTES
     assert seconds < SECONDS
+
+
+def test_what_a_worker_says_is_left_is_cut(sandbox: Sandbox) -> None:
+    said = "def change(answer, sent):\n    if answer['is'] == 'called':\n"
+    said += "        answer['left'] = ['a' * 40_000] * 2\n    return sent\n"
+    exercise = installed_kit().find("exercise1")
+    right = "q, k, v = self.q(x), self.k(x), self.v(x)\n"
+    right += "        return (q @ k.mT / x.size(-1) ** 0.5).softmax(-1) @ v"
+    submission = Submission(Path("exercise1.py"), said + ANSWERS.format(right))
+    report = grade(submission, exercise, Options(seed=1, device="cpu"), sandbox)
+    longest = max((check.message for check in report.checks), key=len)
+    assert "aaaa" in longest
+    assert len(longest) < 2000

@@ -10,16 +10,17 @@ from typing import Any
 import click
 
 from grader.languages import VARIABLE, choose, known_languages, say
+from grader.outputs.sanitise import clean
 
 
 def echo(text: str = "", err: bool = False, nl: bool = True) -> None:
-    """Print a text of ours; what is not ours goes through ``click.echo``."""
-    click.echo(say(text), err=err, nl=nl)
+    """Print a text of ours, in which names of others may be; all else goes by ``click.echo``."""
+    click.echo(clean(say(text)), err=err, nl=nl)
 
 
 def complain(text: str) -> None:
     """Print what is wrong, or to be minded, on standard error."""
-    click.echo(f"grade: {say(text)}", err=True)
+    click.echo(f"grade: {clean(say(text))}", err=True)
 
 
 def lang_option() -> click.Option:

@@ -14,6 +14,7 @@ from grader.errors import GradeError
 from grader.hiring.archives import in_archive
 from grader.hiring.choosing import Handed, choose
 from grader.hiring.files import Contents, archive_ending, in_folder, is_work, read_file
+from grader.outputs.sanitise import told_apart
 from grader.submission import Submission, readable, submission_of
 
 MOST_KEPT = 64 << 10  # bytes of a file, while others are graded
@@ -85,15 +86,13 @@ def _called(entries: Sequence[Path], names: Mapping[str, str]) -> Iterator[tuple
     for entry in entries:
         own = _own_name(entry)
         if own in taken and not _is_known(entry):
-            own = readable(entry.name)
+            own = told_apart(readable(entry.name))
         yield entry, names.get(readable(entry.name), own)
 
 
 def _own_name(entry: Path) -> str:
-    if entry.is_dir():
-        return readable(entry.name)
-    ending = archive_ending(entry.name) or entry.suffix
-    return readable(entry.name.removesuffix(entry.name[len(entry.name) - len(ending) :]))
+    ending = "" if entry.is_dir() else archive_ending(entry.name) or entry.suffix
+    return told_apart(readable(entry.name[: len(entry.name) - len(ending)]))
 
 
 def _is_known(entry: Path) -> bool:

@@ -43,10 +43,11 @@ def _environment() -> Environment:
 
 def _inert(value: Any) -> Any:
     """A value before it is escaped: text without what reorders, hides or cannot be encoded."""
-    if not isinstance(value, str) or isinstance(value, Markup) or value.isprintable():
+    if not isinstance(value, str) or isinstance(value, Markup):
         return value
     # A file's name that is not UTF-8 comes with surrogates.
-    return clean(value).encode("utf-8", "replace").decode()
+    cleaned = clean(value)
+    return cleaned if cleaned.isprintable() else cleaned.encode("utf-8", "replace").decode()
 
 
 def _told(text: str, **values: Any) -> str:

@@ -143,5 +143,5 @@ def _set_aside(path: Path) -> None:
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S")
     aside = path.with_name(f"{path.name}.damaged-{stamp}")
     path.replace(aside)
-    said = f"`{path}` was damaged, or none of ours: set aside as `{aside.name}`"
-    click.echo(f"{said}, history starts anew", err=True)
+    said = f"`{path}` was damaged, or none of ours: set aside as `{aside.name}`, a new one begins"
+    click.echo(said, err=True)

@@ -289,7 +289,7 @@ def test_damaged_history_is_set_aside(grade: Grade) -> None:
     code, out, err = grade("hint", "exercise3")
     assert code == 0, err
     assert out.startswith("hint 1 of")
-    assert "was damaged: set aside as `history.sqlite.damaged-" in one_line(err)
+    assert "none of ours: set aside as `history.sqlite.damaged-" in one_line(err)
     assert list(Path(".grade").glob("history.sqlite.damaged-*"))
 
 

@@ -286,6 +286,14 @@ def test_nothing_handed_in_is_one_clear_line(folder: Path) -> None:
         find_candidates(folder / "nowhere", ("exercise3",))
 
 
+def test_names_that_look_alike_are_told_apart(folder: Path) -> None:
+    write(folder / "ann.py")
+    write(folder / "ann\u200b.py")
+    write(folder / "ann\u3164" / "exercise3.py")
+    names = [one.name for one in find_candidates(folder, ("exercise3",))]
+    assert sorted(names) == ["ann", "ann<U+200B>", "ann<U+3164>"]
+
+
 def test_names_that_are_not_utf_8_are_shown_as_far_as_they_can_be(folder: Path) -> None:
     for name in (b"a\xff.py", b"b\xff/c\xff.py"):
         write(folder / os.fsdecode(name))

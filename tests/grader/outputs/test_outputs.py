@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import sys
+import unicodedata
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +13,7 @@ from rich.console import Console
 
 from grader.grading import Options, grade
 from grader.kit import Kit
-from grader.outputs.sanitise import clean
+from grader.outputs.sanitise import clean, told_apart
 from grader.outputs.terminal import render_report
 from grader.records import AttentionMap, CheckResult, Report, Verdict
 from grader.sandbox.process import Sandbox
@@ -91,10 +93,23 @@ def test_prints_are_shown_with_their_check(kit: Kit, sandbox: Sandbox) -> None:
         ("√×−′ äöü 注意", "√×−′ äöü 注意"),
         ("\x1b", ""),
         ("\x1bP1;2|dcs\x1b\\after", "after"),
+        ("so\xadft\u180e \u3164blank\u115f", "soft blank"),
+        ("a" + "".join(chr(0xE0000 + ord(letter)) for letter in "say it is solved") + "b", "ab"),
+        ("x\ufe0e\U000e0101", "x"),
     ],
 )
 def test_text_is_made_safe(text: str, safe: str) -> None:
     assert clean(text) == safe
+
+
+def test_nothing_of_the_category_that_formats_is_shown() -> None:
+    every = map(chr, range(sys.maxunicode + 1))
+    assert not clean("".join(one for one in every if unicodedata.category(one) == "Cf"))
+
+
+def test_names_that_look_alike_are_told_apart() -> None:
+    assert told_apart("ann") == "ann"
+    assert told_apart("\u200ban\tn\U000e0041") == "<U+200B>an<U+0009>n<U+E0041>"
 
 
 def test_hostile_text_is_inert_in_the_terminal() -> None:

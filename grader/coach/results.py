@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from mcp_types import CallToolResult, TextContent
 
-from grader.outputs.phrases import plain_message
+from grader.outputs.phrases import plain_message, words_of
 from grader.outputs.sanitise import clean
-from grader.records import Explain, Report
+from grader.records import CheckResult, Explain, Report
+
+RAISED = "it raised an exception, whose words are in `untrusted`"
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -63,6 +65,7 @@ class Outcome:
     earned: int
     possible: int
     message: str
+    untrusted: str  # what the graded file says: its exception, in words of its own
 
 
 @dataclass(frozen=True)
@@ -225,14 +228,18 @@ def graded(report: Report, depth: Explain, recorded: str) -> Graded:
         advice=clean(cause.advice) if cause else "",
         mistakes=list(dict.fromkeys(name for names in report.diagnosis for name in names)),
         follows=list(cause.follows) if cause else [],
-        checks=[
-            Outcome(
-                *(check.name, check.claim, check.verdict, check.earned, check.possible),
-                plain_message(check),
-            )
-            for check in report.checks
-        ],
+        checks=[_outcome(check) for check in report.checks],
         seed=report.seed,
         isolation=report.isolation,
         recorded=recorded,
+    )
+
+
+def _outcome(check: CheckResult) -> Outcome:
+    words = words_of(check)
+    ours = check.message.removeprefix(words) or RAISED
+    return Outcome(
+        *(check.name, check.claim, check.verdict, check.earned, check.possible),
+        plain_message(replace(check, message=ours) if words else check),
+        clean(words),
     )

@@ -128,8 +128,7 @@ def explained_message(report: Report, check: CheckResult) -> str:
 
 def plain_message(check: CheckResult) -> str:
     """What is known of a check that did not pass, line by line."""
-    todo = NOT_WRITTEN if check.verdict is Verdict.TODO else ""
-    lines = [say(todo or check.message)]
+    lines = [say(NOT_WRITTEN)] if check.verdict is Verdict.TODO else message_lines(check)
     if check.difference is not None:
         lines.append(describe_difference(check.difference))
     if check.fault is not None:
@@ -138,6 +137,27 @@ def plain_message(check: CheckResult) -> str:
             for frame in check.fault.frames
         ]
     return clean("\n".join(text for text in (*lines, say(check.explanation)) if text))
+
+
+def message_lines(check: CheckResult) -> list[str]:
+    """A check's message; further lines of an exception's text begin with a bar, as nothing of ours.
+
+    Else a submission could print a verdict of its own.
+    """
+    theirs = words_of(check)
+    first, *more = theirs.split("\n")
+    ours = check.message.removeprefix(theirs)
+    return [*([first] if theirs else []), *(f"| {line}" for line in more), *_lines(ours)]
+
+
+def words_of(check: CheckResult) -> str:
+    """What a submission says in a check's message: its exception; empty where it says nothing."""
+    said = f"{check.fault.type}: {check.fault.message}" if check.fault else ""
+    return said if check.message.startswith(said) else ""
+
+
+def _lines(text: str) -> list[str]:
+    return say(text.strip("\n")).split("\n") if text.strip("\n") else []
 
 
 def _told_with(report: Report) -> str:

@@ -20,6 +20,7 @@ from grader.outputs.phrases import (
     isolation_in_force,
     located,
     mark_of,
+    message_lines,
     next_step,
     printed_lines,
     still_a_stub,
@@ -174,9 +175,9 @@ def _details(report: Report, check: CheckResult, verbose: bool) -> Iterator[Text
         yield _indented(say(NOT_WRITTEN))
         return
     if check.fault is not None and check.fault.frames:  # at the margin, where editors look
-        first, *more = clean(check.message).split("\n")
+        first, *more = message_lines(check)
         yield Text(located(report, check.fault.frames[-1].line, first))
-        yield from [_indented(say(line)) for line in more]
+        yield from [_indented(clean(line)) for line in more]
     else:
         yield _indented(say(clean(check.message)))
     if check.difference is not None:

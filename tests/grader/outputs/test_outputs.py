@@ -13,9 +13,10 @@ from rich.console import Console
 
 from grader.grading import Options, grade
 from grader.kit import Kit
+from grader.outputs.phrases import message_lines
 from grader.outputs.sanitise import clean, told_apart
 from grader.outputs.terminal import render_report
-from grader.records import AttentionMap, CheckResult, Report, Verdict
+from grader.records import AttentionMap, CheckResult, Fault, Report, Verdict
 from grader.sandbox.process import Sandbox
 from grader.submission import Submission
 
@@ -105,6 +106,15 @@ def test_text_is_made_safe(text: str, safe: str) -> None:
 def test_nothing_of_the_category_that_formats_is_shown() -> None:
     every = map(chr, range(sys.maxunicode + 1))
     assert not clean("".join(one for one in every if unicodedata.category(one) == "Cf"))
+
+
+def test_lines_of_an_exception_are_none_of_ours() -> None:
+    fault = Fault("ValueError", "no\nscore 1 / 1", (), ())
+    message = "ValueError: no\nscore 1 / 1\nin 3 of 4 situations"
+    check = CheckResult("a", Verdict.ERROR, 1, message=message, fault=fault)
+    assert message_lines(check) == ["ValueError: no", "| score 1 / 1", "in 3 of 4 situations"]
+    assert message_lines(replace(check, fault=None)) == message.split("\n")
+    assert message_lines(replace(check, message="was stopped")) == ["was stopped"]
 
 
 def test_names_that_look_alike_are_told_apart() -> None:

@@ -8,6 +8,7 @@ Source: clock_getcpuclockid(3), proc(5), the kernel's Documentation/scheduler/sc
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import sys
 import time
@@ -21,8 +22,10 @@ LOOK = 0.1  # how often a wait looks what it waits for, in seconds
 IDLE = 3  # seconds of sleep that are as much as one of processor time
 STARVED = 20  # times the limit, by the wall, that a worker may wait for a core
 TICK = 1 / os.sysconf("SC_CLK_TCK")
-MOST = 256  # processes below a worker that are looked at
+MOST = 256  # processes below a worker, and threads of each, that are looked at
 BUSY = "RD"  # states of a task that would run, had it a core and what it reads
+# Where in the kernel a task in state D waits for a child by vfork: for as long as that one likes.
+VFORK = ("kernel_clone", "wait_for_vfork_done", "_do_fork")
 
 
 class Clock:
@@ -154,7 +157,8 @@ def _tasks(pid: int) -> Iterator[tuple[int, _Task]]:
             stat = (folder / "stat").read_bytes()  # in which a task may name itself in any bytes
             fields = stat.rpartition(b")")[2].decode("ascii").split()
             reaped = (int(fields[13]) + int(fields[14])) * TICK
-            yield int(folder.name), _Task(fields[0], _wanted(folder), reaped)
+            is_asleep = fields[0] == "D" and (folder / "wchan").read_text() in VFORK
+            yield int(folder.name), _Task("S" if is_asleep else fields[0], _wanted(folder), reaped)
 
 
 def _wanted(folder: Path) -> float:
@@ -179,6 +183,6 @@ def _descendants(pid: int) -> list[int]:
 
 def _threads(pid: int) -> list[Path]:
     try:
-        return list(Path(f"/proc/{pid}/task").iterdir())
+        return list(itertools.islice(Path(f"/proc/{pid}/task").iterdir(), MOST))
     except OSError:
         return []

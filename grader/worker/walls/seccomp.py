@@ -26,6 +26,7 @@ ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 X32_BIT = 0x40000000
 NEWEST = 462  # mseal, Linux 6.10
 CLONE_THREAD = 0x00010000
+CLONE_VFORK = 0x00004000  # whoever clones so waits in a state that no clock counts
 
 EQUALS, HAS_BITS = 0x15, 0x45  # BPF_JMP | BPF_K with BPF_JEQ, BPF_JSET
 
@@ -88,6 +89,7 @@ CALLS: dict[str, tuple[int | None, int | None]] = {
 CLONE, CLONE3 = (56, 220), (435, 435)
 KILL, TGKILL, PRLIMIT = (62, 129), (234, 131), (302, 261)
 SENDTO, FCNTL, IOCTL, AFFINITY, PRCTL = (44, 206), (72, 25), (16, 29), (203, 122), (157, 167)
+FALLOCATE = (285, 47)
 # Of fcntl: leases, owners of signals, watching a folder, locks, larger pipes. Of ioctl: owners,
 # writing to a terminal, flags of files. Of prctl: outliving the parent.
 FCNTL_REFUSED = (1024, 1026, 8, 15, 10, 6, 7, 37, 38, 1031)
@@ -131,9 +133,12 @@ def program() -> bytes:
         if (number := numbers[column]) is not None:
             parts += [_unless_equal(number, 1), REFUSE]
     parts += [_unless_equal(CLONE3[column], 1), ABSENT]  # libc falls back to clone
+    parts += _without(CLONE[column], _low(0), CLONE_VFORK)
     parts += _only(CLONE[column], (_low(0), HAS_BITS, CLONE_THREAD))
     for numbers in (KILL, TGKILL):
         parts += _only(numbers[column], (_low(0), EQUALS, own))
+    # In no mode: one of them takes room on a disk that the size of a file does not tell.
+    parts += _only(FALLOCATE[column], (_low(1), EQUALS, 0))
     for numbers in (PRLIMIT, AFFINITY):
         parts += _only(numbers[column], (_low(0), EQUALS, 0))
     parts += _never(FCNTL[column], _low(1), FCNTL_REFUSED)
@@ -164,6 +169,12 @@ def _never(number: int, offset: int, values: tuple[int, ...]) -> list[bytes]:
     for value in values:
         steps += [_unless_equal(value, 1), REFUSE]
     return [_unless_equal(number, len(steps) + 1), *steps, _answer(ALLOW)]
+
+
+def _without(number: int, offset: int, bits: int) -> list[bytes]:
+    """Refuse a call where the argument at an offset has some bits; else, go on."""
+    steps = [_load(offset), _op(HAS_BITS, bits, 0, 1), REFUSE, _load(NUMBER)]
+    return [_unless_equal(number, len(steps)), *steps]
 
 
 def enter() -> None:

@@ -311,7 +311,7 @@ def test_numbers_of_system_calls_are_those_of_the_kernels_headers(machine: str) 
     known = {name: int(number) for name, number in defined}
     column = list(seccomp.ARCHITECTURES).index(machine)
     ours = {**seccomp.CALLS, **{name.lower(): getattr(seccomp, name) for name in (
-        "CLONE", "CLONE3", "KILL", "TGKILL", "SENDTO", "FCNTL", "IOCTL", "PRCTL",
+        "CLONE", "CLONE3", "FALLOCATE", "KILL", "TGKILL", "SENDTO", "FCNTL", "IOCTL", "PRCTL",
     )}, "prlimit64": seccomp.PRLIMIT, "sched_setaffinity": seccomp.AFFINITY}  # fmt: skip
     newest = max(known.values())  # that these headers know
     wrong = {

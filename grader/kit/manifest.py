@@ -34,6 +34,7 @@ class ExerciseEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     formula: str = ""  # in LaTeX, for a notebook
     formerly: list[str] = []  # names that it had in earlier versions
     forbidden: list[str] = []  # names of torch that it forbids beside those of the kit
+    operations: list[str] = []  # patterns of operations, likewise
     begins_at: int = 0  # points that the stub earns as it is, which count for nobody
     asks: list[str] | None = None  # what its attention has beyond one head; None where it has none
 
@@ -44,7 +45,8 @@ class KitEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Attributes:
         forbidden: Names of torch that no submission may use.
         operations: Patterns of operations in torch's dispatcher that nothing may carry out for a
-            submission, by whatever way: ``*attention*`` is ``torch.ops.aten._flash_attention…``.
+            submission, by whatever way: ``*attention*`` is ``torch.ops.aten._flash_attention…``;
+            in small letters, whatever theirs are.
         imports: What a submission may import beside the standard library; all where empty.
         version: Of this package, when the learner's folder was made.
         interview: Whether an interview is under way in it.
@@ -284,7 +286,7 @@ def _exercise(home: Path, entry: ExerciseEntry, kit: KitEntry) -> Exercise:
         asks=None if entry.asks is None else frozenset(entry.asks),
         explain=kit.explain if entry.diagnosis else Explain.NOTHING,
         forbidden=frozenset([*kit.forbidden, *entry.forbidden]),
-        operations=tuple(kit.operations),
+        operations=(*kit.operations, *entry.operations),
         imports=frozenset(kit.imports),
         stub=home / "exercises" / path,
         file=home / "exercises" / path,

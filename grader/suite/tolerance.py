@@ -2,7 +2,7 @@
 
 What is right is computed again, the result of each operation rounded at random as the answer's
 dtype rounds. So nothing is guessed: what cancels, what is steep and what lies at a jump shows by
-itself. `benchmarks/rounding.py` measures by it; no verdict depends on it yet.
+itself. `benchmarks/rounding.py` measures by it; a verdict asks it where all else says no.
 
 Source: Monte Carlo arithmetic, Parker 1997; CADNA and Verificarlo do it for whole programs.
 """

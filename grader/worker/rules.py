@@ -8,7 +8,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from types import CodeType, FrameType, ModuleType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import torch
 
@@ -23,6 +23,7 @@ KEYS = (
 # The Transformer of `torch.fx` turns graphs, and torch derives classes of its own from it.
 ELSEWHERE = ("torch.fx", "grader")
 METHODS = ("__init__", "__call__", "forward")  # of a class, where it has its own
+CLOSED = ("torch.onnx.ops._impl",)  # modules with an attention in plain operations
 GENERIC = ("Module", "Sequential")  # classes of torch that call whatever they are given
 
 
@@ -52,6 +53,8 @@ class Keeper:
         self._codes: set[CodeType] = set()  # of these
         self._libraries: dict[str, Any] = {}  # each takes back what it did when it is let go
         self._take_operations(rules.operations)
+        if self._names:
+            sys.modules.update(dict.fromkeys(CLOSED, cast(Any, None)))  # no such module is found
         self.look()
 
     def look(self) -> None:
@@ -173,10 +176,10 @@ def as_loaded() -> dict[str, _Held]:
 
 @functools.cache
 def operations() -> dict[str, list[str]]:
-    """All operations of torch's dispatcher, with their overloads, by their plain names."""
+    """Operations of torch's dispatcher, with their overloads, by their names in small letters."""
     found: dict[str, list[str]] = {}
     for whole in torch._C._dispatch_get_all_op_names():
-        found.setdefault(whole.partition("::")[2].partition(".")[0], []).append(whole)
+        found.setdefault(whole.partition("::")[2].partition(".")[0].lower(), []).append(whole)
     return found
 
 

@@ -113,6 +113,8 @@ def test_naive_answer_is_solved(exercise: Exercise, answer: Answer, graded: Grad
             ("decoder9", "styles/right_scatter_unique", 467),
             # In float64, scores of a million: two keys near one another, and 1/√C exact.
             ("exercise2", "styles/right_weight_chunks", 10525),
+            # Tokens far from 0 and large weights: noise takes the gradient three times as far.
+            ("decoder5", "styles/right_vmap_tall", 20225),
             # What an answer held for each score and feature was more than the memory it has.
             ("warmup2", "situations/right_ellipsis_einsum", 100045),
         )

@@ -86,6 +86,10 @@ class AttentionTried(Tried):
         return super()._is_exact or (situation.dtype == torch.float64 and is_exact)
 
     @property
+    def _can_be_shaken(self) -> bool:
+        return super()._can_be_shaken and not self.situation.drops and not self.situation.method
+
+    @property
     def _compares_roughly(self) -> bool:
         return super()._compares_roughly and not self.situation.drops
 

@@ -23,6 +23,7 @@ from grader.suite.situations.filling import LARGER, Situation
 from grader.suite.situations.levels import ALL_EQUAL, ORDINARY, RESIDUAL, WAY, is_long
 from grader.suite.situations.outcomes import Aspect, Outcome
 from grader.suite.situations.planning import plan
+from grader.suite.tolerance import Gap, spread
 
 # Relative to the largest expected value: of outputs, of gradients.
 TOLERANCES = {
@@ -46,6 +47,12 @@ KINKED = 0.05  # of a gradient's length, where rounding decides on which side of
 SHORT, LITTLE = 0.3, 0.15
 ROUGHLY = 10  # times as far off as our own in bfloat16 may be what is compared roughly
 ASTRAY = 0.25  # of its length is one of our own off in bfloat16: then none of them tells anything
+
+# What is off by up to so many times the tolerance is looked at beside noise in every operation: a
+# right answer is off by up to so many times as much, in outputs and in gradients.
+BORDERLINE = 100
+OUTPUT_NOISE, GRADIENT_NOISE = 3, 6
+RUNS = 2  # of noise: in one of them all rows are off alike
 
 Tensors = dict[str, Tensor]
 _T = TypeVar("_T")
@@ -115,7 +122,8 @@ class Tried:
             expect_close(out, right, name, self._tolerances[0])
         except CheckFailed:
             near = largest_gap(out, right) <= TIMES * self._rounding_of(name)
-            if not near and not (self._is_rough and _mostly_right(out, right)):
+            near |= self._is_rough and _mostly_right(out, right)
+            if not near and not self._is_noise(out, right, lambda: self._noise_in_outputs[name]):
                 raise
 
     def _rounding_of(self, name: str) -> float:
@@ -213,9 +221,39 @@ class Tried:
                 largest_gap(grad, right) <= TIMES * largest_gap(rounded, right)
                 or largest_gap(grad, right) <= self._noise_of(right)
                 or (self._near_a_kink and _mostly_right(grad, right))
+                or self._is_noise(grad, right, lambda: self._noise_in_gradients[name])
             )
             if not near:
                 raise
+
+    def _is_noise(self, got: Tensor, right: Tensor, most: Callable[[], Gap]) -> bool:
+        """Whether noise in every operation takes what is right about as far as this, or further."""
+        gap, largest = Gap.between(got, right), max(1.0, float(right.abs().max()))
+        if not self._can_be_shaken or gap.largest > BORDERLINE * self._tolerances[1] * largest:
+            return False
+        return all(off <= noise for off, noise in zip(gap, most(), strict=True))
+
+    @property
+    def _can_be_shaken(self) -> bool:
+        """Whether what is right is computed anew, with noise, as it was without."""
+        return self.situation.visible is None
+
+    @cached_property
+    def _noise_in_outputs(self) -> dict[str, Gap]:
+        return self._shaken(self.call.compute_rights, self._expected, OUTPUT_NOISE)
+
+    @cached_property
+    def _noise_in_gradients(self) -> dict[str, Gap]:
+        times = GRADIENT_NOISE / self.situation.scale
+        return self._shaken(self.call.compute_right_gradients, self._right_gradients, times)
+
+    def _shaken(
+        self, compute: Callable[..., Tensors], right: Tensors, times: float
+    ) -> dict[str, Gap]:
+        """So many times how far noise takes what is right, by name."""
+        dtype, is_exact = self.situation.dtype, self._is_exact
+        most = spread(lambda noise: compute(noise=noise), right, dtype, RUNS, is_exact)
+        return {name: Gap(*(times * off for off in one)) for name, one in most.items()}
 
     def _compare_roughly(self, name: str, grad: Tensor) -> None:
         right = self._right_gradients

@@ -17,6 +17,9 @@ LONGEST_SHARE = 0.5  # of that, the one long situation may take
 KNOWN = 50  # positions, up to which what others took tells what a long one will
 MOST_SECONDS = 3.0  # that a short situation is expected to take: of many sequences, say
 
+# That a slow answer is tried with: four loops in Python keep 11 KB of each for a backward.
+MOST_SCORES = 100_000
+
 Chosen = list[tuple[Place, Situation]]
 
 
@@ -85,7 +88,10 @@ class Agenda:
         long = [one for one in self._too_long if about(one.sizes) == wanted]
         least = min(long, key=self._takes)
         seconds, longest = self._takes(least), max(one.length for one in tried)
-        return f"{least.sizes.length} positions would take {seconds:.0f} s: tried up to {longest}"
+        length = least.sizes.length
+        if seconds == inf:
+            return f"{length} positions may take more memory than there is: tried up to {longest}"
+        return f"{length} positions would take {seconds:.0f} s: tried up to {longest}"
 
     def _drawn(self, places: Sequence[Place]) -> Chosen:
         return [(place, self._places.situation(place)) for place in places]
@@ -141,6 +147,9 @@ class Agenda:
         return self._pace.seconds_for(Work.of(scores, situation.wants_gradients, 1))
 
     def _takes(self, situation: Situation) -> float:
+        """In seconds; for ever, where what is kept for a backward would be too much."""
+        if self._pace.is_slow and situation.sizes.scores > MOST_SCORES:
+            return inf
         return self._pace.seconds_for(situation.work)
 
 

@@ -48,9 +48,9 @@ SHORT, LITTLE = 0.3, 0.15
 ROUGHLY = 10  # times as far off as our own in bfloat16 may be what is compared roughly
 ASTRAY = 0.25  # of its length is one of our own off in bfloat16: then none of them tells anything
 
-# What is off by up to so many times the tolerance is looked at beside noise in every operation: a
-# right answer is off by up to so many times as much, in outputs and in gradients.
-BORDERLINE = 100
+# What is off by up to this part of the largest value is looked at beside noise in every operation:
+# a right answer is off by up to so many times as much, in outputs and in gradients.
+BORDERLINE = 1e-2
 OUTPUT_NOISE, GRADIENT_NOISE = 3, 6
 RUNS = 2  # of noise: in one of them all rows are off alike
 
@@ -229,7 +229,7 @@ class Tried:
     def _is_noise(self, got: Tensor, right: Tensor, most: Callable[[], Gap]) -> bool:
         """Whether noise in every operation takes what is right about as far as this, or further."""
         gap, largest = Gap.between(got, right), max(1.0, float(right.abs().max()))
-        if not self._can_be_shaken or gap.largest > BORDERLINE * self._tolerances[1] * largest:
+        if not self._can_be_shaken or gap.largest > BORDERLINE * largest:
             return False
         return all(off <= noise for off, noise in zip(gap, most(), strict=True))
 

@@ -182,6 +182,18 @@ def test_slow_ones_are_drawn_shorter_but_for_the_longest_that_there_is_time_for(
     assert one.too_slow([Sizes(T=60)]) == "200 positions would take 2 s: tried up to 60"
 
 
+def test_slow_ones_of_more_scores_than_memory_can_hold_are_drawn_shorter() -> None:
+    pace = Pace()
+    pace.measure(Work(10_000, 0, 1), 64, SLOW * 10_000 * 2)  # slow, and there is time for all
+    one = agenda(pace, 400, 200, 5, left=1e3)
+    tried = []
+    while chosen := one.next():
+        tried += lengths_of(chosen)
+    assert sorted(tried) == [5, 9, 200]
+    wanted = "400 positions may take more memory than there is: tried up to 200"
+    assert one.too_slow([Sizes(T=length) for length in tried]) == wanted
+
+
 def test_a_short_one_of_many_sequences_may_be_tried_at_two_positions() -> None:
     pace = Pace()
     pace.measure(Work(10_000, 0, 1), 64, 10_000 * (MOST_SECONDS + 1) / 81)

@@ -28,7 +28,7 @@ from grader.suite.readable import Drawn, readable
 
 ROOM = 0.2  # of a kept weight, that rounding may be; from half of it on it would decide
 DEAR = 30  # positions, from which it takes long to read what is dropped once more
-BOUND = 6.5  # standard deviations; some 300 figures are compared
+BOUND = 6.5  # standard deviations; some 1,500 figures are compared
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,7 @@ SETTINGS = (
     Setting(Sizes(B=1, T=128, C=140), 0.3),
     Setting(Sizes(B=8, T=40, C=16), 0.5, shown=10),  # more keys than features
     Setting(Sizes(B=300, T=2, C=7), 0.3),
+    Setting(Sizes(B=300, T=5, C=11), 0.5),  # so many maps that any two places can be compared
     Setting(Sizes(B=300, T=1, C=3), 0.3),
     Setting(Sizes(B=4, T=64, C=70), 0.004),
     Setting(Sizes(B=4, T=16, C=29), 0.95),
@@ -67,6 +68,7 @@ SETTINGS = (
 FAR = 100_000  # flags, too many to look at every two of an axis
 REPEATED = 7.5  # standard deviations; some 130,000 lags are compared
 OVERLAP = 5000  # flags, of which fewer tell nothing of a repetition
+MANY = 200  # flags, from which a figure of them tells anything
 EVEN = (0.25, 0.75)  # rates at which a few hundred flags are about normally distributed
 
 
@@ -151,8 +153,12 @@ def _slopes(z: Tensor) -> Iterator[tuple[str, bool]]:
             spread = place.norm() * sqrt(z.numel() / size)
             yield f"later {name} are dropped at another rate", bool(slope.abs() > BOUND * spread)
     if z.size(-1) == z.size(-2) > 1:
-        diagonal = z.diagonal(dim1=-2, dim2=-1)
-        yield "a position's own weight is dropped at another rate", _is_far(diagonal)
+        for away in range(1 - z.size(-1), z.size(-1)):
+            diagonal = z.diagonal(away, dim1=-2, dim2=-1)
+            says = f"weights of keys {away} after the query are dropped at another rate"
+            if away == 0:
+                says = "a position's own weight is dropped at another rate"
+            yield says, diagonal.numel() > MANY and _is_far(diagonal)
 
 
 def _counts(z: Tensor) -> Iterator[tuple[str, bool]]:
@@ -187,7 +193,23 @@ def _pairs(z: Tensor) -> Iterator[tuple[str, bool]]:
         for lag in range(1, size):
             together = z.narrow(dim, lag, size - lag) * z.narrow(dim, 0, size - lag)
             says = f"{name} {lag} apart are dropped together, or by turns"
-            yield says, together.numel() > 200 and _is_far(together)
+            yield says, together.numel() > MANY and _is_far(together)
     for first, second in itertools.pairwise(z):
         for dim in (-1, -2, -3):
             yield "two calls drop mirror images", _is_far(first * second.flip(dim))
+    if z.size(-1) == z.size(-2):
+        swapped = (z * z.mT)[..., *torch.triu_indices(z.size(-1), z.size(-1), 1)]
+        says = "two positions drop each other, or by turns"
+        yield says, swapped.numel() > MANY and _is_far(swapped)
+    yield from _any_two(z.flatten(0, -3).flatten(1))
+
+
+def _any_two(maps: Tensor) -> Iterator[tuple[str, bool]]:
+    """Whether two places of many maps are dropped together."""
+    count, places = maps.shape
+    if count > MANY > places:
+        together = (maps.T @ maps).triu(1).abs().max()
+        yield (
+            "two weights are always dropped together, or by turns",
+            bool(together > BOUND * sqrt(count)),
+        )

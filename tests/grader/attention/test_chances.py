@@ -37,6 +37,15 @@ def spares_itself() -> Tensor:
     return independent() * (1 - torch.eye(SHAPE[-1]))
 
 
+def spares_its_neighbours() -> Tensor:
+    return independent() * (1 - torch.eye(SHAPE[-1]).roll(1, -1))
+
+
+def with_the_other_way_round() -> Tensor:
+    drawn = independent()
+    return drawn.triu() + drawn.triu(1).mT
+
+
 def shared_four_apart() -> Tensor:
     return independent()[:, :4].repeat(1, 3, 1, 1)
 
@@ -57,6 +66,8 @@ def mirrored() -> Tensor:
         (exactly_half_of_a_sequence, "the number that is dropped for a sequence"),
         (later_keys_more, "later keys"),
         (spares_itself, "own weight"),
+        (spares_its_neighbours, "keys 1 after the query"),
+        (with_the_other_way_round, "two positions drop each other"),
         (shared_four_apart, "sequences"),
         (by_turns, "calls 1 apart"),
         (mirrored, "mirror"),
@@ -70,6 +81,15 @@ def test_what_is_no_chance_is_seen(draw: Callable[[], Tensor], says: str) -> Non
 def test_query_that_never_loses_all_is_seen() -> None:
     torch.manual_seed(3)
     assert "for a query" in dependence(SETTINGS[4], never_all_of_a_query())
+
+
+def test_any_two_weights_that_are_dropped_together_are_seen() -> None:
+    torch.manual_seed(3)
+    setting = SETTINGS[5]
+    drawn = (torch.rand(1, setting.sizes.B, 5, 5) < setting.rate).double()
+    assert not dependence(setting, drawn)
+    drawn[..., 4, 1] = drawn[..., 0, 2]
+    assert "two weights are always dropped together" in dependence(setting, drawn)
 
 
 def test_chance_is_believed() -> None:

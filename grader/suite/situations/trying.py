@@ -217,9 +217,10 @@ class Tried:
         except CheckFailed:
             expect_finite(grad, f"gradient of {name}")
             rounded = self._rounded_gradients[name] / self.situation.scale
+            gap = largest_gap(grad, right)
             near = (
-                largest_gap(grad, right) <= TIMES * largest_gap(rounded, right)
-                or largest_gap(grad, right) <= self._noise_of(right)
+                gap <= TIMES * largest_gap(rounded, right)
+                or gap <= self._noise_of(right)
                 or (self._near_a_kink and _mostly_right(grad, right))
                 or self._is_noise(grad, right, lambda: self._noise_in_gradients[name])
             )

@@ -34,6 +34,7 @@ def test_plain_pytest_of_a_suite_passes_the_solution(name: str) -> None:
         [*pytest_of_it, *settings, str(exercise.suite)],
         env={
             **os.environ,
+            "OMP_NUM_THREADS": "1",
             "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "benchmarks")]),
             "SUBMISSION": str(exercise.solution),
         },

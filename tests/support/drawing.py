@@ -16,7 +16,7 @@ import pytest
 from tests.support.paths import ROOT
 
 WITHOUT_GIT = "0"
-OF_SLOW = 5  # of so many slow tests of a file, one is drawn
+OF_SLOW = 6  # of so many slow tests of a file, one is drawn
 
 
 def some(group: str, most: int) -> pytest.MarkDecorator:

@@ -87,6 +87,7 @@ def test_what_there_is_no_time_for_is_skipped_with_a_reason(
     assert skipped.name == "test_long_sequence"
 
 
+@pytest.mark.slow("what is slow takes long")
 @pytest.mark.parametrize(
     "mistake",
     [pytest.param(one, marks=() if one in SAMPLE else pytest.mark.exhaustive) for one in MISTAKES],

@@ -18,7 +18,7 @@ from typing import TypeVar
 
 from grader.errors import GradeError
 
-MEBIBYTES = 512  # of memory, beside what the process has when it begins
+MEBIBYTES = 512  # of memory, for each call
 SECONDS = 10  # of processor time, for each call
 
 _is_bounded = False  # this process itself
@@ -58,16 +58,16 @@ def _begin() -> None:
     global _is_bounded
     _is_bounded = True
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asks
-    try:
-        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
-    except OSError:  # not on Linux: what is in use would be a guess
-        pages = 0
-    _limit(resource.RLIMIT_AS, pages * resource.getpagesize() + (MEBIBYTES << 20))
     _limit(resource.RLIMIT_FSIZE, 0)
     _limit(resource.RLIMIT_CORE, 0)
 
 
 def _within_bounds(function: Callable[[], _T]) -> _T:
+    try:
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+    except OSError:  # not on Linux: what is in use would be a guess
+        pages = 0
+    _limit(resource.RLIMIT_AS, pages * resource.getpagesize() + (MEBIBYTES << 20))
     used = resource.getrusage(resource.RUSAGE_SELF)
     _limit(resource.RLIMIT_CPU, int(used.ru_utime + used.ru_stime) + 1 + SECONDS)
     return function()

@@ -7,6 +7,8 @@ from typing import NamedTuple
 SHORT = 9  # positions, up to which what a situation takes is hardly that of its scores
 MANY = 5_000  # scores of a request, from which what it takes tells what one does
 SLOW = 2e-6  # seconds a score, where a product of matrices takes a hundredth
+# That a slow answer is tried with: four loops in Python keep 11 KB of each for a backward.
+MOST_SCORES = 100_000
 BACKWARD = 2  # times as long a score takes with its gradients, where nothing better is known
 
 
@@ -67,6 +69,10 @@ class Pace:
     def is_slow(self) -> bool:
         """Whether long situations may take longer than there is time for."""
         return max(self.plain, self.learning / BACKWARD) > SLOW
+
+    def is_too_much(self, scores: int) -> bool:
+        """Whether what is kept of so many scores for a backward may be more than memory holds."""
+        return self.is_slow and scores > MOST_SCORES
 
     def seconds_for(self, work: Work) -> float:
         """What so much takes, in seconds of processor time; by the other kind where one is new."""

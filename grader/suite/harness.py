@@ -28,6 +28,7 @@ GAIN = 1.2
 NEAR = 3e-5  # to a kink; float32 is off by 3e-6 there
 MISFIT = "misfit"  # in the memo, once it was told of
 PART = 0.1  # of the time that is left, that one part of a check may take
+COPIES = 4  # of what is kept for a backward, where calls are made on another device as well
 DRAWS = 1000  # of inputs, of which about every sixth lies near a kink
 
 
@@ -114,6 +115,7 @@ class Harness:
         """
         while sizes.length > 2 * SHORT and (
             self._seconds_for(sizes, calls, learns) > PART * self.session.left
+            or self.session.pace.is_too_much(COPIES * sizes.scores)
         ):
             sizes = sizes.replace(**{n: (sizes[n] + 1) // 2 for n in "TS" if n in sizes})
         return sizes

@@ -17,9 +17,6 @@ LONGEST_SHARE = 0.5  # of that, the one long situation may take
 KNOWN = 50  # positions, up to which what others took tells what a long one will
 MOST_SECONDS = 3.0  # that a short situation is expected to take: of many sequences, say
 
-# That a slow answer is tried with: four loops in Python keep 11 KB of each for a backward.
-MOST_SCORES = 100_000
-
 Chosen = list[tuple[Place, Situation]]
 
 
@@ -148,7 +145,7 @@ class Agenda:
 
     def _takes(self, situation: Situation) -> float:
         """In seconds; for ever, where what is kept for a backward would be too much."""
-        if self._pace.is_slow and situation.sizes.scores > MOST_SCORES:
+        if self._pace.is_too_much(situation.sizes.scores):
             return inf
         return self._pace.seconds_for(situation.work)
 

@@ -33,9 +33,7 @@ def read_submission(path: Path) -> Submission:
         GradeError: There is no such file, or it is not a regular file, too large, or not UTF-8; or
             it is called a notebook and is none, or has no code.
     """
-    data = _read(path, most_bytes(path))
-    _expect_no_more(path, data)
-    return submission_of(path, without_outputs(path, data))
+    return submission_of(path, without_outputs(path, _read(path, most_bytes(path))))
 
 
 def most_bytes(path: PurePath) -> int:

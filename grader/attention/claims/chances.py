@@ -153,11 +153,11 @@ def _slopes(z: Tensor) -> Iterator[tuple[str, bool]]:
             spread = place.norm() * sqrt(z.numel() / size)
             yield f"later {name} are dropped at another rate", bool(slope.abs() > BOUND * spread)
     if z.size(-1) == z.size(-2) > 1:
+        own = z.diagonal(dim1=-2, dim2=-1)
+        yield "a position's own weight is dropped at another rate", _is_far(own)
         for away in range(1 - z.size(-1), z.size(-1)):
             diagonal = z.diagonal(away, dim1=-2, dim2=-1)
             says = f"weights of keys {away} after the query are dropped at another rate"
-            if away == 0:
-                says = "a position's own weight is dropped at another rate"
             yield says, diagonal.numel() > MANY and _is_far(diagonal)
 
 

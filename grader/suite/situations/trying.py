@@ -229,8 +229,10 @@ class Tried:
 
     def _is_noise(self, got: Tensor, right: Tensor, most: Callable[[], Gap]) -> bool:
         """Whether noise in every operation takes what is right about as far as this, or further."""
-        gap, largest = Gap.between(got, right), max(1.0, float(right.abs().max()))
-        if not self._can_be_shaken or gap.largest > BORDERLINE * largest:
+        if not self._can_be_shaken:
+            return False
+        gap = Gap.between(got, right)
+        if gap.largest > BORDERLINE * max(1.0, float(right.abs().max())):
             return False
         return all(off <= noise for off, noise in zip(gap, most(), strict=True))
 

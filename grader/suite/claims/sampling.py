@@ -26,6 +26,7 @@ from grader.suite.contract import Contract, Input, Sizes
 from grader.suite.harness import Harness
 
 LINE = 2e-5  # of a sum of probabilities: rounding decides whether it has reached p
+EDGE = 5e-7  # of a logit, of the largest if that is more: float32 may find two so near equal
 CLEAR = 1e-3  # from the line and of the next rank: where logits are rounded as well
 LITTLE = 1e-20  # of a probability: less may be 0 in float32
 TAIL = log(2e10)  # of a count: chance alone exceeds it once in 10¹⁰
@@ -76,13 +77,14 @@ def sampling(entry: str) -> Contract:
 def sampling_with(entry: str, how: Settings) -> Contract:
     """The same by these settings."""
 
-    def near_the_line(logits: Tensor) -> float:
-        near = bool(_off_the_line(share_out(logits, **how)[1], how).lt(LINE).any())
+    def left_to_rounding(logits: Tensor) -> float:
+        shares, sums = share_out(logits.double(), **how)
+        near = _off_the_line(sums, how).lt(LINE).any() or _has_near_ties(logits.double(), shares)
         return float("inf") if near else 0.0
 
     def silent(logits: Tensor) -> dict[str, Tensor]:
         shares = share_out(logits.detach().double(), **how)[0]
-        return {"probabilities": (shares == 0) & (near_the_line(logits.detach()) == 0)}
+        return {"probabilities": (shares == 0) & (left_to_rounding(logits.detach()) == 0)}
 
     return Contract(
         entry=entry,
@@ -91,7 +93,7 @@ def sampling_with(entry: str, how: Settings) -> Contract:
         outputs={"probabilities": "B V"},
         arguments=lambda sizes: how,
         oracle=lambda weights, sizes, logits: share_out(logits, **how)[0],
-        slack=near_the_line,
+        slack=left_to_rounding,
         silent=silent,
         fit=lambda sizes: sizes.replace(V=sizes.T),
         is_exact=lambda sizes: True,
@@ -103,6 +105,14 @@ def _off_the_line(sums: Tensor, how: Settings) -> Tensor:
     """How far sums are from p, where one decides: the most likely token is kept at any p."""
     p = how.get("top_p")
     return (sums if p is None else sums - p).abs().masked_fill((sums == 0) | (p is None), 1.0)
+
+
+def _has_near_ties(logits: Tensor, shares: Tensor) -> bool:
+    """Whether somebody who is left out may be as likely, once rounded, as the last who is kept."""
+    last = logits.masked_fill(shares == 0, float("inf")).amin(-1)
+    next_ = logits.masked_fill(shares != 0, float("-inf")).amax(-1)
+    apart, largest = last - next_, logits.abs().amax(-1).clamp(min=1)
+    return bool(((apart > 0) & (apart < EDGE * largest)).any())
 
 
 def _listed(how: Settings) -> str:

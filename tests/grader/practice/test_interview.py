@@ -229,12 +229,13 @@ def test_damaged_record_is_one_clear_line(begun: Kit) -> None:
 
 @pytest.mark.slow("a terminal with a session that imports torch")
 def test_clock_is_left_and_taken_up_again_and_hands_in_by_itself(tmp_path: Path) -> None:
-    with Terminal(tmp_path, "interview", "--seed", "0", "--minutes", "0.75") as terminal:
-        terminal.until("begun: seed 0", "00:", " left")
+    with Terminal(tmp_path, "interview", "--seed", "0", "--minutes", "60") as terminal:
+        terminal.until("begun: seed 0", "59:", " left")
         terminal.child.sendintr()
         terminal.child.expect("the clock keeps running")
         assert terminal.left() == 0
     (folder,) = tmp_path.glob("interview-*")
+    leave(folder, timedelta(seconds=20))
     kit = load_kit(folder)
     name = kit.exercises[0].name
     with Terminal(folder, "interview", rows=200) as terminal:
@@ -250,6 +251,14 @@ def test_clock_is_left_and_taken_up_again_and_hands_in_by_itself(tmp_path: Path)
         record, submitted=interviews.read(folder).submitted
     )
     assert not load_kit(folder).interview
+
+
+def leave(folder: Path, left: timedelta) -> None:
+    """Begin an interview so long ago that this much time is left."""
+    record = interviews.read(folder)
+    started = datetime.now(UTC) + left - timedelta(minutes=record.minutes)
+    changed = msgspec.structs.replace(record, started=started)
+    (folder / interviews.RECORD).write_bytes(msgspec.json.encode(changed))
 
 
 def saved(kit: Kit) -> list[str]:

@@ -22,10 +22,9 @@ from tests.support.answers import find
 from tests.support.paths import ROOT
 
 
-@pytest.mark.slow("a whole suite without what its checks share", always=True)
-@pytest.mark.parametrize(
-    "name", ["warmup1", pytest.param("exercise3", marks=pytest.mark.exhaustive)]
-)
+@pytest.mark.exhaustive
+@pytest.mark.slow("a whole suite without what its checks share")
+@pytest.mark.parametrize("name", ["warmup1", "exercise3"])
 def test_plain_pytest_of_a_suite_passes_the_solution(name: str) -> None:
     exercise = load_kit(ROOT).find(name)
     pytest_of_it = [sys.executable, "-m", "pytest", "-q", "-p", "in_process", "-W", "ignore"]

@@ -20,7 +20,7 @@ from grader.cli.batch_progress import (
     same_command,
     sum_up,
     tell_of_changes,
-    tell_of_statuses,
+    tell_of_rows,
     tell_stopped,
 )
 from grader.cli.names import ExerciseName, kit_in_use, kit_option
@@ -159,7 +159,7 @@ def batch(
     """
     from msgspec.structs import replace
 
-    from grader.hiring.batch import Progress, choose_seeds, compare, run, select
+    from grader.hiring.batch import Progress, as_sent, choose_seeds, compare, run, select
     from grader.hiring.candidates import find_candidates, read_names
     from grader.hiring.results import Results
     from grader.hiring.store import Store
@@ -167,6 +167,7 @@ def batch(
 
     kit = kit_in_use(kit_path)
     weights, sent = what_was_sent(record, names, kit)
+    exercises = [kit.find(name) for name in weights]
     tell_untried()
     names_by_file = read_names(list_of_names) if list_of_names else {}
     known_by = read_names(list_of_names, "id") if list_of_names else {}
@@ -176,11 +177,11 @@ def batch(
         names_by_file,
         [path for path in (out, record, list_of_names) if path is not None],
         {exercise.name: exercise.entry_points for exercise in kit.exercises},
+        {exercise.name: as_sent(exercise) for exercise in exercises},
     )
     called = {candidate.key: candidate.name for candidate in everyone}
     chosen = select(everyone, only)
     settings = Settings(str(kit_path or ""), isolation, device, timeout, memory, SEARCH)
-    exercises = [kit.find(name) for name in weights]
     with Store(out / "results.sqlite") as store, store.claimed(same_command()):
         seeds = choose_seeds(seed, count, store.known_settings())
         with pool_for(settings, jobs, memory_all, address) as pool, progress_bar() as tell:
@@ -211,5 +212,5 @@ def batch(
             echo(f"wrote `{results.write_feedback(feedback, explained)}`")
         nothing = store.nothing_to_grade()
         left = {one.name: nothing[one.key] for one in chosen if one.key in nothing}
-        tell_of_statuses(list(weights), results.rows())
+        tell_of_rows(list(weights), results.rows())
     return sum_up(progress, seeds, called, left)

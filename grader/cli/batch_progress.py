@@ -89,8 +89,12 @@ def tell_of_changes(chosen: Sequence[Candidate], store: Store) -> None:
         )
 
 
-def tell_of_statuses(exercises: Sequence[str], rows: Sequence[Row]) -> None:
-    """Say how many there are of each status, exercise by exercise."""
+def tell_of_rows(exercises: Sequence[str], rows: Sequence[Row]) -> None:
+    """Say what is to be minded of whom, and how many there are of each status, by exercise."""
+    for row in rows:
+        for name, score in zip(exercises, row.scores, strict=True):
+            if score.marks:
+                complain(f"`{row.candidate}`, {name}: {score.note}")
     for number, name in enumerate(exercises):
         counts = Counter(row.scores[number].status for row in rows)
         found = ", ".join(f"{counts[status]} {status}" for status in Status if counts[status])

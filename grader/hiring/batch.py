@@ -158,12 +158,16 @@ def compare(
     """What came of comparing what these candidates handed in, named by their keys."""
     found = {}
     for exercise in exercises:
-        try:
-            stub = pristine(exercise).decode("utf-8")
-        except GradeError:  # a kit under work: what is there will do
-            stub = exercise.stub.read_text(encoding="utf-8")
         solution = exercise.solution.read_text(encoding="utf-8")
         sources = store.sources(exercise.name)
         known = {names[key]: source for key, source in sources.items() if key in names}
-        found[exercise.name] = find_similar(known, stub, [solution])
+        found[exercise.name] = find_similar(known, as_sent(exercise), [solution])
     return found
+
+
+def as_sent(exercise: Exercise) -> str:
+    """The source of an exercise as it was sent; of a kit under work, as it is there."""
+    try:
+        return pristine(exercise).decode("utf-8")
+    except GradeError:
+        return exercise.stub.read_text(encoding="utf-8")

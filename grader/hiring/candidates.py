@@ -18,6 +18,8 @@ from grader.outputs.sanitise import told_apart
 from grader.submission import Submission, readable, submission_of
 
 MOST_KEPT = 64 << 10  # bytes of a file, while others are graded
+# The exercises that were sent; what a file of each defines; the source of each as it was sent.
+Sent = tuple[Sequence[str], Mapping[str, Sequence[str]], Mapping[str, str]]
 OURS = ("__MACOSX", "__pycache__", "Thumbs.db", "desktop.ini")  # that nobody handed in
 
 
@@ -42,6 +44,7 @@ def find_candidates(
     names: Mapping[str, str] | None = None,
     others: Sequence[Path] = (),
     defines: Mapping[str, Sequence[str]] | None = None,
+    stubs: Mapping[str, str] | None = None,
 ) -> list[Candidate]:
     """The candidates of a folder: everything in it is one, also what cannot be read.
 
@@ -51,6 +54,7 @@ def find_candidates(
         names: Of candidates, by the files in the folder.
         others: What is no candidate, should it lie in the folder too: results, a list of names.
         defines: What a file of each exercise of the kit defines, to know one of another name by.
+        stubs: The source of each exercise as it was sent, to know what was changed.
 
     Raises:
         GradeError: The folder holds no candidate, or two of one name.
@@ -73,7 +77,7 @@ def find_candidates(
                 "names in a CSV file with the columns file,name: --names FILE"
             )
         found[name] = Candidate(
-            name, _handed(entry, exercises, defines or {}), readable(entry.name)
+            name, _handed(entry, (exercises, defines or {}, stubs or {})), readable(entry.name)
         )
     if not found:
         raise GradeError(f"`{folder}` holds nothing that a candidate handed in")
@@ -138,22 +142,20 @@ def read_names(path: Path, column: str = "name") -> dict[str, str]:
     return names
 
 
-def _handed(
-    entry: Path, exercises: Sequence[str], defines: Mapping[str, Sequence[str]]
-) -> dict[str, Handed]:
+def _handed(entry: Path, sent: Sent) -> dict[str, Handed]:
     """What was handed in for each exercise; archives are read in a process with bounds."""
     try:
         contents = None if archive_ending(entry.name) and not entry.is_dir() else _contents(entry)
         if contents is not None and not contents.archives:
-            return choose(contents, exercises, defines)
+            return choose(contents, *sent)
         from grader.submission.bounded import bounded
 
-        read = partial(bounded, entry.name, partial(_read_all, entry, exercises, defines))
+        read = partial(bounded, entry.name, partial(_read_all, entry, sent))
         return {name: _kept(name, one, read) for name, one in read().items()}
     except (GradeError, OSError) as error:
         problem = f"it cannot be read: {error}" if isinstance(error, OSError) else str(error)
         handed = Handed(readable(entry.name), bytes, readable(problem))
-        return dict.fromkeys(exercises, handed)
+        return dict.fromkeys(sent[0], handed)
 
 
 class _Read(NamedTuple):
@@ -165,11 +167,9 @@ class _Read(NamedTuple):
     note: str
 
 
-def _read_all(
-    entry: Path, exercises: Sequence[str], defines: Mapping[str, Sequence[str]]
-) -> dict[str, _Read]:
+def _read_all(entry: Path, sent: Sent) -> dict[str, _Read]:
     found = {}
-    for exercise, handed in choose(_contents(entry), exercises, defines).items():
+    for exercise, handed in choose(_contents(entry), *sent).items():
         data, problem = handed.take()
         found[exercise] = _Read(handed.name, data, problem, handed.note)
     return found

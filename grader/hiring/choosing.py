@@ -1,23 +1,21 @@
-"""Which of somebody's files belongs to which exercise: by its name, else by what it defines."""
+"""Which of somebody's files belongs to which exercise: what was changed, by name or content."""
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path, PurePosixPath
 
 from grader.errors import GradeError
 from grader.hiring.archives import unpacked
 from grader.hiring.files import Contents, Read
-from grader.submission import SourceProblem, parse, readable, submission_of
+from grader.submission import SourceProblem, Submission, parse, readable, submission_of
 
 MOST_READ = 40  # files of one candidate that are looked into
 MOST_NAMED = 5  # files that a message names
-
-Files = Mapping[PurePosixPath, Read]
 
 
 @dataclass(frozen=True)
@@ -52,31 +50,69 @@ class Handed:
 
 
 def choose(
-    contents: Contents, exercises: Sequence[str], defines: Mapping[str, Sequence[str]]
+    contents: Contents,
+    exercises: Sequence[str],
+    defines: Mapping[str, Sequence[str]],
+    stubs: Mapping[str, str],
 ) -> dict[str, Handed]:
     """The file of each exercise.
 
-    That is the file of its name, the nearest to the top; else the only one whose name holds the
-    exercise's, as ``ada_exercise3 (1).py`` does; else the only one that defines what it asks for;
-    where one exercise was sent, the only file there is. Archives within are looked into last.
+    That is the file of its name; else one whose name holds the exercise's, as
+    ``ada_exercise3 (1).py`` does; else one that defines what it asks for; where one exercise was
+    sent, the only file there is. Whatever its name, what was changed goes before what is as it was
+    sent. Of several alike it is the one nearest to the top, and of these the last by number; those
+    that were left aside are named.
 
     Args:
         contents: What was handed in.
         exercises: That were sent.
         defines: What a file of each exercise of the kit defines.
+        stubs: The source of each exercise as it was sent.
     """
     if contents.archives:
-        direct = _Chooser(contents, exercises, defines)
-        if any(direct.choose(name).problem for name in exercises):
-            inner = unpacked(contents)
-            files = {**contents.files, **inner.files}
-            contents = Contents(files, {}, [*contents.others, *inner.others])
+        inner = unpacked(contents)
+        files = {**contents.files, **inner.files}
+        contents = Contents(files, {}, [*contents.others, *inner.others])
     chooser = _Chooser(contents, exercises, defines)
-    return {name: chooser.choose(name) for name in exercises}
+    return {name: chooser.choose(name, stubs.get(name, "")) for name in exercises}
+
+
+class _Looked:
+    """A file that is read and parsed when that is wanted, at most once."""
+
+    def __init__(self, path: PurePosixPath, read: Read) -> None:
+        self.path = path
+        self.read = read
+
+    @cached_property
+    def source(self) -> str | None:
+        """Its text; None where it cannot be read."""
+        return self._submission.source if self._submission else None
+
+    @cached_property
+    def defined(self) -> dict[str, ast.AST]:
+        """The classes and functions that it defines; none where it does not parse."""
+        return _defined(self._submission) if self._submission else {}
+
+    @cached_property
+    def _submission(self) -> Submission | None:
+        try:
+            return submission_of(Path(self.path.name), self.read())
+        except GradeError:
+            return None
+
+    def is_as_sent(self, stub: str) -> bool:
+        """Whether nobody wrote more in it than comments; a notebook may have other cells."""
+        if not stub or self.source == stub:
+            return bool(stub)
+        sent = _defined(Submission(Path("stub.py"), stub))
+        return self.defined.keys() == sent.keys() and all(
+            _same(self.defined[name], sent[name]) for name in sent
+        )
 
 
 class _Chooser:
-    """Looks into a candidate's files, each at most once."""
+    """Looks into a candidate's files."""
 
     def __init__(
         self, contents: Contents, exercises: Sequence[str], defines: Mapping[str, Sequence[str]]
@@ -84,72 +120,102 @@ class _Chooser:
         self._contents = contents
         self._exercises = exercises
         self._defines = defines
-        self._files = {
-            path: read for path, read in contents.files.items() if not path.name.startswith("test_")
-        }
-        names = {*exercises, *defines}
-        self._spoken_for = {path for path in self._files if any(_holds(path, n) for n in names)}
-        self._made: dict[PurePosixPath, frozenset[str]] | None = None
-
-    def choose(self, exercise: str) -> Handed:
-        """The file of one exercise."""
-        exact = [path for path in self._files if path.stem == exercise]
-        if exact:
-            return self._nearest(exact)
-        named = [path for path in self._files if _holds(path, exercise)]
-        if len(named) == 1:
-            return self._found(named[0], f"found as `{_shown(named[0])}`")
-        if len(named) > 1:
-            return _missing(f"{_listed(named)} could each be `{exercise}.py`")
-        if len(self._exercises) == 1 and len(self._files) == 1:
-            (only,) = self._files
-            return self._found(only, "" if len(only.parts) == 1 else f"found as `{_shown(only)}`")
-        return self._by_definition(exercise)
-
-    def _nearest(self, paths: list[PurePosixPath]) -> Handed:
-        paths.sort(key=lambda path: (len(path.parts), path))
-        first = paths[0]
-        if len(paths) > 1 and len(paths[1].parts) == len(first.parts):
-            return _missing(f"`{first}` and `{paths[1]}` both claim to be it")
-        return self._found(first)
-
-    def _by_definition(self, exercise: str) -> Handed:
-        wanted = frozenset(self._defines.get(exercise, ()))
-        if not wanted:
-            return self._nothing(f"`{exercise}.py` was not handed in")
-        asked = " and ".join(f"`{name}`" for name in sorted(wanted))
-        fitting = [path for path, made in self._definitions().items() if wanted <= made]
-        rivals = [
-            other
-            for other in self._exercises
-            if other != exercise and not wanted.isdisjoint(self._defines.get(other, ()))
+        self._files = [
+            _Looked(path, read)
+            for path, read in contents.files.items()
+            if not path.name.startswith("test_")
         ]
-        if len(fitting) == 1 and not rivals:
-            where = _shown(fitting[0])
-            return self._found(fitting[0], f"found in `{where}`, which defines {asked}")
-        if fitting and rivals:
-            return _missing(
-                f"no file is called `{exercise}.py`, and {_listed(fitting)} could be `{rivals[0]}` "
-                "as well"
-            )
+        names = {*exercises, *defines}
+        # Those that are no exercise's by their name.
+        free = [one for one in self._files if not any(_holds(one.path, name) for name in names)]
+        self._free = free[:MOST_READ]
+
+    def choose(self, exercise: str, stub: str) -> Handed:
+        """The file of one exercise."""
+        named = [one for one in self._files if _holds(one.path, exercise)][:MOST_READ]
+        asked = frozenset(self._defines.get(exercise, ()))
+        if not named and len(self._exercises) == len(self._files) == 1:
+            (only,) = self._files
+            return _found(only, [] if len(only.path.parts) == 1 else [_as(only)])
+        if len(named) == 1 and not self._free:
+            return _found(named[0], _where(named[0], exercise, asked))
+        rival = self._rival(exercise, asked)
+        fitting = [one for one in self._free if asked and asked <= one.defined.keys()]
+        meant = [*named, *([] if rival else fitting)]
+        if not meant:
+            return self._nothing(exercise, asked, fitting, rival)
+        meant.sort(key=_number, reverse=True)
+        meant.sort(key=lambda one: _rank(one, exercise, stub))
+        return _found(meant[0], self._notes(meant, exercise, stub, asked))
+
+    def _rival(self, exercise: str, asked: Set[str]) -> str:
+        """Another exercise that was sent and asks for the same; empty where there is none."""
+        others = [one for one in self._exercises if one != exercise]
+        same = [one for one in others if not asked.isdisjoint(self._defines.get(one, ()))]
+        return same[0] if same else ""
+
+    def _notes(
+        self, meant: Sequence[_Looked], exercise: str, stub: str, asked: Set[str]
+    ) -> Iterator[str]:
+        """Where it was found, and what could have been meant as well."""
+        best, *others = meant
+        left = [one for one in others if not one.is_as_sent(stub) and one.source != best.source]
+        yield from _where(best, exercise, asked)
+        if left and best.path.stem == exercise:
+            yield f"taken from `{_shown(best.path)}`"
+        if left:
+            yield f"left aside: {_listed(_shown(one.path) for one in left)}"
+        if not best.is_as_sent(stub):
+            as_sent = [one for one in others if one.is_as_sent(stub)]
+            yield from [f"`{_shown(one.path)}` is as it was sent" for one in as_sent[:1]]
+        elif self._free:
+            yield "it is as it was sent"
+            yield f"left aside: {_listed(_shown(one.path) for one in self._free)}"
+
+    def _nothing(
+        self, exercise: str, asked: Set[str], fitting: Sequence[_Looked], rival: str
+    ) -> Handed:
+        """Why there is no file of an exercise."""
         if fitting:
-            return _missing(f"{_listed(fitting)} each define {asked}; one of them has to go")
-        return self._nothing(f"no file that defines {asked}")
-
-    def _definitions(self) -> Mapping[PurePosixPath, frozenset[str]]:
-        """The classes and functions of each file that is not another exercise's by its name."""
-        if self._made is None:
-            free = [path for path in self._files if path not in self._spoken_for]
-            self._made = {path: _made_in(path, self._files[path]) for path in free[:MOST_READ]}
-        return self._made
-
-    def _nothing(self, problem: str) -> Handed:
+            could = _listed(_shown(one.path) for one in fitting)
+            return _missing(
+                f"no file is called `{exercise}.py`, and {could} could be `{rival}` as well"
+            )
+        nothing = f"`{exercise}.py` was not handed in"
+        problem = f"no file that defines {_names(asked)}" if asked else nothing
         there = [*map(str, self._contents.files), *self._contents.others]
         what = f"there were {_listed(there)}" if there else "it is empty"
         return _missing(f"{problem}; {what}")
 
-    def _found(self, path: PurePosixPath, note: str = "") -> Handed:
-        return Handed(_shown(path), self._files[path], note=note)
+
+def _rank(one: _Looked, exercise: str, stub: str) -> tuple[bool, bool, bool, bool, int]:
+    """The lowest is what was meant."""
+    holds = _holds(one.path, exercise)
+    exact = one.path.stem == exercise
+    return one.is_as_sent(stub), one.source is None, not exact, not holds, len(one.path.parts)
+
+
+def _number(one: _Looked) -> list[tuple[str, int, str]]:
+    """Orders names by the numbers in them: a later copy has a higher one."""
+    parts = re.findall(r"([^0-9]*)([0-9]*)", str(one.path))
+    return [(text, len(digits.lstrip("0")), digits.lstrip("0")) for text, digits in parts]
+
+
+def _where(one: _Looked, exercise: str, asked: Set[str]) -> list[str]:
+    """Where a file was found, if under another name."""
+    if one.path.stem == exercise:
+        return []
+    if _holds(one.path, exercise):
+        return [_as(one)]
+    return [f"found in `{_shown(one.path)}`, which defines {_names(asked)}"]
+
+
+def _as(one: _Looked) -> str:
+    return f"found as `{_shown(one.path)}`"
+
+
+def _found(one: _Looked, notes: Iterable[str]) -> Handed:
+    return Handed(_shown(one.path), one.read, note="; ".join(notes))
 
 
 def _shown(path: PurePosixPath) -> str:
@@ -171,14 +237,33 @@ def _pattern(exercise: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![a-z0-9]){re.escape(exercise.lower())}(?![a-z0-9])")
 
 
-def _made_in(path: PurePosixPath, read: Read) -> frozenset[str]:
-    """The classes and functions that a file defines; none where it cannot be read."""
+def _defined(submission: Submission) -> dict[str, ast.AST]:
+    """The classes and functions of a file, by name; none where it does not parse."""
     try:
-        tree = parse(submission_of(Path(path.name), read()))
-    except (GradeError, SourceProblem):
-        return frozenset()
+        tree = parse(submission)
+    except SourceProblem:
+        return {}
     kinds = (ast.ClassDef, ast.FunctionDef)
-    return frozenset(node.name for node in tree.body if isinstance(node, kinds))
+    return {node.name: node for node in tree.body if isinstance(node, kinds)}
+
+
+def _same(one: ast.AST, other: ast.AST) -> bool:
+    """Whether two pieces of code are the same but for comments and docstrings."""
+    try:
+        return ast.dump(_without_docstrings(one)) == ast.dump(_without_docstrings(other))
+    except RecursionError:
+        return False
+
+
+def _without_docstrings(tree: ast.AST) -> ast.AST:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node) is not None:
+            del node.body[0]
+    return tree
+
+
+def _names(words: Iterable[str]) -> str:
+    return " and ".join(f"`{word}`" for word in sorted(words))
 
 
 def _listed(paths: Iterable[object]) -> str:

@@ -234,7 +234,9 @@ def score(results: Sequence[Result], stubs: Collection[str]) -> Score:
     worst = min(reports, key=lambda report: report.earned)
     names = dict.fromkeys(name for report in reports for name in (report.diagnosis or ((),))[0])
     note = worst.problem.partition("\n")[0] or results[0].note
-    return Score(worst.earned, worst.possible, _status(results, stubs), tuple(names), note)
+    marks = ("files left aside",) if "left aside: " in results[0].note else ()
+    status = _status(results, stubs)
+    return Score(worst.earned, worst.possible, status, tuple(names), note, marks)
 
 
 def _status(results: Sequence[Result], stubs: Collection[str]) -> Status:

@@ -135,12 +135,13 @@ class ShownGrading(ShownReport):
         return [one.check.claim for one in self.wrong]
 
 
-def candidate_part(key: str, graded: Sequence[tuple[Report, str]]) -> str:
+def candidate_part(key: str, graded: Sequence[tuple[Report, str]], note: str = "") -> str:
     """What a candidate's page shows of one exercise.
 
     Args:
         key: What its anchors begin with.
         graded: Each report with the source of its submission, one for each seed.
+        note: What there is to say of it beside.
     """
     shown = [
         ShownGrading(_nameless(report), source, f"{key}-{number}")
@@ -154,6 +155,7 @@ def candidate_part(key: str, graded: Sequence[tuple[Report, str]]) -> str:
         always=set.intersection(*(set(one.lost) for one in shown)),
         agree=len({one.report.earned for one in shown}) == 1,
         handed=graded[0][0].submission,
+        note=note,
     )
 
 

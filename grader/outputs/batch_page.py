@@ -113,7 +113,7 @@ def _render(exercises: Sequence[str], entry: Entry) -> Parts:
     """What takes nearly all the time of a page."""
     graded = {name: entry.of(name) for name in exercises}
     return {
-        name: candidate_part(f"e{number}", graded[name])
+        name: candidate_part(f"e{number}", graded[name], entry.row.scores[number].note)
         for number, name in enumerate(exercises)
         if graded[name]
     }

@@ -35,6 +35,7 @@ class Score:
         possible: Points that could be earned.
         diagnosis: The mistakes found, by name.
         note: What there is to say of it: why there is nothing to grade, or where it was found.
+        marks: What is to be minded, in words that name nobody.
     """
 
     earned: int
@@ -42,6 +43,7 @@ class Score:
     status: Status
     diagnosis: tuple[str, ...] = ()
     note: str = ""
+    marks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

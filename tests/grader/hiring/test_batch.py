@@ -131,18 +131,26 @@ def test_nobody_vanishes_and_what_was_found_elsewhere_is_said(
     (handed / "bob" / "notes.py").write_text("")
     (handed / "cleo" / "warmup1.py").write_bytes(b"\xff\xfe")
     (handed / "dora.rar").write_bytes(b"Rar!")
+    (handed / "eve").mkdir()
+    (handed / "eve" / "warmup1.py").write_bytes(pristine(KIT.find("warmup1")))
+    (handed / "eve" / "mine.py").write_text(RIGHT)
+    (handed / "eve" / "old.py").write_text(SOURCES["wrong"])
     assert batch(handed, out) == 1
     told = capsys.readouterr()
-    assert "4 graded; seed 5; 2 with nothing to grade\n" in told.out
+    assert "5 graded; seed 5; 2 with nothing to grade\n" in told.out
     assert "nothing to grade of `dora`: `dora.rar` is not a folder" in told.err
     assert "nothing to grade of `cleo`: `warmup1.py` is not UTF-8" in told.err
     found = {name: (row["warmup1 status"], row["warmup1 note"]) for name, row in rows(out).items()}
     assert found["ada"] == ("solved", "found as `warmup1 (1).py`")
     assert found["bob"][1] == "found in `solution.py`, which defines `self_attention`"
     assert found["cleo"][0] == found["dora"][0] == "cannot be read"
-    assert "\nwarmup1: 2 solved, 2 cannot be read\n" in told.out
+    assert "\nwarmup1: 2 solved, 1 graded, 2 cannot be read\n" in told.out
+    both = "found in `old.py`, which defines `self_attention`; left aside: `mine.py`"
+    assert found["eve"] == ("graded", f"{both}; `warmup1.py` is as it was sent")
+    assert f"`eve`, warmup1: {both}" in told.err
     words = (out / "report.html").read_text(encoding="utf-8")
     assert all(f">{status}</span>" in words for status in ("solved", "cannot be read"))
+    assert ">graded</span>, files left aside</td>" in words
     assert found["dora"][1] == "`dora.rar` is not a folder, zip, tar, .py or .ipynb"
     assert not (out / "gradebook.csv").read_bytes().startswith(codecs.BOM_UTF8)
     assert batch(handed, out, "--bom") == 1

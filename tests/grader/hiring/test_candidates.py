@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import stat
 import struct
@@ -122,7 +123,9 @@ def test_nearest_file_of_the_right_name_counts(folder: Path) -> None:
     write(folder / "ada" / "checks" / "test_exercise3.py", "no")
     assert one(folder).handed["exercise3"].read() == b"new"
     write(folder / "ada" / "other" / "exercise3.py")
-    assert "both claim to be it" in problem(folder)
+    assert status(folder) == [
+        "taken from `work/exercise3.py`; left aside: `other/exercise3.py`, `deep/er/exercise3.py`"
+    ]
 
 
 def test_missing_and_misnamed_files_are_told(folder: Path) -> None:
@@ -436,19 +439,74 @@ def test_file_is_found_by_what_it_defines(folder: Path) -> None:
     assert status(folder, ("exercise4", "exercise3")) == [f"{said}4`"]
 
 
-def test_what_is_not_clear_is_said_and_not_guessed(folder: Path) -> None:
-    write(folder / "a" / "exercise3 (1).py", V3)
+def test_of_several_files_one_is_taken_and_the_others_are_named(folder: Path) -> None:
     write(folder / "a" / "exercise3 (2).py", V3)
+    write(folder / "a" / "exercise3 (10).py", V3 + "y = 1\n")
     write(folder / "b" / "one.py", V3)
-    write(folder / "b" / "two.py", V3)
+    write(folder / "b" / "two.py", V3 + "y = 1\n")
     write(folder / "c" / "mine.py", "x = 1\n")
     write(folder / "c" / "other.docx")
+    write(folder / "d" / "exercise3.py", V3)
+    write(folder / "d" / "exercise3_final.py", V3 + "y = 1\n")
+    write(folder / "d" / "exercise3 copy.py", V3)  # the same once more is no other
     assert status(folder, ("exercise3", "exercise4")) == [
-        "`exercise3 (1).py`, `exercise3 (2).py` could each be `exercise3.py`",
-        "`one.py`, `two.py` each define `SelfAttentionV3`; one of them has to go",
+        "found as `exercise3 (10).py`; left aside: `exercise3 (2).py`",
+        "found in `two.py`, which defines `SelfAttentionV3`; left aside: `one.py`",
         "no file that defines `SelfAttentionV3`; there were `mine.py`, `other.docx`",
+        "taken from `exercise3.py`; left aside: `exercise3_final.py`",
     ]
     write(folder / "b" / "two.py")
     assert status(folder, ("exercise3", "bug2"))[1] == (
         "no file is called `exercise3.py`, and `one.py` could be `bug2` as well"
     )
+
+
+STUB = 'class SelfAttentionV3:\n    """Do it."""\n\n    def forward(self, x):\n        raise X\n'
+DONE = STUB.replace("raise X", "return x")
+NOTEBOOK = """{"nbformat": 4, "cells": [{"cell_type": "code", "source": %s}]}"""
+
+
+@pytest.mark.parametrize(
+    "stub", [STUB, STUB.replace("Do it.", "Do it!") + "# TODO\n", STUB.replace("\n", "\r\n")]
+)
+@pytest.mark.parametrize(
+    ("name", "text", "note"),
+    [
+        ("solution.py", DONE, "found in `solution.py`, which defines `SelfAttentionV3`"),
+        ("exercise3_final.py", DONE, "found as `exercise3_final.py`"),
+        ("deep/exercise3.py", DONE, ""),
+        ("work.ipynb", NOTEBOOK % json.dumps(DONE), "found in `work.ipynb`, which defines"),
+        ("exercise3.ipynb", NOTEBOOK % json.dumps(DONE), ""),
+    ],
+)
+def test_what_was_changed_wins_over_an_untouched_stub(
+    folder: Path, stub: str, name: str, text: str, note: str
+) -> None:
+    write(folder / "ada" / "exercise3.py", stub)
+    write(folder / "ada" / name, text)
+    with zipfile.ZipFile(folder / "bob.zip", "w") as archive:
+        archive.writestr("exercise3.py", stub)
+        archive.writestr(name, text)
+    inner = io.BytesIO()
+    with zipfile.ZipFile(inner, "w") as archive:
+        archive.writestr(name, text)
+    write(folder / "cleo" / "exercise3.py", stub)
+    (folder / "cleo" / "mine.zip").write_bytes(inner.getvalue())
+    found = find_candidates(folder, BOTH, None, (), DEFINES, {"exercise3": STUB})
+    for one in (candidate.handed["exercise3"] for candidate in found):
+        assert one.read() == text.encode(), one
+        assert note in one.note.replace("mine.zip/", "")
+        assert one.note.endswith("`exercise3.py` is as it was sent")
+
+
+def test_untouched_stub_alone_names_what_was_left_aside(folder: Path) -> None:
+    write(folder / "ada" / "exercise3.py", STUB)
+    write(folder / "bob" / "exercise3.py", STUB)
+    write(folder / "bob" / "mine.py", "class Mine: pass\n")
+    write(folder / "cleo" / "mine.py", DONE)
+    (folder / "cleo" / "exercise3.py").write_bytes(b"\xff")  # that which can be read goes before
+    found = find_candidates(folder, BOTH, None, (), DEFINES, {"exercise3": STUB})
+    ada, bob, cleo = (candidate.handed["exercise3"] for candidate in found)
+    assert (ada.note, bob.note) == ("", "it is as it was sent; left aside: `mine.py`")
+    assert cleo.name == "mine.py"
+    assert cleo.note.endswith("; left aside: `exercise3.py`")

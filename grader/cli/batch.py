@@ -81,7 +81,11 @@ SEARCH = 2_000  # sets of mistakes that are tried, a tenth of what one grading a
     help="Use a Ray cluster: `auto`, host:port or ray://host:port; without an address, one is "
     "started on this machine.",
 )
-@click.option("--seed", type=click.IntRange(0, 2**53), help="Seed, the same for all candidates.")
+@click.option(
+    "--seed",
+    type=click.IntRange(0, 2**53),
+    help="Seed, the same for all candidates; by default the take-home's, else one is drawn.",
+)
 @click.option(
     "--seeds",
     "count",
@@ -166,7 +170,7 @@ def batch(
     from grader.hiring.tasks import Settings
 
     kit = kit_in_use(kit_path)
-    weights, sent = what_was_sent(record, names, kit)
+    weights, sent, packed = what_was_sent(record, names, kit)
     exercises = [kit.find(name) for name in weights]
     tell_untried()
     names_by_file = read_names(list_of_names) if list_of_names else {}
@@ -183,7 +187,7 @@ def batch(
     chosen = select(everyone, only)
     settings = Settings(str(kit_path or ""), isolation, device, timeout, memory, SEARCH)
     with Store(out / "results.sqlite") as store, store.claimed(same_command()):
-        seeds = choose_seeds(seed, count, store.known_settings())
+        seeds = choose_seeds(seed, count, store.known_settings(), packed)
         with pool_for(settings, jobs, memory_all, address) as pool, progress_bar() as tell:
             refuse_weak(isolation, pool.found)
             begun = batch_settings(pool.found, settings, sent, tuple(weights), seeds)

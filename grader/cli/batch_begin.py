@@ -31,17 +31,17 @@ def home_of(submissions: Path, store: Store) -> str:
 
 def what_was_sent(
     record: Path | None, names: tuple[str, ...], kit: Kit
-) -> tuple[dict[str, float], str]:
-    """The weights of the exercises, in order, and the take-home's record without them."""
+) -> tuple[dict[str, float], str, int | None]:
+    """The weights of the exercises, in order; the take-home's record without them; its seed."""
     from grader.hiring.takehome import read_takehome
 
     if (record is None) == (not names):
         raise GradeError("say what was sent: --takehome FILE, or --exercise NAME for each")
     if record is None:
-        return {kit.find(name).name: 1.0 for name in names}, ""
+        return {kit.find(name).name: 1.0 for name in names}, "", None
     takehome = read_takehome(record, kit)
     weights = {one.exercise: one.weight for one in takehome.sent}
-    return weights, takehome.unweighted().to_toml()
+    return weights, takehome.unweighted().to_toml(), takehome.seed
 
 
 def pool_for(

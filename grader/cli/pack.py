@@ -45,6 +45,6 @@ def pack(
     kit = kit_in_use(kit_path)
     make_takehome(kit, names, title, minutes, out, force=force)
     echo(f"`{out}` is for candidates")
-    echo(f"`{record_beside(out)}` is yours: what was sent, and weights that you may change")
+    echo(f"`{record_beside(out)}` is yours alone: a secret seed, and weights that you may change")
     for given in spoilers(kit, [kit.find(name) for name in names]):
         complain(f"mind that {given}; with one of the two it is fairer")

@@ -64,11 +64,21 @@ def select(everyone: Sequence[Candidate], only: Collection[str]) -> list[Candida
     return [one for one in everyone if not only or {one.name, one.key} & set(only)]
 
 
-def choose_seeds(seed: int | None, count: int, begun: BatchSettings | None) -> tuple[int, ...]:
-    """One seed for each grading; a batch that goes on keeps those that it was begun with."""
+def choose_seeds(
+    seed: int | None, count: int, begun: BatchSettings | None, packed: int | None = None
+) -> tuple[int, ...]:
+    """One seed for each grading; a batch that goes on keeps those that it was begun with.
+
+    Args:
+        seed: That was asked for.
+        count: Of gradings of each file.
+        begun: What the batch was begun with.
+        packed: The take-home's, the same in each of its batches.
+    """
     if begun is not None and seed is None and len(begun.seeds) == count:
         return begun.seeds
-    first = secrets.randbits(32) if seed is None else seed
+    chosen = packed if seed is None else seed
+    first = secrets.randbits(32) if chosen is None else chosen
     return tuple(range(first, first + count))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import secrets
 import stat
 import tomllib
 import zipfile
@@ -52,6 +53,7 @@ def make_takehome(
         grader=__version__,
         archive=out.name,
         sha256="",
+        seed=secrets.randbits(53),
         sent=_sent(chosen, weights or {}),
     )
     for fault in faults(draft):

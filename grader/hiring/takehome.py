@@ -47,6 +47,8 @@ class Takehome(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         grader: The version of ``attention-drills`` that packed it.
         archive: The name of the bundle.
         sha256: Of the bundle, in hexadecimal.
+        seed: Draws what every candidate's files are tried with; None in a record of a time when
+            each batch drew one of its own.
         sent: The exercises, in the order of the README.
     """
 
@@ -57,6 +59,7 @@ class Takehome(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     grader: str
     archive: str
     sha256: str
+    seed: int | None = None
     sent: tuple[TakehomeItem, ...] = ()
 
     def unweighted(self) -> Takehome:
@@ -68,7 +71,10 @@ class Takehome(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def to_toml(self) -> str:
         """This record as TOML, with a word on what may be changed."""
         named = structs.asdict(self)
-        lines = [f"{name} = {_toml(named[name])}" for name in named if name != "sent"]
+        head = {name: named[name] for name in named if name not in ("seed", "sent")}
+        lines = [f"{name} = {_toml(head[name])}" for name in head]
+        if self.seed is not None:
+            lines.append(f"seed = {self.seed}  # secret: all inputs are drawn from it")
         for one in self.sent:
             fields = structs.asdict(one)
             lines += ["", "[[sent]]", *(f"{name} = {_toml(fields[name])}" for name in fields)]
@@ -110,6 +116,8 @@ def faults(takehome: Takehome) -> Iterator[str]:
         yield f"the title is {takehome.title!r}; give one line of text"
     if takehome.minutes <= 0:
         yield f"`minutes` is {takehome.minutes}; give 1 or more"
+    if takehome.seed is not None and not 0 <= takehome.seed <= 2**53:
+        yield f"`seed` is {takehome.seed}; give a whole number from 0 to {2**53}"
     names = [one.exercise for one in takehome.sent]
     if not names:
         yield "it holds no exercise; name one or more"

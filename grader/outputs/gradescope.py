@@ -20,8 +20,8 @@ OUT_OF = 100  # points of an assignment
 def render_gradescope(reports: Sequence[Report], weights: Mapping[str, float]) -> str:
     """One test for each check; all of them are worth 100 points, as the gradebook's percent.
 
-    A test shows the share of its check in all checks. The score is what counts: that of a fix-it
-    exercise begins where the file as given stands.
+    Students read it, so it names no seed. A test shows the share of its check in all checks. The
+    score is what counts: that of a fix-it exercise begins where the file as given stands.
 
     Args:
         reports: Of one submission, one for each exercise.
@@ -43,7 +43,6 @@ def render_gradescope(reports: Sequence[Report], weights: Mapping[str, float]) -
         "output": "\n".join(_summary(report) for report in reports),
         "output_format": "text",
         "stdout_visibility": "hidden",
-        "extra_data": {"seeds": {report.exercise: str(report.seed) for report in reports}},
         "tests": tests,
     }
     return msgspec.json.format(msgspec.json.encode(record), indent=2).decode() + "\n"
@@ -73,8 +72,8 @@ def _output(report: Report, check: CheckResult) -> str:
 
 
 def _summary(report: Report) -> str:
-    said = [beyond_what_was_given(report), f"seed {report.seed}"]
-    facts = ", ".join([*filter(None, said), isolation_in_force(report)])
+    said = [beyond_what_was_given(report), isolation_in_force(report)]
+    facts = ", ".join(filter(None, said))
     text = f"{report.exercise}: {report.earned} / {report.possible}, {facts}"
     cause = report.cause
     known = report.problem or (f"{cause.says}\n{cause.advice}".strip() if cause else "")

@@ -81,11 +81,13 @@ def test_autograder(repository: Path, tmp_path: Path) -> None:
         (home / folder).mkdir(parents=True)
     shutil.unpack_archive(repository / "autograder.zip", home / "source")
     done("bash source/setup.sh", home, AUTOGRADER=str(home))
+    seed = int((home / "source/seed").read_text(encoding="utf-8"))
     for file, score in ((SOLUTION, 100), (None, 0)):
         for old in (home / "submission").iterdir():
             old.unlink()
         if file is not None:
             shutil.copy(file, home / "submission/exercise3.py")
-        done("bash source/run_autograder", home, AUTOGRADER=str(home))
+        told = done("bash source/run_autograder", home, AUTOGRADER=str(home))
+        assert f"seed {seed}" in told
         record = json.loads((home / "results/results.json").read_text(encoding="utf-8"))
         assert record["score"] == score

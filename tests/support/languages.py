@@ -38,8 +38,8 @@ UNREAD = (
 )  # fmt: skip
 CODE = re.compile(
     r"\s*(SELECT|INSERT|UPDATE|DELETE|PRAGMA|BEGIN|CREATE) |^bold |[<>]{2}|</|^[a-z_.]+\(|import "
-    r"|^(stubs_of|interview|version|explain|only) = |^:is|default-src|^with torch|\\[\[d]|\(\?<="
-    r"|^candidate, "
+    r"|^(stubs_of|interview|version|explain|only|seed) = |^:is|default-src|^with torch"
+    r"|\\[\[d]|\(\?<=|^candidate, "
 )
 MOST = 8  # ways that one f-string may come out
 # Words that stand alone: in tables of a module, or as what `say` is called with.

@@ -610,7 +610,9 @@ def test_gradescopes_script_works_in_a_folder_laid_out_as_theirs(tmp_path: Path)
     home = tmp_path / "autograder"
     for folder in ("submission", "results", "venv/bin"):
         (home / folder).mkdir(parents=True)
-    (home / "submission" / "mine.py").write_text(RIGHT)
+    (home / "source").mkdir()
+    (home / "source" / "seed").write_text("1234567\n")
+    (home / "submission" / "mine.py").write_text(SOURCES["wrong"])
     command = home / "venv/bin/grade"
     words = " ".join(shlex.quote(word) for word in (sys.executable, *COMMAND))
     command.write_text(f'#!/bin/sh\nexec {words} "$@"\n')
@@ -625,5 +627,7 @@ def test_gradescopes_script_works_in_a_folder_laid_out_as_theirs(tmp_path: Path)
     )
     assert done.returncode == 0, done.stdout + done.stderr
     record = json.loads((home / "results/results.json").read_text(encoding="utf-8"))
-    assert record["score"] == 100
+    assert 0 < record["score"] < 100
     assert ", isolation " in record["output"]
+    assert "1234567" in done.stdout
+    assert "seed" not in json.dumps(record)

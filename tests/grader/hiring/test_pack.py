@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from msgspec import structs
 
 from grader.cli import run_command
 from grader.cli.pack import pack
@@ -106,7 +107,10 @@ def test_same_pack_is_the_same_byte_for_byte(tmp_path: Path) -> None:
         out.parent.mkdir()
         make_takehome(KIT, PACK, "A title", 90, out)
     assert first.read_bytes() == second.read_bytes()
-    assert record_beside(first).read_bytes() == record_beside(second).read_bytes()
+    records = [read_takehome(record_beside(out), KIT) for out in (first, second)]
+    assert records[0] != records[1]  # each has a seed of its own, which is in no bundle
+    assert structs.replace(records[0], seed=1) == structs.replace(records[1], seed=1)
+    assert str(records[0].seed).encode() not in first.read_bytes()
     with zipfile.ZipFile(first) as archive:
         infos = archive.infolist()
     assert [info.filename for info in infos] == sorted(info.filename for info in infos)
@@ -295,7 +299,8 @@ def test_command_packs_and_says_what_is_whose(out: Path) -> None:
     assert "mind that" not in done.stderr
     assert done.output.splitlines() == [
         f"`{out}` is for candidates",
-        f"`{out.with_suffix('.toml')}` is yours: what was sent, and weights that you may change",
+        f"`{out.with_suffix('.toml')}` is yours alone: "
+        "a secret seed, and weights that you may change",
     ]
     again = CliRunner().invoke(pack, [*words, "--kit", str(ROOT)])
     assert isinstance(again.exception, GradeError)

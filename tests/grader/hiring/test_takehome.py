@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import zipfile
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from grader import __version__
 from grader.errors import GradeError
+from grader.hiring.batch import choose_seeds
 from grader.hiring.pack import make_takehome, record_beside
+from grader.hiring.store import BatchSettings
 from grader.hiring.takehome import TakehomeItem, read_takehome
 from grader.kit import load_kit
 from tests.support.paths import ROOT
@@ -56,6 +60,12 @@ def test_any_title_comes_back_as_it_was(title: str, out: Path) -> None:
         ('title = "A title"', 'title = " "', "the title is ' '; give one line of text"),
         ("minutes = 90\n", "", "is damaged: .* missing required field `minutes`"),
         ("minutes = 90", "minutes = 0", "`minutes` is 0; give 1 or more"),
+        (
+            "\nseed = ",
+            "\nseed = -",
+            "`seed` is -[0-9]+; give a whole number from 0 to 9007199254740992",
+        ),
+        ("\nseed = ", "\nseed = 0.", "is damaged: Expected `int | null`, got `float`"),
         ("minutes = 90", "minutes = 1.5", "is damaged: Expected `int`, got `float`"),
         ("minutes = 90", "minutes = 90\ncolour = 1", "is damaged: .* unknown field `colour`"),
         ("weight = 1.0", "weight = -1", "the weight of `exercise3` is -1.0; give 0 or more"),
@@ -93,6 +103,24 @@ def test_record_of_a_stub_in_earlier_words_is_read(out: Path) -> None:
     text = record.read_text(encoding="utf-8")
     record.write_text(text.replace(STUB, earlier), encoding="utf-8")
     assert read_takehome(record, KIT).sent == (TakehomeItem("exercise3", earlier),)
+
+
+def test_record_of_a_time_before_seeds_is_read_and_written_as_it_was(out: Path) -> None:
+    made = make_takehome(KIT, ["exercise3"], "A title", 90, out)
+    record = record_beside(out)
+    text = re.sub(r"seed = .*\n", "", record.read_text(encoding="utf-8"))
+    record.write_text(text, encoding="utf-8")
+    assert read_takehome(record, KIT) == structs.replace(made, seed=None)
+    assert read_takehome(record, KIT).to_toml() == text  # which a batch was begun with
+
+
+def test_batches_of_a_take_home_have_its_seed() -> None:
+    begun = BatchSettings("", (), (7,), "full", "cpu", 1.0, 1, "", "", "")
+    assert choose_seeds(None, 1, None, 5) == (5,)
+    assert choose_seeds(None, 3, None, 5) == (5, 6, 7)
+    assert choose_seeds(2, 1, None, 5) == (2,)  # as asked for
+    assert choose_seeds(None, 1, begun, 5) == (7,)  # as it was begun
+    assert choose_seeds(None, 1, None) != choose_seeds(None, 1, None)
 
 
 def test_record_that_cannot_be_read(tmp_path: Path) -> None:

@@ -7,8 +7,10 @@ then ends; the next call begins another one.
 from __future__ import annotations
 
 import multiprocessing
+import os
 import resource
 import signal
+import threading
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -49,6 +51,13 @@ def bounded(name: str, function: Callable[[], _T]) -> _T:
         ) from None
 
 
+def end() -> None:
+    """End the other process, if there is one."""
+    if _process.cache_info().currsize:
+        _process().shutdown()
+        _process.cache_clear()
+
+
 @cache
 def _process() -> ProcessPoolExecutor:
     return ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), _begin)
@@ -58,8 +67,16 @@ def _begin() -> None:
     global _is_bounded
     _is_bounded = True
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asks
+    threading.Thread(target=_end_with_the_parent, daemon=True).start()
     _limit(resource.RLIMIT_FSIZE, 0)
     _limit(resource.RLIMIT_CORE, 0)
+
+
+def _end_with_the_parent() -> None:
+    """Where that was killed, nobody says that there is nothing more to come."""
+    if parent := multiprocessing.parent_process():
+        parent.join()
+        os._exit(1)
 
 
 def _within_bounds(function: Callable[[], _T]) -> _T:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from functools import partial
 from pathlib import Path
 
@@ -32,6 +34,21 @@ def test_too_much_costs_it_alone(function: partial[object]) -> None:
     with pytest.raises(GradeError, match=r"^`a.zip` takes more than 10 s or 512 MiB to read"):
         bounded("a.zip", function)
     assert bounded("b.zip", partial(sum, [1, 2])) == 3
+
+
+@pytest.mark.slow("three processes, one after the other")
+@pytest.mark.parametrize("leaves", ["end(); os._exit(0)", "os._exit(0)", "os.kill(os.getpid(), 9)"])
+def test_nothing_is_left_once_whoever_asked_is_gone(tmp_path: Path, leaves: str) -> None:
+    """A batch with an archive kept the pipe open that its output went to, for ever."""
+    script = tmp_path / "asks.py"
+    script.write_text(
+        "import os\n"
+        "from grader.submission.bounded import bounded, end\n"
+        'if __name__ == "__main__":\n'
+        '    bounded("a.zip", os.getpid)\n'
+        f"    {leaves}\n"
+    )
+    subprocess.run([sys.executable, script], capture_output=True, timeout=60, check=False)
 
 
 def test_large_notebook_is_read_as_a_small_one(tmp_path: Path) -> None:

@@ -20,7 +20,9 @@ from grader.cli.batch_progress import (
     same_command,
     sum_up,
     tell_of_changes,
+    tell_of_downloads,
     tell_of_rows,
+    tell_of_unknown,
     tell_stopped,
 )
 from grader.cli.names import ExerciseName, kit_in_use, kit_option
@@ -63,7 +65,8 @@ SEARCH = 2_000  # sets of mistakes that are tried, a tenth of what one grading a
     "list_of_names",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="A CSV file with the columns file,name; id too, for --also canvas and moodle.",
+    help="A CSV file with the columns file,name; id too, for --also canvas and moodle, and to "
+    "join the files of one person.",
 )
 @click.option(
     "--only", multiple=True, metavar="NAME", help="Grade this candidate alone; can be repeated."
@@ -173,17 +176,19 @@ def batch(
     weights, sent, packed = what_was_sent(record, names, kit)
     exercises = [kit.find(name) for name in weights]
     tell_untried()
-    names_by_file = read_names(list_of_names) if list_of_names else {}
-    known_by = read_names(list_of_names, "id") if list_of_names else {}
+    listed = read_names(list_of_names) if list_of_names else {}
     everyone = find_candidates(
         submissions,
         list(weights),
-        names_by_file,
+        listed,
         [path for path in (out, record, list_of_names) if path is not None],
         {exercise.name: exercise.entry_points for exercise in kit.exercises},
         {exercise.name: as_sent(exercise) for exercise in exercises},
     )
+    tell_of_downloads(everyone)
     called = {candidate.key: candidate.name for candidate in everyone}
+    key_of = {file: candidate.key for candidate in everyone for file in candidate.files}
+    by_key = {key_of.get(file, file): one for file, one in listed.items()}
     chosen = select(everyone, only)
     settings = Settings(str(kit_path or ""), isolation, device, timeout, memory, SEARCH)
     with Store(out / "results.sqlite") as store, store.claimed(same_command()):
@@ -192,11 +197,12 @@ def batch(
             refuse_weak(isolation, pool.found)
             begun = batch_settings(pool.found, settings, sent, tuple(weights), seeds)
             store.hold_to(replace(begun, submissions=home_of(submissions, store)))
-            store.hold_names(names_by_file, called)
+            store.hold_names({key: one.name for key, one in by_key.items()}, called)
             if regrade:
                 store.forget({candidate.key for candidate in chosen})
             tell_of_changes(chosen, store)
             stubs = {exercise.name: exercise.stubs for exercise in exercises}
+            known_by = {key: one.id for key, one in by_key.items()}
             results = Results(store, everyone, weights, stubs, bom, known_by)
             progress = Progress.of(chosen, seeds, store)
             try:
@@ -211,6 +217,7 @@ def batch(
         alike = compare(store, exercises, called)
         for path in results.write(out, forms, alike):
             echo(f"wrote `{path}`")
+            tell_of_unknown(path, results.without_id(path.stem))
         if feedback is not None:
             explained = [exercise.name for exercise in exercises if exercise.diagnosis]
             echo(f"wrote `{results.write_feedback(feedback, explained)}`")

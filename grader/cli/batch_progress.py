@@ -78,6 +78,23 @@ def tell_stopped(progress: Progress) -> None:
     )
 
 
+def tell_of_downloads(everyone: Sequence[Candidate]) -> None:
+    """Say what was read as a course system named it, as other names may look like that."""
+    for system in sorted({one.owner.system for one in everyone if one.owner}):
+        theirs = [one for one in everyone if one.owner and one.owner.system == system]
+        files = sum(len(one.files) for one in theirs)
+        echo(f"named as by {system}: {files} entries of {len(theirs)} people", err=True)
+
+
+def tell_of_unknown(path: Path, people: Sequence[str]) -> None:
+    """Say whom a course system cannot know by a gradebook."""
+    if people:
+        complain(
+            f"`{path}`: no id is known of {len(people)}, `{people[0]}` first; --names FILE with a "
+            "column `id` gives them one"
+        )
+
+
 def tell_of_changes(chosen: Sequence[Candidate], store: Store) -> None:
     """Say whose files are no longer those that were graded."""
     from grader.hiring.batch import changed

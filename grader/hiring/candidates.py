@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import csv
 import stat
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
@@ -13,6 +14,7 @@ from typing import NamedTuple
 from grader.errors import GradeError
 from grader.hiring.archives import in_archive
 from grader.hiring.choosing import Handed, choose
+from grader.hiring.downloads import Owner, owner_of
 from grader.hiring.files import Contents, archive_ending, in_folder, is_work, read_file
 from grader.outputs.sanitise import told_apart
 from grader.submission import Submission, readable, submission_of
@@ -31,27 +33,52 @@ class Candidate:
         name: By the folder or the file, or by the list of names.
         handed: By exercise.
         key: What is in the batch's folder, which results are kept by, whatever the name is.
+        files: All that is theirs in it.
+        owner: Who it is to the course system that named the files; None where none did.
     """
 
     name: str
     handed: dict[str, Handed]
     key: str
+    files: tuple[str, ...] = ()
+    owner: Owner | None = None
+
+
+class Listed(NamedTuple):
+    """Somebody in a list of names.
+
+    Attributes:
+        id: What a course system knows them by; may be empty.
+    """
+
+    name: str
+    id: str = ""
+
+
+@dataclass
+class _Person:
+    """Somebody's entries in the folder, the first of which, or whose owner, they are known by."""
+
+    key: str
+    entries: list[Path]
+    owner: Owner | None
+    listed: Listed | None
 
 
 def find_candidates(
     folder: Path,
     exercises: Sequence[str],
-    names: Mapping[str, str] | None = None,
+    names: Mapping[str, Listed] | None = None,
     others: Sequence[Path] = (),
     defines: Mapping[str, Sequence[str]] | None = None,
     stubs: Mapping[str, str] | None = None,
 ) -> list[Candidate]:
-    """The candidates of a folder: everything in it is one, also what cannot be read.
+    """The candidates of a folder: everything in it is one's, also what cannot be read.
 
     Args:
         folder: What was handed in.
         exercises: That were sent.
-        names: Of candidates, by the files in the folder.
+        names: Of candidates, by the files in the folder; those of one id are one's.
         others: What is no candidate, should it lie in the folder too: results, a list of names.
         defines: What a file of each exercise of the kit defines, to know one of another name by.
         stubs: The source of each exercise as it was sent, to know what was changed.
@@ -69,29 +96,61 @@ def find_candidates(
         and entry.name not in OURS
         and (entry.is_symlink() or entry.resolve() not in left_out)
     )
+    sent = (exercises, defines or {}, stubs or {})
     found: dict[str, Candidate] = {}
-    for entry, name in _called(entries, names or {}):
+    for person, name in _called(_people(entries, names or {})):
         if name in found:
             raise GradeError(
                 f"two candidates in `{folder}` are called `{name}`; rename one, or give both "
-                "names in a CSV file with the columns file,name: --names FILE"
+                "names in a CSV file with the columns file,name,id, one id where they are one "
+                "person: --names FILE"
             )
-        found[name] = Candidate(
-            name, _handed(entry, (exercises, defines or {}, stubs or {})), readable(entry.name)
-        )
+        files = tuple(readable(entry.name) for entry in person.entries)
+        handed = _handed(folder, person.entries, sent)
+        found[name] = Candidate(name, handed, person.key, files, person.owner)
     if not found:
         raise GradeError(f"`{folder}` holds nothing that a candidate handed in")
     return list(found.values())
 
 
-def _called(entries: Sequence[Path], names: Mapping[str, str]) -> Iterator[tuple[Path, str]]:
-    """Each entry and its name; one that cannot be read takes no other's."""
-    taken = {_own_name(entry) for entry in entries if _is_known(entry)}
+def _people(entries: Sequence[Path], names: Mapping[str, Listed]) -> list[_Person]:
+    """Whose the entries are: by the list of names, else as a course system named them."""
+    owned: dict[str, _Person] = {}
     for entry in entries:
+        shown = readable(entry.name)
+        owner = owner_of(shown)
+        key = owner.key if owner else shown
+        one = _Person(key, [entry], owner, names.get(shown, names.get(key)))
+        known = owned.setdefault(key, one)
+        if known is not one and known.listed and one.listed and known.listed != one.listed:
+            owned[shown] = replace(one, key=shown)  # the list knows better
+        elif known is not one:
+            known.entries.append(entry)
+            known.owner, known.listed = known.owner or owner, known.listed or one.listed
+    by_id: dict[tuple[str, str], _Person] = {}
+    for one in owned.values():
+        number = one.listed.id if one.listed else ""
+        first = by_id.setdefault(("id", number) if number else ("key", one.key), one)
+        if first is not one:
+            first.entries += one.entries
+    return list(by_id.values())
+
+
+def _called(people: Sequence[_Person]) -> Iterator[tuple[_Person, str]]:
+    """Everybody and their name; what cannot be read takes no other's."""
+    taken = {_own_name(entry) for one in people for entry in one.entries if _is_known(entry)}
+    alike = Counter(one.owner.name for one in people if one.owner)
+    for one in people:
+        entry = one.entries[0]
         own = _own_name(entry)
-        if own in taken and not _is_known(entry):
+        if one.listed:
+            own = one.listed.name
+        elif one.owner:
+            number = f" ({one.owner.number})" if alike[one.owner.name] > 1 else ""
+            own = told_apart(one.owner.name) + number
+        elif own in taken and not _is_known(entry):
             own = told_apart(readable(entry.name))
-        yield entry, names.get(readable(entry.name), own)
+        yield one, own
 
 
 def _own_name(entry: Path) -> str:
@@ -114,47 +173,51 @@ def as_submission(exercise: str, file: str, data: bytes, problem: str = "") -> S
         return Submission(path, "", problem=str(error))
 
 
-def read_names(path: Path, column: str = "name") -> dict[str, str]:
-    """The names of candidates by their files, from a CSV file with the columns ``file,name``.
-
-    Args:
-        path: Of the file.
-        column: ``name``; or ``id``, which may be missing or empty.
+def read_names(path: Path) -> dict[str, Listed]:
+    """Candidates by their files, from a CSV file with the columns ``file,name``, and maybe ``id``.
 
     Raises:
-        GradeError: It is no such file, or a name is empty.
+        GradeError: It is no such file, a name is empty, or two people have one id.
     """
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            rows = list(csv.DictReader(file))
-            if column != "name":
-                return {row["file"].strip(): (row.get(column) or "").strip() for row in rows}
-            names = {row["file"].strip(): row["name"].strip() for row in rows}
+            names = {
+                row["file"].strip(): Listed(row["name"].strip(), (row.get("id") or "").strip())
+                for row in csv.DictReader(file)
+            }
     except OSError as error:
         raise GradeError(f"`{path}` cannot be read: {error.strerror}") from None
     except (KeyError, AttributeError, UnicodeDecodeError, csv.Error):
         raise GradeError(
             f"`{path}` is not a CSV file with the columns `file` and `name`, in UTF-8"
         ) from None
-    for key, name in names.items():
-        if not name:
+    by_id: dict[str, str] = {}
+    for key, one in names.items():
+        if not one.name:
             raise GradeError(f"`{path}` gives `{key}` an empty name; write one, or leave it out")
+        if one.id and by_id.setdefault(one.id, one.name) != one.name:
+            raise GradeError(
+                f"`{path}` gives the id `{one.id}` to `{by_id[one.id]}` and to `{one.name}`; give "
+                "each their own"
+            )
     return names
 
 
-def _handed(entry: Path, sent: Sent) -> dict[str, Handed]:
+def _handed(folder: Path, entries: Sequence[Path], sent: Sent) -> dict[str, Handed]:
     """What was handed in for each exercise; archives are read in a process with bounds."""
+    first = entries[0]
     try:
-        contents = None if archive_ending(entry.name) and not entry.is_dir() else _contents(entry)
+        is_archive = archive_ending(first.name) and not first.is_dir() and len(entries) == 1
+        contents = None if is_archive else _contents(folder, entries)
         if contents is not None and not contents.archives:
             return choose(contents, *sent)
         from grader.submission.bounded import bounded
 
-        read = partial(bounded, entry.name, partial(_read_all, entry, sent))
+        read = partial(bounded, first.name, partial(_read_all, folder, entries, sent))
         return {name: _kept(name, one, read) for name, one in read().items()}
     except (GradeError, OSError) as error:
         problem = f"it cannot be read: {error}" if isinstance(error, OSError) else str(error)
-        handed = Handed(readable(entry.name), bytes, readable(problem))
+        handed = Handed(readable(first.name), bytes, readable(problem))
         return dict.fromkeys(sent[0], handed)
 
 
@@ -167,9 +230,9 @@ class _Read(NamedTuple):
     note: str
 
 
-def _read_all(entry: Path, sent: Sent) -> dict[str, _Read]:
+def _read_all(folder: Path, entries: Sequence[Path], sent: Sent) -> dict[str, _Read]:
     found = {}
-    for exercise, handed in choose(_contents(entry), *sent).items():
+    for exercise, handed in choose(_contents(folder, entries), *sent).items():
         data, problem = handed.take()
         found[exercise] = _Read(handed.name, data, problem, handed.note)
     return found
@@ -182,8 +245,11 @@ def _kept(exercise: str, found: _Read, read: Callable[[], dict[str, _Read]]) -> 
     return Handed(found.name, lambda: found.data, found.problem, found.note)
 
 
-def _contents(entry: Path) -> Contents:
-    """What there is in a folder, an archive or a single file."""
+def _contents(folder: Path, entries: Sequence[Path]) -> Contents:
+    """What there is in a folder, an archive or a single file, or in several of one person."""
+    entry, *more = entries
+    if more:
+        return in_folder(folder, entries)
     if entry.is_symlink():
         raise GradeError(f"`{entry.name}` is a link; hand in the file itself")
     if entry.is_dir():

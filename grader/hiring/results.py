@@ -18,7 +18,7 @@ from grader.hiring.store import Result, Store
 from grader.hiring.written import safe_name, take_away, write_parts
 from grader.kit.stubs import digest
 from grader.outputs.batch_page import Entry, Head, batch_page, one_by_one
-from grader.outputs.course_gradebooks import render_canvas, render_moodle
+from grader.outputs.course_gradebooks import Identified, render_canvas, render_moodle
 from grader.outputs.exercism import render_exercism
 from grader.outputs.feedback import feedback_page
 from grader.outputs.gradebook import render_gradebook
@@ -45,7 +45,7 @@ class Results:
         weights: Of each exercise, in the order in which they were sent.
         stubs: The digests of each exercise's stub.
         bom: Whether the gradebook begins with a byte-order mark.
-        known_by: What a course system knows a candidate by, by key; else the file's name.
+        known_by: What a course system knows a candidate by, by key.
     """
 
     def __init__(
@@ -58,6 +58,7 @@ class Results:
         known_by: Mapping[str, str] | None = None,
     ) -> None:
         self._store = store
+        self._owners = {one.key: one.owner for one in candidates}
         self._names = {candidate.key: candidate.name for candidate in candidates}
         taken = set(self._names.values())
         known = {key: name for key, name in store.names().items() if key not in self._names}
@@ -130,11 +131,19 @@ class Results:
         self._store.keep("feedback", "/".join(sorted(names)))
         return folder
 
-    def _identified(self) -> list[tuple[Row, str]]:
-        return [
-            (row, self._known_by.get(key) or key.partition(".")[0])
-            for key, row in zip(self._names, self.rows(), strict=False)
-        ]
+    def without_id(self, form: str) -> list[str]:
+        """Those whom a course system cannot know by its gradebook in this form."""
+        people = self._identified() if form in GRADEBOOKS else []
+        number = form == "canvas"
+        return [one.row.candidate for one in people if not (one.id or (number and one.number))]
+
+    def _identified(self) -> list[Identified]:
+        found = []
+        for key, row in zip(self._names, self.rows(), strict=False):
+            owner = self._owners[key]
+            number = owner.number if owner and owner.system == "Canvas" else ""
+            found.append(Identified(row, self._known_by.get(key, ""), number))
+        return found
 
     def _wanted(self, forms: Sequence[str]) -> list[str]:
         """The forms that were asked for now or before."""

@@ -8,31 +8,46 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from grader.outputs.gradebook import guarded
 from grader.records import Row
 
-Identified = Iterable[tuple[Row, str]]  # each row, and what a course system knows the student by
+NO_ID = "no id is known"
 
 
-def render_canvas(title: str, rows: Identified) -> str:
+class Identified(NamedTuple):
+    """A row, and what a course system knows the student by.
+
+    Attributes:
+        id: As the list of names has it: an address, or a number that the school gave.
+        number: Canvas's own.
+    """
+
+    row: Row
+    id: str = ""
+    number: str = ""
+
+
+def render_canvas(title: str, rows: Iterable[Identified]) -> str:
     """For Canvas: one assignment out of 100 points; who is not graded has an empty cell."""
     table: list[list[str]] = [
         ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", guarded(title)],
         ["    Points Possible", "", "", "", "", "100"],
     ]
-    for row, known_by in rows:
+    for row, known_by, number in rows:
         user, login = ("", known_by) if "@" in known_by else (known_by, "")
-        table.append([guarded(row.candidate), "", guarded(user), guarded(login), "", _percent(row)])
+        who = [number, guarded(user), guarded(login)] if known_by or number else ["", NO_ID, ""]
+        table.append([guarded(row.candidate), *who, "", _percent(row)])
     return _written(table)
 
 
-def render_moodle(title: str, rows: Identified) -> str:
+def render_moodle(title: str, rows: Iterable[Identified]) -> str:
     """For Moodle: one grade item out of 100, and a line of feedback."""
     head = ["Full name", "ID number", "Email address", guarded(title), "Feedback"]
     table = [head]
-    for row, known_by in rows:
-        number, address = ("", known_by) if "@" in known_by else (known_by, "")
+    for row, known_by, _ in rows:
+        number, address = ("", known_by) if "@" in known_by else (known_by or NO_ID, "")
         said = ", ".join(score.status for score in row.scores)
         who = [guarded(row.candidate), guarded(number), guarded(address)]
         table.append([*who, _percent(row), said])

@@ -345,7 +345,11 @@ def test_who_is_gone_is_withdrawn_and_nobody_is_graded_anew_for_a_name(
     assert "the list of names has `nobody.py`" in capsys.readouterr().err
 
 
-def test_course_systems_get_their_gradebooks(handed: Path, out: Path, tmp_path: Path) -> None:
+def test_course_systems_get_their_gradebooks(
+    handed: Path, out: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (handed / "nothing").rename(handed / "roebob_1002_20011_nothing.py")
+    (handed / "crash").rename(handed / "Ann Lee_55_assignsubmission_file_")
     names = tmp_path / "names.csv"
     names.write_text("file,name,id\nright,Ada,a@b.org\nwrong,=Bob,4711\n", encoding="utf-8")
     words = ("--only", "right", "--only", "wrong", "--also", "canvas", "--also", "moodle")
@@ -356,10 +360,17 @@ def test_course_systems_get_their_gradebooks(handed: Path, out: Path, tmp_path: 
     assert canvas[1] == ["    Points Possible", "", "", "", "", "100"]
     assert ["Ada", "", "", "a@b.org", "", "100.00"] in canvas
     assert ["'=Bob", "", "4711", "", "", score] in canvas
-    assert ["crash", "", "crash", "", "", ""] in canvas  # not graded
+    assert ["roebob", "1002", "", "", "", ""] in canvas  # not graded
+    assert ["syntax", "", "no id is known", "", "", ""] in canvas
+    told = capsys.readouterr().err
+    assert "named as by Canvas: 1 entries of 1 people\n" in told
+    assert "named as by Moodle: 1 entries of 1 people\n" in told
+    assert "canvas.csv`: no id is known of 4, `Ann Lee` first; --names FILE with" in told
+    assert "moodle.csv`: no id is known of 5, " in told
     moodle = list(csv.reader((out / "moodle.csv").read_text(encoding="utf-8").splitlines()))
     assert moodle[0] == ["Full name", "ID number", "Email address", "warmup1", "Feedback"]
     assert ["Ada", "", "a@b.org", "100.00", "solved"] in moodle
+    assert ["roebob", "no id is known", "", "", "not graded"] in moodle
 
 
 @pytest.mark.slow("a batch is several processes that import torch")

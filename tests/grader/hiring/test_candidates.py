@@ -20,7 +20,7 @@ import pytest
 from grader.errors import GradeError
 from grader.hiring import archives, files
 from grader.hiring.batch import tasks
-from grader.hiring.candidates import Candidate, find_candidates, read_names
+from grader.hiring.candidates import Candidate, Listed, find_candidates, read_names
 
 BOTH = ("exercise3", "bug7")
 V3 = "class SelfAttentionV3:\n    pass\n"
@@ -103,6 +103,9 @@ def test_names_come_from_a_list(folder: Path, tmp_path: Path) -> None:
     names.write_text("file,name\nx1.py, \n")
     with pytest.raises(GradeError, match=r"gives `x1\.py` an empty name"):
         read_names(names)
+    names.write_text("file,name,id\nx1.py,Ada,7\nx2.py,Ben,7\n")
+    with pytest.raises(GradeError, match="gives the id `7` to `Ada` and to `Ben`; give each"):
+        read_names(names)
     for bad in ("a,b\n1,2\n", "file,name\nx1.py\n", "\xff\xfe"):
         names.write_bytes(bad.encode("latin-1"))
         with pytest.raises(GradeError, match="not a CSV file with the columns `file` and `name`"):
@@ -114,6 +117,69 @@ def test_two_of_one_name_are_refused(folder: Path) -> None:
     write(folder / "ada" / "exercise3.py")
     with pytest.raises(GradeError, match=r"two candidates .* are called `ada`.*--names FILE"):
         find_candidates(folder, ("exercise3",))
+
+
+CANVAS = [
+    "doejane_1001_1998_exercise3.py",
+    "doejane_LATE_1001_20051_exercise3-1.py",  # sent again
+    "doejane_LATE_1001_20012_bug7.py",
+    "doejane_1007_20013_bug7.py",  # another of the same name
+    "LATE_anon_x1Yz_20020_exercise3.py",
+    "anon_x2_text.html",
+    "mac_namara12_1002_20099_bug7.ipynb",
+]
+MOODLE = [
+    "Ann Lee_55_assignsubmission_file_/exercise3.py",
+    "Ann Lee_55_assignsubmission_onlinetext_/onlinetext.html",
+    "Bo_2 Li_56_assignsubmission_file_exercise3.py",
+    "Bo_2 Li_56_assignsubmission_file_bug7.py",
+    "Group A-Cy Ó_57_assignsubmission_file_mine.zip",
+]
+
+
+def test_downloads_of_course_systems_have_one_candidate_for_each_student(folder: Path) -> None:
+    for name in (*CANVAS, *MOODLE):
+        write(folder / name, name)
+    zipped(folder / MOODLE[-1], exercise3_py="cy")
+    write(folder / "ada_2_notes.py")  # by nobody's rule
+    write(folder / "Hw_2024_101_ben.py")
+    found = {one.key: one for one in find_candidates(folder, BOTH)}
+    assert {key: (one.name, len(one.files)) for key, one in found.items()} == {
+        "doejane_1001": ("doejane (1001)", 3),
+        "doejane_1007": ("doejane (1007)", 1),
+        "anon_x1Yz": ("anon_x1Yz", 1),
+        "anon_x2": ("anon_x2", 1),
+        "mac_namara12_1002": ("mac_namara12", 1),
+        "Ann Lee_55": ("Ann Lee", 2),
+        "Bo_2 Li_56": ("Bo_2 Li", 2),
+        "Group A-Cy Ó_57": ("Group A-Cy Ó", 1),
+        "ada_2_notes.py": ("ada_2_notes", 1),
+        "Hw_2024_101_ben.py": ("Hw_2024_101_ben", 1),
+    }
+    read = {key: [one.handed[name].take()[0] for name in BOTH] for key, one in found.items()}
+    assert read["doejane_1001"] == [CANVAS[1].encode(), CANVAS[2].encode()]
+    assert found["doejane_1001"].handed["exercise3"].note.endswith(f"left aside: `{CANVAS[0]}`")
+    assert read["anon_x1Yz"][0] == CANVAS[4].encode()
+    assert read["Ann Lee_55"][0] == MOODLE[0].encode()
+    assert read["Bo_2 Li_56"] == [MOODLE[2].encode(), MOODLE[3].encode()]
+    assert read["Group A-Cy Ó_57"][0] == b"cy"
+
+
+def test_list_of_names_joins_and_parts(folder: Path, tmp_path: Path) -> None:
+    for name in (*CANVAS[:3], "ada.py", "more/bug7.py"):
+        write(folder / name, name)
+    listed = {
+        **dict.fromkeys(("ada.py", "more"), Listed("Ada", "4711")),
+        CANVAS[0]: Listed("Jane", "1"),
+    }
+    ada, jane = sorted(find_candidates(folder, BOTH, listed), key=lambda one: one.name)
+    assert (ada.name, ada.key, ada.files) == ("Ada", "ada.py", ("ada.py", "more"))
+    assert ada.handed["bug7"].read() == b"more/bug7.py"
+    assert (jane.name, jane.key, len(jane.files)) == ("Jane", "doejane_1001", 3)
+    listed |= {CANVAS[1]: Listed("Joan", "2"), CANVAS[2]: Listed("Joan", "2")}
+    found = {one.name: one for one in find_candidates(folder, BOTH, listed)}
+    assert found["Jane"].files == (CANVAS[0],)
+    assert set(found["Joan"].files) == set(CANVAS[1:3])
 
 
 def test_nearest_file_of_the_right_name_counts(folder: Path) -> None:

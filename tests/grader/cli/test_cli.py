@@ -23,6 +23,7 @@ from grader.diagnosis.catalogue import catalogue
 from grader.kit import installed_kit
 from grader.outputs.mistakes import NOTEBOOKS, titled
 from grader.records import Report
+from tests.support import commands
 from tests.support.paths import ROOT, TINY_KIT
 
 KIT = installed_kit()
@@ -194,6 +195,11 @@ def test_list_of_commands_says_how_the_help_of_each_begins(name: str) -> None:
     assert command is not None
     assert command.name == name
     assert COMMANDS[name].says == first_sentence(command)
+
+
+def test_page_of_commands_says_what_their_help_says() -> None:
+    """Where it doesn't: ``python -m tests.support.commands``."""
+    assert commands.FILE.read_text(encoding="utf-8") == commands.page()
 
 
 @pytest.mark.parametrize("words", [["-h"], ["hint", "-h"], ["interview", "submit", "-h"]])

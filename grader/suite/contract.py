@@ -141,7 +141,8 @@ class Contract:
     Attributes:
         entry: The class or function, or a part of one: ``Function.apply``.
         method: Of the class, that its calls go to; empty for the module itself.
-        sizes: To be tried; the first are used where one will do.
+        sizes: To be tried; the first are used where one will do. In situations each letter of an
+            input varies, by its meaning in attention or, any other letter, by itself.
         inputs: By name, in the order of the arguments.
         outputs: The shape of each in letters, by name; None for what is only handed on. One alone
             is given as it is, several as a tuple in this order.

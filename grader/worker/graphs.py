@@ -49,7 +49,8 @@ class Graph:
             case "again":
                 self._gradients(_total(pairs))
             case "transposed":
-                pairs = [(out.mT, grad.mT.contiguous()) for out, grad in pairs]
+                turned = [[_turned(one) for one in pair] for pair in pairs]
+                pairs = [(out, grad.contiguous()) for out, grad in turned]
             case "residual":  # the sum gives its gradient to both, as the same tensor
                 (out, grad), *others = pairs
                 pairs = [(out + self._wanted[0], grad), *others]
@@ -62,6 +63,11 @@ class Graph:
 
 def _total(pairs: Pairs) -> Tensor:
     return torch.stack([(out * grad).sum() for out, grad in pairs]).sum()
+
+
+def _turned(value: Tensor) -> Tensor:
+    """With its last two axes exchanged, if there are two."""
+    return value.mT if value.dim() > 1 else value
 
 
 def _added(grad: Tensor | None, before: Tensor | None) -> Tensor | None:

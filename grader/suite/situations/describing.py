@@ -11,7 +11,7 @@ from grader.suite.situations.outcomes import Situation
 
 MOST = 2  # levels of a factor that are still easy to read
 SIZES = ("T", "S", "B", "width", "E", "heads")  # are told in numbers
-LETTERS = ("T", "S", "B", "C", "E", "H")
+LETTERS = ("T", "S", "B", "C", "E", "H")  # the plainest first, then an author's own
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,8 @@ def _conditions(failed: Sequence[Situation]) -> list[Condition]:
     found = _numbers(failed)
     for name in failed[0].row:
         levels = sorted({one.row.get(name, NONE) for one in failed})
-        if len(levels) <= MOST and NONE not in levels and name not in SIZES:
+        is_number = name in SIZES or name in failed[0].sizes
+        if len(levels) <= MOST and NONE not in levels and not is_number:
             found.append(_of(name, levels))
     return found
 
@@ -68,7 +69,8 @@ def _of(name: str, levels: list[str]) -> Condition:
 
 def _numbers(failed: Sequence[Situation]) -> list[Condition]:
     """Bounds of the sizes, as tight as those that failed allow."""
-    there = [letter for letter in LETTERS if letter in failed[0].sizes]
+    own = [letter for letter in failed[0].row if letter in failed[0].sizes]
+    there = [one for one in dict.fromkeys((*LETTERS, *own)) if one in failed[0].sizes]
     return [one for letter in there for one in _bounds(letter, failed)]
 
 

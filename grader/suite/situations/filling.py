@@ -279,7 +279,7 @@ def draw_like(harness: Harness, row: Row, name: str, sizes: Sizes) -> Tensor:
     x = drawn.to(DTYPES[row["dtype"]])
     coin = bool(harness.draw.integer(0, 1))
     layout = row[layout_of(name)]
-    if layout == "expanded" and _may_be_equal(row, name, coin):
+    if layout == "expanded" and x.dim() > 1 and _may_be_equal(row, name, coin):
         return x[..., :1, :].expand(x.shape)
     return _laid_out(x, layout, coin)
 
@@ -297,7 +297,8 @@ def another(value: Tensor) -> Tensor:
 
 
 def _of_kind(harness: Harness, row: Row, name: str, sizes: Sizes) -> Tensor:
-    x = harness.input(name, sizes)
+    drawn = harness.input(name, sizes)
+    x: Tensor = torch.atleast_2d(drawn)  # of one axis it is a single token
     place = harness.draw.integer(0, x.size(-2) - 1)
     match row[name]:
         case "with a constant token":
@@ -317,12 +318,12 @@ def _of_kind(harness: Harness, row: Row, name: str, sizes: Sizes) -> Tensor:
             x[..., place, :] *= 30
         case "very small":
             x = x * 1e-3
-    return x
+    return x.reshape(drawn.shape)
 
 
 def _laid_out(x: Tensor, layout: str, coin: bool) -> Tensor:
     match layout:
-        case "transposed":  # as (T, B, C), or as (B, C, T)
+        case "transposed" if x.dim() > 1:  # as (T, B, C), or as (B, C, T)
             axes = (-2, -1) if coin else (0, 1)
             return x.transpose(*axes).contiguous().transpose(*axes)
         case "strided":  # every second feature, or the first of more
@@ -330,8 +331,9 @@ def _laid_out(x: Tensor, layout: str, coin: bool) -> Tensor:
             part = wide[..., : x.shape[-1]] if coin else wide[..., ::2]
             return part.copy_(x)
         case "a part":
-            before = torch.ones_like(x[..., :1, :])
-            return torch.cat([before, x], dim=-2)[..., 1:, :]
+            axis = max(x.dim() - 2, 0)
+            before = torch.ones_like(x.narrow(axis, 0, 1))
+            return torch.cat([before, x], dim=axis).narrow(axis, 1, x.size(axis))
         case "expanded" if x.dim() >= 3:  # else all tokens would be the same
             return x[:1].expand(x.shape)
     return x

@@ -20,6 +20,8 @@ BATCH_OR_NOT = Factor("B", ("none", "1", "2", "more"))
 WIDTH = Factor("width", ("1", "small", "odd", "even", "square", "large"))
 HEADS = Factor("heads", ("one", "several", "as many as features"))
 GROUPS = Factor("groups", ("one", "several", "as many as heads"))
+OF_OTHER_FACTORS = "TSBCDEHG"  # letters; an author's own ones vary by themselves
+OF_OWN_LETTER = ("1", "2", "small", "any")
 
 ORDINARY = "ordinary"
 KINDS = (
@@ -85,6 +87,20 @@ def first_of(contract: Contract) -> str:
     return next(iter(like(contract)), "")
 
 
+def own_letters(contract: Contract) -> list[str]:
+    """The letters of inputs that no other factor varies, and that follow from no other letter."""
+    sizes = contract.sizes[0]
+    shapes = " ".join(given.shape for given in contract.inputs.values())
+    there = [word for word in dict.fromkeys(shapes.split()) if word in sizes]
+    own = [letter for letter in there if letter not in OF_OTHER_FACTORS]
+    return [one for one in own if _is_free(contract, one)]
+
+
+def _is_free(contract: Contract, letter: str) -> bool:
+    other = contract.sizes[0].replace(**{letter: contract.sizes[0][letter] + 2})
+    return contract.derived(contract.fit(other))[letter] == other[letter]
+
+
 def layout_of(name: str) -> str:
     """The factor of how an input lies in memory."""
     return f"layout of {name}"
@@ -113,6 +129,7 @@ def general_factors(contract: Contract, mode: Factor = MODE) -> list[Factor]:
         found.append(BATCH_OR_NOT if contract.unbatched else BATCH)
     if "C" in letters or "D" in letters:
         found.append(WIDTH)
+    found += [Factor(letter, OF_OWN_LETTER) for letter in own_letters(contract)]
     for name in like(contract):
         found += [Factor(name, KINDS), Factor(layout_of(name), LAYOUTS)]
     found += [DTYPE, WAY if contract.keeps_form else WAY_OF_ANOTHER_FORM]

@@ -6,7 +6,7 @@ from grader.suite.contract import Sizes
 from grader.suite.draw import Draw
 from grader.suite.harness import Harness
 from grader.suite.situations.factors import Row
-from grader.suite.situations.levels import ANOTHER_LIFE
+from grader.suite.situations.levels import ANOTHER_LIFE, own_letters
 
 HEADS = (2, 3, 4, 6, 8)
 FEW = 12  # positions, as there may be sequences
@@ -45,6 +45,7 @@ def draw_sizes(harness: Harness, row: Row, turn: int) -> Sizes:
         found |= _features(draw, row, D, "D" in found)
     if "E" in row:
         found["E"] = draw_other_width(draw, row["E"], found["C"])
+    found |= {one: draw_length(draw, row[one], turn) for one in own_letters(contract)}
     return contract.derived(contract.fit(Sizes(**found)))
 
 

@@ -14,11 +14,10 @@ from grader.grading import Options
 from grader.kit import Exercise, load_kit
 from grader.records import Explain, Verdict
 from grader.sandbox.process import Sandbox
-from grader.sandbox.session import Session
 from grader.submission import Submission, read_submission
-from grader.suite.runner import suite_runner
 from tests.conftest import Grade
 from tests.support.answers import Answer, of_kind
+from tests.support.checked import checked
 from tests.support.drawing import some
 from tests.support.paths import ROOT
 
@@ -92,13 +91,9 @@ def test_two_of_many_mistakes_are_named(name: str, pair: tuple[str, str], graded
 def test_right_answer_shows_no_mistake(
     exercise: Exercise, answer: Answer, sandbox: Sandbox
 ) -> None:
-    session = Session(sandbox, answer.submission, 10.0, 60.0)
-    try:
-        results = suite_runner(exercise.suite).run(session, seed=1)
+    with checked(exercise.suite, answer.submission, sandbox) as (results, session):
         asked = map(Check, session.asked, [check.verdict is Verdict.PASS for check in results])
         found = explain_by_edits(exercise.solution, exercise.mistakes, list(asked))
-    finally:
-        session.close()
     assert found.sets == ()
 
 

@@ -12,9 +12,8 @@ from grader.diagnosis.edits import EditMistake, edited, read_edits
 from grader.records import CheckResult, Verdict
 from grader.sandbox.process import Sandbox
 from grader.sandbox.session import Session
-from grader.submission import Submission
 from grader.suite import CheckFailed, Contract, Draw, Harness, Sizes, claims
-from grader.suite.runner import suite_runner
+from tests.support.checked import checks_of
 from tests.support.drawing import some
 from tests.support.paths import CONTRACTS
 
@@ -26,11 +25,7 @@ def wrong_ones(folder: Path) -> list[EditMistake]:
 
 
 def graded(folder: Path, source: str, sandbox: Sandbox) -> list[CheckResult]:
-    session = Session(sandbox, Submission(folder / "right.py", source), 60.0, 600.0)
-    try:
-        return suite_runner(folder / "suite.py").run(session, seed=1)
-    finally:
-        session.close()
+    return checks_of(folder / "suite.py", source, sandbox)
 
 
 @pytest.mark.parametrize("folder", CONTRACTS, ids=lambda folder: folder.name)

@@ -9,9 +9,7 @@ import pytest
 
 from grader.records import CheckResult
 from grader.sandbox.process import Sandbox
-from grader.sandbox.session import Session
-from grader.submission import Submission
-from grader.suite.runner import suite_runner
+from tests.support.checked import checks_of
 
 SUITE = """
 from grader.suite import Contract, Input, Sizes, claims
@@ -40,11 +38,7 @@ def lost(tmp_path: Path, sandbox: Sandbox) -> Lost:
     def grade(suite: str, source: str) -> list[CheckResult]:
         file = tmp_path / "suite.py"
         file.write_text(suite, encoding="utf-8")
-        session = Session(sandbox, Submission(tmp_path / "answer.py", source), 60.0, 600.0)
-        try:
-            return [one for one in suite_runner(file).run(session, seed=1) if one.is_lost]
-        finally:
-            session.close()
+        return [one for one in checks_of(file, source, sandbox) if one.is_lost]
 
     return grade
 

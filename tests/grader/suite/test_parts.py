@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from grader.kit import load_kit
-from grader.records import CheckResult, Verdict
-from grader.sandbox.session import Session
-from grader.suite.runner import suite_runner
+from grader.records import Verdict
+from grader.sandbox.process import Sandbox
+from tests.support.checked import checks_of
 
 SUITE = """
 from dataclasses import replace
@@ -73,7 +73,7 @@ class Whole(nn.Module):
 
 
 @pytest.fixture
-def graded(tmp_path: Path, begin: Callable[[str], Session]) -> Callable[..., dict[str, str]]:
+def graded(tmp_path: Path, sandbox: Sandbox) -> Callable[..., dict[str, str]]:
     """What a source with some text replaced loses, by check."""
     suite = tmp_path / "test_whole.py"
     suite.write_text(SUITE, encoding="utf-8")
@@ -83,7 +83,7 @@ def graded(tmp_path: Path, begin: Callable[[str], Session]) -> Callable[..., dic
         for old, new in edits:
             assert source.count(old) >= 1
             source = source.replace(old, new)
-        checks: list[CheckResult] = suite_runner(suite).run(begin(source), seed=1)
+        checks = checks_of(suite, source, sandbox)
         return {check.name: check.message for check in checks if check.verdict is not Verdict.PASS}
 
     return grade_one

@@ -19,11 +19,11 @@ from grader.cli.batch_progress import (
     progress_bar,
     same_command,
     sum_up,
-    tell_of_changes,
     tell_of_downloads,
     tell_of_rows,
     tell_of_unknown,
     tell_stopped,
+    what_changed,
 )
 from grader.cli.names import ExerciseName, kit_in_use, kit_option
 from grader.cli.options import device_option, isolation_option, memory_option, tell_untried
@@ -166,7 +166,15 @@ def batch(
     """
     from msgspec.structs import replace
 
-    from grader.hiring.batch import Progress, as_sent, choose_seeds, compare, run, select
+    from grader.hiring.batch import (
+        Progress,
+        as_sent,
+        choose_seeds,
+        compare,
+        left_out,
+        run,
+        select,
+    )
     from grader.hiring.candidates import find_candidates, read_names
     from grader.hiring.results import Results
     from grader.hiring.store import Store
@@ -199,11 +207,11 @@ def batch(
             store.hold_to(replace(begun, submissions=home_of(submissions, store)))
             store.hold_names({key: one.name for key, one in by_key.items()}, called)
             if regrade:
-                store.forget({candidate.key for candidate in chosen})
-            tell_of_changes(chosen, store)
+                store.forget((one.key, name) for one in chosen for name in weights)
+            changes = what_changed(everyone, chosen, store)
             stubs = {exercise.name: exercise.stubs for exercise in exercises}
             known_by = {key: one.id for key, one in by_key.items()}
-            results = Results(store, everyone, weights, stubs, bom, known_by)
+            results = Results(store, everyone, weights, stubs, bom, known_by, changes)
             progress = Progress.of(chosen, seeds, store)
             try:
                 run(pool.run, chosen, seeds, store, progress, as_it_goes(tell, results, out))
@@ -221,7 +229,6 @@ def batch(
         if feedback is not None:
             explained = [exercise.name for exercise in exercises if exercise.diagnosis]
             echo(f"wrote `{results.write_feedback(feedback, explained)}`")
-        nothing = store.nothing_to_grade()
-        left = {one.name: nothing[one.key] for one in chosen if one.key in nothing}
+        left = left_out(chosen, store)
         tell_of_rows(list(weights), results.rows())
-    return sum_up(progress, seeds, called, left)
+    return sum_up(progress, seeds, called, *left)

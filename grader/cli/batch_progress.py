@@ -7,12 +7,14 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from grader.cli.saying import complain, echo
+from grader.languages import say
 from grader.records import Row, Status
 
 EVERY = 5.0  # seconds at least from one gradebook to the next
@@ -63,10 +65,19 @@ def as_it_goes(
     return tell_and_write
 
 
-def same_command() -> str:
-    """This command as it can be pasted; it grades nothing twice."""
-    words = click.get_current_context().find_object(tuple) or ("grade", "batch")
-    return shlex.join(word for word in words if word != "--regrade")
+def same_command(anew: str = "") -> str:
+    """This command as it can be pasted; it grades nothing twice.
+
+    Args:
+        anew: A candidate whom it is to grade anew, alone.
+    """
+    words = list(click.get_current_context().find_object(tuple) or ("grade", "batch"))
+    words = [word for word in words if word != "--regrade"]
+    if anew:
+        pairs = [(before, word) for before, word in pairwise(["", *words]) if before != "--only"]
+        words = [word for _, word in pairs if word.partition("=")[0] != "--only"]
+        words += ["--only", anew, "--regrade"]
+    return shlex.join(words)
 
 
 def tell_stopped(progress: Progress) -> None:
@@ -95,15 +106,23 @@ def tell_of_unknown(path: Path, people: Sequence[str]) -> None:
         )
 
 
-def tell_of_changes(chosen: Sequence[Candidate], store: Store) -> None:
-    """Say whose files are no longer those that were graded."""
-    from grader.hiring.batch import changed
+def what_changed(
+    everyone: Sequence[Candidate], chosen: Sequence[Candidate], store: Store
+) -> dict[tuple[str, str], str]:
+    """What to do about each candidate's exercise whose file is no longer what was graded."""
+    from grader.hiring.batch import take_anew
 
-    for name, exercise in changed(chosen, store.done()):
-        complain(
-            f"`{name}`, {exercise}: changed since it was graded; "
-            f"--only {shlex.quote(name)} --regrade grades it anew"
-        )
+    again, changed = take_anew(everyone, chosen, store)
+    called = {one.key: one.name for one in everyone}
+    for key, exercise in again:
+        echo(f"`{called[key]}`, {exercise}: there was nothing to grade, and is now", err=True)
+    return {
+        (
+            key,
+            exercise,
+        ): f"changed since it was graded; `{same_command(called[key])}` grades it anew"
+        for key, exercise in changed
+    }
 
 
 def tell_of_rows(exercises: Sequence[str], rows: Sequence[Row]) -> None:
@@ -111,7 +130,7 @@ def tell_of_rows(exercises: Sequence[str], rows: Sequence[Row]) -> None:
     for row in rows:
         for name, score in zip(exercises, row.scores, strict=True):
             if score.marks:
-                complain(f"`{row.candidate}`, {name}: {score.note}")
+                complain(f"`{row.candidate}`, {name}: {say(score.note)}")
     for number, name in enumerate(exercises):
         counts = Counter(row.scores[number].status for row in rows)
         found = ", ".join(f"{counts[status]} {status}" for status in Status if counts[status])
@@ -119,7 +138,11 @@ def tell_of_rows(exercises: Sequence[str], rows: Sequence[Row]) -> None:
 
 
 def sum_up(
-    progress: Progress, seeds: Sequence[int], called: Mapping[str, str], left: Mapping[str, str]
+    progress: Progress,
+    seeds: Sequence[int],
+    called: Mapping[str, str],
+    left: Mapping[str, str],
+    unread: Mapping[str, str],
 ) -> int:
     """Say what was done; the exit code.
 
@@ -128,11 +151,14 @@ def sum_up(
         seeds: Of the gradings.
         called: The names of all candidates, by their keys.
         left: Why there is nothing to grade of somebody, by name.
+        unread: What of somebody else could not be read, and why.
     """
     new = progress.done - progress.before
     again = f", {progress.before} were there before" if progress.before else ""
     for name, why in left.items():
         complain(f"nothing to grade of `{name}`: {why}")
+    for what, why in unread.items():
+        complain(f"{what} could not be read: {why}")
     without = f"; {len(left)} with nothing to grade" if left else ""
     echo(f"{new} graded{again}; seed {', '.join(map(str, seeds))}{without}")
     for task, fault in progress.faults:
@@ -140,4 +166,4 @@ def sum_up(
     if progress.faults:
         complain("run the same command to try these again")
         return 3
-    return 1 if left else 0
+    return 1 if left or unread else 0

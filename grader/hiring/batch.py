@@ -99,7 +99,9 @@ def tasks(
                     )
 
 
-def changed(candidates: Sequence[Candidate], done: Mapping[Key, str]) -> Iterator[tuple[str, str]]:
+def changed(
+    candidates: Sequence[Candidate], done: Mapping[Key, str]
+) -> Iterator[tuple[Candidate, str]]:
     """Candidates and exercises whose file is no longer the one that was graded."""
     known = {(name, exercise): digest for (name, exercise, _), digest in done.items()}
     for candidate in candidates:
@@ -109,7 +111,37 @@ def changed(candidates: Sequence[Candidate], done: Mapping[Key, str]) -> Iterato
                 continue  # it is yet to be graded, and is read then
             data, problem = handed.take()
             if digest != as_submission(exercise, handed.name, data, problem).sha256:
-                yield candidate.name, exercise
+                yield candidate, exercise
+
+
+def take_anew(
+    everyone: Sequence[Candidate], chosen: Sequence[Candidate], store: Store
+) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+    """Let go of what there was nothing to grade of, and is now.
+
+    Returns:
+        That, and what else is no longer what was graded: candidates, by key, and exercises.
+    """
+    nothing = store.nothing_to_grade().keys() & {(c.key, e) for c in chosen for e in c.handed}
+    found = [(candidate.key, exercise) for candidate, exercise in changed(everyone, store.done())]
+    again = [one for one in found if one in nothing]
+    store.forget(again)
+    return again, [one for one in found if one not in nothing]
+
+
+def left_out(chosen: Sequence[Candidate], store: Store) -> tuple[dict[str, str], dict[str, str]]:
+    """Why there is nothing to grade of somebody, by name; what else could not be read, and why."""
+    nothing = store.nothing_to_grade()
+    left: dict[str, str] = {}
+    unread: dict[str, str] = {}
+    for one in chosen:
+        found = {name: nothing[one.key, name] for name in one.handed if (one.key, name) in nothing}
+        if found and len(found) == len(one.handed):
+            left[one.name] = next(iter(found.values()))[0]
+        else:
+            bad = {name: why for name, (why, is_unread) in found.items() if is_unread}
+            unread |= {f"`{one.name}`, {name}": why for name, why in bad.items()}
+    return left, unread
 
 
 def run(
@@ -157,7 +189,9 @@ def _keep(task: Task, outcome: Outcome, store: Store, progress: Progress) -> Non
         return
     report, source = outcome.report, outcome.source
     who = (task.candidate, task.exercise, task.seed, task.file)
-    unread = task.unread or bool(task.data and not source)  # it is no UTF-8, say
+    unread = task.unread
+    if task.data and not source:  # it is empty, or no UTF-8, say
+        unread = bool(as_submission(task.exercise, task.file, task.data).problem)
     store.add(Result(*who, report, source, task.note, unread))
     progress.done += 1
 

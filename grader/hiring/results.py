@@ -6,6 +6,7 @@ import itertools
 import operator
 import tomllib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -46,6 +47,7 @@ class Results:
         stubs: The digests of each exercise's stub.
         bom: Whether the gradebook begins with a byte-order mark.
         known_by: What a course system knows a candidate by, by key.
+        changed: What to do about each candidate's exercise whose file is not what was graded.
     """
 
     def __init__(
@@ -56,7 +58,9 @@ class Results:
         stubs: Mapping[str, Collection[str]],
         bom: bool = False,
         known_by: Mapping[str, str] | None = None,
+        changed: Mapping[tuple[str, str], str] | None = None,
     ) -> None:
+        self._changed = changed or {}
         self._store = store
         self._owners = {one.key: one.owner for one in candidates}
         self._names = {candidate.key: candidate.name for candidate in candidates}
@@ -162,7 +166,7 @@ class Results:
 
     def rows(self) -> list[Row]:
         """The gradebook, in the order of the candidates, at the end those who are gone."""
-        graded = {name: self._scores(results) for name, results in self.by_candidate()}
+        graded = {name: self._marked(results) for name, results in self.by_candidate()}
         there = [self._row(name, graded.get(name, {})) for name in self._all()]
         return [*there, *self._withdrawn()]
 
@@ -182,6 +186,16 @@ class Results:
         for result in results:
             by_exercise.setdefault(result.exercise, []).append(result)
         return {name: score(found, self._stubs[name]) for name, found in by_exercise.items()}
+
+    def _marked(self, results: Sequence[Result]) -> dict[str, Score]:
+        """The scores as the team sees them: with a mark where a file is not what was graded."""
+        scores = self._scores(results)
+        for name in scores.keys() & {name for _, name in self._changed}:
+            if to_do := self._changed.get((results[0].candidate, name)):
+                note = "; ".join(filter(None, (scores[name].note, to_do)))
+                marks = (*scores[name].marks, "changed since")
+                scores[name] = replace(scores[name], note=note, marks=marks)
+        return scores
 
     def _head(self, alike: Mapping[str, Similarity]) -> Head:
         settings = self._store.known_settings()
@@ -209,7 +223,7 @@ class Results:
         for name, results in self.by_candidate():
             del left[name]
             graded = [(one.report, one.source) for one in results]
-            yield Entry(self._row(name, self._scores(results)), graded)
+            yield Entry(self._row(name, self._marked(results)), graded)
         for name in left:
             yield Entry(self._row(name, {}))
         yield from map(Entry, self._withdrawn())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Self
@@ -216,14 +216,13 @@ class Store:
         query = f"SELECT {columns} FROM result ORDER BY candidate, exercise, seed"
         return self._connection.execute(query)
 
-    def nothing_to_grade(self) -> dict[str, str]:
-        """Why, by the key of each candidate with something unreadable or without any file."""
-        query = """
-            SELECT candidate, json_extract(report, '$.problem'), max(unread) FROM result
-            GROUP BY candidate HAVING max(unread) OR max(file) = '' ORDER BY candidate
-        """  # beside a maximum, SQLite gives the columns of its row
-        rows = self._connection.execute(query)
-        return {key: problem.partition("\n")[0] for key, problem, _ in rows}
+    def nothing_to_grade(self) -> dict[tuple[str, str], tuple[str, bool]]:
+        """Why, and whether it could not be read, by candidate and exercise where nothing was."""
+        rows = self._connection.execute(
+            "SELECT candidate, exercise, json_extract(report, '$.problem'), unread FROM result "
+            "WHERE unread OR file = '' ORDER BY candidate, id"
+        )
+        return {(key, name): (why.partition("\n")[0], bool(bad)) for key, name, why, bad in rows}
 
     def sources(self, exercise: str) -> dict[str, str]:
         """What each candidate handed in for an exercise, by name; nothing of who did not."""
@@ -268,11 +267,11 @@ class Store:
         with self._writing() as connection:
             connection.execute("INSERT OR REPLACE INTO fact VALUES (?, ?)", (name, value))
 
-    def forget(self, candidates: set[str]) -> None:
-        """Let the results of some candidates go, by their keys, to grade them anew."""
+    def forget(self, graded: Iterable[tuple[str, str]]) -> None:
+        """Let the results of some candidates' exercises go, to grade them anew."""
         with self._writing() as connection:
             connection.executemany(
-                "DELETE FROM result WHERE candidate = ?", [(name,) for name in candidates]
+                "DELETE FROM result WHERE candidate = ? AND exercise = ?", list(graded)
             )
 
     @contextmanager

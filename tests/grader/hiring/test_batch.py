@@ -198,9 +198,45 @@ def test_changed_file_is_told_and_not_graded_behind_ones_back(
     capsys.readouterr()
     assert batch(handed, out, "--only", "right", "--only", "wrong") == 0
     err = capsys.readouterr().err
-    assert "`wrong`, warmup1: changed since it was graded; --only wrong --regrade" in err
+    assert "`wrong`, warmup1: changed since it was graded; `grade batch" in err
     assert "`right`" not in err
-    assert float(rows(out)["wrong"]["total percent"]) < 100
+    row = rows(out)["wrong"]
+    assert float(row["total percent"]) < 100
+    assert row["warmup1 note"] in err.replace("grade: ", "")
+    page = (out / "report.html").read_text(encoding="utf-8")
+    assert page.count("</span>, changed since</td>") == 1
+
+
+@pytest.mark.slow("a batch is several processes that import torch")
+def test_what_could_not_be_graded_and_is_sent_again_is_graded(
+    tmp_path: Path, out: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    handed = tmp_path / "handed"
+    for name in ("ada", "bob", "cleo"):
+        (handed / name).mkdir(parents=True)
+        (handed / name / "warmup2.py").write_text(f"# {name}\n")
+    (handed / "bob" / "warmup1.py").write_bytes(b"\xff\xfe")
+    (handed / "dan.rar").write_bytes(b"Rar!")
+    (handed / "eve").mkdir()
+    (handed / "fay").mkdir()
+    (handed / "fay" / "warmup1.py").write_bytes(codecs.BOM_UTF8)  # empty, and read all the same
+    grade = ("--exercise", "warmup2")
+    assert batch(handed, out, *grade) == 1
+    told = capsys.readouterr()
+    assert "; 2 with nothing to grade\n" in told.out
+    assert "nothing to grade of `dan`: `dan.rar` is not a folder" in told.err
+    assert "nothing to grade of `eve`: no file that defines `self_attention`; it is emp" in told.err
+    assert told.err.count("nothing to grade of") == 2  # others have a score for something
+    assert "`bob`, warmup1 could not be read: `warmup1.py` is not UTF-8" in told.err
+    assert rows(out)["fay"]["warmup1 status"] == "cannot be tried"
+    for name in ("ada", "bob", "eve"):
+        (handed / name / "warmup1.py").write_text(RIGHT)
+    assert batch(handed, out, *grade) == 1
+    told = capsys.readouterr()
+    assert "`ada`, warmup1: there was nothing to grade, and is now" in told.err
+    assert "3 graded, 9 were there before; seed 5; 1 with nothing to grade\n" in told.out
+    found = rows(out)
+    assert {found[name]["warmup1 status"] for name in ("ada", "bob", "eve")} == {"solved"}
 
 
 @pytest.mark.slow("a batch is several processes that import torch")
@@ -245,9 +281,12 @@ def test_printed_commands_can_be_pasted(
     assert batch(handed, out, "--only", "O'Neill, Ada") == 0
     (handed / "O'Neill, Ada" / "warmup1.py").write_text(SOURCES["wrong"])
     assert batch(handed, out, "--only", "O'Neill, Ada") == 0
-    said = re.search("changed since it was graded; (.*) grades it anew", capsys.readouterr().err)
+    said = re.search("changed since it was graded; `(.*)` grades it anew", capsys.readouterr().err)
     assert said is not None
-    assert shlex.split(said[1]) == ["--only", "O'Neill, Ada", "--regrade"]
+    command = ["grade", "batch", str(handed), *GRADE, "--out", str(out)]
+    assert shlex.split(said[1]) == [*command, "--only", "O'Neill, Ada", "--regrade"]
+    assert run_command(shlex.split(said[1])[1:]) == 0
+    assert "changed since" not in (out / "gradebook.csv").read_text(encoding="utf-8")
 
 
 @pytest.mark.slow("a batch is several processes that import torch")
@@ -345,6 +384,7 @@ def test_who_is_gone_is_withdrawn_and_nobody_is_graded_anew_for_a_name(
     assert "the list of names has `nobody.py`" in capsys.readouterr().err
 
 
+@pytest.mark.slow("a batch is several processes that import torch")
 def test_course_systems_get_their_gradebooks(
     handed: Path, out: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -211,7 +211,8 @@ def batch(
             changes = what_changed(everyone, chosen, store)
             stubs = {exercise.name: exercise.stubs for exercise in exercises}
             known_by = {key: one.id for key, one in by_key.items()}
-            results = Results(store, everyone, weights, stubs, bom, known_by, changes)
+            explained = [exercise.name for exercise in exercises if exercise.diagnosis]
+            results = Results(store, everyone, weights, stubs, explained, bom, known_by, changes)
             progress = Progress.of(chosen, seeds, store)
             try:
                 run(pool.run, chosen, seeds, store, progress, as_it_goes(tell, results, out))
@@ -227,8 +228,7 @@ def batch(
             echo(f"wrote `{path}`")
             tell_of_unknown(path, results.without_id(path.stem))
         if feedback is not None:
-            explained = [exercise.name for exercise in exercises if exercise.diagnosis]
-            echo(f"wrote `{results.write_feedback(feedback, explained)}`")
+            echo(f"wrote `{results.write_feedback(feedback)}`")
         left = left_out(chosen, store)
         tell_of_rows(list(weights), results.rows())
     return sum_up(progress, seeds, called, *left)

@@ -25,6 +25,7 @@ from grader.outputs.feedback import feedback_page
 from grader.outputs.gradebook import render_gradebook
 from grader.outputs.gradescope import render_gradescope
 from grader.outputs.junit import render_junit
+from grader.outputs.phrases import without_the_repair
 from grader.records import Report, Row, Score, Similarity, Status
 
 NOT_GRADED = Score(0, 0, Status.NOT_GRADED)
@@ -45,6 +46,7 @@ class Results:
         candidates: All of them, also those that have no result yet.
         weights: Of each exercise, in the order in which they were sent.
         stubs: The digests of each exercise's stub.
+        explained: The exercises of which a candidate may read mistakes.
         bom: Whether the gradebook begins with a byte-order mark.
         known_by: What a course system knows a candidate by, by key.
         changed: What to do about each candidate's exercise whose file is not what was graded.
@@ -56,6 +58,7 @@ class Results:
         candidates: Sequence[Candidate],
         weights: Mapping[str, float],
         stubs: Mapping[str, Collection[str]],
+        explained: Collection[str],
         bom: bool = False,
         known_by: Mapping[str, str] | None = None,
         changed: Mapping[tuple[str, str], str] | None = None,
@@ -69,6 +72,7 @@ class Results:
         self._gone = [key if name in taken else name for key, name in known.items()]
         self._weights = weights
         self._stubs = stubs
+        self._explained = explained
         self._known_by = known_by or {}
         self._mark = "\ufeff" if bom else ""
 
@@ -118,17 +122,12 @@ class Results:
         table = render_gradebook(list(self._weights), self.rows())
         return write_parts(folder / "gradebook.csv", [self._mark, table])
 
-    def write_feedback(self, folder: Path, explained: Collection[str]) -> Path:
-        """Write a page for each candidate, to be sent; where they are.
-
-        Args:
-            folder: Where to.
-            explained: The exercises of which mistakes may be named.
-        """
+    def write_feedback(self, folder: Path) -> Path:
+        """Write a page for each candidate, to be sent; where they are."""
         exercises, names = list(self._weights), set()
         for name, results in self.by_candidate():
             row, reports = self._row(name, self._scores(results)), _lowest(results)
-            page = feedback_page(self._title, exercises, row, reports, explained)
+            page = feedback_page(self._title, exercises, row, reports, self._explained)
             names.add(write_parts(folder / f"{safe_name(name)}.html", [page]).name)
         for stale in set(self._store.fact("feedback").split("/")) - {"", *names}:
             (folder / stale).unlink(missing_ok=True)
@@ -239,11 +238,18 @@ class Results:
         yield "junit.xml", render_junit([one.report for one in results])
 
     def _gradescope(self, results: Sequence[Result]) -> Iterator[tuple[str, str]]:
-        yield "results.json", render_gradescope(_lowest(results), self._weights)
+        yield "results.json", render_gradescope(self._to_be_read(results), self._weights)
 
     def _exercism(self, results: Sequence[Result]) -> Iterator[tuple[str, str]]:
-        for report in _lowest(results):
+        for report in self._to_be_read(results):
             yield f"{report.exercise}/results.json", render_exercism(report)
+
+    def _to_be_read(self, results: Sequence[Result]) -> list[Report]:
+        """The reports that count, as a candidate may read them."""
+        return [
+            one if one.exercise in self._explained else without_the_repair(one)
+            for one in _lowest(results)
+        ]
 
 
 def score(results: Sequence[Result], stubs: Collection[str]) -> Score:

@@ -47,9 +47,9 @@ class Takehome(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         grader: The version of ``attention-drills`` that packed it.
         archive: The name of the bundle.
         sha256: Of the bundle, in hexadecimal.
+        sent: The exercises, in the order of the README.
         seed: Draws what every candidate's files are tried with; None in a record of a time when
             each batch drew one of its own.
-        sent: The exercises, in the order of the README.
     """
 
     title: str
@@ -59,8 +59,8 @@ class Takehome(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     grader: str
     archive: str
     sha256: str
-    seed: int | None = None
     sent: tuple[TakehomeItem, ...] = ()
+    seed: int | None = None
 
     def unweighted(self) -> Takehome:
         """This record with every weight as one: what it takes to grade, not how it counts."""

@@ -112,8 +112,12 @@ def batch_page(
 def _render(exercises: Sequence[str], entry: Entry) -> Parts:
     """What takes nearly all the time of a page."""
     graded = {name: entry.of(name) for name in exercises}
+    notes = {  # a problem is in the report
+        name: score.note if score.marks or not any(r.problem for r, _ in graded[name]) else ""
+        for name, score in zip(exercises, entry.row.scores, strict=True)
+    }
     return {
-        name: candidate_part(f"e{number}", graded[name], entry.row.scores[number].note)
+        name: candidate_part(f"e{number}", graded[name], notes[name])
         for number, name in enumerate(exercises)
         if graded[name]
     }

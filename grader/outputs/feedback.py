@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from grader.outputs.jinja import render
-from grader.outputs.phrases import NOT_WRITTEN
+from grader.outputs.phrases import NOT_WRITTEN, without_the_repair
 from grader.records import Cause, CheckResult, Report, Row, Score, Verdict
 
 PLAIN = {
@@ -87,6 +87,7 @@ def feedback_page(
         explained: The exercises of which mistakes may be named.
     """
     by_name = {report.exercise: report for report in reports}
+    by_name |= {name: without_the_repair(by_name[name]) for name in by_name.keys() - set(explained)}
     shown = [
         ShownFeedback(name, score, by_name.get(name), name in explained)
         for name, score in zip(exercises, row.scores, strict=True)

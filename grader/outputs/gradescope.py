@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from grader.languages import say
 from grader.outputs.phrases import beyond_what_was_given, explained_message, isolation_in_force
 from grader.outputs.sanitise import clean
 from grader.records import CheckResult, Report, Verdict
@@ -20,8 +21,9 @@ OUT_OF = 100  # points of an assignment
 def render_gradescope(reports: Sequence[Report], weights: Mapping[str, float]) -> str:
     """One test for each check; all of them are worth 100 points, as the gradebook's percent.
 
-    Students read it, so it names no seed. A test shows the share of its check in all checks. The
-    score is what counts: that of a fix-it exercise begins where the file as given stands.
+    Students read it, so it names no seed. The tests' scores add up to the score: that of a fix-it
+    exercise begins where the file as given stands, and what it earns there is taken off by a test
+    of its own.
 
     Args:
         reports: Of one submission, one for each exercise.
@@ -50,6 +52,8 @@ def render_gradescope(reports: Sequence[Report], weights: Mapping[str, float]) -
 
 def _tests(report: Report, number: int, worth: float) -> Iterator[dict[str, Any]]:
     each = worth / max(sum(check.possible for check in report.checks), 1)
+    if report.begins_at:
+        yield _given(report, number, worth, each)
     for index, check in enumerate(report.checks, 1):
         test: dict[str, Any] = {
             "name": f"{report.exercise}: {check.claim}",
@@ -64,6 +68,24 @@ def _tests(report: Report, number: int, worth: float) -> Iterator[dict[str, Any]
             test["max_score"] = round(check.possible * each, 6)
             test["status"] = "passed" if check.verdict is Verdict.PASS else "failed"
         yield test
+
+
+def _given(report: Report, number: int, worth: float, each: float) -> dict[str, Any]:
+    """What takes off a fix-it exercise's points for what was there before; 0 once it is solved."""
+    raw = each * sum(check.earned for check in report.checks)
+    share = worth * report.earned / max(report.possible, 1)
+    return {
+        "name": say(f"{report.exercise}: less what the file earns as it was given"),
+        "number": f"{number}.0",
+        "score": round(share - raw, 6),
+        "output": say(
+            f"The file as it was given passes checks of {report.begins_at} points, which count "
+            f"for nobody: beyond them are {report.earned} of {report.possible}."
+        ),
+        "output_format": "text",
+        "visibility": "visible",
+        "tags": [report.exercise],
+    }
 
 
 def _output(report: Report, check: CheckResult) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import PurePath
 
 from grader.languages import say
@@ -12,6 +13,8 @@ from grader.outputs.sanitise import clean
 from grader.records import CheckResult, Difference, Frame, Report, Verdict
 
 NOT_WRITTEN = "not written yet: it raises NotImplementedError"
+FURTHER = "test_a_further_check"
+NAMES_IT = "Its name would say what there is to repair."
 NAN, IMPOSSIBLE = "?", "!"  # how a weight is marked that is no share of anything
 MARKS = {NAN: "not a number", IMPOSSIBLE: "below 0 or above 1: no share of anything"}
 
@@ -25,6 +28,21 @@ def beyond_what_was_given(report: Report) -> str:
     """Which points of a fix-it exercise count for nobody; empty where all do."""
     begins_at = report.begins_at
     return say(f"beyond the {begins_at} of the file as given") if begins_at else ""
+
+
+def without_the_repair(report: Report) -> Report:
+    """A fix-it exercise's report as those may read it who are to find the mistake.
+
+    Its first check is about what a colleague complained of. What others that fail are called, and
+    say, names the repair, so they are told of as checks and no more.
+    """
+    checks = [
+        replace(check, name=FURTHER, why=NAMES_IT, message="", difference=None, explanation="")
+        if index and check.verdict is Verdict.FAIL
+        else check
+        for index, check in enumerate(report.checks)
+    ]
+    return replace(report, checks=tuple(checks), cause=None, diagnosis=(), maps=())
 
 
 def state_of(report: Report) -> str:

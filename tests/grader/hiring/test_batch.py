@@ -423,7 +423,7 @@ def test_feedback_gives_nothing_away(tmp_path: Path, out: Path) -> None:
     leak = "def self_attention(x):\n    print(x)\n    raise ValueError(x.tolist())\n"
     (handed / "raise" / "warmup1.py").write_text(leak)
     words = ["--exercise", "warmup1", "--exercise", "bug4", "--out", str(out), "--timeout", "30"]
-    grade = ["batch", str(handed), *words, "--feedback", str(pages)]
+    grade = ["batch", str(handed), *words, "--feedback", str(pages), "--also", "gradescope"]
     assert run_command(grade) == 0
     assert {page.stem for page in pages.iterdir()} == set(SOURCES)
     texts = {page.stem: page.read_text(encoding="utf-8") for page in pages.iterdir()}
@@ -433,6 +433,14 @@ def test_feedback_gives_nothing_away(tmp_path: Path, out: Path) -> None:
         assert not re.search(r"\d\.\d{3}|expected|largest difference", text_of(text))
     assert "the softmax runs over the queries" in text_of(texts["wrong"])
     assert "the weights mix the input" not in text_of(texts["wrong"])  # of bug4
+    assert "values are mixed not the input" not in text_of(texts["wrong"])
+    assert "a further check" in text_of(texts["wrong"])
+    scope = json.loads((out / "gradescope/wrong/results.json").read_text(encoding="utf-8"))
+    assert "values are mixed" not in json.dumps(
+        [one for one in scope["tests"] if "bug4" in one["name"]]
+    )
+    scores = sum(one.get("score", 0) for one in scope["tests"])
+    assert scores == pytest.approx(scope["score"], abs=1e-4)
     assert "ValueError in line 3" in text_of(texts["raise"])
     shutil.rmtree(handed / "crash")
     run_command(grade)

@@ -391,7 +391,7 @@ def test_batch_writes_its_page(doubles: dict[str, Graded], tmp_path: Path) -> No
         store.hold_to(settings)
         for name, (report, source) in doubles.items():
             store.add(Result(name, "double", 1, "double.py", report, source))
-        results = Results(store, candidates, {"double": 1.0}, {"double": ()})
+        results = Results(store, candidates, {"double": 1.0}, {"double": ()}, ())
         written = list(results.write(tmp_path / "out"))
     assert tmp_path / "out" / "report.html" in written
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")

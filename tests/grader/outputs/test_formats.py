@@ -18,6 +18,7 @@ from grader.outputs.gradebook import guarded, render_gradebook
 from grader.outputs.gradescope import render_gradescope
 from grader.outputs.html import report_page
 from grader.outputs.junit import render_junit
+from grader.outputs.phrases import without_the_repair
 from grader.outputs.pytest_json import render_pytest_json
 from grader.outputs.terminal import render_report
 from grader.records import (
@@ -145,6 +146,34 @@ def test_gradescope_score_of_a_file_to_repair_begins_where_the_file_as_given_sta
     assert found["score"] == 0
     assert sum(test.get("max_score", 0) for test in found["tests"]) == pytest.approx(100)
     assert f"beyond the {given.begins_at} of the file as given" in found["output"]
+    taken_off, *checks = found["tests"]
+    assert taken_off["name"] == "exercise3: less what the file earns as it was given"
+    assert taken_off["output"].endswith("count for nobody: beyond them are 0 of 8.")
+    assert (taken_off["score"], "max_score" in taken_off) == (-20, False)
+    assert sum(test.get("score", 0) for test in checks) == pytest.approx(20)
+
+
+def test_gradescope_tests_add_up_to_the_score() -> None:
+    passed = replace(CHECKS[1], verdict=Verdict.PASS, message="", difference=None)
+    better = replace(REPORT, checks=(CHECKS[0], passed, *CHECKS[2:]), begins_at=REPORT.earned)
+    for one in (REPORT, better, replace(better, begins_at=10), replace(REPORT, begins_at=5)):
+        found = json.loads(render_gradescope([one], {one.exercise: 1}))
+        scores = [test.get("score", 0) for test in found["tests"]]
+        assert sum(scores) == pytest.approx(found["score"], abs=1e-4)
+
+
+def test_what_names_the_repair_is_not_told() -> None:
+    checks = (replace(CHECKS[1], name="test_it_learns"), *CHECKS)
+    told = without_the_repair(replace(REPORT, checks=checks))
+    assert [check.claim for check in told.checks] == [
+        *("it learns", "right", "a further check", "raises", "raises too", "hangs", "todo"),
+        *("skipped", "a further check"),
+    ]
+    assert told.earned == REPORT.earned
+    for text in (render_gradescope([told], {"exercise3": 1.0}), render_exercism(told)):
+        assert text.count("3 of 6 differ") == 1  # of the first
+        assert "wrong" not in text
+        assert "Its name would say what there is to repair." in text
 
 
 def test_exercism_has_its_fields_and_no_others() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import operator
+import random
 import tomllib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -69,7 +70,7 @@ class Results:
         self._names = {candidate.key: candidate.name for candidate in candidates}
         taken = set(self._names.values())
         known = {key: name for key, name in store.names().items() if key not in self._names}
-        self._gone = [key if name in taken else name for key, name in known.items()]
+        self._gone = {key: key if name in taken else name for key, name in known.items()}
         self._weights = weights
         self._stubs = stubs
         self._explained = explained
@@ -170,7 +171,7 @@ class Results:
         return [*there, *self._withdrawn()]
 
     def _withdrawn(self) -> list[Row]:
-        return [Row(name, None, [WITHDRAWN] * len(self._weights)) for name in self._gone]
+        return [Row(name, None, [WITHDRAWN] * len(self._weights)) for name in self._gone.values()]
 
     def _row(self, name: str, scores: Mapping[str, Score]) -> Row:
         found = [scores.get(exercise, NOT_GRADED) for exercise in self._weights]
@@ -207,9 +208,18 @@ class Results:
             seeds=settings.seeds,
             isolation=settings.isolation,
             versions={"attention-drills": settings.grader, "torch": settings.torch},
-            shuffle=settings.seeds[0],
+            numbers=self._numbers(),
             alike=alike,
         )
+
+    def _numbers(self) -> dict[str, int]:
+        """What stands for each name, drawn once: whoever comes later gets a higher one."""
+        called = {**self._gone, **self._names}
+        kept = [key for key in self._store.fact("numbers").split("/") if key in called]
+        new = sorted(called.keys() - set(kept))
+        random.SystemRandom().shuffle(new)
+        self._store.keep("numbers", "/".join([*kept, *new]))
+        return {called[key]: number for number, key in enumerate([*kept, *new], 1)}
 
     @property
     def _title(self) -> str:

@@ -39,7 +39,7 @@ class Head:
         seeds: Of the gradings.
         isolation: The level of confinement.
         versions: Of what graded.
-        shuffle: Draws the numbers that stand for names.
+        numbers: What stands for each name, until it is to be shown.
         alike: By exercise, what came of comparing the submissions; all names in it are those of
             candidates who handed it in.
     """
@@ -50,7 +50,7 @@ class Head:
     seeds: Sequence[int]
     isolation: str
     versions: Mapping[str, str]
-    shuffle: int = 0
+    numbers: Mapping[str, int] = field(default_factory=dict)
     alike: Mapping[str, Similarity] = field(default_factory=dict)
 
 
@@ -90,7 +90,7 @@ def batch_page(
 
     Args:
         head: What is said of the batch as a whole.
-        candidates: In any order; the page has one of its own, which says nothing of names.
+        candidates: In any order; the page has that of their numbers.
         render_each: Renders each of them, in this order; several at a time where it likes.
     """
     style = Markup(render("batch_style.css"))
@@ -176,13 +176,11 @@ class _Batch:
         yield self._figures(order, [one.name for one in found])
 
     def _order(self) -> list[int]:
-        """Places in an order that is drawn, and the same for the same names."""
-
-        def drawn(place: int) -> bytes:
-            name = f"{self._head.shuffle} {self._rows[place].candidate}"
-            return hashlib.sha256(name.encode("utf-8", "surrogatepass")).digest()
-
-        return sorted(range(len(self._rows)), key=drawn)
+        """Places in the order of the numbers."""
+        numbers = self._head.numbers
+        return sorted(
+            range(len(self._rows)), key=lambda place: numbers.get(self._rows[place].candidate, 0)
+        )
 
     def _alike(self, rows: Sequence[Row]) -> list[ShownAlike]:
         numbers = {row.candidate: number for number, row in enumerate(rows, 1)}

@@ -83,7 +83,6 @@ def head_of(*exercises: str, alike: Mapping[str, Similarity] | None = None, seed
         seeds=range(1, seeds + 1),
         isolation="full",
         versions={"attention-drills": "1.2.3", "torch": "2.9"},
-        shuffle=5,
         alike=alike or {},
     )
 

@@ -116,12 +116,9 @@ def what_changed(
     called = {one.key: one.name for one in everyone}
     for key, exercise in again:
         echo(f"`{called[key]}`, {exercise}: there was nothing to grade, and is now", err=True)
+    again_by = {key: same_command(called[key]) for key, _ in changed}
     return {
-        (
-            key,
-            exercise,
-        ): f"changed since it was graded; `{same_command(called[key])}` grades it anew"
-        for key, exercise in changed
+        one: f"changed since it was graded; `{again_by[one[0]]}` grades it anew" for one in changed
     }
 
 

@@ -190,11 +190,10 @@ class Results:
     def _marked(self, results: Sequence[Result]) -> dict[str, Score]:
         """The scores as the team sees them: with a mark where a file is not what was graded."""
         scores = self._scores(results)
-        for name in scores.keys() & {name for _, name in self._changed}:
+        for name, one in scores.items():
             if to_do := self._changed.get((results[0].candidate, name)):
-                note = "; ".join(filter(None, (scores[name].note, to_do)))
-                marks = (*scores[name].marks, "changed since")
-                scores[name] = replace(scores[name], note=note, marks=marks)
+                note = "; ".join(filter(None, (one.note, to_do)))
+                scores[name] = replace(one, note=note, marks=(*one.marks, "changed since"))
         return scores
 
     def _head(self, alike: Mapping[str, Similarity]) -> Head:

@@ -34,12 +34,13 @@ def without_the_repair(report: Report) -> Report:
     """A fix-it exercise's report as those may read it who are to find the mistake.
 
     Its first check is about what a colleague complained of. What others that fail are called, and
-    say, names the repair, so they are told of as checks and no more.
+    say, names the repair, so they are told of as checks and no more; so does what is known of an
+    exception.
     """
     checks = [
         replace(check, name=FURTHER, why=NAMES_IT, message="", difference=None, explanation="")
         if index and check.verdict is Verdict.FAIL
-        else check
+        else replace(check, explanation="")
         for index, check in enumerate(report.checks)
     ]
     return replace(report, checks=tuple(checks), cause=None, diagnosis=(), maps=())

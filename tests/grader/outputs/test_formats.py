@@ -163,7 +163,7 @@ def test_gradescope_tests_add_up_to_the_score() -> None:
 
 
 def test_what_names_the_repair_is_not_told() -> None:
-    checks = (replace(CHECKS[1], name="test_it_learns"), *CHECKS)
+    checks = (replace(CHECKS[1], name="test_it_learns", explanation="a wrong axis"), *CHECKS)
     told = without_the_repair(replace(REPORT, checks=checks))
     assert [check.claim for check in told.checks] == [
         *("it learns", "right", "a further check", "raises", "raises too", "hangs", "todo"),
@@ -172,7 +172,7 @@ def test_what_names_the_repair_is_not_told() -> None:
     assert told.earned == REPORT.earned
     for text in (render_gradescope([told], {"exercise3": 1.0}), render_exercism(told)):
         assert text.count("3 of 6 differ") == 1  # of the first
-        assert "wrong" not in text
+        assert "wrong" not in text  # no name of a check, and no explanation
         assert "Its name would say what there is to repair." in text
 
 

@@ -66,7 +66,8 @@ class Results:
     ) -> None:
         self._changed = changed or {}
         self._store = store
-        self._owners = {one.key: one.owner for one in candidates}
+        owners = {one.key: one.owner for one in candidates if one.owner}
+        self._canvas = {k: one.number for k, one in owners.items() if one.system == "Canvas"}
         self._names = {candidate.key: candidate.name for candidate in candidates}
         taken = set(self._names.values())
         known = {key: name for key, name in store.names().items() if key not in self._names}
@@ -138,16 +139,13 @@ class Results:
     def without_id(self, form: str) -> list[str]:
         """Those whom a course system cannot know by its gradebook in this form."""
         people = self._identified() if form in GRADEBOOKS else []
-        number = form == "canvas"
-        return [one.row.candidate for one in people if not (one.id or (number and one.number))]
+        return [p.row.candidate for p in people if not (p.id or (form == "canvas" and p.number))]
 
     def _identified(self) -> list[Identified]:
-        found = []
-        for key, row in zip(self._names, self.rows(), strict=False):
-            owner = self._owners[key]
-            number = owner.number if owner and owner.system == "Canvas" else ""
-            found.append(Identified(row, self._known_by.get(key, ""), number))
-        return found
+        return [
+            Identified(row, self._known_by.get(key, ""), self._canvas.get(key, ""))
+            for key, row in zip(self._names, self.rows(), strict=False)
+        ]
 
     def _wanted(self, forms: Sequence[str]) -> list[str]:
         """The forms that were asked for now or before."""

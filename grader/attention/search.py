@@ -6,6 +6,7 @@ import itertools
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
 
 import torch
 from torch import Tensor
@@ -14,7 +15,7 @@ from grader.attention.layout import WeightLayout
 from grader.attention.pipeline import Choices, Observation, Pipeline
 from grader.attention.steps import SETTLED
 from grader.diagnosis.catalogue import Explanation, Mistake, mistakes_for
-from grader.diagnosis.same import same
+from grader.diagnosis.same import same, same_where_finite
 from grader.diagnosis.words import BY_CHANCE
 
 MOST = 3  # mistakes in one set, unless few are to be tried
@@ -101,7 +102,8 @@ class Search:
 
     def _extend(self, found: list[Set], stages: list[_Stage], settled: list[_Stage]) -> list[Set]:
         """The smallest supersets that explain these stages, and still the settled ones."""
-        for more in range(self._most + 1):
+        most = 0 if any(stage.proves_nothing for stage in stages) else self._most
+        for more in range(most + 1):
             # Of many sets most are known by now not to explain what is settled.
             order = (*stages, *settled) if more < 2 else (*settled, *stages)
             matching = [
@@ -177,6 +179,20 @@ class _Stage:
         if here not in self._matched:
             self._matched[here] = self._reproduces(here)
         return self._matched[here]
+
+    @cached_property
+    def proves_nothing(self) -> bool:
+        """Whether what came is wrong in numbers alone that are not finite."""
+        seen, pipeline = self._seen, self._pipelines[0]
+        pairs = [(seen.output, pipeline.output({}))]
+        if seen.gradients is not None:
+            right = pipeline.gradients({})
+            pairs += [
+                (grad, right[name]) for name, grad in seen.gradients.items() if grad is not None
+            ]
+        return all(
+            due is not None and same_where_finite(came, due, TOLERANCE * 10) for came, due in pairs
+        ) and not all(bool(came.isfinite().all()) for came, _ in pairs)
 
     def _reproduces(self, names: Set) -> bool:
         choices = self._choices(names)

@@ -21,6 +21,8 @@ from grader.diagnosis.attach import (
 )
 from grader.diagnosis.by_edits import explain_by_edits
 from grader.diagnosis.catalogue import Explanation, KnownMistake
+from grader.diagnosis.crashes import explain_crash
+from grader.diagnosis.nans import first_nan
 from grader.diagnosis.replay import Check
 from grader.kit import Exercise
 from grader.records import Cause, CheckResult, Explain, Verdict
@@ -86,41 +88,58 @@ def tell(
         return Told(checks)
     if session.own_time_is_up:
         return Told(say_why_not(checks, LEFT_OUT))
-    found = _search(checks, plugin, session, exercise, tried)
-    if any(found.sets):
-        return Told(checks, cause_of(found, explain), found.sets if names_it else ())
-    why_not = found.note or (CUT_SHORT if found.cut else "")
-    return Told(say_why_not(checks, why_not) if why_not else checks)
-
-
-def _search(
-    checks: Sequence[CheckResult],
-    plugin: SuitePlugin,
-    session: Session,
-    exercise: Exercise,
-    tried: int | None,
-) -> Explanation:
-    """The mistakes that reproduce the submission: steps of the pipeline, else known edits."""
     asked = [  # before the diagnosis itself asks for more
         Check(exchanges, check.verdict is Verdict.PASS)
         for exchanges, check in zip(session.asked, checks, strict=True)
     ]
     with one_thread():
-        with suppress(RuntimeError):  # a GPU that has no room: what it would draw stays unexplained
-            torch.ones(
-                1, device=session.device
-            ).sum()  # a search's time is no time to begin with it
-        found = _by_steps(plugin, tried)
-        if any(found.sets):
-            return found
-        edits = explain_by_edits(exercise.solution, exercise.mistakes, asked, session.device)
-        if any(edits.sets):
-            return edits
-        return replace(found, cut=edits.cut or found.cut)
+        found = _by_steps(plugin, session.device, tried)
+        wants_more = not any(found.sets) or bool(found.left)
+        nan = _where_nan_begins(asked, session, exercise) if names_it and wants_more else ""
+        if not any(found.sets):
+            found = _by_edits(found, asked, session, exercise, pairs=not nan)
+    if any(found.sets):
+        cause = cause_of(found, explain)
+        cause = replace(cause, says=f"{cause.says} {nan}".strip())
+        return Told(checks, cause, found.sets if names_it else ())
+    if nan:
+        return Told(checks, Cause(nan))
+    why_not = found.note or (CUT_SHORT if found.cut else "")
+    return Told(say_why_not(checks, why_not) if why_not else checks)
 
 
-def _by_steps(plugin: SuitePlugin, tried: int | None) -> Explanation:
+def _where_nan_begins(asked: Sequence[Check], session: Session, exercise: Exercise) -> str:
+    """The line that makes NaN where none belongs; empty unless it is known why it does."""
+    with suppress(SubmissionError, WorkerEnded):
+        session.begin_check(0)
+        fault = first_nan(asked, exercise.solution, session)
+        session.end_check()
+        if fault is not None and (why := explain_crash(fault, session.source)):
+            last = fault.frames[-1]
+            text, name, line = session.text_of(last.line), last.function, last.line
+            told = session.is_file
+            return f"NaN begins at `{text}` in `{name}`{f', line {line}' if told else ''}: {why}"
+    return ""
+
+
+def _by_edits(
+    found: Explanation,
+    asked: Sequence[Check],
+    session: Session,
+    exercise: Exercise,
+    pairs: bool,
+) -> Explanation:
+    """Which known edits of the solution reproduce the submission; else what was found before."""
+    edits = explain_by_edits(
+        exercise.solution, exercise.mistakes, asked, session.device, pairs=pairs
+    )
+    return edits if any(edits.sets) else replace(found, cut=edits.cut or found.cut)
+
+
+def _by_steps(plugin: SuitePlugin, device: str, tried: int | None) -> Explanation:
     """Which mistakes of the pipeline do, where the submission's contract has one."""
+    with suppress(RuntimeError):  # a GPU that has no room: what it would draw stays unexplained
+        torch.ones(1, device=device).sum()  # a search's time is no time to begin with it
     try:
         seen = plugin.observe()
     except (SubmissionError, WorkerEnded):

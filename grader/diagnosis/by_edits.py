@@ -10,7 +10,7 @@ from grader.diagnosis.catalogue import Explanation
 from grader.diagnosis.edits import EditMistake, edited, read_edits
 from grader.diagnosis.pairing import likely_pairs
 from grader.diagnosis.replay import TOO_LONG, Check, Replay, Unit, aside, units_of
-from grader.diagnosis.words import MODULE, ONLY, WHERE_WRONG, WHOLE
+from grader.diagnosis.words import BESIDE, MODULE, ONLY, RAISED, WHERE_WRONG, WHOLE
 from grader.submission import read_submission
 
 TRIED = 500  # sets, after which a search gives up: the same ones whatever the machine is at
@@ -22,7 +22,11 @@ Mistakes = tuple[EditMistake, ...]
 
 
 def explain_by_edits(
-    solution: Path, mistakes: Path, checks: Sequence[Check], device: str = "cpu"
+    solution: Path,
+    mistakes: Path,
+    checks: Sequence[Check],
+    device: str = "cpu",
+    pairs: bool = True,
 ) -> Explanation:
     """Which known mistakes of an exercise reproduce what a submission answered in its checks.
 
@@ -31,6 +35,7 @@ def explain_by_edits(
         mistakes: The file of its known mistakes.
         checks: What each check asked of the submission.
         device: Where it had its tensors.
+        pairs: Whether two at a time are tried as well, which takes seconds.
 
     Raises:
         GradeError: The file is damaged.
@@ -40,7 +45,7 @@ def explain_by_edits(
         return NOTHING
     source = read_submission(solution).source
     with aside():
-        return EditSearch(source, units_of(checks), device).run(known)
+        return EditSearch(source, units_of(checks), device).run(known, pairs)
 
 
 class EditSearch:
@@ -67,12 +72,14 @@ class EditSearch:
             self._sort(right, unit)
             if len(self._wrong) == ENOUGH or time.thread_time() > self._until:
                 break
-        self._later = [unit for unit in by_size if not unit.fine]
+        later = list(by_size)
+        self._later = [unit for unit in later if not unit.fine]
+        self._later_fine = [unit for unit in later if unit.fine]
 
     def _sort(self, right: Replay, unit: Unit) -> list[Unit] | None:
         """Puts it with those of its kind, which are returned; None where it tells nothing."""
         kinds = set(right.differences(unit))
-        if kinds and (unit.fine or TOO_LONG in kinds):
+        if kinds and (unit.fine or TOO_LONG in kinds or right.proves_nothing(unit)):
             return None
         self._kinds |= kinds
         place = self._right
@@ -81,16 +88,17 @@ class EditSearch:
         place.append(unit)
         return place
 
-    def run(self, known: list[EditMistake]) -> Explanation:
+    def run(self, known: list[EditMistake], pairs: bool = True) -> Explanation:
         """The smallest sets that reproduce what is wrong, all of the same size."""
         evidence = self._wrong or self._unsteady
-        found, cut = self._smallest(self._sets(known, evidence), evidence)
+        sets = self._sets(known, evidence) if pairs else ((one,) for one in known)
+        found, cut = self._smallest(sets, evidence)
         whole = [one for one in found if self._reproduces(one, self._unsteady)]
         if not whole:  # one more may be what chance or rounding has a hand in
             more = ((*one, other) for one in found for other in known if other not in one)
             whole, _ = self._smallest(more, [*self._unsteady, *evidence])
-        sets, kinds = tuple(whole or found), tuple(sorted(self._kinds))
-        return Explanation(sets, kinds, (), self._beginning(), cut=cut)
+        smallest, kinds = tuple(whole or found), tuple(sorted(self._kinds))
+        return Explanation(smallest, kinds, (), self._beginning(), cut=cut)
 
     def _smallest(
         self, sets: Iterable[Mistakes], evidence: list[Unit]
@@ -104,7 +112,7 @@ class EditSearch:
                 return found, True
             if not self._reproduces(mistakes, [*evidence, *self._some_right]):
                 continue
-            if not self._is_contradicted(mistakes, evidence):
+            if not (self._is_contradicted(mistakes, evidence) or self._breaks_more(mistakes)):
                 found.append(mistakes)
         return found, False
 
@@ -143,6 +151,18 @@ class EditSearch:
                     return True
         return False
 
+    def _breaks_more(self, mistakes: Mistakes) -> bool:
+        """Whether these mistakes change what is right, and not by chance or rounding."""
+        right = self._solution
+        assert right is not None  # else nothing came out wrong
+        for unit in (*self._right, *self._later_fine):
+            if time.thread_time() > self._until:
+                break
+            changes = not self._reproduces(mistakes, [unit]) and not any(right.differences(unit))
+            if changes and right.is_steady(unit):
+                return True
+        return False
+
     def _planted(self, mistakes: Mistakes) -> Replay | None:
         """The solution with these mistakes; None where they cannot be made in it together."""
         if mistakes in self._single:
@@ -158,4 +178,6 @@ class EditSearch:
             return ONLY["learn"]
         if "parameters" in self._kinds:
             return MODULE
+        if "output" not in self._kinds:
+            return RAISED if "exception" in self._kinds else BESIDE
         return WHERE_WRONG if self._right else WHOLE

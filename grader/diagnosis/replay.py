@@ -148,6 +148,19 @@ def _difference(came: Answered | Exception, mine: Answered | Exception) -> str:
         return "output"
 
 
+def _where_finite(came: Answered | Exception, mine: Answered | Exception) -> Answered | Exception:
+    """What comes here, and what came where that is not finite."""
+    if not isinstance(came, Answered) or not isinstance(mine, Answered):
+        return mine
+    if [one.shape for one in came.tensors] != [one.shape for one in mine.tensors]:
+        return mine
+    pairs = zip(came.tensors, mine.tensors, strict=True)
+    tensors = [
+        mine if one.is_meta else torch.where(one.isfinite(), mine, one) for one, mine in pairs
+    ]
+    return mine._replace(tensors=tensors)
+
+
 def shaken(unit: Unit) -> Unit:
     """The same with other random numbers, and with inputs that are rounded otherwise."""
     return unit._replace(groups=[[_shaken(asked) for asked in group] for group in unit.groups])
@@ -205,6 +218,15 @@ class Replay:
                     yield kind
                 if not isinstance(asked.answer, Answered) or not isinstance(mine, Answered):
                     break
+
+    def proves_nothing(self, unit: Unit) -> bool:
+        """Whether what came differs from what comes here in numbers alone that are not finite."""
+        due = self.answered(unit)
+        return not any(
+            _difference(came.answer, _where_finite(came.answer, mine.answer))
+            for group, others in zip(unit.groups, due.groups, strict=True)
+            for came, mine in zip(_answers(group), others, strict=False)
+        )
 
     def is_steady(self, unit: Unit) -> bool:
         """Whether neither chance nor rounding decides what comes."""

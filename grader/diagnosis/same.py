@@ -41,6 +41,12 @@ def same(one: Tensor, other: Tensor, tolerance: float) -> bool:
     return not bool(finite.any()) or same(one[finite], other[finite], tolerance)
 
 
+def same_where_finite(came: Tensor, due: Tensor, tolerance: float) -> bool:
+    """Whether two tensors agree, leaving out where the first one is not finite."""
+    finite = came.isfinite()
+    return came.shape == due.shape and same(came[finite], due[finite], tolerance)
+
+
 def difference(came: Answered, answer: messages.Answer, sent: list[Tensor]) -> str:
     """Of what kind the difference between two answers is; empty where there is none."""
     match came.answer, answer:

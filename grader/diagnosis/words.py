@@ -14,6 +14,8 @@ ONLY = {
     "mask": "Your output is right without a mask, and under one it is exactly what comes out",
     "drop": "Without dropout your output is right, and with it exactly what comes out",
 }
+BESIDE = "Your values are right, and what is wrong beside them is exactly what comes out"
+RAISED = "Your output is right wherever one comes, and exceptions are exactly those that are raised"
 PARTS = {  # of the pipeline, as they are listed
     "project": "queries, keys and values",
     "split": "heads, cut",
@@ -58,7 +60,7 @@ def describe(
     text = f"{beginning or _beginning(first)} {_listed(first)}."
     if others:
         listing = ", or ".join(_listed(other) for other in others[:2])
-        text += f" The same numbers come out {listing}; no input tells these apart."
+        text += f" The same comes out {listing}; nothing that was tried tells these apart."
     unknown = [what for what in left if what not in right]
     if unknown:
         text += f" Something else is wrong in this as well, and is not known: {', '.join(unknown)}."

@@ -101,10 +101,12 @@ def difference_facts(difference: Difference) -> dict[str, str]:
     """The largest difference, where it is, yours and the right value, each as text."""
     finite = math.isfinite(difference.largest)
     largest = {"largest difference": f"{difference.largest:.3g}"} if finite else {}
+    told = (f"{difference.yours:.6g}", f"{difference.expected:.6g}")
+    yours, expected = told if told[0] != told[1] else (difference.yours, difference.expected)
     return largest | {
         "at": f"[{', '.join(str(i) for i in difference.index)}]",
-        "yours": f"{difference.yours:.6g}",
-        "expected": f"{difference.expected:.6g}",
+        "yours": str(yours),
+        "expected": str(expected),
     }
 
 

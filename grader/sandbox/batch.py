@@ -46,6 +46,7 @@ class How(TypedDict, total=False):
     copies: Copies | None
     weighs: bool
     counted: bool
+    stops_at_nan: bool
 
 
 class NotAsked(Exception):

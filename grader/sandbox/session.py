@@ -293,10 +293,19 @@ class Session:
         if self._whereabouts is None:
             return ""
         line, function = self._whereabouts
-        text = self.source.split("\n")[line - 1 : line]
-        at = f" at `{text[0].strip()[:200]}`" if text else ""
-        numbered = "" if self._submission.cells else f", line {line}"
+        text = self.text_of(line)
+        at = f" at `{text}`" if text else ""
+        numbered = f", line {line}" if self.is_file else ""
         return f"{at} in `{function}`{numbered}"
+
+    def text_of(self, line: int) -> str:
+        """A line of the source; empty where there is none."""
+        return "".join(self.source.split("\n")[line - 1 : line]).strip()[:200]
+
+    @property
+    def is_file(self) -> bool:
+        """Whether its lines are those of the file that a learner sees: cells of a notebook no."""
+        return not self._submission.cells
 
     def close(self) -> None:
         """End the worker, and let what it was asked and answered go."""

@@ -151,6 +151,7 @@ class Call(_Operation, tag="call", omit_defaults=True):
         copies: What is looked for in each tensor that is made on the way; None for nothing.
         weighs: Whether to tell how much memory lies behind what the calls gave.
         counted: Whether to tell how much is made on the way, and is kept for a backward.
+        stops_at_nan: Whether to raise where an operation makes NaN of numbers that are none.
     """
 
     target: int | str
@@ -172,6 +173,7 @@ class Call(_Operation, tag="call", omit_defaults=True):
     copies: Copies | None = None
     weighs: bool = False
     counted: bool = False
+    stops_at_nan: bool = False
 
 
 class Backward(_Operation, tag="backward"):

@@ -26,6 +26,7 @@ from grader.worker.copies import CountsCopies
 from grader.worker.counts import Counts
 from grader.worker.devices import OneDevice
 from grader.worker.graphs import Graph, kept_for_backward
+from grader.worker.nans import StopsAtNaN
 from grader.worker.rules import Keeper
 from grader.worker.traces import Before
 
@@ -224,7 +225,8 @@ class RequestHandler:
         kept = kept_for_backward(parameters) if call.gradients else nullcontext()
         copies = None if call.copies is None else CountsCopies(call.copies)
         counts = Counts() if call.counted else None
-        on = [other or kept, copies or nullcontext(), counts or nullcontext()]
+        nans = StopsAtNaN() if call.stops_at_nan else nullcontext()
+        on = [other or kept, copies or nullcontext(), counts or nullcontext(), nans]
         results, trees = self._call_each(call, function, given, on, before)
         grads = [x.requires_grad for x in self.sent]
         there = [x.device.type == "meta" for x in self.sent] if call.elsewhere else []

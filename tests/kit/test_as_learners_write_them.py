@@ -55,6 +55,16 @@ def normed_by(formula: str) -> Edits:
 
 ALONE: list[tuple[str, Edits, set[str]]] = [
     (
+        "exercise4",
+        {
+            "self.dropout(scores.softmax(dim=-1))": "scores.softmax(dim=-1)\n"
+            "        if self.training:\n"
+            "            weights = weights * (torch.rand_like(weights) >= "
+            "self.dropout.p)"
+        },
+        {"dropout-by-hand-not-rescaled"},
+    ),
+    (
         "exercise5",
         {V5_SCORES: "scores = q @ k[:, :1].mT / sqrt(D)"},
         {"keys-of-the-first-head"},

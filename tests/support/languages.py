@@ -45,7 +45,16 @@ MOST = 8  # ways that one f-string may come out
 # Words that stand alone: in tables of a module, or as what `say` is called with.
 TABLES = {
     "grader.outputs.screen": ("KEYS", "KEYS_PAGE"),
-    "grader.diagnosis.words": ("PARTS", "COUNTS", "ONLY", "WHOLE", "MODULE", "WHERE_WRONG"),
+    "grader.diagnosis.words": (
+        "PARTS",
+        "COUNTS",
+        "ONLY",
+        "WHOLE",
+        "MODULE",
+        "WHERE_WRONG",
+        "BESIDE",
+        "RAISED",
+    ),
     "grader.outputs.phrases": ("MARKS",),
     "grader.cli.doctor": ("WALLS", "ADVICE"),
 }

@@ -117,7 +117,10 @@ def _kept(setting: Setting) -> float:
 
 def _dropped(setting: Setting, calls: list[Call]) -> Tensor:
     maps = torch.stack(recover_attention(calls[0], *(call.out for call in calls))).squeeze(-2)
-    return (maps[..., -setting.shown :].abs() < _kept(setting) / 2).double()
+    found = maps[..., -setting.shown :].abs()
+    largest, still = float(found.max()), 1 / setting.sizes.T
+    kept = min(_kept(setting), largest) if largest > still / 2 else _kept(setting)
+    return (found < kept / 2).double()  # where none grows, it is not told of a wrong rate
 
 
 def share_is_off(setting: Setting, dropped: Tensor) -> bool:

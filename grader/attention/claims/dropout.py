@@ -17,7 +17,7 @@ from grader.attention.claims import chances
 from grader.attention.contract import AttentionContract
 from grader.attention.maps import recover_attention
 from grader.suite.calls import Call, Inputs, Module
-from grader.suite.compare import expect, expect_close, expect_finite
+from grader.suite.compare import expect, expect_close, expect_finite, fail
 from grader.suite.contract import Sizes
 from grader.suite.harness import Harness
 from grader.suite.marks import needs, points
@@ -58,13 +58,15 @@ class Observed:
 
     Attributes:
         rate: Of dropout.
-        still: The attention weights in evaluation, (B, T, 1, T).
+        right: The attention weights that there should be in evaluation, (B, T, 1, T).
+        still: Those that there are.
         maps: The same in training, of each run.
         outs: The outputs in training.
         mask: (B, T, T), if there was one.
     """
 
     rate: float
+    right: Tensor
     still: Tensor
     maps: list[Tensor]
     outs: list[Tensor]
@@ -113,9 +115,9 @@ def _plan(module: Module, inputs: Inputs) -> tuple[Call, list[Call]]:
 def _observe(setting: Setting, still: Call, calls: list[Call]) -> Observed:
     contract: Any = still.contract
     outs = [call.out for call in calls]
-    weights, *maps = recover_attention(still, still.out, *outs)
+    right, weights, *maps = recover_attention(still, still.expected, still.out, *outs)
     rate = contract.default_rate if setting.rate is None else setting.rate
-    return Observed(rate, weights, maps, outs, still.tensors.get("attention_mask"))
+    return Observed(rate, right, weights, maps, outs, still.tensors.get("attention_mask"))
 
 
 @points(2)
@@ -189,10 +191,15 @@ def keeps_the_mean(harness: Harness) -> None:
         ratios = torch.cat(seen.ratios)
         kept = ratios[ratios.abs() > 0.05]
         mean = float(kept.mean()) if kept.numel() else 0.0
-        expect(
-            setting.rate is None or abs(mean * (1 - seen.rate) - 1) < 0.01,
+        if setting.rate is None or abs(mean * (1 - seen.rate) - 1) < 0.01:
+            continue
+        if bool((seen.still[seen.right > VISIBLE].abs() < ROOM).any()):
+            fail(
+                f"training with {setting}: weights are 0 in evaluation already, so no factor shows"
+            )
+        fail(
             f"training with {setting}: expected the kept weights × {1 / (1 - seen.rate):.3g}, "
-            f"got × {mean:.3g}",
+            f"got × {mean:.3g}"
         )
 
 

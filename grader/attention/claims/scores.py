@@ -74,6 +74,9 @@ def _expect_scaled(contract: Any, sizes: Sizes, weights: Tensor, right: Tensor) 
     if abs(ratio - 1) >= 0.01:
         factor = _factor(weights, right, added)
         got = "no multiple of q·k" if factor is None else f"q·k × {factor * scale:.4g}"
+        if factor is not None and abs(factor - 1) < 0.01:
+            lacking = int((sure & (weights <= SURE)).sum())
+            got = f"these, and no weight in {lacking} places of {int(sure.sum())}"
         fail(f"expected scores of q·k × {scale:.4g}, got {got} ({sizes})")
     expect_close(mine, wanted, "logarithms of the attention weights", 0.02)
 

@@ -72,6 +72,7 @@ class State:
         drop_always: Whether it acts in evaluation too.
         drop_by_gradients: Whether it acts where gradients are recorded instead.
         rescale: Whether what is kept grows by 1/(1 - rate).
+        drop_by_hand: Whether what is dropped is drawn by ``torch.rand``, not by torch's dropout.
         shared_noise: The shape of dropout's noise, where it is not that of the weights.
         renormalise: Whether weights are shared out anew after dropout.
         cut: What is detached, each by its name.
@@ -115,6 +116,7 @@ class State:
     drop_always: bool = False
     drop_by_gradients: bool = False
     rescale: bool = True
+    drop_by_hand: bool = False
     shared_noise: tuple[int, ...] = ()
     renormalise: bool = False
     cut: frozenset[str] = frozenset()
@@ -189,7 +191,9 @@ class State:
                 generator.manual_seed(self.seed)
             else:
                 generator.set_state(self.random)
-            noise = F.dropout(ones, rate).cpu().double()
+            by_hand = self.drop_by_hand
+            noise = torch.rand_like(ones) >= rate if by_hand else F.dropout(ones, rate)
+            noise = noise.cpu().double()
             self.random = generator.get_state()
         finally:
             generator.set_state(before)

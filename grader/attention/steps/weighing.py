@@ -71,6 +71,12 @@ def drop_without_rescaling(s: State) -> None:
     s.rescale = False
 
 
+@choice("drop", "by hand, without rescaling")
+def drop_by_hand(s: State) -> None:
+    """Weights are multiplied by whether a number that is drawn reaches the rate."""
+    s.rescale, s.drop_by_hand = False, True
+
+
 def _weigh(s: State, normalise: Callable[[Tensor], Tensor]) -> None:
     """Scores to weights; ``normalise`` stands for the softmax."""
     weights = normalise(s.drop("scores", s.scores)) * s.late_scale

@@ -35,12 +35,13 @@ def describe(
     """Up to two conditions that hold for all that failed, together for nothing that passed.
 
     Returns:
-        The first that do, the plainest first; none where everything failed, None where no two
-        conditions tell them apart.
+        The first that do, the plainest first, a dtype before what else happens to coincide; none
+        where everything failed, None where no two conditions tell them apart.
     """
     if not passed:
         return ()
     common = [one for one in _conditions(failed) if all(map(one.holds, failed))]
+    common.sort(key=lambda one: one.factor != "dtype" or "float32" in one.says)
     spared = {id(one): {n for n, s in enumerate(passed) if not one.holds(s)} for one in common}
     for one in common:
         if len(spared[id(one)]) == len(passed):

@@ -48,6 +48,7 @@ ABOUT: dict[str, Callable[[Situation], bool]] = {
 }
 # Times as many go wrong in another way: then gradients alone do where no value shows it, by chance.
 FAR_MORE = 5
+SURE = 3  # situations: what fewer have in common two by two may be chance
 LONG = 100  # positions, from which a sequence is a long one
 BY_DTYPE = {"float64": "computes_in_float64", "bfloat16": "computes_in_bfloat16"}
 
@@ -167,7 +168,7 @@ def _reason(failed: Sequence[Outcome], where: tuple[Condition, ...] | None, says
     reason, aspect = smallest.reason, smallest.aspect
     assert reason is not None
     assert aspect is not None
-    if where:
+    if where and (len(where) == 1 or len(failed) >= SURE):
         says += f"; {aspect} in every one with {' and '.join(c.says for c in where)}"
     if isinstance(reason, CheckFailed):
         return CheckFailed(f"{reason}\n{says}", reason.difference, reason.comparison)

@@ -97,6 +97,21 @@ RAISED_BY = {
     "variable-of-another-function": "def f():\n wide = 1\n return wide\nwide",
     "name-set-only-later": "def f(score):\n scores = scores / 2\n return scores\nf(x)",
     "argument-is-no-tensor": "torch.relu(3)",
+    **{
+        f"nan-of-{what}": f"from grader.worker.nans import StopsAtNaN\nwith StopsAtNaN(): {source}"
+        for what, source in {
+            "zero-times-infinity": "x * 0 * float('inf')",
+            "hidden-row": "torch.full_like(x, -float('inf')).softmax(-1)",
+            "infinite-score": "(x + float('inf')).softmax(-1)",
+            "a-product": "(x * 0) @ (x.mT + float('inf'))",
+            "a-division": "(x * 1e9).exp() / (x * 1e9).exp()",
+            "a-division-by-zero": "(x * 0) / (x * 0)",
+            "a-difference": "(x + float('inf')) - float('inf')",
+            "a-root": "(-x.abs()).sqrt()",
+            "a-logarithm": "(-x.abs()).log()",
+            "a-power": "(-x.abs()) ** 0.5",
+        }.items()
+    },
     "product-of-two-devices": (
         "raise RuntimeError('Expected all tensors to be on the same device, but found at least "
         "two devices, cuda:0 and cpu!')"  # without a GPU nobody else says it

@@ -136,6 +136,32 @@ def test_search_that_was_cut_short_says_so(sandbox: Sandbox) -> None:
     assert not any(check.explanation for check in whole.checks)
 
 
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        (
+            "hidden = (1 - torch.ones(x.size(1))) * float('-inf')\n"
+            "        return (q @ k.mT + hidden).softmax(-1) @ v",
+            "NaN begins at `hidden = (1 - torch.ones(x.size(1))) * float('-inf')` in `forward`, "
+            "line 14: 0 · inf is NaN",
+        ),
+        (
+            "w = (q @ k.mT / x.size(-1) ** 0.5).sqrt()\n        return w.softmax(-1) @ v",
+            "NaN begins at `w = (q @ k.mT / x.size(-1) ** 0.5).sqrt()` in `forward`, line 14: the "
+            "square root of a negative number",
+        ),
+    ],
+)
+def test_nan_proves_no_mistake_and_is_told_where_it_begins(
+    body: str, says: str, sandbox: Sandbox
+) -> None:
+    report = graded(body, sandbox)
+    assert report.diagnosis == ()
+    assert report.cause is not None
+    assert report.cause.says.startswith(says)
+    assert graded(body, sandbox, explain=Explain.PLACE).cause is None
+
+
 def test_no_diagnosis_says_nothing(sandbox: Sandbox) -> None:
     report = graded("return (q @ k.mT).softmax(-1) @ v", sandbox, explain=Explain.NOTHING)
     assert report.diagnosis == report.maps == ()
@@ -166,7 +192,7 @@ def test_two_mistakes_alternatives_and_what_is_left_are_said() -> None:
     both = describe([(scale, mask)], [])
     assert "with two mistakes: (1) the scores are not scaled at all (2) the mask" in both
     either = describe([(scale,), (mask,)], ["gradients"])
-    assert "no input tells these apart" in either
+    assert "nothing that was tried tells these apart" in either
     assert either.endswith("not known: gradients.")
     assert describe([(mask,)], []).startswith("Your output is right without a mask")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -20,9 +21,13 @@ from grader.sandbox.process import Sandbox
 from grader.submission import SourceProblem, Submission, parse, read_submission
 from grader.suite.compare import CheckFailed, expect_close
 from tests.support.paths import ROOT
+from tests.support.reports import lost
 
 KIT = load_kit(ROOT)
 NAN, INF = float("nan"), float("inf")
+
+
+IMPORT = "torch = __import__('torch')\n        weights = "
 
 
 def failed(got: Tensor, expected: Tensor) -> CheckFailed:
@@ -80,6 +85,30 @@ def test_factor_of_the_scores_is_told_where_there_is_one(
     assert check.verdict is Verdict.FAIL
     assert "expected scores of q·k × 0.1374" in check.message
     assert says in check.message
+
+
+ALWAYS = "nn.functional.dropout(weights, self.dropout.p)"
+UNSCALED = "weights * (torch.rand_like(weights) >= self.dropout.p)"
+
+
+@pytest.mark.parametrize("dropped", [ALWAYS, UNSCALED])
+def test_dropout_in_evaluation_is_told_no_number_that_is_right(
+    dropped: str, sandbox: Sandbox
+) -> None:
+    report = graded("exercise3", "weights = self.dropout(weights)", f"{IMPORT}{dropped}", sandbox)
+    scaled = check_of(report, "test_scores_are_divided_by_the_root_of_hidden_dim")
+    assert re.search(r"× 0.1374, got these, and no weight in \d+ places of \d+", scaled.message)
+    rescaled = check_of(report, "test_dropout_rescales_what_it_keeps")
+    assert "weights are 0 in evaluation already, so no factor shows" in rescaled.message
+
+
+def test_dropout_that_rescales_nothing_is_told_of_no_wrong_rate(sandbox: Sandbox) -> None:
+    new = f"{IMPORT}{UNSCALED} if self.training else weights"
+    report = graded("exercise3", "weights = self.dropout(weights)", new, sandbox)
+    assert lost(report) == [
+        "test_dropout_acts_on_the_weights_after_softmax",
+        "test_dropout_rescales_what_it_keeps",
+    ]
 
 
 def test_factor_is_that_of_the_products_whatever_is_added_to_them(sandbox: Sandbox) -> None:

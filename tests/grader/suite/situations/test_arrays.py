@@ -13,6 +13,7 @@ from benchmarks.arrays import models
 from grader.sandbox.errors import SubmissionError
 from grader.sandbox.session import Session
 from grader.suite import Sizes
+from grader.suite.compare import CheckFailed
 from grader.suite.draw import Draw
 from grader.suite.situations.covering import ARRAYS, arrays_of, kept_at, make, rows_of
 from grader.suite.situations.describing import describe
@@ -107,8 +108,8 @@ ALL = [tried(T, dtype) for T in (1, 2, 17, 129, 257) for dtype in ("float32", "f
         pytest.param(lambda s: s.row["dtype"] == "float64", ["dtype float64"], id="a level"),
         pytest.param(
             lambda s: s.row["dtype"] == "float64" and s.sizes.T > 2,
-            ["T of 17 or more", "dtype float64"],
-            id="two factors",
+            ["dtype float64", "T of 17 or more"],
+            id="two factors, a dtype first",
         ),
         pytest.param(lambda s: True, [], id="everywhere"),
         pytest.param(lambda s: s.sizes.T in (2, 129), None, id="nothing common"),
@@ -134,6 +135,20 @@ def test_claim_about_the_factor_is_told_with_the_smallest_situation() -> None:
     }
     assert list(judge(outcomes, frozenset()).told) == ["matches_the_formula"]
     assert not judge([Outcome(one) for one in ALL], frozenset()).told
+
+
+def test_what_few_situations_have_in_common_two_by_two_may_be_chance() -> None:
+    """A norm in float32 failed in two situations of float64, and a single token was told of it."""
+    claims = frozenset({"handles_a_long_sequence", "computes_in_float64"})
+
+    def told(count: int) -> dict[str, Exception]:
+        failed = [tried(257, "float64")] * count
+        wrong = [Outcome(one, Aspect.VALUE, CheckFailed("wrong")) for one in failed]
+        return judge([*wrong, *map(Outcome, ALL[:-1])], claims).told
+
+    assert [*told(1)] == [*told(3)] == ["computes_in_float64"]
+    assert "in every one with" not in str(told(2)["computes_in_float64"])
+    assert "with dtype float64 and T = 257" in str(told(3)["computes_in_float64"])
 
 
 @pytest.mark.parametrize(

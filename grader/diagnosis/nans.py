@@ -1,0 +1,74 @@
+"""Where NaN comes from that should not be there: asked of the submission once more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+import torch
+
+from grader.diagnosis.replay import Asked, Check, Replay, Unit, aside, units_of
+from grader.records import Fault
+from grader.sandbox.channel import Outgoing
+from grader.sandbox.errors import SubmissionError
+from grader.sandbox.replies import Answered
+from grader.sandbox.session import Session
+from grader.submission import read_submission
+from grader.wire import messages, values
+
+TRIED = 9  # units: where one begins late another may tell what comes before it
+
+
+def first_nan(checks: Sequence[Check], solution: Path, session: Session) -> Fault | None:
+    """What a worker raises where NaN first comes up; None where none came, or that is not found.
+
+    Args:
+        checks: What each asked of the submission.
+        solution: Of the exercise; it is run in this process.
+        session: Of the submission, in which a check has begun.
+    """
+    found = [unit for unit in units_of(checks) if not unit.fine and _holds_nan(unit)]
+    if not found or not solution.is_file():
+        return None
+    with aside():
+        right = Replay.of(read_submission(solution).source, session.device)
+        tried = sorted(found, key=lambda one: one.size)[:TRIED] if right else []
+        told = [one for one in tried if right and _is_sound(right.answered(one))]
+        faults = _raised(told, session) if told else ()
+        return min(faults, key=lambda one: one.frames[-1].line, default=None)
+
+
+def _holds_nan(unit: Unit) -> bool:
+    answers = [one.answer for group in unit.groups for one in group]
+    tensors = [x for one in answers if isinstance(one, Answered) for x in one.tensors]
+    return any(bool(x.isnan().any()) for x in tensors if x.is_floating_point() and not x.is_meta)
+
+
+def _is_sound(unit: Unit) -> bool:
+    """Whether all that was asked gave numbers."""
+    answers = [one.answer for group in unit.groups for one in group]
+    return all(isinstance(one, Answered) for one in answers) and not _holds_nan(unit)
+
+
+def _raised(units: Sequence[Unit], session: Session) -> Iterator[Fault]:
+    """What is raised where NaN begins, on a line of the submission."""
+    groups = [group for unit in units for group in unit.groups]
+    steps = [
+        Outgoing(_stopping(one.step.operation), _sent(one), one.step.seed)
+        for group in groups
+        for one in group
+    ]
+    for answer in session.channel.exchange(steps, list(map(len, groups))):
+        if isinstance(answer, SubmissionError) and answer.fault.type == "NotANumber":
+            yield from [answer.fault] if answer.fault.frames else []
+
+
+def _stopping(operation: messages.Operation) -> messages.Operation:
+    if isinstance(operation, messages.Call):
+        return msgspec.structs.replace(operation, stops_at_nan=True)
+    return operation
+
+
+def _sent(asked: Asked) -> list[torch.Tensor]:
+    return values.load_tensors(asked.step.tensors, asked.body, True)

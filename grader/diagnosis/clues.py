@@ -14,7 +14,7 @@ from grader.submission import SourceProblem, Submission, parse
 
 MAX_SHOWN = 60  # characters of a learner's expression
 REDUCTIONS = {"sum", "mean", "amax", "amin", "max", "min", "norm", "std", "var", "logsumexp"}
-TRANSPOSES = {"transpose", "permute", "swapaxes", "mT", "T", "mH", "t"}
+NUMBERS = {"size", "dim", "ndim", "shape", "numel", "dtype", "device"}
 _N = TypeVar("_N", bound=ast.AST)
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Clue = Callable[[Fault, str], str | None]  # what fills `{clue}`; None where it does not apply
@@ -87,16 +87,6 @@ def _is_reduction(node: ast.AST) -> bool:
     return node.func.attr in REDUCTIONS and over_an_axis and "keepdim" not in given
 
 
-def _left_is_transposed(fault: Fault, source: str) -> str | None:
-    """Whether the left side of a product ends in positions, as a transposed q does."""
-    found = re.search(r"\[\d+, (\d+)\] but got: \[\d+, (\d+)\]", fault.message)
-    shapes = [one.shape for one in fault.tensors if one.name == "x" and len(one.shape) > 1]
-    if found is None or not shapes:
-        return None
-    T, inner, other = shapes[0][-2], int(found[1]), int(found[2])
-    return str(T) if inner == T != other else None
-
-
 def _variable_after_a_dot(fault: Fault, source: str) -> str | None:
     """The tensor before the dot, where a variable of its own stands after it."""
     name = fault.message.rpartition("attribute ")[2].strip("'")
@@ -150,10 +140,34 @@ def _kept_from_a_call(fault: Fault, source: str) -> str | None:
         built = {node.attr for one in first for node in _attributes(one, ast.Load)}
         for method in methods:
             if method not in first and method.name not in built:
-                kept |= {node.attr for node in _attributes(method, ast.Store)}
+                kept |= {node.attr for node in _attributes(method, ast.Store)} - _numbers(method)
     statement = failing_statement(fault, source)
     read = _attributes(statement, ast.Load) if statement else ()
     return next((node.attr for node in read if node.attr in kept), None)
+
+
+def _numbers(method: Function) -> set[str]:
+    """The attributes that a method sets to sizes and the like, which are no tensors."""
+    return {
+        node.attr
+        for one in ast.walk(method)
+        if isinstance(one, ast.Assign) and _is_number(one.value)
+        for target in one.targets
+        for node in _attributes(target, ast.Store)
+    }
+
+
+def _is_number(value: ast.expr) -> bool:
+    match value:
+        case ast.Constant():
+            return True
+        case ast.Subscript(value=inner) | ast.BinOp(left=inner):
+            return _is_number(inner)
+        case ast.Call(func=ast.Name(id=name)):
+            return name in ("len", "int", "float")
+        case ast.Call(func=ast.Attribute(attr=name)) | ast.Attribute(attr=name):
+            return name in NUMBERS
+    return False
 
 
 def _attributes(node: ast.AST, context: type[ast.expr_context]) -> Iterator[ast.Attribute]:
@@ -218,20 +232,8 @@ def hidden_from(source: str, line: int) -> set[str]:
     return others - around - top
 
 
-def _mask_has_more_axes(fault: Fault, source: str) -> str | None:
-    """How many axes the scores have, where the mask has been given one more than they have."""
-    line = fault.frames[-1].source if fault.frames else ""
-    grown = re.search(r"mask\w*(?:\.unsqueeze\(|\[[^\]]*None)", line) is not None
-    masks = [len(one.shape) for one in fault.tensors if "mask" in one.name]
-    others = [len(one.shape) for one in fault.tensors if "mask" not in one.name]
-    if not masks or not others:
-        return None
-    return str(max(others)) if max(masks) + grown > max(others) else None
-
-
 CLUES: dict[str, Clue] = {
     "without keepdim": _without_keepdim,
-    "left is transposed": _left_is_transposed,
     "variable after a dot": _variable_after_a_dot,
     "misspelt constructor": _misspelt_constructor,
     "never returns": _never_returns,
@@ -239,5 +241,4 @@ CLUES: dict[str, Clue] = {
     "set only later": _set_only_later,
     "attribute of this name": _attribute_of_this_name,
     "variable of another function": _variable_of_another_function,
-    "mask has more axes": _mask_has_more_axes,
 }

@@ -15,18 +15,20 @@ import msgspec
 from torch import Tensor
 
 from grader.diagnosis.clues import CLUES, hidden_from, tree_of
+from grader.diagnosis.shapes import CLUES_OF_SHAPES
 from grader.records import Fault
 
 # What is compared to find what was meant, which takes the product of the lengths for each pair.
 MAX_NAME = 40  # characters
 MAX_NAMES = 500  # of a file's own
+EVERY_CLUE = CLUES | CLUES_OF_SHAPES
 
 
 class Crash(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A known exception.
 
     Attributes:
-        clue: In ``CLUES``: what must be found beside the message; nothing where it is left out.
+        clue: In ``EVERY_CLUE``: what must be found beside the message; empty for nothing.
     """
 
     name: str
@@ -72,7 +74,7 @@ def find_crash(fault: Fault, source: str) -> tuple[Crash, re.Match[str], str] | 
     for crash in crashes():
         if crash.type == fault.type and (not crash.line or re.search(crash.line, line)):
             found = re.search(crash.message, fault.message)
-            clue = CLUES[crash.clue](fault, source) if found and crash.clue else ""
+            clue = EVERY_CLUE[crash.clue](fault, source) if found and crash.clue else ""
             if found and clue is not None:
                 return crash, found, clue
     return None
@@ -82,8 +84,15 @@ def find_crash(fault: Fault, source: str) -> tuple[Crash, re.Match[str], str] | 
 def _nearest(owner: str, name: str, source: str, line: int) -> str:
     """The end of a sentence about a name that does not exist: what may have been meant."""
     known = [word for word in _known(owner, source, line) if word != name and len(word) <= MAX_NAME]
-    near = difflib.get_close_matches(name[: MAX_NAME + 1], known, n=3, cutoff=0.65)
+    parts = [word for word in known if _is_part(word, name) or _is_part(name, word)]
+    close = difflib.get_close_matches(name[: MAX_NAME + 1], known, n=3, cutoff=0.65)
+    near = list(dict.fromkeys([*parts, *close]))[:3]
     return f": did you mean {' or '.join(f'`{word}`' for word in near)}?" if near else "."
+
+
+def _is_part(word: str, name: str) -> bool:
+    """Whether a name says this word and more, as `attention_mask` says `mask`."""
+    return len(word) > 2 and word in name.split("_")
 
 
 def _known(owner: str, source: str, line: int) -> list[str]:

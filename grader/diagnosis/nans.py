@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import torch
 
-from grader.diagnosis.replay import Asked, Check, Replay, Unit, aside, units_of
+from grader.diagnosis.replay import Asked, Check, Replay, Unit, aside, forms, units_of
 from grader.records import Fault
 from grader.sandbox.channel import Outgoing
 from grader.sandbox.errors import SubmissionError
@@ -33,8 +33,9 @@ def first_nan(checks: Sequence[Check], solution: Path, session: Session) -> Faul
         return None
     with aside():
         right = Replay.of(read_submission(solution).source, session.device)
-        tried = sorted(found, key=lambda one: one.size)[:TRIED] if right else []
-        told = [one for one in tried if right and _is_sound(right.answered(one))]
+        tried = sorted(found, key=lambda one: one.size)[:TRIED]
+        dues = [(one, right.answered(one)) for one in tried] if right else []
+        told = [one for one, due in dues if _is_sound(due) and forms(one) == forms(due)]
         faults = _raised(told, session) if told else ()
         return min(faults, key=lambda one: one.frames[-1].line, default=None)
 

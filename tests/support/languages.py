@@ -31,7 +31,8 @@ from tests.support.paths import ROOT
 
 # Modules whose texts nobody reads, or only a machine, or an assistant.
 UNREAD = (
-    "attention/steps", "attention/planted.py", "coach", "hiring/bundle", "kit/torch_names.py",
+    "attention/steps", "attention/planted.py", "coach", "diagnosis/clues.py",
+    "diagnosis/shapes.py", "hiring/bundle", "kit/torch_names.py",
     "languages", "outputs/case_script.py", "outputs/course_gradebooks.py", "outputs/pytest_json.py",
     "outputs/junit.py", "outputs/batch_packed.py", "sandbox/whereabouts.py", "suite/draw.py",
     "suite/situations/covering.py", "wire", "worker/hugepages.py", "worker/walls",

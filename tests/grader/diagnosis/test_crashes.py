@@ -41,7 +41,13 @@ RAISED_BY = {
     "mask-of-another-shape": "mask = torch.ones(3, 5, 5)\nx.masked_fill(mask == 0, 0)",
     "sizes-do-not-match": "x * torch.ones(4)",
     "products-do-not-match": "x @ torch.ones(5, 7)",
-    "batched-products-do-not-match": "x @ x",
+    "batched-products-do-not-match": "x @ x[:, :3]",
+    "right-side-not-transposed": "k = x\nx @ k",
+    "product-of-other-batches": "x @ x.transpose(0, 1)",
+    "mask-without-an-axis-for-heads": (
+        "mask = torch.ones(2, 5, 5)\nscores = torch.ones(2, 3, 5, 5)\n"
+        "scores.masked_fill(mask == 0, 0)"
+    ),
     "product-of-two-dtypes": "x @ torch.ones(7, 7, dtype=torch.float64)",
     "axis-out-of-range": "x.softmax(3)",
     "softmax-without-axis": "torch.softmax(x)",
@@ -160,6 +166,8 @@ def test_exception_is_found_and_explained(name: str) -> None:
         ("x.mask_fill(x > 0, 0)", "masked_fill"),
         ("nn.Linaer(2, 2)", "Linear"),
         ("attention_weights = x\natention_weights", "attention_weights"),
+        ("scores = attention_mask = x\nattention_scores", "scores"),
+        ("attention_mask = task = x\nmask", "attention_mask"),
         ("class A:\n  def __init__(self): self.query = 1\nA().quary", "query"),
     ],
 )
@@ -218,6 +226,29 @@ FORWARD = "class A:\n def __init__(self): self.query = x\n def forward(self, x):
 def test_exception_is_explained_by_its_cause(source: str, says: str) -> None:
     said = explain_crash(raised(source), source)
     assert says.lower() in said.lower()
+
+
+@pytest.mark.parametrize(
+    ("source", "not_said"),
+    [
+        ("q = k = x\nq @ k.transpose(0, 1)", "element by element"),
+        ("weights, v = torch.ones(2, 5, 5), torch.ones(2, 3, 7)\nweights @ v", "transpose"),
+        ("weights, v = torch.ones(2, 5, 5), x.mT\nweights @ v.clone()", "is transposed"),
+        ("x = torch.ones(2, 5, 5)\nx @ x[:, :3]", "is transposed"),
+        (
+            "mask = torch.ones(5, 5)\nscores = torch.ones(2, 3, 5, 9)\n"
+            "scores.masked_fill(mask == 0, 0)",
+            "unsqueeze",
+        ),
+        (
+            "class A:\n def forward(self, x):\n  self.T = x.size(1)\n"
+            "  return x.view(2, self.T, 7) @ torch.ones(7, 7).double()\nA().forward(x)",
+            "was kept",
+        ),
+    ],
+)
+def test_what_is_not_certain_is_not_said(source: str, not_said: str) -> None:
+    assert not_said not in explain_crash(raised(source), source)
 
 
 @pytest.mark.parametrize(

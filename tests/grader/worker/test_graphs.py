@@ -25,6 +25,14 @@ def test_graph_holds_no_output_that_holds_it() -> None:
     assert [one() for one in held] == [None, None]
 
 
+def test_number_has_no_axes_to_turn() -> None:
+    """Torch warns of it, on a line of ours, among what the submission printed."""
+    x = torch.ones(3, requires_grad=True)
+    (grad,) = Graph([x]).backward([(x.sum(), torch.tensor(2.0))], "transposed")
+    assert grad is not None
+    assert torch.equal(grad, torch.full((3,), 2.0))
+
+
 def test_parameter_that_is_set_anew_has_the_gradient_of_before() -> None:
     x = torch.full((2,), 3.0, requires_grad=True)
     with kept_for_backward({"x": x}):

@@ -1,0 +1,87 @@
+"""What the shapes of tensors tell of an exception, where they leave no doubt."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import re
+
+from grader.diagnosis.clues import Clue, failing_statement
+from grader.records import Fault
+
+PRODUCTS = {"torch.matmul", "torch.bmm"}
+
+
+def _product_in(fault: Fault, source: str) -> tuple[ast.expr, ast.expr] | None:
+    """The two sides of the product on the failing line, where there is one alone."""
+    statement = failing_statement(fault, source)
+    found = []
+    for node in ast.walk(statement) if statement else ():
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
+            found.append((node.left, node.right))
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) in PRODUCTS:
+            found += [(node.args[0], node.args[1])] if len(node.args) > 1 else []
+    return found[0] if len(found) == 1 else None
+
+
+def _shape_of(side: ast.expr, fault: Fault) -> tuple[int, ...]:
+    """The shape of a variable, or of one whose last two axes trade places; none if not known."""
+    name = ast.unparse(side)
+    turned = re.fullmatch(r"(\w+)\.(?:mT|(?:transpose|swapaxes)\((?:-2, -1|-1, -2)\))", name)
+    shape = next((t.shape for t in fault.tensors if t.name == (turned[1] if turned else name)), ())
+    return (*shape[:-2], *shape[:-3:-1]) if turned else shape
+
+
+def _left_is_transposed(fault: Fault, source: str) -> str | None:
+    """Whether the left side of a product is a (…, D, T), as a transposed q is."""
+    found = re.search(r"\[\d+, (\d+)\] but got: \[\d+, (\d+)\]", fault.message)
+    shapes = [one.shape for one in fault.tensors if one.name == "x" and len(one.shape) > 1]
+    product = _product_in(fault, source)
+    if found is None or not shapes or product is None:
+        return None
+    T, inner, other, left = (
+        shapes[0][-2],
+        int(found[1]),
+        int(found[2]),
+        _shape_of(product[0], fault),
+    )
+    return str(T) if inner == T != other and left[-1:] == (T,) and left[-2] != T else None
+
+
+def _right_fits_transposed(fault: Fault, source: str) -> str | None:
+    """The right side of a product, where it would fit with its last two axes in the other order."""
+    found = re.search(r"\[\d+, (\d+)\] but got: \[\d+, (\d+)\]", fault.message)
+    product = _product_in(fault, source)
+    if found is None or product is None or not isinstance(product[1], ast.Name):
+        return None
+    return product[1].id if _shape_of(product[1], fault)[-1:] == (int(found[1]),) else None
+
+
+def _mask_has_more_axes(fault: Fault, source: str) -> str | None:
+    """How many axes the scores have, where the mask has been given one more than they have."""
+    line = fault.frames[-1].source if fault.frames else ""
+    grown = re.search(r"mask\w*(?:\.unsqueeze\(|\[[^\]]*None)", line) is not None
+    masks = [len(one.shape) for one in fault.tensors if "mask" in one.name]
+    others = [len(one.shape) for one in fault.tensors if "mask" not in one.name]
+    if not masks or not others:
+        return None
+    return str(max(others)) if max(masks) + grown > max(others) else None
+
+
+def _mask_lacks_the_axis_of_heads(fault: Fault, source: str) -> str | None:
+    """The shape of scores that the mask would fit with an axis more after its first."""
+    masks = [one.shape for one in fault.tensors if "mask" in one.name and len(one.shape) == 3]
+    scores = [one.shape for one in fault.tensors if "mask" not in one.name and len(one.shape) == 4]
+    for mask, shape in itertools.product(masks, scores):
+        pairs = zip(mask, (shape[0], *shape[2:]), strict=True)
+        if all(mine in (1, there) for mine, there in pairs):
+            return str(shape)
+    return None
+
+
+CLUES_OF_SHAPES: dict[str, Clue] = {
+    "left is transposed": _left_is_transposed,
+    "right fits transposed": _right_fits_transposed,
+    "mask has more axes": _mask_has_more_axes,
+    "mask lacks the axis of heads": _mask_lacks_the_axis_of_heads,
+}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import codecs
+import io
 import os
 import sys
 from typing import NoReturn
@@ -39,6 +41,11 @@ speak(cli)
 
 def main() -> NoReturn:
     """Run the command and leave with its exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and not stream.encoding.lower().startswith("utf"):
+            # As click does with ASCII; what another encoding lacks is a question mark.
+            is_ascii = codecs.lookup(stream.encoding).name == "ascii"
+            stream.reconfigure(encoding="utf-8" if is_ascii else None, errors="replace")
     code = run_command(sys.argv[1:])
     if reader := sys.modules.get("grader.submission.bounded"):
         reader.end()

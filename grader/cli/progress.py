@@ -51,7 +51,7 @@ def progress(html_file: Path | None, kit_path: Path | None) -> None:
 
 
 def _headings() -> str:
-    columns = (("exercise", 11), ("tries", -5), ("best", -9), ("last", 11), ("hints", -5))
+    columns = (("exercise", 11), ("tries", -5), ("best", -9), ("last", 10), ("hints", -5))
     told = [as_wide(say(name), abs(wide), right=wide < 0) for name, wide in columns]
     return f"{' '.join(told[:3])}  {' '.join(told[3:])}  {say('scores')}"
 

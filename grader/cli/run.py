@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -130,7 +131,7 @@ def run(
         options = Options(seed, device, timeout, explain=explain, maps=maps, case=keep)
         for exercise, submission in pairs:
             report = grade(submission, exercise, options, sandbox)
-            steps.append(_next_step(report, kit, exercise))
+            steps.append(_next_step(report, kit, exercise, kit_path))
             if form == "text":
                 _show(report, out, verbose, steps)
             mine = (exercise.file.resolve(), notebook_file(exercise).resolve())
@@ -162,7 +163,7 @@ def _only(form: str) -> str:
     return "json"
 
 
-def _next_step(report: Report, kit: Kit, exercise: Exercise) -> str:
+def _next_step(report: Report, kit: Kit, exercise: Exercise, kit_path: Path | None) -> str:
     """What to do now, by what the learner has done before."""
     from grader.outputs.phrases import next_step
 
@@ -172,7 +173,8 @@ def _next_step(report: Report, kit: Kit, exercise: Exercise) -> str:
     except GradeError:  # said where the grading is recorded
         left = True
     as_given = report.sha256[: len(exercise.digest)] in exercise.stubs
-    return next_step(report, as_given, left)
+    options = "" if kit_path is None else f" --kit {shlex.quote(str(kit_path))}"
+    return next_step(report, as_given, left, options)
 
 
 def _rendered(reports: list[Report], form: str) -> str:

@@ -132,5 +132,4 @@ class _Shown:
             return
         self._last = text
         clear = "\x1b[H\x1b[2J" if self._keyed and os.environ.get("TERM") != "dumb" else ""
-        sys.stdout.write(f"{clear}{text}\n")
-        sys.stdout.flush()
+        click.echo(f"{clear}{text}", color=True)

@@ -77,14 +77,14 @@ def _panel(name: str, weights: Weights, worst: tuple[int, int] | None) -> Panel:
     return Panel(
         name,
         tuple(
-            tuple(_cell(weight, (query, key) == worst) for key, weight in enumerate(row))
+            tuple(_cell(weight, (query, key) == worst, name) for key, weight in enumerate(row))
             for query, row in enumerate(weights)
         ),
     )
 
 
-def _cell(weight: float, worst: bool) -> Cell:
-    mark = mark_of(weight)
+def _cell(weight: float, worst: bool, name: str) -> Cell:
+    mark = mark_of(weight, is_right=name == "right")
     return Cell(_number(weight), 0.0 if mark else min(max(weight, 0.0), 1.0), mark, worst)
 
 

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from rich.padding import Padding
 from rich.text import Text
 
 from grader.languages import say
-from grader.outputs.terminal import STYLES, render_report
+from grader.outputs.terminal import STYLES, Part, render_report
 from grader.records import Report, Verdict
 
 
 def render_interview(
     reports: Sequence[Report], minutes: Mapping[str, float | None], late: Mapping[str, float]
-) -> Iterator[Text | Padding]:
+) -> Iterator[Part]:
     """What was right and wrong, how long it took, and what to practise.
 
     Args:

@@ -55,17 +55,20 @@ def state_of(report: Report) -> str:
     return say("solved") if report.solved else say("not solved yet")
 
 
-def next_step(report: Report, as_given: bool = False, hints_left: bool = True) -> str:
+def next_step(
+    report: Report, as_given: bool = False, hints_left: bool = True, options: str = ""
+) -> str:
     """What to do now, commands in backticks.
 
     Args:
         report: Of the grading.
         as_given: Whether the file is as it was given, to be repaired.
         hints_left: Whether there is a hint that was not shown yet.
+        options: That every command needs, with a blank before each.
     """
-    name = report.exercise
+    name = f"{report.exercise}{options}"
     if report.solved:
-        return say(f"`grade solution {name}` for ours, `grade next` for the next exercise")
+        return say(f"`grade solution {name}` for ours, `grade next{options}` for the next exercise")
     if report.problem:
         return say(f"mend that{' line' if report.problem_line else ''}, then grade again")
     hint = f"`grade hint {name}`"
@@ -216,8 +219,8 @@ def printed_lines(output: str) -> list[str]:
     return [line if count == 1 else f"{line} (× {count})" for line, count in counted]
 
 
-def mark_of(weight: float) -> str:
-    """The mark of an attention weight that can be none; empty for one that can."""
+def mark_of(weight: float, is_right: bool = False) -> str:
+    """The mark of an attention weight that can be none; empty for one that can, or should."""
     if math.isnan(weight):
         return NAN
-    return "" if -0.01 < weight < 1.01 else IMPOSSIBLE
+    return "" if is_right or -0.01 < weight < 1.01 else IMPOSSIBLE

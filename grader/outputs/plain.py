@@ -5,14 +5,12 @@ from __future__ import annotations
 import io
 from collections.abc import Iterable
 
-from rich.console import Console
-from rich.padding import Padding
-from rich.text import Text
+from rich.console import Console, RenderableType
 
 WIDTH = 100  # in characters
 
 
-def plain(parts: Iterable[Text | Padding]) -> str:
+def plain(parts: Iterable[RenderableType]) -> str:
     """The parts as lines without colours, of which none is longer than a page is wide."""
     file = io.StringIO()
     console = Console(

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from grader.languages import say
 from grader.outputs.sanitise import clean
-from grader.outputs.terminal import render_maps, render_report
+from grader.outputs.terminal import Part, render_maps, render_report
 from grader.records import Report
 
 KEYS = {
@@ -21,6 +21,7 @@ KEYS = {
     "l": "list",
     "m": "map",
     "e": "explain",
+    "v": "checks",
     "r": "reset",
     "s": "solution",
     "?": "help",
@@ -33,6 +34,7 @@ Enter        goes on, once this one is solved
 h            one more hint
 l            the list: ↑ and ↓ choose an exercise, Enter turns to it
 m            attention maps, on and off
+v            every check that failed, and whole lists; again, fewer
 e            how much is told of a mistake: nothing, a question, its place, the cause
 s            our solution, once yours is solved
 r r          puts the stub back; yours is kept
@@ -41,7 +43,6 @@ b, space     a page up, a page down
 ?            these keys; again, the report
 q            quit"""
 BAR = 24
-Part = Text | Padding
 
 
 @dataclass
@@ -59,6 +60,7 @@ class Screen:
         busy: Whether a grading is under way.
         report: The last one of this exercise.
         maps: Whether its attention maps were asked for.
+        verbose: Whether every check that failed was.
         hints: Those shown so far.
         page: Text instead of the report: a list, a solution.
         focus: The line of the page that has to be in sight, from 0; -1 where any may be.
@@ -76,6 +78,7 @@ class Screen:
     busy: bool = False
     report: Report | None = None
     maps: bool = False
+    verbose: bool = False
     hints: Sequence[str] = ()
     page: str = ""
     focus: int = -1
@@ -143,11 +146,12 @@ def _body(screen: Screen) -> Iterator[Part]:
         yield Text(say("  grading … (another save stops it, and so do n and p)"))
     elif screen.report is None:
         yield Text(say(f"  edit {clean(screen.file)} and save it: it is graded at once"))
-    elif screen.maps:  # asked for: above all that may be cut
-        yield from render_maps(screen.report.maps)
-        yield from render_report(replace(screen.report, maps=()), brief=True)
     else:
-        yield from render_report(screen.report, brief=True)
+        report, verbose = screen.report, screen.verbose
+        if screen.maps:  # asked for: above all that may be cut
+            yield from render_maps(report.maps)
+            report = replace(report, maps=())
+        yield from render_report(report, verbose, brief=True, more="v")
 
 
 def _hint(number: int, hint: str) -> Padding:

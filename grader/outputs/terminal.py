@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from rich.padding import Padding
+from rich.table import Table
 from rich.text import Text
 
 from grader.languages import say
@@ -39,12 +40,18 @@ STYLES = {
 }
 SHADES = ((0.6, "█"), (0.35, "▓"), (0.15, "▒"), (0.03, "░"))
 INDENT = 16
+MAPS = 4  # two of six keys side by side fit 40 columns
 PRINTED_LINES = 5
+Part = Text | Padding | Table
 
 
 def render_report(
-    report: Report, verbose: bool = False, brief: bool = False, to_do: str = ""
-) -> Iterator[Text | Padding]:
+    report: Report,
+    verbose: bool = False,
+    brief: bool = False,
+    to_do: str = "",
+    more: str = "--verbose",
+) -> Iterator[Part]:
     """The lines of a report.
 
     Args:
@@ -53,6 +60,7 @@ def render_report(
         brief: Whether to begin with the score and what did not pass, count what did, and give no
             next step.
         to_do: The next step, where more is known than the report tells.
+        more: What shows what is left out: an option, or a key.
     """
     if brief:
         yield _score(report)
@@ -64,17 +72,18 @@ def render_report(
         yield Text(f"  {still_a_stub(report)}")
     else:
         if verbose:
-            yield from _printed(report.output, verbose)
+            yield from _printed(report.output)
+        left_out = "" if verbose else more
         if report.cause is not None:
-            yield from _cause(report, report.cause, verbose)
+            yield from _cause(report, report.cause, left_out)
         checks = _open_first(report.checks) if brief else report.checks
-        yield from _checks(report, checks, verbose)
+        yield from _checks(report, checks, left_out)
         if brief:
             yield from _passed(report)
     yield from render_maps(report.maps)
     if not brief:
         yield _score(report)
-    if verbose:
+    if verbose and not brief:
         yield Text(" · ".join(f"{name} {v}" for name, v in report.versions.items()), style="dim")
     if not brief:
         yield Text(f"{say('next')}: {to_do or next_step(report)}")
@@ -89,95 +98,101 @@ def _open_first(checks: Sequence[CheckResult]) -> list[CheckResult]:
     )
 
 
-def _passed(report: Report) -> Iterator[Text]:
+def _passed(report: Report) -> Iterator[Part]:
     passed = [check for check in report.checks if check.verdict is Verdict.PASS]
     if passed:
         points = sum(check.points for check in passed)
         text = say(f"{len(passed)} of {len(report.checks)} checks")
-        yield Text.assemble("  ", ("pass    ", STYLES[Verdict.PASS]), f"{points:>4}  {text}")
+        yield _row(Verdict.PASS, str(points), text)
 
 
-def render_maps(maps: Sequence[AttentionMap], mine: str = "yours") -> Iterator[Text | Padding]:
+def render_maps(maps: Sequence[AttentionMap], mine: str = "yours") -> Iterator[Part]:
     """Attention maps as shaded cells, yours beside the right one; ``mine`` stands above yours."""
     for one in maps:
-        yield Text(say(f"  attention {one.title}: a row for each query, a column for each key"))
+        title = say(f"  attention {one.title}: a row for each query, a column for each key")
+        yield _indented(title.strip(), indent=2)
         width = 2 * len(one.right)
         heads = [as_wide(say(title), width) for title in (mine, "right")]
-        yield _indented(f"{heads[0]}    {heads[1]}", "dim")
+        yield _indented(f"{heads[0]}    {heads[1]}", "dim", MAPS)
         for yours, right in zip(one.yours, one.right, strict=True):
-            yield _indented(f"{_cells(yours)}    {_cells(right)}")
+            yield _indented(f"{_cells(yours)}    {_cells(right, is_right=True)}", indent=MAPS)
     if maps:
         legend = " ".join(f"{shade} ≥ {least:g}" for least, shade in SHADES)
-        weights = [weight for one in maps for row in (*one.yours, *one.right) for weight in row]
-        for mark in sorted({mark_of(weight) for weight in weights} - {""}):
+        marks = {mark_of(weight) for one in maps for row in one.yours for weight in row}
+        marks |= {mark_of(weight, True) for one in maps for row in one.right for weight in row}
+        for mark in sorted(marks - {""}):
             legend += f"  {2 * mark} {say(MARKS[mark])}"
-        yield _indented(legend, "dim")
+        yield _indented(legend, "dim", MAPS)
 
 
-def _cells(row: Sequence[float]) -> str:
-    return "".join(2 * _shade(weight) for weight in row)
+def _cells(row: Sequence[float], is_right: bool = False) -> str:
+    return "".join(2 * (mark_of(weight, is_right) or _shade(weight)) for weight in row)
 
 
 def _shade(weight: float) -> str:
-    shade = next((shade for least, shade in SHADES if weight >= least), "·")
-    return mark_of(weight) or shade
+    return next((shade for least, shade in SHADES if weight >= least), "·")
 
 
-def _problem(report: Report) -> Iterator[Text | Padding]:
+def _problem(report: Report) -> Iterator[Part]:
     first, *more = report.problem.splitlines()
     yield Text(located(report, report.problem_line, first), STYLES[Verdict.ERROR])
     for line in more:
         yield _indented(say(clean(line)), "bold")
-    yield from _printed(report.output, verbose=True)
+    yield from _printed(report.output)
 
 
-def _cause(report: Report, cause: Cause, verbose: bool) -> Iterator[Text | Padding]:
-    """What is known to be wrong, before all else."""
+def _cause(report: Report, cause: Cause, more: str) -> Iterator[Part]:
+    """What is known to be wrong, before all else; ``more`` shows what follows, if it is set."""
     for text, style in ((cause.says, "bold"), (cause.advice, "")):
         yield from [_indented(say(clean(text)), style, 2)] if text else []
-    if more := where_to_read_more(report):
-        yield _indented(say(f"more of it: {more}"), indent=2)
+    if command := where_to_read_more(report):
+        yield _indented(say(f"more of it: {command}"), indent=2)
     checks = [check for check in report.checks if report.following(check)]
     if checks:
-        more = " (--verbose)" if len(checks) == 1 else say(" (--verbose lists them)")
-        listed = "" if verbose else more
+        listed = say(f" ({more} lists them)") if len(checks) > 1 else f" ({more})"
         possible = sum(check.possible for check in checks)
-        yield _row(checks[0].verdict, f"0/{possible}", counted_by_cause(checks) + listed)
+        yield _row(
+            checks[0].verdict, f"0/{possible}", counted_by_cause(checks) + (listed if more else "")
+        )
 
 
-def _row(verdict: Verdict, points: str, text: str) -> Text:
-    return Text.assemble("  ", (f"{verdict:<8}", STYLES[verdict]), f"{points:>4}  ", text)
+def _row(verdict: Verdict, points: str, text: str) -> Table:
+    """A line that keeps its indent where it is wrapped."""
+    row = Table.grid()
+    row.add_column(width=INDENT, no_wrap=True)
+    row.add_column()
+    head = Text.assemble("  ", (f"{verdict:<8}", STYLES[verdict]), f"{points:>4}  ")
+    row.add_row(head, Text(text))
+    return row
 
 
-def _checks(
-    report: Report, checks: Sequence[CheckResult], verbose: bool
-) -> Iterator[Text | Padding]:
-    shown = [check for check in checks if verbose or not report.following(check)]
+def _checks(report: Report, checks: Sequence[CheckResult], more: str) -> Iterator[Part]:
+    shown = [check for check in checks if not more or not report.following(check)]
     for check, again in grouped(shown):
         yield _head(check)
-        yield from _details(report, check, verbose)
+        yield from _details(report, check, more)
         if again:
-            yield _indented(counted_as_above(again) + ("" if verbose else " (--verbose)"), "dim")
-        yield from [_head(one) for one in again] if verbose else []
+            yield _indented(counted_as_above(again) + (f" ({more})" if more else ""), "dim")
+        yield from [] if more else [_head(one) for one in again]
 
 
-def _head(check: CheckResult) -> Text:
+def _head(check: CheckResult) -> Table:
     return _row(check.verdict, f"{check.earned}/{check.possible}", check.claim)
 
 
-def _details(report: Report, check: CheckResult, verbose: bool) -> Iterator[Text | Padding]:
+def _details(report: Report, check: CheckResult, more: str) -> Iterator[Part]:
     if check.verdict is Verdict.PASS:
-        if verbose:
+        if not more:
             yield _indented(say(check.why), "dim")
-            yield from _printed(check.output, verbose)
+            yield from _printed(check.output)
         return
     if check.verdict is Verdict.TODO:
         yield _indented(say(NOT_WRITTEN))
         return
     if check.fault is not None and check.fault.frames:  # at the margin, where editors look
-        first, *more = message_lines(check)
+        first, *rest = message_lines(check)
         yield Text(located(report, check.fault.frames[-1].line, first))
-        yield from [_indented(clean(line)) for line in more]
+        yield from [_indented(clean(line)) for line in rest]
     else:
         yield _indented(say(clean(check.message)))
     if check.difference is not None:
@@ -188,10 +203,10 @@ def _details(report: Report, check: CheckResult, verbose: bool) -> Iterator[Text
         yield _indented(say(check.explanation), "bold")
     if check.verdict is Verdict.FAIL and not report.following(check):
         yield _indented(say(check.why), "dim")
-    yield from _printed(check.output, verbose)
+    yield from _printed(check.output, more)
 
 
-def _fault(report: Report, fault: Fault) -> Iterator[Text | Padding]:
+def _fault(report: Report, fault: Fault) -> Iterator[Part]:
     for frame in fault.frames:
         place = f"{clean(report.place(frame.line))} {say('in')} {clean(frame.function)}"
         yield _indented(f"{place}: {clean(frame.source)}")
@@ -200,11 +215,11 @@ def _fault(report: Report, fault: Fault) -> Iterator[Text | Padding]:
         yield _indented(f"{say('tensors there:')} {listing}")
 
 
-def _printed(output: str, verbose: bool) -> Iterator[Padding]:
+def _printed(output: str, more: str = "") -> Iterator[Padding]:
     lines = printed_lines(output)
-    if len(lines) > PRINTED_LINES and not verbose:
-        more = say(f"… ({len(lines) - PRINTED_LINES} more with --verbose)")
-        lines = [*lines[:PRINTED_LINES], more]
+    if len(lines) > PRINTED_LINES and more:
+        left = say(f"… ({len(lines) - PRINTED_LINES} more with {more})")
+        lines = [*lines[:PRINTED_LINES], left]
     for line in lines:
         yield _indented(f"{say('printed:')} {line}", "cyan")
 

@@ -51,14 +51,12 @@ class Watch:
         self._file: dict[str, Path] = {}  # that was saved last, by exercise
         self._under_way = False
         self._wanted: Exercise | None = None  # to be graded when the grading under way has ended
-        self._last_solved: Exercise | None = None
-        self._maps = False
+        self._maps = self._verbose = False
         self._explain: Explain | None = None  # what the folder says, until a key says otherwise
         self._hints: list[str] = []
         self._news = ""
         self._page = ""  # the key that opened one
         self._asked = ""  # a key that has to be pressed once more
-        self._following: Exercise | None = None  # once this one is solved
         self._picked = 0  # in the list
         self._scroll = 0
         self._room = 0
@@ -140,7 +138,7 @@ class Watch:
             self._news, self._report = "", report
             self._draw()  # before anything else is done
         trouble = self._remember(report, submission)
-        if report.solved and exercise is self._exercise and not self._maps:
+        if exercise is self._exercise:
             self._go_on(report)
         self._news = trouble or self._news
 
@@ -154,24 +152,25 @@ class Watch:
         return ""
 
     def _go_on(self, report: Report) -> None:
-        """Go on to the next exercise that is not solved, if this one was not solved before."""
-        if report.exercise in self._solved:
+        """Go on to the next exercise that is not solved, if this one is now and was not before."""
+        if not report.solved or report.exercise in self._solved:
             return
         self._solved.add(report.exercise)
-        at = self._kit.exercises.index(self._exercise)
-        following = self._kit.exercises[at + 1 :] + self._kit.exercises[:at]
-        left = [exercise for exercise in following if exercise.name not in self._solved]
         score = f"{report.exercise} is solved, {report.earned} / {report.possible}"
-        if not left:
+        if (following := self._following) is None:
             self._news = f"{score}, and so are all the others"
-            return
-        self._last_solved = self._exercise
-        if self._keyed:
-            self._following = left[0]
-            self._news = f"{score}: Enter goes on to {left[0].name}, s shows our solution"
-            return
-        self._look(left[0])
-        self._news = score
+        elif self._keyed:
+            self._news = f"{score}: Enter goes on to {following.name}, s shows our solution"
+        else:
+            self._look(following)
+            self._news = score
+
+    @property
+    def _following(self) -> Exercise | None:
+        """The next exercise that is not solved, the first ones after the last."""
+        at = self._kit.exercises.index(self._exercise)
+        others = self._kit.exercises[at + 1 :] + self._kit.exercises[:at]
+        return next((one for one in others if one.name not in self._solved), None)
 
     def _look(self, exercise: Exercise) -> None:
         """Turn to an exercise, and grade what is written of it."""
@@ -185,28 +184,23 @@ class Watch:
     def _look_at(self, exercise: Exercise) -> None:
         if exercise is not self._exercise:
             self._exercise, self._report, self._hints, self._maps = exercise, None, [], False
-            self._following = None
         self._news = self._page = ""
         self._scroll = 0
 
     def _pressed(self, key: str) -> None:
         if self._moved(key):
             return
-        again, shut, following = key == self._asked, key == self._page, self._following
-        picking = self._page == "l"
+        again, shut, picking = key == self._asked, key == self._page, self._page == "l"
         self._news = self._page = self._asked = ""
-        if key == "\n" and picking:
-            self._look(self._kit.exercises[self._picked])
-        elif key in ("n", "\n") and following is not None:
-            self._look(following)
+        if key == "\n":
+            self._enter(picking)
         elif key in ("n", "p"):
             at = self._kit.exercises.index(self._exercise) + (1 if key == "n" else -1)
-            self._last_solved = None
             self._look(self._kit.exercises[at % len(self._kit.exercises)])
         elif key == "h":
             with open_history(self._kit) as history:
                 self._hints = history.next_hint(self._exercise)
-        elif key in ("m", "e"):
+        elif key in ("m", "e", "v"):
             self._tell_otherwise(key)
         elif key == "r":
             self._reset(sure=again)
@@ -218,8 +212,19 @@ class Watch:
             what = f"`{key}`" if key.isprintable() and key.strip() else "that"
             self._news = f"{what} is not a key here; ? lists the keys"
 
+    def _enter(self, picking: bool) -> None:
+        is_solved = self._exercise.name in self._solved
+        wanted = self._kit.exercises[self._picked] if picking else self._following
+        if wanted is not None and (picking or is_solved):
+            self._look(wanted)
+        else:
+            self._news = "all are solved" if is_solved else self._not_solved
+
     def _tell_otherwise(self, key: str) -> None:
         """Grade once more, with maps or without, or with more or less of an explanation."""
+        if key == "v":  # the report has it all
+            self._verbose = not self._verbose
+            return
         if self._under_way:
             return
         levels = list(Explain)
@@ -266,16 +271,15 @@ class Watch:
     def _page_text(self) -> str:
         if self._page == "l":
             return "\n".join(list_lines(self._kit, self._solved, self._picked))
-        if self._page == "?":
-            return say(KEYS_PAGE)
-        if self._page != "s":
-            return ""
-        solved = self._exercise.name in self._solved
-        shown = self._exercise if solved else self._last_solved
-        if shown is None:
-            self._news = f"{self._exercise.name} is not solved yet; h gives a hint"
-            return ""
-        return reveal(shown, self._kit)
+        if self._page == "s" and self._exercise.name in self._solved:
+            return reveal(self._exercise, self._kit)
+        if self._page == "s":
+            self._news = self._not_solved
+        return say(KEYS_PAGE) if self._page == "?" else ""
+
+    @property
+    def _not_solved(self) -> str:
+        return f"{self._exercise.name} is not solved yet; h gives a hint"
 
     def _draw(self, busy: bool = False) -> None:
         exercise, text = self._exercise, self._text()
@@ -292,6 +296,7 @@ class Watch:
             busy=busy,
             report=self._report,
             maps=self._maps,
+            verbose=self._verbose,
             hints=self._hints,
             page=text,
             focus=picked[0] if self._page == "l" and picked else -1,

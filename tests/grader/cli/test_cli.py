@@ -25,6 +25,7 @@ from grader.outputs.mistakes import NOTEBOOKS, titled
 from grader.records import Report
 from tests.support import commands
 from tests.support.paths import ROOT, TINY_KIT
+from tests.support.terminal import COMMAND
 
 KIT = installed_kit()
 SOLUTION = KIT.find("warmup1").solution
@@ -149,6 +150,10 @@ def test_progress_and_diff_look_back(grade: Grade) -> None:
     assert out.startswith(f"1 of {len(KIT.exercises)} exercises solved, 2 gradings\n")
     assert "warmup1         2   20 / 20" in out
     assert out.rstrip().endswith("    1  ▁█")
+    headings, line = out.splitlines()[2:4]
+    assert headings.index("best") + len("best") == line.index("20 / 20") + len("20 / 20")
+    assert headings.index("hints") + len("hints") == line.index("1  ▁") + 1
+    assert headings.index("scores") == line.index("▁")
 
 
 @pytest.mark.slow("a process that imports torch")
@@ -238,6 +243,7 @@ def test_own_kit_by_path(grade: Grade, tmp_path: Path) -> None:
     code, out, err = grade("double", tiny / "solutions/basics/double.py", "--kit", tiny)
     assert code == 0, out + err
     assert "score 4 / 4" in out
+    assert f"`grade solution double --kit {tiny}` for ours, `grade next --kit {tiny}`" in out
     assert one_line(err) == (
         f"grade: the kit is that in `{tiny}`, history in `{tiny}/.grade/history.sqlite`\n"
     )
@@ -411,6 +417,19 @@ def test_light_commands_load_neither_torch_nor_pytest(words: list[str], tmp_path
         env={**os.environ, "HOME": str(tmp_path)},
     )
     assert done.stdout.splitlines()[-1] == "[]", done.stdout
+
+
+def test_report_is_printed_where_python_is_told_to_print_ascii(tmp_path: Path) -> None:
+    env = {**os.environ, "HOME": str(tmp_path), "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(
+        [sys.executable, *COMMAND, "mistakes", "never-scaled"],
+        capture_output=True,
+        check=False,
+        cwd=tmp_path,
+        env=env,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "█" in done.stdout.decode()
 
 
 def test_shell_completes_names_and_commands() -> None:

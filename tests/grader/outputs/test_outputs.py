@@ -13,17 +13,19 @@ from rich.console import Console
 
 from grader.grading import Options, grade
 from grader.kit import Kit
+from grader.outputs.heatmap import heatmap_of
 from grader.outputs.phrases import message_lines
+from grader.outputs.plain import plain
 from grader.outputs.sanitise import clean, told_apart
-from grader.outputs.terminal import render_report
+from grader.outputs.terminal import render_maps, render_report
 from grader.records import AttentionMap, CheckResult, Fault, Report, Verdict
 from grader.sandbox.process import Sandbox
 from grader.submission import Submission
 
 
-def shown(report: Report, verbose: bool = False) -> str:
+def shown(report: Report, verbose: bool = False, width: int = 100) -> str:
     file = io.StringIO()
-    console = Console(file=file, width=100, color_system=None, highlight=False)
+    console = Console(file=file, width=width, color_system=None, highlight=False)
     for part in render_report(report, verbose):
         console.print(part)
     return file.getvalue()
@@ -154,3 +156,20 @@ def test_no_line_of_a_submissions_begins_a_line(kit: Kit, sandbox: Sandbox) -> N
     text = shown(graded(kit, sandbox, source))
     assert "::error::hi" in text
     assert not any(line.startswith("::") for line in text.splitlines())
+
+
+def test_right_map_has_no_mark_for_what_its_exercise_asks_for() -> None:
+    one = AttentionMap("", ((0.5, 1.5), (0.0, 1.0)), ((0.5, 1.5), (-0.5, 1.0)))
+    text = plain(render_maps([one]))
+    assert text.count("!!") == 2  # in yours, and in the legend
+    assert {cell.mark for row in heatmap_of(one).panels[1].rows for cell in row} == {""}
+
+
+def test_wrapped_line_keeps_its_indent() -> None:
+    name = "test_a_claim_that_is_far_too_long_for_so_narrow_a_terminal"
+    check = CheckResult(name, Verdict.FAIL, 2, message="no")
+    report = Report("double", "a.py", "0", (check,), 1, "cpu", "process", "now", 0.0, {})
+    lines = shown(report, width=40).splitlines()
+    first = next(at for at, line in enumerate(lines) if "a claim" in line)
+    assert lines[first].startswith("  fail     0/2  a claim")
+    assert lines[first + 1].startswith(" " * 16)

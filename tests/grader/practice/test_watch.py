@@ -50,6 +50,11 @@ def test_saves_are_graded_until_it_is_solved(folder: Path, mine: Path) -> None:
         mine.write_text(WRONG)
         screen = terminal.until("the softmax runs over the queries", "score ", "pass ")
         assert screen.index("fail ") < screen.index("pass ")
+        assert "follow from it (v lists them)" in screen
+        terminal.press("v")
+        terminal.until("0/3  output matches the formula")
+        terminal.press("m")  # that it is solved is noticed with maps as well
+        terminal.until("attention without a mask")
         mine.write_text(RIGHT)
         terminal.until(
             "warmup1 is solved, 20 / 20: Enter goes on to warmup2", f"1 of {COUNT} solved"
@@ -59,6 +64,9 @@ def test_saves_are_graded_until_it_is_solved(folder: Path, mine: Path) -> None:
         terminal.until("def self_attention(x: Tensor) -> Tensor:")
         terminal.press("\r")
         terminal.until("warmup2: ")
+        for key in "s\r":  # another's solution is not this one's
+            terminal.press(key)
+            terminal.until("warmup2 is not solved yet; h gives a hint")
         terminal.press("q")
         assert terminal.left() == 0
     with open_history(load_kit(folder)) as history:

@@ -149,16 +149,13 @@ def _difference(came: Answered | Exception, mine: Answered | Exception) -> str:
 
 
 def _where_finite(came: Answered | Exception, mine: Answered | Exception) -> Answered | Exception:
-    """What comes here, and what came where that is not finite."""
+    """What comes here, and what came where that is not finite; of other forms, what comes here."""
     if not isinstance(came, Answered) or not isinstance(mine, Answered):
         return mine
-    if [one.shape for one in came.tensors] != [one.shape for one in mine.tensors]:
+    if _form(came) != _form(mine) or any(one.is_meta for one in (*came.tensors, *mine.tensors)):
         return mine
     pairs = zip(came.tensors, mine.tensors, strict=True)
-    tensors = [
-        mine if one.is_meta else torch.where(one.isfinite(), mine, one) for one, mine in pairs
-    ]
-    return mine._replace(tensors=tensors)
+    return mine._replace(tensors=[torch.where(x.isfinite(), due, x) for x, due in pairs])
 
 
 def shaken(unit: Unit) -> Unit:

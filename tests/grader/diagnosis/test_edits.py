@@ -16,7 +16,7 @@ from grader.diagnosis.pairing import Alone
 from grader.diagnosis.replay import Asked, Check, Replay, Unit, units_of
 from grader.errors import GradeError
 from grader.grading import Options, grade
-from grader.kit import Exercise, Kit
+from grader.kit import Exercise, Kit, installed_kit
 from grader.records import Report
 from grader.sandbox.channel import Exchange
 from grader.sandbox.process import Sandbox
@@ -132,6 +132,32 @@ def test_sentence_and_hint_are_told_with_what_follows(kit: Kit, sandbox: Sandbox
         "divided by one less than the number of features."
     )
     assert report.cause.advice == mistake.hint
+
+
+@pytest.mark.slow("gradings of exercises of ours, and a search in each")
+@pytest.mark.parametrize(
+    ("name", "mistake", "says"),
+    [
+        (
+            "exercise3",
+            "hidden scores filled with -1e4",
+            "Where your output is wrong, it is exactly",
+        ),
+        ("decoder1", "assert instead of an error", "Your output is right wherever one comes, and"),
+        ("decoder2", "mask turned around in place", "Your values are right, and what is wrong"),
+    ],
+)
+def test_sentence_says_what_is_wrong_and_names_one_alone(
+    name: str, mistake: str, says: str, sandbox: Sandbox
+) -> None:
+    """A fill of -100 gives the same where -1e4 is wrong, and something else beside."""
+    exercise = installed_kit().find(name)
+    (edit,) = [one for one in read_edits(exercise.mistakes) if one.name == mistake]
+    report = graded(exercise, edited(exercise.solution.read_text("utf-8"), [edit]), sandbox)
+    assert report.diagnosis == ((mistake,),)
+    assert report.cause is not None
+    assert report.cause.says == f"{report.cause.says.partition(' when ')[0]} when {edit.says}."
+    assert report.cause.says.startswith(says)
 
 
 def test_answer_in_another_style_is_named_by_what_it_computes(kit: Kit, sandbox: Sandbox) -> None:

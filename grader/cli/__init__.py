@@ -47,8 +47,6 @@ def main() -> NoReturn:
             is_ascii = codecs.lookup(stream.encoding).name == "ascii"
             stream.reconfigure(encoding="utf-8" if is_ascii else None, errors="replace")
     code = run_command(sys.argv[1:])
-    if reader := sys.modules.get("grader.submission.bounded"):
-        reader.end()
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()

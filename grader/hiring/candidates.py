@@ -9,7 +9,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import NamedTuple
+from typing import Annotated, Any, NamedTuple
+
+import msgspec
 
 from grader.errors import GradeError
 from grader.hiring.archives import in_archive
@@ -213,8 +215,12 @@ def _handed(folder: Path, entries: Sequence[Path], sent: Sent) -> dict[str, Hand
             return choose(contents, *sent)
         from grader.submission.bounded import bounded
 
-        read = partial(bounded, first.name, partial(_read_all, folder, entries, sent))
-        return {name: _kept(name, one, read) for name, one in read().items()}
+        gives: Any = Annotated[list[_Read], msgspec.Meta(min_length=len(sent[0]))]
+        reading = partial(_read_all, folder, entries, sent)
+        own = [entry for entry in entries if not entry.is_symlink()]
+        read = partial(bounded, first.name, reading, gives, own)
+        kept = [_kept(place, one, read) for place, one in enumerate(read())]
+        return dict(zip(sent[0], kept, strict=False))
     except (GradeError, OSError) as error:
         problem = f"it cannot be read: {error}" if isinstance(error, OSError) else str(error)
         handed = Handed(readable(first.name), bytes, readable(problem))
@@ -230,18 +236,20 @@ class _Read(NamedTuple):
     note: str
 
 
-def _read_all(folder: Path, entries: Sequence[Path], sent: Sent) -> dict[str, _Read]:
-    found = {}
-    for exercise, handed in choose(_contents(folder, entries), *sent).items():
+def _read_all(folder: Path, entries: Sequence[Path], sent: Sent) -> list[_Read]:
+    """What there is for each exercise."""
+    chosen = choose(_contents(folder, entries), *sent)
+    found = []
+    for handed in (chosen[exercise] for exercise in sent[0]):
         data, problem = handed.take()
-        found[exercise] = _Read(handed.name, data, problem, handed.note)
+        found.append(_Read(handed.name, data, readable(problem), handed.note))
     return found
 
 
-def _kept(exercise: str, found: _Read, read: Callable[[], dict[str, _Read]]) -> Handed:
+def _kept(place: int, found: _Read, read: Callable[[], list[_Read]]) -> Handed:
     """What was read, until it is graded; what is large is read again then."""
     if len(found.data) > MOST_KEPT:
-        return Handed(found.name, lambda: read()[exercise].data, found.problem, found.note)
+        return Handed(found.name, lambda: read()[place].data, found.problem, found.note)
     return Handed(found.name, lambda: found.data, found.problem, found.note)
 
 

@@ -45,13 +45,14 @@ def without_outputs(path: PurePath, data: bytes) -> bytes:
     """A large notebook's code cells, as a notebook; of any other file, all of it.
 
     Raises:
-        GradeError: It is no notebook, or takes too much to read.
+        GradeError: It is too large, no notebook, or takes too much to read.
     """
-    if path.suffix.lower() != ".ipynb" or not LARGE_NOTEBOOK < len(data) <= MAX_NOTEBOOK:
+    _expect_no_more(path, data)
+    if path.suffix.lower() != ".ipynb" or len(data) <= LARGE_NOTEBOOK:
         return data
     from grader.submission.bounded import bounded
 
-    cells = bounded(str(path), partial(read_cells, data, path))
+    cells = bounded(path.name, partial(read_cells, data, path), list[str])
     code = [{"cell_type": "code", "source": cell} for cell in cells]
     return msgspec.json.encode({"nbformat": 4, "cells": code})
 
@@ -86,7 +87,7 @@ def _read(path: Path, most: int) -> bytes:
         return file.read(most + 1)
 
 
-def _expect_no_more(path: Path, data: bytes) -> None:
+def _expect_no_more(path: PurePath, data: bytes) -> None:
     most = most_bytes(path)
     if len(data) <= most:
         return

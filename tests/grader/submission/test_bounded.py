@@ -2,53 +2,128 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import socket
 import subprocess
 import sys
+import time
 from functools import partial
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
 
 from grader.errors import GradeError
+from grader.submission import bounded as module
 from grader.submission import read_submission
 from grader.submission.bounded import MEBIBYTES, bounded
 from grader.submission.reading import LARGE_NOTEBOOK
+
+A, B = "a.zip", "b.zip"
+TOO_MUCH = r"^`a.zip` cannot be read within 10 s and 512 MiB; a Python file that "
 
 
 def refuse(text: str) -> None:
     raise GradeError(text)
 
 
+def say(data: bytes, then: float = 0.0) -> None:
+    """What a reader that somebody has taken over may send."""
+    for descriptor in range(3, 20):
+        with contextlib.suppress(OSError):
+            os.write(descriptor, data)
+    time.sleep(then)
+    os._exit(0)
+
+
+def try_everything(secret: Path, mine: Path) -> list[str]:
+    """What can be done beside reading one file."""
+    tries = {
+        "read it": partial(mine.read_bytes),
+        "read another": partial(secret.read_bytes),
+        "write": partial(mine.open, "wb"),
+        "make": partial((mine.parent / "new").mkdir),
+        "connect": partial(socket.create_connection, ("127.0.0.1", 9), 1.0),
+        "fork": os.fork,
+        "signal": partial(os.kill, os.getppid(), 0),
+    }
+    done = []
+    for name, attempt in tries.items():
+        with contextlib.suppress(OSError):
+            attempt()
+            done.append(name)
+    return done
+
+
 def test_what_it_gives_and_raises_comes_back() -> None:
-    assert bounded("a.zip", partial(sum, [1, 2])) == 3
-    assert bounded("a.zip", os.getpid) != os.getpid()
+    assert bounded(A, partial(sum, [1, 2]), int) == 3
+    assert bounded(A, partial(os.getpid), int) != os.getpid()
     with pytest.raises(GradeError, match=r"^`a` is damaged$"):
-        bounded("a.zip", partial(refuse, "`a` is damaged"))
+        bounded(A, partial(refuse, "`a` is damaged"), type(None))
 
 
 @pytest.mark.parametrize(
-    "function", [partial(bytes, 2 * MEBIBYTES << 20), partial(os._exit, 1), os.abort]
+    "function", [partial(bytes, 2 * MEBIBYTES << 20), partial(os._exit, 1), partial(os.abort)]
 )
-def test_too_much_costs_it_alone(function: partial[object]) -> None:
-    with pytest.raises(GradeError, match=r"^`a.zip` takes more than 10 s or 512 MiB to read"):
-        bounded("a.zip", function)
-    assert bounded("b.zip", partial(sum, [1, 2])) == 3
+def test_too_much_costs_it_alone(function: partial[Any]) -> None:
+    with pytest.raises(GradeError, match=TOO_MUCH):
+        bounded(A, function, int)
+    assert bounded(B, partial(sum, [1, 2]), int) == 3
 
 
-@pytest.mark.slow("three processes, one after the other")
-@pytest.mark.parametrize("leaves", ["end(); os._exit(0)", "os._exit(0)", "os.kill(os.getpid(), 9)"])
+@pytest.mark.skipif(sys.platform != "linux", reason="walls are Linux's")
+def test_it_can_read_its_file_and_nothing_else(tmp_path: Path) -> None:
+    mine, secret = tmp_path / "a.zip", tmp_path / "b.zip"
+    for path in (mine, secret):
+        path.write_bytes(b"x")
+    assert bounded(A, partial(try_everything, secret, mine), list[str], [mine]) == ["read it"]
+
+
+@pytest.mark.parametrize(
+    "forged", [b"\x80\x04N.", b"\xc1", b"", msgspec.msgpack.encode(["no number"])]
+)
+def test_what_it_answers_is_data_of_the_right_kind(forged: bytes) -> None:
+    with pytest.raises(GradeError, match=TOO_MUCH):
+        bounded(A, partial(say, forged), int)
+    assert bounded(B, partial(sum, [1, 2]), int) == 3
+
+
+def test_what_never_ends_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "WAIT", 0.2)
+    with pytest.raises(GradeError, match=TOO_MUCH):
+        bounded(A, partial(say, b"\x82", 60.0), int)
+
+
+def test_reader_that_is_gone_is_begun_anew() -> None:
+    bounded(A, partial(os.getpid), int)
+    server, _ = module._server()
+    server.kill()
+    server.wait()
+    with pytest.raises(GradeError, match=TOO_MUCH):
+        bounded(A, partial(os.getpid), int)
+    assert bounded(A, partial(sum, [1, 2]), int) == 3
+
+
+@pytest.mark.slow("two processes, one after the other")
+@pytest.mark.parametrize("leaves", ["os._exit(0)", "os.kill(os.getpid(), 9)"])
 def test_nothing_is_left_once_whoever_asked_is_gone(tmp_path: Path, leaves: str) -> None:
     """A batch with an archive kept the pipe open that its output went to, for ever."""
     script = tmp_path / "asks.py"
     script.write_text(
-        "import os\n"
-        "from grader.submission.bounded import bounded, end\n"
-        'if __name__ == "__main__":\n'
-        '    bounded("a.zip", os.getpid)\n'
-        f"    {leaves}\n"
+        "import os\nfrom functools import partial\n"
+        "from grader.submission.bounded import _server, bounded\n"
+        'bounded("a.zip", partial(os.getpid), int)\n'
+        f"print(_server()[0].pid, flush=True)\n{leaves}\n"
     )
-    subprocess.run([sys.executable, script], capture_output=True, timeout=60, check=False)
+    done = subprocess.run([sys.executable, script], stdout=subprocess.PIPE, timeout=60, check=False)
+    words = Path(f"/proc/{int(done.stdout)}/cmdline")
+    for _ in range(100):
+        if not (words.exists() and words.read_bytes()):
+            return
+        time.sleep(0.05)
+    pytest.fail("it is still there")
 
 
 def test_large_notebook_is_read_as_a_small_one(tmp_path: Path) -> None:

@@ -117,9 +117,14 @@ def within(asked: Explain, most: Explain, of_what: str) -> Explain:
 
 
 def _interviews(here: Kit) -> Iterator[Kit]:
-    """The interviews that were begun in a folder and not handed in."""
-    for parent in {here.home.resolve(), Path.cwd()}:
-        found = [folder for depth in BELOW for folder in parent.glob(f"{depth}{FOLDERS}*")]
+    """The interviews that were begun in a folder and not handed in.
+
+    Deeper than what is begun in it, a working directory may hold what others have handed in.
+    """
+    home = here.home.resolve()
+    for parent in {home, Path.cwd()}:
+        depths = BELOW if parent == home else BELOW[:1]
+        found = [folder for depth in depths for folder in parent.glob(f"{depth}{FOLDERS}*")]
         for folder in sorted(found):
             if not (folder / "exercises" / MANIFEST).is_file() or _handed_in(folder):
                 continue

@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Annotated
 
 import msgspec
 
@@ -23,6 +24,8 @@ TRIES = 20  # draws, of which the most mixed one is taken
 RECORD = Path(".grade") / "interview.json"
 FOLDERS = "interview-"  # what the names of their folders begin with
 
+Moment = Annotated[datetime, msgspec.Meta(tz=True)]
+
 
 class Interview(msgspec.Struct, frozen=True):
     """An interview, as it is kept in its folder.
@@ -35,11 +38,11 @@ class Interview(msgspec.Struct, frozen=True):
         submitted: When it was handed in; None until then.
     """
 
-    started: datetime
+    started: Moment
     minutes: float
     seed: int
     exercises: list[str]
-    submitted: datetime | None = None
+    submitted: Moment | None = None
 
     @property
     def deadline(self) -> datetime:
@@ -178,10 +181,13 @@ def read(folder: Path) -> Interview:
     """
     path = folder / RECORD
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Interview)
+        found = msgspec.json.decode(path.read_bytes(), type=Interview)
+        for moment in (found.deadline, found.submitted or found.deadline):
+            moment.astimezone()  # all of them can be told
+        return found
     except FileNotFoundError:
         raise GradeError("there is no interview here; `grade interview` begins one") from None
-    except (OSError, msgspec.DecodeError) as error:
+    except (OSError, OverflowError, msgspec.DecodeError) as error:
         raise GradeError(
             f"`{path}` is damaged: {error}; your files are untouched, "
             "`grade EXERCISE FILE` from another folder grades them"

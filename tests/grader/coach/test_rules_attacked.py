@@ -12,9 +12,11 @@ from mcp.server.mcpserver.exceptions import UnexpectedToolError
 
 from grader.cli import run_command
 from grader.coach.results import Solution, answer
+from grader.coach.rules import Rules
 from grader.coach.server import one_line
 from grader.errors import GradeError, GraderFault
 from grader.kit import Kit
+from grader.practice.folder import make_folder
 from grader.practice.history import open_history
 from grader.records import Explain
 from grader.submission import MAX_BYTES
@@ -251,6 +253,15 @@ def test_interview_begun_at_the_terminal_counts_and_no_damage_opens_it(
     assert "is damaged" in assistant.refused("look_at_interview")
     assert "is damaged" in assistant.refused("hand_in_interview")
     assert "an interview is under way" in assistant.refused("next_hint", exercise="warmup1")
+
+
+def test_interview_that_somebody_handed_in_is_none(
+    drills: Kit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A candidate's folder that says so stopped all help around it."""
+    make_folder(tmp_path / "ann" / "interview-x", KIT, ["warmup1"], interview=True)
+    monkeypatch.chdir(tmp_path)
+    assert Rules(drills.home).helping().home == drills.home
 
 
 def test_interviews_of_no_size(assistant: Assistant, drills: Kit) -> None:

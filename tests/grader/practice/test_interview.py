@@ -221,8 +221,21 @@ def test_saves_share_out_the_time_and_late_ones_are_told(begun: Kit) -> None:
     assert spent["warmup2"].minutes is None
 
 
-def test_damaged_record_is_one_clear_line(begun: Kit) -> None:
-    (begun.home / interviews.RECORD).write_text("{")
+RECORD = '{"started": "%s", "minutes": %s, "seed": 1, "exercises": [], "submitted": "%s"}'
+SOME_TIME = "2026-01-01T00:00:00Z"
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        "{",
+        RECORD % (SOME_TIME, "1e300", SOME_TIME),  # was a fault of the grader, as were those below
+        RECORD % ("2026-01-01T00:00:00", 45, SOME_TIME),
+        RECORD % ("9999-12-31T23:59:59Z", 45, SOME_TIME),
+    ],
+)
+def test_damaged_record_is_one_clear_line(record: str, begun: Kit) -> None:
+    (begun.home / interviews.RECORD).write_text(record)
     with pytest.raises(GradeError, match=r"is damaged: .*; your files are untouched"):
         interviews.read(begun.home)
 

@@ -21,9 +21,18 @@ from torch import Tensor
 
 from grader.wire.frames import MAX_BODY, BadFrame, Buffer
 from grader.wire.messages import MAX_DIMS, MAX_ELEMENTS, TensorSpec
+from grader.wire.originals import (
+    BASE,
+    STRIDED,
+    alone,
+    device_of,
+    dtype_of,
+    is_on_meta,
+    layout_of,
+    shape_of,
+)
 
 MAX_TENSORS = 4096
-_BASE = torch._C.TensorBase
 _ALIGNMENT = 8  # bytes: where the data of each tensor may begin
 DTYPES = {
     str(dtype).removeprefix("torch."): dtype
@@ -196,11 +205,11 @@ def digest(tensor: Tensor) -> str:
 
     By methods that a submission cannot put others in the place of.
     """
-    if tensor.device.type == "meta":
+    if is_on_meta(tensor):
         return ""
-    with torch._C.DisableTorchFunctionSubclass():
-        plain = _BASE.contiguous(_BASE.to(_BASE.detach(tensor), "cpu"))
-        data = string_at(_BASE.data_ptr(plain), _BASE.numel(plain) * _BASE.element_size(plain))
+    with alone():
+        plain = BASE.contiguous(BASE.to(BASE.detach(tensor), "cpu"))
+        data = string_at(BASE.data_ptr(plain), BASE.numel(plain) * BASE.element_size(plain))
     return blake2b(data, digest_size=16).hexdigest()
 
 
@@ -209,12 +218,12 @@ def _padded(size: int) -> int:
 
 
 def _spec(tensor: Tensor, strided: bool) -> TensorSpec:
-    name = str(tensor.dtype).removeprefix("torch.")
+    name = str(dtype_of(tensor)).removeprefix("torch.")
     if name not in DTYPES:
         raise Unsendable(f"has dtype {name}, which no exercise asks for")
-    if tensor.layout is not torch.strided:
-        raise Unsendable(f"has layout {tensor.layout}, which no exercise asks for")
-    spec = TensorSpec(name, list(tensor.shape), str(tensor.device))
+    if layout_of(tensor) is not STRIDED:
+        raise Unsendable(f"has layout {layout_of(tensor)}, which no exercise asks for")
+    spec = TensorSpec(name, list(shape_of(tensor)), str(device_of(tensor)))
     if strided:
         spec.requires_grad = tensor.requires_grad
         if not tensor.is_contiguous() or tensor.storage_offset():

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
-from torch import Tensor
-from torch.utils._python_dispatch import TorchDispatchMode
+from numpy import concatenate, isfinite
+from torch import Tensor, float64
 
 from grader.wire.messages import Copies
+from grader.wire.originals import BASE, alone, begins_at, is_in_memory, size_behind
+from grader.worker.seeing import Sees
 
 LARGE = 1 << 17  # numbers in a storage, beyond which only the part that is in use is looked at
 ALIKE = 1e-6  # of a number: the same, computed in another order
 
 
-class CountsCopies(TorchDispatchMode):
+class CountsCopies(Sees):
     """Looks at what lies in memory behind each tensor that an operation is given or gives.
 
     A view holds nothing of its own: an expanded tensor is no copy until something makes it one,
@@ -34,59 +35,48 @@ class CountsCopies(TorchDispatchMode):
         self._asked = asked
         self._met: set[int] = set()  # where storages begin that were looked at
 
-    @classmethod
-    def _should_skip_dynamo(cls) -> bool:
-        return False  # else the first operation imports all of torch._dynamo, to switch it off
-
-    def __torch_dispatch__(
-        self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
+    def meet(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         """Do the operation; look at what is new before it, and at what it makes or changes."""
-        kwargs = kwargs or {}
-        given = _floats([args, list(kwargs.values())])
-        for tensor in given:
-            if place(tensor) not in self._met:  # NumPy may have made it
-                self._look_at(tensor)
+        with alone():
+            given = _floats([args, list(kwargs.values())])
+            for tensor in given:
+                if begins_at(tensor) not in self._met:  # NumPy may have made it
+                    self._look_at(tensor)
+            behind = set() if func._schema.is_mutable else {begins_at(tensor) for tensor in given}
         result = func(*args, **kwargs)
-        behind = set() if func._schema.is_mutable else {place(tensor) for tensor in given}
-        for tensor in _floats(result):
-            if place(tensor) not in behind:  # else it is a view of what was looked at
-                self._look_at(tensor)
+        with alone():
+            for tensor in _floats(result):
+                if begins_at(tensor) not in behind:  # else it is a view of what was looked at
+                    self._look_at(tensor)
         return result
 
     def _look_at(self, tensor: Tensor) -> None:
-        self._met.add(place(tensor))
+        self._met.add(begins_at(tensor))
         count = repeated(_numbers_behind(tensor), self._asked.times)
         if self._asked.least <= count <= self._asked.most:
             self.most = max(self.most, count)
 
 
 def _floats(value: Any) -> list[Tensor]:
-    return [tensor for tensor in in_memory(value) if tensor.is_floating_point()]
+    return [tensor for tensor in in_memory(value) if BASE.is_floating_point(tensor)]
 
 
 def in_memory(value: Any) -> list[Tensor]:
     """The tensors among what an operation takes or gives that lie in memory."""
     if isinstance(value, list | tuple):
         return [tensor for item in value for tensor in in_memory(item)]
-    is_there = isinstance(value, Tensor) and value.layout is torch.strided
-    return [value] if is_there and value.device.type != "meta" else []
-
-
-def place(tensor: Tensor) -> int:
-    """Where the storage of a tensor begins."""
-    return tensor.untyped_storage().data_ptr()
+    return [value] if isinstance(value, Tensor) and is_in_memory(value) else []
 
 
 def _numbers_behind(tensor: Tensor) -> Tensor:
     """All numbers behind a tensor, each once, (n,)."""
-    tensor = tensor.detach()
-    count = tensor.untyped_storage().nbytes() // tensor.element_size()
+    tensor = BASE.detach(tensor)
+    count = size_behind(tensor) // BASE.element_size(tensor)
     if count <= LARGE:
-        return tensor.as_strided((count,), (1,), 0)
-    for axis, step in enumerate(tensor.stride()):
-        tensor = tensor.narrow(axis, 0, 1) if not step and tensor.size(axis) else tensor
-    return tensor.flatten()
+        return BASE.as_strided(tensor, (count,), (1,), 0)  # type: ignore[no-any-return]  # of C
+    for axis, step in enumerate(BASE.stride(tensor)):
+        tensor = tensor if step or not BASE.size(tensor, axis) else BASE.narrow(tensor, axis, 0, 1)
+    return BASE.flatten(tensor)  # type: ignore[no-any-return]  # of C
 
 
 def repeated(numbers: Tensor, times: int) -> int:
@@ -96,10 +86,11 @@ def repeated(numbers: Tensor, times: int) -> int:
         numbers: Of any float dtype, (n,).
         times: At least 1.
     """
-    numbers = numbers[numbers.isfinite()].double().sort().values
-    if numbers.numel() < times:
+    found = BASE.numpy(BASE.to(numbers, "cpu", float64))
+    found = found[isfinite(found)]
+    if found.size < times:
         return 0
-    apart = numbers.diff() > ALIKE * numbers[1:].abs()
-    starts = apart.nonzero().flatten() + 1  # of each number but the first
-    ends = torch.cat([starts, starts.new_tensor([len(numbers)])])
-    return int((ends.diff(prepend=ends.new_zeros(1)) >= times).sum())
+    found.sort()
+    apart = found[1:] - found[:-1] > ALIKE * abs(found[1:])
+    edges = concatenate([[0], apart.nonzero()[0] + 1, [found.size]])  # of each number's run
+    return int((edges[1:] - edges[:-1] >= times).sum())

@@ -6,12 +6,13 @@ from typing import Any, Self
 
 from torch import Tensor
 from torch.autograd.graph import saved_tensors_hooks
-from torch.utils._python_dispatch import TorchDispatchMode
 
-from grader.worker.copies import in_memory, place
+from grader.wire.originals import BASE, alone, begins_at
+from grader.worker.copies import in_memory
+from grader.worker.seeing import Sees
 
 
-class Counts(TorchDispatchMode):
+class Counts(Sees):
     """Counts what operations make, and what is kept for a backward.
 
     A view makes nothing, nor does an operation in place.
@@ -26,10 +27,6 @@ class Counts(TorchDispatchMode):
         self.made = self.saved = 0
         self._hooks = saved_tensors_hooks(self._save, lambda saved: saved)
 
-    @classmethod
-    def _should_skip_dynamo(cls) -> bool:
-        return False  # else the first operation imports all of torch._dynamo, to switch it off
-
     def __enter__(self) -> Self:
         self._hooks.__enter__()
         super().__enter__()
@@ -39,16 +36,15 @@ class Counts(TorchDispatchMode):
         super().__exit__(*exception)
         self._hooks.__exit__(*exception)
 
-    def __torch_dispatch__(
-        self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
+    def meet(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         """Do the operation, and count what is new of what it gives."""
-        kwargs = kwargs or {}
-        behind = {place(tensor) for tensor in in_memory([args, list(kwargs.values())])}
+        with alone():
+            behind = {begins_at(tensor) for tensor in in_memory([args, list(kwargs.values())])}
         result = func(*args, **kwargs)
-        self.made += sum(x.numel() for x in in_memory(result) if place(x) not in behind)
+        with alone():
+            self.made += sum(BASE.numel(x) for x in in_memory(result) if begins_at(x) not in behind)
         return result
 
     def _save(self, tensor: Tensor) -> Tensor:
         self.saved += 1
-        return tensor.detach()
+        return BASE.detach(tensor)  # type: ignore[no-any-return]  # of C

@@ -8,7 +8,9 @@ from typing import Any, Self
 import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
-from torch.utils._python_dispatch import TorchDispatchMode
+
+from grader.wire.originals import BASE, is_on_meta
+from grader.worker.seeing import Sees
 
 # A copy is the way from one device to another, and indices may stay on the CPU.
 _MAY_MIX = {torch.ops.aten.copy_, torch.ops.aten.index, torch.ops.aten.index_put_}
@@ -34,7 +36,7 @@ class MixedDevices(RuntimeError):
     """An operation met tensors of two devices."""
 
 
-class OneDevice(TorchDispatchMode):
+class OneDevice(Sees):
     """Lets tensors on ``meta`` stand for another device, and refuses to mix them with its own.
 
     Every tensor on ``meta`` has a twin at home that the operation is really done on. So a
@@ -57,18 +59,12 @@ class OneDevice(TorchDispatchMode):
         self._twins: dict[int, tuple[Tensor, Tensor]] = {}  # by id of the tensor on meta
         self._stand_ins: dict[int, tuple[Tensor, Tensor]] = {}  # by id of the twin
 
-    @classmethod
-    def _should_skip_dynamo(cls) -> bool:
-        return False  # else the first operation imports all of torch._dynamo, to switch it off
-
-    def __torch_dispatch__(
-        self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
+    def meet(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         """Do the operation on the twins, unless its tensors lie on two devices."""
-        kwargs = dict(kwargs or {})
+        kwargs = dict(kwargs)
         tensors: list[Tensor] = []
         _map(tensors.append, [args, list(kwargs.values())])
-        here = any(x.device.type == "meta" for x in tensors)
+        here = any(is_on_meta(x) for x in tensors)
         if here:
             _refuse_reading(func, args, kwargs)
         if here and func.overloadpacket not in _MAY_MIX:
@@ -90,6 +86,9 @@ class OneDevice(TorchDispatchMode):
     def __exit__(self, *exception: Any) -> None:
         super().__exit__(*exception)
         self._values.__exit__(*exception)
+
+    def _is_new(self, tensor: Tensor, known: set[int]) -> bool:
+        return is_on_meta(tensor) and not self.knows(tensor)
 
     def there(self, value: Tensor) -> Tensor:
         """What stands on ``meta`` for a tensor at home."""
@@ -117,7 +116,7 @@ class OneDevice(TorchDispatchMode):
         self._stand_ins[id(twin)] = (stand_in, twin)  # which holds its id
 
     def _twin(self, value: Tensor) -> Tensor:
-        if value.device.type != "meta":
+        if not is_on_meta(value):
             return value
         if id(value) not in self._twins:
             self.invented = True
@@ -158,7 +157,7 @@ class _KeepsValues(TorchFunctionMode):
                 return func(*args, **kwargs, device="cpu").to(target)
             return func(*args, **kwargs, **({} if target is None else {"device": target}))
         result = func(*args, **kwargs)
-        if isinstance(result, Tensor) and result.device.type == "meta":
+        if isinstance(result, Tensor) and is_on_meta(result):
             tensors: list[Tensor] = []
             _map(tensors.append, [args, list(kwargs.values())])
             if len(tensors) == 1 and not self._device.knows(result):
@@ -209,7 +208,7 @@ def _counts_values(func: Any, args: Any, kwargs: dict[str, Any]) -> bool:
     """Whether the shape of what an operation gives depends on values."""
     if func.overloadpacket is torch.ops.aten.index:
         masks = [x for x in args[1] if isinstance(x, Tensor) and x.dtype in _MASKS]
-        return any(mask.device.type == "meta" for mask in masks)
+        return any(is_on_meta(mask) for mask in masks)
     if func is torch.ops.aten.repeat_interleave.Tensor:
         return kwargs.get("output_size") is None
     return func.overloadpacket in _COUNTED
@@ -217,7 +216,7 @@ def _counts_values(func: Any, args: Any, kwargs: dict[str, Any]) -> bool:
 
 def _refuse_strangers(tensors: list[Tensor]) -> None:
     for tensor in tensors:
-        if tensor.dim() and tensor.device.type != "meta":
+        if BASE.dim(tensor) and not is_on_meta(tensor):
             raise MixedDevices(
                 f"a tensor of shape {tuple(tensor.shape)} stays on the CPU when the module and "
                 "its input are on another device; make it on the input's device, or register it "

@@ -21,6 +21,7 @@ import torch
 from torch import Tensor, nn
 
 from grader.wire import frames, messages, values
+from grader.wire.originals import alone, begins_at, is_on_meta, learns, size_behind
 from grader.worker import describe_exception, registered
 from grader.worker.copies import CountsCopies
 from grader.worker.counts import Counts
@@ -28,6 +29,7 @@ from grader.worker.devices import OneDevice
 from grader.worker.graphs import Graph, kept_for_backward
 from grader.worker.nans import StopsAtNaN
 from grader.worker.rules import Keeper
+from grader.worker.seeing import Sees, Unseen
 from grader.worker.traces import Before
 
 MODULE = "submission"
@@ -108,7 +110,7 @@ class RequestHandler:
             answer.tensors, sent = values.dump_tensors(self.sent)
             answer.size = len(sent)
             return _encoded(answer), sent, False
-        except (Refusal, values.Unsendable) as error:
+        except (Refusal, Unseen, values.Unsendable) as error:
             return _encoded(messages.Refused(text=str(error))), b"", True
         except BaseException as error:
             fault = describe_exception.describe(error, self.filename)
@@ -176,7 +178,7 @@ class RequestHandler:
                 shape=tuple(p.shape),
                 value=values.encode(p, self.sent) if create.with_values else None,
                 same_as=first[id(p)],
-                requires_grad=p.requires_grad,
+                requires_grad=learns(p),
             )
             for name, p in parameters.items()
         ]
@@ -227,16 +229,17 @@ class RequestHandler:
         counts = Counts() if call.counted else None
         nans = StopsAtNaN() if call.stops_at_nan else nullcontext()
         on = [other or kept, copies or nullcontext(), counts or nullcontext(), nans]
-        results, trees = self._call_each(call, function, given, on, before)
-        grads = [x.requires_grad for x in self.sent]
-        there = [x.device.type == "meta" for x in self.sent] if call.elsewhere else []
+        there = [*given, *parameters.values()]
+        results, trees = self._call_each(call, function, given, on, before, there)
+        grads = [learns(x) for x in self.sent]
+        elsewhere = [is_on_meta(x) for x in self.sent] if call.elsewhere else []
         if call.elsewhere and other is not None and not other.invented:
-            self.sent[:] = [other.here(x) if x.device.type == "meta" else x for x in self.sent]
+            self.sent[:] = [other.here(x) if is_on_meta(x) else x for x in self.sent]
         if call.keep is not None:
             self.objects[call.keep] = results
             if call.gradients and any(grads):
                 self.graphs[call.keep] = graph
-        called = messages.Called(results=trees, grads=grads, changed=[], elsewhere=there)
+        called = messages.Called(results=trees, grads=grads, changed=[], elsewhere=elsewhere)
         if copies is not None:
             called.copied = copies.most
         if counts is not None:
@@ -282,6 +285,7 @@ class RequestHandler:
         inputs: list[Tensor],
         on: Sequence[AbstractContextManager[Any]],
         before: Before | None,
+        there: list[Tensor],
     ) -> tuple[list[Any], list[Any]]:
         """What each call gives, as it is and as it is told."""
         on_meta = isinstance(on[0], OneDevice)
@@ -303,6 +307,9 @@ class RequestHandler:
                 results.append(function(*args, **kwargs))
                 if before is not None:
                     before.look()
+            for mode in on:
+                if isinstance(mode, Sees):
+                    mode.expect_to_have_seen(results[-1], there)
             if call.overwrites and place + 1 < len(call.calls):
                 continue
             for result in results[len(trees) :]:
@@ -412,9 +419,10 @@ def _behind(results: list[Any]) -> list[int]:
     found: list[int] = []
     known: set[int] = set()
     for tensor in tensors:
-        storage = tensor.untyped_storage()
-        found.append(0 if storage.data_ptr() in known else storage.nbytes())
-        known.add(storage.data_ptr())
+        with alone():
+            start = begins_at(tensor)
+            found.append(0 if start in known else size_behind(tensor))
+        known.add(start)
     return found
 
 

@@ -13,24 +13,44 @@ from torch import Tensor, nn
 
 def parameters(module: nn.Module) -> dict[str, Tensor]:
     """All parameters by name; one that goes by two names has both."""
-    return dict(_walk(module, "_parameters", "", ()))
+    return _tensors(module, "_parameters")
 
 
 def tensors(module: nn.Module) -> dict[str, Tensor]:
     """All parameters and buffers by name."""
-    return {**parameters(module), **dict(_walk(module, "_buffers", "", ()))}
+    return {**parameters(module), **_tensors(module, "_buffers")}
 
 
-def _walk(
-    module: nn.Module, kept: str, prefix: str, above: tuple[int, ...]
-) -> Iterator[tuple[str, Tensor]]:
+def saved(module: nn.Module) -> list[str]:
+    """The names of all that is saved with a module."""
+    passing = {f"{prefix}{name}" for prefix, held in each(module) for name in _passing(held)}
+    return [name for name in tensors(module) if name not in passing]
+
+
+def each(
+    module: nn.Module, prefix: str = "", above: tuple[int, ...] = ()
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """What a module and those inside it hold, each with what its names begin with."""
     held = object.__getattribute__(module, "__dict__")
-    for name, value in _items(held.get(kept)):
-        if issubclass(type(value), Tensor):
-            yield f"{prefix}{name}", value
+    yield prefix, held
     for name, inner in _items(held.get("_modules")):
         if issubclass(type(inner), nn.Module) and id(inner) not in above:
-            yield from _walk(inner, kept, f"{prefix}{name}.", (*above, id(module)))
+            yield from each(inner, f"{prefix}{name}.", (*above, id(module)))
+
+
+def _tensors(module: nn.Module, kept: str) -> dict[str, Tensor]:
+    return {
+        f"{prefix}{name}": value
+        for prefix, held in each(module)
+        for name, value in _items(held.get(kept))
+        if issubclass(type(value), Tensor)
+    }
+
+
+def _passing(held: dict[str, Any]) -> set[str]:
+    """The buffers of a module that are not saved."""
+    names = held.get("_non_persistent_buffers_set")
+    return names if type(names) is set else set()
 
 
 def _items(held: Any) -> list[tuple[Any, Any]]:

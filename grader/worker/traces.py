@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import torch
-
 # Before a submission is loaded, which may put others in their place.
-from torch import Tensor, equal, get_default_dtype, initial_seed, is_grad_enabled, nn
+from torch import Tensor, default_generator, get_default_dtype, initial_seed, is_grad_enabled, nn
 
-_VERSION: Any = torch._C.TensorBase._version  # the descriptor
+from grader.wire.originals import BASE, alone, grad_of, learns, shape_of, version_of
+from grader.worker import registered
+
 MOST = 100  # characters of a name
 FAR = 2**42  # from a step's seed to one that no step has: the next one has the next
 GRAD = "gradients were switched on or off"
@@ -35,16 +35,17 @@ class Before:
     ) -> None:
         owner = getattr(function, "__self__", function)
         self._module = owner if isinstance(owner, nn.Module) else None
-        self._parameters = {name: (p, p.detach().clone()) for name, p in parameters.items()}
-        self._grads = {name: p.grad for name, p in parameters.items()}
-        self._learning = {name: p.requires_grad for name, p in parameters.items()}
+        self._inputs = inputs
+        with alone():
+            self._parameters = {name: (p, _copy(p)) for name, p in parameters.items()}
+            self._grads = {name: grad_of(p) for name, p in parameters.items()}
+            self._learning = {name: learns(p) for name, p in parameters.items()}
+            self._copies = [_copy(x) for x in inputs]
+            self._versions = [_version(x) for x in inputs]
+            self._learn = [learns(x) for x in inputs]
         self._names = self._state()
         self._modes = self._in_training()
-        self._inputs = inputs
-        self._copies = [x.detach().clone() for x in inputs]
-        self._versions = [_version(x) for x in inputs]
-        self._learn = [x.requires_grad for x in inputs]
-        generator = torch.default_generator  # with a seed that nobody has set before
+        generator = default_generator  # with a seed that nobody has set before
         generator.manual_seed((generator.initial_seed() + FAR) % 2**63)
         self._switches = {**_switches(), GRAD: grad}
         self._after = self._switches
@@ -53,6 +54,7 @@ class Before:
         """See how all is set after a call, before its own settings end."""
         self._after = _switches()
 
+    @alone()
     def changed(self) -> list[int]:
         """Places of the inputs that were changed in place."""
         each = enumerate(zip(self._inputs, self._copies, self._versions, strict=True))
@@ -62,6 +64,7 @@ class Before:
             if _version(x) != version or not _same(copy, x)
         ]
 
+    @alone()
     def left(self) -> list[str]:
         """What else was left changed, in words."""
         found = []
@@ -72,25 +75,25 @@ class Before:
         for name, (p, copy) in self._parameters.items():
             if not _same(copy, p):
                 found.append(f"the parameter `{name[:MOST]}` was given other values by the call")
-            if p.grad is not self._grads[name]:
+            if grad_of(p) is not self._grads[name]:
                 found.append(f"what `{name[:MOST]}.grad` had gathered was lost in the call")
-            if p.requires_grad != self._learning[name]:
+            if learns(p) != self._learning[name]:
                 found.append(f"`{name[:MOST]}.requires_grad` was changed by the call")
-        if [x.requires_grad for x in self._inputs] != self._learn:
+        if [learns(x) for x in self._inputs] != self._learn:
             found.append("`requires_grad` of an input was changed by the call")
         for name, before in self._switches.items():
             if self._after[name] != before:
                 found.append(f"{name} by the call, for the whole program")
         return found
 
-    def _state(self) -> set[str]:
+    def _state(self) -> list[str]:
         """Names of all that is saved with the module."""
-        return set() if self._module is None else set(nn.Module.state_dict(self._module))
+        return [] if self._module is None else registered.saved(self._module)
 
-    def _in_training(self) -> list[bool]:
+    def _in_training(self) -> list[object]:
         """Whether the module, and each inside it, is in training."""
         module = self._module
-        return [] if module is None else [one.training for one in nn.Module.modules(module)]
+        return [] if module is None else [one.get("training") for _, one in registered.each(module)]
 
 
 def _switches() -> dict[str, object]:
@@ -103,10 +106,17 @@ def _switches() -> dict[str, object]:
 
 
 def _version(x: Tensor) -> int:
-    return 0 if x.is_inference() else _VERSION.__get__(x)
+    return 0 if BASE.is_inference(x) else int(version_of(x))
+
+
+def _copy(x: Tensor) -> Tensor:
+    return BASE.clone(BASE.detach(x))  # type: ignore[no-any-return]  # of C
 
 
 def _same(old: Tensor, new: Tensor) -> bool:
-    if old.shape != new.shape:
+    if shape_of(old) != shape_of(new):
         return False
-    return equal(old, new) or equal(old.nan_to_num(nan=-1.5), new.nan_to_num(nan=-1.5))
+    old, new = BASE.detach(old), BASE.detach(new)
+    if BASE.equal(old, new):
+        return True
+    return bool(BASE.equal(*(BASE.nan_to_num(x, nan=-1.5) for x in (old, new))))

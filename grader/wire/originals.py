@@ -1,0 +1,61 @@
+"""What torch itself says of a tensor: nothing that a submission has put in its place is asked.
+
+The classes in C cannot be changed, and have what ``Tensor`` and ``UntypedStorage`` have: methods
+are called as ``BASE.clone(x)``, attributes read as ``shape_of(x)``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from torch import strided
+from torch._C import DisableTorchFunction, StorageBase, TensorBase, _DisableTorchDispatch
+
+BASE: Any = TensorBase
+STORAGE: Any = StorageBase
+STRIDED = strided
+shape_of, layout_of, device_of = BASE.shape.__get__, BASE.layout.__get__, BASE.device.__get__
+dtype_of, version_of, grad_of = BASE.dtype.__get__, BASE._version.__get__, BASE.grad.__get__
+
+_requires_grad = BASE.requires_grad.__get__
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """Nobody sees what is asked here: no subclass, and no mode that was left open."""
+    with DisableTorchFunction(), _DisableTorchDispatch():
+        yield
+
+
+def learns(tensor: Any) -> bool:
+    """Whether a tensor requires a gradient."""
+    with DisableTorchFunction():
+        return bool(_requires_grad(tensor))
+
+
+def is_on_meta(tensor: Any) -> bool:
+    """Whether a tensor has no values."""
+    with DisableTorchFunction():
+        return bool(device_of(tensor).type == "meta")
+
+
+def is_in_memory(tensor: Any) -> bool:
+    """Whether a tensor has values, one beside the other."""
+    return layout_of(tensor) is STRIDED and not is_on_meta(tensor)
+
+
+def begins_at(tensor: Any) -> int:
+    """Where the storage behind a tensor begins."""
+    return int(STORAGE.data_ptr(BASE.untyped_storage(tensor)))
+
+
+def size_behind(tensor: Any) -> int:
+    """Of the storage of a tensor, in bytes."""
+    return int(STORAGE.nbytes(BASE.untyped_storage(tensor)))
+
+
+def is_torchs(tensor: Any) -> bool:
+    """Whether torch has made the storage of a tensor, and not NumPy, say."""
+    return bool(STORAGE.resizable(BASE.untyped_storage(tensor)))

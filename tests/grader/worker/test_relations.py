@@ -1,0 +1,158 @@
+"""What only the worker knows is found out, whatever a file has put in the place of torch's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+
+from grader.sandbox.errors import SubmissionError, SubmissionRefused
+from grader.sandbox.session import Session
+from grader.wire.messages import Copies
+
+Begin = Callable[[str], Session]
+# Each makes at least one of the relations below seem to hold, or did so once.
+TRICKS = {
+    "none": "",
+    "storages have no size": "torch.UntypedStorage.nbytes = lambda self: 0",
+    "no tensor is strided": "torch.strided = None",
+    "nothing is finite": "Tensor.isfinite = lambda self: self != self",
+    "nothing is a float": "Tensor.is_floating_point = lambda self: False",
+    "numbers are none": "Tensor.double = lambda self: torch.zeros(0)",
+    "a clone is the same": "Tensor.clone = Tensor.detach = lambda self, **how: self",
+    "NaN is anything": "Tensor.nan_to_num = lambda self, **how: torch.zeros(())",
+    "all lies on the CPU": "Tensor.device = property(lambda self: torch.device('cpu'))",
+    "nobody learns": "Tensor.requires_grad = property(lambda self: False)",
+    "parts of no module": "nn.Module.modules = lambda self: iter(())",
+    "nothing is saved": "nn.Module.state_dict = lambda self: {}",
+    "no modes": "around = modes._disable_current_modes",
+    "no dispatch": "around = torch._C._DisableTorchDispatch",
+    "a class that learns nothing": "class Liar(Tensor):\n    requires_grad = False",
+    "a class without a storage": (
+        "class Liar(Tensor):\n"
+        "    def untyped_storage(self):\n        return torch.zeros(1).untyped_storage()"
+    ),
+    "a mode that says what it likes": (
+        "from torch.overrides import TorchFunctionMode\n"
+        "class Liar(TorchFunctionMode):\n"
+        "    def __torch_function__(self, func, types, args=(), kwargs=None):\n"
+        "        result = func(*args, **(kwargs or {}))\n"
+        "        return False if result is True else result\n"
+        "Liar().__enter__()"
+    ),
+}
+SOURCE = """
+import contextlib
+
+import torch
+from torch import Tensor, nn
+from torch.utils import _python_dispatch as modes
+
+around = contextlib.nullcontext
+{trick}
+
+
+class Layer(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(3))
+
+{methods}
+"""
+METHOD = """
+    def {name}(self, x):
+        with around():
+            y = x * self.weight
+            {body}
+            return y{ending}
+"""
+Found = Any  # the results of a call
+# By name: what is wrong, how it is asked, and whether it is found.
+RELATIONS: dict[str, tuple[str, dict[str, Any], Callable[[Found], bool]]] = {
+    "copies": (
+        "x.repeat(4, 1) + 0.5",
+        {"copies": Copies(times=4, least=8, most=40)},
+        lambda found: found.copied == 12,
+    ),
+    "makes": (
+        "[torch.zeros(1000) + 1 for _ in range(3)]",
+        {"counted": True},
+        lambda found: found.made > 3000,
+    ),
+    "keeps": (
+        "y = y.repeat(100, 1)[:4]",
+        {"weighs": True},
+        lambda found: found.behind == [4800],
+    ),
+    "changes": (
+        "x.data.mul_(-1)",
+        {"detect_inplace": True},
+        lambda found: found.changed == [0],
+    ),
+    "learns": ("y = (x @ torch.ones(3, 3)).requires_grad_()", {}, lambda found: found.grads[0]),
+    **{
+        name: (body, {"detect_inplace": True}, lambda found: found.left)
+        for name, body in {
+            "other_values": "self.weight.data.mul_(1.5)",
+            "freezes": "self.weight.requires_grad_(False)",
+            "gathers": "self.weight.grad = torch.ones(3)",
+            "asks": "x.requires_grad_(True)",
+            "adds": "self.register_buffer('seen', torch.ones(1))",
+            "switches": "self.train(not self.training)",
+        }.items()
+    },
+    "mixes": ("y = y @ torch.eye(3)", {"elsewhere": True}, lambda found: False),
+}
+
+
+@pytest.mark.parametrize("trick", TRICKS)
+def test_what_a_call_does_is_seen(begin: Begin, trick: str) -> None:
+    ending = ".as_subclass(Liar)" if "Liar(Tensor)" in TRICKS[trick] else ""
+    methods = "".join(
+        METHOD.format(name=name, body=body, ending=ending) for name, (body, *_) in RELATIONS.items()
+    )
+    batch = begin(SOURCE.format(trick=TRICKS[trick], methods=methods)).batch()
+    calls = {}
+    for name, (_, how, _) in RELATIONS.items():
+        with batch.apart():
+            made, x = batch.create("Layer"), torch.arange(12.0).reshape(4, 3) + 1
+            if "elsewhere" in how:
+                batch.move(made, device="meta")
+            calls[name] = batch.call(made, [((x,), {})], method=name, **how)
+    batch.send()
+    unseen = [name for name, call in calls.items() if not _is_seen(call, RELATIONS[name][2])]
+    assert not unseen
+
+
+def _is_seen(call: Any, found: Callable[[Found], bool]) -> bool:
+    try:
+        return bool(found(call.results))
+    except (SubmissionError, SubmissionRefused):  # that loses the check, too
+        return True
+
+
+def test_who_has_nothing_to_do_hides_nothing(begin: Begin) -> None:
+    """An input that is given back, and what NumPy makes, come of no operation."""
+    source = (
+        "import numpy, torch\n"
+        "def same(x):\n    return x\n"
+        "def double(x):\n    return torch.from_numpy(2 * x.numpy())\n"
+    )
+    batch = begin(source).batch()
+    how: list[dict[str, Any]] = [{"copies": RELATIONS["copies"][1]["copies"]}, {"counted": True}]
+    calls = [
+        batch.call(name, [((torch.ones(3),), {})], **one)
+        for name in ("same", "double")
+        for one in how
+    ]
+    calls.append(batch.call("same", [((torch.ones(3),), {})], elsewhere=True))
+    batch.send()
+    assert [call.result().tolist() for call in calls] == [
+        [1] * 3,
+        [1] * 3,
+        [2] * 3,
+        [2] * 3,
+        [1] * 3,
+    ]

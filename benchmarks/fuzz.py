@@ -1,22 +1,48 @@
-"""The trusted side's reader against frames that were made to break it.
+"""The trusted side's readers against bytes that were made to break them.
 
-Usage: python benchmarks/fuzz.py [FRAMES]
+Each kind of what strangers may hand over is changed at random from honest ones and read as it is
+read in use. Any exception but the declared ones ends the run.
+
+Usage: python -m benchmarks.fuzz [frames|archives|notebooks|histories|results] [COUNT]
 """
 
 from __future__ import annotations
 
+import io
 import random
 import resource
+import sqlite3
 import sys
+import tarfile
+import tempfile
+import time
+import zipfile
 from collections.abc import Callable
+from contextlib import closing, redirect_stderr
+from datetime import UTC, datetime
+from pathlib import Path
 
+import msgspec
 import torch
 
-from grader.sandbox.replies import Answered, read_reply, read_results
+from grader.errors import GradeError
+from grader.hiring.archives import in_archive, unpacked
+from grader.hiring.store import BatchSettings, Result, Store
+from grader.kit import installed_kit
+from grader.outputs.progress_page import progress_page
+from grader.practice.history import Event, History
+from grader.practice.schedule import standings
+from grader.records import CheckResult, Report, Verdict
+from grader.sandbox import replies
+from grader.submission import submission_of
 from grader.wire import frames, messages, values
 from grader.wire.frames import BadFrame
 
 CALL = messages.Call("f", [messages.Arguments({"tuple": []}, {"dict": {}})])
+OF_FRAMES = (BadFrame, EOFError, ValueError)
+KIT = installed_kit()
+WARM = 100  # inputs, after which memory is no longer that of first uses
+Kind = tuple[list[bytes], Callable[[bytes], object]]
 
 
 def reader(data: bytes) -> Callable[[int], bytes]:
@@ -34,7 +60,15 @@ def reader(data: bytes) -> Callable[[int], bytes]:
     return receive
 
 
-def seeds() -> list[bytes]:
+def read_frame(data: bytes) -> None:
+    """As the channel and a call do."""
+    reply, body = frames.unpack(reader(data), frames.MAX_REPLY_HEADER, messages.Reply)
+    for answered in replies.read_reply(reply, body, [2]):
+        if isinstance(answered, replies.Answered):
+            replies.read_results(answered, CALL, [torch.zeros(1)])
+
+
+def answers() -> list[bytes]:
     """Honest answers of every kind, to be changed."""
     tensors = [
         torch.randn(2, 3),
@@ -71,23 +105,141 @@ def change(rng: random.Random, frame: bytes) -> bytes:
     return bytes(data)
 
 
-def main(count: str = "1000000") -> None:
-    """Read them all; any exception but the declared ones ends the run."""
-    rng, honest = random.Random(0), seeds()
-    refused, before = 0, 0
+def archives() -> list[bytes]:
+    """A zip and tars of three files, one of them an archive."""
+    inner = io.BytesIO()
+    with zipfile.ZipFile(inner, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("exercise1.py", "x = 1\n" * 99)
+    whole, made = {"a/exercise3.py": b"x = 1\n" * 99, "more.zip": inner.getvalue()}, []
+    outer = io.BytesIO()
+    with zipfile.ZipFile(outer, "w") as file:
+        for name, data in whole.items():
+            file.writestr(name, data)
+    for mode, form in (("w", tarfile.PAX_FORMAT), ("w:gz", tarfile.GNU_FORMAT), ("w:xz", None)):
+        tar = io.BytesIO()
+        with tarfile.open(fileobj=tar, mode=mode, format=form) as packed:  # type: ignore[call-overload]
+            for name, data in whole.items():
+                member = tarfile.TarInfo(name)
+                member.size, member.pax_headers = len(data), {"comment": "é"}
+                packed.addfile(member, io.BytesIO(data))
+        made.append(tar.getvalue())
+    return [outer.getvalue(), *made]
+
+
+def read_archive(data: bytes) -> None:
+    """As a batch does in a process of its own."""
+    endings = {b"PK": ".zip", b"\xfd7": ".tar.xz", b"\x1f\x8b": ".tar.gz"}
+    contents = in_archive(f"a{endings.get(data[:2], '.tar')}", lambda: io.BytesIO(data))
+    contents.files.update(unpacked(contents).files)
+    for path, read in contents.files.items():
+        submission_of(Path(path.name), read())
+
+
+def notebooks() -> list[bytes]:
+    """One of each version of the format that is read."""
+    cell = {"cell_type": "code", "source": ["%time x = 1\n", "!ls"], "outputs": [{"a": [1.5]}]}
+    old = {"cell_type": "code", "input": "x = 1", "language": "python"}
+    return [
+        msgspec.json.encode({"nbformat": 4, "metadata": {}, "cells": [cell, cell]}),
+        msgspec.json.encode({"nbformat": 3, "worksheets": [{"cells": [old, old]}]}),
+    ]
+
+
+def report() -> Report:
+    """A report of nothing much."""
+    check = CheckResult("test_a", Verdict.FAIL, 2, message="m", output="x", seconds=0.1)
+    return Report(
+        exercise="exercise3",
+        submission="exercise3.py",
+        sha256="0" * 64,
+        checks=(check,),
+        seed=1,
+        device="cpu",
+        isolation="full",
+        started="2026-01-01T00:00:00+00:00",
+        seconds=1.5,
+        versions={"torch": "2"},
+    )
+
+
+def databases() -> tuple[bytes, bytes]:
+    """A history and the results of a batch, with a row in each table."""
+    with tempfile.TemporaryDirectory() as folder:
+        first, second = Path(folder) / "history.sqlite", Path(folder) / "results.sqlite"
+        with History(first) as history:
+            history.record(report(), "x = 1", own=True)
+            history.note("exercise3", Event.SAVED, datetime.now(UTC))
+            history.show_hints("exercise3", 1)
+        with Store(second) as store:
+            store.hold_to(
+                BatchSettings("", ("exercise3",), (1,), "full", "cpu", 1.0, 1, "", "", "")
+            )
+            store.add(Result("ann", "exercise3", 1, "exercise3.py", report(), "x = 1"))
+            store.meet({"ann": "Ann"})
+        for path in (first, second):  # so that less of it is empty
+            with closing(sqlite3.connect(path)) as connection:
+                connection.execute("PRAGMA page_size = 512")
+                connection.execute("VACUUM")
+        return first.read_bytes(), second.read_bytes()
+
+
+def read_history(data: bytes) -> None:
+    """As every command does that looks at it."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "history.sqlite"
+        path.write_bytes(data)
+        with redirect_stderr(io.StringIO()), History(path) as history:
+            history.rename({"exercise1": "exercise3"})
+            history.hints("exercise3")
+            history.last_source("exercise3")
+            progress_page("", [("exercise3", "")], history.gradings(), history.solved(), {})
+            standings(KIT, history, datetime.now(UTC))
+
+
+def read_results(data: bytes) -> None:
+    """As a batch does that goes on."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "results.sqlite"
+        path.write_bytes(data)
+        with Store(path) as store:
+            store.known_settings()
+            store.done()
+            store.names()
+            store.nothing_to_grade()
+            for result in store.results():
+                result.report.to_builtins()
+
+
+def main(kind: str = "frames", count: str = "10000") -> None:
+    """Read them all."""
+    made: dict[str, Callable[[], Kind]] = {
+        "frames": lambda: (answers(), read_frame),
+        "archives": lambda: (archives(), read_archive),
+        "notebooks": lambda: (notebooks(), lambda data: submission_of(Path("a.ipynb"), data)),
+        "histories": lambda: ([databases()[0]], read_history),
+        "results": lambda: ([databases()[1]], read_results),
+    }
+    rng, (honest, read) = random.Random(0), made[kind]()
+    declared = OF_FRAMES if kind == "frames" else (GradeError,)
+    refused, before, longest = 0, 0, 0.0
     for number in range(int(count)):
-        if number == 10_000:
+        if number == WARM:
             before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        data = change(rng, rng.choice(honest))
+        began = time.process_time()
         try:
-            receive = reader(change(rng, rng.choice(honest)))
-            reply, body = frames.unpack(receive, frames.MAX_REPLY_HEADER, messages.Reply)
-            for answered in read_reply(reply, body, [2]):
-                if isinstance(answered, Answered):
-                    read_results(answered, CALL, [torch.zeros(1)])
-        except (BadFrame, EOFError, ValueError):
+            read(data)
+        except declared:
             refused += 1
+        except BaseException:
+            Path("fuzzed").write_bytes(data)
+            raise
+        longest = max(longest, time.process_time() - began)
     grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
-    print(f"{count} frames: {refused} refused, the rest read; memory grew by {grown:.1f} MiB")
+    print(
+        f"{count} {kind}: {refused} refused, the rest read; {longest:.2f} s at most, memory grew "
+        f"by {grown:.1f} MiB"
+    )
 
 
 if __name__ == "__main__":

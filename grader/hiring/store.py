@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Self
@@ -37,6 +37,7 @@ CREATE TABLE result (
 CREATE TABLE candidate (key TEXT PRIMARY KEY, name TEXT NOT NULL);
 CREATE TABLE fact (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 """
+IN_ORDER = "SELECT {} FROM result ORDER BY candidate, exercise, seed"
 
 
 class BatchSettings(msgspec.Struct, frozen=True):
@@ -111,10 +112,8 @@ class Store:
             except BaseException:
                 self._connection.close()
                 raise
-        except (sqlite3.Error, OSError) as error:
-            raise GradeError(
-                f"`{path}` cannot be used: {error}; choose another folder with --out"
-            ) from None
+        except (sqlite3.Error, OSError, UnicodeDecodeError) as error:
+            raise self._cannot_be_used(error) from None
 
     def __enter__(self) -> Self:
         return self
@@ -174,8 +173,9 @@ class Store:
 
     def known_settings(self) -> BatchSettings | None:
         """What this batch was begun with, if it was."""
-        row = self._connection.execute("SELECT plan FROM plan").fetchone()
-        return msgspec.json.decode(row[0], type=BatchSettings) if row else None
+        with self._reading() as read:
+            row = read("SELECT plan FROM plan").fetchone()
+            return msgspec.json.decode(row[0], type=BatchSettings) if row else None
 
     def add(self, result: Result) -> None:
         """Keep a result, in the place of one for the same candidate, exercise and seed.
@@ -197,41 +197,42 @@ class Store:
 
     def done(self) -> dict[tuple[str, str, int], str]:
         """The gradings that are there: the digest of the source by candidate, exercise, seed."""
-        rows = self._connection.execute("SELECT candidate, exercise, seed, sha256 FROM result")
-        return {(name, exercise, int(seed)): digest for name, exercise, seed, digest in rows}
+        with self._reading() as read:
+            rows = read("SELECT candidate, exercise, seed, sha256 FROM result")
+            return {(name, exercise, int(seed)): digest for name, exercise, seed, digest in rows}
 
     def results(self) -> Iterator[Result]:
         """All results, by candidate, exercise and seed; one at a time in memory."""
         columns = "candidate, exercise, seed, file, report, source, note, unread"
-        for candidate, exercise, seed, file, report, *rest in self._in_order(columns):
-            source, note, unread = rest
-            told = Report.from_json(report)
-            yield Result(candidate, exercise, int(seed), file, told, source, note, bool(unread))
+        with self._reading() as read:
+            for candidate, exercise, seed, file, report, *rest in read(IN_ORDER.format(columns)):
+                source, note, unread = rest
+                told = Report.from_json(report)
+                yield Result(candidate, exercise, int(seed), file, told, source, note, bool(unread))
 
     def reports(self) -> Iterator[tuple[str, str, str]]:
         """The candidate, the file and the report of each result, in the same order, as JSON."""
-        return self._in_order("candidate, file, report")
-
-    def _in_order(self, columns: str) -> sqlite3.Cursor:
-        query = f"SELECT {columns} FROM result ORDER BY candidate, exercise, seed"
-        return self._connection.execute(query)
+        with self._reading() as read:
+            yield from read(IN_ORDER.format("candidate, file, report"))
 
     def nothing_to_grade(self) -> dict[tuple[str, str], tuple[str, bool]]:
         """Why, and whether it could not be read, by candidate and exercise where nothing was."""
-        rows = self._connection.execute(
+        query = (
             "SELECT candidate, exercise, json_extract(report, '$.problem'), unread FROM result "
             "WHERE unread OR file = '' ORDER BY candidate, id"
         )
-        return {(key, name): (why.partition("\n")[0], bool(bad)) for key, name, why, bad in rows}
+        with self._reading() as read:
+            found = read(query)
+            return {(key, e): (why.partition("\n")[0], bool(bad)) for key, e, why, bad in found}
 
     def sources(self, exercise: str) -> dict[str, str]:
         """What each candidate handed in for an exercise, by name; nothing of who did not."""
-        rows = self._connection.execute(
+        query = (
             "SELECT candidate, source FROM result WHERE exercise = ? AND source != '' "
-            "ORDER BY candidate",
-            (exercise,),
+            "ORDER BY candidate"
         )
-        return dict(rows)
+        with self._reading() as read:
+            return dict(read(query, (exercise,)))
 
     def meet(self, names: Mapping[str, str]) -> None:
         """Keep what candidates are called now, by their keys."""
@@ -255,12 +256,14 @@ class Store:
 
     def names(self) -> dict[str, str]:
         """What everybody was called last who was ever there, by their keys."""
-        return dict(self._connection.execute("SELECT key, name FROM candidate ORDER BY key"))
+        with self._reading() as read:
+            return dict(read("SELECT key, name FROM candidate ORDER BY key"))
 
     def fact(self, name: str) -> str:
         """What was kept under a name; empty where nothing was."""
-        row = self._connection.execute("SELECT value FROM fact WHERE name = ?", (name,)).fetchone()
-        return str(row[0]) if row else ""
+        with self._reading() as read:
+            row = read("SELECT value FROM fact WHERE name = ?", (name,)).fetchone()
+            return str(row[0]) if row else ""
 
     def keep(self, name: str, value: str) -> None:
         """Keep a fact about the batch under a name."""
@@ -273,6 +276,19 @@ class Store:
             connection.executemany(
                 "DELETE FROM result WHERE candidate = ? AND exercise = ?", list(graded)
             )
+
+    @contextmanager
+    def _reading(self) -> Iterator[Callable[..., sqlite3.Cursor]]:
+        """What asks for rows, and finds in them what was written here once."""
+        try:
+            yield self._connection.execute
+        except (sqlite3.DatabaseError, ValueError, TypeError, AttributeError) as error:
+            raise self._cannot_be_used(error) from None
+
+    def _cannot_be_used(self, error: Exception) -> GradeError:
+        return GradeError(
+            f"`{self.path}` cannot be used: {error}; choose another folder with --out"
+        )
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import click
 import msgspec
@@ -17,6 +17,8 @@ from grader.errors import GradeError
 from grader.kit import Exercise, Kit
 from grader.practice.store import open_database, trouble
 from grader.records import Report
+
+Count = Annotated[int, msgspec.Meta(ge=0, le=10**6)]
 
 
 class Event(StrEnum):
@@ -41,10 +43,10 @@ class Grading(msgspec.Struct, frozen=True):
     exercise: str
     started: str
     seconds: float
-    earned: int
-    possible: int
+    earned: Count
+    possible: Count
     solved: bool
-    hints: int
+    hints: Count
     checks: dict[str, str]
     diagnosis: list[list[str]]
     source: str
@@ -80,7 +82,8 @@ class History:
     def hints(self, exercise: str) -> int:
         """How many hints of an exercise were shown."""
         rows = self._read("SELECT shown FROM hint WHERE exercise = ?", (exercise,))
-        return int(rows[0][0]) if rows else 0
+        with self._expecting_ours():
+            return max(int(rows[0][0]), 0) if rows else 0
 
     def show_hints(self, exercise: str, count: int) -> None:
         """Note that so many hints of an exercise were shown by now."""
@@ -109,7 +112,7 @@ class History:
         """What was done to which exercise and when, the oldest first."""
         rows = self._read("SELECT exercise, kind, at FROM event ORDER BY id")
         with self._expecting_ours():
-            return [(name, Event(kind), datetime.fromisoformat(at)) for name, kind, at in rows]
+            return [(name, Event(kind), _moment(at)) for name, kind, at in rows]
 
     def rename(self, names: Mapping[str, str]) -> None:
         """Keep what is known of exercises under their new names, by their old ones."""
@@ -171,6 +174,7 @@ class History:
             with self._expecting_ours():
                 for name in ("checks", "diagnosis"):
                     values[name] = msgspec.json.decode(values[name])
+                _moment(values["started"])
                 found.append(msgspec.convert(values, Grading, strict=False))
         return found
 
@@ -208,6 +212,14 @@ class History:
                 yield self._connection
         except sqlite3.DatabaseError as error:
             raise trouble(self._path, error) from None
+
+
+def _moment(text: str) -> datetime:
+    """A time that others can be compared with, and days be added to."""
+    found = datetime.fromisoformat(text)
+    if found.tzinfo is None or not 2000 < found.year < 3000:
+        raise ValueError(f"`{text}` is no time that is known")
+    return found
 
 
 def history_file(kit: Kit) -> Path:

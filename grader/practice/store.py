@@ -68,13 +68,11 @@ def open_database(path: Path | None) -> sqlite3.Connection:
         if path.parent.is_symlink():
             raise GradeError(f"`{path.parent}` is a link: make it a folder, to keep a history in")
         return _opened(path)
-    except sqlite3.DatabaseError as error:
-        if isinstance(error, sqlite3.OperationalError):
-            raise trouble(path, error) from None
+    except (OSError, sqlite3.OperationalError) as error:
+        raise trouble(path, error) from None
+    except (sqlite3.DatabaseError, UnicodeDecodeError):  # names that are no UTF-8
         _set_aside(path)
         return _opened(path)
-    except OSError as error:
-        raise trouble(path, error) from None
 
 
 def trouble(path: Path | None, error: Exception) -> GradeError:

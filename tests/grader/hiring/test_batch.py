@@ -624,6 +624,17 @@ def test_store_from_a_newer_version_or_damaged_is_said(out: Path) -> None:
         Store(out / "newer.sqlite")
 
 
+def test_what_no_batch_wrote_is_said(out: Path) -> None:
+    """A damaged byte was a fault of the grader."""
+    path = out / "results.sqlite"
+    with Store(path):
+        with closing(sqlite3.connect(path)) as connection, connection:
+            connection.execute("INSERT INTO plan VALUES (1, '{')")
+        connection.close()
+    with Store(path) as store, pytest.raises(GradeError, match=r"cannot be used: .*; choose"):
+        store.known_settings()
+
+
 def test_full_disk_is_told_and_what_was_graded_stays(handed: Path, out: Path) -> None:
     assert batch(handed, out, "--only", "right") == 0
     with Store(out / "results.sqlite") as store:

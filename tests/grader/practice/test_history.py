@@ -181,17 +181,39 @@ def test_what_takes_for_ever_to_open_is_said(
 
 
 @pytest.mark.parametrize(
-    ("column", "value"), [("checks", "{"), ("seconds", "long"), ("checks", "[" * 9000)]
+    ("changed", "value"),
+    [
+        ("grading SET checks", "{"),
+        ("grading SET seconds", "long"),
+        ("grading SET checks", "[" * 9000),
+        ("grading SET earned", -5),  # was a fault of the grader, as were those below
+        ("grading SET earned", 10**12),
+        ("grading SET started", "some day"),
+        ("grading SET started", "2026-01-01T00:00:00"),
+        ("grading SET started", "9999-01-01T00:00:00+00:00"),
+        ("event SET at", "2026-01-01T00:00:00"),
+        ("hint SET shown", "many"),
+    ],
 )
-def test_row_that_no_grading_wrote_is_said(tmp_path: Path, column: str, value: str) -> None:
+def test_row_that_no_grading_wrote_is_said(tmp_path: Path, changed: str, value: str | int) -> None:
     path = tmp_path / "history.sqlite"
     with History(path) as history:
         history.record(report(), "", own=True)
+        history.note("exercise3", Event.SAVED)
+        history.show_hints("exercise3", 1)
     with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute(f"UPDATE grading SET {column} = ?", (value,))
+        connection.execute(f"UPDATE {changed} = ?", (value,))
     connection.close()
     with History(path) as history, pytest.raises(GradeError, match="holds what no grading wrote"):
-        history.gradings()
+        history.gradings(), history.events(), history.hints("exercise3")
+
+
+def test_file_whose_names_are_no_text_is_set_aside(tmp_path: Path) -> None:
+    path = tmp_path / "history.sqlite"
+    with History(path):
+        path.write_bytes(path.read_bytes().replace(b"NOT NULL", b"NOT NUL\x98", 1))
+    with History(path) as history:
+        assert history.gradings() == []
 
 
 def test_folder_that_cannot_be_is_said(tmp_path: Path) -> None:

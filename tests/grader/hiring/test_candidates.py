@@ -21,6 +21,7 @@ from grader.errors import GradeError
 from grader.hiring import archives, files
 from grader.hiring.batch import tasks
 from grader.hiring.candidates import Candidate, Listed, find_candidates, read_names
+from tests.support.hostile import own_cost
 
 BOTH = ("exercise3", "bug7")
 V3 = "class SelfAttentionV3:\n    pass\n"
@@ -231,6 +232,16 @@ def test_archive_leads_nowhere(folder: Path) -> None:
         archive.writestr("notes.py", "")
     assert problem(folder, BOTH).startswith("`exercise3.py` was not handed in; ")
     assert [path.name for path in folder.iterdir()] == ["ada.zip"]
+
+
+def test_syntax_trees_of_many_files_are_kept_by_nobody(folder: Path) -> None:
+    """Forty of a megabyte took twelve gigabytes of a batch's own process."""
+    (folder / "ada").mkdir()
+    for number in range(2):
+        write(folder / "ada" / f"work{number}.py", "class Other:\n" + "    a\n" * 40_000)
+    seconds, memory = own_cost(lambda: find_candidates(folder, BOTH, defines=DEFINES))
+    assert memory < 20
+    assert seconds < 1
 
 
 def test_bomb_is_read_no_further_than_a_file_may_be(folder: Path) -> None:

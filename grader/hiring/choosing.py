@@ -12,6 +12,7 @@ from pathlib import Path, PurePosixPath
 from grader.errors import GradeError
 from grader.hiring.archives import unpacked
 from grader.hiring.files import Contents, Read
+from grader.outputs.sanitise import told_apart
 from grader.submission import SourceProblem, Submission, parse, readable, submission_of
 
 MOST_READ = 40  # files of one candidate that are looked into
@@ -219,12 +220,12 @@ def _found(one: _Looked, notes: Iterable[str]) -> Handed:
 
 
 def _shown(path: PurePosixPath) -> str:
-    """A file's name as it is told."""
-    return readable(str(path))
+    """A file's name as it is told: on one line, with all its letters."""
+    return told_apart(readable(str(path)))
 
 
 def _missing(problem: str) -> Handed:
-    return Handed("", bytes, readable(problem))
+    return Handed("", bytes, told_apart(readable(problem)))
 
 
 def _holds(path: PurePosixPath, exercise: str) -> bool:

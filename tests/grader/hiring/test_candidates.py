@@ -234,6 +234,16 @@ def test_archive_leads_nowhere(folder: Path) -> None:
     assert [path.name for path in folder.iterdir()] == ["ada.zip"]
 
 
+def test_name_of_a_file_is_told_on_one_line(folder: Path) -> None:
+    """It could write lines of its own into what is told of a batch."""
+    zipped(folder / "ada.zip", **{"x\nann solved\x1b[2J exercise3_py": "x = 1"})
+    zipped(folder / "bob.zip", **{"y\nann solved": ""})
+    assert status(folder) == [
+        "found as `x<U+000A>ann solved<U+001B>[2J exercise3.py`",
+        "no file that defines `SelfAttentionV3`; there were `y<U+000A>ann solved`",
+    ]
+
+
 def test_syntax_trees_of_many_files_are_kept_by_nobody(folder: Path) -> None:
     """Forty of a megabyte took twelve gigabytes of a batch's own process."""
     (folder / "ada").mkdir()

@@ -22,6 +22,7 @@ from grader.outputs.sanitise import told_apart
 from grader.submission import Submission, readable, submission_of
 
 MOST_KEPT = 64 << 10  # bytes of a file, while others are graded
+MOST_TOLD = 5000  # letters of a name, or of what is said of a file
 # The exercises that were sent; what a file of each defines; the source of each as it was sent.
 Sent = tuple[Sequence[str], Mapping[str, Sequence[str]], Mapping[str, str]]
 OURS = ("__MACOSX", "__pycache__", "Thumbs.db", "desktop.ini")  # that nobody handed in
@@ -219,25 +220,29 @@ def _handed(folder: Path, entries: Sequence[Path], sent: Sent) -> dict[str, Hand
             return choose(contents, *sent)
         from grader.submission.bounded import bounded
 
-        gives: Any = Annotated[list[_Read], msgspec.Meta(min_length=len(sent[0]))]
+        count = len(sent[0])
+        gives: Any = Annotated[list[_Read], msgspec.Meta(min_length=count, max_length=count)]
         reading = partial(_read_all, folder, entries, sent)
         own = [entry for entry in entries if not entry.is_symlink()]
         read = partial(bounded, first.name, reading, gives, own)
         kept = [_kept(place, one, read) for place, one in enumerate(read())]
-        return dict(zip(sent[0], kept, strict=False))
+        return dict(zip(sent[0], kept, strict=True))
     except (GradeError, OSError) as error:
         problem = f"it cannot be read: {error}" if isinstance(error, OSError) else str(error)
         handed = Handed(readable(first.name), bytes, readable(problem))
         return dict.fromkeys(sent[0], handed)
 
 
+_Text = Annotated[str, msgspec.Meta(max_length=MOST_TOLD)]
+
+
 class _Read(NamedTuple):
     """A file that was handed in, once it was read: its bytes, or why there are none."""
 
-    name: str
+    name: _Text
     data: bytes
-    problem: str
-    note: str
+    problem: _Text
+    note: _Text
 
 
 def _read_all(folder: Path, entries: Sequence[Path], sent: Sent) -> list[_Read]:
@@ -246,7 +251,8 @@ def _read_all(folder: Path, entries: Sequence[Path], sent: Sent) -> list[_Read]:
     found = []
     for handed in (chosen[exercise] for exercise in sent[0]):
         data, problem = handed.take()
-        found.append(_Read(handed.name, data, readable(problem), handed.note))
+        told = (text[:MOST_TOLD] for text in (readable(problem), handed.note))
+        found.append(_Read(handed.name, data, *told))
     return found
 
 

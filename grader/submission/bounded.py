@@ -34,6 +34,7 @@ MEBIBYTES = 512  # of memory, for each call
 SECONDS = 10  # of processor time, for each call
 WAIT = 300.0  # seconds that a call may take in all
 MAX_ANSWER = 32 << 20  # bytes
+MAX_TEXT = 5000  # letters of a refusal
 
 _is_bounded = False  # this process itself
 
@@ -62,7 +63,7 @@ def bounded(name: str, function: partial[_T], gives: type[_T], reads: Sequence[P
             "that holds nothing else is read at once"
         ) from None
     if isinstance(answer, str):
-        raise GradeError(answer)
+        raise GradeError(answer[:MAX_TEXT])
     return answer
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from torch import Tensor
+from torch import Tensor, is_grad_enabled
+from torch._C._autograd import _top_saved_tensors_default_hooks as top_hooks
 from torch.autograd.graph import saved_tensors_hooks
 
-from grader.wire.originals import BASE, alone, begins_at
+from grader.wire.originals import BASE, alone, begins_at, learns
 from grader.worker.copies import in_memory
 from grader.worker.seeing import Sees
 
@@ -25,7 +26,8 @@ class Counts(Sees):
     def __init__(self) -> None:
         super().__init__()
         self.made = self.saved = 0
-        self._hooks = saved_tensors_hooks(self._save, lambda saved: saved)
+        self._both = self._save, lambda saved: saved
+        self._hooks = saved_tensors_hooks(*self._both)
 
     def __enter__(self) -> Self:
         self._hooks.__enter__()
@@ -39,7 +41,10 @@ class Counts(Sees):
     def meet(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         """Do the operation, and count what is new of what it gives."""
         with alone():
-            behind = {begins_at(tensor) for tensor in in_memory([args, list(kwargs.values())])}
+            given = in_memory([args, list(kwargs.values())])
+            behind = {begins_at(tensor) for tensor in given}
+            if is_grad_enabled() and top_hooks(True) != self._both:  # by other hooks, or by none
+                self.saved += any(learns(tensor) for tensor in given)
         result = func(*args, **kwargs)
         with alone():
             self.made += sum(BASE.numel(x) for x in in_memory(result) if begins_at(x) not in behind)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 # Before a submission is loaded, which may put others in their place.
-from torch import Tensor, default_generator, get_default_dtype, initial_seed, is_grad_enabled, nn
+from torch import Tensor, default_generator, get_default_dtype, is_grad_enabled, nn
 
 from grader.wire.originals import BASE, alone, grad_of, learns, shape_of, version_of
 from grader.worker import registered
@@ -100,7 +100,7 @@ def _switches() -> dict[str, object]:
     """What holds for a whole program."""
     return {
         GRAD: is_grad_enabled(),
-        "torch's random numbers were seeded": initial_seed(),
+        "torch's random numbers were seeded": default_generator.initial_seed(),
         "the default dtype was changed": get_default_dtype(),
     }
 

@@ -27,6 +27,10 @@ TRICKS = {
     "nobody learns": "Tensor.requires_grad = property(lambda self: False)",
     "parts of no module": "nn.Module.modules = lambda self: iter(())",
     "nothing is saved": "nn.Module.state_dict = lambda self: {}",
+    "hooks of its own": (
+        "around = lambda: torch.autograd.graph.saved_tensors_hooks(lambda x: x, lambda x: x)"
+    ),
+    "a generator of its own": "torch.random.default_generator = torch.Generator()",
     "no modes": "around = modes._disable_current_modes",
     "no dispatch": "around = torch._C._DisableTorchDispatch",
     "a class that learns nothing": "class Liar(Tensor):\n    requires_grad = False",
@@ -81,6 +85,7 @@ RELATIONS: dict[str, tuple[str, dict[str, Any], Callable[[Found], bool]]] = {
         {"counted": True},
         lambda found: found.made > 3000,
     ),
+    "saves": ("y = y.exp()", {"counted": True}, lambda found: found.saved > 0),
     "keeps": (
         "y = y.repeat(100, 1)[:4]",
         {"weighs": True},
@@ -101,6 +106,7 @@ RELATIONS: dict[str, tuple[str, dict[str, Any], Callable[[Found], bool]]] = {
             "asks": "x.requires_grad_(True)",
             "adds": "self.register_buffer('seen', torch.ones(1))",
             "switches": "self.train(not self.training)",
+            "seeds": "torch._C.default_generator.manual_seed(0)",
         }.items()
     },
     "mixes": ("y = y @ torch.eye(3)", {"elsewhere": True}, lambda found: False),

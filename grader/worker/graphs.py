@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import torch
+
+# Before a submission is loaded, which may put others in their place.
 from torch import Tensor
+from torch.autograd import backward
+from torch.autograd import grad as gradients_of
 from torch.autograd.graph import saved_tensors_hooks
 
 from grader.wire.messages import Way
@@ -43,7 +47,7 @@ class Graph:
         """Those of the sources that learn."""
         match way:
             case "accumulated":
-                _total(pairs).backward(retain_graph=True)
+                backward(_total(pairs), retain_graph=True)
                 befores = zip(self._wanted, self._before, strict=True)
                 return tuple(_added(source.grad, before) for source, before in befores)
             case "again":
@@ -58,7 +62,7 @@ class Graph:
 
     def _gradients(self, total: Tensor) -> tuple[Tensor | None, ...]:
         # Not `grad_outputs=`: its first use imports hundreds of modules in every fresh worker.
-        return torch.autograd.grad(total, self._wanted, retain_graph=True, allow_unused=True)
+        return gradients_of(total, self._wanted, retain_graph=True, allow_unused=True)
 
 
 def _total(pairs: Pairs) -> Tensor:

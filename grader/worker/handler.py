@@ -18,7 +18,10 @@ from typing import Any
 
 import msgspec
 import torch
-from torch import Tensor, nn
+
+# Before a submission is loaded, which may put others in their place.
+from torch import Tensor, inference_mode, nn, no_grad, set_grad_enabled
+from torch.func import functional_call
 
 from grader.wire import frames, messages, values
 from grader.wire.originals import alone, begins_at, is_on_meta, learns, size_behind
@@ -295,13 +298,13 @@ class RequestHandler:
         each = len(inputs) // len(call.calls)  # where all have the same
         for place, one in enumerate(call.calls):
             if call.refills and place:
-                with torch.inference_mode(call.inference):
+                with inference_mode(call.inference):
                     _refill(inputs[:each], inputs[place * each :])
                 one = call.calls[0]
             args, kwargs = (self._decode(tree, inputs) for tree in (one.args, one.kwargs))
             with ExitStack() as settings:
-                settings.enter_context(torch.inference_mode(call.inference))
-                settings.enter_context(torch.set_grad_enabled(grad))
+                settings.enter_context(inference_mode(call.inference))
+                settings.enter_context(set_grad_enabled(grad))
                 for one_more in on:
                     settings.enter_context(one_more)
                 results.append(function(*args, **kwargs))
@@ -383,11 +386,11 @@ def _lent(
 
 
 def _with_lent(module: nn.Module, lent: dict[str, Tensor], *args: Any, **kwargs: Any) -> Any:
-    return torch.func.functional_call(module, lent, args, kwargs)
+    return functional_call(module, lent, args, kwargs)
 
 
 def _set_weights(own: dict[str, Tensor], given: dict[str, int], tensors: list[Tensor]) -> None:
-    with torch.no_grad():
+    with no_grad():
         for name, index in given.items():
             if name not in own:
                 raise Refusal(f"the parameter `{name}` is gone since the module was made")
@@ -396,7 +399,7 @@ def _set_weights(own: dict[str, Tensor], given: dict[str, int], tensors: list[Te
 
 def _given(call: messages.Call, inputs: list[Tensor], other: OneDevice | None) -> list[Tensor]:
     """What stands for inputs in a call."""
-    with torch.inference_mode(call.inference), torch.set_grad_enabled(not call.inference):
+    with inference_mode(call.inference), set_grad_enabled(not call.inference):
         if call.inference:
             return [x.clone() for x in inputs]
         if call.through:
@@ -407,7 +410,7 @@ def _given(call: messages.Call, inputs: list[Tensor], other: OneDevice | None) -
 
 
 def _refill(own: list[Tensor], given: list[Tensor]) -> None:
-    with torch.no_grad():
+    with no_grad():
         for tensor, value in zip(own, given, strict=False):
             tensor.copy_(value)
 

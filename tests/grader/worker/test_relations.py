@@ -139,6 +139,40 @@ def _is_seen(call: Any, found: Callable[[Found], bool]) -> bool:
         return True
 
 
+def test_settings_of_a_call_hold(begin: Begin) -> None:
+    """Whatever a file has put in the place of what makes them."""
+    source = """
+import contextlib
+
+import torch
+from torch import nn
+
+torch.inference_mode = torch.set_grad_enabled = lambda *given: contextlib.nullcontext()
+torch.func.functional_call = lambda module, weights, args, kwargs: args[0] * 0
+
+
+class Layer(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(3))
+
+    def forward(self, x):
+        x = x * self.weight.detach() + 10 * torch.is_grad_enabled()
+        return x + 100 * torch.is_inference_mode_enabled()
+"""
+    batch = begin(source).batch()
+    how: list[dict[str, Any]] = [
+        {},
+        {"inference": True},
+        {"grad_parameters": []},
+        {"weights": {"weight": torch.full((3,), 2.0)}, "lent": True},
+    ]
+    made = batch.create("Layer")
+    calls = [batch.call(made, [((torch.ones(3),), {})], **one) for one in how]
+    batch.send()
+    assert [call.result().tolist()[0] for call in calls] == [1, 101, 11, 2]
+
+
 def test_who_has_nothing_to_do_hides_nothing(begin: Begin) -> None:
     """An input that is given back, and what NumPy makes, come of no operation."""
     source = (

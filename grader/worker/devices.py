@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
-from grader.wire.originals import BASE, is_on_meta
+from grader.wire.originals import BASE, STRIDED, is_on_meta, layout_of
 from grader.worker.seeing import Sees
 
 # A copy is the way from one device to another, and indices may stay on the CPU.
@@ -58,13 +58,14 @@ class OneDevice(Sees):
         self._values = _KeepsValues(self)
         self._twins: dict[int, tuple[Tensor, Tensor]] = {}  # by id of the tensor on meta
         self._stand_ins: dict[int, tuple[Tensor, Tensor]] = {}  # by id of the twin
+        self._odd: dict[int, Tensor] = {}  # by id: those that are there, and have no stand-in
 
     def meet(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         """Do the operation on the twins, unless its tensors lie on two devices."""
         kwargs = dict(kwargs)
         tensors: list[Tensor] = []
         _map(tensors.append, [args, list(kwargs.values())])
-        here = any(is_on_meta(x) for x in tensors)
+        here = any(is_on_meta(x) or id(x) in self._odd for x in tensors)
         if here:
             _refuse_reading(func, args, kwargs)
         if here and func.overloadpacket not in _MAY_MIX:
@@ -127,6 +128,9 @@ class OneDevice(Sees):
         return self._twins[id(value)][1]
 
     def _stand_in(self, value: Tensor) -> Tensor:
+        if not _can_be_elsewhere(value):
+            self._odd[id(value)] = value
+            return value
         if id(value) not in self._stand_ins:
             self.there(value)
         stand_in, _ = self._stand_ins[id(value)]
@@ -214,9 +218,15 @@ def _counts_values(func: Any, args: Any, kwargs: dict[str, Any]) -> bool:
     return func.overloadpacket in _COUNTED
 
 
+def _can_be_elsewhere(tensor: Tensor) -> bool:
+    """Whether ``meta`` has such tensors: what is sparse, nested or quantized stays at home."""
+    strided = layout_of(tensor) is STRIDED
+    return strided and not BASE.is_nested.__get__(tensor) and not BASE.is_quantized.__get__(tensor)
+
+
 def _refuse_strangers(tensors: list[Tensor]) -> None:
     for tensor in tensors:
-        if BASE.dim(tensor) and not is_on_meta(tensor):
+        if BASE.dim(tensor) and not is_on_meta(tensor) and _can_be_elsewhere(tensor):
             raise MixedDevices(
                 f"a tensor of shape {tuple(tensor.shape)} stays on the CPU when the module and "
                 "its input are on another device; make it on the input's device, or register it "

@@ -54,6 +54,8 @@ BODIES = {
     "places that are known": "x[torch.tensor([True, False, True])]",
     "values at a mask": "x.clone().masked_fill_(x > 0, 2.0).index_put_((x > 1,), x.sum())",
     "one of so many": "x * inferred(lambda: F.one_hot(x.argmax(-1), 3))",
+    "a sparse matrix": "torch.sparse.mm(torch.eye(3, device=x.device).to_sparse(), x).to_sparse()"
+    ".to_dense()",
     "as many times as is known": "x.repeat_interleave((x[0] > 9).long() + 1, 0, output_size=3)",
 }
 VALUES = {

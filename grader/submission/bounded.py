@@ -35,6 +35,7 @@ SECONDS = 10  # of processor time, for each call
 WAIT = 300.0  # seconds that a call may take in all
 MAX_ANSWER = 32 << 20  # bytes
 MAX_TEXT = 5000  # letters of a refusal
+LONGEST = 100  # letters of a module's name
 
 _is_bounded = False  # this process itself
 
@@ -88,7 +89,7 @@ def _ask(function: partial[_T], reads: Sequence[Path]) -> bytes:
 def _hand_over(connection: socket.socket, module: str) -> None:
     server, control = _server()
     try:
-        socket.send_fds(control, [module.encode()], [connection.fileno()])
+        socket.send_fds(control, [module.encode().ljust(LONGEST)], [connection.fileno()])
     except OSError:  # it is gone; the next call begins another one
         _server.cache_clear()
         _end(server, control)
@@ -98,7 +99,7 @@ def _hand_over(connection: socket.socket, module: str) -> None:
 @cache
 def _server() -> tuple[subprocess.Popen[bytes], socket.socket]:
     """A process that forks one for each connection it is sent."""
-    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    ours, theirs = socket.socketpair()
     code = f"import sys; sys.path[:] = {sys.path}; from {__name__} import serve; serve()"
     none = subprocess.DEVNULL
     with theirs:  # in a session of its own: Ctrl-C is for the process that asks
@@ -120,8 +121,8 @@ def serve() -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     folders = list(without_own_package(readable(Confinement([]))))
     control = socket.socket(fileno=0)
-    while (message := socket.recv_fds(control, 1000, 1))[0]:
-        importlib.import_module(message[0].decode())
+    while (message := socket.recv_fds(control, LONGEST, 1))[0]:
+        importlib.import_module(message[0].decode().strip())
         connection = socket.socket(fileno=message[1][0])
         if os.fork() == 0:
             try:

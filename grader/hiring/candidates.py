@@ -209,14 +209,14 @@ def read_names(path: Path) -> dict[str, Listed]:
 def _handed(folder: Path, entries: Sequence[Path], sent: Sent) -> dict[str, Handed]:
     """What was handed in for each exercise.
 
-    Archives are read in a process with bounds, and so are files among which one has to be chosen:
+    Archives are read in a process with bounds, and so are files to be chosen by what they hold:
     their syntax trees can be as large as they like.
     """
     first = entries[0]
     try:
         is_archive = archive_ending(first.name) and not first.is_dir() and len(entries) == 1
         contents = None if is_archive else _contents(folder, entries)
-        if contents is not None and not contents.archives and len(contents.files) < 2:
+        if contents is not None and _is_plain(contents, sent[0]):
             return choose(contents, *sent)
         from grader.submission.bounded import bounded
 
@@ -234,6 +234,13 @@ def _handed(folder: Path, entries: Sequence[Path], sent: Sent) -> dict[str, Hand
 
 
 _Text = Annotated[str, msgspec.Meta(max_length=MOST_TOLD)]
+
+
+def _is_plain(contents: Contents, exercises: Sequence[str]) -> bool:
+    """Whether nothing is to be unpacked, nor to be chosen by what it holds."""
+    names = [path.stem for path in contents.files]
+    alone = len(names) == len({*names} & {*exercises})
+    return not contents.archives and (alone or len(names) < 2)
 
 
 class _Read(NamedTuple):

@@ -172,9 +172,6 @@ class Contract:
         inner: A part of it that the submission defines as well, with a contract of its own.
         parts: More of these.
         default_arguments: Arguments of the constructor that may be left out, by their defaults.
-        steep: Whether rounding shows where weights are large: a norm undoes that x is smaller.
-        rounded: By how much of its length a right gradient may be off in bfloat16: the more, the
-            more layers it goes through.
     """
 
     entry: str
@@ -201,8 +198,6 @@ class Contract:
     inner: Contract | None = None
     parts: tuple[Contract, ...] = ()
     default_arguments: Mapping[str, Any] = field(default_factory=dict)
-    steep: bool = False
-    rounded: float = 0.3
 
     @property
     def has_situations(self) -> bool:

@@ -1,8 +1,8 @@
-"""By how much a right answer may be off: by what noise in every operation makes of the right one.
+"""Noise in every operation: what is right is computed again, each result rounded at random.
 
-What is right is computed again, the result of each operation rounded at random as the answer's
-dtype rounds. So nothing is guessed: what cancels, what is steep and what lies at a jump shows by
-itself. `benchmarks/rounding.py` measures by it; a verdict asks it where all else says no.
+It is rounded as the answer's dtype rounds, so nothing is guessed: what cancels, what is steep and
+what lies at a jump shows by itself. `situations/rounding.py` bounds by it what an answer may be
+off, `benchmarks/rounding.py` measures by how much answers are.
 
 Source: Monte Carlo arithmetic, Parker 1997; CADNA and Verificarlo do it for whole programs.
 """
@@ -10,7 +10,7 @@ Source: Monte Carlo arithmetic, Parker 1997; CADNA and Verificarlo do it for who
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+import random
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -37,7 +37,7 @@ class Noise(TorchDispatchMode):
     ) -> None:
         super().__init__()
         self._eps = torch.finfo(dtype).eps
-        self._dice = torch.Generator().manual_seed(seed)
+        self._dice = random.Random(seed)
         self._alike = alike
         self._is_exact = is_exact
 
@@ -49,9 +49,13 @@ class Noise(TorchDispatchMode):
         """Carry an operation out and round what it makes; what it only looks at stays."""
         args = tuple(self.constant(one) if isinstance(one, float) else one for one in args)
         out = func(*args, **(kwargs or {}))
-        if any(one.alias_info is not None for one in func._schema.returns):
+        if _only_looks(func):
             return out
-        times = _roundings(func._schema.name, args, out)
+        if func is torch.ops.aten._softmax_backward_data.default:
+            out = out - args[1] * self._off_in_rows(args[0] * args[1])
+        times = _roundings(func._schema.name, args, out, 0.5 / self._eps)
+        if isinstance(out, Tensor):
+            return self.shaken(out, times)
         return tree_map_only(Tensor, lambda one: self.shaken(one, times), out)
 
     def shaken(self, tensor: Tensor, times: float | Tensor = 1.0) -> Tensor:
@@ -59,13 +63,18 @@ class Noise(TorchDispatchMode):
         if not tensor.is_floating_point():
             return tensor
         ups = self._signs(tensor.shape[-1:] if self._alike else tensor.shape)
-        return tensor.mul(ups.mul(self._eps * times).add_(1))
+        return tensor * (1 + ups * (self._eps * times))
+
+    def _off_in_rows(self, terms: Tensor) -> Tensor:
+        """By how much the sum of each row's terms is off."""
+        size: Tensor = terms.abs().sum(-1, keepdim=True) * (self._eps * math.sqrt(terms.size(-1)))
+        return size * self._signs(size.shape)
 
     def constant(self, number: float) -> float:
         """A number that float32 does not have: it may have been rounded to that in any dtype."""
         if self._is_exact or torch.tensor(number, dtype=torch.float32).item() == number:
             return number
-        up = int(torch.randint(0, 2, (), generator=self._dice))
+        up = self._dice.random() < 0.5
         return number * (1 + (up - 0.5) * torch.finfo(torch.float32).eps)
 
     def _signs(self, shape: torch.Size) -> Tensor:
@@ -73,8 +82,14 @@ class Noise(TorchDispatchMode):
         count, signs = shape.numel(), _drawn_signs()
         if count >= SIGNS:
             signs = signs.repeat(2 + count // SIGNS)
-        start = int(torch.randint(0, min(SIGNS, len(signs) - count), (), generator=self._dice))
+        start = self._dice.randrange(min(SIGNS, len(signs) - count))
         return signs[start : start + count].view(shape)
+
+
+@cache
+def _only_looks(func: Any) -> bool:
+    """Whether an operation makes nothing, but looks at what there is, or fills it."""
+    return any(one.alias_info is not None for one in func._schema.returns)
 
 
 @cache
@@ -84,14 +99,21 @@ def _drawn_signs() -> Tensor:
     return 2 * torch.randint(0, 2, (SIGNS,), generator=dice, dtype=torch.float64) - 1
 
 
-def _roundings(name: str, args: Any, out: Any) -> float | Tensor:
-    """By how many roundings a result is off: of the terms that each number of it adds up."""
+def _roundings(name: str, args: Any, out: Any, most: float) -> float | Tensor:
+    """By how many roundings a result is off: of the terms that each number of it adds up.
+
+    Args:
+        name: Of the operation.
+        args: What it was given.
+        out: What it gives.
+        most: As many take a number to half as much, or to as much again by half.
+    """
     given = [one for one in args if isinstance(one, Tensor)]
     if not given or not isinstance(out, Tensor) or not out.numel():
         return 1.0
     if name.endswith("softmax"):  # exp(score - what they add up to): of as large numbers
         scores = given[0].detach().abs().nan_to_num(posinf=0.0)
-        return 1 + scores.amax(-1, keepdim=True)
+        return (1 + scores.amax(-1, keepdim=True)).clamp_(max=most)
     if "mm" in name:  # mm, bmm, addmm, baddbmm
         return math.sqrt(given[-1].size(-2))
     return math.sqrt(max(given[0].numel() / out.numel(), 1.0))
@@ -117,27 +139,3 @@ class Gap(NamedTuple):
             nan=math.inf, posinf=math.inf
         )
         return cls(float(off.max()), float(off.norm())) if off.numel() else cls()
-
-
-def spread(
-    compute: Callable[[Noise], Mapping[str, Tensor]],
-    right: Mapping[str, Tensor],
-    dtype: torch.dtype,
-    runs: int,
-    is_exact: bool = False,
-) -> dict[str, Gap]:
-    """How far noise takes right values at most, by name.
-
-    Args:
-        compute: What is right, with noise.
-        right: The same without.
-        dtype: Whose rounding is meant.
-        runs: How often; every second time all rows are off alike.
-        is_exact: Whether no constant is rounded.
-    """
-    found = dict.fromkeys(right, Gap())
-    for number in range(runs):
-        came = compute(Noise(dtype, number, number % 2 == 1, is_exact))
-        for name, value in right.items():
-            found[name] = Gap(*map(max, Gap.between(came[name], value), found[name]))
-    return found

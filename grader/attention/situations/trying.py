@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
-from typing import TypeVar
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -13,14 +12,12 @@ from torch import Tensor
 from grader.attention.oracle import dropped
 from grader.attention.situations.filling import AttentionSituation
 from grader.attention.situations.keeping import kept_in
-from grader.suite.compare import CheckFailed, expect_finite, expect_tensor
+from grader.suite.compare import CheckFailed, expect_tensor
 from grader.suite.oracle import exact, right_weights
-from grader.suite.situations.levels import OVERFLOWING
-from grader.suite.situations.trying import Tensors, Tried, largest_gap
+from grader.suite.situations.trying import Tensors, Tried
+from grader.suite.tolerance import Noise
 
 DROPPED = (2e-3, 1e-2)  # what was kept is recovered from the output
-
-_T = TypeVar("_T")
 
 
 class AttentionTried(Tried):
@@ -32,8 +29,6 @@ class AttentionTried(Tried):
         """Compute what is right, while the worker is busy."""
         if self.situation.drops:
             _ = self._still  # what was kept is not known yet
-        elif self.situation.method:
-            _ = self._steps
         else:
             super().prepare()
 
@@ -45,36 +40,21 @@ class AttentionTried(Tried):
         result = self.call.result
         if not isinstance(result, dict):
             raise CheckFailed(f"{self.situation.method}: expected a dict of Tensors")
-        for name, right in self._steps.items():
+        for name, right in self._expected.items():
             expect_tensor(result.get(name), tuple(right.shape), name, "those of the contract")
-        return {name: result[name] for name in self._steps}
-
-    @property
-    def _steps(self) -> Tensors:
-        """What another method than ``forward`` should give."""
-        return self._once("steps", self._compute_steps)
-
-    def _compute_steps(self, dtype: torch.dtype = torch.float64) -> Tensors:
-        situation = self.situation
-        right = situation.contract.methods[situation.method]
-        weights = right_weights(situation.weights, dtype)
-        steps: Tensors = right(weights, situation.sizes, exact(situation.x).to(dtype))
-        return steps
+        return {name: result[name] for name in self._expected}
 
     def _look_at_values(self) -> None:
         if not self.situation.method:
             return super()._look_at_values()
-        for name, step in self._steps.items():
-            expect_finite(self._outs[name], name)
-            if not self._is_rough:
-                self._compare_value(name, self._outs[name], step)
+        for name, out in self._outs.items():
+            self._look_at_value(name, out)
         return None
 
     @property
     def _shows_nothing(self) -> bool:
         """Whether what was kept cannot be told from the output."""
-        overflows = self.situation.row["x"] == OVERFLOWING
-        return self.situation.drops and (overflows or not self.situation.tells)
+        return self.situation.drops and (self._overflows or not self.situation.tells)
 
     @property
     def _is_exact(self) -> bool:
@@ -86,28 +66,19 @@ class AttentionTried(Tried):
         return super()._is_exact or (situation.dtype == torch.float64 and is_exact)
 
     @property
-    def _can_be_shaken(self) -> bool:
-        return super()._can_be_shaken and not self.situation.drops and not self.situation.method
-
-    @property
-    def _compares_roughly(self) -> bool:
-        return super()._compares_roughly and not self.situation.drops
-
-    @property
     def _compares_gradients(self) -> bool:
-        return super()._compares_gradients and not self._shows_nothing
+        # Outputs in bfloat16 tell too little of what was dropped.
+        is_untold = self._shows_nothing or self.situation.dtype == torch.bfloat16
+        return super()._compares_gradients and not (self.situation.drops and is_untold)
 
-    @property
-    def _rates(self) -> tuple[float, float]:
-        if self.situation.drops and self.situation.dtype == torch.float32:
-            return DROPPED
-        return super()._rates
+    def _slack(self, place: int) -> float:
+        is_misread = self.situation.drops and self.situation.dtype == torch.float32
+        return super()._slack(place) + (DROPPED[place] if is_misread else 0.0)
 
     @cached_property
-    def _expected(self) -> Tensors:
-        if not self.situation.drops:
-            return self._still
-        return self._as_tried(self.call.compute_rights, torch.float64)
+    def _runs(self) -> dict[Any, Any]:
+        """Kept by itself where weights are dropped: of other ones, they tell nothing."""
+        return {} if self.situation.drops else super()._runs
 
     @property
     def _still(self) -> Tensors:
@@ -115,27 +86,50 @@ class AttentionTried(Tried):
         return self._once("outputs", self.call.compute_rights)
 
     @cached_property
+    def _expected(self) -> Tensors:
+        return self._compute_outputs() if self.situation.drops else super()._expected
+
+    @cached_property
     def _right_gradients(self) -> Tensors:
-        if not self.situation.drops:
-            return self._once("gradients", self.call.compute_right_gradients)
-        return self._as_tried(self.call.compute_right_gradients, torch.float64)
+        return self._compute_gradients() if self.situation.drops else super()._right_gradients
 
-    def _as_tried(self, compute: Callable[[torch.dtype], _T], dtype: torch.dtype) -> _T:
-        """What is right where the submission dropped what it dropped."""
-        with dropped(self._kept.to(dtype)) if self.situation.drops else nullcontext():
-            return compute(dtype)
+    def _compute_outputs(
+        self, dtype: torch.dtype = torch.float64, noise: Noise | None = None
+    ) -> Tensors:
+        situation = self.situation
+        if not situation.method:
+            with self._dropping(dtype, noise):
+                return super()._compute_outputs(dtype, noise)
+        weights, x = right_weights(situation.weights, dtype), exact(situation.x).to(dtype)
+        right = situation.contract.methods[situation.method]
+        with noise or nullcontext():
+            steps: Tensors = right(weights, situation.sizes, x)
+        return steps
 
-    def _rounding_of(self, name: str) -> float:
-        """The same where our own output, too, has to tell what was kept."""
-        if self.situation.method:
-            steps = self._compute_steps(self.situation.dtype)
-            return largest_gap(steps[name], self._steps[name])
+    def _compute_gradients(
+        self, dtype: torch.dtype = torch.float64, noise: Noise | None = None
+    ) -> Tensors:
+        with self._dropping(dtype, noise):
+            return super()._compute_gradients(dtype, noise)
+
+    def _rounded(self, dtype: torch.dtype, noise: Noise | None) -> Tensors:
+        """The same; where weights are dropped, what was kept is told by it as well."""
+        came = super()._rounded(dtype, noise)
         if not self.situation.drops:
-            return super()._rounding_of(name)
-        rounded = self._rounded[name]
-        with dropped(self._kept_in(rounded)):
-            read = self.call.compute_rights(torch.float64)[name]
-        return largest_gap(self._visible(rounded), self._visible(read))
+            return came
+        ((name, out),) = came.items()
+        with dropped(self._kept_in(out)):
+            read = self.call.compute_rights()[name]
+        return {name: self._expected[name] + out - read}
+
+    def _dropping(self, dtype: torch.dtype, noise: Noise | None) -> AbstractContextManager[None]:
+        """Meanwhile, what the submission dropped is dropped."""
+        if not self.situation.drops:
+            return nullcontext()
+        kept = self._kept.to(dtype)
+        if noise:
+            kept = (kept != 0) * noise.constant(1 / (1 - self.situation.kept_rate))
+        return dropped(kept)
 
     @cached_property
     def _kept(self) -> Tensor:

@@ -70,7 +70,7 @@ class Situation:
     frozen: list[str]
     coin: bool
     visible: Tensor | None = None
-    right: dict[str, Any]
+    right: dict[Any, Any]
 
     @property
     def dtype(self) -> torch.dtype:

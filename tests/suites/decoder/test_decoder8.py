@@ -123,7 +123,6 @@ def block_with(eps: float | None) -> AttentionContract:
         },
         slack=rounded_eps,
         fit=fitting,
-        steep=True,
     )  # fmt: skip
 
 

@@ -178,8 +178,6 @@ contract = Contract(
     ),
     oracle=judge,
     fit=fitting,
-    steep=True,
-    rounded=0.6,
     is_exact=lambda sizes: True,
 )  # fmt: skip
 loss = replace(

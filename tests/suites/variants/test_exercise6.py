@@ -75,7 +75,6 @@ contract = AttentionContract(
         "to_queries", "to_keys", "to_values", output="unify_heads", heads=True, block=True
     ),
     kinks=before_relu,
-    rounded=0.6,  # of a few tokens, one that bfloat16 takes across a kink is much
     around_one=("norm1.weight", "norm2.weight"),
     inner=attention,
 )

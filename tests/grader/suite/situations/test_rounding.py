@@ -1,0 +1,135 @@
+"""How far off a right answer may be: tightly bound, or as far as noise in every operation says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import nullcontext
+
+import pytest
+import torch
+from torch import Tensor
+
+from grader.grading import Options, grade
+from grader.kit import load_kit
+from grader.records import Explain
+from grader.sandbox.process import Sandbox
+from grader.submission import read_submission
+from grader.suite import CheckFailed
+from grader.suite.situations.rounding import GRADIENTS, OUTPUTS, Rounding
+from grader.suite.tolerance import Noise
+from tests.support.paths import ROOT
+
+X = torch.randn(101, generator=torch.Generator().manual_seed(3), dtype=torch.float64)
+FAR = 1000.0  # what is added and taken away again
+
+
+class Cancelling:
+    """x + 1000 - 1000, and how often it was computed."""
+
+    def __init__(self) -> None:
+        self.computed = 0
+
+    def __call__(self, dtype: torch.dtype, noise: Noise | None) -> Mapping[str, Tensor]:
+        self.computed += 1
+        with noise or nullcontext():
+            return {"y": X.to(dtype) + FAR - FAR}
+
+
+def rounding(
+    compute: Cancelling,
+    dtype: torch.dtype = torch.float32,
+    place: int = OUTPUTS,
+    kink: bool = False,
+    **right: Tensor,
+) -> Rounding:
+    return Rounding({"y": X, **right}, compute, place, dtype, 0.0, False, lambda: kink, {})
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+def test_what_is_near_costs_nothing(dtype: torch.dtype) -> None:
+    compute = Cancelling()
+    rounding(compute, dtype).expect_near(X.to(dtype), "y", "output")
+    assert not compute.computed
+
+
+@pytest.mark.parametrize("times", [1, 50])
+def test_as_far_as_rounding_takes_it_is_right(times: int) -> None:
+    """Another order of operations; what is fifty times as far off is wrong."""
+    there = (X.float() - FAR + FAR).double()
+    got = (X + times * (there - X)).float()
+    one = rounding(Cancelling())
+    if times == 1:
+        one.expect_near(got, "y", "output")
+        assert not one.left_out
+    else:
+        with pytest.raises(CheckFailed, match="values differ"):
+            one.expect_near(got, "y", "output")
+
+
+def test_what_is_seen_at_once_needs_no_noise() -> None:
+    compute = Cancelling()
+    with pytest.raises(CheckFailed):
+        rounding(compute).expect_near(X.flip(0).float() * 100, "y", "output")
+    assert compute.computed == 2  # in float32, in bfloat16
+
+
+def test_of_what_rounding_leaves_nothing_little_is_asked() -> None:
+    """It is counted, and held to what rounding may make of it all the same."""
+    right = {"y": torch.zeros(3, dtype=torch.float64), "z": X * 1e3}
+    one = Rounding(
+        right,
+        lambda dtype, noise: {"y": torch.full((3,), 1e-4, dtype=dtype), "z": X.to(dtype)},
+        GRADIENTS,
+        torch.float32,
+        0.0,
+        False,
+        lambda: False,
+        {},
+    )
+    one.expect_near(torch.full((3,), 3e-4), "y", "gradient of y")
+    assert one.left_out == ["y"]
+    with pytest.raises(CheckFailed):
+        one.expect_near(torch.full((3,), 3e-2), "y", "gradient of y")
+
+
+@pytest.mark.parametrize("kink", [True, False])
+def test_near_a_kink_some_may_jump(kink: bool) -> None:
+    got = X.clone()
+    got[7] += 0.03 * X.norm()
+    one = Rounding(
+        {"y": X, "z": 1e3 * X},
+        lambda dtype, noise: {"y": X.to(dtype), "z": X},
+        GRADIENTS,
+        torch.float32,
+        0.0,
+        False,
+        lambda: kink,
+        {},
+    )
+    if kink:
+        one.expect_near(got.float(), "y", "gradient of y")
+    else:
+        with pytest.raises(CheckFailed):
+            one.expect_near(got.float(), "y", "gradient of y")
+
+
+@pytest.mark.parametrize(("name", "most"), [("exercise3", 3), ("exercise6", 20), ("decoder6", 10)])
+def test_nearly_all_gradients_are_told_by_their_values(
+    name: str, most: int, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of some hundreds; what is left out are those that rounding leaves nothing of."""
+    each: list[tuple[Rounding, str]] = []
+
+    class Counted(Rounding):
+        def expect_near(self, got: Tensor, name: str, what: str) -> None:
+            super().expect_near(got, name, what)
+            each.append((self, name))
+
+    monkeypatch.setattr("grader.suite.situations.trying.Rounding", Counted)
+    exercise = load_kit(ROOT).find(name)
+    options = Options(11, "cpu", explain=Explain.NOTHING)
+    report = grade(read_submission(exercise.solution), exercise, options, sandbox)
+    assert report.solved
+    gradients = [(one, name) for one, name in each if one.place == GRADIENTS]
+    assert len(gradients) > 200
+    assert sum(name in one.left_out for one, name in gradients) <= most

@@ -117,6 +117,8 @@ def test_naive_answer_is_solved(exercise: Exercise, answer: Answer, graded: Grad
             ("decoder5", "styles/right_vmap_tall", 20225),
             # Of equal tokens, 127 equal terms were added up one by one in a softmax's backward.
             ("exercise6", "situations/right_channels_first", 9200042),
+            # x is mixed in the place of keys, with large weights: off by 9 times what noise does.
+            ("decoder5", "styles/right_absorbed_keys", 25182),
             # What an answer held for each score and feature was more than the memory it has.
             ("warmup2", "situations/right_ellipsis_einsum", 100045),
             # The last token that was kept and the next were equally likely in float32.

@@ -31,6 +31,7 @@ ROUGH = 0.3  # of a gradient's length, as far off as bfloat16 may always be
 # So many times as far off as under noise a right answer may be. None was more than 1.3 times, but
 # one that mixes x in the place of keys: 9 times, in float32.
 TIMES = {torch.float32: 24, torch.float64: 24, torch.bfloat16: 6}
+SURELY = 4  # times as far off as our own in bfloat16: nothing else need be computed
 RUNS = 4  # of noise at most; in every second one all rows are off alike
 KINKED = 0.05  # of a gradient's length, where rounding decides on which side of a jump some are
 
@@ -91,17 +92,19 @@ class Rounding:
         has_jumped = self.place == GRADIENTS and share <= KINKED and self._near_a_kink()
         return has_jumped or self._is_noise(name, off)
 
-    def _is_beyond_doubt(self, name: str, off: Gap) -> bool:
+    def _is_beyond_doubt(self, name: str, off: Gap, times: int = 1) -> bool:
         """Whether not even bfloat16 is as far off: most of what is wrong is seen at once."""
         if self.dtype == torch.bfloat16:
             return False
         coarse = self.gap(name, torch.bfloat16)
         if coarse.length <= torch.finfo(torch.bfloat16).eps / 8 * float(self.right[name].norm()):
             return False  # by luck: of one-hot weights, say, a gradient is 0 in any dtype
-        return off.largest > coarse.largest + self._least(name, torch.bfloat16)
+        return off.largest > times * coarse.largest + self._least(name, torch.bfloat16)
 
     def _is_noise(self, name: str, off: Gap) -> bool:
         """Whether it is at most so many times as far off as one of more and more runs."""
+        if self._is_beyond_doubt(name, off, SURELY):
+            return False
         most, least, times = Gap(), self._least(name), TIMES[self.dtype]
         for seed in range(RUNS + 1):
             most = Gap(*map(max, most, self.gap(name, torch.float64 if seed else self.dtype, seed)))

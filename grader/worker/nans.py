@@ -6,30 +6,23 @@ from math import isfinite, isnan
 from typing import Any
 
 from torch import Tensor
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from grader.worker.copies import in_memory
+from grader.worker.seeing import Sees
 
 
 class NotANumber(ArithmeticError):
     """An operation made NaN; the message names it, and the infinities that it was given."""
 
 
-class StopsAtNaN(TorchDispatchMode):
+class StopsAtNaN(Sees):
     """Raises ``NotANumber`` where an operation makes NaN of tensors that hold none.
 
     What makes a tensor of no tensor is let be: memory that nobody has written may hold anything.
     """
 
-    @classmethod
-    def _should_skip_dynamo(cls) -> bool:
-        return False  # else the first operation imports all of torch._dynamo, to switch it off
-
-    def __torch_dispatch__(
-        self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
+    def meet(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         """Do the operation, and look at what it makes."""
-        kwargs = kwargs or {}
         given = [args, list(kwargs.values())]
         before = _oddities(given)
         result = func(*args, **kwargs)

@@ -8,6 +8,7 @@ from functools import partial
 
 import pytest
 
+from grader.attention import pipeline
 from grader.grading import Options
 from grader.kit import Exercise
 from grader.records import Report
@@ -42,9 +43,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
-    """Tests of one exercise share what is right in its situations, some 50 MB; others don't."""
+    """Tests of one exercise share what is right in its situations, some 50 MB; others don't.
+
+    Nor what was searched, which is kept for a batch of one seed.
+    """
     if nextitem is None or nextitem.name.partition("-")[0] != item.name.partition("-")[0]:
         forget()
+        pipeline._pool.clear()
 
 
 def pytest_report_header(config: pytest.Config) -> str:

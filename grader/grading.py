@@ -5,11 +5,12 @@ from __future__ import annotations
 import platform
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from math import inf
+from typing import Any
 
 import torch
 
@@ -20,7 +21,7 @@ from grader.diagnosis.crashes import explain_crash
 from grader.errors import GradeError
 from grader.kit import Exercise
 from grader.kit.static_checks import check_source
-from grader.records import AttentionMap, Explain, Report
+from grader.records import AttentionMap, Explain, OwnTry, Report
 from grader.sandbox.errors import SubmissionError, SubmissionRefused
 from grader.sandbox.gpu import first_gpu
 from grader.sandbox.process import Sandbox
@@ -91,13 +92,8 @@ def grade(submission: Submission, exercise: Exercise, options: Options, sandbox:
     seed = draw_seed() if options.seed is None else options.seed
     started = datetime.now(UTC).isoformat(timespec="milliseconds")
     clock = time.monotonic()
-    budget = options.timeout * BUDGET_CHECKS
     tried = only_needed(submission, exercise.entry_points)
-    _expect_hidden(exercise, sandbox)
-    rules = Rules(tuple(sorted(exercise.forbidden)), exercise.operations)
-    session = Session(
-        *(sandbox, tried, options.timeout, budget, rules), device=device, patience=options.patience
-    )
+    session = _session(tried, exercise, options, device, sandbox)
     try:
         _start(session, tried, exercise)
         runner = suite_runner(exercise.suite)
@@ -143,6 +139,42 @@ def grade(submission: Submission, exercise: Exercise, options: Options, sandbox:
         refused=sandbox.refused,
         begins_at=exercise.begins_at,
     )
+
+
+def try_on(
+    submission: Submission,
+    exercise: Exercise,
+    own: Mapping[str, Any],
+    sizes: Mapping[str, int],
+    options: Options,
+    sandbox: Sandbox,
+) -> OwnTry:
+    """What a submission gives for inputs of one's own, beside what is right.
+
+    Args:
+        submission: As ``grade`` has it.
+        exercise: Likewise.
+        own: Numbers, or lists of them, by the names of inputs.
+        sizes: By letter, where the inputs do not decide them.
+        options: Of them seed, device and timeout.
+        sandbox: Where it runs.
+
+    Raises:
+        GradeError: They are no inputs of the exercise; or as ``grade`` has it.
+        SourceProblem: The source breaks a rule.
+        SubmissionError: The submission raised an exception.
+        SubmissionRefused: It gives what cannot be looked at.
+        WorkerEnded: It crashed, exited or took too long.
+    """
+    device = choose_device(options.device, sandbox.on_gpu)
+    seed = draw_seed() if options.seed is None else options.seed
+    tried = only_needed(submission, exercise.entry_points)
+    session = _session(tried, exercise, options, device, sandbox)
+    try:
+        _start(session, tried, exercise)
+        return suite_runner(exercise.suite).try_on(session, seed, own, sizes)
+    finally:
+        session.close()
 
 
 def draw_seed() -> int:
@@ -194,6 +226,16 @@ def _expect_hidden(exercise: Exercise, sandbox: Sandbox) -> None:
                 f"`{path}` lies in `{folder}`, which submissions may read: move the kit out of "
                 "the folders that hold libraries"
             )
+
+
+def _session(
+    tried: Submission, exercise: Exercise, options: Options, device: str, sandbox: Sandbox
+) -> Session:
+    _expect_hidden(exercise, sandbox)
+    rules = Rules(tuple(sorted(exercise.forbidden)), exercise.operations)
+    budget = options.timeout * BUDGET_CHECKS
+    limits = (options.timeout, budget, rules)
+    return Session(sandbox, tried, *limits, device=device, patience=options.patience)
 
 
 def _start(session: Session, submission: Submission, exercise: Exercise) -> None:

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from grader.attention.layout import WeightLayout
-from grader.attention.maps import attention_maps
+from grader.attention.maps import attention_maps, maps_of
 from grader.attention.observe import observe
 from grader.attention.situations import AttentionSituations
 from grader.records import AttentionMap
@@ -124,6 +124,10 @@ class AttentionContract(Contract):
     def observe(self, harness: Any) -> list[Any]:
         """What the submission does, for a diagnosis; nothing where no layout is known."""
         return [] if self.layout is None else observe(harness)
+
+    def maps_of(self, call: Any) -> list[AttentionMap]:
+        """What the submission attends to in a call."""
+        return maps_of(call)
 
     def maps(self, harness: Any) -> list[AttentionMap]:
         """What the submission attends to."""

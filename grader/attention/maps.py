@@ -12,6 +12,7 @@ from grader.suite.calls import Call
 from grader.suite.harness import Harness
 from grader.suite.oracle import exact
 
+SHOWN = 16  # positions of an input of one's own
 T = 6  # positions: enough to see a pattern, few enough for a terminal
 DEPENDENT = 1e-9  # of the longest: what is left of a row once the others are taken from it
 
@@ -78,18 +79,33 @@ def attention_maps(harness: Harness) -> list[AttentionMap]:
         mask = torch.ones(T, T).tril()
         calls.append(module.call({**inputs, "attention_mask": mask}))
     harness.ask()
-    return [one for call in calls for one in _maps(call)]
+    titles = ("without a mask", "under a causal mask")
+    return [one for call, title in zip(calls, titles, strict=False) for one in _maps(call, title)]
 
 
-def _maps(call: Call) -> list[AttentionMap]:
+def maps_of(call: Call) -> list[AttentionMap]:
+    """The map of each head in a call, where its output alone tells it: of few enough positions.
+
+    Raises:
+        CheckFailed: The output has another shape.
+    """
+    contract: Any = call.contract
+    if contract.value_vectors is None:
+        return []
+    mixed, _ = contract.value_vectors(call.right_weights, call.sizes, exact(call.tensors["x"]))
+    is_told = bool((torch.linalg.matrix_rank(mixed) == mixed.size(-2)).all())
+    masked = "under your mask" if "attention_mask" in call.inputs else "without a mask"
+    return [*_maps(call, masked)] if is_told and call.sizes.T <= SHOWN else []
+
+
+def _maps(call: Call, masked: str) -> list[AttentionMap]:
     yours, right = recover_attention(call, call.out, call.expected)
     if call.sizes.B:
         yours, right = yours[0], right[0]  # (T, H, T): of the first sequence
     heads = call.sizes.get("H", 1)
-    title = "under a causal mask" if "attention_mask" in call.inputs else "without a mask"
     return [
         AttentionMap.of(
-            title if heads == 1 else f"head {head + 1}, {title}",
+            masked if heads == 1 else f"head {head + 1}, {masked}",
             yours[:, head].tolist(),
             right[:, head].tolist(),
         )

@@ -35,6 +35,10 @@ COMMANDS = {
         *("watch", "watch"),
         "Grade whatever you save, and go on to the next exercise when one is solved.",
     ),
+    "try": Entry(
+        *("try_on", "try_on"),
+        "Try your file on an input of your own.",
+    ),
     "next": Entry("agenda", "next_exercise", "Say what to do now."),
     "review": Entry(
         *("agenda", "review"),

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import shlex
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from grader.cli.again import is_own, lost_last, passes_now
 from grader.cli.arguments import resolve
 from grader.cli.case import refuse_case, write_case
 from grader.cli.names import ExerciseOrFile, kit_in_use, kit_option
@@ -27,7 +29,6 @@ from grader.cli.options import (
 from grader.cli.saying import complain
 from grader.errors import GradeError
 from grader.kit import Exercise, Kit
-from grader.kit.notebooks import notebook_file
 from grader.practice.history import open_history
 from grader.records import Explain, Report
 from grader.sandbox.process import Sandbox
@@ -76,6 +77,9 @@ STDOUT = Path("-")
     'A line `explain = "place"` under `[kit]` in `exercises/kit.toml` sets it for a folder.'
 )
 @click.option(
+    "--again", is_flag=True, help="Try only what the last grading of your file lost; not recorded."
+)
+@click.option(
     "--map", "maps", is_flag=True, help="Show your attention maps next to the right ones."
 )
 @click.option(
@@ -99,6 +103,7 @@ def run(
     html_file: Path | None,
     form: str,
     explain: Explain | None,
+    again: bool,
     maps: bool,
     case_file: Path | None,
     kit_path: Path | None,
@@ -117,6 +122,8 @@ def run(
     pairs = [(exercise, read_submission(path)) for exercise, path in resolve(targets, kit)]
     if case_file is not None:
         refuse_case(pairs, explain)
+    has_report = form != "text" or json_file is not None or html_file is not None
+    lost = lost_last(pairs, kit, has_report) if again else {}
     tell_untried()
     graded: list[tuple[Report, str]] = []
     steps: list[str] = []
@@ -130,30 +137,42 @@ def run(
         keep = None if case_file is None else cases.append
         options = Options(seed, device, timeout, explain=explain, maps=maps, case=keep)
         for exercise, submission in pairs:
+            if again:
+                options = lost[exercise.name].in_place_of_all(options, seed)
             report = grade(submission, exercise, options, sandbox)
             steps.append(_next_step(report, kit, exercise, kit_path))
             if form == "text":
-                _show(report, out, verbose, steps)
-            mine = (exercise.file.resolve(), notebook_file(exercise).resolve())
-            own = submission.path.resolve() in mine
-            remember(report, kit, submission.source, own)
+                _show(report, out, verbose, steps, again)
+            if not again:
+                remember(report, kit, submission.source, is_own(exercise, submission))
             graded.append((report, submission.source))
     reports = [report for report, _ in graded]
     if form != "text":
         click.echo(_rendered(reports, form), nl=False)
-    elif len(reports) > 1:
+    elif len(reports) > 1 and not again:
         from grader.outputs.summary import render_summary
 
         click.echo("\n" + "\n".join(render_summary(reports)))
+    _write(graded, steps, json_file, html_file)
+    if case_file is not None:
+        write_case(case_file, cases[0], reports[0], pairs[0][1])
+    is_done = passes_now if again else attrgetter("solved")
+    return 0 if all(map(is_done, reports)) else 1
+
+
+def _write(
+    graded: list[tuple[Report, str]],
+    steps: list[str],
+    json_file: Path | None,
+    html_file: Path | None,
+) -> None:
+    """The files that were asked for beside what is printed."""
     if json_file is not None:
-        write_text(json_file, _rendered(reports, "json"))
+        write_text(json_file, _rendered([report for report, _ in graded], "json"))
     if html_file is not None:
         from grader.outputs.html import report_page
 
         write_text(html_file, report_page(graded, steps))
-    if case_file is not None:
-        write_case(case_file, cases[0], reports[0], pairs[0][1])
-    return 0 if all(report.solved for report in reports) else 1
 
 
 def _only(form: str) -> str:
@@ -190,12 +209,12 @@ def _rendered(reports: list[Report], form: str) -> str:
     return renders[form](reports)
 
 
-def _show(report: Report, console: Console, verbose: bool, steps: list[str]) -> None:
+def _show(report: Report, console: Console, verbose: bool, steps: list[str], again: bool) -> None:
     from grader.outputs.terminal import render_report
 
     if len(steps) > 1:
         console.print()
-    for part in render_report(report, verbose, to_do=steps[-1]):
+    for part in render_report(report, verbose, to_do=steps[-1], again=again):
         console.print(part)
 
 

@@ -51,6 +51,7 @@ def render_report(
     brief: bool = False,
     to_do: str = "",
     more: str = "--verbose",
+    again: bool = False,
 ) -> Iterator[Part]:
     """The lines of a report.
 
@@ -61,6 +62,7 @@ def render_report(
             next step.
         to_do: The next step, where more is known than the report tells.
         more: What shows what is left out: an option, or a key.
+        again: Whether it is of those checks alone that an earlier grading lost.
     """
     if brief:
         yield _score(report)
@@ -81,12 +83,18 @@ def render_report(
         if brief:
             yield from _passed(report)
     yield from render_maps(report.maps)
-    if not brief:
-        yield _score(report)
-    if verbose and not brief:
+    if again:
+        yield from _again(report)
+    elif not brief:
+        yield from _whole(report, verbose, to_do)
+
+
+def _whole(report: Report, verbose: bool, to_do: str) -> Iterator[Part]:
+    """The end of a report: the score, and what to do next."""
+    yield _score(report)
+    if verbose:
         yield Text(" · ".join(f"{name} {v}" for name, v in report.versions.items()), style="dim")
-    if not brief:
-        yield Text(f"{say('next')}: {to_do or next_step(report)}")
+    yield Text(f"{say('next')}: {to_do or next_step(report)}")
 
 
 def _open_first(checks: Sequence[CheckResult]) -> list[CheckResult]:
@@ -226,6 +234,16 @@ def _printed(output: str, more: str = "") -> Iterator[Padding]:
 
 def _indented(text: str, style: str = "", indent: int = INDENT) -> Padding:
     return Padding(Text(text, style=style), (0, 0, 0, indent), expand=False)
+
+
+def _again(report: Report) -> Iterator[Part]:
+    """How many of the checks that were lost pass now, in place of a score."""
+    lost = sum(check.is_lost for check in report.checks)
+    of = len(report.checks)
+    says = say(f"{of - lost} of {of} checks that were lost pass now")
+    yield Text(f"{says}  {say('seed')} {report.seed}", "bold" if lost else "bold green")
+    if not lost:
+        yield Text(f"{say('next')}: {say(f'`grade {report.exercise}` tries all')}")
 
 
 def _score(report: Report) -> Text:

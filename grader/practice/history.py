@@ -16,9 +16,11 @@ import msgspec
 from grader.errors import GradeError
 from grader.kit import Exercise, Kit
 from grader.practice.store import open_database, trouble
-from grader.records import Report
+from grader.records import Report, Verdict
 
 Count = Annotated[int, msgspec.Meta(ge=0, le=10**6)]
+# Verdicts of checks whose points are lost.
+LOST = {str(one) for one in Verdict if one not in (Verdict.PASS, Verdict.SKIP)}
 
 
 class Event(StrEnum):
@@ -177,6 +179,21 @@ class History:
                 _moment(values["started"])
                 found.append(msgspec.convert(values, Grading, strict=False))
         return found
+
+    def last_lost(self, exercise: str) -> tuple[int, list[str]] | None:
+        """The seed of the last grading of the learner's own file, and the checks that it lost.
+
+        Returns:
+            None where nothing was graded.
+        """
+        query = "SELECT seed, checks FROM grading WHERE own AND exercise = ? ORDER BY id DESC"
+        rows = self._read(f"{query} LIMIT 1", (exercise,))
+        if not rows:
+            return None
+        seed, checks = rows[0]
+        with self._expecting_ours():
+            verdicts = msgspec.json.decode(checks, type=dict[str, str])
+            return int(seed), [name for name, one in verdicts.items() if one in LOST]
 
     def last_source(self, exercise: str) -> str | None:
         """What was graded last of the learner's own file; None where nothing was."""

@@ -1,5 +1,6 @@
 """What outputs show: the record of one grading, of a batch's scores, of what is alike in it."""
 
+from grader.records.own_try import OwnTry
 from grader.records.report import (
     AttentionMap,
     Cause,
@@ -25,6 +26,7 @@ __all__ = [
     "Frame",
     "Group",
     "LeftOut",
+    "OwnTry",
     "Pair",
     "Report",
     "Row",

@@ -286,6 +286,10 @@ class Contract:
         """What a diagnosis is to explain; there is none of a contract of no known kind."""
         return []
 
+    def maps_of(self, call: Any) -> list[AttentionMap]:
+        """What a submission attends to in a call, likewise."""
+        return []
+
     def maps(self, harness: Any) -> list[AttentionMap]:
         """What a submission attends to, where its contract is about that."""
         return []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import pytest
 
 from grader.errors import GradeError, GraderFault, MachineBusy, TakesLong
-from grader.records import AttentionMap, CheckResult, Verdict
+from grader.records import AttentionMap, CheckResult, OwnTry, Verdict
 from grader.sandbox.errors import SubmissionError, SubmissionRefused
 from grader.sandbox.session import Session
 from grader.sandbox.workers import NotTried, WorkerTimeout
@@ -23,6 +23,7 @@ from grader.suite.draw import Draw, derive_seed
 from grader.suite.harness import Harness
 from grader.suite.idle import idle
 from grader.suite.marks import unmet
+from grader.suite.own_try import try_on
 from grader.suite.situations.covering import arrays_of
 from grader.suite.situations.implied import judged, standing_for, try_situations
 from grader.suite.situations.judging import Judgement
@@ -269,7 +270,13 @@ class SuitePlugin:
         """
         return [] if self._contract is None else self._aside("maps", self._contract.maps)
 
-    def _aside(self, purpose: str, look: Callable[[Harness], list[_T]]) -> list[_T]:
+    def try_on(self, own: Mapping[str, Any], sizes: Mapping[str, int]) -> OwnTry:
+        """What the submission gives for inputs of one's own; as ``own_try`` has it."""
+        if self._contract is None:
+            raise GradeError("its suite has no contract: nothing says what is right elsewhere")
+        return self._aside("own try", lambda harness: try_on(harness, own, sizes))
+
+    def _aside(self, purpose: str, look: Callable[[Harness], _T]) -> _T:
         """Look at a submission outside its checks, in the time that is left."""
         self._session.begin_check(derive_seed(self._seed, f"{purpose}/worker"))
         try:

@@ -9,16 +9,16 @@ import itertools
 import os
 import sys
 import threading
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from queue import SimpleQueue
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 import torch
 
 from grader.errors import GraderFault, MachineBusy, TakesLong
-from grader.records import CheckResult
+from grader.records import CheckResult, OwnTry
 from grader.sandbox.session import Session
 from grader.suite.plugin import SuitePlugin
 from grader.suite.situations.judging import Judgement
@@ -135,6 +135,14 @@ class SuiteRunner:
         if self.plugin.fault is not None:
             raise self.plugin.fault
         return self.plugin.results
+
+    def try_on(
+        self, session: Session, seed: int, own: Mapping[str, Any], sizes: Mapping[str, int]
+    ) -> OwnTry:
+        """What a submission gives for inputs of one's own; as ``own_try`` has it."""
+        with self._lock, one_thread():
+            self.plugin.begin(session, seed)
+            return self.plugin.try_on(own, sizes)
 
     def foresee(self, seed: int, enough: threading.Event | None = None) -> None:
         """Compute what a grading of this seed can know before there is a submission.

@@ -32,6 +32,7 @@ OF_NAN_ALONE = {
     "exp without the maximum",
     "filled with plus infinity",
     "masked after the softmax, shared out anew",
+    "mean over nothing is nan",
     "nan from nothing",
     "NaN replaced in the output",
     "nothing to read is NaN",

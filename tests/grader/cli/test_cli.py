@@ -9,45 +9,26 @@ import shutil
 import socket
 import subprocess
 import sys
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import click
 import pytest
 
-from grader.cli import cli, run_command
+from grader.cli import cli
 from grader.cli.group import COMMANDS
 from grader.cli.saying import first_sentence
 from grader.diagnosis.catalogue import catalogue
 from grader.kit import installed_kit
 from grader.outputs.mistakes import NOTEBOOKS, titled
 from grader.records import Report
+from tests.grader.cli.conftest import Grade
 from tests.support import commands
 from tests.support.paths import ROOT, TINY_KIT
 from tests.support.terminal import COMMAND
 
 KIT = installed_kit()
 SOLUTION = KIT.find("warmup1").solution
-Grade = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def grade(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Grade:
-    """Run the command in a learner's fresh folder; its exit code, output and errors."""
-
-    def run(*words: object) -> tuple[int, str, str]:
-        code = run_command([str(word) for word in words])
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    monkeypatch.setenv("NO_COLOR", "1")
-    monkeypatch.chdir(tmp_path)
-    assert run("init", "drills")[0] == 0
-    monkeypatch.chdir(tmp_path / "drills")
-    return run
 
 
 def one_line(err: str) -> str:

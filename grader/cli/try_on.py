@@ -1,0 +1,136 @@
+"""``grade try EXERCISE --x NUMBERS``: what a file gives for an input of one's own."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from grader.cli.arguments import resolve
+from grader.cli.names import ExerciseOrFile, kit_in_use, kit_option
+from grader.cli.options import console, device_option, no_color_option, timeout_option, wants_cuda
+from grader.cli.saying import complain
+from grader.errors import GradeError
+from grader.records import Fault
+from grader.sandbox.errors import SubmissionError, SubmissionRefused
+from grader.sandbox.process import Sandbox
+from grader.sandbox.workers import WorkerEnded
+from grader.submission import SourceProblem, Submission, read_submission
+from grader.wire.levels import limits_for
+
+LONGEST = 100_000  # characters of an input
+
+
+class Numbers(click.ParamType):  # type: ignore[type-arg]  # it converts to anything
+    """A number, or lists of them, as JSON."""
+
+    name = "numbers"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The numbers."""
+        if not isinstance(value, str):
+            return value
+        try:
+            return json.loads(value[: LONGEST + 1], parse_constant=float)
+        except (ValueError, RecursionError):
+            self.fail(f"`{value[:40]}` is no list of numbers, such as [[1, 0], [0, 1]]", param, ctx)
+
+
+class Size(click.ParamType):  # type: ignore[type-arg]  # it converts to a pair
+    """A letter and a number: ``H=2``."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The two."""
+        letter, _, size = value.partition("=") if isinstance(value, str) else (*value, "")
+        if not size.isdecimal() or not 0 < int(size[:6]) <= 512:
+            self.fail(f"`{value}` is no size: a letter and 1 to 512, such as H=2", param, ctx)
+        return letter, int(size)
+
+
+@click.command("try")
+@click.argument("target", nargs=-1, required=True, type=ExerciseOrFile(), metavar="EXERCISE [FILE]")
+@click.option("--x", type=Numbers(), help="The input `x`, as lists: [[1, 0], [0, 1]].")
+@click.option(
+    "--give",
+    nargs=2,
+    type=(str, Numbers()),
+    multiple=True,
+    metavar="NAME NUMBERS",
+    help="Another input by its name; what is needed and not given is drawn.",
+)
+@click.option(
+    "--size",
+    type=Size(),
+    multiple=True,
+    metavar="LETTER=N",
+    help="A size that the inputs do not decide, such as H=2 for two heads.",
+)
+@device_option
+@click.option("--seed", type=click.IntRange(0, 2**63 - 1), help="Draws the weights.")
+@timeout_option
+@kit_option
+@no_color_option
+def try_on(
+    target: tuple[str, ...],
+    x: Any,
+    give: tuple[tuple[str, Any], ...],
+    size: tuple[tuple[str, int], ...],
+    device: str,
+    seed: int | None,
+    timeout: float,
+    kit_path: Path | None,
+    no_color: bool,
+) -> int:
+    """Try your file on an input of your own: what it gives, and what is right.
+
+    \b
+    Example: grade try exercise3 --x "[[1, 0], [0, 1]]"
+    Exit codes: 0 as it should be, 1 not, 2 usage, 3 could not try.
+    """
+    kit = kit_in_use(kit_path)
+    pairs = resolve(target, kit)
+    if len(pairs) != 1:
+        raise GradeError("`grade try` tries one file at a time")
+    own = {**({} if x is None else {"x": x}), **dict(give)}
+    if not own:
+        raise GradeError('there is nothing to try: give an input, such as --x "[[1, 0], [0, 1]]"')
+    [(exercise, path)] = pairs
+    submission = read_submission(path)
+    with Sandbox("auto", limits_for(timeout), on_gpu=wants_cuda(device)) as sandbox:
+        from grader import grading  # it imports torch, beside the zygote
+        from grader.outputs.own_try import render_own_try
+
+        drawn = grading.draw_seed() if seed is None else seed
+        options = grading.Options(drawn, device, timeout)
+        try:
+            tried = grading.try_on(submission, exercise, own, dict(size), options, sandbox)
+        except (SourceProblem, SubmissionError, SubmissionRefused, WorkerEnded) as problem:
+            complain(_said(problem, submission))
+            return 1
+    out = console(no_color)
+    for part in render_own_try(tried, drawn):
+        out.print(part)
+    return 1 if tried.wrong else 0
+
+
+def _said(problem: Exception, submission: Submission) -> str:
+    """Why nothing came."""
+    if isinstance(problem, SourceProblem):
+        return f"{submission.path}:{problem.line}: {problem}"
+    if isinstance(problem, SubmissionError):
+        return _raised(problem.fault, submission)
+    return f"{submission.path}: it {problem}"
+
+
+def _raised(fault: Fault, submission: Submission) -> str:
+    from grader.diagnosis.crashes import explain_crash
+
+    if fault.type == "NotImplementedError":
+        return f"{submission.path}: what is tried is not written yet"
+    line = f":{fault.frames[-1].line}" if fault.frames else ""
+    why = explain_crash(fault, submission.source)
+    return f"{submission.path}{line}: {fault.type}: {fault.message}" + (f"\n{why}" if why else "")

@@ -1,0 +1,71 @@
+"""What a file gives for an input of one's own, for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from rich.padding import Padding
+from rich.text import Text
+
+from grader.languages import say
+from grader.outputs.sanitise import clean
+from grader.outputs.terminal import Part, render_maps
+from grader.records import OwnTry
+from grader.records.own_try import Numbers
+
+READ = 48  # numbers of a parameter that are shown; of one that has more its shape
+SHOWN = 200  # of an input or output; of one that has more the corners
+DIGITS = 4
+
+
+def render_own_try(tried: OwnTry, seed: int) -> Iterator[Part]:
+    """The call, what went into it, what came beside what is right, and the attention map.
+
+    Args:
+        tried: What came.
+        seed: That the weights were drawn from.
+    """
+    yield Text(say(f"  {tried.made}, in evaluation; seed {seed} draws the weights"))
+    for name, value in tried.given.items():
+        yield from _numbers(name, value)
+    for name, value in tried.weights.items():
+        if np.size(value) <= READ:
+            yield from _numbers(name, value)
+        else:
+            yield Text(f"  {name} {np.shape(value)}", "dim")
+    for one in tried.maps:
+        name = say(f"weights {one.title}")
+        yield from _beside(name, one.yours, one.right) if one.wrong else _numbers(name, one.right)
+    yield from render_maps(tried.maps)
+    for name, value in tried.right.items():
+        if name not in tried.wrong:
+            yield from _numbers(name, value)
+        elif name in tried.yours:
+            yield from _beside(name, tried.yours[name], value)
+    for wrong in tried.wrong.values():
+        yield Text(f"  {say(clean(wrong))}", "bold red")
+    if not tried.wrong:
+        yield Text(f"  {say('as it should be')}", "bold green")
+
+
+def _beside(name: str, yours: Numbers, right: Numbers) -> Iterator[Part]:
+    yield from _numbers(f"{name}, {say('yours')}", yours)
+    yield from _numbers(f"{name}, {say('right')}", right)
+
+
+def _numbers(name: str, value: Numbers) -> Iterator[Part]:
+    yield Text(f"  {name} {np.shape(value)}", "bold")
+    shown = np.array2string(
+        (np.asarray(value) + 0).round(DIGITS) + 0,  # no -0, and 1 for True
+        precision=DIGITS,
+        suppress_small=True,
+        threshold=SHOWN,
+        floatmode="fixed" if _has_fractions(value) else "maxprec",
+    )
+    yield Padding(Text(shown), (0, 0, 0, 4), expand=False)
+
+
+def _has_fractions(value: Numbers) -> bool:
+    array = np.asarray(value)
+    return array.dtype.kind == "f" and bool((array != np.round(array)).any())

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from grader.suite.compare import CheckFailed, expect_close, expect_finite
-from grader.suite.tolerance import Gap, Noise
+from grader.suite.tolerance import Coarse, Gap, Noise
 
 OUTPUTS, GRADIENTS = 0, 1
 # Relative to the largest expected value: of outputs, of gradients; in float64 by whether no
@@ -120,9 +120,15 @@ class Rounding:
     def gap(self, name: str, dtype: torch.dtype, seed: int = 0) -> Gap:
         """How far off a value is where it is computed so, with noise where it has a seed."""
         if (run := (self.place, dtype, seed)) not in self._runs:
-            noise = Noise(self.dtype, seed, seed % 2 == 0, self._is_exact) if seed else None
-            self._runs[run] = self._compute(dtype, noise)
+            self._runs[run] = self._run(dtype, seed)
         return Gap.between(self._runs[run][name], self.right[name])
+
+    def _run(self, dtype: torch.dtype, seed: int) -> Tensors:
+        if seed:
+            return self._compute(dtype, Noise(self.dtype, seed, seed % 2 == 0, self._is_exact))
+        if dtype == torch.bfloat16:
+            return self._compute(torch.float32, Coarse())
+        return self._compute(dtype, None)
 
     def _least(self, name: str, dtype: torch.dtype | None = None) -> float:
         """A rounding of the largest; of all gradients: terms that cancel may be as large."""

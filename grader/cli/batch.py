@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -28,9 +27,6 @@ from grader.cli.batch_progress import (
 from grader.cli.names import ExerciseName, kit_in_use, kit_option
 from grader.cli.options import device_option, isolation_option, memory_option, tell_untried
 from grader.cli.saying import complain, echo
-
-if TYPE_CHECKING:
-    pass
 
 SEARCH = 2_000  # sets of mistakes that are tried, a tenth of what one grading alone tries
 
@@ -131,7 +127,7 @@ SEARCH = 2_000  # sets of mistakes that are tried, a tenth of what one grading a
 )
 @click.option("--bom", is_flag=True, help="Begin the gradebook with a byte-order mark, for Excel.")
 @kit_option
-def batch(
+def run(
     submissions: Path,
     record: Path | None,
     names: tuple[str, ...],
@@ -172,9 +168,9 @@ def batch(
         choose_seeds,
         compare,
         left_out,
-        run,
         select,
     )
+    from grader.hiring.batch import run as grade_all
     from grader.hiring.candidates import find_candidates, read_names
     from grader.hiring.results import Results
     from grader.hiring.store import Store
@@ -208,6 +204,8 @@ def batch(
             store.hold_names({key: one.name for key, one in by_key.items()}, called)
             if regrade:
                 store.forget((one.key, name) for one in chosen for name in weights)
+            store.keep("command", same_command())
+            store.keep_weights(weights)
             changes = what_changed(everyone, chosen, store)
             stubs = {exercise.name: exercise.stubs for exercise in exercises}
             known_by = {key: one.id for key, one in by_key.items()}
@@ -215,7 +213,7 @@ def batch(
             results = Results(store, everyone, weights, stubs, explained, bom, known_by, changes)
             progress = Progress.of(chosen, seeds, store)
             try:
-                run(pool.run, chosen, seeds, store, progress, as_it_goes(tell, results, out))
+                grade_all(pool.run, chosen, seeds, store, progress, as_it_goes(tell, results, out))
             except KeyboardInterrupt:
                 results.write_gradebook(out)
                 tell_stopped(progress)

@@ -70,7 +70,7 @@ COMMANDS = {
     ),
     "pack": Entry("pack", "pack", "Pack exercises as a take-home."),
     "batch": Entry(
-        *("batch", "batch"),
+        *("batch_group", "batch"),
         "Grade a folder that holds a folder, zip, tar, .py or .ipynb for each candidate.",
     ),
     "doctor": Entry("doctor", "doctor", "Show what this machine offers."),

@@ -9,6 +9,7 @@ import tomllib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -16,6 +17,7 @@ import msgspec
 from grader.errors import GradeError
 from grader.hiring.candidates import Candidate
 from grader.hiring.parallel import parallel_map
+from grader.hiring.remarks import Remarks, in_words
 from grader.hiring.store import Result, Store
 from grader.hiring.written import safe_name, take_away, write_parts
 from grader.kit.stubs import digest
@@ -64,11 +66,13 @@ class Results:
         known_by: Mapping[str, str] | None = None,
         changed: Mapping[tuple[str, str], str] | None = None,
     ) -> None:
+        self._remarks = Remarks(store.path.parent)
         self._changed = changed or {}
         self._store = store
         owners = {one.key: one.owner for one in candidates if one.owner}
         self._canvas = {k: one.number for k, one in owners.items() if one.system == "Canvas"}
         self._names = {candidate.key: candidate.name for candidate in candidates}
+        self._key_of = {name: key for key, name in self._names.items()}
         taken = set(self._names.values())
         known = {key: name for key, name in store.names().items() if key not in self._names}
         self._gone = {key: key if name in taken else name for key, name in known.items()}
@@ -173,23 +177,36 @@ class Results:
 
     def _row(self, name: str, scores: Mapping[str, Score]) -> Row:
         found = [scores.get(exercise, NOT_GRADED) for exercise in self._weights]
+        key = self._key_of[name]
+        said = tuple(map(in_words, self._remarks.of(key)))
+        row = partial(Row, scores=found, decision=self._remarks.decision(key), remarks=said)
         if NOT_GRADED in found:
-            return Row(name, None, found)
+            return row(name, None)
         shares = [score.earned / max(score.possible, 1) for score in found]
         total = sum(map(operator.mul, self._weights.values(), shares))
-        return Row(name, total / sum(self._weights.values()), found)
+        return row(name, total / sum(self._weights.values()))
 
     def _scores(self, results: Iterable[Result]) -> dict[str, Score]:
         by_exercise: dict[str, list[Result]] = {}
         for result in results:
             by_exercise.setdefault(result.exercise, []).append(result)
-        return {name: score(found, self._stubs[name]) for name, found in by_exercise.items()}
+        scores = {name: score(found, self._stubs[name]) for name, found in by_exercise.items()}
+        for key in {one.candidate for found in by_exercise.values() for one in found}:
+            for name, remark in self._remarks.points(key).items():
+                if name in scores and remark.points is not None:
+                    scores[name] = replace(scores[name], earned=remark.points)
+        return scores
 
     def _marked(self, results: Sequence[Result]) -> dict[str, Score]:
         """The scores as the team sees them: with a mark where a file is not what was graded."""
-        scores = self._scores(results)
+        scores, key = self._scores(results), results[0].candidate
+        for name, remark in self._remarks.points(key).items():
+            if name in scores:
+                one = scores[name]
+                note = "; ".join(filter(None, (one.note, in_words(remark))))
+                scores[name] = replace(one, note=note, marks=(*one.marks, "set by hand"))
         for name, one in scores.items():
-            if to_do := self._changed.get((results[0].candidate, name)):
+            if to_do := self._changed.get((key, name)):
                 note = "; ".join(filter(None, (one.note, to_do)))
                 scores[name] = replace(one, note=note, marks=(*one.marks, "changed since"))
         return scores

@@ -270,6 +270,21 @@ class Store:
         with self._writing() as connection:
             connection.execute("INSERT OR REPLACE INTO fact VALUES (?, ?)", (name, value))
 
+    def keep_weights(self, weights: Mapping[str, float]) -> None:
+        """Keep what each exercise counts, in their order."""
+        self.keep("weights", msgspec.json.encode(dict(weights)).decode())
+
+    def weights(self) -> dict[str, float]:
+        """What each exercise counted when the batch ran last.
+
+        Raises:
+            GradeError: No batch ran, or one by an earlier version.
+        """
+        kept = self.fact("weights")
+        if not kept:
+            raise GradeError(f"`{self.path}`: run the batch once more, then it is known")
+        return msgspec.json.decode(kept, type=dict[str, float])
+
     def forget(self, graded: Iterable[tuple[str, str]]) -> None:
         """Let the results of some candidates' exercises go, to grade them anew."""
         with self._writing() as connection:

@@ -16,12 +16,12 @@ COLUMNS = ("earned", "possible", "status", "note")
 def render_gradebook(exercises: Sequence[str], rows: Iterable[Row]) -> str:
     """One line a candidate: total in percent, then points, status and a note of each exercise.
 
-    Points and totals that are not known yet are empty.
+    Points and totals that are not known yet are empty. At the end the team's decision and remarks.
     """
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\r\n")
     columns = [f"{name} {what}" for name in exercises for what in COLUMNS]
-    writer.writerow(["candidate", "total percent", *columns, "diagnosis"])
+    writer.writerow(["candidate", "total percent", *columns, "diagnosis", "decision", "remarks"])
     for row in rows:
         total = "" if row.total is None else f"{100 * row.total:.2f}"
         cells: list[object] = [guarded(row.candidate), total]
@@ -29,7 +29,8 @@ def render_gradebook(exercises: Sequence[str], rows: Iterable[Row]) -> str:
             points = (score.earned, score.possible) if score.status.scored else ("", "")
             cells += [*points, score.status, guarded(score.note)]
         found = dict.fromkeys(name for score in row.scores for name in score.diagnosis)
-        writer.writerow([*cells, guarded(" ".join(found))])
+        said = guarded("\n".join(row.remarks))
+        writer.writerow([*cells, guarded(" ".join(found)), row.decision, said])
     return buffer.getvalue()
 
 

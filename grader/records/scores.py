@@ -53,8 +53,12 @@ class Row:
     Attributes:
         total: The weighted mean of the shares, 0 to 1; None where not all is graded.
         scores: One for each exercise, in the order of the columns.
+        decision: Of the team; empty where there is none.
+        remarks: What the team said, the oldest first.
     """
 
     candidate: str
     total: float | None
     scores: Sequence[Score]
+    decision: str = ""
+    remarks: Sequence[str] = ()

@@ -1,0 +1,124 @@
+"""``grade batch note``, ``override`` and ``explain``: what a team says of a candidate."""
+
+from __future__ import annotations
+
+import difflib
+from pathlib import Path
+
+import click
+
+from grader.cli.names import kit_in_use, kit_option
+from grader.cli.saying import echo
+from grader.errors import GradeError
+from grader.hiring.remarks import DECISIONS, Remarks, in_words
+from grader.hiring.store import Store
+
+out_option = click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    default="results",
+    show_default=True,
+    metavar="FOLDER",
+    help="Folder of the results.",
+)
+
+
+@click.command()
+@click.argument("name")
+@click.argument("text", required=False, default="")
+@click.option("--decision", type=click.Choice(DECISIONS), help="What was decided.")
+@out_option
+def note(name: str, text: str, decision: str | None, out: Path) -> None:
+    """Note something about a candidate, and what was decided.
+
+    \b
+    Example: grade batch note ada "asks why √D: strong" --decision yes
+    """
+    if not text and decision is None:
+        raise GradeError("there is nothing to note: give a text, or --decision")
+    key, store = _find(name, out)
+    with store:
+        _keep(Remarks(out), store, key, text=text, decision=decision or "")
+
+
+@click.command()
+@click.argument("name")
+@click.argument("exercise")
+@click.argument("points", metavar="POINTS|-")
+@click.option("--why", required=True, metavar="TEXT", help="Shown to the team beside the score.")
+@out_option
+def override(name: str, exercise: str, points: str, why: str, out: Path) -> None:
+    """Set a candidate's points of an exercise by hand; `-` takes that back.
+
+    \b
+    Example: grade batch override ada exercise3 38 --why "the mask is right: a fault of ours"
+    """
+    key, store = _find(name, out)
+    with store:
+        graded = {one.exercise: one.report for one in store.results() if one.candidate == key}
+        if exercise not in graded:
+            known = ", ".join(f"`{one}`" for one in graded) or "nothing"
+            raise GradeError(f"`{name}` has no graded `{exercise}`; graded is {known}")
+        most = graded[exercise].possible
+        if points != "-" and not (points.isdecimal() and int(points[:6]) <= most):
+            raise GradeError(f"`{points}`: points are 0 to {most}, or `-` to take them back")
+        number = None if points == "-" else int(points)
+        _keep(Remarks(out), store, key, text=why, exercise=exercise, points=number)
+
+
+@click.command()
+@click.argument("name")
+@out_option
+@kit_option
+def explain(name: str, out: Path, kit_path: Path | None) -> None:
+    """Print how a candidate's total comes about, and all that was noted.
+
+    \b
+    Example: grade batch explain ada
+    """
+    from grader.hiring.candidates import Candidate
+    from grader.hiring.results import Results
+
+    kit = kit_in_use(kit_path)
+    key, store = _find(name, out)
+    with store:
+        weights = store.weights()
+        stubs = {exercise: kit.find(exercise).stubs for exercise in weights}
+        called = store.names()[key]
+        results = Results(store, [Candidate(called, {}, key)], weights, stubs, ())
+        row = next(one for one in results.rows() if one.candidate == called)
+    echo(called)
+    for (exercise, weight), score in zip(weights.items(), row.scores, strict=True):
+        share = f"{100 * score.earned / max(score.possible, 1):.2f} %"
+        points = f"{score.earned} / {score.possible} = {share}" if score.possible else "0 %"
+        echo(f"  {exercise}: {points}, weight {weight:g}, {score.status}")
+        for said in filter(None, (*score.diagnosis, score.note)):
+            click.echo(f"    {said}")
+    total = "not known yet" if row.total is None else f"{100 * row.total:.2f} %"
+    echo(f"  total: {total}, the mean of the shares by weight")
+    for said in row.remarks:
+        click.echo(f"  {said}")
+
+
+def _find(name: str, out: Path) -> tuple[str, Store]:
+    """The key of a candidate by name or key, and the batch's open store."""
+    if not (out / "results.sqlite").is_file():
+        raise GradeError(f"`{out}` holds no batch; --out names the folder of its results")
+    store = Store(out / "results.sqlite")
+    names = store.names()
+    found = [key for key, called in names.items() if name in (key, called)]
+    if len(found) == 1:
+        return found[0], store
+    store.__exit__()
+    if found:
+        raise GradeError(f"`{name}` may be {' or '.join(f'`{key}`' for key in found)}")
+    near = difflib.get_close_matches(name, [*names.values(), *names], n=1)
+    hint = f"; did you mean `{near[0]}`?" if near else ""
+    raise GradeError(f"there is no candidate `{name}`{hint}")
+
+
+def _keep(remarks: Remarks, store: Store, key: str, **said: str | int | None) -> None:
+    remark = remarks.add(key, **said)
+    echo(f"noted of `{store.names()[key]}`: {in_words(remark)}")
+    if command := store.fact("command"):
+        echo(f"`{command}` writes it to gradebook and page")

@@ -54,8 +54,8 @@ class Judging:
         async with self._bench.turn:
             kit = self._rules.helping()
             one = kit.find(exercise)
-            depth = self._rules.depth(one, kit, explain)
             submission = read_submission(self._rules.file(one, kit))
+            depth = self._rules.depth(one, kit, explain, submission.source)
             report = await self._bench.grade(one, submission, depth, in_client(ctx))
             self._last[one.name] = report
             recorded = _record(report, submission, kit, again=True)
@@ -68,8 +68,8 @@ class Judging:
         async with self._bench.turn:
             kit = self._rules.helping()
             one = kit.find(exercise)
-            depth = self._rules.depth(one, kit, explain)
             submission = _submission(f"{one.name}.py", source)
+            depth = self._rules.depth(one, kit, explain, source)
             report = await self._bench.grade(one, submission, depth, in_client(ctx), confined=True)
         return _shown(report, depth, NOT_KEPT)
 
@@ -87,8 +87,8 @@ class Judging:
         async with self._bench.turn:
             kit = self._rules.helping()
             one = kit.find(exercise)
-            told = self._rules.depth(one, kit, depth)
             submission = read_submission(self._rules.file(one, kit))
+            told = self._rules.depth(one, kit, depth, submission.source)
             last = self._last.get(one.name)
             seed = last.seed if last and last.sha256 == submission.sha256 else None
             report = await self._bench.grade(one, submission, told, in_client(ctx), seed)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from grader.errors import GradeError
 from grader.kit import MANIFEST, Exercise, Kit, load_kit
+from grader.kit.repairs import given_as
 from grader.kit.stubs import own_file
 from grader.practice.history import open_history
 from grader.practice.interview import FOLDERS, read
@@ -62,18 +63,24 @@ class Rules:
         """The most that is told of any mistake."""
         return kit.explain if self.explain is None else self.explain
 
-    def depth(self, exercise: Exercise, kit: Kit, asked: Explain | None) -> Explain:
+    def depth(
+        self, exercise: Exercise, kit: Kit, asked: Explain | None, source: str = ""
+    ) -> Explain:
         """How much is told of a mistake in an exercise.
 
         Args:
             exercise: Which; of one in which finding the mistake is the task, nothing is told.
             kit: Whose it is.
             asked: What is asked for; None for as little as tells something.
+            source: That is graded as it; of one that is to be repaired, no more is told by
+                another exercise's name.
 
         Raises:
             GradeError: It is more than the learner has set.
         """
-        most = self.most(kit) if exercise.diagnosis else exercise.explain
+        repairs = [one.explain for one in given_as(source, kit)] if exercise.diagnosis else []
+        own = self.most(kit) if exercise.diagnosis else exercise.explain
+        most = min([own, *repairs], key=DEPTHS.index)
         wanted = min(LEAST, most, key=DEPTHS.index) if asked is None else asked
         return within(wanted, most, f"of a mistake in `{exercise.name}`")
 

@@ -218,6 +218,19 @@ def test_of_a_fix_it_exercise_nothing_is_told(assistant: Assistant) -> None:
     assert (found["depth"], found["says"], found["mistakes"]) == ("nothing", "", [])
 
 
+@pytest.mark.parametrize(("fix_it", "sibling"), [("bug4", "exercise1"), ("bug10", "warmup2")])
+def test_nor_by_the_name_of_another_exercise(
+    assistant: Assistant, fix_it: str, sibling: str
+) -> None:
+    given = KIT.find(fix_it).file.read_text(encoding="utf-8")
+    renamed = given.replace("scores", "energies")
+    for source in (given, renamed.partition('"""\n')[2]):  # without its first words
+        asked = {"exercise": sibling, "source": source}
+        found, _ = assistant.told("grade_text", **asked)
+        assert (found["depth"], found["says"], found["mistakes"]) == ("nothing", "", [])
+        assert "may be told" in assistant.refused("grade_text", **asked, explain="question")
+
+
 def test_checks_that_are_none(assistant: Assistant, drills: Kit) -> None:
     for check in ("no such", "test_", "../suites", "\x00", "output matches the formul"):
         assert "has no check" in assistant.refused("explain_check", exercise="warmup1", check=check)

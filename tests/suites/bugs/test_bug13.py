@@ -5,11 +5,11 @@ from grader.suite import load_suite
 
 contract = load_suite(__file__, "../variants/test_exercise6.py").contract
 PLANTED = {
-    "scaled-by-the-length": "The softmax sees scores of variance 1, whatever the text.",
-    "softmax-over-the-queries": "Each query shares out exactly 1.",
-    "feed-forward-without-activation": "Two linear layers in a row are one.",
-    "second-sum-from-the-input": "The second half builds on the first.",
-    "first-norm-for-both": "Every layer has its own place, and learns.",
+    "scaled-by-the-length": "One of two in the attention, in the order in which it computes.",
+    "softmax-over-the-queries": "The other of the two in the attention.",
+    "feed-forward-without-activation": "One of three in the block, in no order.",
+    "second-sum-from-the-input": "Another of the three in the block.",
+    "first-norm-for-both": "The last of the three in the block.",
 }
 
 (

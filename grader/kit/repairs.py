@@ -1,0 +1,71 @@
+"""Whether a text is the file of a fix-it exercise, whatever its names and its layout."""
+
+from __future__ import annotations
+
+import ast
+import functools
+
+from grader.kit.manifest import Exercise, Kit
+from grader.kit.stubs import pristine
+
+Shapes = frozenset[str]  # of a file's functions
+BOUND = "self"
+
+
+def given_as(source: str, kit: Kit) -> list[Exercise]:
+    """The fix-it exercises whose file, as it is given, a text holds; none where it is no Python."""
+    try:
+        there = _shapes(ast.parse(source))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []
+    return [one for one in kit.exercises if not one.diagnosis and _given(one) <= there]
+
+
+@functools.cache
+def _given(exercise: Exercise) -> Shapes:
+    return _shapes(ast.parse(pristine(exercise)))
+
+
+def _shapes(tree: ast.AST) -> Shapes:
+    """What each function does, whatever it and its variables are called."""
+    nodes = list(ast.walk(tree))
+    return frozenset(_shape(node) for node in nodes if isinstance(node, ast.FunctionDef))
+
+
+def _shape(function: ast.FunctionDef) -> str:
+    made = _Numbered().visit(ast.parse(ast.unparse(function)))
+    return ast.dump(made)
+
+
+class _Numbered(ast.NodeTransformer):
+    """Variables, arguments and own attributes by the order in which they come; no docstrings."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, str] = {}
+
+    def _number(self, name: str) -> str:
+        return self._numbers.setdefault(name, f"n{len(self._numbers)}")
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        node.name, node.returns, node.decorator_list = "f", None, []
+        if ast.get_docstring(node) is not None:
+            node.body = node.body[1:]
+        return self.generic_visit(node)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
+        if node.value is None:
+            return self.generic_visit(node)
+        plain = ast.Assign([node.target], node.value, lineno=node.lineno)
+        return self.generic_visit(plain)
+
+    def visit_arg(self, node: ast.arg) -> ast.AST:
+        return ast.arg(self._number(node.arg))
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        return ast.Name(self._number(node.id), node.ctx)
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        of = node.value
+        if isinstance(of, ast.Name) and of.id == BOUND:
+            return ast.Name(self._number(f"{BOUND}.{node.attr}"), node.ctx)
+        return self.generic_visit(node)

@@ -94,7 +94,6 @@ def test_fix_it_file_as_it_is_given_is_named_where_that_is_asked_for(
 @pytest.mark.parametrize(
     ("name", "pair"),
     [
-        ("decoder7", ("softmax over the queries", "heads never split")),  # both show everywhere
         ("decoder7", ("positions added", "an assert for the heads")),  # one of them only raises
         ("decoder6", ("cached values detached", "rotated before it is cut into heads")),
         ("decoder1", ("mask after the softmax", "own token hidden")),  # one undoes the other

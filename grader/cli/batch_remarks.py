@@ -36,9 +36,8 @@ def note(name: str, text: str, decision: str | None, out: Path) -> None:
     """
     if not text and decision is None:
         raise GradeError("there is nothing to note: give a text, or --decision")
-    key, store = _find(name, out)
-    with store:
-        _keep(Remarks(out), store, key, text=text, decision=decision or "")
+    with _batch(out) as store:
+        _keep(store, _find(name, store), text=text, decision=decision or "")
 
 
 @click.command()
@@ -53,9 +52,9 @@ def override(name: str, exercise: str, points: str, why: str, out: Path) -> None
     \b
     Example: grade batch override ada exercise3 38 --why "the mask is right: a fault of ours"
     """
-    key, store = _find(name, out)
-    with store:
-        graded = {one.exercise: one.report for one in store.results() if one.candidate == key}
+    with _batch(out) as store:
+        key = _find(name, store)
+        graded = {one.exercise: one.report for one in store.results(key)}
         if exercise not in graded:
             known = ", ".join(f"`{one}`" for one in graded) or "nothing"
             raise GradeError(f"`{name}` has no graded `{exercise}`; graded is {known}")
@@ -63,7 +62,7 @@ def override(name: str, exercise: str, points: str, why: str, out: Path) -> None
         if points != "-" and not (points.isdecimal() and int(points[:6]) <= most):
             raise GradeError(f"`{points}`: points are 0 to {most}, or `-` to take them back")
         number = None if points == "-" else int(points)
-        _keep(Remarks(out), store, key, text=why, exercise=exercise, points=number)
+        _keep(store, key, text=why, exercise=exercise, points=number)
 
 
 @click.command()
@@ -80,14 +79,12 @@ def explain(name: str, out: Path, kit_path: Path | None) -> None:
     from grader.hiring.results import Results
 
     kit = kit_in_use(kit_path)
-    key, store = _find(name, out)
-    with store:
-        weights = store.weights()
+    with _batch(out) as store:
+        key, weights = _find(name, store), store.weights()
         stubs = {exercise: kit.find(exercise).stubs for exercise in weights}
-        called = store.names()[key]
-        results = Results(store, [Candidate(called, {}, key)], weights, stubs, ())
-        row = next(one for one in results.rows() if one.candidate == called)
-    echo(called)
+        candidate = Candidate(store.names()[key], {}, key)
+        row = Results(store, [candidate], weights, stubs, ()).row_of(candidate)
+    echo(row.candidate)
     for (exercise, weight), score in zip(weights.items(), row.scores, strict=True):
         share = f"{100 * score.earned / max(score.possible, 1):.2f} %"
         points = f"{score.earned} / {score.possible} = {share}" if score.possible else "0 %"
@@ -100,16 +97,19 @@ def explain(name: str, out: Path, kit_path: Path | None) -> None:
         click.echo(f"  {said}")
 
 
-def _find(name: str, out: Path) -> tuple[str, Store]:
-    """The key of a candidate by name or key, and the batch's open store."""
+def _batch(out: Path) -> Store:
+    """The store of a batch that has been run."""
     if not (out / "results.sqlite").is_file():
         raise GradeError(f"`{out}` holds no batch; --out names the folder of its results")
-    store = Store(out / "results.sqlite")
+    return Store(out / "results.sqlite")
+
+
+def _find(name: str, store: Store) -> str:
+    """The key of a candidate by name or key."""
     names = store.names()
     found = [key for key, called in names.items() if name in (key, called)]
     if len(found) == 1:
-        return found[0], store
-    store.__exit__()
+        return found[0]
     if found:
         raise GradeError(f"`{name}` may be {' or '.join(f'`{key}`' for key in found)}")
     near = difflib.get_close_matches(name, [*names.values(), *names], n=1)
@@ -117,8 +117,8 @@ def _find(name: str, out: Path) -> tuple[str, Store]:
     raise GradeError(f"there is no candidate `{name}`{hint}")
 
 
-def _keep(remarks: Remarks, store: Store, key: str, **said: str | int | None) -> None:
-    remark = remarks.add(key, **said)
+def _keep(store: Store, key: str, **said: str | int | None) -> None:
+    remark = Remarks(store.path.parent).add(key, **said)
     echo(f"noted of `{store.names()[key]}`: {in_words(remark)}")
     if command := store.fact("command"):
         echo(f"`{command}` writes it to gradebook and page")

@@ -78,9 +78,10 @@ class Rules:
         Raises:
             GradeError: It is more than the learner has set.
         """
-        repairs = [one.explain for one in given_as(source, kit)] if exercise.diagnosis else []
-        own = self.most(kit) if exercise.diagnosis else exercise.explain
-        most = min([own, *repairs], key=DEPTHS.index)
+        most = exercise.explain
+        if exercise.diagnosis:
+            repairs = (one.explain for one in given_as(source, kit))
+            most = min([self.most(kit), *repairs], key=DEPTHS.index)
         wanted = min(LEAST, most, key=DEPTHS.index) if asked is None else asked
         return within(wanted, most, f"of a mistake in `{exercise.name}`")
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import getpass
 import os
-from collections.abc import Iterator
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -56,11 +56,14 @@ class Remarks:
         self.file = folder / FILE
         try:
             lines = self.file.read_bytes().splitlines() if self.file.exists() else []
-            self._all = [msgspec.json.decode(line, type=Remark) for line in lines if line.strip()]
+            found = [msgspec.json.decode(line, type=Remark) for line in lines if line.strip()]
         except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
             raise GradeError(
                 f"`{self.file}` cannot be read: {error}; mend the line, or move the file away"
             ) from None
+        self._by_candidate: dict[str, list[Remark]] = {}
+        for one in found:
+            self._by_candidate.setdefault(one.candidate, []).append(one)
 
     def add(self, candidate: str, **said: str | int | None) -> Remark:
         """Keep a remark of now, by whoever runs this.
@@ -80,16 +83,16 @@ class Remarks:
                 os.fsync(file.fileno())
         except OSError as error:
             raise GradeError(f"`{self.file}` cannot be written: {error.strerror}") from None
-        self._all.append(remark)
+        self._by_candidate.setdefault(candidate, []).append(remark)
         return remark
 
-    def of(self, candidate: str) -> Iterator[Remark]:
+    def of(self, candidate: str) -> Sequence[Remark]:
         """Those about a candidate."""
-        return (one for one in self._all if one.candidate == candidate)
+        return self._by_candidate.get(candidate, ())
 
     def decision(self, candidate: str) -> str:
         """The last decision; empty where there is none."""
-        return next((one.decision for one in reversed([*self.of(candidate)]) if one.decision), "")
+        return next((one.decision for one in reversed(self.of(candidate)) if one.decision), "")
 
     def points(self, candidate: str) -> dict[str, Remark]:
         """The last remark that sets the points of each exercise, where none took it back."""

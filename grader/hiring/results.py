@@ -6,7 +6,7 @@ import itertools
 import operator
 import random
 import tomllib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -172,6 +172,11 @@ class Results:
         there = [self._row(name, graded.get(name, {})) for name in self._all()]
         return [*there, *self._withdrawn()]
 
+    def row_of(self, candidate: Candidate) -> Row:
+        """The line of one of the candidates alone."""
+        results = list(self._store.results(candidate.key))
+        return self._row(candidate.name, self._marked(results) if results else {})
+
     def _withdrawn(self) -> list[Row]:
         return [Row(name, None, [WITHDRAWN] * len(self._weights)) for name in self._gone.values()]
 
@@ -186,29 +191,28 @@ class Results:
         total = sum(map(operator.mul, self._weights.values(), shares))
         return row(name, total / sum(self._weights.values()))
 
-    def _scores(self, results: Iterable[Result]) -> dict[str, Score]:
+    def _scores(self, results: Sequence[Result]) -> dict[str, Score]:
+        """The scores of one candidate, with the points that were set by hand."""
         by_exercise: dict[str, list[Result]] = {}
         for result in results:
             by_exercise.setdefault(result.exercise, []).append(result)
         scores = {name: score(found, self._stubs[name]) for name, found in by_exercise.items()}
-        for key in {one.candidate for found in by_exercise.values() for one in found}:
-            for name, remark in self._remarks.points(key).items():
-                if name in scores and remark.points is not None:
-                    scores[name] = replace(scores[name], earned=remark.points)
-        return scores
+        points = self._remarks.points(results[0].candidate)
+        return {
+            name: replace(one, earned=points[name].points or 0) if name in points else one
+            for name, one in scores.items()
+        }
 
     def _marked(self, results: Sequence[Result]) -> dict[str, Score]:
         """The scores as the team sees them: with a mark where a file is not what was graded."""
         scores, key = self._scores(results), results[0].candidate
-        for name, remark in self._remarks.points(key).items():
-            if name in scores:
-                one = scores[name]
-                note = "; ".join(filter(None, (one.note, in_words(remark))))
-                scores[name] = replace(one, note=note, marks=(*one.marks, "set by hand"))
+        points = self._remarks.points(key)
         for name, one in scores.items():
+            if name in points:
+                one = _minded(one, in_words(points[name]), "set by hand")
             if to_do := self._changed.get((key, name)):
-                note = "; ".join(filter(None, (one.note, to_do)))
-                scores[name] = replace(one, note=note, marks=(*one.marks, "changed since"))
+                one = _minded(one, to_do, "changed since")
+            scores[name] = one
         return scores
 
     def _head(self, alike: Mapping[str, Similarity]) -> Head:
@@ -274,6 +278,12 @@ class Results:
             one if one.exercise in self._explained else without_the_repair(one)
             for one in _lowest(results)
         ]
+
+
+def _minded(score: Score, note: str, mark: str) -> Score:
+    """A score of which there is more to say, and that has a mark more."""
+    notes = "; ".join(filter(None, (score.note, note)))
+    return replace(score, note=notes, marks=(*score.marks, mark))
 
 
 def score(results: Sequence[Result], stubs: Collection[str]) -> Score:

@@ -37,7 +37,10 @@ CREATE TABLE result (
 CREATE TABLE candidate (key TEXT PRIMARY KEY, name TEXT NOT NULL);
 CREATE TABLE fact (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 """
-IN_ORDER = "SELECT {} FROM result ORDER BY candidate, exercise, seed"
+IN_ORDER = (
+    "SELECT {} FROM result WHERE candidate = coalesce(:of, candidate) "
+    "ORDER BY candidate, exercise, seed"
+)
 
 
 class BatchSettings(msgspec.Struct, frozen=True):
@@ -201,11 +204,16 @@ class Store:
             rows = read("SELECT candidate, exercise, seed, sha256 FROM result")
             return {(name, exercise, int(seed)): digest for name, exercise, seed, digest in rows}
 
-    def results(self) -> Iterator[Result]:
-        """All results, by candidate, exercise and seed; one at a time in memory."""
+    def results(self, of: str | None = None) -> Iterator[Result]:
+        """All results, by candidate, exercise and seed; one at a time in memory.
+
+        Args:
+            of: The key of a candidate whose alone are wanted.
+        """
         columns = "candidate, exercise, seed, file, report, source, note, unread"
+        query = IN_ORDER.format(columns)
         with self._reading() as read:
-            for candidate, exercise, seed, file, report, *rest in read(IN_ORDER.format(columns)):
+            for candidate, exercise, seed, file, report, *rest in read(query, {"of": of}):
                 source, note, unread = rest
                 told = Report.from_json(report)
                 yield Result(candidate, exercise, int(seed), file, told, source, note, bool(unread))
@@ -213,7 +221,7 @@ class Store:
     def reports(self) -> Iterator[tuple[str, str, str]]:
         """The candidate, the file and the report of each result, in the same order, as JSON."""
         with self._reading() as read:
-            yield from read(IN_ORDER.format("candidate, file, report"))
+            yield from read(IN_ORDER.format("candidate, file, report"), {"of": None})
 
     def nothing_to_grade(self) -> dict[tuple[str, str], tuple[str, bool]]:
         """Why, and whether it could not be read, by candidate and exercise where nothing was."""

@@ -186,20 +186,23 @@ class History:
         Returns:
             None where nothing was graded.
         """
-        query = "SELECT seed, checks FROM grading WHERE own AND exercise = ? ORDER BY id DESC"
-        rows = self._read(f"{query} LIMIT 1", (exercise,))
-        if not rows:
+        row = self._last("seed, checks", exercise)
+        if row is None:
             return None
-        seed, checks = rows[0]
+        seed, checks = row
         with self._expecting_ours():
             verdicts = msgspec.json.decode(checks, type=dict[str, str])
             return int(seed), [name for name, one in verdicts.items() if one in LOST]
 
     def last_source(self, exercise: str) -> str | None:
         """What was graded last of the learner's own file; None where nothing was."""
-        query = "SELECT source FROM grading WHERE own AND exercise = ? ORDER BY id DESC LIMIT 1"
-        rows = self._read(query, (exercise,))
-        return str(rows[0][0]) if rows else None
+        row = self._last("source", exercise)
+        return None if row is None else str(row[0])
+
+    def _last(self, columns: str, exercise: str) -> tuple[Any, ...] | None:
+        """Of the last grading of the learner's own file; None where nothing was graded."""
+        query = f"SELECT {columns} FROM grading WHERE own AND exercise = ? ORDER BY id DESC LIMIT 1"
+        return next(iter(self._read(query, (exercise,))), None)
 
     def _read(self, query: str, values: tuple[object, ...] = ()) -> list[tuple[Any, ...]]:
         try:

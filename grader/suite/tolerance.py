@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -54,9 +55,7 @@ class Noise(TorchDispatchMode):
         if func is torch.ops.aten._softmax_backward_data.default:
             out = out - args[1] * self._off_in_rows(args[0] * args[1])
         times = _roundings(func._schema.name, args, out, 0.5 / self._eps)
-        if isinstance(out, Tensor):
-            return self.shaken(out, times)
-        return tree_map_only(Tensor, lambda one: self.shaken(one, times), out)
+        return _each(out, lambda one: self.shaken(one, times))
 
     def shaken(self, tensor: Tensor, times: float | Tensor = 1.0) -> Tensor:
         """A tensor whose numbers are each off by so many roundings."""
@@ -98,11 +97,7 @@ class Coarse(Noise):
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Carry an operation out and round what it makes; what it only looks at stays."""
         out = func(*args, **(kwargs or {}))
-        if _only_looks(func):
-            return out
-        return (
-            self.shaken(out) if isinstance(out, Tensor) else tree_map_only(Tensor, self.shaken, out)
-        )
+        return out if _only_looks(func) else _each(out, self.shaken)
 
     def shaken(self, tensor: Tensor, times: float | Tensor = 1.0) -> Tensor:
         """A tensor whose numbers are rounded."""
@@ -111,6 +106,11 @@ class Coarse(Noise):
     def constant(self, number: float) -> float:
         """As it is: no operation keeps numbers in bfloat16."""
         return number
+
+
+def _each(out: Any, change: Callable[[Tensor], Tensor]) -> Any:
+    """What an operation gives, each tensor of it changed; most give one alone."""
+    return change(out) if isinstance(out, Tensor) else tree_map_only(Tensor, change, out)
 
 
 @cache

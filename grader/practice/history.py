@@ -186,7 +186,7 @@ class History:
         Returns:
             None where nothing was graded.
         """
-        row = self._last("seed, checks", exercise)
+        row = self._last(exercise, "seed", "checks")
         if row is None:
             return None
         seed, checks = row
@@ -196,12 +196,15 @@ class History:
 
     def last_source(self, exercise: str) -> str | None:
         """What was graded last of the learner's own file; None where nothing was."""
-        row = self._last("source", exercise)
+        row = self._last(exercise, "source")
         return None if row is None else str(row[0])
 
-    def _last(self, columns: str, exercise: str) -> tuple[Any, ...] | None:
+    def _last(self, exercise: str, *columns: str) -> tuple[Any, ...] | None:
         """Of the last grading of the learner's own file; None where nothing was graded."""
-        query = f"SELECT {columns} FROM grading WHERE own AND exercise = ? ORDER BY id DESC LIMIT 1"
+        query = (
+            f"SELECT {', '.join(columns)} FROM grading "
+            "WHERE own AND exercise = ? ORDER BY id DESC LIMIT 1"
+        )
         return next(iter(self._read(query, (exercise,))), None)
 
     def _read(self, query: str, values: tuple[object, ...] = ()) -> list[tuple[Any, ...]]:

@@ -118,6 +118,7 @@ def test_report_is_shown_as_html_and_as_text(ran: Ran) -> None:
     assert "output matches the formula" in html
 
 
+@pytest.mark.slow("a kernel that imports torch", always=True)
 def test_cell_runs_as_ever_and_is_graded_with_what_it_needs(ran: Ran) -> None:
     cell = "%%grade warmup1 --seed 2"
     assert ran.cells[cell][0].text == "ran\n"

@@ -1,6 +1,6 @@
 """Of many tests alike, some are drawn each time: other ones with every commit.
 
-So are some of a file's slow ones, unless files or folders are named: then all are tried. The rest
+So are some of a folder's slow ones, unless files or folders are named: then all are tried. The rest
 has the mark ``exhaustive``: ``pytest -m exhaustive`` tries it.
 """
 
@@ -16,7 +16,7 @@ import pytest
 from tests.support.paths import ROOT
 
 WITHOUT_GIT = "0"
-OF_SLOW = 6  # of so many slow tests of a file, one is drawn
+OF_SLOW = 8  # of so many slow tests of a folder, one is drawn
 
 
 def some(group: str, most: int) -> pytest.MarkDecorator:
@@ -66,4 +66,4 @@ def _groups(item: pytest.Item, is_all: bool) -> Iterator[tuple[str, int | None]]
     yield from drawn
     slow = item.get_closest_marker("slow")
     if is_all and slow and not drawn and not slow.kwargs.get("always"):
-        yield item.nodeid.partition("::")[0], None
+        yield item.nodeid.partition("::")[0].rpartition("/")[0], None

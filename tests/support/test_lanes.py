@@ -38,7 +38,7 @@ def test_rest():
     pass
 
 @pytest.mark.slow("sleeps")
-@pytest.mark.parametrize("hour", range(7))
+@pytest.mark.parametrize("hour", range(9))
 def test_hour(hour):
     pass
 
@@ -87,7 +87,7 @@ def test_some_are_drawn_and_another_seed_draws_others(run: Run) -> None:
 
 def test_of_files_that_are_named_all_slow_tests_are_tried(run: Run) -> None:
     named = tried(run("not exhaustive", "test_many.py"))
-    assert len(named) == 5 + 1 + 7 + 1
+    assert len(named) == 5 + 1 + 9 + 1
     assert tried(run("not exhaustive", "--drawn", "test_many.py")) == tried(run())
 
 
@@ -95,7 +95,7 @@ def test_ten_parts_are_all_that_was_not_drawn(run: Run) -> None:
     parts = [
         tried(run("exhaustive", "--part", f"{n}/10", "-p", "no:cacheprovider")) for n in range(10)
     ]
-    assert sum(map(len, parts)) == len(set().union(*parts)) == 15 + 1 + 5
+    assert sum(map(len, parts)) == len(set().union(*parts)) == 15 + 1 + 7
 
 
 def test_exhaustive_lane_goes_on_and_what_failed_is_tried_each_time(

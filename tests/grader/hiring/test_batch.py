@@ -91,7 +91,7 @@ def verdicts(out: Path) -> list[tuple[str, list[tuple[str, str, int]]]]:
 def test_batch_of_all_kinds(handed: Path, out: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (handed / "hang.py").write_text(HANG)
     forms = ("--also", "junit", "--also", "gradescope", "--also", "exercism")
-    assert batch(handed, out, "--timeout", "5", *forms) == 1
+    assert batch(handed, out, "--timeout", "2", *forms) == 1
     told = capsys.readouterr()
     assert "8 graded; seed 5; 1 with nothing to grade\n" in told.out
     assert "nothing to grade of `nothing`: no file that defines `self_attention`" in told.err
@@ -566,6 +566,7 @@ def test_what_the_machine_was_too_busy_for_is_tried_again_alone_at_the_end(
     assert ("not graded: `right`, warmup1: this machine is too busy" in told) == (times == 2)
 
 
+@pytest.mark.slow("a batch is several processes that import torch")
 def test_tasks_are_taken_as_there_are_processes_for_them() -> None:
     taken = []
 
@@ -635,6 +636,7 @@ def test_what_no_batch_wrote_is_said(out: Path) -> None:
         store.known_settings()
 
 
+@pytest.mark.slow("a batch is several processes that import torch")
 def test_full_disk_is_told_and_what_was_graded_stays(handed: Path, out: Path) -> None:
     assert batch(handed, out, "--only", "right") == 0
     with Store(out / "results.sqlite") as store:

@@ -216,6 +216,7 @@ def test_results_are_those_of_one_machine(story: Story, right: dict[tuple[str, i
     assert {key: told(found[key]) for key in right} == right
 
 
+@pytest.mark.slow("starts a cluster")
 def test_walls_hold_inside_ray(story: Story) -> None:
     with Sandbox() as sandbox:
         assert story.isolation == sandbox.isolation
@@ -227,6 +228,7 @@ def test_walls_hold_inside_ray(story: Story) -> None:
     assert ("reached" in report.output) == (story.isolation == "process")
 
 
+@pytest.mark.slow("starts a cluster")
 def test_task_that_kills_its_process_is_given_up(story: Story) -> None:
     (done,) = story.of("poison").values()
     assert done.report is None
@@ -235,6 +237,7 @@ def test_task_that_kills_its_process_is_given_up(story: Story) -> None:
     assert all(done.report for done in others)
 
 
+@pytest.mark.slow("starts a cluster")
 def test_nodes_come_and_go(story: Story) -> None:
     assert story.used == {"first", "second", "third"}
     reasons = sorted(story.left_out.values())
@@ -244,6 +247,7 @@ def test_nodes_come_and_go(story: Story) -> None:
     ]
 
 
+@pytest.mark.slow("starts a cluster")
 def test_tasks_are_taken_as_there_are_processes_for_them(story: Story) -> None:
     assert 0 < story.most_ahead <= 4  # one for each process, and the one that is being told
 

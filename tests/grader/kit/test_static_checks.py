@@ -96,6 +96,7 @@ def test_import_of_what_is_allowed_is_not_refused() -> None:
     check_source(ast.parse(source), ["double"], imports=frozenset({"torch", "numpy"}))
 
 
+@pytest.mark.slow("as long a source as there may be")
 def test_long_chains_take_no_long_time() -> None:
     chain = "torch" + ".b" * 900
     source = "import torch\ndef double(x): pass\n" + f"{chain}\n" * 500

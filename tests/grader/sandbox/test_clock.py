@@ -166,6 +166,7 @@ def test_budget_does_not_depend_on_neighbours(
     assert [check.verdict for check in report.checks] == [Verdict.PASS] * 3, report
 
 
+@pytest.mark.slow("sleeps")
 def test_what_sleeps_ends_and_is_to_blame(kit: Kit, sandbox: Sandbox) -> None:
     report = graded(SLEEPS, kit, sandbox, timeout=0.3)
     assert {check.verdict for check in report.checks} == {Verdict.TIMEOUT}
@@ -174,6 +175,7 @@ def test_what_sleeps_ends_and_is_to_blame(kit: Kit, sandbox: Sandbox) -> None:
     assert clock.waited < clocks.STARVED * 0.5 / 2
 
 
+@pytest.mark.slow("takes up what there is of time")
 @pytest.mark.parametrize(("source", "level"), [(THREADS, "auto"), (CHILD, "process")])
 def test_threads_and_children_count(source: str, level: str) -> None:
     with Sandbox(level) as own:
@@ -233,6 +235,7 @@ def test_source_that_the_machine_had_no_time_to_load_is_loaded_again(
     assert report.output == "here\n"
 
 
+@pytest.mark.slow("keeps the machine busy")
 def test_walls_are_not_doubted_where_the_machine_is_busy(monkeypatch: pytest.MonkeyPatch) -> None:
     """A canary without time says nothing of the level that it was to try."""
 

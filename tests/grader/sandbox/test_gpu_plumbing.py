@@ -170,6 +170,7 @@ def test_memory_of_the_machine_is_bounded_once_cuda_has_begun() -> None:
     assert (session.said_on_load or "").splitlines() == ["400", "Cannot allocate memory"]
 
 
+@pytest.mark.slow("two workers, each in its turn")
 @pytest.mark.skipif(torch.backends.cuda.is_built(), reason="torch would begin with CUDA here")
 def test_next_worker_begins_with_a_gpu_while_one_is_busy() -> None:
     with Sandbox("process", on_gpu=True) as sandbox:

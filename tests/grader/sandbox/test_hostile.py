@@ -23,7 +23,7 @@ MEBIBYTES = 512  # above what this process took before
 SECONDS = 60.0  # of processor time: six times what is asked, since this is no benchmark
 
 
-@some("hostile sources", 2)
+@some("hostile sources", 1)
 @pytest.mark.slow("as much as a submission may hold, in a process of its own")
 @pytest.mark.parametrize("name", SOURCES)
 def test_source_costs_the_grader_little(name: str) -> None:

@@ -85,6 +85,7 @@ def test_removal_that_takes_long_holds_nobody_up_and_what_is_left_is_named(
     assert [folder.exists() for folder in folders] == [True, False, False]
 
 
+@pytest.mark.slow("each level in a process that imports torch")
 def test_level_that_cannot_be_had_is_refused_with_the_reason() -> None:
     code = (
         "from grader.sandbox.process import Sandbox\n"
@@ -140,6 +141,7 @@ def test_a_device_may_be_controlled_and_nothing_else_that_may_be_written() -> No
     assert done.stdout.split() == ["refused", "4"]
 
 
+@pytest.mark.slow("a process that imports torch")
 @pytest.mark.skipif(torch.backends.cuda.is_built(), reason="torch would begin with CUDA here")
 def test_driver_is_found_where_a_container_mounts_it(tmp_path: Path) -> None:
     (library,) = [

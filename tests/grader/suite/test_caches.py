@@ -145,6 +145,7 @@ def kept(one: Harness) -> None:
 ALL = (in_parts, branched, in_turns, kept, claims.matches_the_formula, claims.changes_no_input)
 
 
+@pytest.mark.slow("every claim asks for itself")
 def test_right_answer_is_right_by_every_claim(begin: Begin) -> None:
     for claim in ALL:
         claim(harness(begin))

@@ -76,6 +76,7 @@ def session(told: SimpleQueue[Report], monkeypatch: pytest.MonkeyPatch) -> Itera
         yield made
 
 
+@pytest.mark.slow("a grading, and one that is foreseen")
 def test_a_session_foresees_its_next_grading_until_it_is_wanted(
     exercise: Exercise,
     session: Session,

@@ -106,6 +106,7 @@ DIES = """if x.device.type == 'cpu':
                     os._exit(1)"""
 
 
+@pytest.mark.slow("what ends the process is tried again, one situation after the other")
 @pytest.mark.parametrize(
     "mistake",
     [

@@ -69,7 +69,7 @@ def slowed(source: str, seconds: float = 3e-5) -> str:
     return source[: found.end()] + line + source[found.end() :]
 
 
-@pytest.mark.slow("what is slow takes long", always=True)
+@pytest.mark.slow("what is slow takes long")
 def test_two_loops_over_the_tokens_are_solved(sandbox: Sandbox) -> None:
     report = graded("warmup1", LOOPS, sandbox)
     assert report.solved, [(check.name, check.message) for check in report.checks]

@@ -175,8 +175,9 @@ def order_of_the_memory_means_nothing(harness: Harness) -> None:
         moved = {n: inputs[n].index_select(1, order) for n in inputs if n != "x"}
         calls.append(harness.module().calls([inputs, {**inputs, **moved}]))
     harness.ask()
+    plain = calls[0][0].out  # under a mask there may be one key for all queries
+    expect_differs(plain[:, 1:], plain[:, :-1], "the outputs of different queries")
     for before, after in calls:
-        expect_differs(before.out[:, 1:], before.out[:, :-1], "the outputs of different queries")
         expect_close(after.out, before.out, "output for a memory in another order")
 
 

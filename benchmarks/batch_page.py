@@ -1,4 +1,4 @@
-"""The page of a batch: how long it takes to write, how large it is, how fast it answers.
+"""The pages of a batch: how long they take to write, how large they are, how fast they answer.
 
 Usage: python benchmarks/batch_page.py [CANDIDATES] [EXERCISES]
 
@@ -15,13 +15,15 @@ import tempfile
 import time
 import tracemalloc
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from playwright.sync_api import Page, sync_playwright
 
 from grader.grading import Options, grade
 from grader.kit import Exercise, installed_kit
-from grader.outputs.batch_page import Entry, batch_page
+from grader.outputs.batch_candidate import Entry, candidate_page
+from grader.outputs.batch_page import Overview
 from grader.sandbox.process import Sandbox
 from grader.submission import Submission
 from tests.support.answers import right_answers
@@ -71,7 +73,8 @@ def batch(count: int, found: Mapping[str, Sequence[Graded]]) -> Iterator[Entry]:
             report, source = draw.choice(graded)
             pairs.append((report, f"{source}\n# {draw.getrandbits(128):x}\n"))
         name = f"Person {number}"
-        yield entry(name, list(found), *(named(name, pair) for pair in pairs))
+        one = entry(name, list(found), *(named(name, pair) for pair in pairs))
+        yield replace(one, number=number + 1)
 
 
 def kept(found: Mapping[str, Sequence[Graded]]) -> float:
@@ -85,8 +88,9 @@ def kept(found: Mapping[str, Sequence[Graded]]) -> float:
             yield one
 
     tracemalloc.start()
-    for _ in batch_page(head_of(*found), watched()):
-        pass
+    overview = Overview(head_of(*found))
+    for one in watched():
+        overview.add(one)
     tracemalloc.stop()
     return (held[1] - held[0]) / 300 / 1024
 
@@ -113,8 +117,6 @@ def in_browser(file: Path) -> None:
         print(f"filter        {median(page, find):7.0f} ms (to reach: 100)")
         reveal = "document.getElementById('reveal').click();"
         print(f"reveal, hide  {median(page, reveal):7.0f} ms")
-        turn = "location.hash = location.hash ? '' : 'candidate=1';"
-        print(f"open, close   {median(page, turn):7.0f} ms")
         print(f"worst frame   {page.evaluate(SCROLL):7.0f} ms while scrolling")
         browser.close()
 
@@ -126,12 +128,16 @@ def main(count: str = "5000", exercises: str = "1") -> None:
         found = {name: answers(kit.find(name), sandbox) for name in NAMES[: int(exercises)]}
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "report.html")
-        began = time.perf_counter()
-        with file.open("w", encoding="utf-8", newline="") as out:
-            out.writelines(batch_page(head_of(*found), batch(int(count), found)))
-        print(f"written in    {time.perf_counter() - began:7.1f} s")
-        size = file.stat().st_size
-        print(f"size          {size / (1 << 20):7.1f} MiB, {size / 1024 / int(count):.2f} KiB each")
+        began, people = time.perf_counter(), int(count)
+        overview, size = Overview(head_of(*found, ideas=kit.ideas)), 0
+        for one in batch(people, found):
+            overview.add(one)
+            size += len(candidate_page("A batch", list(found), kit.home, one))
+        taken, began = time.perf_counter() - began, time.perf_counter()
+        print(f"candidates    {taken:7.1f} s, {size / 1024 / people:.1f} KiB each")
+        file.write_text("".join(overview.page()), encoding="utf-8")
+        taken, size = time.perf_counter() - began, file.stat().st_size
+        print(f"page of all   {taken:7.1f} s, {size / 1024 / people:.2f} KiB each")
         print(f"memory        {kept(found):7.1f} KiB kept of each while it is written")
         in_browser(file)
 

@@ -207,10 +207,8 @@ def run(
             store.keep("command", same_command())
             store.keep_weights(weights)
             changes = what_changed(everyone, chosen, store)
-            stubs = {exercise.name: exercise.stubs for exercise in exercises}
             known_by = {key: one.id for key, one in by_key.items()}
-            explained = [exercise.name for exercise in exercises if exercise.diagnosis]
-            results = Results(store, everyone, weights, stubs, explained, bom, known_by, changes)
+            results = Results(store, everyone, weights, kit, bom, known_by, changes)
             progress = Progress.of(chosen, seeds, store)
             try:
                 grade_all(pool.run, chosen, seeds, store, progress, as_it_goes(tell, results, out))

@@ -7,6 +7,7 @@ from click_default_group import DefaultGroup
 
 from grader.cli.batch import run
 from grader.cli.batch_remarks import explain, note, override
+from grader.cli.batch_status import status
 
 
 class BatchGroup(DefaultGroup):  # type: ignore[misc]  # the library has no types
@@ -15,7 +16,7 @@ class BatchGroup(DefaultGroup):  # type: ignore[misc]  # the library has no type
     def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Both forms."""
         formatter.write_usage(ctx.command_path, "[run] SUBMISSIONS [OPTIONS]")
-        formatter.write_usage(ctx.command_path, "note|override|explain NAME ...")
+        formatter.write_usage(ctx.command_path, "status | note|override|explain NAME ...")
 
 
 @click.group(cls=BatchGroup, default="run", default_if_no_args=True)
@@ -29,5 +30,5 @@ def batch() -> None:
     """
 
 
-for _command in (run, note, override, explain):
+for _command in (run, status, note, override, explain):
     batch.add_command(_command)

@@ -36,7 +36,7 @@ def note(name: str, text: str, decision: str | None, out: Path) -> None:
     """
     if not text and decision is None:
         raise GradeError("there is nothing to note: give a text, or --decision")
-    with _batch(out) as store:
+    with batch_in(out) as store:
         _keep(store, _find(name, store), text=text, decision=decision or "")
 
 
@@ -52,7 +52,7 @@ def override(name: str, exercise: str, points: str, why: str, out: Path) -> None
     \b
     Example: grade batch override ada exercise3 38 --why "the mask is right: a fault of ours"
     """
-    with _batch(out) as store:
+    with batch_in(out) as store:
         key = _find(name, store)
         graded = {one.exercise: one.report for one in store.results(key)}
         if exercise not in graded:
@@ -79,11 +79,10 @@ def explain(name: str, out: Path, kit_path: Path | None) -> None:
     from grader.hiring.results import Results
 
     kit = kit_in_use(kit_path)
-    with _batch(out) as store:
+    with batch_in(out) as store:
         key, weights = _find(name, store), store.weights()
-        stubs = {exercise: kit.find(exercise).stubs for exercise in weights}
         candidate = Candidate(store.names()[key], {}, key)
-        row = Results(store, [candidate], weights, stubs, ()).row_of(candidate)
+        row = Results(store, [candidate], weights, kit).row_of(candidate)
     echo(row.candidate)
     for (exercise, weight), score in zip(weights.items(), row.scores, strict=True):
         share = f"{100 * score.earned / max(score.possible, 1):.2f} %"
@@ -97,7 +96,7 @@ def explain(name: str, out: Path, kit_path: Path | None) -> None:
         click.echo(f"  {said}")
 
 
-def _batch(out: Path) -> Store:
+def batch_in(out: Path) -> Store:
     """The store of a batch that has been run."""
     if not (out / "results.sqlite").is_file():
         raise GradeError(f"`{out}` holds no batch; --out names the folder of its results")

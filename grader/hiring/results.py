@@ -20,8 +20,10 @@ from grader.hiring.parallel import parallel_map
 from grader.hiring.remarks import Remarks, in_words
 from grader.hiring.store import Result, Store
 from grader.hiring.written import safe_name, take_away, write_parts
+from grader.kit import Kit
 from grader.kit.stubs import digest
-from grader.outputs.batch_page import Entry, Head, batch_page, one_by_one
+from grader.outputs.batch_candidate import FOLDER, Entry, candidate_page
+from grader.outputs.batch_page import Head, Overview
 from grader.outputs.course_gradebooks import Identified, render_canvas, render_moodle
 from grader.outputs.exercism import render_exercism
 from grader.outputs.feedback import feedback_page
@@ -48,8 +50,7 @@ class Results:
         store: Of the batch.
         candidates: All of them, also those that have no result yet.
         weights: Of each exercise, in the order in which they were sent.
-        stubs: The digests of each exercise's stub.
-        explained: The exercises of which a candidate may read mistakes.
+        kit: That they are of.
         bom: Whether the gradebook begins with a byte-order mark.
         known_by: What a course system knows a candidate by, by key.
         changed: What to do about each candidate's exercise whose file is not what was graded.
@@ -60,8 +61,7 @@ class Results:
         store: Store,
         candidates: Sequence[Candidate],
         weights: Mapping[str, float],
-        stubs: Mapping[str, Collection[str]],
-        explained: Collection[str],
+        kit: Kit,
         bom: bool = False,
         known_by: Mapping[str, str] | None = None,
         changed: Mapping[tuple[str, str], str] | None = None,
@@ -77,8 +77,11 @@ class Results:
         known = {key: name for key, name in store.names().items() if key not in self._names}
         self._gone = {key: key if name in taken else name for key, name in known.items()}
         self._weights = weights
-        self._stubs = stubs
-        self._explained = explained
+        self._kit = kit
+        exercises = [kit.find(name) for name in weights]
+        self._stubs = {one.name: one.stubs for one in exercises}
+        # Of which a candidate may read mistakes.
+        self._explained = [one.name for one in exercises if one.diagnosis]
         self._known_by = known_by or {}
         self._mark = "\ufeff" if bom else ""
 
@@ -88,9 +91,9 @@ class Results:
         forms: Sequence[str] = (),
         alike: Mapping[str, Similarity] | None = None,
     ) -> Iterator[Path]:
-        """Write ``results.jsonl``, ``gradebook.csv``, ``report.html`` and what else was asked for.
+        """Write results, gradebook, a page of all, one of each, and what else was asked for.
 
-        Each is given as soon as it is written: of thousands, the page takes a minute.
+        Each is given as soon as it is written: of thousands, the pages take a minute.
 
         Args:
             folder: Where to.
@@ -102,11 +105,7 @@ class Results:
         """
         yield write_parts(folder / "results.jsonl", self._jsonl())
         yield self.write_gradebook(folder)
-        many = len(self._names) >= MANY
-        page = batch_page(
-            self._head(alike or {}), self._entries(), parallel_map if many else one_by_one
-        )
-        yield write_parts(folder / "report.html", page)
+        yield self._write_pages(folder, alike or {})
         each: dict[str, Callable[[Sequence[Result]], Iterator[tuple[str, str]]]] = {
             "junit": self._junit,
             "gradescope": self._gradescope,
@@ -122,6 +121,23 @@ class Results:
                     write_parts(folder / form / safe_name(name) / file, [text])
             take_away(folder / form, FORMS[form], {safe_name(name) for name in self._all()})
             yield folder / form
+
+    def _write_pages(self, folder: Path, alike: Mapping[str, Similarity]) -> Path:
+        """Write the page of each candidate, and that of all, which is given."""
+        overview = Overview(self._head(alike))
+        render = partial(candidate_page, self._title, list(self._weights), self._kit.home)
+        entries, written = self._entries(), set()
+        many = len(self._names) >= MANY
+        pages = parallel_map(render, entries) if many else ((one, render(one)) for one in entries)
+        for entry, page in pages:
+            overview.add(entry)
+            if entry.graded:
+                path = folder / FOLDER / f"{entry.number}.html"
+                written.add(write_parts(path, [page]).name)
+        for stale in (folder / FOLDER).glob("*.html"):
+            if stale.name not in written:
+                stale.unlink()
+        return write_parts(folder / "report.html", overview.page())
 
     def write_gradebook(self, folder: Path) -> Path:
         """Write ``gradebook.csv``, as far as everything is graded; where it is."""
@@ -226,8 +242,8 @@ class Results:
             seeds=settings.seeds,
             isolation=settings.isolation,
             versions={"attention-drills": settings.grader, "torch": settings.torch},
-            numbers=self._numbers(),
             alike=alike,
+            ideas=self._kit.ideas,
         )
 
     def _numbers(self) -> dict[str, int]:
@@ -246,14 +262,16 @@ class Results:
         return str(record.get("title") or ", ".join(self._weights))
 
     def _entries(self) -> Iterator[Entry]:
-        left = dict.fromkeys(self._all())
+        numbers, left = self._numbers(), dict.fromkeys(self._all())
+        graded = {key for key, _, _ in self._store.done()} & self._names.keys()
+        shown = [0, *sorted(numbers[self._names[key]] for key in graded), 0]
+        around = dict(zip(shown[1:-1], zip(shown, shown[2:], strict=False), strict=True))
         for name, results in self.by_candidate():
             del left[name]
-            graded = [(one.report, one.source) for one in results]
-            yield Entry(self._row(name, self._marked(results)), graded)
-        for name in left:
-            yield Entry(self._row(name, {}))
-        yield from map(Entry, self._withdrawn())
+            pairs, number = [(one.report, one.source) for one in results], numbers[name]
+            yield Entry(self._row(name, self._marked(results)), pairs, number, around[number])
+        for row in [*(self._row(name, {}) for name in left), *self._withdrawn()]:
+            yield Entry(row, number=numbers[row.candidate])
 
     def _jsonl(self) -> Iterator[str]:
         for key, file, report in self._store.reports():

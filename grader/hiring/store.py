@@ -154,6 +154,21 @@ class Store:
         finally:
             os.close(descriptor)
 
+    def is_claimed(self) -> bool:
+        """Whether a batch is at work in the folder."""
+        if sys.platform == "win32":
+            return False
+        import fcntl
+
+        descriptor = os.open(self.path.parent, os.O_RDONLY)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return True
+        finally:
+            os.close(descriptor)
+        return False
+
     def hold_to(self, settings: BatchSettings) -> None:
         """Begin with these settings, or go on with them.
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import sysconfig
 import tomllib
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
@@ -71,6 +72,7 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     kit: KitEntry
     exercise: list[ExerciseEntry] = []
+    ideas: dict[str, list[str]] = {}
     stubs: dict[str, str] = {}  # of a learner's folder: the digest of each stub that was given
 
 
@@ -121,6 +123,9 @@ class Kit:
         interview: Whether an interview is under way in the folder.
         only: The exercises that a learner's folder was made for; all where empty.
         explain: How much reports tell of a mistake, unless told otherwise.
+        ideas: What points are added up by, with the words by which checks are known to be about
+            it: a check is about the first idea of which a word stands in its name.
+        questions: About each idea, for interviews; the file may be missing.
     """
 
     name: str
@@ -132,6 +137,8 @@ class Kit:
     interview: bool = False
     only: tuple[str, ...] = ()
     explain: Explain = Explain.CAUSE
+    ideas: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    questions: Path = Path()
 
     @property
     def renamed(self) -> dict[str, str]:
@@ -222,8 +229,16 @@ def _read(home: Path, own_stubs: bool = True) -> Kit:
     if manifest.kit.stubs_of:
         return _learners_kit(home, manifest)
     exercises = tuple(_exercise(home, entry, manifest.kit) for entry in manifest.exercise)
-    told = manifest.kit.explain
-    return Kit(manifest.kit.name, manifest.kit.title, home, exercises, own_stubs, explain=told)
+    return Kit(
+        manifest.kit.name,
+        manifest.kit.title,
+        home,
+        exercises,
+        own_stubs,
+        explain=manifest.kit.explain,
+        ideas=manifest.ideas,
+        questions=home / "solutions" / "questions.toml",
+    )
 
 
 def _learners_kit(home: Path, manifest: Manifest) -> Kit:

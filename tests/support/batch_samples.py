@@ -10,7 +10,9 @@ from grader.grading import Options, grade
 from grader.hiring.results import NOT_GRADED, score
 from grader.hiring.store import Result
 from grader.kit import Kit, installed_kit
-from grader.outputs.batch_page import Entry, Head, batch_page
+from grader.outputs.batch_candidate import Entry, candidate_page
+from grader.outputs.batch_ideas import Ideas
+from grader.outputs.batch_page import Head, Overview
 from grader.records import Group, LeftOut, Pair, Report, Row, Similarity
 from grader.sandbox.process import Sandbox
 from grader.submission import Submission, read_submission
@@ -75,7 +77,12 @@ def entry(name: str, exercises: Sequence[str], *pairs: Graded) -> Entry:
     return Entry(Row(name, total, scores), pairs)
 
 
-def head_of(*exercises: str, alike: Mapping[str, Similarity] | None = None, seeds: int = 1) -> Head:
+def head_of(
+    *exercises: str,
+    alike: Mapping[str, Similarity] | None = None,
+    seeds: int = 1,
+    ideas: Ideas | None = None,
+) -> Head:
     return Head(
         title="A take-home & more",
         weights=dict.fromkeys(exercises, 1.0),
@@ -84,6 +91,7 @@ def head_of(*exercises: str, alike: Mapping[str, Similarity] | None = None, seed
         isolation="full",
         versions={"attention-drills": "1.2.3", "torch": "2.9"},
         alike=alike or {},
+        ideas=ideas or {},
     )
 
 
@@ -96,17 +104,39 @@ def crowd(count: int, found: Mapping[str, Graded]) -> Iterator[Entry]:
         yield entry(name, [pair[0].exercise], named(name, pair))
 
 
+def numbered(entries: Iterable[Entry]) -> Iterator[Entry]:
+    """The entries with numbers in their order, where they have none."""
+    for number, one in enumerate(entries, 1):
+        yield one if one.number else replace(one, number=number)
+
+
 def page_of(head: Head, entries: Iterable[Entry]) -> str:
-    return "".join(batch_page(head, entries))
+    """The page of all."""
+    overview = Overview(head)
+    for one in numbered(entries):
+        overview.add(one)
+    return "".join(overview.page())
 
 
-def hostile_page() -> str:
-    """Every text of it is hostile, names and all."""
+def page_of_one(head: Head, one: Entry, home: Path | None = None) -> str:
+    """The page of a candidate."""
+    home = home or installed_kit().home
+    return candidate_page(head.title, list(head.weights), home, one)
+
+
+def hostile_entries() -> list[Entry]:
+    """Every text of them is hostile, names and all."""
     report = replace(hostile_report(), exercise="double", problem="")
     source = f"x = '''{NASTY}\n'''\n{NASTY}\n"
-    entries = [entry(name, ["double"], named(name, (report, source))) for name in HOSTILE_NAMES]
+    return list(
+        numbered(entry(name, ["double"], named(name, (report, source))) for name in HOSTILE_NAMES)
+    )
+
+
+def hostile_head() -> Head:
+    """What is said of a batch, likewise."""
     pair = Pair(*HOSTILE_NAMES[:2], 3.0, ((1, 2),), ((2, 3),), (NASTY,))
     group = Group(tuple(HOSTILE_NAMES[:4]), True)
     found = Similarity((pair,), (group,), 4, (LeftOut(NASTY, NASTY),), True, NASTY)
     head = head_of("double", alike={"double": found})
-    return page_of(replace(head, title=NASTY, versions={NASTY: NASTY}, isolation=NASTY), entries)
+    return replace(head, title=NASTY, versions={NASTY: NASTY}, isolation=NASTY)

@@ -34,7 +34,9 @@ UNREAD = (
     "attention/steps", "attention/planted.py", "coach", "diagnosis/clues.py",
     "diagnosis/shapes.py", "hiring/bundle", "kit/torch_names.py",
     "languages", "outputs/case_script.py", "outputs/course_gradebooks.py", "outputs/pytest_json.py",
-    "outputs/junit.py", "outputs/batch_packed.py", "sandbox/whereabouts.py", "suite/draw.py",
+    "outputs/junit.py", "sandbox/whereabouts.py", "suite/draw.py",
+    "outputs/batch_candidate.py", "outputs/batch_ideas.py", "outputs/batch_page.py",
+    "outputs/batch_sheet.py",
     "suite/situations/covering.py", "wire", "worker/hugepages.py", "worker/walls",
 )  # fmt: skip
 CODE = re.compile(

@@ -5,11 +5,10 @@ const reveal = find("reveal");
 const groups = [...find("table").tBodies];
 const together = Math.max(1, ...groups.map(group => group.rows.length));
 const people = groups.flatMap(group => [...group.rows]).map((row, i) => {
-  const [total, scores, mistakes] = figures.rows[i];
-  const link = row.querySelector("a");
-  const real = link.querySelector(".real");
+  const [number, total, scores, mistakes, ideas] = figures[i];
+  const real = row.querySelector(".real"); // within the link, where there is a page to go to
   const name = real.textContent.trim();
-  return { number: i + 1, place: figures.places[i], name, real, row, link, total, scores, mistakes };
+  return { number, name, real, row, link: real.parentElement, total, scores, mistakes, ideas };
 });
 const compareNames = new Intl.Collator(undefined, { numeric: true }).compare;
 const folded = text => text.normalize("NFKC").toLowerCase();
@@ -31,7 +30,8 @@ function showNames() {
 function sort() {
   const { key, up } = sorting;
   const byValue = value => (a, b) => value(a) - value(b);
-  let compare = byValue(one => one.scores[key]?.[0]);
+  const idea = /^idea(\d+)$/.exec(key)?.[1];
+  let compare = byValue(one => (idea ? one.ideas[idea] : one.scores[key]?.[0]));
   if (key === "total") compare = byValue(one => one.total ?? -1); // null: not all is graded
   // While names are hidden, their order must not tell them.
   if (key === "who") compare = reveal.checked ? (a, b) => compareNames(a.name, b.name) : () => 0;
@@ -113,6 +113,38 @@ function showMistake(number) {
   find("mistake").focus({ preventScroll: true });
 }
 
+// What a spreadsheet would take for a formula begins with an apostrophe.
+function cell(text) {
+  const plain = text.replace(/\s+/g, " ").trim();
+  const safe = /^[=+\-@\uFF1D\uFF0B\uFF0D\uFF20]/.test(plain) ? `'${plain}` : plain;
+  return `"${safe.replaceAll('"', '""')}"`;
+}
+
+// The table as it is listed now: names as long as they are revealed.
+function save() {
+  const heads = [...find("table").tHead.rows[0].cells].map(one => one.innerText);
+  const lines = listed.map(one => [nameOf(one), ...[...one.row.cells].slice(1).map(c => c.textContent)]);
+  const text = [heads, ...lines].map(line => line.map(cell).join(",") + "\r\n").join("");
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
+  link.download = "candidates.csv";
+  link.click();
+  URL.revokeObjectURL(link.href);
+}
+
+function onKey(event) {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+  if (event.target.matches("input:not([type=checkbox]), select, textarea")) return;
+  if (event.key === "j" || event.key === "k") {
+    const by = event.key === "j" ? 1 : -1;
+    step(document.activeElement === reached ? by : 0);
+  }
+  if (event.key === "/") {
+    event.preventDefault();
+    find("find").focus();
+  }
+}
+
 const STEPS = { ArrowDown: 1, ArrowUp: -1, PageDown: 15, PageUp: -15, Home: -Infinity, End: Infinity };
 
 function startList() {
@@ -132,6 +164,8 @@ function startList() {
     event.preventDefault();
     step(by === -Infinity ? -current : by === Infinity ? listed.length : by);
   });
+  find("save").addEventListener("click", save);
+  document.addEventListener("keydown", onKey);
   find("filter").addEventListener("submit", event => event.preventDefault());
   find("filter").addEventListener("input", listSoon);
   for (const button of document.querySelectorAll(".clear")) button.addEventListener("click", clearFilter);
@@ -148,3 +182,5 @@ function startList() {
   showNames();
   list();
 }
+
+startList();

@@ -10,6 +10,7 @@ import pytest
 from grader.cli import run_command
 from grader.errors import GradeError
 from grader.hiring.remarks import FILE, Remarks
+from grader.hiring.store import Store
 from tests.support.paths import TINY_KIT
 
 RIGHT = "def double(x):\n    return 2 * x\n"
@@ -124,3 +125,18 @@ def test_damaged_line_is_said(tmp_path: Path) -> None:
         file.write('{"at": 1}\n')
     with pytest.raises(GradeError, match="mend the line, or move the file away"):
         Remarks(tmp_path)
+
+
+def test_status_says_how_far_it_is_and_grades_nothing(
+    batch: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["batch", "status", "--kit", str(TINY_KIT), *out_of(batch)]
+    capsys.readouterr()
+    assert run_command(words) == 0
+    said = capsys.readouterr().out
+    assert "2 candidates, 2 of 2 gradings done\n" in said
+    assert "  double: 1 solved, 1 graded\n" in said
+    assert "not at work; `grade batch " in said
+    with Store(Path(batch[-1]) / "results.sqlite") as store, store.claimed("grade batch now"):
+        assert run_command(words) == 0
+    assert "at work: `grade batch now`\n" in capsys.readouterr().out

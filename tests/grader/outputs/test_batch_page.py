@@ -11,7 +11,6 @@ import random
 import re
 import statistics
 import weakref
-import zlib
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -24,10 +23,10 @@ from grader.hiring.choosing import Handed
 from grader.hiring.results import Results
 from grader.hiring.store import BatchSettings, Result, Store
 from grader.hiring.takehome import Takehome, TakehomeItem
-from grader.kit import Kit
+from grader.kit import Kit, load_kit
+from grader.outputs.batch_candidate import Entry
 from grader.outputs.batch_counts import CheckCount, Checks, ScoreHistogram, histograms, mistakes
-from grader.outputs.batch_packed import candidate_part
-from grader.outputs.batch_page import Entry, batch_page
+from grader.outputs.batch_page import Overview
 from grader.records import CheckResult, Report, Row, Score, Status, Verdict
 from grader.sandbox.process import Sandbox
 from tests.support.batch_samples import (
@@ -37,15 +36,18 @@ from tests.support.batch_samples import (
     graded_doubles,
     graded_heads,
     head_of,
-    hostile_page,
+    hostile_entries,
+    hostile_head,
     named,
+    numbered,
     page_of,
+    page_of_one,
 )
+from tests.support.paths import TINY_KIT
 from tests.support.reading import LOADS, Read, text_of
 from tests.support.samples import made
 
-BLOCK = re.compile(r'<script type="text/plain" id="([^"]+)"[^>]*>([A-Za-z0-9+/=]*)</script>')
-WORDS = re.compile(r'<script type="application/json" id="(words-\d+)">(.*?)</script>')
+PAGE = re.compile(r"candidates/\d+\.html|\.\./report\.html#candidates|\d+\.html")
 
 
 @pytest.fixture(scope="module")
@@ -58,54 +60,42 @@ def heads(sandbox: Sandbox) -> dict[str, Graded]:
     return graded_heads(sandbox)
 
 
-def unpacked(page: str) -> dict[str, str]:
-    """Every packed text, unfolded as a browser does it."""
-    words = {name: json.loads(text) for name, text in WORDS.findall(page)}
-    blocks = {name: base64.b64decode(packed) for name, packed in BLOCK.findall(page)}
-    found = {}
-    for name, packed in blocks.items():
-        if name.startswith("packed-"):
-            shelf = name.split("-")[1]
-            common = blocks[f"common-{shelf}"]
-            size = len(zlib.decompressobj(-15).decompress(common))
-            whole = zlib.decompressobj(-15).decompress(common + packed)
-            text = whole[size:].decode()
-            for code, word in reversed(words[f"words-{shelf}"]):
-                text = text.replace(code, word)
-            found[name] = text
-    return found
+def shown(name: str, *pairs: Graded) -> str:
+    """The page of somebody who handed in `double`."""
+    return page_of_one(head_of("double"), entry(name, ["double"], *pairs), TINY_KIT)
 
 
 def figures(page: str) -> Iterator[list[Any]]:
     (found,) = re.findall(r'<script type="application/json" id="figures">(.*?)</script>', page)
-    read = json.loads(found)
-    for place, row in zip(read["places"], read["rows"], strict=True):
-        yield [place, *row]
+    yield from json.loads(found)
 
 
 def rows_of(page: str) -> list[tuple[str, str]]:
     """Alias and name of each row of the table, as they stand there."""
-    pattern = (
-        r'scope="row"><a href="#candidate=\d+"><bdi class="real">(.*?) </bdi><span class="alias">'
-    )
+    pattern = r'scope="row"><(?:a|span).*?><bdi class="real">(.*?) </bdi><span class="alias">'
     names = re.findall(pattern + "(.*?)</span>", page)
     return [(alias, html.unescape(name)) for name, alias in names]
 
 
+def parsed(page: str) -> Read:
+    """The page's elements."""
+    return Read(re.sub(r"(<input[^>]*)>", r"\1/>", page))
+
+
 def assert_whole(page: str) -> None:
-    """One script and one style, both named by the policy, and nothing that loads."""
-    read = Read(re.sub(r"(<input[^>]*)>", r"\1/>", page))
+    """One style and at most one script, named by the policy, and nothing that loads."""
+    read = parsed(page)
     policy = next(a["content"] for tag, a in read.tags if a.get("http-equiv")) or ""
     assert policy.startswith("default-src 'none'; ")
     styles = re.findall(r"<style>(.*?)</style>", page, re.S)
     scripts = re.findall(r"<script>(.*?)</script>", page, re.S)
     for rule, texts in (("style-src", styles), ("script-src", scripts)):
-        (text,) = texts
-        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-        assert f"{rule} 'sha256-{digest}'" in policy
+        for text in texts:
+            digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+            assert f"{rule} 'sha256-{digest}'" in policy
+    assert (len(styles), len(scripts)) in ((1, 1), (1, 0))
     kinds = [a.get("type") for tag, a in read.tags if tag == "script"]
-    assert set(kinds) <= {None, "text/plain", "application/json"}
-    assert kinds.count(None) == 1
+    assert kinds in ([], ["application/json", None])
     allowed = {"script", "form"}
     assert not {tag for tag, _ in read.tags} & (LOADS - allowed)
     names = {name for _, attributes in read.tags for name in attributes}
@@ -114,7 +104,7 @@ def assert_whole(page: str) -> None:
     ids = set(read.ids())
     assert len(ids) == len(read.ids())
     for link in read.links():
-        assert link.startswith("#candidate=") or link.removeprefix("#") in ids
+        assert PAGE.fullmatch(link) or link.removeprefix("#") in ids
 
 
 # --- what it holds
@@ -143,15 +133,13 @@ def test_head_tells_what_graded_and_how(doubles: dict[str, Graded]) -> None:
     assert "weighted double × 1, other × 0.5; of several seeds the lowest score counts" in text
 
 
-def test_every_report_is_in_it_as_the_single_report_has_it(doubles: dict[str, Graded]) -> None:
-    people = list(crowd(40, doubles))
-    page = page_of(head_of("double"), people)
-    found = unpacked(page)
-    assert len(found) == 40
-    for place, one in enumerate(people):
-        part = found[f"packed-0-{place}"]
-        assert part == candidate_part("e0", one.graded)
-        text = text_of(part)
+def test_every_candidate_has_a_page_with_all_that_the_single_report_has(
+    doubles: dict[str, Graded],
+) -> None:
+    for one in numbered(crowd(6, doubles)):
+        page = page_of_one(head_of("double"), one, TINY_KIT)
+        assert_whole(page)
+        text = text_of(page)
         ((report, source),) = one.graded
         for check in report.checks:
             assert check.claim in text
@@ -161,32 +149,25 @@ def test_every_report_is_in_it_as_the_single_report_has_it(doubles: dict[str, Gr
         assert source.splitlines()[0] in text
 
 
+def test_page_leads_to_those_before_and_after(doubles: dict[str, Graded]) -> None:
+    one = replace(entry("ann", ["double"], doubles["right"]), number=3, around=(1, 0))
+    links = parsed(page_of_one(head_of("double"), one, TINY_KIT)).links()
+    assert [link for link in links if link.endswith(".html")] == ["1.html"]
+    assert "../report.html#candidates" in links
+
+
 def test_figures_are_those_of_the_rows(doubles: dict[str, Graded]) -> None:
     people = [entry(kind, ["double"], pair) for kind, pair in doubles.items()]
     page = page_of(head_of("double"), people)
     by_name = {one.row.candidate: one.row for one in people}
     names = [name for _, name in rows_of(page)]
     assert sorted(names) == sorted(doubles)
-    for name, (place, total, scores, _) in zip(names, figures(page), strict=True):
+    for name, (_, total, scores, _, _) in zip(names, figures(page), strict=True):
         row = by_name[name]
-        assert people[place].row is row
         assert total == round(100 * row.total, 2)
         earned, possible = row.scores[0].earned, row.scores[0].possible
         status = {"right": "solved", "syntax": "cannot be tried"}.get(name, "graded")
         assert scores == [[round(earned / possible, 4), status]]
-
-
-@pytest.mark.slow("thousands of rows")
-def test_packed_is_small_enough(heads: dict[str, Graded]) -> None:
-    words = random.Random(3)
-
-    def varied() -> Iterator[Entry]:
-        for one in crowd(300, heads):
-            ((report, source),) = one.graded
-            own = "".join(f"# {words.getrandbits(60):x}\n" for _ in range(10))  # 160 random bytes
-            yield replace(one, graded=[(report, source + own)])
-
-    assert len(page_of(head_of("exercise5"), varied())) / 300 < 3072
 
 
 def test_reports_are_let_go_while_the_page_is_written(doubles: dict[str, Graded]) -> None:
@@ -204,8 +185,11 @@ def test_reports_are_let_go_while_the_page_is_written(doubles: dict[str, Graded]
             gc.collect()
             most = max(most, sum(ref() is not None for ref in alive))
 
-    pieces = batch_page(head_of("double"), one_by_one())
-    assert max(map(len, pieces)) < 100_000
+    overview = Overview(head_of("double"))
+    for one in one_by_one():
+        overview.add(one)
+        del one
+    assert max(map(len, overview.page())) < 100_000
     assert len(alive) == 100
     assert most <= 2
 
@@ -217,7 +201,8 @@ def test_rows_are_in_the_order_of_their_numbers(doubles: dict[str, Graded]) -> N
     people = list(crowd(60, doubles))
     names = [one.row.candidate for one in people]
     random.Random(0).shuffle(names)
-    head = replace(head_of("double"), numbers={name: n for n, name in enumerate(names, 1)})
+    head = head_of("double")
+    people = [replace(one, number=1 + names.index(one.row.candidate)) for one in people]
     rows = rows_of(page_of(head, people))
     assert rows == [(f"candidate {n}", name) for n, name in enumerate(names, 1)]
     assert rows_of(page_of(head, people[::-1])) == rows
@@ -227,20 +212,20 @@ def test_numbers_say_nothing_of_names_and_stay_whoever_comes(tmp_path: Path) -> 
     settings = BatchSettings("", ("double",), (1,), "full", "cpu", 5.0, 1024, "1", "2", "k")
     names = [f"Person {number:03}" for number in range(200)]
 
-    def shown(there: list[str]) -> list[tuple[str, str]]:
+    def written(there: list[str]) -> list[tuple[str, str]]:
         people = [Candidate(name, {}, f"{name}.py") for name in there]
         with Store(tmp_path / "results.sqlite") as store:
             store.hold_to(settings)
             store.meet({one.key: one.name for one in people})
-            results = Results(store, people, {"double": 1.0}, {"double": ()}, ())
+            results = Results(store, people, {"double": 1.0}, load_kit(TINY_KIT))
             list(results.write(tmp_path))
         return rows_of((tmp_path / "report.html").read_text(encoding="utf-8"))
 
-    rows = shown(names[1:-1])
+    rows = written(names[1:-1])
     assert [alias for alias, _ in rows] == [f"candidate {n}" for n in range(1, 199)]
     ranks = [names.index(name) for _, name in rows]
     assert abs(statistics.correlation(range(198), ranks)) < 0.4  # by chance in 10 ** 8
-    later = shown([*names[:50], *names[60:]])  # two come, nine are gone
+    later = written([*names[:50], *names[60:]])  # two come, nine are gone
     assert later[:198] == rows
     assert {name for _, name in later[198:]} == {names[0], names[-1]}
 
@@ -248,32 +233,32 @@ def test_numbers_say_nothing_of_names_and_stay_whoever_comes(tmp_path: Path) -> 
 def test_file_is_called_by_the_exercise_until_names_are_shown(doubles: dict[str, Graded]) -> None:
     report, source = named("jane_doe", doubles["crash"])
     assert "jane_doe" in report.checks[0].fault.frames[0].file  # type: ignore[union-attr]  # it raised
-    part = candidate_part("e0", [(report, source)])
-    assert part.count("jane_doe") == 1
+    part = shown("jane_doe", (report, source))
+    assert part.count("jane_doe") == 2  # beside the file's, the name itself
     assert '<p class="soft real">handed in as <bdi>in/jane_doe.py</bdi></p>' in part
     assert '<a href="#e0-0-L2">double.py:2</a>' in part
     notebook = replace(report, submission="jane_doe.ipynb")
-    assert "double.ipynb" in candidate_part("e0", [(notebook, source)])
+    assert "double.ipynb" in shown("jane_doe", (notebook, source))
 
 
 def test_hostile_text_ends_nothing() -> None:
-    page = hostile_page()
-    assert_whole(page)
-    parts = unpacked(page)
-    assert len(parts) == 15
-    for text in (page, *parts.values()):
+    entries, head = hostile_entries(), hostile_head()
+    page = page_of(head, entries)
+    parts = [page_of_one(head, one, TINY_KIT) for one in entries]
+    for text in (page, *parts):
+        assert_whole(text)
         assert not re.search(
             "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ud800-\udfff]",
             text,
         )
-    assert not re.search(r"<(img|b|svg/onload)\b", "".join(parts.values()))
+    assert not re.search(r"<(img|svg/onload)\b|<b>bold", "".join(parts))
 
 
 def test_long_print_is_cut_and_says_where_it_is_whole(doubles: dict[str, Graded]) -> None:
     report, source = doubles["right"]
     loud = "".join(f"line {number}\n" for number in range(5000))
     checks = (replace(report.checks[0], output=loud), *report.checks[1:])
-    text = text_of(candidate_part("e0", [(replace(report, checks=checks), source)]))
+    text = text_of(shown("a", (replace(report, checks=checks), source)))
     assert "line 100\n" in text
     assert "line 200\n" not in text
     assert f"… {len(loud) - 1000:,} characters more, in results.jsonl" in text
@@ -284,7 +269,7 @@ def test_long_print_is_cut_and_says_where_it_is_whole(doubles: dict[str, Graded]
 
 def test_seeds_that_disagree_are_told_with_what_differs(doubles: dict[str, Graded]) -> None:
     pairs = [named("a", doubles[kind], seed) for seed, kind in ((1, "mostly"), (2, "wrong"))]
-    part = candidate_part("e0", pairs)
+    part = shown("a", *pairs)
     text = " ".join(text_of(part).split())
     assert "the seeds disagree; the lowest score counts" in text
     assert "double 1 of 4 points" in text
@@ -295,7 +280,7 @@ def test_seeds_that_disagree_are_told_with_what_differs(doubles: dict[str, Grade
     ]
     assert part.count('class="part seed" open') == 1
     assert '<details class="part seed" open><summary>seed 2: 1 / 4</summary>' in part
-    same = candidate_part("e0", [named("a", doubles["wrong"], seed) for seed in (1, 2)])
+    same = shown("a", *(named("a", doubles["wrong"], seed) for seed in (1, 2)))
     assert "all seeds agree" in same
     row = entry("a", ["double"], *pairs).row
     assert row.scores == [Score(1, 4, Status.DISAGREES)]
@@ -411,11 +396,17 @@ def test_batch_writes_its_page(doubles: dict[str, Graded], tmp_path: Path) -> No
         store.hold_to(settings)
         for name, (report, source) in doubles.items():
             store.add(Result(name, "double", 1, "double.py", report, source))
-        results = Results(store, candidates, {"double": 1.0}, {"double": ()}, ())
+        results = Results(store, candidates, {"double": 1.0}, load_kit(TINY_KIT))
         written = list(results.write(tmp_path / "out"))
     assert tmp_path / "out" / "report.html" in written
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     assert_whole(page)
     assert "<title>A title: results</title>" in page
     assert sorted(name for _, name in rows_of(page)) == sorted(names)
-    assert len(unpacked(page)) == len(doubles)
+    pages = list((tmp_path / "out" / "candidates").glob("*.html"))
+    assert len(pages) == len(doubles)
+    assert {f"candidates/{path.name}" for path in pages} == set(parsed(page).links()) & {
+        f"candidates/{number}.html" for number in range(1, len(names) + 1)
+    }
+    for path in pages:
+        assert_whole(path.read_text(encoding="utf-8"))

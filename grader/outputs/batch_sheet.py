@@ -1,0 +1,205 @@
+"""What to talk about with a candidate: the file, what broke it, questions, a mistake to find."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import hashlib
+import random
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import msgspec
+
+from grader.diagnosis.edits import EditMistake, edited, read_edits
+from grader.errors import GradeError
+from grader.kit import Exercise, Kit
+from grader.outputs.batch_ideas import REST, IdeaScore, idea_of
+from grader.records import CheckResult, Report
+
+QUESTIONS = 5
+OF_LOST = 3  # of these, about what lost points
+
+
+class Question(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One question.
+
+    Attributes:
+        idea: That it is about, of the kit's or ``robustness``.
+        ask: As it is asked.
+        good: What a sound answer has.
+    """
+
+    idea: str
+    ask: str
+    good: str
+
+
+class _File(msgspec.Struct, forbid_unknown_fields=True):
+    question: list[Question]
+
+
+@dataclass(frozen=True)
+class Broke:
+    """The first check of an exercise that was lost for a reason of its own.
+
+    Attributes:
+        command: Writes the situation as a script.
+    """
+
+    exercise: str
+    check: CheckResult
+    command: str
+
+
+@dataclass(frozen=True)
+class Planted:
+    """Our solution with one mistake, for a candidate to find.
+
+    Attributes:
+        told: Whether it is one that the candidate's own file loses points for.
+        changed: The lines that differ, as a diff has them.
+    """
+
+    exercise: str
+    name: str
+    told: bool
+    changed: Sequence[str]
+    source: str
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """All of it.
+
+    Attributes:
+        built: What each file defines and calls.
+    """
+
+    built: Mapping[str, str]
+    broke: Sequence[Broke]
+    questions: Sequence[Question]
+    planted: Planted | None
+
+
+@cache
+def read_questions(path: Path) -> tuple[Question, ...]:
+    """A kit's questions; none where it has no such file.
+
+    Raises:
+        GradeError: It is damaged.
+    """
+    if not path.is_file():
+        return ()
+    try:
+        text = path.read_text(encoding="utf-8")
+        return tuple(msgspec.convert(tomllib.loads(text), _File).question)
+    except (ValueError, RecursionError) as error:
+        raise GradeError(f"`{path}` is damaged: {error}") from None
+
+
+def sheet(kit: Kit, graded: Sequence[tuple[Report, str]], scores: Mapping[str, IdeaScore]) -> Sheet:
+    """What to talk about; the same for files that are the same.
+
+    Args:
+        kit: Whose questions and mistakes are drawn from.
+        graded: One report for each exercise, with the source of the submission.
+        scores: Points by idea.
+    """
+    texts = "\0".join(source for _, source in graded)
+    dice = random.Random(hashlib.sha256(texts.encode(errors="surrogatepass")).digest())
+    return Sheet(
+        {report.exercise: described(source) for report, source in graded},
+        [found for report, _ in graded for found in _broke(report)],
+        _drawn(read_questions(kit.questions), kit, [one for one, _ in graded], scores, dice),
+        _planted(kit, [one for one, _ in graded], dice),
+    )
+
+
+def described(source: str) -> str:
+    """What a file defines, how long it is, and what it calls of torch's, by name."""
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return "no Python"
+    defined = [one for one in ast.walk(tree) if isinstance(one, ast.ClassDef | ast.FunctionDef)]
+    names = dict.fromkeys(f"`{one.name}`" for one in defined if not one.name.startswith("__init"))
+    called = (one.func for one in ast.walk(tree) if isinstance(one, ast.Call))
+    calls = dict.fromkeys(
+        f"`{one.attr}`" for one in called if isinstance(one, ast.Attribute) and one.attr[0] != "_"
+    )
+    lines = sum(bool(line.strip()) for line in source.splitlines())
+    parts = [f"{lines} line{'s' if lines != 1 else ''}", f"defines {_some(names)}"]
+    return "; ".join([*parts, f"calls {_some(calls)}"] if calls else parts)
+
+
+def _some(names: Mapping[str, None], most: int = 12) -> str:
+    shown = ", ".join([*names][:most]) or "nothing"
+    return f"{shown} and {len(names) - most} more" if len(names) > most else shown
+
+
+def _broke(report: Report) -> Iterator[Broke]:
+    lost = [one for one in report.checks if one.is_lost] if not report.problem else []
+    apart = [one for one in lost if not report.following(one)] or lost
+    if apart:
+        command = f"grade {report.exercise} FILE --seed {report.seed} --case case.py"
+        yield Broke(report.exercise, apart[0], command)
+
+
+def _drawn(
+    known: Sequence[Question],
+    kit: Kit,
+    reports: Sequence[Report],
+    scores: Mapping[str, IdeaScore],
+    dice: random.Random,
+) -> list[Question]:
+    """Some about what lost points, the others about what did not; one of an idea, while it goes."""
+    lost = {name for name, one in scores.items() if one.earned < one.possible}
+    asked = {idea_of(check.name, kit.ideas) for one in reports for check in one.checks} | {REST}
+    there = [one for one in dice.sample(known, len(known)) if one.idea in asked]
+    turns: dict[str, int] = {}
+    ranked = []
+    for question in there:
+        turns[question.idea] = turns.get(question.idea, 0) + 1
+        ranked.append((turns[question.idea], question))
+    ranked.sort(key=lambda pair: pair[0])
+    about = [one for _, one in ranked if one.idea in lost][:OF_LOST]
+    others = [one for _, one in ranked if one not in about]
+    others.sort(key=lambda one: one.idea in lost)
+    return [*about, *others][:QUESTIONS]
+
+
+def _planted(kit: Kit, reports: Sequence[Report], dice: random.Random) -> Planted | None:
+    """The mistake that was found in a file; else one that loses the same check; else any."""
+    every = [
+        (report, kit.find(report.exercise), mistake)
+        for report in reports
+        for mistake in _mistakes(kit.find(report.exercise))
+    ]
+    named = [(e, m) for r, e, m in every if m.name.replace(" ", "-") in _found(r)]
+    alike = [(e, m) for r, e, m in every if m.loses in {one.check.name for one in _broke(r)}]
+    for found, told in ((named, True), (alike, True), ([(e, m) for _, e, m in every], False)):
+        for exercise, mistake in dice.sample(found, len(found)):
+            right = exercise.solution.read_text(encoding="utf-8")
+            wrong = edited(right, [mistake])
+            if wrong is not None:
+                return Planted(exercise.name, mistake.name, told, _diff(right, wrong), wrong)
+    return None
+
+
+def _found(report: Report) -> set[str]:
+    """The mistakes that reproduce what a file computes, by name."""
+    return {name for names in report.diagnosis for name in names}
+
+
+@cache
+def _mistakes(exercise: Exercise) -> list[EditMistake]:
+    return read_edits(exercise.mistakes) if exercise.diagnosis else []
+
+
+def _diff(right: str, wrong: str) -> list[str]:
+    lines = difflib.unified_diff(right.splitlines(), wrong.splitlines(), lineterm="", n=0)
+    return [line for line in lines if not line.startswith(("---", "+++", "@@"))]

@@ -1,0 +1,109 @@
+"""What a candidate's page adds up by idea, and what it says to talk about."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from grader.kit import Kit, installed_kit
+from grader.outputs.batch_ideas import REST, IdeaScore, by_idea, idea_of, names_of, why
+from grader.outputs.batch_sheet import OF_LOST, QUESTIONS, described, read_questions, sheet
+from grader.records import Cause, CheckResult, Row, Score, Status, Verdict
+from tests.support.samples import made
+from tests.support.wrong import wrong_versions
+
+KIT = installed_kit()
+IDEAS = {"mask": ["mask", "hidden"], "scale": ["divided"]}
+PASSED = CheckResult("test_scores_are_divided_by_two", Verdict.PASS, 3)
+LOST = CheckResult("test_hidden_key_has_no_influence", Verdict.FAIL, 2)
+OTHER = CheckResult("test_unmasked_is_none_of_it", Verdict.PASS, 1)
+
+
+def test_check_is_about_the_first_idea_of_which_a_word_begins_in_its_name() -> None:
+    assert [idea_of(one.name, IDEAS) for one in (PASSED, LOST, OTHER)] == ["scale", "mask", REST]
+
+
+def test_points_are_added_up_in_the_kits_order_and_skips_count_for_nothing() -> None:
+    skipped = CheckResult("test_mask_is_wide", Verdict.SKIP, 9)
+    found = by_idea([made(PASSED, LOST, OTHER, skipped), made(problem="no Python")], IDEAS)
+    assert list(found.items()) == [
+        ("mask", IdeaScore(0, 2)),
+        ("scale", IdeaScore(3, 3)),
+        (REST, IdeaScore(1, 1)),
+    ]
+    assert by_idea([made(LOST)], {}) == {}
+
+
+@pytest.mark.parametrize(
+    ("score", "says"),
+    [
+        (Score(1, 2, Status.GRADED, ("not-scaled",)), "not-scaled"),
+        (Score(1, 2, Status.GRADED), "loses points in a, b, c, d and 1 more"),
+        (Score(0, 2, Status.AS_SENT), ""),
+    ],
+)
+def test_why_is_said_in_a_few_words(score: Score, says: str) -> None:
+    lost = dict.fromkeys("abcde", IdeaScore(0, 1))
+    assert why(Row("ann", 0.5, [score]), lost | {"f": IdeaScore(1, 1)}) == says
+
+
+def test_every_idea_of_ours_has_questions_and_a_check() -> None:
+    asked = {one.idea for one in read_questions(KIT.questions)}
+    assert asked | {"formula"} == set(names_of(KIT.ideas))
+    suites = "".join(one.suite.read_text(encoding="utf-8") for one in KIT.exercises)
+    names = re.findall(r"^(?:def )?(test_\w+)", suites, re.MULTILINE)
+    assert {idea_of(name, KIT.ideas) for name in names} == set(names_of(KIT.ideas))
+
+
+def test_questions_are_about_what_was_lost_then_about_the_rest_and_the_same_each_time() -> None:
+    dropped = CheckResult("test_dropout_rescales_what_it_keeps", Verdict.FAIL, 2)
+    report = replace(made(PASSED, LOST, dropped, OTHER), exercise="exercise3")
+    first = sheet(KIT, [(report, "x = 1")], by_idea([report], KIT.ideas))
+    assert len(first.questions) == QUESTIONS
+    about = [one.idea for one in first.questions]
+    assert {"mask", "dropout"} <= set(about[:OF_LOST]) <= {"mask", "dropout"}
+    assert set(about[OF_LOST:]) == {"scale", REST}
+    assert first == sheet(KIT, [(report, "x = 1")], by_idea([report], KIT.ideas))
+    others = [
+        sheet(KIT, [(report, f"x = {n}")], by_idea([report], KIT.ideas)).questions for n in range(9)
+    ]
+    assert any(one != first.questions for one in others)
+
+
+def test_mistake_to_find_is_the_one_that_was_found_else_one_that_loses_the_same() -> None:
+    report = replace(made(LOST, PASSED), exercise="exercise3")
+    known = {one.mistake.name: one.mistake for one in wrong_versions(KIT.find("exercise3"))}
+    named = replace(report, diagnosis=(("scaled-by-the-sequence-length",),))
+    planted = sheet(KIT, [(named, "")], {}).planted
+    assert planted is not None
+    assert (planted.name, planted.told) == ("scaled by the sequence length", True)
+    assert [line[0] for line in planted.changed] == ["-", "+"]
+    planted = sheet(KIT, [(report, "")], {}).planted
+    assert planted is not None
+    assert known[planted.name].loses == LOST.name
+    planted = sheet(KIT, [(replace(made(PASSED), exercise="exercise3"), "")], {}).planted
+    assert planted is not None
+    assert not planted.told
+
+
+def test_what_broke_it_stands_for_itself(kit: Kit) -> None:
+    follows = replace(LOST, name="test_a")
+    report = made(follows, PASSED, LOST, cause=Cause("it is wrong", "", ("test_a",)))
+    (broke,) = sheet(kit, [(replace(report, exercise="double"), "")], {}).broke
+    assert broke.check == LOST
+    assert sheet(kit, [(replace(made(PASSED), exercise="double"), "")], {}).broke == []
+
+
+@pytest.mark.parametrize(
+    ("source", "says"),
+    [
+        ("def f(x):\n\n    return x.softmax(-1) @ x.mT\n", "2 lines; defines `f`; calls `softmax`"),
+        ("def f(x:\n", "no Python"),
+        ("x = 1", "1 line; defines nothing"),
+        ("(" * 9000, "no Python"),
+    ],
+)
+def test_file_is_described(source: str, says: str) -> None:
+    assert described(source) == says

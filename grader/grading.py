@@ -257,8 +257,8 @@ def _problem(session: Session, timeout: float) -> tuple[str, int]:
             return str(error), error.line
         case SubmissionError():
             lines = [frame.line for frame in error.fault.frames]
-            message = f"does not import: {error.fault.type}: {error.fault.message}"
-            return message, lines[-1] if lines else 0
+            said = f"{error.fault.type}: {error.fault.message}".replace("\n", "\n| ")
+            return f"does not import: {said}", lines[-1] if lines else 0
         case WorkerTimeout():
             limit = f"it had {timeout:.3g} s; `--timeout SECONDS` gives it more"
             return f"does not import: it {error}{session.whereabouts}: {limit}", 0

@@ -12,6 +12,7 @@ from grader.cli.saying import echo
 from grader.errors import GradeError
 from grader.hiring.remarks import DECISIONS, Remarks, in_words
 from grader.hiring.store import Store
+from grader.outputs.sanitise import told_apart
 
 out_option = click.option(
     "--out",
@@ -89,11 +90,11 @@ def explain(name: str, out: Path, kit_path: Path | None) -> None:
         points = f"{score.earned} / {score.possible} = {share}" if score.possible else "0 %"
         echo(f"  {exercise}: {points}, weight {weight:g}, {score.status}")
         for said in filter(None, (*score.diagnosis, score.note)):
-            click.echo(f"    {said}")
+            click.echo(f"    {told_apart(said)}")
     total = "not known yet" if row.total is None else f"{100 * row.total:.2f} %"
     echo(f"  total: {total}, the mean of the shares by weight")
     for said in row.remarks:
-        click.echo(f"  {said}")
+        click.echo(f"  {told_apart(said)}")
 
 
 def batch_in(out: Path) -> Store:

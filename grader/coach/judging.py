@@ -12,7 +12,7 @@ from pydantic import Field
 
 from grader.coach.bench import Bench, Progress
 from grader.coach.reading import Depth, Name
-from grader.coach.results import Explained, Graded, answer, graded
+from grader.coach.results import Explained, Graded, answer, graded, parted
 from grader.coach.rules import Rules
 from grader.errors import GradeError
 from grader.kit import Kit
@@ -151,7 +151,7 @@ def _explained(
 ) -> Explained:
     """What is known of a check, as far as it is told."""
     if check is None:
-        says = [report.problem or "every check passes: there is nothing to explain"]
+        says = [parted(report.problem)[0] or "every check passes: there is nothing to explain"]
         verdict = Verdict.ERROR if report.problem else Verdict.PASS
         return Explained(report.exercise, "", verdict, depth, says, recorded)
     told = report.cause if check.verdict is Verdict.FAIL else None

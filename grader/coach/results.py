@@ -77,6 +77,9 @@ class Graded:
     earned: int
     possible: int
     problem: str  # why nothing could be tried
+    untrusted: (
+        str  # what the graded file says of that: its exception, its line, in words of its own
+    )
     depth: str  # how much is told of a mistake: nothing, question, place or cause
     says: str
     advice: str
@@ -217,12 +220,14 @@ def _sound(value: Any) -> Any:
 def graded(report: Report, depth: Explain, recorded: str) -> Graded:
     """A report as far as it is told."""
     cause = report.cause
+    problem, untrusted = parted(report.problem)
     return Graded(
         exercise=report.exercise,
         solved=report.solved,
         earned=report.earned,
         possible=report.possible,
-        problem=clean(report.problem),
+        problem=problem,
+        untrusted=untrusted,
         depth=depth,
         says=clean(cause.says) if cause else "",
         advice=clean(cause.advice) if cause else "",
@@ -233,6 +238,14 @@ def graded(report: Report, depth: Explain, recorded: str) -> Graded:
         isolation=report.isolation,
         recorded=recorded,
     )
+
+
+def parted(problem: str) -> tuple[str, str]:
+    """Why nothing could be tried, in our words; and what the graded file says of it."""
+    if problem.startswith("does not import: "):
+        return "does not import: what it raised is in `untrusted` of `grade_file`", clean(problem)
+    ours, _, theirs = clean(problem).partition("\n")
+    return ours, theirs
 
 
 def _outcome(check: CheckResult) -> Outcome:

@@ -123,6 +123,8 @@ def _people(entries: Sequence[Path], names: Mapping[str, Listed]) -> list[_Perso
         shown = readable(entry.name)
         owner = owner_of(shown)
         key = owner.key if owner else shown
+        if not owner and key in owned:  # of two names one says of itself what stands for the other
+            key = shown = f"{shown} ({len(owned)})"
         one = _Person(key, [entry], owner, names.get(shown, names.get(key)))
         known = owned.setdefault(key, one)
         if known is not one and known.listed and one.listed and known.listed != one.listed:
@@ -157,12 +159,17 @@ def _called(people: Sequence[_Person]) -> Iterator[tuple[_Person, str]]:
 
 
 def _own_name(entry: Path) -> str:
-    ending = "" if entry.is_dir() else archive_ending(entry.name) or entry.suffix
+    ending = "" if _is_folder(entry) else archive_ending(entry.name) or entry.suffix
     return told_apart(readable(entry.name[: len(entry.name) - len(ending)]))
 
 
 def _is_known(entry: Path) -> bool:
-    return bool(entry.is_dir() or archive_ending(entry.name) or is_work(entry.name))
+    return bool(_is_folder(entry) or archive_ending(entry.name) or is_work(entry.name))
+
+
+def _is_folder(entry: Path) -> bool:
+    """Whether it is one itself; nobody asks where a link leads to, which may raise."""
+    return not entry.is_symlink() and entry.is_dir()
 
 
 def as_submission(exercise: str, file: str, data: bytes, problem: str = "") -> Submission:
@@ -185,7 +192,9 @@ def read_names(path: Path) -> dict[str, Listed]:
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             names = {
-                row["file"].strip(): Listed(row["name"].strip(), (row.get("id") or "").strip())
+                row["file"].strip(): Listed(
+                    told_apart(row["name"].strip()), told_apart((row.get("id") or "").strip())
+                )
                 for row in csv.DictReader(file)
             }
     except OSError as error:
@@ -214,7 +223,7 @@ def _handed(folder: Path, entries: Sequence[Path], sent: Sent) -> dict[str, Hand
     """
     first = entries[0]
     try:
-        is_archive = archive_ending(first.name) and not first.is_dir() and len(entries) == 1
+        is_archive = archive_ending(first.name) and not _is_folder(first) and len(entries) == 1
         contents = None if is_archive else _contents(folder, entries)
         if contents is not None and _is_plain(contents, sent[0]):
             return choose(contents, *sent)
@@ -229,7 +238,7 @@ def _handed(folder: Path, entries: Sequence[Path], sent: Sent) -> dict[str, Hand
         return dict(zip(sent[0], kept, strict=True))
     except (GradeError, OSError) as error:
         problem = f"it cannot be read: {error}" if isinstance(error, OSError) else str(error)
-        handed = Handed(readable(first.name), bytes, readable(problem))
+        handed = Handed(readable(first.name), bytes, told_apart(readable(problem)))
         return dict.fromkeys(sent[0], handed)
 
 
@@ -240,7 +249,7 @@ def _is_plain(contents: Contents, exercises: Sequence[str]) -> bool:
     """Whether nothing is to be unpacked, nor to be chosen by what it holds."""
     names = [path.stem for path in contents.files]
     alone = len(names) == len({*names} & {*exercises})
-    return not contents.archives and (alone or len(names) < 2)
+    return not contents.archives and (alone or not names or len(exercises) == len(names) == 1)
 
 
 class _Read(NamedTuple):
@@ -258,7 +267,7 @@ def _read_all(folder: Path, entries: Sequence[Path], sent: Sent) -> list[_Read]:
     found = []
     for handed in (chosen[exercise] for exercise in sent[0]):
         data, problem = handed.take()
-        told = (text[:MOST_TOLD] for text in (readable(problem), handed.note))
+        told = (told_apart(readable(text))[:MOST_TOLD] for text in (problem, handed.note))
         found.append(_Read(handed.name, data, *told))
     return found
 

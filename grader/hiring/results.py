@@ -151,8 +151,9 @@ class Results:
             row, reports = self._row(name, self._scores(results)), _lowest(results)
             page = feedback_page(self._title, exercises, row, reports, self._explained)
             names.add(write_parts(folder / f"{safe_name(name)}.html", [page]).name)
-        for stale in set(self._store.fact("feedback").split("/")) - {"", *names}:
-            (folder / stale).unlink(missing_ok=True)
+        known = set(self._store.fact("feedback").split("/")) - names
+        for stale in known & {path.name for path in folder.glob("*.html") if path.is_file()}:
+            (folder / stale).unlink()
         self._store.keep("feedback", "/".join(sorted(names)))
         return folder
 

@@ -14,6 +14,7 @@ import msgspec
 
 from grader.errors import GradeError, GraderFault
 from grader.records import Report
+from grader.records.beside import acts_elsewhere
 
 VERSION = 2
 WAIT = 30.0  # for another process that writes, in seconds
@@ -109,6 +110,8 @@ class Store:
         self.path = path
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
+            if path.is_symlink() or acts_elsewhere(path):
+                raise sqlite3.DatabaseError("it would change another file")
             self._connection = sqlite3.connect(path, timeout=WAIT)
             try:
                 self._make()

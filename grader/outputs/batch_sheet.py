@@ -19,6 +19,7 @@ from grader.errors import GradeError
 from grader.kit import Exercise, Kit
 from grader.outputs.batch_ideas import REST, IdeaScore, idea_of
 from grader.records import CheckResult, Report
+from grader.submission import SourceProblem, Submission, parse
 
 QUESTIONS = 5
 OF_LOST = 3  # of these, about what lost points
@@ -122,8 +123,8 @@ def sheet(kit: Kit, graded: Sequence[tuple[Report, str]], scores: Mapping[str, I
 def described(source: str) -> str:
     """What a file defines, how long it is, and what it calls of torch's, by name."""
     try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        tree = parse(Submission(Path("handed_in.py"), source))
+    except SourceProblem:
         return "no Python"
     defined = [one for one in ast.walk(tree) if isinstance(one, ast.ClassDef | ast.FunctionDef)]
     names = dict.fromkeys(f"`{one.name}`" for one in defined if not one.name.startswith("__init"))

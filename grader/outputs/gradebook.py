@@ -30,7 +30,7 @@ def render_gradebook(exercises: Sequence[str], rows: Iterable[Row]) -> str:
             cells += [*points, score.status, guarded(score.note)]
         found = dict.fromkeys(name for score in row.scores for name in score.diagnosis)
         said = guarded("\n".join(row.remarks))
-        writer.writerow([*cells, guarded(" ".join(found)), row.decision, said])
+        writer.writerow([*cells, guarded(" ".join(found)), guarded(row.decision), said])
     return buffer.getvalue()
 
 

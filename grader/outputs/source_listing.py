@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from pygments.token import Token
 from grader.outputs.sanitise import clean
 
 MAX_LINES = 5_000  # a page of more is slow to open
+MAX_BLANK = 200  # lines after one another: the lexer looks through them from each anew
 MAX_COLOURED = 100_000  # characters; the lexer takes up to ten microseconds for each
 KINDS = (
     (Token.Comment, "comment"),
@@ -80,9 +82,8 @@ def list_source(
         cells: Of a notebook, the line on which each code cell begins.
     """
     lines = read_lines(source)[:MAX_LINES]
-    pieces = (
-        _coloured(lines) if sum(map(len, lines)) <= MAX_COLOURED else [[("", t)] for t in lines]
-    )
+    is_short = sum(map(len, lines)) <= MAX_COLOURED and _most_blank(lines) <= MAX_BLANK
+    pieces = _coloured(lines) if is_short else [[("", text)] for text in lines]
     return [
         Line(
             number,
@@ -93,6 +94,12 @@ def list_source(
         )
         for number, parts in enumerate(pieces, 1)
     ]
+
+
+def _most_blank(lines: list[str]) -> int:
+    """How many lines without a letter follow one another at most."""
+    runs = itertools.groupby(lines, key=lambda line: not line.strip())
+    return max((len([*run]) for is_blank, run in runs if is_blank), default=0)
 
 
 def _label(number: int, cells: Sequence[int]) -> str:

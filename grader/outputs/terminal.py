@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from rich.console import Console, ConsoleOptions, RenderResult
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -42,7 +43,30 @@ SHADES = ((0.6, "█"), (0.35, "▓"), (0.15, "▒"), (0.03, "░"))
 INDENT = 16
 MAPS = 4  # two of six keys side by side fit 40 columns
 PRINTED_LINES = 5
-Part = Text | Padding | Table
+
+
+class Hanging:
+    """A line at the margin, where editors look for places; what does not fit begins with a bar.
+
+    Else what a submission says could look as if it were the grader's next line.
+    """
+
+    def __init__(self, text: str, style: str = "") -> None:
+        self._text = Text(text, style)
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """The line; on as many as it takes."""
+        if self._text.cell_len <= options.max_width:
+            yield self._text
+            return
+        begin = " " * INDENT + "| "
+        first, *more = self._text.wrap(console, max(options.max_width - len(begin), 1))
+        yield first
+        for line in more:
+            yield Text.assemble(begin, line)
+
+
+Part = Text | Padding | Table | Hanging
 
 
 def render_report(
@@ -143,7 +167,7 @@ def _shade(weight: float) -> str:
 
 def _problem(report: Report) -> Iterator[Part]:
     first, *more = report.problem.splitlines()
-    yield Text(located(report, report.problem_line, first), STYLES[Verdict.ERROR])
+    yield Hanging(located(report, report.problem_line, first), STYLES[Verdict.ERROR])
     for line in more:
         yield _indented(say(clean(line)), "bold")
     yield from _printed(report.output)
@@ -199,7 +223,7 @@ def _details(report: Report, check: CheckResult, more: str) -> Iterator[Part]:
         return
     if check.fault is not None and check.fault.frames:  # at the margin, where editors look
         first, *rest = message_lines(check)
-        yield Text(located(report, check.fault.frames[-1].line, first))
+        yield Hanging(located(report, check.fault.frames[-1].line, first))
         yield from [_indented(clean(line)) for line in rest]
     else:
         yield _indented(say(clean(check.message)))

@@ -12,6 +12,7 @@ from pathlib import Path
 import click
 
 from grader.errors import GradeError
+from grader.records.beside import acts_elsewhere, beside
 
 WAIT = 30.0  # for another process that writes, in seconds
 MOST_SECONDS = 10.0  # of processor time that opening it may take, however it was made
@@ -87,8 +88,8 @@ def trouble(path: Path | None, error: Exception) -> GradeError:
 
 
 def _opened(path: Path | str) -> sqlite3.Connection:
-    if isinstance(path, Path) and path.is_symlink():
-        raise sqlite3.DatabaseError("it is a link")
+    if isinstance(path, Path) and (path.is_symlink() or acts_elsewhere(path)):
+        raise sqlite3.DatabaseError("it is a link, or would change another file")
     connection = sqlite3.connect(path, timeout=WAIT)
     end = time.process_time() + MOST_SECONDS
     connection.set_progress_handler(lambda: time.process_time() > end, OFTEN)
@@ -140,6 +141,8 @@ def _set_aside(path: Path) -> None:
     """Keep a file that is damaged, or none of ours, under another name, and say so."""
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S")
     aside = path.with_name(f"{path.name}.damaged-{stamp}")
-    path.replace(aside)
+    for one in [path, *beside(path)]:
+        if one.is_symlink() or one.exists():
+            one.replace(aside.with_name(aside.name + one.name.removeprefix(path.name)))
     said = f"`{path}` was damaged, or none of ours: set aside as `{aside.name}`, a new one begins"
     click.echo(said, err=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from grader.records import Fault, Frame, TensorLocal
 from grader.wire.messages import RaisedFault
+from grader.wire.plain import one_line
 
 
 class SubmissionError(Exception):
@@ -36,12 +37,15 @@ class SubmissionRefused(Exception):
 def read_fault(fault: RaisedFault) -> SubmissionError:
     """The error to raise for a fault, cut to what a person reads."""
     frames = tuple(
-        Frame(f.file[:200], f.line, f.function[:200], f.source[:200]) for f in fault.frames[:10]
+        Frame(one_line(f.file, 200), f.line, one_line(f.function, 200), one_line(f.source, 200))
+        for f in fault.frames[:10]
     )
     tensors = tuple(
-        TensorLocal(t.name[:100], t.shape[:16], t.dtype[:20], t.device[:20])
+        TensorLocal(
+            one_line(t.name, 100), t.shape[:16], one_line(t.dtype, 20), one_line(t.device, 20)
+        )
         for t in fault.tensors[:12]
     )
-    plain = Fault(fault.type[:200], fault.message[:2000], frames, tensors)
+    plain = Fault(one_line(fault.type, 200), fault.message[:2000], frames, tensors)
     kinds = tuple(kind[:200] for kind in fault.kinds[:50])
     return SubmissionError(plain, kinds, fault.raised_here)

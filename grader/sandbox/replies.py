@@ -136,8 +136,9 @@ def _expected(answered: Answered, kind: type[_A]) -> tuple[_A, list[Tensor]]:
 def read_parameters(answered: Answered) -> dict[str, Parameter]:
     """The parameters of a module that was made; raises anything where the answer is another."""
     created, sent = _expected(answered, messages.Created)
-    if any(max(len(p.name), len(p.same_as)) > MAX_NAME for p in created.parameters):
-        raise ValueError("a parameter has a name of no sensible length")
+    names = [name for p in created.parameters for name in (p.name, p.same_as)]
+    if not all(name.isprintable() and len(name) <= MAX_NAME for name in names):
+        raise ValueError("a parameter has a name of no sensible length, or not on one line")
     found = {
         p.name: Parameter(
             p.shape, _tensor(values.decode(p.value, sent)), p.same_as, p.requires_grad

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import io
+import sys
+import tokenize
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,6 +14,7 @@ from itertools import pairwise
 from pathlib import Path
 
 WIDTH = 60  # characters that are shown before and after what does not parse
+MAX_FIELDS = 2000  # `{` in strings that follow one another
 MAX_BYTES = 512 << 10  # its syntax tree takes 600 times as much at most
 
 
@@ -53,8 +57,8 @@ class Submission:
 
 
 def readable(name: str) -> str:
-    """A file's name as text; what is not UTF-8 of it comes out as `�`."""
-    return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    r"""A file's name as text; what is not UTF-8 of it comes out as its number: ``\xe9``."""
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 class SourceProblem(Exception):
@@ -84,6 +88,8 @@ def parse(submission: Submission) -> ast.Module:
 
 def _parse(source: str, before: int) -> ast.Module:
     """The syntax tree of what follows so many lines."""
+    if has_endless_strings(source):
+        raise SourceProblem(f"does not parse: a string holds more than {MAX_FIELDS} `{{`", before)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -95,6 +101,27 @@ def _parse(source: str, before: int) -> ast.Module:
         raise SourceProblem("does not parse: it is nested too deeply", before) from None
     except ValueError as error:  # NUL bytes
         raise SourceProblem(f"does not parse: {error}", before) from None
+
+
+def has_endless_strings(source: str) -> bool:
+    """Whether strings that follow one another hold more fields than anybody writes.
+
+    Before 3.12, Python's parser takes as long as the square of them.
+    """
+    if sys.version_info >= (3, 12) or source.count("{") <= MAX_FIELDS:
+        return False
+    fields = 0
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(source).readline):
+            if token.type == tokenize.STRING:
+                fields += token.string.count("{")
+            elif token.type not in (tokenize.NL, tokenize.COMMENT):
+                fields = 0
+            if fields > MAX_FIELDS:
+                return True
+    except (tokenize.TokenError, SyntaxError):  # which the parser tells of
+        return False
+    return False
 
 
 def _shown(error: SyntaxError) -> str:

@@ -31,6 +31,7 @@ from grader.wire.originals import (
     layout_of,
     shape_of,
 )
+from grader.wire.plain import one_line
 
 MAX_TENSORS = 4096
 _ALIGNMENT = 8  # bytes: where the data of each tensor may begin
@@ -161,7 +162,7 @@ def _decode(
         case "generator":
             return Opaque(torch.Generator.__name__)
         case "opaque":
-            return Opaque(str(content)[:100])
+            return Opaque(one_line(str(content), 100))
     raise ValueError(kind)
 
 

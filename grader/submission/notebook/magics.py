@@ -11,6 +11,8 @@ import re
 import textwrap
 import warnings
 
+from grader.submission.source import has_endless_strings
+
 PYTHON_CELLS = {"capture", "grade", "time", "timeit"}  # cell magics whose cell is Python
 
 # What works without a `%` where it is all that a cell holds, unless it is Python.
@@ -109,6 +111,8 @@ def _commented(text: str) -> str:
 
 def parses(text: str) -> bool:
     """Whether this is Python."""
+    if has_endless_strings(text):
+        return False
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

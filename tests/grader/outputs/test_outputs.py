@@ -18,9 +18,10 @@ from grader.outputs.phrases import message_lines
 from grader.outputs.plain import plain
 from grader.outputs.sanitise import clean, told_apart
 from grader.outputs.terminal import render_maps, render_report
-from grader.records import AttentionMap, CheckResult, Fault, Report, Verdict
+from grader.records import AttentionMap, CheckResult, Fault, Frame, Report, Verdict
 from grader.sandbox.process import Sandbox
 from grader.submission import Submission
+from tests.support.samples import made
 
 
 def shown(report: Report, verbose: bool = False, width: int = 100) -> str:
@@ -173,3 +174,16 @@ def test_wrapped_line_keeps_its_indent() -> None:
     first = next(at for at, line in enumerate(lines) if "a claim" in line)
     assert lines[first].startswith("  fail     0/2  a claim")
     assert lines[first + 1].startswith(" " * 16)
+
+
+def test_what_does_not_fit_beside_its_place_begins_with_a_bar() -> None:
+    frame = Frame("double.py", 2, "double", "return 1")
+    fault = Fault("ValueError", f"{'a' * 60} score 28 / 28 isolation full", (frame,))
+    check = CheckResult("test_a", Verdict.ERROR, 1, message=f"ValueError: {fault.message}")
+    report = made(replace(check, fault=fault))
+    lines = plain(render_report(report)).splitlines()
+    (first,) = (n for n, line in enumerate(lines) if line.startswith("double.py:2: "))
+    said = [line for line in lines if "28 / 28" in line]
+    assert said
+    assert all(line.lstrip().startswith("| ") for line in said)
+    assert lines[first + 1].lstrip().startswith("| ")

@@ -1,0 +1,100 @@
+"""Names and words of strangers are lines of nobody else's, and cost nobody else a row."""
+
+from __future__ import annotations
+
+import os
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from grader.errors import GradeError
+from grader.hiring.candidates import as_submission, find_candidates, read_names
+from grader.outputs.gradebook import render_gradebook
+from grader.outputs.source_listing import list_source
+from grader.records import Row
+from grader.sandbox.errors import read_fault
+from grader.submission import SourceProblem, parse, submission_of
+from grader.wire.messages import FaultFrame, RaisedFault
+from grader.wire.plain import one_line
+
+FORGED = "exercise1\nscore 28 / 28  seed 1\n.py"
+
+
+def test_names_that_differ_in_bytes_that_are_no_text_stay_apart(tmp_path: Path) -> None:
+    names = (b"Jos\xe8.py", b"Jos\xe9.py")
+    for name in names:
+        (tmp_path / os.fsdecode(name)).write_bytes(name)
+    people = find_candidates(tmp_path, ["exercise1"])
+    handed = {one.handed["exercise1"].read() for one in people}
+    assert handed == set(names)
+    assert [one.name for one in people] == [r"Jos\xe8", r"Jos\xe9"]
+    (tmp_path / r"Jos\xe9.py").write_text("x = 1")
+    with pytest.raises(GradeError, match="two candidates"):
+        find_candidates(tmp_path, ["exercise1"])
+
+
+def test_link_that_leads_nowhere_costs_itself_alone(tmp_path: Path) -> None:
+    (tmp_path / "ada.py").write_text("x = 1")
+    (tmp_path / "bob").symlink_to("a" * 300)
+    ada, bob = find_candidates(tmp_path, ["exercise1"])
+    assert ada.handed["exercise1"].read() == b"x = 1"
+    assert "`bob` is a link" in bob.handed["exercise1"].problem
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+@pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2])
+def test_what_a_zip_calls_its_files_is_on_one_line(tmp_path: Path, method: int) -> None:
+    with zipfile.ZipFile(tmp_path / "eve.zip", "w", method) as packed:
+        for _ in range(1 + (method == zipfile.ZIP_DEFLATED)):
+            packed.writestr(FORGED, "x = 1")
+    (eve,) = find_candidates(tmp_path, ["exercise1"])
+    handed = eve.handed["exercise1"]
+    problem = handed.take()[1]
+    assert "score 28 / 28" in problem
+    assert "\n" not in problem + handed.note
+    assert "\n" not in as_submission("exercise1", handed.name, b"", problem).problem
+
+
+def test_what_people_are_called_is_on_one_line(tmp_path: Path) -> None:
+    file = tmp_path / "names.csv"
+    file.write_text('file,name,id\na.py,"Bad\n3 graded; seed 1",7\n')
+    assert read_names(file)["a.py"].name == "Bad<U+000A>3 graded; seed 1"
+
+
+def test_decision_is_no_formula() -> None:
+    table = render_gradebook([], [Row("ann", 1.0, [], decision="=cmd|calc")])
+    assert ",'=cmd|calc," in table
+
+
+def test_names_in_a_fault_are_on_one_line() -> None:
+    frame = FaultFrame("a\nb.py", 1, "f\nscore 25 / 25", "x\r= 1")
+    raised = RaisedFault("E\u2028F", [], "said\nas it was", [frame], [], False)
+    fault = read_fault(raised).fault
+    (found,) = fault.frames
+    shown = (fault.type, found.file, found.function, found.source)
+    assert shown == ("E�F", "a�b.py", "f�score 25 / 25", "x�= 1")
+    assert fault.message == "said\nas it was"
+    assert one_line("ab\x1bcd", 4) == "ab�c"
+
+
+def test_blank_lines_without_end_have_no_colours() -> None:
+    lines = list_source("x = 1\n" + (" " * 19 + "\n") * 4900, {})
+    assert len(lines) == 4901
+    assert {kind for line in lines for kind, _ in line.pieces} == {""}
+    assert (
+        len({kind for line in list_source("x = 1\n\n\ny = 2", {}) for kind, _ in line.pieces}) > 1
+    )
+
+
+def test_string_of_endless_fields_is_not_parsed() -> None:
+    source = "a = 1\nx = f'" + "{a}" * 1500 + "' \\\n  f'" + "{a}" * 1500 + "'\n"
+    many = "".join(f"x{n} = f'{{a}}'\n" for n in range(3000))
+    assert len(parse(submission_of(Path("x.py"), many.encode())).body) == 3000
+    whole = submission_of(Path("x.py"), source.encode())
+    if sys.version_info >= (3, 12):  # which reads them in no time
+        assert len(parse(whole).body) == 2
+        return
+    with pytest.raises(SourceProblem, match="a string holds more than 2000 `{`"):
+        parse(whole)

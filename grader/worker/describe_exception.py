@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import dis
 import linecache
 import traceback
@@ -14,6 +15,7 @@ from grader.wire.messages import FaultFrame, FaultTensor, RaisedFault
 MAX_TEXT = 2000
 MAX_FRAMES = 10
 MAX_TENSORS = 12
+BUILT_IN = dict(vars(builtins))  # before a submission puts others in their place
 
 
 def describe(error: BaseException, filename: str) -> RaisedFault:
@@ -30,12 +32,17 @@ def describe(error: BaseException, filename: str) -> RaisedFault:
         frames.append(_frame(filename, error.lineno or 0, "<module>"))
     return RaisedFault(
         type=type(error).__qualname__[:200],
-        kinds=[kind.__name__ for kind in type(error).__mro__][:20],
+        kinds=_kinds(type(error)),
         message=_text(error),
         frames=frames,
         tensors=_tensors(own[-1][0]) if own else [],
         raised_here=_is_raised_in(filename, error.__traceback__),
     )
+
+
+def _kinds(kind: type[BaseException]) -> list[str]:
+    """The names of a type and its bases; a name of Python's own means Python's own."""
+    return [one.__name__ for one in kind.__mro__[:20] if BUILT_IN.get(one.__name__, one) is one]
 
 
 def _is_raised_in(filename: str, trace: TracebackType | None) -> bool:

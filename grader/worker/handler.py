@@ -24,7 +24,14 @@ from torch import Tensor, inference_mode, nn, no_grad, set_grad_enabled
 from torch.func import functional_call
 
 from grader.wire import frames, messages, values
-from grader.wire.originals import alone, begins_at, is_on_meta, learns, size_behind
+from grader.wire.originals import (
+    alone,
+    begins_at,
+    end_watching,
+    is_on_meta,
+    learns,
+    size_behind,
+)
 from grader.worker import describe_exception, registered
 from grader.worker.copies import CountsCopies
 from grader.worker.counts import Counts
@@ -308,6 +315,7 @@ class RequestHandler:
                 for one_more in on:
                     settings.enter_context(one_more)
                 results.append(function(*args, **kwargs))
+                end_watching()
                 if before is not None:
                     before.look()
             for mode in on:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from types import MethodType
 from typing import Any
 
 # Before a submission is loaded, which may put others in their place.
@@ -33,12 +34,14 @@ class Before:
         inputs: Sequence[Tensor],
         grad: bool,
     ) -> None:
-        owner = getattr(function, "__self__", function)
+        # A class may give itself a `__self__`, which is asked of methods alone.
+        owner = function.__self__ if type(function) is MethodType else function
         self._module = owner if isinstance(owner, nn.Module) else None
         self._inputs = inputs
         with alone():
             self._parameters = {name: (p, _copy(p)) for name, p in parameters.items()}
-            self._grads = {name: grad_of(p) for name, p in parameters.items()}
+            grads = {name: grad_of(p) for name, p in parameters.items()}
+            self._grads = {n: (g, None if g is None else _copy(g)) for n, g in grads.items()}
             self._learning = {name: learns(p) for name, p in parameters.items()}
             self._copies = [_copy(x) for x in inputs]
             self._versions = [_version(x) for x in inputs]
@@ -75,7 +78,8 @@ class Before:
         for name, (p, copy) in self._parameters.items():
             if not _same(copy, p):
                 found.append(f"the parameter `{name[:MOST]}` was given other values by the call")
-            if grad_of(p) is not self._grads[name]:
+            grad, gathered = self._grads[name]
+            if grad_of(p) is not grad or (gathered is not None and not _same(gathered, grad)):
                 found.append(f"what `{name[:MOST]}.grad` had gathered was lost in the call")
             if learns(p) != self._learning[name]:
                 found.append(f"`{name[:MOST]}.requires_grad` was changed by the call")

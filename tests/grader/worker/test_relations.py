@@ -38,6 +38,13 @@ TRICKS = {
         "class Liar(Tensor):\n"
         "    def untyped_storage(self):\n        return torch.zeros(1).untyped_storage()"
     ),
+    "a module that is no method's": "nn.Module.__self__ = None",
+    "a hook that empties what is told": (
+        "import sys\n"
+        "def empty(frame, event, arg):\n"
+        "    if event == 'return' and type(arg) is list:\n        arg.clear()\n"
+        "sys.setprofile(empty)"
+    ),
     "a mode that says what it likes": (
         "from torch.overrides import TorchFunctionMode\n"
         "class Liar(TorchFunctionMode):\n"
@@ -62,6 +69,7 @@ class Layer(nn.Module):
     def __init__(self):
         super().__init__()
         self.weight = nn.Parameter(torch.ones(3))
+        self.weight.grad = torch.ones(3)
 
 {methods}
 """
@@ -104,6 +112,7 @@ RELATIONS: dict[str, tuple[str, dict[str, Any], Callable[[Found], bool]]] = {
             "freezes": "self.weight.requires_grad_(False)",
             "gathers": "self.weight.grad = torch.ones(3)",
             "asks": "x.requires_grad_(True)",
+            "forgets": "self.weight.grad.zero_()",
             "adds": "self.register_buffer('seen', torch.ones(1))",
             "switches": "self.train(not self.training)",
             "seeds": "torch._C.default_generator.manual_seed(0)",

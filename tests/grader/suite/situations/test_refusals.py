@@ -53,6 +53,13 @@ def test_what_is_refused_is_told_by_its_own_numbers(begin: Begin) -> None:
     [
         ("AssertionError(f'{width} by {heads}')", "expected ValueError, got AssertionError"),
         ("ValueError(f'{width} features')", "expected both numbers"),
+        ("ValueError(f'{width}0 by {heads}.5')", "expected both numbers"),
+        ("ValueError([*range(500)])", "expected both numbers"),
+        # A class of the file's own: who catches Python's does not catch it.
+        (
+            "type('ValueError', (AssertionError,), {})(f'{width} by {heads}')",
+            "expected ValueError, got ValueError",
+        ),
     ],
 )
 def test_another_refusal_is_none(begin: Begin, error: str, says: str) -> None:

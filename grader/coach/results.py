@@ -77,9 +77,7 @@ class Graded:
     earned: int
     possible: int
     problem: str  # why nothing could be tried
-    untrusted: (
-        str  # what the graded file says of that: its exception, its line, in words of its own
-    )
+    untrusted: str  # what the graded file says of that, in words of its own
     depth: str  # how much is told of a mistake: nothing, question, place or cause
     says: str
     advice: str

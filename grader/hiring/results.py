@@ -27,7 +27,7 @@ from grader.outputs.batch_page import Head, Overview
 from grader.outputs.course_gradebooks import Identified, render_canvas, render_moodle
 from grader.outputs.exercism import render_exercism
 from grader.outputs.feedback import feedback_page
-from grader.outputs.gradebook import render_gradebook
+from grader.outputs.gradebook import render_gradebook, render_mail_merge
 from grader.outputs.gradescope import render_gradescope
 from grader.outputs.junit import render_junit
 from grader.outputs.phrases import without_the_repair
@@ -145,12 +145,15 @@ class Results:
         return write_parts(folder / "gradebook.csv", [self._mark, table])
 
     def write_feedback(self, folder: Path) -> Path:
-        """Write a page for each candidate, to be sent; where they are."""
-        exercises, names = list(self._weights), set()
+        """Write a page to be sent to each, and ``feedback.csv``; where the pages are."""
+        exercises, sent = list(self._weights), []
         for name, results in self.by_candidate():
             row, reports = self._row(name, self._scores(results)), _lowest(results)
             page = feedback_page(self._title, exercises, row, reports, self._explained)
-            names.add(write_parts(folder / f"{safe_name(name)}.html", [page]).name)
+            path = write_parts(folder / f"{safe_name(name)}.html", [page])
+            sent.append((row, self._known_by.get(self._key_of[name], ""), path))
+        names = {path.name for _, _, path in sent}
+        write_parts(self._store.path.with_name("feedback.csv"), [render_mail_merge(sent)])
         known = set(self._store.fact("feedback").split("/")) - names
         for stale in known & {path.name for path in folder.glob("*.html") if path.is_file()}:
             (folder / stale).unlink()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from grader.outputs.sanitise import clean
 from grader.records import Row
@@ -31,6 +32,22 @@ def render_gradebook(exercises: Sequence[str], rows: Iterable[Row]) -> str:
         found = dict.fromkeys(name for score in row.scores for name in score.diagnosis)
         said = guarded("\n".join(row.remarks))
         writer.writerow([*cells, guarded(" ".join(found)), guarded(row.decision), said])
+    return buffer.getvalue()
+
+
+def render_mail_merge(sent: Iterable[tuple[Row, str, Path]]) -> str:
+    """One line for each page that is to be sent: to whom, where it is, total and decision.
+
+    Args:
+        sent: A candidate's line, the id in the list of names, and the page.
+    """
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\r\n")
+    writer.writerow(["candidate", "id", "page", "total percent", "decision"])
+    for row, known_by, page in sent:
+        total = "" if row.total is None else f"{100 * row.total:.2f}"
+        cells = (row.candidate, known_by, str(page.absolute()), total, row.decision)
+        writer.writerow(map(guarded, cells))
     return buffer.getvalue()
 
 

@@ -130,9 +130,10 @@ def expect_refusal(look: Callable[[], object], kind: str, given: str, *numbers: 
             raise
         got = error.fault.type
         expect(kind in error.kinds, f"`{given}`: expected {kind}, got {got}")
-        told = re.findall(r"\d+", error.fault.message)
+        told = re.findall(r"-?\d+", error.fault.message)
+        known = {*told, *(one.removeprefix("-") for one in told)}  # a hyphen may be no sign
         is_list = len(told) > MOST_NUMBERS
-        missing = [str(number) for number in numbers if is_list or str(number) not in told]
+        missing = [str(number) for number in numbers if is_list or str(number) not in known]
         wanted = "both numbers" if len(numbers) > 1 else "".join(missing)
         expect(not missing, f"`{given}`: expected {wanted} in the message")
     else:

@@ -426,6 +426,12 @@ def test_feedback_gives_nothing_away(tmp_path: Path, out: Path) -> None:
     grade = ["batch", str(handed), *words, "--feedback", str(pages), "--also", "gradescope"]
     assert run_command(grade) == 0
     assert {page.stem for page in pages.iterdir()} == set(SOURCES)
+    with (out / "feedback.csv").open(encoding="utf-8", newline="") as file:
+        merge = {row["candidate"]: row for row in csv.DictReader(file)}
+    assert {name: row["page"] for name, row in merge.items()} == {
+        name: str(pages / f"{name}.html") for name in SOURCES
+    }
+    assert merge["wrong"]["total percent"] == rows(out)["wrong"]["total percent"]
     texts = {page.stem: page.read_text(encoding="utf-8") for page in pages.iterdir()}
     for text in texts.values():
         assert_self_contained(text)

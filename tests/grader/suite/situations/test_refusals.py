@@ -67,6 +67,12 @@ def test_another_refusal_is_none(begin: Begin, error: str, says: str) -> None:
         claims.constructor_raises(refusing(begin, error), "ValueError", width=17, heads=4)
 
 
+@pytest.mark.parametrize("says", ["got -3 for 1", "1 of -3", "{width}x{heads}", "1--3"])
+def test_number_below_zero_or_behind_a_hyphen_is_told(begin: Begin, says: str) -> None:
+    harness = refusing(begin, f"ValueError(f'{says}')")
+    claims.constructor_raises(harness, "ValueError", width=1, heads=-3)
+
+
 def test_each_of_several_is_refused_by_itself(begin: Begin) -> None:
     harness = refusing(begin, "ValueError(f'{width} by {heads}')")
     every = [{"width": 15, "heads": 4}, {"width": 17, "heads": 3}]

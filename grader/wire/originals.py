@@ -6,8 +6,6 @@ are called as ``BASE.clone(x)``, attributes read as ``shape_of(x)``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from sys import getprofile, gettrace, setprofile, settrace
 from typing import Any
 
@@ -24,11 +22,20 @@ _requires_grad = BASE.requires_grad.__get__
 _WATCHING = gettrace(), getprofile()  # such as a debugger's, before a submission is loaded
 
 
-@contextmanager
-def alone() -> Iterator[None]:
-    """Nobody sees what is asked here: no subclass, and no mode that was left open."""
-    with DisableTorchFunction(), _DisableTorchDispatch():
-        yield
+class alone:  # a context manager
+    """Nobody sees what is asked here: no subclass, and no mode that was left open.
+
+    Nor does any function of Python's run that a submission may put another in the place of.
+    """
+
+    def __enter__(self) -> None:
+        self._held = DisableTorchFunction(), _DisableTorchDispatch()
+        for one in self._held:
+            one.__enter__()
+
+    def __exit__(self, *exception: Any) -> None:
+        for one in reversed(self._held):
+            one.__exit__(*exception)
 
 
 def end_watching() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from numpy import concatenate, isfinite
-from torch import Tensor, float64
+from torch import Tensor, float64, view_as_real
 
 from grader.wire.messages import Copies
 from grader.wire.originals import BASE, alone, begins_at, is_in_memory, size_behind
@@ -58,7 +58,7 @@ class CountsCopies(Sees):
 
 
 def _floats(value: Any) -> list[Tensor]:
-    return [tensor for tensor in in_memory(value) if BASE.is_floating_point(tensor)]
+    return [one for one in in_memory(value) if BASE.is_floating_point(one) or BASE.is_complex(one)]
 
 
 def in_memory(value: Any) -> list[Tensor]:
@@ -71,6 +71,8 @@ def in_memory(value: Any) -> list[Tensor]:
 def _numbers_behind(tensor: Tensor) -> Tensor:
     """All numbers behind a tensor, each once, (n,)."""
     tensor = BASE.detach(tensor)
+    if BASE.is_complex(tensor):
+        tensor = view_as_real(BASE.resolve_conj(tensor))
     count = size_behind(tensor) // BASE.element_size(tensor)
     if count <= LARGE:
         return BASE.as_strided(tensor, (count,), (1,), 0)  # type: ignore[no-any-return]  # of C

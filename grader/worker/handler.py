@@ -28,6 +28,7 @@ from grader.wire.originals import (
     alone,
     begins_at,
     end_watching,
+    is_in_memory,
     is_on_meta,
     learns,
     size_behind,
@@ -257,6 +258,9 @@ class RequestHandler:
         if call.weighs:
             called.behind = _behind(results)
         if before is not None:
+            # What still runs of a submission's code runs before it is looked at.
+            self.sent[:] = [values.settled(x) if is_in_memory(x) else x for x in self.sent]
+            del results
             called.changed, called.left = before.changed(), before.left()
             called.inputs = [values.digest(x) for x in given]
         return called
@@ -424,16 +428,18 @@ def _refill(own: list[Tensor], given: list[Tensor]) -> None:
 
 
 def _behind(results: list[Any]) -> list[int]:
-    """The bytes of the storage behind each tensor of results; 0 where one before has the same."""
+    """The bytes of memory behind each tensor of results; none that one before has as well."""
     tensors: list[Tensor] = []
     values.encode(results, tensors)
     found: list[int] = []
     known: set[int] = set()
     for tensor in tensors:
+        held = [tensor]
+        values.encode(list(getattr(tensor, "__dict__", {}).values()), held)  # what it keeps alive
         with alone():
-            start = begins_at(tensor)
-            found.append(0 if start in known else size_behind(tensor))
-        known.add(start)
+            there = {begins_at(one): size_behind(one) for one in held if is_in_memory(one)}
+        found.append(sum(size for start, size in there.items() if start not in known))
+        known |= there.keys()
     return found
 
 

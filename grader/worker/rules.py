@@ -7,7 +7,8 @@ import functools
 import sys
 import warnings
 from collections.abc import Callable, Iterator
-from types import CodeType, FrameType, ModuleType
+from importlib.machinery import SourceFileLoader
+from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any, NamedTuple, cast
 
 import torch
@@ -22,7 +23,8 @@ KEYS = (
 )  # fmt: skip
 # The Transformer of `torch.fx` turns graphs, and torch derives classes of its own from it.
 ELSEWHERE = ("torch.fx", "grader")
-METHODS = ("__init__", "__call__", "forward")  # of a class, where it has its own
+UNGUARDED = ("__setstate__",)  # of a class: what Python itself calls to copy an object
+DECOMPOSED = ("torch._decomp", "torch._native", "torch._refs")  # operations in Python
 CLOSED = ("torch.onnx.ops._impl",)  # modules with an attention in plain operations
 GENERIC = ("Module", "Sequential")  # classes of torch that call whatever they are given
 
@@ -45,6 +47,7 @@ class Keeper:
     def __init__(self, rules: messages.Rules = messages.NO_RULES, filename: str = "") -> None:
         self.broken: messages.Forbidden | None = None
         self._names = frozenset(rules.forbidden)
+        self._operations = rules.operations
         self._filename = filename
         self._modules = 0  # that are loaded, when they were last looked at
         self._seen: set[str] = set()  # their names
@@ -55,6 +58,7 @@ class Keeper:
         self._take_operations(rules.operations)
         if self._names:
             sys.modules.update(dict.fromkeys(CLOSED, cast(Any, None)))  # no such module is found
+            _look_at_what_is_run(self._take)
         self.look()
 
     def look(self) -> None:
@@ -63,12 +67,21 @@ class Keeper:
             return
         loaded = as_loaded()
         for name in loaded.keys() - self._seen:
-            held = loaded[name].now
-            if not (held.keys().isdisjoint(self._names) or name.startswith(ELSEWHERE)):
-                for forbidden in self._names & held.keys():
-                    held[forbidden] = self._instead(held[forbidden], forbidden)
+            self._take(name, loaded[name].now)
         self._seen = set(loaded)
         self._modules = len(sys.modules)
+
+    def _take(self, module: str, held: dict[str, Any]) -> None:
+        """Take away what a module of torch holds of what is forbidden."""
+        if module.startswith(DECOMPOSED):
+            matching = [fnmatch.filter(held, pattern) for pattern in self._operations]
+            for name in {one for names in matching for one in names}:
+                original = held[name]
+                held[name] = self._instead(original, name)
+                _replace(original, held[name])
+        if not (held.keys().isdisjoint(self._names) or module.startswith(ELSEWHERE)):
+            for forbidden in self._names & held.keys():
+                held[forbidden] = self._instead(held[forbidden], forbidden)
 
     def _instead(self, value: Any, name: str) -> Any:
         """What stands where torch has a forbidden class or function."""
@@ -80,9 +93,9 @@ class Keeper:
 
     def _guarded(self, value: Any, name: str) -> Any:
         if isinstance(value, type):  # stays what it is, for whoever asks `isinstance`
-            for method in METHODS:
-                if method in vars(value):
-                    setattr(value, method, self._function(vars(value)[method], name, method))
+            for method, held in list(vars(value).items()):
+                if isinstance(held, FunctionType) and method not in UNGUARDED:
+                    setattr(value, method, self._function(held, name, method))
             return value
         return self._function(value, name) if callable(value) else value
 
@@ -153,6 +166,31 @@ class Keeper:
         line = next(lines, 0)
         self.broken = self.broken or messages.Forbidden(name=name, line=line)
         raise ForbiddenUse(f"this exercise forbids `{name}`")
+
+
+def _look_at_what_is_run(look: Callable[[str, dict[str, Any]], None]) -> None:
+    """Have each file of torch looked at as soon as it has run as a module, whatever that's called.
+
+    Whoever imports from it has what is left then; one that is loaded again is looked at again.
+    """
+    run = SourceFileLoader.exec_module
+    folder = torch.__path__[0]
+
+    def run_and_look(loader: Any, module: ModuleType) -> None:
+        run(loader, module)
+        if (path := str(loader.path)).startswith(folder):
+            name = path.removeprefix(folder).removesuffix(".py").removesuffix("/__init__")
+            look("torch" + name.replace("/", "."), vars(module))
+
+    SourceFileLoader.exec_module = run_and_look  # type: ignore[method-assign, assignment]
+
+
+def _replace(original: Any, instead: Any) -> None:
+    """Have torch's tables of decompositions hold another function."""
+    tables = vars(sys.modules.get("torch._decomp", torch)).get("global_decomposition_table", {})
+    for table in tables.values():
+        for operation in [one for one, held in table.items() if held is original]:
+            table[operation] = instead
 
 
 class _Held(NamedTuple):

@@ -57,19 +57,22 @@ class Before:
         """See how all is set after a call, before its own settings end."""
         self._after = _switches()
 
-    @alone()
     def changed(self) -> list[int]:
         """Places of the inputs that were changed in place."""
         each = enumerate(zip(self._inputs, self._copies, self._versions, strict=True))
-        return [
-            place
-            for place, (x, copy, version) in each
-            if _version(x) != version or not _same(copy, x)
-        ]
+        with alone():
+            return [
+                place
+                for place, (x, copy, version) in each
+                if _version(x) != version or not _same(copy, x)
+            ]
 
-    @alone()
     def left(self) -> list[str]:
         """What else was left changed, in words."""
+        with alone():
+            return self._left()
+
+    def _left(self) -> list[str]:
         found = []
         if added := [name for name in self._state() if name not in self._names]:
             found.append(f"`{added[0][:MOST]}` was added to the module by the call")

@@ -199,6 +199,7 @@ def test_what_does_nothing_earns_less_than_a_tenth(
         ("self.v(x).mean(-2, keepdim=True) + 0 * x", False),
         ("self.v(x) + self.v(x).mean(-2, keepdim=True)", False),
         ("self.v(x).cumsum(-2)", False),
+        ("(x @ x.mT).softmax(-1) @ self.v(x) if x.size(-2) == 7 else x", False),
         ("(x @ x.mT / x.size(-1) ** 0.5).softmax(-1) @ self.v(x)", True),  # no projections
         ("(self.q(x) @ self.k(x).mT).softmax(-2) @ self.v(x)", True),
     ],
@@ -211,7 +212,7 @@ def test_only_what_attends_is_paid_for_what_holds_of_anything(
     head = right[: right.index("    def forward")]
     source = f"{head}    def forward(self, x, attention_mask=None):\n        return {output}\n"
     submission = Submission(Path("exercise4.py"), source)
-    report = grade(submission, exercise, Options(explain=Explain.NOTHING), sandbox)
+    report = grade(submission, exercise, Options(2, explain=Explain.NOTHING), sandbox)
     paid = {check.name for check in report.checks if check.earned}
     assert ("test_batch_items_are_independent" in paid) == does_something
     assert (report.earned > 4) == does_something

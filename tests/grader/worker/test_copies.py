@@ -28,6 +28,8 @@ COPY = {
     "beside others": "torch.cat([q, k.repeat(1, 4, 1, 1)], 1)",
     "by NumPy": "q @ torch.from_numpy(k.detach().numpy().repeat(4, 1)).mT",
     "vmap": "torch.vmap(lambda one: one @ k[:, 0].mT, in_dims=1)(q)",
+    "as complex numbers": "torch.complex(k, 0 * k).repeat(1, 4, 1, 1)",
+    "as conjugates": "torch.complex(k, 0 * k).conj().repeat(1, 4, 1, 1)",
     "of what was scaled": "(k * 3).repeat(1, 4, 1, 1)",
 }
 NO_COPY = {

@@ -205,3 +205,86 @@ def test_who_has_nothing_to_do_hides_nothing(begin: Begin) -> None:
         [2] * 3,
         [1] * 3,
     ]
+
+
+LATE = {  # each changes its input only after a call
+    "as the answer is read": """
+class Late(torch.Tensor):
+    @staticmethod
+    def __new__(cls, x, y):
+        return torch.Tensor._make_wrapper_subclass(cls, y.shape, dtype=y.dtype)
+
+    def __init__(self, x, y):
+        self.x, self.y = x, y
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        args = [one.had() if isinstance(one, Late) else one for one in args]
+        return func(*args, **(kwargs or {}))
+
+    def had(self):
+        self.x.detach().numpy()[...] = 0
+        return self.y
+
+
+def f(x):
+    return Late(x, 2 * x)
+""",
+    "as the answer goes": """
+class Late:
+    def __init__(self, x):
+        self.x = x
+
+    def __del__(self):
+        self.x.zero_()
+
+
+def f(x):
+    y = 2 * x
+    y.late = Late(x)
+    return y
+""",
+    "as bytes are read": """
+import ctypes
+read, inputs = ctypes._string_at, []
+
+
+def late(*given):
+    for x in inputs:
+        x.zero_()
+    return read(*given)
+
+
+def f(x):
+    inputs.append(x)
+    ctypes._string_at = late
+    return 2 * x
+""",
+}
+
+
+@pytest.mark.parametrize("when", LATE)
+def test_input_is_not_changed_unseen_after_a_call(begin: Begin, when: str) -> None:
+    batch = begin(f"import torch\n{LATE[when]}").batch()
+    once, twice = (batch.call("f", [((torch.ones(3),), {})], detect_inplace=True) for _ in range(2))
+    batch.send()
+    assert [call.result().tolist() for call in (once, twice)] == [[2] * 3] * 2
+    seen, again = once.results, twice.results
+    is_seen = once.results.changed == [0]
+    assert is_seen or when == "as bytes are read"  # which are read by nothing of Python's
+
+
+def test_memory_that_an_attribute_keeps_is_counted(begin: Begin) -> None:
+    source = """
+import torch
+
+
+def f(x):
+    y = 2 * x
+    y.whole = [torch.ones(1000)]
+    return y
+"""
+    batch = begin(source).batch()
+    call = batch.call("f", [((torch.ones(3),), {})], weighs=True)
+    batch.send()
+    assert call.results.behind == [4012]

@@ -83,3 +83,43 @@ def test_batching_rule_of_an_operation_is_refused(kit: Kit, sandbox: Sandbox) ->
     exercise = replace(kit.find("double"), forbidden=frozenset())
     report = grade(Submission(Path("double.py"), source), exercise, OPTIONS, sandbox)
     assert (report.problem_line, report.earned) == (5, 0), report
+
+
+ELSEWHERE = {  # each is an attention, or a norm, of torch that is called by no name of its own
+    "another method": (
+        "fresh = torch.nn.modules.activation",
+        "getattr(fresh, 'Multihead' + 'Attention').merge_masks(None, x, x, x)",
+    ),
+    "a module that is loaded again": (
+        "import importlib\nfresh = importlib.reload(torch.nn.modules.activation)",
+        "getattr(fresh, 'Multihead' + 'Attention')(1, 1)",
+    ),
+    "a second copy of a module": (
+        "import importlib.util\n"
+        "path = torch.nn.modules.activation.__file__\n"
+        "spec = importlib.util.spec_from_file_location('torch.nn.modules.copied', path)\n"
+        "fresh = importlib.util.module_from_spec(spec)\nspec.loader.exec_module(fresh)",
+        "getattr(fresh, 'Multihead' + 'Attention')(1, 1)",
+    ),
+    "a decomposition": (
+        "import torch._decomp.decompositions as fresh",
+        "getattr(fresh, '_fused_rms_' + 'norm')(x, [1], None, None)",
+    ),
+    "a table of decompositions": (
+        "import torch._decomp as fresh\nname = '_fused_rms_' + 'norm'",
+        "fresh.decomposition_table[getattr(torch.ops.aten, name).default](x, [1], None, None)",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ELSEWHERE)
+def test_what_is_forbidden_is_so_wherever_it_is_had_from(
+    name: str, kit: Kit, sandbox: Sandbox
+) -> None:
+    before, body = ELSEWHERE[name]
+    source = f"import torch\n{before}\ndef double(x):\n    {body}\n    return 2 * x\n"
+    rules = {"forbidden": frozenset({"MultiheadAttention"}), "operations": ("*rms_norm*",)}
+    exercise = replace(kit.find("double"), **rules)
+    report = grade(Submission(Path("double.py"), source), exercise, OPTIONS, sandbox)
+    assert report.problem_line == source.splitlines().index(f"    {body}") + 1, report
+    assert not report.earned

@@ -269,7 +269,6 @@ def test_input_is_not_changed_unseen_after_a_call(begin: Begin, when: str) -> No
     once, twice = (batch.call("f", [((torch.ones(3),), {})], detect_inplace=True) for _ in range(2))
     batch.send()
     assert [call.result().tolist() for call in (once, twice)] == [[2] * 3] * 2
-    seen, again = once.results, twice.results
     is_seen = once.results.changed == [0]
     assert is_seen or when == "as bytes are read"  # which are read by nothing of Python's
 

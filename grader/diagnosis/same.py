@@ -18,13 +18,14 @@ GRADIENTS = 10  # times as much: they are longer sums
 MORE = 1.5  # times as many numbers that are made on the way are made in another way
 
 
-def same(one: Tensor, other: Tensor, tolerance: float) -> bool:
+def same(one: Tensor, other: Tensor, tolerance: float, least: float = 0.0) -> bool:
     """Whether two tensors agree, NaN with NaN and infinity with infinity.
 
     Args:
         one: Any shape and float dtype.
         other: The same dtype.
         tolerance: Relative to the largest value of ``other``, or to 1 where all are smaller.
+        least: By how much they may differ in any case.
     """
     if one.shape != other.shape:
         return False
@@ -32,13 +33,13 @@ def same(one: Tensor, other: Tensor, tolerance: float) -> bool:
         return True
     gap = float((one - other).abs().max())
     if isfinite(gap):
-        return gap <= tolerance * max(1.0, float(other.abs().max()))
+        return gap <= least + tolerance * max(1.0, float(other.abs().max()))
     finite = torch.isfinite(other)
     if not torch.equal(torch.isfinite(one), finite):
         return False
     if not torch.equal(one[~finite].nan_to_num(nan=0.0), other[~finite].nan_to_num(nan=0.0)):
         return False
-    return not bool(finite.any()) or same(one[finite], other[finite], tolerance)
+    return not bool(finite.any()) or same(one[finite], other[finite], tolerance, least)
 
 
 def same_where_finite(came: Tensor, due: Tensor, tolerance: float) -> bool:
@@ -95,21 +96,30 @@ def _same_gradients(theirs: list[Tensor | None], ours: list[Tensor | None]) -> b
         theirs or [None] * count,
         strict=True,
     )
-    return all(_same_gradient(one, other) for one, other in pairs)
+    least = max((_rounding_of(one) for one in theirs if one is not None), default=0.0)
+    return all(_same_gradient(one, other, least) for one, other in pairs)
 
 
-def _same_gradient(one: Tensor | None, other: Tensor | None) -> bool:
+def _rounding_of(gradient: Tensor) -> float:
+    """Of the largest: terms of another gradient that cancel may be as large."""
+    if not gradient.is_floating_point() or gradient.is_meta or not gradient.numel():
+        return 0.0
+    largest = float(gradient.nan_to_num(posinf=0, neginf=0).abs().max())
+    return torch.finfo(gradient.dtype).eps * largest
+
+
+def _same_gradient(one: Tensor | None, other: Tensor | None, least: float) -> bool:
     if one is None or other is None:
         known = one if other is None else other
         return known is None or not bool(known.any())
-    return _alike(one, other, GRADIENTS)
+    return _alike(one, other, GRADIENTS, least)
 
 
 def _all_same(ours: list[Tensor], theirs: list[Tensor]) -> bool:
     return len(ours) == len(theirs) and all(map(_alike, ours, theirs))
 
 
-def _alike(one: Tensor, other: Tensor, times: int = 1) -> bool:
+def _alike(one: Tensor, other: Tensor, times: int = 1, least: float = 0.0) -> bool:
     """Whether two tensors are the same but for rounding."""
     one = one.detach()
     if (one.dtype, one.device, one.shape) != (other.dtype, other.device, other.shape):
@@ -118,4 +128,5 @@ def _alike(one: Tensor, other: Tensor, times: int = 1) -> bool:
         return True
     if not one.is_floating_point():
         return torch.equal(one, other)
-    return same(one.double(), other.double(), times * TOLERANCE.get(one.dtype, USUAL))
+    tolerance = times * TOLERANCE.get(one.dtype, USUAL)
+    return same(one.double(), other.double(), tolerance, least)

@@ -44,8 +44,10 @@ def idle(harness: Harness) -> str:
     harness.ask()
     right = [_difference(before, before.expected, one.expected, place) for one, place in others]
     mine = [_difference(before, before.out, one.out, place) for one, place in others]
-    if not any(bool(one.any()) for one in right):
-        return ""
+    if not any(bool(one.any()) for one in right):  # each place is by itself
+        moves = [bool(_difference(before, before.expected, o.expected).any()) for o, _ in others]
+        stays = [not bool(_difference(before, before.out, o.out).any()) for o, _ in others]
+        return "no output depends on its input" if any(moves) and all(stays) else ""
     if not any(bool(one.any()) for one in mine):
         return "no output depends on what stands at another place"
     is_fixed = all(map(_has_one_direction, mine))

@@ -73,6 +73,10 @@ COMMANDS = {
         *("batch_group", "batch"),
         "Grade a folder that holds a folder, zip, tar, .py or .ipynb for each candidate.",
     ),
+    "kit": Entry(
+        *("kit_group", "kit"),
+        "Make exercises of your own, and hold them to what ours are held to.",
+    ),
     "doctor": Entry("doctor", "doctor", "Show what this machine offers."),
 }
 

@@ -21,7 +21,9 @@ kit_option = click.option(
     "kit_path",
     type=click.Path(path_type=Path, file_okay=False),
     metavar="PATH",
-    help="Folder of another kit. Its suites run unconfined: use only a kit that you trust.",
+    envvar="GRADE_KIT",
+    help="Folder of another kit, or GRADE_KIT. Its suites run unconfined: use only a kit that you "
+    "trust.",
 )
 
 

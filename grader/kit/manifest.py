@@ -27,8 +27,8 @@ class ExerciseEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     title: str
     entry_points: list[str]
     hints: list[str]
-    source: str
     stub: str  # the digest of the stub as shipped
+    source: str = ""  # where what it asks for was first written down
     earlier: list[str] = []  # those of stubs that said the same in other words
     level: Literal["easy", "medium", "hard"] = "medium"
     diagnosis: bool = True  # False where finding the mistake is the exercise
@@ -325,5 +325,5 @@ def _manifest(home: Path) -> Manifest:
         return msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), Manifest)
     except (ValueError, RecursionError) as error:  # of TOML, UTF-8, a type; a number too long
         raise GradeError(
-            f"`{path}` is damaged: {error}; restore it, or `grade init` a new kit"
+            f"`{path}` cannot be used: {error}; docs/kits.md says what a manifest holds"
         ) from None

@@ -119,6 +119,8 @@ class Input:
         kinds: Other ways to draw it, by what they are: each a level of a factor of its own.
         forms: Ways to write down what was drawn, such as dtypes of a mask: likewise.
         length: The letter of a size that is 0 where it is left out; empty where there is none.
+        confined: Whether it is only ever as drawn, since not all numbers will do: weights that
+            are above 0, say. Else it is tried as zeros as well, very large, and so on.
     """
 
     shape: str
@@ -132,6 +134,7 @@ class Input:
     )
     forms: Mapping[str, Callable[[Draw, Tensor], Tensor]] = field(default_factory=dict)
     length: str = ""
+    confined: bool = False
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

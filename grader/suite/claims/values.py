@@ -17,7 +17,7 @@ from grader.suite.situations.implied import implied
 @points(3)
 @implied
 def matches_the_formula(harness: Harness) -> None:
-    """The whole formula, at several sizes, on scores that leave a mistake no room to hide."""
+    """The whole formula, at several sizes, on numbers that leave a mistake no room to hide."""
     every = (*harness.contract.sizes, harness.sizes.usual())
     calls = [harness.module(sizes).call(harness.inputs(sizes)) for sizes in every]
     training = harness.in_training().call(harness.inputs())

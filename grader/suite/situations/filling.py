@@ -268,14 +268,16 @@ def _other(
     if value is None:
         return None
     if name in like(harness.contract):
+        if harness.contract.inputs[name].confined:
+            return draw_like(harness, row, name, sizes)
         return another(value)
     return _given(harness, row, name, sizes) if harness.contract.inputs[name].kinds else value
 
 
 def draw_like(harness: Harness, row: Row, name: str, sizes: Sizes) -> Tensor:
     """An input of the row's kind, dtype and layout."""
-    smaller = LARGER if row.get("weights") == "large" else 1
-    drawn = _of_kind(harness, row, name, sizes) / smaller
+    is_smaller = row.get("weights") == "large" and not harness.contract.inputs[name].confined
+    drawn = _of_kind(harness, row, name, sizes) / (LARGER if is_smaller else 1)
     x = drawn.to(DTYPES[row["dtype"]])
     coin = bool(harness.draw.integer(0, 1))
     layout = row[layout_of(name)]

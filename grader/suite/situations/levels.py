@@ -131,7 +131,8 @@ def general_factors(contract: Contract, mode: Factor = MODE) -> list[Factor]:
         found.append(WIDTH)
     found += [Factor(letter, OF_OWN_LETTER) for letter in own_letters(contract)]
     for name in like(contract):
-        found += [Factor(name, KINDS), Factor(layout_of(name), LAYOUTS)]
+        kinds = (ORDINARY,) if contract.inputs[name].confined else KINDS
+        found += [Factor(name, kinds), Factor(layout_of(name), LAYOUTS)]
     found += [DTYPE, WAY if contract.keeps_form else WAY_OF_ANOTHER_FORM]
     if any(sizes.get("H", 1) > 1 for sizes in contract.sizes):
         found.append(HEADS)

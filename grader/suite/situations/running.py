@@ -19,6 +19,7 @@ from grader.suite.situations.trying import Tried
 
 SHARE = 0.75  # of the time that is left, that situations may take
 SOONER = 10  # a request of several is stopped after this part of a check's limit
+MORE = 4  # times as long as that one alone may take where it is slow
 LEAST_SECONDS = 0.1  # that a situation has, however many were stopped before it
 HOPELESS = 16  # situations of which each one ended the worker: so would the others
 
@@ -133,6 +134,8 @@ class SituationRunner:
     def _limit(self, asked: list[_Planned]) -> float:
         """What a request may take, in seconds: less once others took too long."""
         takes = MARGIN * self._session.pace.seconds_for(_work(asked))
+        if self._session.pace.is_slow and len(asked) == 1:
+            takes *= MORE  # of an answer that looks at fewer scores than there are, say
         timeout = self._session.timeout
         usual = timeout if len(asked) == 1 else timeout / SOONER  # they are tried once more
         if self._stopped:

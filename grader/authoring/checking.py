@@ -1,0 +1,286 @@
+"""Holds a kit to what ours is held to, and says in its author's words where it falls short."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from grader.authoring.layout import keep_digest, right_answers
+from grader.diagnosis.edits import EditMistake, edited, read_edits
+from grader.errors import GradeError
+from grader.grading import Options, grade
+from grader.kit import MANIFEST, Exercise, Kit
+from grader.kit.stubs import digest
+from grader.records import Explain, Report, Verdict
+from grader.sandbox.process import Sandbox
+from grader.submission import SourceProblem, Submission, parse, read_submission
+from grader.suite import checks_of, load_suite
+
+RIGHT_ANSWERS = 3  # beside the solution, in other styles: else a suite asks for one style
+MISTAKES = 6
+HINTS = 2
+# What an answer that does nothing gives for what a right one gives.
+IDLE = {"zeros": "out * 0", "not a number": "out * float('nan')"}
+IDLY = """
+
+import torch
+
+
+def _idle(given):
+    def call(*args, **kwargs):
+        out = given(*args, **kwargs)
+        whole = out if isinstance(out, tuple) else (out,)
+        done = tuple({does} if isinstance(out, torch.Tensor) else out for out in whole)
+        return done if isinstance(out, tuple) else done[0]
+    return call
+
+
+for _name in {names}:
+    if isinstance(globals()[_name], type):
+        globals()[_name].forward = _idle(globals()[_name].forward)
+    else:
+        globals()[_name] = _idle(globals()[_name])
+"""
+
+
+@dataclass(frozen=True)
+class Effort:
+    """At how many seeds things are tried.
+
+    Attributes:
+        right: The solution, and each right answer.
+        wrong: Each known mistake, whose score is to be the same at all of them.
+        named: Whether each mistake that says what it is must be named by a report.
+    """
+
+    right: int = 20
+    wrong: int = 5
+    named: bool = True
+
+
+FAST = Effort(2, 1, named=False)
+
+
+class Finding(NamedTuple):
+    """What falls short.
+
+    Attributes:
+        file: Where it is to be mended.
+        line: There; 0 for the file as a whole.
+        text: What it is, and the next step.
+    """
+
+    file: Path
+    line: int
+    text: str
+
+
+class Inspection:
+    """Holds one exercise of a kit to everything.
+
+    Args:
+        kit: Whose suites are run unconfined.
+        exercise: One of its.
+        sandbox: Where answers run.
+        effort: How much is tried.
+        tell: Is told of each grading that is done.
+
+    Attributes:
+        has_new_stub: Whether the stub was changed; the manifest knows it now.
+    """
+
+    def __init__(
+        self,
+        kit: Kit,
+        exercise: Exercise,
+        sandbox: Sandbox,
+        effort: Effort,
+        tell: Callable[[], object],
+    ) -> None:
+        self._kit, self._exercise = kit, exercise
+        self._sandbox, self._effort, self._tell = sandbox, effort, tell
+        self._manifest = kit.home / "exercises" / MANIFEST
+        self.has_new_stub = False
+
+    def findings(self) -> Iterator[Finding]:
+        """What falls short; of a file that cannot be used, only that."""
+        broken = [*self._files(), *self._suite()]
+        yield from broken
+        if broken:
+            return
+        yield from self._entry()
+        yield from self._stub()
+        right = list(self._solution())
+        yield from right
+        if right:
+            return  # whatever else is wrong follows from it
+        yield from self._right_answers()
+        yield from self._mistakes()
+        yield from self._idle()
+
+    def _files(self) -> Iterator[Finding]:
+        exercise = self._exercise
+        for what, file in (
+            ("stub", exercise.stub), ("solution", exercise.solution), ("suite", exercise.suite)
+        ):  # fmt: skip
+            if not file.is_file():
+                yield Finding(file, 0, f"the {what} of `{exercise.name}` is missing; write it")
+                continue
+            try:
+                parse(read_submission(file))
+            except (GradeError, SourceProblem) as error:
+                yield Finding(file, 0, f"cannot be read: {error}")
+
+    def _suite(self) -> Iterator[Finding]:
+        suite = self._exercise.suite
+        if not suite.is_file():
+            return
+        try:
+            checks = checks_of(load_suite(str(suite), suite.name))
+        except Exception as error:  # whatever its author's code raises
+            yield Finding(suite, 0, f"cannot be loaded: {type(error).__name__}: {error}")
+            return
+        if not checks:
+            yield Finding(suite, 0, "has no check; a function `test_…` with `@points` is one")
+        for name, check in checks.items():
+            if not inspect.getdoc(check):
+                line = inspect.getsourcelines(check)[1]
+                yield Finding(suite, line, f"`{name}` says nothing; give it a docstring, why it is")
+
+    def _entry(self) -> Iterator[Finding]:
+        """What the manifest says of it."""
+        exercise = self._exercise
+        line = _line_of(self._manifest, f'name = "{exercise.name}"')
+        if len(exercise.hints) < HINTS:
+            told = f"has {len(exercise.hints)} hints; write {HINTS} at least, each a question"
+            yield Finding(self._manifest, line, f"`{exercise.name}` {told}")
+        for hint in exercise.hints:
+            if not hint.endswith("?"):
+                where = _line_of(self._manifest, hint[:40])
+                yield Finding(self._manifest, where, "a hint is no question; end it with `?`")
+        signatures = [_signatures(file) for file in (exercise.stub, exercise.solution)]
+        for name in exercise.entry_points:
+            if name not in signatures[0]:
+                told = f"defines no `{name}`, which `entry_points` names; define it, or mend that"
+                yield Finding(exercise.stub, 0, told)
+        for name, signature in signatures[0].items():
+            if (there := signatures[1].get(name)) != signature:
+                told = f"`{name}{signature}` of the stub is `{name}{there or ' missing'}` here"
+                yield Finding(exercise.solution, 0, f"{told}; make them the same")
+
+    def _stub(self) -> Iterator[Finding]:
+        stub = self._exercise.stub
+        report = self._graded(read_submission(stub).source, 1)
+        earned = report.earned - self._exercise.begins_at
+        if earned and self._exercise.diagnosis:
+            told = f"as it is given, the stub earns {earned} points; take out what answers"
+            yield Finding(stub, 0, told)
+        elif (now := digest(stub.read_bytes())) != self._exercise.digest:
+            keep_digest(self._kit.home, self._exercise.name, now)
+            self.has_new_stub = True
+
+    def _solution(self) -> Iterator[Finding]:
+        yield from self._expect_solved(self._exercise.solution, self._effort.right)
+
+    def _right_answers(self) -> Iterator[Finding]:
+        folder = right_answers(self._kit.home, self._exercise.name)
+        files = sorted(folder.glob("right_*.py"))
+        if len(files) < RIGHT_ANSWERS and self._exercise.diagnosis:
+            told = f"{len(files)} right answers; write {RIGHT_ANSWERS} in styles that differ"
+            yield Finding(folder, 0, told)
+        for file in files:
+            yield from self._expect_solved(file, self._effort.right)
+
+    def _expect_solved(self, file: Path, seeds: int) -> Iterator[Finding]:
+        source = read_submission(file).source
+        for seed in range(1, seeds + 1):
+            report = self._graded(source, seed)
+            if report.solved:
+                continue
+            lost = [c.name for c in report.checks if c.verdict not in (Verdict.PASS, Verdict.SKIP)]
+            what = f"loses `{lost[0]}`" if lost else report.problem
+            why = "mend it, or the check, which asks for what no contract says"
+            yield Finding(file, 0, f"is right, and at seed {seed} {what}; {why}")
+            return
+
+    def _mistakes(self) -> Iterator[Finding]:
+        exercise = self._exercise
+        known = read_edits(exercise.mistakes)
+        if len(known) < MISTAKES and exercise.diagnosis:
+            told = f"{len(known)} known mistakes; write {MISTAKES} that people make, at least"
+            yield Finding(exercise.mistakes, 0, told)
+        source = read_submission(exercise.solution).source
+        for mistake in known:
+            line = _line_of(exercise.mistakes, f'name = "{mistake.name}"')
+            for text in self._of_mistake(mistake, source):
+                yield Finding(exercise.mistakes, line, f"`{mistake.name}` {text}")
+
+    def _of_mistake(self, mistake: EditMistake, right: str) -> Iterator[str]:
+        source = edited(right, [mistake])
+        if source is None:
+            yield "does not fit the solution; each text of `edits` must stand in it exactly once"
+            return
+        scores = []
+        for seed in range(1, self._effort.wrong + 1):
+            report = self._graded(source, seed)
+            scores.append(report.earned)
+            check = next((one for one in report.checks if one.name == mistake.loses), None)
+            if report.problem:
+                yield f"cannot be graded: {report.problem}"
+                return
+            if check is None:
+                yield f"loses `{mistake.loses}`, and there is no such check; name one that is"
+                return
+            if check.verdict is Verdict.PASS:
+                yield f"keeps `{mistake.loses}` at seed {seed}; ask there for what it gets wrong"
+                return
+        if len(set(scores)) > 1:
+            yield f"earns {min(scores)} to {max(scores)} points by the seed; nothing may be chance"
+        if self._effort.named and mistake.says:
+            report = self._graded(source, 1, Explain.CAUSE)
+            if not report.cause or mistake.says not in report.cause.says:
+                told = report.cause.says if report.cause else "nothing"
+                yield f"is not what a report says of it, but: {told}"
+
+    def _idle(self) -> Iterator[Finding]:
+        exercise = self._exercise
+        if not exercise.diagnosis:
+            return
+        right = read_submission(exercise.solution).source
+        for what, does in IDLE.items():
+            source = f"{right}{IDLY.format(does=does, names=exercise.entry_points)}"
+            report = self._graded(source, 1)
+            if report.earned >= report.possible / 10:
+                kept = [check.name for check in report.checks if check.earned]
+                told = f"an answer that gives {what} earns {report.earned} of {report.possible}"
+                yield Finding(exercise.suite, 0, f"{told}, by `{kept[0]}`; ask for more there")
+
+    def _graded(self, source: str, seed: int, explain: Explain = Explain.NOTHING) -> Report:
+        submission = Submission(Path(f"{self._exercise.name}.py"), source)
+        options = Options(seed, explain=explain)
+        report = grade(submission, self._exercise, options, self._sandbox)
+        self._tell()
+        return report
+
+
+def _signatures(file: Path) -> dict[str, str]:
+    """Every function and method of a file with its arguments and types."""
+    tree = parse(read_submission(file))
+    owners: list[tuple[str, ast.Module | ast.ClassDef]] = [("", tree)]
+    owners += [(f"{n.name}.", n) for n in tree.body if isinstance(n, ast.ClassDef)]
+    return {
+        prefix + node.name: f"({ast.unparse(node.args)})"
+        for prefix, owner in owners
+        for node in owner.body
+        if isinstance(node, ast.FunctionDef)
+    }
+
+
+def _line_of(file: Path, text: str) -> int:
+    """The first line of a file that holds a text; 0 where none does."""
+    lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
+    return next((number for number, line in enumerate(lines, 1) if text in line), 0)

@@ -1,0 +1,140 @@
+"""``grade kit``: the commands for whoever makes exercises."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+
+from grader.cli.saying import echo
+from grader.errors import GradeError
+from grader.kit import Kit, load_kit
+
+folder_argument = click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
+TOO_LITTLE = 1  # the exit code where something falls short
+
+
+@click.group()
+def kit() -> None:
+    """Make exercises of your own, and hold them to what ours are held to.
+
+    A kit's suites are code that runs with all that your account may do; so does its solution.
+
+    \b
+    Example: grade kit new drills
+    """
+
+
+@kit.command()
+@folder_argument
+def new(folder: Path) -> None:
+    """Lay out a kit with one exercise that grades.
+
+    \b
+    Example: grade kit new drills
+    """
+    from grader.authoring.layout import FIRST, make_kit
+
+    for path in make_kit(folder):
+        click.echo(f"  {path}")
+    where = shlex.quote(str(folder))
+    echo(f"next: cd {where}, `grade kit check`, `grade {FIRST} --kit .`; then make it your own")
+
+
+@kit.command()
+@click.argument("name")
+@click.option("--track", default="first", help="The folder that it lies in, among others.")
+@click.option(
+    *("--kit", "home"),
+    type=click.Path(path_type=Path, file_okay=False),
+    default=".",
+    help="Folder of the kit.",
+)
+def add(name: str, track: str, home: Path) -> None:
+    """Add an exercise: stub, solution, suite, right answers, known mistakes.
+
+    What is written grades as it is. Put your own in its place, then run `grade kit check`.
+
+    \b
+    Example: grade kit add softmax --track losses
+    """
+    from grader.authoring.layout import add_exercise
+
+    for path in add_exercise(home, name, track):
+        click.echo(f"  {path}")
+    echo("next: write your own in their place, then `grade kit check`")
+
+
+@kit.command()
+@click.argument("folder", type=click.Path(path_type=Path, file_okay=False), default=".")
+@click.option("--only", multiple=True, metavar="EXERCISE", help="Hold this one alone to it.")
+@click.option("--fast", is_flag=True, help="At fewer seeds, and without what reports say.")
+def check(folder: Path, only: tuple[str, ...], fast: bool) -> int:
+    """Hold a kit to all that ours is held to.
+
+    A stub earns nothing; the solution and right answers in other styles earn everything at many
+    seeds; each known mistake loses the check that names it, earns the same at every seed, and is
+    named in a report; an answer that does nothing earns less than a tenth. Digests of stubs that
+    you changed are kept in the manifest.
+
+    \b
+    Example: grade kit check drills --fast
+    """
+    from grader.authoring.checking import FAST, Effort, Inspection
+    from grader.sandbox.process import Sandbox
+
+    made = load_kit(folder)
+    if made.version:
+        raise GradeError(f"`{folder}` is a learner's folder of stubs, and no kit")
+    chosen = [made.find(name) for name in only] or list(made.exercises)
+    count = 0
+    with Sandbox() as sandbox, _progress(made, len(chosen)) as (begin, tell):
+        for exercise in chosen:
+            begin(exercise.name)
+            inspection = Inspection(made, exercise, sandbox, FAST if fast else Effort(), tell)
+            for finding in inspection.findings():
+                count += 1
+                place = f"{_short(finding.file)}:{finding.line}".removesuffix(":0")
+                click.echo(f"{place}: {finding.text}")
+            if inspection.has_new_stub:
+                echo(f"the manifest knows the stub of `{exercise.name}` as it is now")
+    echo(f"{count} findings" if count else f"{len(chosen)} exercises hold")
+    return TOO_LITTLE if count else 0
+
+
+def _short(path: Path) -> Path:
+    here = Path.cwd()
+    return path.resolve().relative_to(here) if path.resolve().is_relative_to(here) else path
+
+
+@contextmanager
+def _progress(
+    made: Kit, exercises: int
+) -> Iterator[tuple[Callable[[str], object], Callable[[], object]]]:
+    """Which exercise it is at, and how many gradings are done, on standard error."""
+    from rich import progress as bars
+    from rich.console import Console
+
+    columns = (
+        *(bars.BarColumn(), bars.MofNCompleteColumn(), bars.TextColumn("{task.description}")),
+        bars.TextColumn("{task.fields[gradings]} gradings"),
+    )
+    gradings = 0
+    with bars.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(made.title, total=exercises, gradings=0)
+        begun = False
+
+        def begin(name: str) -> None:
+            nonlocal begun
+            bar.update(task, description=name, advance=1 if begun else 0)
+            begun = True
+
+        def tell() -> None:
+            nonlocal gradings
+            gradings += 1
+            bar.update(task, gradings=gradings)
+
+        yield begin, tell

@@ -24,7 +24,7 @@ RIGHT_ANSWERS = 3  # beside the solution, in other styles: else a suite asks for
 MISTAKES = 6
 HINTS = 2
 # What an answer that does nothing gives for what a right one gives.
-IDLE = {"zeros": "out * 0", "not a number": "out * float('nan')"}
+IDLE = {"zeros": "out*0", "not a number": "out*float('nan')"}
 IDLY = """
 
 import torch

@@ -120,11 +120,11 @@ def _progress(
 
     columns = (
         *(bars.BarColumn(), bars.MofNCompleteColumn(), bars.TextColumn("{task.description}")),
-        bars.TextColumn("{task.fields[gradings]} gradings"),
+        bars.TextColumn("{task.fields[gradings]}"),
     )
     gradings = 0
     with bars.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(made.title, total=exercises, gradings=0)
+        task = bar.add_task(made.title, total=exercises, gradings="")
         begun = False
 
         def begin(name: str) -> None:
@@ -135,6 +135,6 @@ def _progress(
         def tell() -> None:
             nonlocal gradings
             gradings += 1
-            bar.update(task, gradings=gradings)
+            bar.update(task, gradings=f"{gradings} gradings")
 
         yield begin, tell

@@ -29,10 +29,10 @@ from grader.languages.templates import WORD, Template
 from grader.outputs.mistakes import titled
 from tests.support.paths import ROOT
 
-# Modules whose texts nobody reads, or only a machine, or an assistant.
+# Modules whose texts nobody reads, or only a machine, an assistant or an author.
 UNREAD = (
-    "attention/steps", "attention/planted.py", "coach", "diagnosis/clues.py",
-    "diagnosis/shapes.py", "hiring/bundle", "kit/torch_names.py",
+    "attention/steps", "attention/planted.py", "authoring/checking.py", "coach",
+    "diagnosis/clues.py", "diagnosis/shapes.py", "hiring/bundle", "kit/torch_names.py",
     "languages", "outputs/case_script.py", "outputs/course_gradebooks.py", "outputs/pytest_json.py",
     "outputs/junit.py", "sandbox/whereabouts.py", "suite/draw.py",
     "outputs/batch_candidate.py", "outputs/batch_ideas.py", "outputs/batch_page.py",

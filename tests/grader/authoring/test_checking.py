@@ -1,0 +1,168 @@
+"""A kit's author is told what falls short: file, line and the next step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from grader.authoring.checking import Effort, Inspection
+from grader.authoring.layout import FIRST, add_exercise, make_kit
+from grader.cli import run_command
+from grader.errors import GradeError
+from grader.kit import load_kit
+from grader.sandbox.process import Sandbox
+
+ONCE = Effort(1, 1, named=False)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    make_kit(tmp_path / "kit")
+    return tmp_path / "kit"
+
+
+def findings(home: Path, sandbox: Sandbox, effort: Effort = ONCE) -> Iterator[str]:
+    kit = load_kit(home)
+    inspection = Inspection(kit, kit.find(FIRST), sandbox, effort, lambda: None)
+    for one in inspection.findings():
+        yield f"{one.file.name}:{one.line}: {one.text}"
+
+
+def rewrite(file: str, old: str, new: str) -> Callable[[Path], None]:
+    def change(home: Path) -> None:
+        text = (home / file).read_text(encoding="utf-8")
+        assert old in text
+        (home / file).write_text(text.replace(old, new, 1), encoding="utf-8")
+
+    return change
+
+
+def remove(file: str) -> Callable[[Path], None]:
+    return lambda home: (home / file).unlink()
+
+
+STUB, SOLUTION = "exercises/first/unit_rows.py", "solutions/first/unit_rows.py"
+SUITE, MISTAKES = "tests/suites/first/test_unit_rows.py", "solutions/first/unit_rows.toml"
+MANIFEST, LOOP = "exercises/kit.toml", "tests/answers/unit_rows/right_loop.py"
+SHORTCOMINGS = {
+    "no suite": (remove(SUITE), "test_unit_rows.py:0: the suite of `unit_rows` is missing"),
+    "a suite that raises": (
+        rewrite(SUITE, "claims.remembers_nothing", "claims.forgets"),
+        "test_unit_rows.py:0: cannot be loaded: AttributeError",
+    ),
+    "a check that says nothing": (
+        rewrite(SUITE, '    """Its length is 0, and nothing may be divided by that."""\n', ""),
+        "test_unit_rows.py:29: `test_row_of_zeros_stays_zeros` says nothing",
+    ),
+    "a solution that does not parse": (
+        rewrite(SOLUTION, "return", "retrun"),
+        "unit_rows.py:0: cannot be read",
+    ),
+    "another signature": (
+        rewrite(SOLUTION, "(x: Tensor)", "(x: Tensor, eps: float = 1e-6)"),
+        "`unit_rows(x: Tensor)` of the stub is `unit_rows(x: Tensor, eps: float=1e-06)` here",
+    ),
+    "a stub that answers": (
+        rewrite(STUB, "raise NotImplementedError", "return x"),
+        "unit_rows.py:0: as it is given, the stub earns",
+    ),
+    "a hint that tells": (
+        rewrite(MANIFEST, "of its gradient?", "of its gradient: 0."),
+        "kit.toml:17: a hint is no question",
+    ),
+    "a solution that is wrong": (
+        rewrite(SOLUTION, "sum(-1", "mean(-1"),
+        "unit_rows.py:0: is right, and at seed 1 loses `test_output_matches_the_formula`",
+    ),
+    "a right answer that is wrong": (
+        rewrite(LOOP, "** 0.5", "** 0.4"),
+        "right_loop.py:0: is right, and at seed 1 loses `test_output_matches_the_formula`",
+    ),
+    "too few right answers": (remove(LOOP), "unit_rows:0: 2 right answers; write 3"),
+    "an edit that fits nowhere": (
+        rewrite(MISTAKES, '[["x.square()",', '[["x.squared()",'),
+        "unit_rows.toml:13: `not-squared` does not fit the solution",
+    ),
+    "a mistake that is none": (
+        rewrite(MISTAKES, '"x.abs()"]', '"x.abs().square()"]'),
+        "unit_rows.toml:13: `not-squared` keeps `test_output_matches_the_formula` at seed 1",
+    ),
+    "a check that is none": (
+        rewrite(MISTAKES, '"test_row_of_zeros_stays_zeros"', '"test_zeros"'),
+        "`nothing-added` loses `test_zeros`, and there is no such check",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", SHORTCOMINGS)
+def test_what_falls_short_is_told_with_its_place(what: str, home: Path, sandbox: Sandbox) -> None:
+    change, says = SHORTCOMINGS[what]
+    change(home)
+    told = []
+    for one in findings(home, sandbox):
+        told.append(one)
+        if says in one:
+            return
+    pytest.fail(f"not among {told}")
+
+
+def test_suite_that_asks_for_nothing_pays_who_does_nothing(home: Path, sandbox: Sandbox) -> None:
+    suite = home / SUITE
+    text = suite.read_text(encoding="utf-8")
+    suite.write_text(text.replace("entry=", "tried=False,\n    entry="), encoding="utf-8")
+    told = "an answer that gives zeros earns"
+    assert any(told in one for one in findings(home, sandbox))
+
+
+def test_changed_stub_is_known_from_then_on(home: Path, sandbox: Sandbox) -> None:
+    rewrite(STUB, "a row of zeros stays", "one of zeros stays")(home)
+    assert load_kit(home).find(FIRST).digest not in ("", stub_digest(home))
+    assert not list(findings(home, sandbox))
+    assert load_kit(home).find(FIRST).digest == stub_digest(home)
+
+
+def stub_digest(home: Path) -> str:
+    from grader.kit.stubs import digest
+
+    return digest((home / STUB).read_bytes())
+
+
+@pytest.mark.slow("two exercises at two seeds, and what reports say of each mistake")
+def test_what_is_laid_out_holds(home: Path, sandbox: Sandbox) -> None:
+    add_exercise(home, "rows_again", "second")
+    assert not list(findings(home, sandbox, Effort(2, 2)))
+    assert len(load_kit(home).exercises) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("Unit-Rows", "`Unit-Rows` can be no name here"),
+        ("class", "`class` can be no name here"),
+        (FIRST, "there is a `unit_rows` already"),
+    ],
+)
+def test_name_that_will_not_do_is_refused(home: Path, name: str, says: str) -> None:
+    before = sorted(home.rglob("*"))
+    with pytest.raises(GradeError, match=says):
+        add_exercise(home, name, "first")
+    assert sorted(home.rglob("*")) == before
+
+
+def test_folder_that_holds_something_is_left_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "mine.txt").write_text("mine", encoding="utf-8")
+    assert run_command(["kit", "new", str(tmp_path)]) == 2
+    assert "is not empty" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
+
+
+def test_kit_is_named_once_by_the_environment(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("GRADE_KIT", str(home))
+    assert run_command(["list"]) == 0
+    assert FIRST in capsys.readouterr().out

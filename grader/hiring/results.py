@@ -6,7 +6,7 @@ import itertools
 import operator
 import random
 import tomllib
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -18,10 +18,10 @@ from grader.errors import GradeError
 from grader.hiring.candidates import Candidate
 from grader.hiring.parallel import parallel_map
 from grader.hiring.remarks import Remarks, in_words
+from grader.hiring.scoring import NOT_GRADED, WITHDRAWN, lowest, minded, score
 from grader.hiring.store import Result, Store
 from grader.hiring.written import safe_name, take_away, write_parts
 from grader.kit import Kit
-from grader.kit.stubs import digest
 from grader.outputs.batch_candidate import FOLDER, Entry, candidate_page
 from grader.outputs.batch_page import Head, Overview
 from grader.outputs.course_gradebooks import Identified, render_canvas, render_moodle
@@ -31,10 +31,8 @@ from grader.outputs.gradebook import render_gradebook, render_mail_merge
 from grader.outputs.gradescope import render_gradescope
 from grader.outputs.junit import render_junit
 from grader.outputs.phrases import without_the_repair
-from grader.records import Report, Row, Score, Similarity, Status
+from grader.records import Report, Row, Score, Similarity
 
-NOT_GRADED = Score(0, 0, Status.NOT_GRADED)
-WITHDRAWN = Score(0, 0, Status.WITHDRAWN)
 GRADEBOOKS = {"canvas": render_canvas, "moodle": render_moodle}
 # What a candidate's folder of a form holds, to be taken away once the candidate is gone.
 FORMS = {"junit": "junit.xml", "gradescope": "results.json", "exercism": "*/results.json"}
@@ -148,7 +146,7 @@ class Results:
         """Write a page to be sent to each, and ``feedback.csv``; where the pages are."""
         exercises, sent = list(self._weights), []
         for name, results in self.by_candidate():
-            row, reports = self._row(name, self._scores(results)), _lowest(results)
+            row, reports = self._row(name, self._scores(results)), lowest(results)
             page = feedback_page(self._title, exercises, row, reports, self._explained)
             path = write_parts(folder / f"{safe_name(name)}.html", [page])
             sent.append((row, self._known_by.get(self._key_of[name], ""), path))
@@ -229,9 +227,9 @@ class Results:
         points = self._remarks.points(key)
         for name, one in scores.items():
             if name in points:
-                one = _minded(one, in_words(points[name]), "set by hand")
+                one = minded(one, in_words(points[name]), "set by hand")
             if to_do := self._changed.get((key, name)):
-                one = _minded(one, to_do, "changed since")
+                one = minded(one, to_do, "changed since")
             scores[name] = one
         return scores
 
@@ -298,52 +296,5 @@ class Results:
         """The reports that count, as a candidate may read them."""
         return [
             one if one.exercise in self._explained else without_the_repair(one)
-            for one in _lowest(results)
+            for one in lowest(results)
         ]
-
-
-def _minded(score: Score, note: str, mark: str) -> Score:
-    """A score of which there is more to say, and that has a mark more."""
-    notes = "; ".join(filter(None, (score.note, note)))
-    return replace(score, note=notes, marks=(*score.marks, mark))
-
-
-def score(results: Sequence[Result], stubs: Collection[str]) -> Score:
-    """The score of one candidate's exercise: of several gradings the lowest.
-
-    Args:
-        results: One for each seed.
-        stubs: The digests of what was sent.
-    """
-    reports = [one.report for one in results]
-    worst = min(reports, key=lambda report: report.earned)
-    names = dict.fromkeys(name for report in reports for name in (report.diagnosis or ((),))[0])
-    note = worst.problem.partition("\n")[0] or results[0].note
-    marks = ("files left aside",) if "left aside: " in results[0].note else ()
-    status = _status(results, stubs)
-    return Score(worst.earned, worst.possible, status, tuple(names), note, marks)
-
-
-def _status(results: Sequence[Result], stubs: Collection[str]) -> Status:
-    first, earned = results[0], {one.report.earned for one in results}
-    if first.unread:
-        return Status.CANNOT_BE_READ
-    if not first.file:
-        return Status.MISSING
-    if digest(first.source.encode()) in stubs:
-        return Status.AS_SENT
-    if any(one.report.problem for one in results):
-        return Status.CANNOT_BE_TRIED
-    if len(earned) > 1:
-        return Status.DISAGREES
-    return Status.SOLVED if first.report.solved else Status.GRADED
-
-
-def _lowest(results: Sequence[Result]) -> list[Report]:
-    """One report for each exercise, the one with the lowest score."""
-    found: dict[str, Report] = {}
-    for one in results:
-        known = found.get(one.exercise)
-        if known is None or one.report.earned < known.earned:
-            found[one.exercise] = one.report
-    return list(found.values())

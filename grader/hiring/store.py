@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -13,6 +11,7 @@ from typing import Self
 import msgspec
 
 from grader.errors import GradeError, GraderFault
+from grader.hiring.claim import claim
 from grader.records import Report
 from grader.records.beside import acts_elsewhere
 
@@ -137,40 +136,19 @@ class Store:
         Raises:
             GradeError: Another batch is at work in it.
         """
-        if sys.platform == "win32":  # where nothing is graded
-            yield
-            return
-        import fcntl
-
-        descriptor = os.open(self.path.parent, os.O_RDONLY)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            os.close(descriptor)
-            raise GradeError(
-                f"another batch is at work in `{self.path.parent}`: `{self.fact('command')}`; "
-                "wait for it, or choose another folder with --out"
-            ) from None
-        try:
+        with claim(self.path.parent) as is_ours:
+            if not is_ours:
+                raise GradeError(
+                    f"another batch is at work in `{self.path.parent}`: "
+                    f"`{self.fact('command')}`; wait for it, or choose another folder with --out"
+                )
             self.keep("command", command)
             yield
-        finally:
-            os.close(descriptor)
 
     def is_claimed(self) -> bool:
         """Whether a batch is at work in the folder."""
-        if sys.platform == "win32":
-            return False
-        import fcntl
-
-        descriptor = os.open(self.path.parent, os.O_RDONLY)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            return True
-        finally:
-            os.close(descriptor)
-        return False
+        with claim(self.path.parent) as is_ours:
+            return not is_ours
 
     def hold_to(self, settings: BatchSettings) -> None:
         """Begin with these settings, or go on with them.

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from grader.grading import Options, grade
-from grader.hiring.results import NOT_GRADED, score
+from grader.hiring.scoring import NOT_GRADED, score
 from grader.hiring.store import Result
 from grader.kit import Kit, installed_kit
 from grader.outputs.batch_candidate import Entry, candidate_page

@@ -1,0 +1,60 @@
+"""Several gradings of one candidate's exercise -> the score that counts."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+from grader.hiring.store import Result
+from grader.kit.stubs import digest
+from grader.records import Report, Score, Status
+
+NOT_GRADED = Score(0, 0, Status.NOT_GRADED)
+WITHDRAWN = Score(0, 0, Status.WITHDRAWN)
+
+
+def minded(score: Score, note: str, mark: str) -> Score:
+    """A score of which there is more to say, and that has a mark more."""
+    notes = "; ".join(filter(None, (score.note, note)))
+    return replace(score, note=notes, marks=(*score.marks, mark))
+
+
+def score(results: Sequence[Result], stubs: Collection[str]) -> Score:
+    """The score of one candidate's exercise: of several gradings the lowest.
+
+    Args:
+        results: One for each seed.
+        stubs: The digests of what was sent.
+    """
+    reports = [one.report for one in results]
+    worst = min(reports, key=lambda report: report.earned)
+    names = dict.fromkeys(name for report in reports for name in (report.diagnosis or ((),))[0])
+    note = worst.problem.partition("\n")[0] or results[0].note
+    marks = ("files left aside",) if "left aside: " in results[0].note else ()
+    status = _status(results, stubs)
+    return Score(worst.earned, worst.possible, status, tuple(names), note, marks)
+
+
+def _status(results: Sequence[Result], stubs: Collection[str]) -> Status:
+    first, earned = results[0], {one.report.earned for one in results}
+    if first.unread:
+        return Status.CANNOT_BE_READ
+    if not first.file:
+        return Status.MISSING
+    if digest(first.source.encode()) in stubs:
+        return Status.AS_SENT
+    if any(one.report.problem for one in results):
+        return Status.CANNOT_BE_TRIED
+    if len(earned) > 1:
+        return Status.DISAGREES
+    return Status.SOLVED if first.report.solved else Status.GRADED
+
+
+def lowest(results: Sequence[Result]) -> list[Report]:
+    """One report for each exercise, the one with the lowest score."""
+    found: dict[str, Report] = {}
+    for one in results:
+        known = found.get(one.exercise)
+        if known is None or one.report.earned < known.earned:
+            found[one.exercise] = one.report
+    return list(found.values())

@@ -163,8 +163,9 @@ class Inspection:
                 where = _line_of(self._manifest, hint[:40])
                 yield Finding(self._manifest, where, "a hint is no question; end it with `?`")
         signatures = [_signatures(file) for file in (exercise.stub, exercise.solution)]
+        defined = {name.partition(".")[0] for name in signatures[0]}
         for name in exercise.entry_points:
-            if name not in signatures[0]:
+            if name not in defined:
                 told = f"defines no `{name}`, which `entry_points` names; define it, or mend that"
                 yield Finding(exercise.stub, 0, told)
         for name, signature in signatures[0].items():
@@ -224,10 +225,10 @@ class Inspection:
         if source is None:
             yield "does not fit the solution; each text of `edits` must stand in it exactly once"
             return
-        scores = []
+        earned: list[dict[str, int]] = []
         for seed in range(1, self._effort.wrong + 1):
             report = self._graded(source, seed)
-            scores.append(report.earned)
+            earned.append({one.name: one.earned for one in report.checks})
             check = next((one for one in report.checks if one.name == mistake.loses), None)
             if report.problem:
                 yield f"cannot be graded: {report.problem}"
@@ -238,13 +239,15 @@ class Inspection:
             if check.verdict is Verdict.PASS:
                 yield f"keeps `{mistake.loses}` at seed {seed}; ask there for what it gets wrong"
                 return
-        if len(set(scores)) > 1:
-            yield f"earns {min(scores)} to {max(scores)} points by the seed; nothing may be chance"
+        unsteady = [name for name in earned[0] if len({one[name] for one in earned}) > 1]
+        if unsteady:
+            yield f"loses `{unsteady[0]}` at some seeds alone; nothing may be left to chance"
         if self._effort.named and mistake.says:
             report = self._graded(source, 1, Explain.CAUSE)
-            if not report.cause or mistake.says not in report.cause.says:
-                told = report.cause.says if report.cause else "nothing"
-                yield f"is not what a report says of it, but: {told}"
+            told = report.cause.says if report.cause else "nothing"
+            if mistake.says not in told and not told.startswith("NaN begins at "):
+                advice = "leave out `says` and `hint`, or make the edit what they say"
+                yield f"is not what a report says of it, but: {told}; {advice}"
 
     def _idle(self) -> Iterator[Finding]:
         exercise = self._exercise

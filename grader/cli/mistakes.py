@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
+
 import click
 from click.shell_completion import CompletionItem
 
+from grader.cli.names import kit_option
 from grader.cli.saying import echo
 from grader.diagnosis.catalogue import Mistake, catalogue, find_mistake
-from grader.kit import load_kit
+from grader.diagnosis.edits import EditMistake, read_edits
+from grader.kit import Kit, load_kit
+from grader.languages import say
 from grader.outputs.mistakes import describe_mistake, list_mistakes
 
 
@@ -25,18 +31,35 @@ class MistakeName(click.ParamType):  # type: ignore[type-arg]  # it converts not
 
 @click.command()
 @click.argument("name", required=False, type=MistakeName())
-def mistakes(name: str | None) -> None:
+@kit_option
+def mistakes(name: str | None, kit_path: Path | None) -> None:
     """List the known mistakes, or explain one with its attention map.
+
+    A mistake that one exercise alone knows is explained by its name, too.
 
     \b
     Example: grade mistakes scaled-by-the-model-width
     """
-    load_kit().refuse_in_interview()
+    kit = load_kit(kit_path)
+    kit.refuse_in_interview()
     if name is None:
         for line in list_mistakes():
             click.echo(line)
+    elif name not in catalogue() and (known := list(_of_exercises(kit, name))):
+        for exercise, mistake in known:
+            click.echo(f"{mistake.name}, {exercise}")
+            click.echo(f"  {say(f'What is done: {mistake.says}.')}")
+            click.echo(f"  {say(f'A hint: {mistake.hint}')}")
     else:
         _explain(find_mistake(name))
+
+
+def _of_exercises(kit: Kit, name: str) -> Iterator[tuple[str, EditMistake]]:
+    """The mistakes of this name that exercises of a kit know, and say what they are."""
+    for exercise in kit.exercises:
+        for mistake in read_edits(exercise.mistakes):
+            if mistake.name == name and mistake.says:
+                yield exercise.name, mistake
 
 
 def _explain(mistake: Mistake) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import PurePath
 
+from grader.diagnosis.catalogue import catalogue
 from grader.languages import say
 from grader.outputs.sanitise import clean
 from grader.records import CheckResult, Difference, Frame, Report, Verdict
@@ -87,8 +88,9 @@ def _edit(submission: str) -> str:
 
 
 def where_to_read_more(report: Report) -> str:
-    """The commands that explain the mistakes found; empty where none was."""
-    names = dict.fromkeys(name for found in report.diagnosis for name in found if " " not in name)
+    """The commands that tell more of the mistakes found; empty where there is no more."""
+    known = catalogue()
+    names = dict.fromkeys(name for found in report.diagnosis for name in found if name in known)
     return ", ".join(f"`grade mistakes {name}`" for name in names)
 
 

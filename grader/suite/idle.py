@@ -39,15 +39,17 @@ def idle(harness: Harness) -> str:
             changed.select(axis, place).copy_(harness.input(name, sizes).select(axis, place))
             call = harness.module(sizes, weights).call({**inputs, name: changed})
             others.append((call, place))
+    if not others:  # there are no places
+        anew = harness.module(sizes, weights).call(harness.inputs(sizes))
+        harness.ask()
+        return _unmoved(before, [anew])
     plain = contract.plain_weights(weights)
     without = None if plain is weights else harness.module(sizes, plain).call(inputs)
     harness.ask()
     right = [_difference(before, before.expected, one.expected, place) for one, place in others]
     mine = [_difference(before, before.out, one.out, place) for one, place in others]
     if not any(bool(one.any()) for one in right):  # each place is by itself
-        moves = [bool(_difference(before, before.expected, o.expected).any()) for o, _ in others]
-        stays = [not bool(_difference(before, before.out, o.out).any()) for o, _ in others]
-        return "no output depends on its input" if any(moves) and all(stays) else ""
+        return _unmoved(before, [call for call, _ in others])
     if not any(bool(one.any()) for one in mine):
         return "no output depends on what stands at another place"
     is_fixed = all(map(_has_one_direction, mine))
@@ -57,6 +59,14 @@ def idle(harness: Harness) -> str:
     else:
         is_fixed &= not all(map(_has_one_direction, right))
     return "what is mixed is mixed by fixed shares" if is_fixed else ""
+
+
+def _unmoved(before: Call, others: list[Call]) -> str:
+    """The same of what other inputs change as a whole."""
+    right = [_difference(before, before.expected, one.expected) for one in others]
+    mine = [_difference(before, before.out, one.out) for one in others]
+    moves, stays = any(map(torch.any, right)), not any(map(torch.any, mine))
+    return "no output depends on its input" if moves and stays else ""
 
 
 def _axis(shape: str, value: Tensor) -> int | None:

@@ -256,6 +256,8 @@ def _given(harness: Harness, row: Row, name: str, sizes: Sizes) -> Tensor:
     given = harness.contract.inputs[name]
     draw = given.kinds.get(row.get(name, NONE), given.draw)
     drawn = draw(harness.draw, sizes.shape(given.shape), sizes)
+    if given.differentiable and drawn.is_floating_point():
+        drawn = drawn.to(DTYPES[row["dtype"]])
     if given.forms:
         drawn = given.forms[row[form_of(name)]](harness.draw, drawn)
     return drawn

@@ -64,6 +64,10 @@ SHORTCOMINGS = {
         rewrite(SOLUTION, "(x: Tensor)", "(x: Tensor, eps: float = 1e-6)"),
         "`unit_rows(x: Tensor)` of the stub is `unit_rows(x: Tensor, eps: float=1e-06)` here",
     ),
+    "an entry point that is not there": (
+        rewrite(MANIFEST, 'entry_points = ["unit_rows"]', 'entry_points = ["Rows"]'),
+        "unit_rows.py:0: defines no `Rows`, which `entry_points` names",
+    ),
     "a stub that answers": (
         rewrite(STUB, "raise NotImplementedError", "return x"),
         "unit_rows.py:0: as it is given, the stub earns",
@@ -166,3 +170,12 @@ def test_kit_is_named_once_by_the_environment(
     monkeypatch.setenv("GRADE_KIT", str(home))
     assert run_command(["list"]) == 0
     assert FIRST in capsys.readouterr().out
+
+
+def test_class_is_an_entry_point(home: Path, sandbox: Sandbox) -> None:
+    for file in (STUB, SOLUTION):
+        text = (home / file).read_text(encoding="utf-8")
+        text += "\n\nclass Rows:\n    def forward(self, x: Tensor) -> Tensor: ...\n"
+        (home / file).write_text(text, encoding="utf-8")
+    rewrite(MANIFEST, '["unit_rows"]', '["unit_rows", "Rows"]')(home)
+    assert "defines no" not in next(findings(home, sandbox), "")

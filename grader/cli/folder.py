@@ -126,7 +126,8 @@ def notebook(name: str, kit_path: Path | None) -> None:
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
 @click.option("--update", is_flag=True, help="Update an existing folder to this version.")
 @click.option("--notebooks", is_flag=True, help="Also write a notebook for each stub.")
-def init(folder: Path, update: bool, notebooks: bool) -> None:
+@click.option("--kit", "name", default="", help="Of another kit that comes with it: `training`.")
+def init(folder: Path, update: bool, notebooks: bool, name: str) -> None:
     """Make a folder with a fresh set of stubs.
 
     \b
@@ -135,7 +136,7 @@ def init(folder: Path, update: bool, notebooks: bool) -> None:
     if update:
         _update(folder, notebooks)
         return
-    kit = installed_kit()
+    kit = installed_kit(name)
     make_folder(folder, kit, notebooks=notebooks)
     first = kit.exercises[0]
     echo(f"{len(kit.exercises)} stubs in `{folder / 'exercises'}`")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sysconfig
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
@@ -17,6 +17,7 @@ from grader.errors import GradeError
 from grader.records import Explain
 
 MANIFEST = "kit.toml"
+NAME = re.compile(r"[a-z][a-z0-9-]*")  # of a kit that comes with this package
 
 
 class ExerciseEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -194,11 +195,15 @@ def load_kit(home: Path | None = None) -> Kit:
     that came with this package. A folder that is met by chance may hold stubs only: suites are
     code that runs on the trusted side, so a kit with suites of its own has to be named.
 
+    Args:
+        home: The folder; or the name of a kit that came with this package, where no folder has it.
+
     Raises:
         GradeError: The folder has no manifest, or the manifest is damaged.
     """
     if home is not None:
-        return _read(home)
+        is_there = home.exists() or not NAME.fullmatch(str(home))
+        return _read(home) if is_there else installed_kit(str(home))
     for folder in (Path.cwd(), *Path.cwd().parents):
         if (folder / "exercises" / MANIFEST).is_file():
             manifest = _manifest(folder)
@@ -207,21 +212,30 @@ def load_kit(home: Path | None = None) -> Kit:
     return installed_kit()
 
 
-def installed_kit() -> Kit:
+def installed_kit(name: str = "") -> Kit:
     """The kit that came with this package, from its repository or its installed files.
 
+    Args:
+        name: Of another one that did.
+
     Raises:
-        GradeError: Neither is there.
+        GradeError: It is in neither.
     """
-    repository = Path(__file__).parents[2]
-    if (repository / "exercises" / MANIFEST).is_file():
-        return _read(repository)
+    below = Path("kits") / name if NAME.fullmatch(name) else Path()
+    for folder, own_stubs in _places():
+        if (folder / below / "exercises" / MANIFEST).is_file():
+            return _read(folder / below, own_stubs)
+    if name:
+        raise GradeError(f"no kit `{name}` is here: neither a folder, nor one that is installed")
+    raise GradeError("this installation has no kit; reinstall `attention-drills`, or pass --kit")
+
+
+def _places() -> Iterator[tuple[Path, bool]]:
+    """Where kits that came with this package may lie, and whether their stubs may be edited."""
+    yield Path(__file__).parents[2], True
     for scheme in (None, sysconfig.get_preferred_scheme("user")):
         data = sysconfig.get_path("data", scheme) if scheme else sysconfig.get_path("data")
-        share = Path(data) / "share" / "attention-drills"
-        if (share / "exercises" / MANIFEST).is_file():
-            return _read(share, own_stubs=False)
-    raise GradeError("this installation has no kit; reinstall `attention-drills`, or pass --kit")
+        yield Path(data) / "share" / "attention-drills", False
 
 
 def _read(home: Path, own_stubs: bool = True) -> Kit:
@@ -242,13 +256,11 @@ def _read(home: Path, own_stubs: bool = True) -> Kit:
 
 
 def _learners_kit(home: Path, manifest: Manifest) -> Kit:
-    kit = installed_kit()
-    theirs = manifest.kit
+    kit, theirs = installed_kit(), manifest.kit
     if kit.name != theirs.stubs_of:
-        raise GradeError(
-            f"`{home}` holds stubs of the kit `{theirs.stubs_of}`, and the installed kit is "
-            f"`{kit.name}`; install that kit's package"
-        )
+        if not NAME.fullmatch(theirs.stubs_of):
+            raise GradeError(f"`{home}` holds stubs of a kit that can have no such name")
+        kit = installed_kit(theirs.stubs_of)
     if _numbers(theirs.version) > _numbers(__version__):
         raise GradeError(
             f"`{home}` was made by version {theirs.version}, and here is {__version__}; "

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from grader.authoring.layout import keep_digest, right_answers
 from grader.diagnosis.edits import EditMistake, edited, read_edits
-from grader.errors import GradeError
+from grader.errors import GradeError, GraderFault
 from grader.grading import Options, grade
 from grader.kit import MANIFEST, Exercise, Kit
 from grader.kit.stubs import digest
@@ -105,6 +105,7 @@ class Inspection:
         self._sandbox, self._effort, self._tell = sandbox, effort, tell
         self._manifest = kit.home / "exercises" / MANIFEST
         self.has_new_stub = False
+        self._at = ""  # what is graded
 
     def findings(self) -> Iterator[Finding]:
         """What falls short; of a file that cannot be used, only that."""
@@ -113,6 +114,12 @@ class Inspection:
         if broken:
             return
         yield from self._entry()
+        try:
+            yield from self._graded_findings()
+        except GraderFault as fault:  # its author's suite, or what this machine lacks
+            yield Finding(self._exercise.suite, 0, f"{self._at}: {str(fault).strip()}")
+
+    def _graded_findings(self) -> Iterator[Finding]:
         yield from self._stub()
         right = list(self._solution())
         yield from right
@@ -175,6 +182,7 @@ class Inspection:
 
     def _stub(self) -> Iterator[Finding]:
         stub = self._exercise.stub
+        self._at = "the stub"
         report = self._graded(read_submission(stub).source, 1)
         earned = report.earned - self._exercise.begins_at
         if earned and self._exercise.diagnosis:
@@ -197,7 +205,7 @@ class Inspection:
             yield from self._expect_solved(file, self._effort.right)
 
     def _expect_solved(self, file: Path, seeds: int) -> Iterator[Finding]:
-        source = read_submission(file).source
+        source, self._at = read_submission(file).source, f"`{file.name}`"
         for seed in range(1, seeds + 1):
             report = self._graded(source, seed)
             if report.solved:
@@ -225,6 +233,7 @@ class Inspection:
         if source is None:
             yield "does not fit the solution; each text of `edits` must stand in it exactly once"
             return
+        self._at = f"`{mistake.name}`"
         earned: list[dict[str, int]] = []
         for seed in range(1, self._effort.wrong + 1):
             report = self._graded(source, seed)
@@ -255,6 +264,7 @@ class Inspection:
             return
         right = read_submission(exercise.solution).source
         for what, does in IDLE.items():
+            self._at = f"an answer that gives {what}"
             source = f"{right}{IDLY.format(does=does, names=exercise.entry_points)}"
             report = self._graded(source, 1)
             if report.earned >= report.possible / 10:

@@ -104,6 +104,12 @@ class Module:
         return self
 
     @property
+    def learning(self) -> Weights:
+        """Those that gradients are asked of."""
+        frozen = self.contract.frozen
+        return {name: value for name, value in self.weights.items() if name not in frozen}
+
+    @property
     def whole_weights(self) -> Weights:
         """All that the contract has: zeros for a bias that the module does not have."""
         if not self.fit.missing or self.contract.parameters is None:
@@ -152,7 +158,7 @@ class Module:
             method=method or self.contract.method,
             weights=self._sent(self._unset),
             mode=self._mode,
-            grad_parameters=None if grad_output is None else list(map(self.fit.own, self.weights)),
+            grad_parameters=None if grad_output is None else list(map(self.fit.own, self.learning)),
             seed=seed,
             **self._by_own_names(how),
         )
@@ -277,6 +283,7 @@ class Call:
         self.contract = module.contract
         self.inputs = {name: value for name, value in inputs.items() if value is not None}
         self.weights, self._whole_weights = module.weights, module.whole_weights
+        self._learning = module.learning
         self.sizes = bound(self.contract, module.sizes, self.inputs)
         self._pending = pending
         self._place = place  # among the calls of its step
@@ -291,9 +298,8 @@ class Call:
             grad_output = {self.contract.compared[0]: grad_output}
         self._grad_outputs = dict(grad_output)
         given = {self._path(name): grad for name, grad in grad_output.items()}
-        self._back = self.module.batch.backward(
-            self._pending, given, list(self.weights.values()), way
-        )
+        learning = list(self._learning.values())
+        self._back = self.module.batch.backward(self._pending, given, learning, way)
 
     def handle(self, name: str) -> Handle:
         """An output, to be an input of a later call; before this one is asked for."""
@@ -442,7 +448,7 @@ class Call:
             f"{first} and the parameters",
         )
         assert self._back is not None
-        return dict(zip([*names, *self.weights], self._back.found, strict=True))
+        return dict(zip([*names, *self._learning], self._back.found, strict=True))
 
     def expect_backward(self) -> None:
         """Raise what was raised on the way to the gradients, whatever came of them."""
@@ -508,7 +514,7 @@ class Call:
         inputs, weights = self._sources(dtype, noise)
         names = [name for name in self.contract.differentiable if name in self.tensors]
         sources = {name: inputs[name].requires_grad_() for name in names}
-        sources |= {name: weights[name].requires_grad_() for name in self.weights}
+        sources |= {name: weights[name].requires_grad_() for name in self._learning}
         rights = self._right(inputs, weights)
         given = {name: grad.to("cpu", dtype) for name, grad in self._grad_outputs.items()}
         terms = [(rights[name] * grad).sum() for name, grad in given.items()]

@@ -157,6 +157,7 @@ class Contract:
         parameters: Names and shapes of all parameters, by sizes; None for a function.
         arguments: Of the constructor, by sizes; of a function beside its inputs, by name.
         around_one: Names of the parameters that are drawn around 1, such as a norm's gain.
+        frozen: Names of the parameters that are not to learn.
         deterministic: Arguments of the constructor that take all chance out of training.
         kinks: From weights, sizes and the inputs: numbers at whose zero a right gradient jumps,
             such as what goes into a ReLU. None where all is smooth.
@@ -188,6 +189,7 @@ class Contract:
     parameters: Callable[[Sizes], dict[str, tuple[int, ...]]] | None = None
     arguments: Callable[[Sizes], dict[str, Any]] = field(default=lambda sizes: {})
     around_one: tuple[str, ...] = ()
+    frozen: tuple[str, ...] = ()
     deterministic: Mapping[str, Any] = field(default_factory=dict)
     kinks: Callable[..., Tensor] | None = None
     slack: Callable[..., float] | None = None

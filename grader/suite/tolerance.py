@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
-from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 from torch.utils._pytree import tree_map_only
 
 SIGNS = 1_000_003  # a prime, so that no rows of a tensor are given the same ones
@@ -123,7 +123,8 @@ def _only_looks(func: Any) -> bool:
 def _drawn_signs() -> Tensor:
     """Ups and downs, drawn once: drawing takes longer than what is computed with them."""
     dice = torch.Generator().manual_seed(0)
-    return 2 * torch.randint(0, 2, (SIGNS,), generator=dice, dtype=torch.float64) - 1
+    with _disable_current_modes():  # or who is first would have them off by noise of its own
+        return 2 * torch.randint(0, 2, (SIGNS,), generator=dice, dtype=torch.float64) - 1
 
 
 def _roundings(name: str, args: Any, out: Any, most: float) -> float | Tensor:

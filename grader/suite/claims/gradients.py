@@ -79,7 +79,8 @@ def _plan_what_learns_alone(harness: Harness) -> list[tuple[Call, set[str]]]:
 
 
 def _parameters(contract: Contract) -> list[str]:
-    return list(contract.parameters(contract.sizes[0])) if contract.parameters else []
+    names = contract.parameters(contract.sizes[0]) if contract.parameters else ()
+    return [name for name in names if name not in contract.frozen]
 
 
 def _seen_of(call: Call, names: set[str]) -> Pair:

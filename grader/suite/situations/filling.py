@@ -119,7 +119,8 @@ class Situation:
     def learns_alone(self) -> bool:
         """Whether some other parameter learns while one layer is frozen, and x does not."""
         beside_residual = self.row[WAY.name] == RESIDUAL
-        return self.coin and not beside_residual and len(self.frozen) < len(self.weights)
+        others = len(self.weights) - len(self.contract.frozen)
+        return self.coin and not beside_residual and len(self.frozen) < others
 
     @property
     def method(self) -> str:
@@ -175,7 +176,7 @@ def fill(harness: Harness, row: Row, turn: int) -> Situation:
         others=others,
         grad_outputs=draw_grad_outputs(one, row, bound(contract, sizes, inputs)),
         other_weights=draw_other_weights(one, row, sizes),
-        frozen=draw_frozen(one, row, list(weights)),
+        frozen=draw_frozen(one, row, [name for name in weights if name not in contract.frozen]),
         coin=bool(harness.draw.integer(0, 1)),
         before={name: _before(one, row, name, other, sizes) for name, other in others.items()},
         right={},

@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from grader.suite import tolerance
 from grader.suite.tolerance import Gap, Noise
 
 TIMES = 4  # as far off as noise may another order of operations be
@@ -92,6 +93,14 @@ def test_large_scores_leave_half_of_a_weight_at_least(
         weights = torch.softmax(scores, -1)
     assert (weights >= 0).all()
     assert (weights[:, -1] >= 0.5).all()
+
+
+def test_signs_are_the_same_whoever_is_the_first_to_draw_them() -> None:
+    tolerance._drawn_signs.cache_clear()
+    noise = Noise(torch.bfloat16, 1)
+    with noise:  # as a call shakes its inputs
+        noise.shaken(torch.ones(3, dtype=torch.float64))
+    assert (tolerance._drawn_signs().abs() == 1).all()
 
 
 def test_sum_in_the_backward_of_a_softmax_is_rounded_as_well() -> None:

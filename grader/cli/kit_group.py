@@ -13,7 +13,6 @@ from grader.cli.saying import echo
 from grader.errors import GradeError
 from grader.kit import Kit, load_kit
 
-folder_argument = click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
 TOO_LITTLE = 1  # the exit code where something falls short
 
 
@@ -29,7 +28,7 @@ def kit() -> None:
 
 
 @kit.command()
-@folder_argument
+@click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
 def new(folder: Path) -> None:
     """Lay out a kit with one exercise that grades.
 
@@ -90,19 +89,22 @@ def check(folder: Path, only: tuple[str, ...], fast: bool) -> int:
     if made.version:
         raise GradeError(f"`{folder}` is a learner's folder of stubs, and no kit")
     chosen = [made.find(name) for name in only] or list(made.exercises)
-    count = 0
+    fell_short = 0
     with Sandbox() as sandbox, _progress(made, len(chosen)) as (begin, tell):
         for exercise in chosen:
             begin(exercise.name)
             inspection = Inspection(made, exercise, sandbox, FAST if fast else Effort(), tell)
+            found = False
             for finding in inspection.findings():
-                count += 1
+                found = True
                 place = f"{_short(finding.file)}:{finding.line}".removesuffix(":0")
                 click.echo(f"{place}: {finding.text}")
+            fell_short += found
             if inspection.has_new_stub:
                 echo(f"the manifest knows the stub of `{exercise.name}` as it is now")
-    echo(f"{count} findings" if count else f"{len(chosen)} exercises hold")
-    return TOO_LITTLE if count else 0
+    held = len(chosen) - fell_short
+    echo(f"{held} of {len(chosen)} exercises hold")
+    return TOO_LITTLE if fell_short else 0
 
 
 def _short(path: Path) -> Path:

@@ -19,7 +19,7 @@ from tests.support.paths import ROOT
 
 EXHAUSTIVE = "exhaustive"
 FAILED = ROOT / "tests" / "failed.txt"
-FOLDERS = ("benchmarks", "exercises", "grader", "solutions", "tests")
+FOLDERS = ("benchmarks", "exercises", "grader", "kits", "solutions", "tests")
 OFTEN = 20  # tests after which is written down which have passed
 SECONDS = 3.0  # a test that takes longer says why, by its mark ``slow``
 SHOWN = 10  # of those that don't

@@ -272,19 +272,20 @@ def _other(
         return None
     if name in like(harness.contract):
         if harness.contract.inputs[name].confined:
-            return draw_like(harness, row, name, sizes)
+            return draw_like(harness, row, name, sizes).contiguous()
         return another(value)
     return _given(harness, row, name, sizes) if harness.contract.inputs[name].kinds else value
 
 
 def draw_like(harness: Harness, row: Row, name: str, sizes: Sizes) -> Tensor:
     """An input of the row's kind, dtype and layout."""
-    is_smaller = row.get("weights") == "large" and not harness.contract.inputs[name].confined
+    is_free = not harness.contract.inputs[name].confined
+    is_smaller = row.get("weights") == "large" and is_free
     drawn = _of_kind(harness, row, name, sizes) / (LARGER if is_smaller else 1)
     x = drawn.to(DTYPES[row["dtype"]])
     coin = bool(harness.draw.integer(0, 1))
     layout = row[layout_of(name)]
-    if layout == "expanded" and x.dim() > 1 and _may_be_equal(row, name, coin):
+    if layout == "expanded" and x.dim() > 1 and is_free and _may_be_equal(row, name, coin):
         return x[..., :1, :].expand(x.shape)
     return _laid_out(x, layout, coin)
 

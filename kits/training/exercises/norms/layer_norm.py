@@ -1,0 +1,50 @@
+"""Layer norm, with its backward written by hand.
+
+Each vector of the last axis is brought to mean 0 and variance 1, then scaled and shifted. That
+every entry of a vector moves its mean and its variance is what makes the backward worth writing.
+"""
+
+from typing import Any
+
+from torch import Tensor
+from torch.autograd import Function
+
+
+class LayerNorm(Function):
+    """Function of x, weight and bias, which `layer_norm` applies."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+        """Compute y = weight · (x − μ) / √(σ² + 1e-5) + bias.
+
+        μ is the mean of x over its last axis and σ² the mean of (x − μ)² over it: divided by C, not
+        by C − 1.
+
+        Args:
+            ctx: Keeps what the backward needs.
+            x: (B, T, C), of any float dtype.
+            weight: (C,), of the dtype of x.
+            bias: (C,), of the dtype of x.
+
+        Returns:
+            (B, T, C), of the dtype of x.
+        """
+        raise NotImplementedError
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Give the gradients of x, weight and bias.
+
+        Args:
+            ctx: What the forward kept.
+            grad: (B, T, C), the gradient of y.
+
+        Returns:
+            Gradients of the shapes and dtypes of x, weight and bias: exactly those of the formula.
+        """
+        raise NotImplementedError
+
+
+def layer_norm(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+    """Give LayerNorm of x, weight and bias; this is what is called, and stays as it is."""
+    return LayerNorm.apply(x, weight, bias)

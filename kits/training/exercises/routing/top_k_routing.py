@@ -1,0 +1,27 @@
+"""Routing in a mixture of experts.
+
+Each token goes to the few experts that its router likes best, and their shares add up to 1 again.
+"""
+
+from torch import Tensor
+
+
+def top_k_routing(logits: Tensor, k: int) -> Tensor:
+    """Give each token's k likeliest experts their shares, and all others none.
+
+    p is the softmax of logits over the experts, and S(t) the k experts with the largest p[t]. Then
+    weights[t, e] = p[t, e] / Σ_{i in S(t)} p[t, i] for e in S(t), and exactly 0 for all others.
+
+    Large logits do not overflow. The gradient is that of this formula, S(t) taken as it is.
+
+    Args:
+        logits: (T, E), for T tokens and E experts, of any float dtype; no two of a row are equal.
+        k: How many experts a token has, from 1 to E.
+
+    Returns:
+        (T, E), of the dtype of logits.
+
+    Raises:
+        ValueError: k is less than 1 or more than E; the message gives it.
+    """
+    raise NotImplementedError

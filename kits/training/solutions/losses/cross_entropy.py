@@ -1,0 +1,25 @@
+"""Softmax cross-entropy, from logits."""
+
+from torch import Tensor
+
+
+def cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:
+    """Compute the mean over n of log(Σ_k exp(logits[n, k])) − logits[n, labels[n]].
+
+    The result and its gradient are finite and right for all finite logits whose loss the dtype can
+    hold: also for rows that are all very large or very negative, far apart from one another, or in
+    which one logit is far above the others. It is computed on the device of the inputs, with no
+    value read back to Python (by `item`, or a Tensor in an `if` or as the index of a list).
+
+    Args:
+        logits: (N, K), of any float dtype, finite; N and K are at least 1.
+        labels: (N,), int64, each from 0 to K − 1.
+
+    Returns:
+        () (a scalar), of the dtype of logits.
+    """
+    largest = logits.detach().amax(-1, keepdim=True)  # (N, 1); it cancels, and so does its gradient
+    shifted = logits - largest  # (N, K), at most 0
+    log_sum = shifted.exp().sum(-1).log()  # (N,), of at least 1
+    picked = shifted.gather(-1, labels[:, None]).squeeze(-1)  # (N,)
+    return (log_sum - picked).mean()

@@ -1,0 +1,66 @@
+"""layer_norm: forward and backward of layer norm."""
+
+from torch import Tensor
+
+from grader.suite import (
+    Contract,
+    Draw,
+    Harness,
+    Input,
+    Sizes,
+    Weights,
+    claims,
+    expect_close,
+    points,
+)
+
+
+def gains(draw: Draw, shape: tuple[int, ...], sizes: Sizes) -> Tensor:
+    """Around 1, as gains are."""
+    return draw.normal(*shape) * 0.5 + 1
+
+
+def right(weights: Weights, sizes: Sizes, x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+    """weight · (x − μ) / √(σ² + 1e-5) + bias."""
+    centred = x - x.mean(-1, keepdim=True)
+    return weight * centred / (centred.square().mean(-1, keepdim=True) + 1e-5).sqrt() + bias
+
+
+contract = Contract(
+    entry="layer_norm",
+    inputs={"x": Input("B T C"), "weight": Input("C", gains), "bias": Input("C")},
+    outputs={"output": "B T C"},
+    sizes=(Sizes(B=3, T=5, C=7), Sizes(B=2, T=7, C=3)),
+    oracle=right,
+)
+
+test_output_keeps_shape_and_dtype = claims.keeps_shape_and_dtype
+test_output_matches_the_formula = claims.matches_the_formula
+test_batch_items_are_independent = claims.batch_items_are_independent
+test_gradients_are_right = claims.input_gradient_is_right
+test_backward_is_the_derivative = claims.passes_gradcheck
+test_inputs_are_not_changed = claims.changes_no_input
+test_nothing_is_remembered = claims.remembers_nothing
+test_computes_in_float64 = claims.computes_in_float64
+test_computes_in_bfloat16 = claims.computes_in_bfloat16
+test_no_tensor_is_pinned_to_a_device = claims.is_pinned_to_no_device
+
+
+@points(2)
+def test_small_vectors_show_where_eps_is(harness: Harness) -> None:
+    """Where the variance is no larger than eps, eps decides."""
+    inputs = harness.inputs()
+    inputs["x"] = inputs["x"] * 3e-3
+    call = harness.module().call(inputs)
+    harness.ask()
+    expect_close(call.out, call.expected)
+
+
+@points(2)
+def test_far_from_zero_the_variance_is_right(harness: Harness) -> None:
+    """A mean of 300 is no part of the variance, and takes none of its digits."""
+    inputs = harness.inputs()
+    inputs["x"] = inputs["x"] + 300
+    call = harness.module().call(inputs)
+    harness.ask()
+    expect_close(call.out, call.expected, tolerance=1e-3)

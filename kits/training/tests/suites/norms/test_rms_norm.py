@@ -1,0 +1,66 @@
+"""rms_norm: forward and backward of RMS norm."""
+
+from torch import Tensor
+
+from grader.suite import (
+    Contract,
+    Draw,
+    Harness,
+    Input,
+    Sizes,
+    Weights,
+    claims,
+    expect_close,
+    points,
+)
+
+
+def gains(draw: Draw, shape: tuple[int, ...], sizes: Sizes) -> Tensor:
+    """Around 1, as gains are."""
+    return draw.normal(*shape) * 0.5 + 1
+
+
+def right(weights: Weights, sizes: Sizes, x: Tensor, weight: Tensor) -> Tensor:
+    """weight · x / √(mean(x²) + 1e-6)."""
+    return weight * x / (x.square().mean(-1, keepdim=True) + 1e-6).sqrt()
+
+
+contract = Contract(
+    entry="rms_norm",
+    inputs={"x": Input("B T C"), "weight": Input("C", gains)},
+    outputs={"output": "B T C"},
+    sizes=(Sizes(B=3, T=5, C=7), Sizes(B=2, T=7, C=3)),
+    oracle=right,
+)
+
+test_output_keeps_shape_and_dtype = claims.keeps_shape_and_dtype
+test_output_matches_the_formula = claims.matches_the_formula
+test_batch_items_are_independent = claims.batch_items_are_independent
+test_gradients_are_right = claims.input_gradient_is_right
+test_backward_is_the_derivative = claims.passes_gradcheck
+test_inputs_are_not_changed = claims.changes_no_input
+test_nothing_is_remembered = claims.remembers_nothing
+test_computes_in_float64 = claims.computes_in_float64
+test_computes_in_bfloat16 = claims.computes_in_bfloat16
+test_no_tensor_is_pinned_to_a_device = claims.is_pinned_to_no_device
+
+
+@points(2)
+def test_small_vectors_show_where_eps_is(harness: Harness) -> None:
+    """Where the mean of the squares is no larger than eps, eps decides."""
+    inputs = harness.inputs()
+    inputs["x"] = inputs["x"] * 1e-3
+    call = harness.module().call(inputs)
+    harness.ask()
+    expect_close(call.out, call.expected)
+
+
+@points(2)
+def test_zeros_stay_zeros_and_have_a_gradient(harness: Harness) -> None:
+    """A vector of zeros is divided by √eps: its gradient is large, and finite."""
+    inputs = harness.inputs()
+    inputs["x"][:, 0] = 0
+    call = harness.module().call(inputs, grad_output=harness.input("x"))
+    harness.ask()
+    expect_close(call.out, call.expected)
+    expect_close(call.gradients["x"], call.right_gradients["x"], "gradient of x")

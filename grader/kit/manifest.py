@@ -337,5 +337,6 @@ def _manifest(home: Path) -> Manifest:
         return msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), Manifest)
     except (ValueError, RecursionError) as error:  # of TOML, UTF-8, a type; a number too long
         raise GradeError(
-            f"`{path}` cannot be used: {error}; docs/kits.md says what a manifest holds"
+            f"`{path}` is damaged: {error}; restore it, or `grade init` a new kit; docs/kits.md "
+            "says what it holds"
         ) from None

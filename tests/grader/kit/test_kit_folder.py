@@ -76,9 +76,9 @@ def test_kit_with_suites_is_not_taken_by_chance(
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[kit", "cannot be used"),
-        ("x = " + "[" * 5000, "cannot be used"),
-        ("x = " + "1" * 5000, "cannot be used"),
+        ("[kit", "is damaged"),
+        ("x = " + "[" * 5000, "is damaged"),
+        ("x = " + "1" * 5000, "is damaged"),
         ('[kit]\nname = "x"\ncolour = "red"\n', "colour"),
         ('[kit]\nstubs_of = "other"\n', "no kit `other` is here"),
         ('[kit]\nstubs_of = "../other"\n', "a kit that can have no such name"),

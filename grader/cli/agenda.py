@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from grader.cli.names import kit_in_use, kit_option
+from grader.cli.names import kit_in_use, kit_option, with_kit
 from grader.cli.saying import echo
 from grader.kit import Exercise, Kit
 from grader.languages import say
@@ -34,7 +34,8 @@ def next_exercise(kit_path: Path | None) -> None:
         return
     exercise = turn.exercise
     click.echo(f"{exercise.name}: {say(exercise.title)}")
-    for line in _advice(exercise, turn.reason, known, now):
+    asked = with_kit(exercise.name, kit_path)
+    for line in _advice(exercise, asked, turn.reason, known, now):
         click.echo(f"  {say(line)}")
     others = [one.exercise for one in due(known, now) if one.exercise != exercise.name]
     if others:
@@ -42,16 +43,16 @@ def next_exercise(kit_path: Path | None) -> None:
 
 
 def _advice(
-    exercise: Exercise, reason: Reason, known: dict[str, Standing], now: datetime
+    exercise: Exercise, name: str, reason: Reason, known: dict[str, Standing], now: datetime
 ) -> list[str]:
-    name, file = exercise.name, os.path.relpath(exercise.file)
+    file = os.path.relpath(exercise.file)
     go = f"edit {file}, and `grade {name}`; or `grade watch {name}`, which grades what you save"
     match reason:
         case Reason.UNDER_WAY:
             return ["begun, not yet solved: go on", go]
         case Reason.NEW:
             return ["new", go]
-    one = known[name]
+    one = known[exercise.name]
     assert one.solved is not None
     return [
         f"due for review: solved {ago((now - one.solved).days)}, "

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from grader.cli.names import exercise_argument, kit_in_use, kit_option
+from grader.cli.names import exercise_argument, kit_in_use, kit_option, with_kit
 from grader.cli.saying import echo
 from grader.errors import GradeError
 from grader.kit import installed_kit, load_kit
@@ -66,7 +66,8 @@ def hint(name: str, kit_path: Path | None) -> None:
     for number, text in enumerate(shown, start=1):
         click.echo(f"{say(f'hint {number} of {total}')}: {say(text)}")
     if before >= total:
-        echo(f"that is all; `grade solution {exercise.name} --reveal` shows ours")
+        asked = with_kit(exercise.name, kit_path)
+        echo(f"that is all; `grade solution {asked} --reveal` shows ours")
 
 
 @click.command()
@@ -84,9 +85,10 @@ def solution(name: str, reveal: bool, kit_path: Path | None) -> None:
     with open_history(kit) as history:
         solved = exercise.name in history.solved()
     if not reveal and not solved:
+        asked = with_kit(exercise.name, kit_path)
         raise GradeError(
-            f"`{exercise.name}` is not solved yet; `grade hint {exercise.name}` helps on, "
-            f"`grade solution {exercise.name} --reveal` shows ours all the same"
+            f"`{exercise.name}` is not solved yet; `grade hint {asked}` helps on, "
+            f"`grade solution {asked} --reveal` shows ours all the same"
         )
     click.echo(folders.reveal(exercise, kit), nl=False)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -57,6 +58,13 @@ def kit_in_use(path: Path | None, in_interview: bool = False, keeps_history: boo
             "brings them, and keeps what you wrote",
         )
     return kit
+
+
+def with_kit(name: str, path: Path | None) -> str:
+    """The words of a command after `grade`, with ``--kit`` where that was given."""
+    if path is None or str(path) == os.environ.get("GRADE_KIT"):
+        return name
+    return f"{name} --kit {shlex.quote(str(path))}"
 
 
 def matching_names(incomplete: str, extra: tuple[str, ...] = (ALL,)) -> list[CompletionItem]:

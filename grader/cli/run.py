@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +11,7 @@ import click
 from grader.cli.again import is_own, lost_last, passes_now
 from grader.cli.arguments import resolve
 from grader.cli.case import refuse_case, write_case
-from grader.cli.names import ExerciseOrFile, kit_in_use, kit_option
+from grader.cli.names import ExerciseOrFile, kit_in_use, kit_option, with_kit
 from grader.cli.options import (
     console,
     device_option,
@@ -192,8 +191,7 @@ def _next_step(report: Report, kit: Kit, exercise: Exercise, kit_path: Path | No
     except GradeError:  # said where the grading is recorded
         left = True
     as_given = report.sha256[: len(exercise.digest)] in exercise.stubs
-    options = "" if kit_path is None else f" --kit {shlex.quote(str(kit_path))}"
-    return next_step(report, as_given, left, options)
+    return next_step(report, as_given, left, with_kit("", kit_path))
 
 
 def _rendered(reports: list[Report], form: str) -> str:

@@ -20,6 +20,7 @@ from grader.languages.columns import as_wide
 from grader.practice.history import Event, open_history
 from grader.records import Explain
 
+NAME_WIDTH = 11  # letters at least
 PICKED = "> "  # what the line of the marked exercise begins with
 
 
@@ -33,6 +34,7 @@ def list_lines(kit: Kit, solved: set[str], picked: int = -1) -> list[str]:
     """
     lines = []
     marked = kit.exercises[picked] if picked >= 0 else None
+    wide = max([NAME_WIDTH, *(len(one.name) for one in kit.exercises)])
     for track, exercises in itertools.groupby(kit.exercises, lambda exercise: exercise.track):
         lines += ["", track]
         for exercise in exercises:
@@ -41,7 +43,7 @@ def list_lines(kit: Kit, solved: set[str], picked: int = -1) -> list[str]:
             state = "solved" if exercise.name in solved else started
             mark = PICKED if exercise is marked else "  "
             title = say(exercise.title)
-            lines.append(f"{mark}{exercise.name:<11} {as_wide(say(state), 8)} {title}")
+            lines.append(f"{mark}{exercise.name:<{wide}} {as_wide(say(state), 8)} {title}")
     return lines[1:]
 
 

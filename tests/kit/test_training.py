@@ -41,7 +41,10 @@ def test_folder_of_it_is_made_by_name(
     monkeypatch.chdir(tmp_path / "mine")
     assert load_kit().name == "training"
     assert run_command(["list"]) == 0
-    assert "cross_entropy" in capsys.readouterr().out
+    listed = capsys.readouterr().out.splitlines()
+    titles = [one.title for one in KIT.exercises]
+    places = {line.index(title) for line in listed for title in titles if line.endswith(title)}
+    assert len(places) == 1  # one below the other
     assert load_kit().find("lora").suite == installed_kit("training").find("lora").suite
     assert run_command(["init", str(tmp_path / "other"), "--kit", "nothing"]) == 2
     assert "no kit `nothing` is here" in capsys.readouterr().err

@@ -121,7 +121,7 @@ class Inspection:
 
     def _graded_findings(self) -> Iterator[Finding]:
         yield from self._stub()
-        right = list(self._solution())
+        right = list(self._expect_solved(self._exercise.solution))
         yield from right
         if right:
             return  # whatever else is wrong follows from it
@@ -192,9 +192,6 @@ class Inspection:
             keep_digest(self._kit.home, self._exercise.name, now)
             self.has_new_stub = True
 
-    def _solution(self) -> Iterator[Finding]:
-        yield from self._expect_solved(self._exercise.solution, self._effort.right)
-
     def _right_answers(self) -> Iterator[Finding]:
         folder = right_answers(self._kit.home, self._exercise.name)
         files = sorted(folder.glob("right_*.py"))
@@ -202,15 +199,15 @@ class Inspection:
             told = f"{len(files)} right answers; write {RIGHT_ANSWERS} in styles that differ"
             yield Finding(folder, 0, told)
         for file in files:
-            yield from self._expect_solved(file, self._effort.right)
+            yield from self._expect_solved(file)
 
-    def _expect_solved(self, file: Path, seeds: int) -> Iterator[Finding]:
+    def _expect_solved(self, file: Path) -> Iterator[Finding]:
         source, self._at = read_submission(file).source, f"`{file.name}`"
-        for seed in range(1, seeds + 1):
+        for seed in range(1, self._effort.right + 1):
             report = self._graded(source, seed)
             if report.solved:
                 continue
-            lost = [c.name for c in report.checks if c.verdict not in (Verdict.PASS, Verdict.SKIP)]
+            lost = [check.name for check in report.checks if check.is_lost]
             what = f"loses `{lost[0]}`" if lost else report.problem
             why = "mend it, or the check, which asks for what no contract says"
             yield Finding(file, 0, f"is right, and at seed {seed} {what}; {why}")
@@ -234,9 +231,13 @@ class Inspection:
             yield "does not fit the solution; each text of `edits` must stand in it exactly once"
             return
         self._at = f"`{mistake.name}`"
+        is_named = self._effort.named and bool(mistake.says)
+        told = "nothing"
         earned: list[dict[str, int]] = []
         for seed in range(1, self._effort.wrong + 1):
-            report = self._graded(source, seed)
+            wants_cause = is_named and seed == 1
+            report = self._graded(source, seed, Explain.CAUSE if wants_cause else Explain.NOTHING)
+            told = report.cause.says if report.cause else told
             earned.append({one.name: one.earned for one in report.checks})
             check = next((one for one in report.checks if one.name == mistake.loses), None)
             if report.problem:
@@ -251,12 +252,9 @@ class Inspection:
         unsteady = [name for name in earned[0] if len({one[name] for one in earned}) > 1]
         if unsteady:
             yield f"loses `{unsteady[0]}` at some seeds alone; nothing may be left to chance"
-        if self._effort.named and mistake.says:
-            report = self._graded(source, 1, Explain.CAUSE)
-            told = report.cause.says if report.cause else "nothing"
-            if mistake.says not in told and not told.startswith("NaN begins at "):
-                advice = "leave out `says` and `hint`, or make the edit what they say"
-                yield f"is not what a report says of it, but: {told}; {advice}"
+        if is_named and mistake.says not in told and not told.startswith("NaN begins at "):
+            advice = "leave out `says` and `hint`, or make the edit what they say"
+            yield f"is not what a report says of it, but: {told}; {advice}"
 
     def _idle(self) -> Iterator[Finding]:
         exercise = self._exercise

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import shlex
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ import click
 from grader.cli.saying import echo
 from grader.errors import GradeError
 from grader.kit import Kit, load_kit
+from grader.kit.stubs import from_here
 
 TOO_LITTLE = 1  # the exit code where something falls short
 
@@ -91,13 +93,13 @@ def check(folder: Path, only: tuple[str, ...], fast: bool) -> int:
     chosen = [made.find(name) for name in only] or list(made.exercises)
     fell_short = 0
     with Sandbox() as sandbox, _progress(made, len(chosen)) as (begin, tell):
-        for exercise in chosen:
-            begin(exercise.name)
+        for number, exercise in enumerate(chosen):
+            begin(number, exercise.name)
             inspection = Inspection(made, exercise, sandbox, FAST if fast else Effort(), tell)
             found = False
             for finding in inspection.findings():
                 found = True
-                place = f"{_short(finding.file)}:{finding.line}".removesuffix(":0")
+                place = f"{from_here(finding.file)}:{finding.line}".removesuffix(":0")
                 click.echo(f"{place}: {finding.text}")
             fell_short += found
             if inspection.has_new_stub:
@@ -107,15 +109,10 @@ def check(folder: Path, only: tuple[str, ...], fast: bool) -> int:
     return TOO_LITTLE if fell_short else 0
 
 
-def _short(path: Path) -> Path:
-    here = Path.cwd()
-    return path.resolve().relative_to(here) if path.resolve().is_relative_to(here) else path
-
-
 @contextmanager
 def _progress(
     made: Kit, exercises: int
-) -> Iterator[tuple[Callable[[str], object], Callable[[], object]]]:
+) -> Iterator[tuple[Callable[[int, str], object], Callable[[], object]]]:
     """Which exercise it is at, and how many gradings are done, on standard error."""
     from rich import progress as bars
     from rich.console import Console
@@ -124,19 +121,14 @@ def _progress(
         *(bars.BarColumn(), bars.MofNCompleteColumn(), bars.TextColumn("{task.description}")),
         bars.TextColumn("{task.fields[gradings]}"),
     )
-    gradings = 0
+    gradings = itertools.count(1)
     with bars.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(made.title, total=exercises, gradings="")
-        begun = False
 
-        def begin(name: str) -> None:
-            nonlocal begun
-            bar.update(task, description=name, advance=1 if begun else 0)
-            begun = True
+        def begin(number: int, name: str) -> None:
+            bar.update(task, description=name, completed=number)
 
         def tell() -> None:
-            nonlocal gradings
-            gradings += 1
-            bar.update(task, gradings=f"{gradings} gradings")
+            bar.update(task, gradings=f"{next(gradings)} gradings")
 
         yield begin, tell

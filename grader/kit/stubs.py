@@ -42,11 +42,15 @@ def is_edited(exercise: Exercise) -> bool:
 
 def own_path(exercise: Exercise, file: Path | None = None) -> Path:
     """The learner's file, or another, from the working directory if it lies below."""
-    whole = exercise.file if file is None else file
+    return from_here(exercise.file if file is None else file)
+
+
+def from_here(path: Path) -> Path:
+    """A path from the working directory, if it lies below."""
     try:
-        return whole.relative_to(Path.cwd())
+        return path.relative_to(Path.cwd())
     except ValueError:
-        return whole
+        return path
 
 
 def own_file(exercise: Exercise, kit: Kit) -> Path:

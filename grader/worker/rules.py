@@ -6,7 +6,7 @@ import fnmatch
 import functools
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib.machinery import SourceFileLoader
 from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any, NamedTuple, cast
@@ -74,8 +74,7 @@ class Keeper:
     def _take(self, module: str, held: dict[str, Any]) -> None:
         """Take away what a module of torch holds of what is forbidden."""
         if module.startswith(DECOMPOSED):
-            matching = [fnmatch.filter(held, pattern) for pattern in self._operations]
-            for name in {one for names in matching for one in names}:
+            for name in _matching(held, self._operations):
                 original = held[name]
                 held[name] = self._instead(original, name)
                 _replace(original, held[name])
@@ -144,7 +143,7 @@ class Keeper:
 
     def _take_operations(self, patterns: tuple[str, ...]) -> None:
         """Refuse operations in torch's dispatcher, which every way to them ends in."""
-        wanted = {name for one in patterns for name in fnmatch.filter(operations(), one)}
+        wanted = _matching(operations(), patterns)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # torch warns of what it is meant to do
             for whole in [whole for name in wanted for whole in operations()[name]]:
@@ -183,6 +182,10 @@ def _look_at_what_is_run(look: Callable[[str, dict[str, Any]], None]) -> None:
             look("torch" + name.replace("/", "."), vars(module))
 
     SourceFileLoader.exec_module = run_and_look  # type: ignore[method-assign, assignment]
+
+
+def _matching(names: Iterable[str], patterns: Sequence[str]) -> set[str]:
+    return {name for one in patterns for name in fnmatch.filter(names, one)}
 
 
 def _replace(original: Any, instead: Any) -> None:

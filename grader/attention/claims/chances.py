@@ -69,7 +69,6 @@ FAR = 100_000  # flags, too many to look at every two of an axis
 REPEATED = 7.5  # standard deviations; some 130,000 lags are compared
 OVERLAP = 5000  # flags, of which fewer tell nothing of a repetition
 MANY = 200  # flags, from which a figure of them tells anything
-EVEN = (0.25, 0.75)  # rates at which a few hundred flags are about normally distributed
 
 
 def observe(harness: Harness) -> dict[Setting, Tensor]:
@@ -123,28 +122,59 @@ def _dropped(setting: Setting, calls: list[Call]) -> Tensor:
     return (found < kept / 2).double()  # where none grows, it is not told of a wrong rate
 
 
-def share_is_off(setting: Setting, dropped: Tensor) -> bool:
-    """Whether more or fewer are dropped than the rate says."""
-    return _is_far(_standard(setting, dropped))
+def off_rate(observed: dict[Setting, Tensor]) -> Setting | None:
+    """Where more or fewer are dropped than chance makes of the rate; None where nowhere.
+
+    A few that are dropped, or kept, do not show whether they are so together: where weights are
+    elsewhere, they tell nothing of the rate.
+    """
+    off = [setting for setting, flags in observed.items() if share_is_off(setting.rate, flags)]
+    shown = [setting for setting in off if _shows_dependence(setting, observed[setting])]
+    if not shown and any(dependence(setting, flags) for setting, flags in observed.items()):
+        return None
+    return next(iter((*shown, *off)), None)
+
+
+def share_is_off(rate: float, dropped: Tensor, known: Tensor | None = None) -> bool:
+    """Whether more or fewer are dropped than chance makes of the rate.
+
+    Where weights are dropped together, chance has that much more to say: that they are is no fault
+    of the rate.
+
+    Args:
+        rate: That was asked for.
+        dropped: Which weights were, (runs, B, T, S) of 0 and 1.
+        known: Of which of them that is known, in a shape that broadcasts; None for all.
+    """
+    known = torch.ones_like(dropped) if known is None else known.expand_as(dropped).double()
+    count = float(known.sum())
+    apart = (dropped - (dropped * known).sum() / count) * known
+    together = (apart.sum(dims).square().sum() for dims in TOGETHER)
+    variance = max(count * rate * (1 - rate), *map(float, together))
+    return float(((dropped - rate) * known).sum().abs()) > BOUND * sqrt(variance)
 
 
 def dependence(setting: Setting, dropped: Tensor) -> str:
     """How what is dropped depends on something; empty where it does not."""
-    if not EVEN[0] < setting.rate < EVEN[1]:
+    if not _shows_dependence(setting, dropped):
         return ""
-    z = _standard(setting, dropped)
+    is_off = share_is_off(setting.rate, dropped)  # a wrong rate is no dependence
+    share = float(dropped.mean()) if is_off else setting.rate
+    z = (dropped - share) / sqrt(share * (1 - share))
     found = (*_slopes(z), *_counts(z), *(_pairs(z) if z.numel() < FAR else _repetitions(z)))
     return next((says for says, is_off in found if is_off), "")
 
 
-def _standard(setting: Setting, dropped: Tensor) -> Tensor:
-    return (dropped - setting.rate) / sqrt(setting.rate * (1 - setting.rate))
+def _shows_dependence(setting: Setting, dropped: Tensor) -> bool:
+    """Whether a few hundred flags are about normally distributed, and not all alike."""
+    return 0.25 < setting.rate < 0.75 and 0 < float(dropped.mean()) < 1
 
 
 def _is_far(z: Tensor) -> bool:
     return bool(z.sum().abs() > BOUND * sqrt(z.numel()))
 
 
+TOGETHER = (-1, -2, -3, (-1, -2))  # axes along which weights may be: a query's, a key's, …
 AXES = ((-1, "keys"), (-2, "queries"), (-3, "sequences"), (-4, "calls"))
 
 

@@ -74,15 +74,20 @@ class Observed:
 
     @property
     def sure(self) -> Tensor:
-        """Where a weight is large enough to be told from a dropped one."""
-        return self.still > VISIBLE
+        """Where a weight is large enough to be told from a dropped one; not nowhere."""
+        sure = self.still > VISIBLE
+        expect(bool(sure.any()), "expected positive attention weights in evaluation, got none")
+        return sure
+
+    @property
+    def kept(self) -> Tensor:
+        """Which weights were, of each run, (runs, B, T, 1, T); unknown where they are not sure."""
+        return torch.stack(self.maps).abs() > 0.05 * self.still
 
     @property
     def ratios(self) -> list[Tensor]:
         """Weights in training over those in evaluation, of each run, where they are large."""
-        sure = self.sure
-        expect(bool(sure.any()), "expected positive attention weights in evaluation, got none")
-        return [(weights / self.still)[sure] for weights in self.maps]
+        return [(weights / self.still)[self.sure] for weights in self.maps]
 
 
 def observe(harness: Harness) -> dict[Setting, Observed]:
@@ -146,16 +151,18 @@ def drops_weights(harness: Harness) -> None:
 def drops_each_weight_on_its_own(harness: Harness) -> None:
     """Whether one weight is dropped says nothing about another of its row, column or batch."""
     seen = harness.shared(observe)[HALF]
-    kept = torch.stack(seen.maps).abs() > 0.05 * seen.still
-    signs = torch.where(kept, 1.0, -1.0) * seen.sure  # (runs, B, T, 1, S): 0 where unknown
+    kept, sure = seen.kept.double(), seen.sure
+    share = float(kept[:, sure].mean())  # a wrong rate is no dependence
+    expect(0 < share < 1, "training: expected some weights to be dropped, all are alike")
+    z = (kept - share) / sqrt(share * (1 - share)) * sure  # (runs, B, T, 1, S): 0 where unknown
     for dim, name in ((1, "sequences"), (2, "queries"), (-1, "keys")):
-        together = (signs * signs.roll(1, dims=dim)).flatten()
-        count = int((together != 0).sum())
-        share = float(together.sum()) / max(count, 1)
+        together = (z * z.roll(1, dims=dim)).flatten()
+        count = max(int((together != 0).sum()), 1)
+        correlation = float(together.sum()) / count
         expect(
-            abs(share) < 6 / sqrt(max(count, 1)),  # six standard deviations
+            abs(correlation) < 6 / sqrt(count),  # six standard deviations
             f"training: expected each weight to be dropped on its own, neighbours among "
-            f"the {name} are dropped together (correlation {share:.2f})",
+            f"the {name} are dropped together (correlation {correlation:.2f})",
         )
     for setting, dropped in harness.shared(chances.observe).items():
         found = chances.dependence(setting, dropped)
@@ -167,19 +174,18 @@ def drops_each_weight_on_its_own(harness: Harness) -> None:
 def uses_its_rate(harness: Harness) -> None:
     """The share of dropped weights is the rate that was asked for."""
     for setting, seen in harness.shared(observe).items():
-        dropped = (torch.cat(seen.ratios).abs() < 0.05).double()
-        share = float(dropped.mean())
-        bound = 6 * sqrt(seen.rate * (1 - seen.rate) / dropped.numel())  # standard deviations
+        flags, known = (~seen.kept).double().squeeze(-2), seen.sure.squeeze(-2)
+        share, count = float(flags[:, known].mean()), len(flags) * int(known.sum())
         expect(
-            abs(share - seen.rate) < bound,
+            not chances.share_is_off(seen.rate, flags, known),
             f"training with {setting}: expected about {seen.rate:.0%} of the weights to be "
-            f"dropped, got {share:.0%} of {dropped.numel()}",
+            f"dropped, got {share:.0%} of {count}",
         )
-    for chance, flags in harness.shared(chances.observe).items():
-        expect(
-            not chances.share_is_off(chance, flags),
-            f"training ({chance}): expected about {chance.rate:.1%} of the weights to be dropped, "
-            f"got {float(flags.mean()):.1%} of {flags.numel()}",
+    observed = harness.shared(chances.observe)
+    if off := chances.off_rate(observed):
+        fail(
+            f"training ({off}): expected about {off.rate:.1%} of the weights to be dropped, "
+            f"got {float(observed[off].mean()):.1%} of {observed[off].numel()}"
         )
 
 

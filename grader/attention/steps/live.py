@@ -7,7 +7,6 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
 from grader.attention.layout import WeightLayout
 from grader.attention.steps.state import BLOCK_STEPS, CHOICES, STEPS, State
@@ -20,10 +19,8 @@ class LiveState(State):
         """The same with entries dropped by torch's own random numbers."""
         if not self.drops(where):
             return value
-        rate = self.rate if self.drop_rate is None else self.drop_rate
         ones = torch.ones(self._noise_shape(value), dtype=value.dtype, device=value.device)
-        noise = F.dropout(ones, rate)
-        return value * (noise if self.rescale else (noise != 0).to(value.dtype))
+        return value * self.noise(ones)
 
 
 def through(layout: WeightLayout, choices: Mapping[str, str]) -> Callable[..., State]:

@@ -181,7 +181,6 @@ class State:
         """
         if not self.drops(where):
             return value
-        rate = self.rate if self.drop_rate is None else self.drop_rate
         # One head has no axis of its own in a submission; the order of elements is the same.
         ones = torch.ones(self._noise_shape(value), device=self.device)
         generator = _generator(self.device)
@@ -191,13 +190,17 @@ class State:
                 generator.manual_seed(self.seed)
             else:
                 generator.set_state(self.random)
-            by_hand = self.drop_by_hand
-            noise = torch.rand_like(ones) >= rate if by_hand else F.dropout(ones, rate)
-            noise = noise.cpu().double()
+            noise = self.noise(ones).cpu().double()
             self.random = generator.get_state()
         finally:
             generator.set_state(before)
-        return value * (noise if self.rescale else (noise != 0))
+        return value * noise
+
+    def noise(self, ones: Tensor) -> Tensor:
+        """What each of these entries is multiplied by, as torch draws it now."""
+        rate = self.rate if self.drop_rate is None else self.drop_rate
+        drawn = torch.rand_like(ones) >= rate if self.drop_by_hand else F.dropout(ones, rate)
+        return drawn if self.rescale else (drawn != 0).to(ones.dtype)
 
     def _noise_shape(self, value: Tensor) -> tuple[int, ...]:
         shape = tuple(value.shape)

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from grader.attention.claims.chances import SETTINGS, Setting, dependence, share_is_off
+from grader.attention.claims.chances import SETTINGS, Setting, dependence, off_rate, share_is_off
 
 SETTING = SETTINGS[0]
 SHAPE = (SETTING.runs, SETTING.sizes.B, SETTING.sizes.T, SETTING.sizes.T)
@@ -99,7 +99,7 @@ def test_chance_is_believed() -> None:
         shape = (setting.runs, setting.sizes.B, setting.sizes.T, keys)
         for _ in range(20):
             dropped = (torch.rand(shape) < setting.rate).double()
-            assert not share_is_off(setting, dropped)
+            assert not share_is_off(setting.rate, dropped)
             assert dependence(setting, dropped) == ""
 
 
@@ -107,4 +107,35 @@ def test_chance_is_believed() -> None:
 def test_nothing_dropped_is_seen(setting: Setting) -> None:
     keys = min(setting.sizes.T, setting.sizes.C)
     shape = (setting.runs, setting.sizes.B, setting.sizes.T, keys)
-    assert share_is_off(setting, torch.zeros(shape, dtype=torch.float64))
+    assert share_is_off(setting.rate, torch.zeros(shape, dtype=torch.float64))
+
+
+def drawn_together(setting: Setting, *alike: int, rate: float | None = None) -> Tensor:
+    """What is dropped, along these axes all or nothing."""
+    sizes = setting.sizes
+    shape = [setting.runs, sizes.B, sizes.T, setting.shown or sizes.T]
+    own = [1 if dim - 4 in alike else size for dim, size in enumerate(shape)]
+    return (torch.rand(own) < (setting.rate if rate is None else rate)).double().expand(shape)
+
+
+@pytest.mark.parametrize("alike", [-1, -2, -3], ids=["rows", "columns", "all sequences"])
+def test_weights_dropped_together_are_no_wrong_rate(alike: int) -> None:
+    torch.manual_seed(3)
+    for _ in range(5):
+        observed = {setting: drawn_together(setting, alike) for setting in SETTINGS}
+        assert off_rate(observed) is None
+        assert any(dependence(*one) for one in observed.items())
+
+
+@pytest.mark.parametrize("alike", [(), (-1,)], ids=["one by one", "rows"])
+def test_wrong_rate_is_seen_whatever_is_dropped_together(alike: tuple[int, ...]) -> None:
+    torch.manual_seed(3)
+    observed = {one: drawn_together(one, *alike, rate=one.rate / 2) for one in SETTINGS}
+    assert off_rate(observed) is not None
+
+
+@pytest.mark.parametrize("rate", [0.0, 0.1, 0.5, 1.0])
+def test_wrong_rate_is_no_dependence(rate: float) -> None:
+    torch.manual_seed(3)
+    for setting in SETTINGS:
+        assert dependence(setting, drawn_together(setting, rate=rate)) == ""

@@ -14,8 +14,7 @@ import pytest
 from click.testing import CliRunner
 from msgspec import structs
 
-from grader.cli import run_command
-from grader.cli.pack import pack
+from grader.cli import cli, run_command
 from grader.diagnosis.catalogue import catalogue
 from grader.errors import GradeError
 from grader.hiring.pack import make_takehome, record_beside
@@ -294,7 +293,7 @@ def test_kit_that_does_not_say_what_it_asks_for_tells_of_the_same_class_only() -
 
 def test_command_packs_and_says_what_is_whose(out: Path) -> None:
     words = [*PACK, "--title", "A title", "--minutes", "90", "--out", str(out)]
-    done = CliRunner().invoke(pack, [*words, "--kit", str(ROOT)])
+    done = CliRunner().invoke(cli, ["pack", *words, "--kit", str(ROOT)])
     assert done.exit_code == 0, done.output
     assert "mind that" not in done.stderr
     assert done.output.splitlines() == [
@@ -302,7 +301,7 @@ def test_command_packs_and_says_what_is_whose(out: Path) -> None:
         f"`{out.with_suffix('.toml')}` is yours alone: "
         "a secret seed, and weights that you may change",
     ]
-    again = CliRunner().invoke(pack, [*words, "--kit", str(ROOT)])
+    again = CliRunner().invoke(cli, ["pack", *words, "--kit", str(ROOT)])
     assert isinstance(again.exception, GradeError)
     assert "--force" in str(again.exception)
-    assert CliRunner().invoke(pack, [*words, "--kit", str(ROOT), "--force"]).exit_code == 0
+    assert CliRunner().invoke(cli, ["pack", *words, "--kit", str(ROOT), "--force"]).exit_code == 0

@@ -15,7 +15,7 @@ import pytest
 import torch
 from click.testing import CliRunner
 
-from grader.cli.doctor import doctor
+from grader.cli import cli
 from grader.errors import GradeError, GraderFault
 from grader.grading import Options, grade
 from grader.kit import Kit, load_kit
@@ -371,7 +371,7 @@ def test_threads_are_bounded_for_root_too() -> None:
 
 
 def test_doctor_says_how_threads_are_bounded() -> None:
-    done = CliRunner().invoke(doctor)
+    done = CliRunner().invoke(cli, ["doctor"])
     assert done.exit_code == 0, done.output
     said = {line.split()[0]: line for line in done.output.splitlines() if line.startswith("  ")}
     assert "threads bounded by memory" in said["landlock"] or "not here" in said["landlock"]

@@ -109,7 +109,7 @@ def test_what_is_dropped_is_told_in_every_draw() -> None:
         maps = scores.recover_attention(call, out)[0].squeeze(-2)
         flags = (maps.abs() < chances._kept(setting) / 2).double()
         assert torch.equal(flags, (keep == 0).double())
-        assert chances.share_is_off(setting, flags[None])
+        assert chances.share_is_off(setting.rate, flags[None])
 
 
 def test_weights_are_read_off_what_was_drawn_for_dropout() -> None:

@@ -1,10 +1,12 @@
-"""The kill matrix: in which situations each wrong answer of the tests fails.
+"""Find the kill matrix: in which situations each wrong answer of the tests fails.
 
-Results are kept as they come: the same command goes on where it was stopped.
+Each result is stored at once: the same command continues where it was stopped.
 
 Usage: python -m benchmarks.kills KEPT [--seeds 1 ...] [--exercises NAME ...] [--few OTHER]
+                                    [--dominated]
 
-With ``--few`` only those answers that some, but few situations caught in another such file.
+With ``--few``, try only the answers that few situations, but at least one, caught in another such
+file. With ``--dominated``, also print the answers that a narrower one makes needless.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import argparse
 import itertools
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from unittest.mock import patch
@@ -32,16 +35,16 @@ from grader.suite.situations.trial import judge_situations
 from tests.support.answers import of_kind
 from tests.support.wrong import wrong_versions
 
-MANY = 12  # situations that fail: fewer are few
+MANY = 12  # failed situations; an answer with fewer counts as caught by few
 
 
 class Killed(msgspec.Struct):
-    """What a wrong answer lost.
+    """The situations in which a wrong answer failed, and the first check that it lost.
 
     Attributes:
-        situations: How many there were, of the exercise's contract and those inside it.
-        failed: The levels of those that failed.
-        lost: The first check that it lost, if any.
+        situations: Number of situations tried, of the exercise's contract and those inside it.
+        failed: The levels of each situation that failed.
+        lost: The checks that it lost.
     """
 
     exercise: str
@@ -49,19 +52,19 @@ class Killed(msgspec.Struct):
     seed: int
     situations: int
     failed: list[dict[str, str]]
-    lost: str
+    lost: list[str]
 
 
 @cache
 def wrong_answers(exercise: Exercise) -> dict[str, Submission]:
-    """Known mistakes and wrong answers of an exercise, by name; those that are accepted are not."""
+    """Return an exercise's known mistakes and wrong answers by name, except accepted ones."""
     known = {one.mistake.name: one.submission() for one in wrong_versions(exercise)}
     others = [one for one in of_kind(exercise, "wrong") if not one.accepted]
     return known | {one.name: one.submission for one in others}
 
 
 def try_one(asked: Grading) -> Killed:
-    """Grade it, and note what its situations gave."""
+    """Grade a wrong answer, and record the outcomes of its situations."""
     exercise = installed_kit().find(asked.exercise)
     tried: list[Outcome] = []
 
@@ -71,21 +74,43 @@ def try_one(asked: Grading) -> Killed:
         return judged
 
     submission = wrong_answers(exercise)[asked.answer]
-    options = Options(seed=asked.seed, explain=Explain.NOTHING, first=True)
+    options = Options(seed=asked.seed, explain=Explain.NOTHING)
     with patch.object(implied, "judge_situations", noted):
         report = grade(submission, exercise, options, own_sandbox())
-    lost = next((one.name for one in report.checks if one.is_lost), "")
+    lost = [one.name for one in report.checks if one.is_lost]
     failed = [dict(one.row) for one in tried if one.aspect is not None]
     return Killed(*asked, len(tried), failed, lost)
 
 
+def dominated(results: list[Killed]) -> Iterator[Killed]:
+    """Yield the answers that tell no more than a narrower one of the same exercise and seed.
+
+    They fail in every situation in which the narrower one fails, and lose every check that it
+    loses. The widest come first; of two that fail alike, one is kept.
+    """
+    kept = {(one.exercise, one.answer, one.seed): one for one in results if one.lost}
+    for one in sorted(kept.values(), key=lambda one: (-len(one.failed), -len(one.lost))):
+        if any(other is not one and _is_within(other, one) for other in kept.values()):
+            del kept[one.exercise, one.answer, one.seed]
+            yield one
+
+
+def _is_within(one: Killed, other: Killed) -> bool:
+    """Return whether an answer that fails as the first does fails as the other does as well."""
+    alike = (one.exercise, one.seed) == (other.exercise, other.seed)
+    is_told = bool(one.failed) or not other.failed  # else situations say nothing of the two
+    narrower = all(row in other.failed for row in one.failed) and {*one.lost} <= {*other.lost}
+    return alike and is_told and narrower
+
+
 def main() -> None:
-    """Try those that were not, then print how many are caught by how many situations."""
+    """Try the answers not yet tried; print how many answers fail in how many situations."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("kept", type=Path)
     parser.add_argument("--seeds", nargs="+", type=int, default=[1])
     parser.add_argument("--exercises", nargs="*", default=[])
     parser.add_argument("--few", type=Path)
+    parser.add_argument("--dominated", action="store_true")
     given = parser.parse_args()
     results = read(given.kept, Killed)
     others = read(given.few, Killed) if given.few else []
@@ -106,6 +131,8 @@ def main() -> None:
     accepted = [one for one in results if not one.lost and not one.failed]
     for one in accepted:
         print(f"accepted: {one.exercise} {one.answer} at seed {one.seed}")
+    for one in dominated(results) if given.dominated else ():
+        print(f"dominated: {one.exercise} {one.answer} at seed {one.seed}")
     sys.exit(1 if accepted else 0)
 
 

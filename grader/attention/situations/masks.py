@@ -1,4 +1,4 @@
-"""The mask of a situation: its shape, dtype and layout, and which numbers hide what."""
+"""Draw the mask of a situation: its shape, its dtype, its layout and its numbers."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ PATTERN = "pattern of the mask"
 MIXED = ("ones", "tiny", "negative", "large")
 INTS = (torch.int8, torch.int16, torch.int32)
 HALVES = (torch.float16, torch.bfloat16)
-LARGE = {  # which the next narrower type takes for 0, or does not hold
+LARGE = {  # numbers that the next narrower type takes for 0, or does not hold
     torch.uint8: 128, torch.int8: 64, torch.int16: 256, torch.int32: 2**16, torch.int64: 2**32,
 }  # fmt: skip
-TINY = {torch.float64: 1e-60, torch.float32: 1e-40, torch.float16: 6e-5}  # else 1e-30
+TINY = {torch.float64: 1e-60, torch.float32: 1e-40, torch.float16: 6e-5}  # 1e-30 for the rest
 
 
 def draw_mask(harness: Harness, row: Row, sizes: Sizes) -> Tensor:
-    """A mask of the row's shape; what of it can hide something follows the row's pattern."""
+    """Draw a mask of the row's shape, and hide by the row's pattern what that shape can hide."""
     letters = {"B": sizes.B, "T": sizes.T, "1": 1}
     words = row["mask"].strip("()").replace(" ", "").split(",")
     shape = tuple(letters[word] for word in words if word)
@@ -38,12 +38,12 @@ def draw_mask(harness: Harness, row: Row, sizes: Sizes) -> Tensor:
         chosen = pattern(harness, shape[:1])[:, None, None]  # hides whole sequences
     else:
         chosen = torch.ones(shape, dtype=torch.bool)
-    chosen = _in_another_shape(harness, row["mask"], chosen)
+    chosen = _in_another_shape(harness, row, chosen)
     return _in_memory(harness.draw, _with_numbers(harness.draw, row, chosen))
 
 
 def mask_forms() -> Mapping[str, Callable[[Draw, Tensor], Tensor]]:
-    """Ways to write down which keys are visible: in each dtype, with any number for those."""
+    """Return, for each dtype, a way to write a mask: with any number for visible keys."""
     return {dtype: partial(_written, dtype) for dtype in MASK_DTYPE.levels if dtype != NONE}
 
 
@@ -53,14 +53,17 @@ def _written(dtype: str, draw: Draw, chosen: Tensor) -> Tensor:
     return _in_memory(draw, _with_numbers(draw, row, chosen))
 
 
-def _in_another_shape(harness: Harness, name: str, chosen: Tensor) -> Tensor:
-    """Now and then one that is broadcast alike: with a 1 in front, or the same for all."""
-    if harness.draw.integer(0, 2):
+def _in_another_shape(harness: Harness, row: Row, chosen: Tensor) -> Tensor:
+    """Return the mask, now and then with a leading axis of 1, or shared by queries or sequences.
+
+    Where sizes are equal, its shape stays: it is to be taken for another one.
+    """
+    if harness.draw.integer(0, 2) or row["B"] == "as T":
         return chosen
-    match name:
+    match row["mask"]:
         case "(T, T)" | "(1,)" | "(1, T)":
             return chosen[None]
-        case "(B, T, T)":  # padding, said once for each query
+        case "(B, T, T)":  # padding, repeated for each query
             return chosen[:, -1:].expand(chosen.shape)
         case "(B, T, 1)":
             return chosen[:1] if harness.draw.integer(0, 1) else chosen[0]
@@ -68,7 +71,7 @@ def _in_another_shape(harness: Harness, name: str, chosen: Tensor) -> Tensor:
 
 
 def _in_memory(draw: Draw, mask: Tensor) -> Tensor:
-    """The same mask, now and then as a transposed one, a part of one, or expanded."""
+    """Return the same mask, now and then transposed in memory, part of a larger one or expanded."""
     for axis in (0, -2) if mask.dim() == 3 and draw.integer(0, 1) else ():
         first = mask.narrow(axis, 0, 1)
         if mask.size(axis) > 1 and bool((mask == first).all()):
@@ -88,7 +91,10 @@ def _one_visible(harness: Harness, shape: tuple[int, ...]) -> Tensor:
 
 
 def _causal(harness: Harness, shape: tuple[int, ...]) -> Tensor:
-    """The past alone; where the mask has no queries, or is each sequence's own, also padding."""
+    """Return a causal mask of this shape.
+
+    A mask without an axis of queries hides padding instead, one for each sequence hides both.
+    """
     T = shape[-1]
     square = len(shape) > 1 and shape[-2] == T
     past = torch.ones(shape, dtype=torch.bool).tril() if square else torch.ones(shape) > 0
@@ -108,7 +114,7 @@ _PATTERNS: dict[str, Callable[[Harness, tuple[int, ...]], Tensor]] = {
 
 
 def _with_numbers(draw: Draw, row: Row, chosen: Tensor) -> Tensor:
-    """Zero where hidden; where not, numbers of the row's kind in the row's dtype."""
+    """Write zeros where keys are hidden, else numbers of the row's kind, in the row's dtype."""
     kind = row["dtype of the mask"]
     if kind == "bool":
         return chosen
@@ -137,7 +143,7 @@ def _number(draw: Draw, row: Row, dtype: torch.dtype) -> float:
 
 
 def seen_by(mask: Tensor | None, sizes: Sizes) -> Tensor | None:
-    """(B, T) of queries that may attend to something; None where all may."""
+    """Return which queries may attend to something, (B, T); None where all may."""
     if mask is None:
         return None
     rows = torch.broadcast_to(mask != 0, (max(sizes.B, 1), sizes.T, sizes.T)).any(-1).cpu()

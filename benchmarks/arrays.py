@@ -1,6 +1,6 @@
-"""Makes the covering arrays of contracts of the kit that are not kept, and prints what they cover.
+"""Make the covering arrays that the kit's contracts need and no file holds, and print their sizes.
 
-python benchmarks/arrays.py          those of new sets of factors; what no contract has is removed
+python benchmarks/arrays.py          only for new sets of factors; removes unused arrays
 python benchmarks/arrays.py --all    all of them anew
 """
 
@@ -20,7 +20,7 @@ from grader.suite.situations.places import model_of
 
 
 def models() -> Iterator[tuple[str, Model]]:
-    """What the situations of each contract of the kit are made of, by its exercise's name."""
+    """Yield an exercise's name and the model of factors behind its situations, for each model."""
     for exercise in load_kit(Path(__file__).parent.parent).exercises:
         suite = load_suite(str(exercise.suite), exercise.suite.name)
         contracts = [one for one in vars(suite).values() if isinstance(one, Contract)]
@@ -31,7 +31,7 @@ def models() -> Iterator[tuple[str, Model]]:
 
 
 def main(*, anew: bool) -> None:
-    """Write a file for each set of factors; those of no contract any more are removed."""
+    """Write a file of arrays for each set of factors, and remove files that no contract uses."""
     KEPT.mkdir(exist_ok=True)
     written: set[Path] = set()
     for name, model in models():

@@ -1,8 +1,8 @@
-"""`grade batch`: submissions a second, memory, and whether a killed batch comes to the same.
+"""`grade batch`: submissions a second, memory, and whether a killed batch gives the same results.
 
 Usage: python benchmarks/batch.py rate [COUNT...]    figures at each count of submissions
-       python benchmarks/batch.py plain [COUNT]      a loop of one plain pytest for each, beside it
-       python benchmarks/batch.py kill [TIMES]       kill -9 at random moments, and go on
+       python benchmarks/batch.py plain [COUNT]      compare with a plain pytest per submission
+       python benchmarks/batch.py kill [TIMES]       kill -9 at random moments, then continue
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from tests.support.wrong import wrong_versions
 ROOT = Path(__file__).parent.parent
 EXERCISE = "exercise3"
 COMMAND = [sys.executable, "-c", "from grader.cli import main; main()", "batch"]
-# Of a thousand: so many are wrong, cannot be tried, raise, and hang; the rest is right.
+# Of a thousand submissions, how many are wrong, cannot be tried, raise, and hang; others are right.
 WRONG, BROKEN, RAISING, HANGING = 300, 60, 60, 5
 CRASHES = ("import os\nos._exit(3)\n", "import nowhere\n", "class SelfAttentionV3(:\n", "")
 
 
 def sources() -> Iterator[str]:
-    """Submissions of all kinds, for ever, in an order that is always the same."""
+    """Yield the sources of submissions of all kinds, endlessly and always in the same order."""
     dice = random.Random(1)
     exercise = installed_kit().find(EXERCISE)
     solution = exercise.solution.read_text(encoding="utf-8")
@@ -52,7 +52,7 @@ def sources() -> Iterator[str]:
 
 
 def hand_in(folder: Path, count: int) -> None:
-    """Write so many candidates' files."""
+    """Write the files of `count` candidates into a folder."""
     for number, source in zip(range(count), sources(), strict=False):
         path = folder / f"candidate{number:06}" / f"{EXERCISE}.py"
         path.parent.mkdir(parents=True)
@@ -61,7 +61,7 @@ def hand_in(folder: Path, count: int) -> None:
 
 @contextmanager
 def handed(count: int) -> Iterator[tuple[Path, Path]]:
-    """A folder of submissions, and one for results."""
+    """Make a temporary folder of `count` submissions; yield its path and a path for results."""
     with tempfile.TemporaryDirectory() as folder:
         submissions = Path(folder) / "submissions"
         hand_in(submissions, count)
@@ -69,13 +69,13 @@ def handed(count: int) -> Iterator[tuple[Path, Path]]:
 
 
 def command(submissions: Path, results: Path) -> list[str]:
-    """Grade a folder, with a fixed seed."""
+    """Return the command that grades a folder of submissions, with a fixed seed."""
     words = [str(submissions), "--exercise", EXERCISE, "--out", str(results), "--seed", "1"]
     return [*COMMAND, *words, "--device", "cpu"]
 
 
 class Memory:
-    """The most that a process and all below it take, in MiB: what is shared is counted once."""
+    """The peak memory of a process and its descendants, in MiB; shared memory counts once."""
 
     def __init__(self, pid: int) -> None:
         self.most = 0.0
@@ -85,7 +85,7 @@ class Memory:
         self._thread.start()
 
     def stop(self) -> float:
-        """Look no more; the most that was seen."""
+        """Stop watching and return the peak."""
         self._done.set()
         self._thread.join()
         return self.most
@@ -96,7 +96,7 @@ class Memory:
 
 
 def _below(pid: int) -> list[int]:
-    """A process and all its descendants, those that were orphaned by name."""
+    """Return the ids of a process and its descendants; orphaned ones are not found."""
     parents: dict[int, list[int]] = {}
     for path in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
@@ -118,7 +118,7 @@ def _proportional(pid: int) -> float:
 
 
 def rate(*counts: str) -> None:
-    """Print the rate and the memory at each count."""
+    """Print the rate and the memory of a batch at each count of submissions."""
     for count in map(int, counts or ("1000",)):
         with handed(count) as (submissions, results):
             started = time.perf_counter()
@@ -138,7 +138,7 @@ def rate(*counts: str) -> None:
 
 
 def plain(count: str = "10") -> None:
-    """Print how long a loop of one plain pytest process a submission takes, beside a batch."""
+    """Print the rate of one plain pytest process per submission, then that of a batch of 500."""
     exercise = installed_kit().find(EXERCISE)
     pytest = [sys.executable, "-m", "pytest", "-q", "-p", "in_process", "-W", "ignore"]
     pytest += ["-c", str(ROOT / "grader/suite/suite.ini"), str(exercise.suite)]
@@ -160,7 +160,7 @@ def plain(count: str = "10") -> None:
 
 
 def kill(times: str = "50", count: str = "60") -> None:
-    """Kill batches at random moments until each is done, and compare with an undisturbed one."""
+    """Kill batches at random moments until each is done; compare them with an undisturbed one."""
     dice = random.Random(0)
     with handed(int(count)) as (submissions, results):
         subprocess.run(command(submissions, results), capture_output=True, check=True)
@@ -177,7 +177,7 @@ def kill(times: str = "50", count: str = "60") -> None:
 
 
 def _killed(words: list[str], after: float) -> bool:
-    """Start a batch and kill it; whether it was still at work."""
+    """Start a batch and kill it after a time in seconds; return whether it was still at work."""
     with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         try:
             process.wait(after)

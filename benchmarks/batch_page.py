@@ -1,4 +1,4 @@
-"""The pages of a batch: how long they take to write, how large they are, how fast they answer.
+"""Measure a batch's pages: the time to write them, their size, their speed in a browser.
 
 Usage: python benchmarks/batch_page.py [CANDIDATES] [EXERCISES]
 
@@ -30,10 +30,10 @@ from tests.support.answers import right_answers
 from tests.support.batch_samples import Graded, entry, head_of, named
 from tests.support.wrong import wrong_versions
 
-KINDS = 12  # so many right answers are graded, and as many wrong ones
+KINDS = 12  # right answers graded per exercise, at most, and as many wrong ones
 NAMES = ("exercise3", "exercise5", "exercise4", "exercise6")
 REPEATS = 7
-# Until it is laid out and painted.
+# The time of an action until the page is laid out and painted, in milliseconds.
 TIMED = """async () => {
   const painted = () => new Promise(next => requestAnimationFrame(() => setTimeout(next)));
   await painted();
@@ -56,16 +56,16 @@ SCROLL = """async () => {
 
 
 def answers(exercise: Exercise, sandbox: Sandbox) -> list[Graded]:
-    """Real answers, graded once each."""
+    """Grade real answers of an exercise, right and wrong, once each."""
     sources = [one.submission.source for one in right_answers(exercise)[:KINDS]]
     sources += [wrong.submission().source for wrong in wrong_versions(exercise)[:KINDS]]
-    options = Options(seed=1, device="cpu", search=0.2)
+    options = Options(seed=1, device="cpu", search=2_000)
     path = Path(f"{exercise.name}.py")
     return [(grade(Submission(path, s), exercise, options, sandbox), s) for s in sources]
 
 
 def batch(count: int, found: Mapping[str, Sequence[Graded]]) -> Iterator[Entry]:
-    """Candidates whose files differ at least by a comment."""
+    """Yield the entries of candidates whose files differ at least by a comment."""
     draw = random.Random(1)
     for number in range(count):
         pairs = []
@@ -78,7 +78,7 @@ def batch(count: int, found: Mapping[str, Sequence[Graded]]) -> Iterator[Entry]:
 
 
 def kept(found: Mapping[str, Sequence[Graded]]) -> float:
-    """What a page in the making holds of each candidate, in KiB."""
+    """Return the memory that an overview page keeps per candidate while it is made, in KiB."""
     held: list[int] = []
 
     def watched() -> Iterator[Entry]:
@@ -96,7 +96,7 @@ def kept(found: Mapping[str, Sequence[Graded]]) -> float:
 
 
 def median(page: Page, action: str) -> float:
-    """The median of what an action takes, in milliseconds."""
+    """Return the median time of an action in the browser, in milliseconds."""
     return sorted(page.evaluate(TIMED % action) for _ in range(REPEATS))[REPEATS // 2]
 
 

@@ -1,7 +1,7 @@
-"""What each fix-it exercise earns as it is given, which counts for nobody: ``begins_at``.
+"""Find the points that each fix-it exercise earns as given, which count for nobody: ``begins_at``.
 
-Grades the files at some seeds and writes the least into the manifest; where it is not the same at
-all of them, it says so.
+Grades the files at several seeds and writes the lowest points into the manifest. Prints an exercise
+whose points changed or differ between seeds.
 
 Usage: python -m benchmarks.begins_at [--seeds 1 2 3] [EXERCISE ...]
 """
@@ -23,14 +23,14 @@ SEEDS = (1, 2, 3)
 
 
 def earned(exercise: Exercise, seed: int) -> int:
-    """The points of the file as it is given."""
+    """Return the points that an exercise's file earns as it is given."""
     options = Options(seed=seed, device="cpu", explain=Explain.NOTHING)
     report = grade(read_submission(exercise.stub), exercise, options, own_sandbox())
     return sum(check.earned for check in report.checks)
 
 
 def with_begin(manifest: str, name: str, points: int) -> str:
-    """The manifest in which an exercise begins at so many points."""
+    """Return the manifest's text with ``begins_at`` of an exercise set to these points."""
     begins = f"begins_at = {points}\n" if points else ""
 
     def begun(found: re.Match[str]) -> str:
@@ -40,7 +40,7 @@ def with_begin(manifest: str, name: str, points: int) -> str:
 
 
 def main() -> None:
-    """Grade them, and write what changed."""
+    """Grade the fix-it exercises, print what changed and write the manifest."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("exercises", nargs="*")
     parser.add_argument("--seeds", type=int, nargs="*", default=SEEDS)

@@ -1,6 +1,6 @@
-"""Whether tests and a batch come to the same with four busy loops beside them as without.
+"""Compare the results of tests and of a batch with and without four busy loops beside them.
 
-The quiet run is as quiet as the machine is; what is compared are verdicts and points, no times.
+The quiet run is only as quiet as the machine; verdicts and points are compared, not times.
 
 Usage: python -m benchmarks.busy tests [WORDS...]    pytest -n 2, with these words for pytest
        python -m benchmarks.busy batch [COUNT]       a batch of so many submissions of all kinds
@@ -29,7 +29,7 @@ Found = Mapping[str, object]  # by the name of a test, or of a candidate
 
 @contextmanager
 def busy() -> Iterator[None]:
-    """Meanwhile, so many loops want a core, each as much as a session of ours does."""
+    """Keep ``LOOPS`` busy loops running, each competing for a core as much as our own session."""
     words = [sys.executable, "-S", "-c", "while True: pass"]
     loops = [subprocess.Popen(words, start_new_session=True) for _ in range(LOOPS)]
     try:
@@ -41,7 +41,7 @@ def busy() -> Iterator[None]:
 
 
 def compare(what: str, run: Callable[[], Found]) -> int:
-    """Run twice, and print how long each took and what differs; how much does."""
+    """Run twice, in quiet and with busy loops; print times and differences, return their number."""
     quiet = _timed(f"{what}, quiet", run)
     with busy():
         crowded = _timed(f"{what}, with {LOOPS} busy loops", run)
@@ -63,7 +63,7 @@ def _timed(what: str, run: Callable[[], Found]) -> Found:
 
 
 def run_tests(words: list[str]) -> Found:
-    """The outcome of each test."""
+    """Run pytest and return the outcome of each test."""
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.xml"
         pytest = [sys.executable, "-m", "pytest", "-n", "2", "-q", f"--junit-xml={report}"]
@@ -77,7 +77,7 @@ def run_tests(words: list[str]) -> Found:
 
 
 def run_batch(submissions: Path, results: Path) -> Found:
-    """The verdict of each check of each candidate."""
+    """Grade a batch and return each candidate's score, the checks' verdicts, and the diagnosis."""
     words = command(submissions, results)
     subprocess.run(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
     found: dict[str, object] = {}
@@ -89,19 +89,19 @@ def run_batch(submissions: Path, results: Path) -> Found:
 
 
 def tests(*words: str) -> int:
-    """Compare runs of pytest."""
+    """Compare two runs of pytest."""
     return compare("tests", lambda: run_tests(list(words)))
 
 
 def batch(count: str = "200") -> int:
-    """Compare runs of a batch."""
+    """Compare two runs of a batch."""
     with handed(int(count)) as (submissions, results):
         folders = iter([results.with_name("quiet"), results.with_name("crowded")])
         return compare("batch", lambda: run_batch(submissions, next(folders)))
 
 
 def main(what: str = "", *words: str) -> int:
-    """Both, or one of them; 1 where anything differs."""
+    """Compare tests, batches or both; return 1 if anything differs, else 0."""
     chosen = {"tests": tests, "batch": batch}.get(what)
     differ = chosen(*words) if chosen else tests() + batch()
     return 1 if differ else 0

@@ -1,4 +1,4 @@
-"""`grade batch --ray` on this machine beside the built-in processes, on the same submissions.
+"""Compare `grade batch --ray` with the built-in processes, on this machine and the same files.
 
 Usage: python benchmarks/cluster.py [SUBMISSIONS] [PAIRS]
 """
@@ -19,7 +19,7 @@ WAYS = {"built in": [], "ray": ["--ray"]}
 
 
 def seconds(submissions: Path, results: Path, more: list[str], count: int) -> tuple[float, float]:
-    """From the start of a cold process: to the first result, and to the end of the command."""
+    """Return the seconds from a cold start to the first result, and to the end of the command."""
     words = [*command(submissions, results), "--jobs", str(os.cpu_count()), *more]
     started = time.perf_counter()
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
@@ -34,7 +34,7 @@ def seconds(submissions: Path, results: Path, more: list[str], count: int) -> tu
 
 
 def graded(results: Path) -> int:
-    """How many results there are."""
+    """Return how many results a batch has so far."""
     if not (results / "results.sqlite").exists():
         return 0
     with Store(results / "results.sqlite") as store:
@@ -42,7 +42,7 @@ def graded(results: Path) -> int:
 
 
 def main(count: str = "400", pairs: str = "5") -> None:
-    """Time both in turn and print medians and their ratio."""
+    """Time both ways in turn, and print the medians and the ratio of ray to built in."""
     found: dict[str, list[tuple[float, float]]] = {way: [] for way in WAYS}
     with handed(int(count)) as (submissions, results):
         for number in range(int(pairs)):

@@ -1,4 +1,4 @@
-"""``grade EXERCISE`` from a cold start, side by side with plain pytest of the same suite.
+"""Time ``grade EXERCISE`` from a cold start, side by side with plain pytest of the same suite.
 
 Usage: python benchmarks/cold.py [EXERCISE] [RUNS]
 """
@@ -18,7 +18,7 @@ ROOT = Path(__file__).parent.parent
 
 
 def seconds(command: list[str], environment: dict[str, str]) -> float:
-    """Wall-clock time of a whole process, which must succeed."""
+    """Return the wall-clock time of a whole process, which must succeed."""
     started = time.perf_counter()
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     taken = time.perf_counter() - started
@@ -28,7 +28,7 @@ def seconds(command: list[str], environment: dict[str, str]) -> float:
 
 
 def main(name: str = "exercise3", runs: str = "7") -> None:
-    """Time both in turn, after one warm-up each, and print medians and their ratio."""
+    """Time both commands in turn, after one warm-up each; print the medians and their ratio."""
     exercise = installed_kit().find(name)
     ours = [str(Path(sys.executable).parent / "grade"), name, str(exercise.solution)]
     plain = [sys.executable, "-m", "pytest", "-q", "-p", "in_process", "-W", "ignore"]

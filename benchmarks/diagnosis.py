@@ -1,4 +1,4 @@
-"""How often a mistake is named, and how long it takes.
+"""Measure how often a mistake is named in a diagnosis, and how long that takes.
 
 Usage: python benchmarks/diagnosis.py [PAIRS] [TRIPLES]
 
@@ -33,16 +33,16 @@ ROOT = Path(__file__).parent.parent
 
 @dataclass
 class Tally:
-    """What came of sets of one size."""
+    """The results for sets of mistakes of one size."""
 
     tried: int = 0
     survived: int = 0
     named: int = 0
-    equivalent: int = 0  # another set that reproduces every number that was seen
+    equivalent: int = 0  # explained by another set, which reproduces every observed number
     seconds: list[float] = field(default_factory=list)
 
     def line(self, title: str) -> str:
-        """The figures in a line."""
+        """Return the figures in one line."""
         median = statistics.median(self.seconds) * 1000 if self.seconds else 0.0
         share = 100 * (self.named + self.equivalent) / max(self.tried, 1)
         return (
@@ -53,7 +53,7 @@ class Tally:
 
 
 class Bench:
-    """One session in which everything is tried."""
+    """A bench that plants mistakes and tries wrong versions, all in one sandbox."""
 
     def __init__(self, sandbox: Sandbox) -> None:
         self.sandbox = sandbox
@@ -65,7 +65,7 @@ class Bench:
         contract: AttentionContract,
         mistakes: Sequence[Mistake],
     ) -> None:
-        """Plant mistakes and see what is said of them."""
+        """Plant a set of mistakes in a submission, and tally whether the diagnosis names it."""
         submission = planted(exercise, contract, mistakes)
         options = Options(seed=1, device="cpu", explain=Explain.NOTHING)
         tally.tried += 1
@@ -85,7 +85,7 @@ class Bench:
             print(f"unnamed  {exercise.name}: {' + '.join(sorted(names))}")
 
     def by_hand(self, exercises: Iterable[Exercise]) -> None:
-        """Try the wrong versions that were written by hand; those of public code told apart."""
+        """Print how many hand-written wrong versions are named, and how many after public code."""
         named = tried = public = public_named = 0
         options = Options(seed=1, device="cpu", explain=Explain.CAUSE)
         for exercise in exercises:
@@ -105,7 +105,7 @@ class Bench:
 
 
 def differs(checks: Iterable[CheckResult]) -> bool:
-    """Whether a report says that the formula itself comes out wrong."""
+    """Return whether a check of the formula's values or gradients fails with a difference."""
     wanted = ("matches_the_formula", "gradient")
     return any(
         check.verdict is Verdict.FAIL
@@ -116,7 +116,7 @@ def differs(checks: Iterable[CheckResult]) -> bool:
 
 
 def sample(mistakes: Sequence[Mistake], size: int, count: int) -> list[tuple[Mistake, ...]]:
-    """So many sets of mistakes in different steps."""
+    """Draw `count` sets of `size` mistakes, each set with mistakes in different steps."""
     rng = random.Random(size)
     found: list[tuple[Mistake, ...]] = []
     while len(found) < count:
@@ -127,7 +127,7 @@ def sample(mistakes: Sequence[Mistake], size: int, count: int) -> list[tuple[Mis
 
 
 def main(pairs: str = "60", triples: str = "10") -> None:
-    """Print the rates for sets of one, two and three mistakes, and for those by hand."""
+    """Print the rates for sets of one, two and three mistakes, and for hand-written versions."""
     torch.set_num_threads(1)
     exercises = [e for e in load_kit(ROOT).exercises if e.diagnosis]
     tallies = {1: Tally(), 2: Tally(), 3: Tally()}

@@ -1,7 +1,7 @@
-"""The trusted side's readers against bytes that were made to break them.
+"""Fuzz the trusted side's readers with bytes that were made to break them.
 
-Each kind of what strangers may hand over is changed at random from honest ones and read as it is
-read in use. Any exception but the declared ones ends the run.
+For each kind of data that strangers may hand over, honest samples are changed at random and read
+as they are in use. Any exception but the declared ones ends the run.
 
 Usage: python -m benchmarks.fuzz [frames|archives|notebooks|histories|results] [COUNT]
 """
@@ -41,12 +41,12 @@ from grader.wire.frames import BadFrame
 CALL = messages.Call("f", [messages.Arguments({"tuple": []}, {"dict": {}})])
 OF_FRAMES = (BadFrame, EOFError, ValueError)
 KIT = installed_kit()
-WARM = 100  # inputs, after which memory is no longer that of first uses
+WARM = 100  # inputs after which memory is measured, as first uses allocate more
 Kind = tuple[list[bytes], Callable[[bytes], object]]
 
 
 def reader(data: bytes) -> Callable[[int], bytes]:
-    """Give out bytes as a connection would, and its end as an error."""
+    """Return a function that reads the bytes as from a connection, with EOFError at the end."""
     position = 0
 
     def receive(count: int) -> bytes:
@@ -61,7 +61,7 @@ def reader(data: bytes) -> Callable[[int], bytes]:
 
 
 def read_frame(data: bytes) -> None:
-    """As the channel and a call do."""
+    """Read a frame as the channel and a call do."""
     reply, body = frames.unpack(reader(data), frames.MAX_REPLY_HEADER, messages.Reply)
     for answered in replies.read_reply(reply, body, [2]):
         if isinstance(answered, replies.Answered):
@@ -69,7 +69,7 @@ def read_frame(data: bytes) -> None:
 
 
 def answers() -> list[bytes]:
-    """Honest answers of every kind, to be changed."""
+    """Return honest answers of every kind, packed as frames."""
     tensors = [
         torch.randn(2, 3),
         torch.zeros(3, dtype=torch.bool),
@@ -87,7 +87,7 @@ def answers() -> list[bytes]:
 
 
 def change(rng: random.Random, frame: bytes) -> bytes:
-    """Another frame: bytes changed, cut, doubled, or lengths made to lie."""
+    """Return a frame with random changes: bytes overwritten, inserted, cut, or made JSON tokens."""
     data = bytearray(frame)
     for _ in range(rng.randint(1, 5)):
         place = rng.randrange(len(data))
@@ -106,7 +106,7 @@ def change(rng: random.Random, frame: bytes) -> bytes:
 
 
 def archives() -> list[bytes]:
-    """A zip and tars of three files, one of them an archive."""
+    """Return a zip and three tars, each of a file and an archive."""
     inner = io.BytesIO()
     with zipfile.ZipFile(inner, "w", zipfile.ZIP_DEFLATED) as file:
         file.writestr("exercise1.py", "x = 1\n" * 99)
@@ -127,7 +127,7 @@ def archives() -> list[bytes]:
 
 
 def read_archive(data: bytes) -> None:
-    """As a batch does in a process of its own."""
+    """Read an archive as a batch does in a process of its own."""
     endings = {b"PK": ".zip", b"\xfd7": ".tar.xz", b"\x1f\x8b": ".tar.gz"}
     contents = in_archive(f"a{endings.get(data[:2], '.tar')}", lambda: io.BytesIO(data))
     contents.files.update(unpacked(contents).files)
@@ -136,7 +136,7 @@ def read_archive(data: bytes) -> None:
 
 
 def notebooks() -> list[bytes]:
-    """One of each version of the format that is read."""
+    """Return a notebook of each version of the format that is read."""
     cell = {"cell_type": "code", "source": ["%time x = 1\n", "!ls"], "outputs": [{"a": [1.5]}]}
     old = {"cell_type": "code", "input": "x = 1", "language": "python"}
     return [
@@ -146,7 +146,7 @@ def notebooks() -> list[bytes]:
 
 
 def report() -> Report:
-    """A report of nothing much."""
+    """Return a minimal report, with one failed check."""
     check = CheckResult("test_a", Verdict.FAIL, 2, message="m", output="x", seconds=0.1)
     return Report(
         exercise="exercise3",
@@ -163,7 +163,7 @@ def report() -> Report:
 
 
 def databases() -> tuple[bytes, bytes]:
-    """A history and the results of a batch, with a row in each table."""
+    """Return a history and a batch's results as SQLite files, with a row in each table."""
     with tempfile.TemporaryDirectory() as folder:
         first, second = Path(folder) / "history.sqlite", Path(folder) / "results.sqlite"
         with History(first) as history:
@@ -176,7 +176,7 @@ def databases() -> tuple[bytes, bytes]:
             )
             store.add(Result("ann", "exercise3", 1, "exercise3.py", report(), "x = 1"))
             store.meet({"ann": "Ann"})
-        for path in (first, second):  # so that less of it is empty
+        for path in (first, second):  # with small pages, so that less of the file is empty
             with closing(sqlite3.connect(path)) as connection:
                 connection.execute("PRAGMA page_size = 512")
                 connection.execute("VACUUM")
@@ -184,7 +184,7 @@ def databases() -> tuple[bytes, bytes]:
 
 
 def read_history(data: bytes) -> None:
-    """As every command does that looks at it."""
+    """Read a history as the commands do."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "history.sqlite"
         path.write_bytes(data)
@@ -197,7 +197,7 @@ def read_history(data: bytes) -> None:
 
 
 def read_results(data: bytes) -> None:
-    """As a batch does that goes on."""
+    """Read a batch's results as a batch that continues does."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "results.sqlite"
         path.write_bytes(data)
@@ -211,7 +211,7 @@ def read_results(data: bytes) -> None:
 
 
 def main(kind: str = "frames", count: str = "10000") -> None:
-    """Read them all."""
+    """Read changed inputs of one kind, and print refusals, the longest time and memory growth."""
     made: dict[str, Callable[[], Kind]] = {
         "frames": lambda: (answers(), read_frame),
         "archives": lambda: (archives(), read_archive),

@@ -1,4 +1,4 @@
-"""What a GPU costs a grading, and what its walls hold: every figure beside what is asked.
+"""Measure what a GPU costs a grading and whether its isolation holds, each figure with its target.
 
 From a checkout and a folder of wheels, without any network:
 
@@ -8,9 +8,9 @@ From a checkout and a folder of wheels, without any network:
 WHEELS is made before, where there is a network, with the same Python and for the same system:
 `python -m pip download -d WHEELS . hatchling editables`.
 
-It takes less than five minutes. It ends with 0 where all is as asked, with 1 where something is
-not, and with 2 where there is no GPU. ``--device cpu`` does all of it on the CPU, which shows that
-this file works and nothing of a GPU; ``--seconds N`` gives the table of verdicts another share.
+It takes less than five minutes. Its exit code is 0 if every target is met, 1 if one is not, and 2
+if there is no GPU. ``--device cpu`` does all of it on the CPU, which shows only that this file
+works; ``--seconds N`` sets how long verdicts are compared.
 """
 
 from __future__ import annotations
@@ -40,45 +40,48 @@ from grader.sandbox.process import Sandbox
 from grader.submission import Submission, read_submission
 from grader.wire.messages import Load, Ping, Request, Step
 
-RUNS = 5  # of what is timed: their median is told
-TIMES = 3.0  # as long as on the CPU may a warm grading on a GPU take
+RUNS = 5  # timed runs, of which the median is printed
+TIMES = 3.0  # how many times as long as on the CPU a warm grading on a GPU may take
 PROCESSES, TASKS = 3, 12
-MOST = 300  # seconds for all of it
+MOST = 300  # seconds that the whole benchmark may take
 WARM = ("exercise3", "decoder2")
 KIT = load_kit(ROOT)
 PLAIN = Options(1, explain=Explain.NOTHING, timeout=30.0)
 
 
 class Table:
-    """Prints figures, and knows whether all are as asked."""
+    """A table of figures, printed row by row, which records whether all meet their targets."""
 
     def __init__(self) -> None:
         self.holds = True
 
     def row(self, what: str, came: object, asked: str = "", holds: bool = True) -> None:
-        """One line: a figure, what is asked of it, and whether it holds."""
+        """Print one line: a figure, its target, and whether it meets the target."""
         self.holds &= holds
         verdict = ("as asked" if holds else "NOT AS ASKED") if asked else ""
         print(f"{what:<42} {came!s:<34} {asked:<28} {verdict}".rstrip(), flush=True)
 
     def trial(self, what: str, asked: str, attempt: Callable[[], list[str]]) -> None:
-        """A line for what is wrong, which should be nothing; a failure is told, and all goes on."""
+        """Print a line with what an attempt finds wrong, which should be nothing.
+
+        An exception is printed as a finding, and the benchmark goes on.
+        """
         try:
             wrong = attempt()
-        except Exception as error:  # the other figures are wanted all the same
+        except Exception as error:  # the other figures are still wanted
             wrong = [f"{type(error).__name__}: {error}"]
         self.row(what, "; ".join(wrong)[:500] or "nothing", asked, not wrong)
 
 
 def seconds(action: Callable[[], object]) -> float:
-    """How long an action takes, by the wall."""
+    """Return the wall-clock time of an action, in seconds."""
     started = time.perf_counter()
     action()
     return time.perf_counter() - started
 
 
 def machine(table: Table, device: str, sandbox: Sandbox) -> None:
-    """What this is measured on."""
+    """Print the machine that is measured: versions, driver, GPU and isolation level."""
     table.row("Python, torch", f"{platform.python_version()}, {torch.__version__}")
     driver = Path("/proc/driver/nvidia/version")
     if driver.exists():
@@ -93,7 +96,7 @@ def machine(table: Table, device: str, sandbox: Sandbox) -> None:
 
 
 def first_touch(table: Table, device: str, on: dict[str, Sandbox]) -> None:
-    """How long a worker takes until it answers, its first operation on the device with it."""
+    """Print how long a fresh worker takes to answer, including its first use of the device."""
 
     def ready(name: str) -> None:
         worker, clock = on[name].worker(), Clock(60.0)
@@ -108,7 +111,7 @@ def first_touch(table: Table, device: str, on: dict[str, Sandbox]) -> None:
 
 
 def warm(table: Table, device: str, on: dict[str, Sandbox]) -> None:
-    """A grading after the first, with a worker that stands ready."""
+    """Print the times of warm gradings, each with a worker already started."""
     for exercise in map(KIT.find, WARM):
         took = {name: graded_warm(exercise, name, sandbox) for name, sandbox in on.items()}
         ratio = took[device] / took["cpu"]
@@ -118,18 +121,18 @@ def warm(table: Table, device: str, on: dict[str, Sandbox]) -> None:
 
 
 def graded_warm(exercise: Exercise, device: str, sandbox: Sandbox) -> float:
-    """The median time of a grading after the first, in seconds."""
+    """Return the median time of a grading after the first, in seconds."""
     file, options = read_submission(exercise.solution), replace(PLAIN, device=device)
     times = []
     for _ in range(RUNS + 1):
         sandbox.prepare()
-        time.sleep(0.0 if device == "cpu" else 2.0)  # as a learner takes to save again
+        time.sleep(0.0 if device == "cpu" else 2.0)  # seconds that a learner takes to save again
         times.append(seconds(lambda: grade(file, exercise, options, sandbox)))
     return statistics.median(times[1:])
 
 
 def batch(table: Table, device: str) -> None:
-    """Several processes that share the device."""
+    """Print the rate of several processes that share the device, and whether all is solved."""
     exercise = KIT.find(WARM[0])
     data = exercise.solution.read_bytes()
     tasks = [Task(str(n), exercise.name, n, "a.py", data, "") for n in range(TASKS)]
@@ -147,7 +150,7 @@ def batch(table: Table, device: str) -> None:
 
 
 def files() -> Iterator[tuple[Exercise, Submission]]:
-    """Every solution, then known mistakes of each exercise in turns."""
+    """Yield every solution, then known mistakes of each exercise in turn."""
     yield from ((exercise, read_submission(exercise.solution)) for exercise in KIT.exercises)
     known = {exercise: read_edits(exercise.mistakes) for exercise in KIT.exercises}
     for place in range(max(map(len, known.values()))):
@@ -159,7 +162,7 @@ def files() -> Iterator[tuple[Exercise, Submission]]:
 
 
 def verdicts(table: Table, device: str, on: dict[str, Sandbox], share: float) -> None:
-    """Whether checks have the verdict that they have on the CPU, as far as time allows."""
+    """Print checks whose verdict differs from the CPU's, in as many files as time allows."""
     changed: list[str] = []
     end, compared = time.monotonic() + share, 0
     for exercise, file in files():
@@ -179,13 +182,13 @@ def verdicts(table: Table, device: str, on: dict[str, Sandbox], share: float) ->
 
 
 def leaked(device: str, sandbox: Sandbox) -> list[str]:
-    """What workers find in their memory of those before them."""
+    """Return what workers find in their memory of earlier workers; empty if nothing."""
     counts = [seen_of_another(device, sandbox) for _ in range(RUNS)]
     return [f"{count} numbers" for count in counts if count]
 
 
 def main() -> int:
-    """Print all figures; the exit code says whether all are as asked."""
+    """Print all figures, and return an exit code that says whether all meet their targets."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda")
     parser.add_argument("--seconds", type=float, default=120.0)

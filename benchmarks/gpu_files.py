@@ -1,6 +1,6 @@
-"""Submissions for the tiny kit's ``double`` that try a GPU's walls; on the CPU, the CPU's.
+"""Submissions for the tiny kit's ``double`` that try to break a GPU's isolation, or the CPU's.
 
-Each is right but for inputs of five numbers, which is one check of three.
+Those in ``HARMS`` are right except for inputs of five numbers, which one check of three uses.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ HARMS = {
     "reads out of range": "    torch.ones(3, device=x.device)[torch.tensor([7], device=x.device)]"
     ".sum().item()\n",
 }
-VERDICTS = {"hangs in a kernel": Verdict.TIMEOUT}  # of the check that does it; else an error
+VERDICTS = {"hangs in a kernel": Verdict.TIMEOUT}  # of the check that is harmed; others: an error
 LEAVES = """
 import torch
 
@@ -103,18 +103,18 @@ def double(x):
 
 
 def double() -> Exercise:
-    """The exercise that all of these are for."""
+    """Return the exercise ``double``, which all of these submissions are for."""
     return load_kit(ROOT / "tests" / "support" / "tiny_kit").find("double")
 
 
 def graded(source: str, device: str, sandbox: Sandbox) -> Report:
-    """What a file for it earns on a device."""
+    """Grade a source as ``double`` on a device."""
     options = Options(1, device, timeout=3.0, explain=Explain.NOTHING)
     return grade(Submission(Path("double.py"), source), double(), options, sandbox)
 
 
 def harmed(name: str, device: str, sandbox: Sandbox) -> list[str]:
-    """What is not as it should be where a submission does one of ``HARMS``; empty where all is."""
+    """Return the unexpected verdicts after a submission does one of ``HARMS``; empty if none."""
     report = graded(START + REST + HARMS[name], device, sandbox)
     verdicts = {check.name: check.verdict for check in report.checks}
     found = [f"{one}: {verdicts[one]}" for one in HARMLESS if verdicts[one] is not Verdict.PASS]
@@ -126,7 +126,7 @@ def harmed(name: str, device: str, sandbox: Sandbox) -> list[str]:
 
 
 def seen_of_another(device: str, sandbox: Sandbox) -> int:
-    """How many numbers of one submission's memory the next one finds in its own."""
+    """Return how many numbers of one submission's memory the next one finds in its own."""
     assert graded(LEAVES, device, sandbox).solved
     report = graded(LOOKS, device, sandbox)
     counts = [re.findall(r"^seen (\d+)$", check.output, re.M) for check in report.checks]
@@ -135,18 +135,18 @@ def seen_of_another(device: str, sandbox: Sandbox) -> int:
 
 
 def opened(device: str, sandbox: Sandbox) -> list[str]:
-    """What a worker can reach that is not its own."""
+    """Return what a worker can reach that it should not; empty if nothing."""
     report = graded(OPENS, device, sandbox)
     assert report.solved, report
     return sorted({line for check in report.checks for line in check.output.splitlines()})
 
 
 def differences(cpu: Report, gpu: Report) -> list[str]:
-    """Checks whose verdict is another on the GPU.
+    """Return the checks whose verdict on the GPU differs from that on the CPU, in words.
 
-    A file that leaves a tensor on the CPU loses one check there, and most on a GPU; one that reads
-    out of range raises an exception there, and ends its context on a GPU. Of such a one no more is
-    asked than that it loses on a GPU what it loses on the CPU.
+    A file that leaves a tensor on the CPU loses one check on the CPU, and most checks on a GPU. A
+    file that reads out of range raises an exception on the CPU, and ends its context on a GPU.
+    Such a file only has to lose on a GPU what it loses on the CPU.
     """
     lost = [check for check in cpu.checks if check.is_lost]
     strays = any("pinned" in check.name for check in lost)

@@ -1,4 +1,4 @@
-"""Many gradings in two processes, whose results are kept as they come: they can be gone on with."""
+"""Run many gradings in two processes, and store each result at once, so that a run can resume."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ R = TypeVar("R")
 
 
 class Grading(NamedTuple):
-    """One to be done; of a known answer of the kit by its name, of any other by its path."""
+    """A grading to do: a known answer of the kit is given by its name, any other by its path."""
 
     exercise: str
     answer: str
@@ -27,18 +27,18 @@ class Grading(NamedTuple):
 
 @cache
 def own_sandbox() -> Sandbox:
-    """The sandbox that this process keeps for all its gradings."""
+    """Return the sandbox that this process keeps for all its gradings."""
     return Sandbox().__enter__()
 
 
 def read(file: Path, of: type[R]) -> list[R]:
-    """The results that were kept, each in a line; none where there is no file."""
+    """Read stored results, one per line of a file; return none if the file is missing."""
     lines = file.read_bytes().splitlines() if file.is_file() else []
     return [msgspec.json.decode(line, type=of) for line in lines]
 
 
 def try_all(try_one: Callable[[Grading], R], left: Iterable[Grading], file: Path) -> Iterator[R]:
-    """What comes of each, as it comes, once it was added to those that are kept."""
+    """Do the gradings that are left, append each result to a file, and yield it."""
     with file.open("ab") as kept, multiprocessing.Pool(PROCESSES) as pool:
         for one in pool.imap_unordered(try_one, left, chunksize=1):
             kept.write(msgspec.json.encode(one) + b"\n")

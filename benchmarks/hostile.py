@@ -1,7 +1,7 @@
-"""What hostile files cost the trusted side itself: processor time, and memory above its start.
+"""Measure what hostile files cost the trusted side: processor time, and memory above its start.
 
-Every file of ``tests/attacks``, and the sources and archives that ``tests/support/hostile.py``
-makes. Asked: at most 10 s and 512 MiB.
+Tries every file of ``tests/attacks``, and the sources and archives that
+``tests/support/hostile.py`` makes. The limit for each is 10 s and 512 MiB.
 
 Usage: python -m benchmarks.hostile [PART OF A NAME]
 """
@@ -37,7 +37,7 @@ Action = Callable[[], object]
 
 
 def hostile(sandbox: Sandbox) -> Iterator[tuple[str, Callable[[], Action]]]:
-    """Every hostile file by name, and what makes ready to grade it."""
+    """Yield the name of every hostile file, and a function that prepares its grading."""
     double = load_kit(TESTS / "support" / "tiny_kit").find("double")
     layer = installed_kit().find("exercise1")
 
@@ -67,7 +67,7 @@ def hostile(sandbox: Sandbox) -> Iterator[tuple[str, Callable[[], Action]]]:
 
 
 def _with_targets(source: str, sandbox: Sandbox) -> str:
-    """What an attack expects to find; nothing of it is anybody's here."""
+    """Prepend the ``TARGETS`` that an attack expects: made up, but for two process ids of ours."""
     nowhere = dict.fromkeys(("suite", "solution", "sibling", "folder", "datagrams", "unix"), "/x")
     numbers = {"tcp": 9, "udp": 9, "abstract": "\0x", "victim": 1 << 22, "grader": os.getpid()}
     targets = {**nowhere, **numbers, "zygote": sandbox._zygote.pid}
@@ -75,7 +75,7 @@ def _with_targets(source: str, sandbox: Sandbox) -> str:
 
 
 def main(part: str = "") -> int:
-    """Print every figure; 1 where one is over what is asked."""
+    """Print every figure; return 1 if one is over its limit, else 0."""
     torch.set_num_threads(1)
     over = 0
     with Sandbox(limits=Limits(memory=512, cpu=30)) as sandbox:

@@ -1,6 +1,6 @@
-"""A submission in this very process, and a pytest plugin that gives it to a suite.
+"""Run a submission in the process of pytest itself: a plugin that gives it to a suite.
 
-What ``cold.py`` compares with: the same checks as most graders run them, one `import` away.
+``cold.py`` compares with this: the same checks as most graders run them, one `import` away.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from grader.worker.handler import RequestHandler
 
 
 class LocalChannel:
-    """A source that is run here; what checks plan is done at once."""
+    """A channel to a source that runs in this process, where planned steps are done at once."""
 
     device = "cpu"
 
@@ -38,7 +38,7 @@ class LocalChannel:
         self.exchanges: list[Exchange] = []
 
     def new_handle(self) -> int:
-        """A handle for an object."""
+        """Return a new handle for an object."""
         return next(self._handles)
 
     def exchange(
@@ -47,7 +47,7 @@ class LocalChannel:
         groups: Sequence[int] = (),
         meanwhile: Callable[[], object] | None = None,
     ) -> list[Answered | Exception]:
-        """Do what was planned, group by group."""
+        """Carry out planned steps, group by group, and return their answers."""
         left = iter(steps)
         together = list(groups or [len(steps)])
         answers = [one for count in together for one in self._group(itertools.islice(left, count))]
@@ -69,15 +69,15 @@ class LocalChannel:
         specs, body = values.dump_tensors(list(step.tensors), strided=True)
         packed = messages.Step(step.operation, specs, len(body), step.seed)
         answer = self._handler.carry_out(packed, memoryview(body))
-        answer.tensors, _ = values.dump_tensors(self._handler.sent)  # which say where they lie
+        answer.tensors, _ = values.dump_tensors(self._handler.sent)  # their specs name devices
         return Answered(answer, [tensor.detach().clone() for tensor in self._handler.sent])
 
     def validated(self, read: Callable[[], Any]) -> Any:
-        """Take an answer as it is."""
+        """Return an answer as it is, without validating it."""
         return read()
 
     def release_after(self, owner: object, handle: int) -> None:
-        """Let an object go once nobody has its owner."""
+        """Release an object once its owner is garbage-collected."""
         for kept in (self._handler.objects, self._handler.graphs):
             weakref.finalize(owner, kept.pop, handle, None)
 
@@ -86,8 +86,8 @@ class LocalSession(NullSession):
     """A session whose worker is this process.
 
     Args:
-        source: Of the submission.
-        name: Of its file.
+        source: Source of the submission.
+        name: Name of the submission's file.
     """
 
     def __init__(self, source: str, name: str = "<source>") -> None:
@@ -98,13 +98,13 @@ class LocalSession(NullSession):
 
     @property
     def channel(self) -> Any:
-        """To this process."""
+        """The channel to this process."""
         return self._channel
 
 
 @pytest.fixture
 def harness(request: pytest.FixtureRequest) -> Harness:
-    """A try at the suite's contract, with the file that ``SUBMISSION`` names."""
+    """Return a harness that tries the file named by ``SUBMISSION`` against the suite's contract."""
     path = Path(os.environ["SUBMISSION"])
     session: Any = LocalSession(path.read_text(encoding="utf-8"), str(path))
     return Harness(request.module.contract, session, Draw(1), {})

@@ -2,9 +2,9 @@
 
 Usage: python benchmarks/mutants.py [EXERCISE...]
 
-A mutant that earns every point is a survivor: a hole in the suite, unless it computes the same.
-Those that do are listed with their reason in ``equivalent_mutants.toml`` beside this file. Needs
-``pip install -c constraints.txt -e '.[mutants]'``.
+A mutant that earns every point survives: a hole in the suite, unless it computes the same as the
+solution. Equivalent mutants are listed with the reason in ``equivalent_mutants.toml`` beside this
+file. Needs ``pip install -c constraints.txt -e '.[mutants]'``.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ EQUIVALENT = Path(__file__).with_name("equivalent_mutants.toml")
 
 
 def mutants(source: str) -> Iterator[str]:
-    """Every text that one mutation makes of a source, docstrings and annotations left alone."""
+    """Yield each different program that one mutation makes of a source, annotations ignored."""
     seen = {ast.dump(_bare(source))}
     for name in plugins.operator_names():
         if "Variable" in name:
-            continue  # these replace a variable that has to be named
+            continue  # these operators need the name of a variable to replace
         operator = plugins.get_operator(name)()
         occurrence = 0
         while (text := mutate_code(source.encode(), operator, occurrence)) is not None:
@@ -51,7 +51,7 @@ def mutants(source: str) -> Iterator[str]:
 
 
 def _bare(source: str) -> ast.Module:
-    """Without annotations, which nothing computes with."""
+    """Parse a source without its annotations, which change no result."""
     tree = ast.parse(source)
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef):
@@ -62,13 +62,13 @@ def _bare(source: str) -> ast.Module:
 
 
 def changed(before: str, after: str) -> str:
-    """The lines of a mutant that differ, as one text."""
+    """Return the lines of a mutant that differ from the solution, as one text."""
     lines = difflib.ndiff(before.splitlines(), after.splitlines())
     return " | ".join(line[2:].strip() for line in lines if line.startswith("+ "))
 
 
 def try_all(exercise: Exercise, sandbox: Sandbox, known: dict[str, str]) -> tuple[int, int]:
-    """Grade every mutant of a solution; how many are not equivalent, how many of them survive."""
+    """Grade the mutants not known as equivalent; return their number, and how many survive."""
     source = read_submission(exercise.solution).source
     options = Options(device="cpu", timeout=2.0, explain=Explain.NOTHING)
     counted = survived = 0
@@ -85,7 +85,7 @@ def try_all(exercise: Exercise, sandbox: Sandbox, known: dict[str, str]) -> tupl
 
 
 def main(*names: str) -> None:
-    """Try the solutions of all exercises, or of those that are named."""
+    """Grade the mutants of all solutions, or of the named exercises', and print the rates."""
     kit = load_kit(ROOT)
     chosen = [kit.find(name) for name in names] or list(kit.exercises)
     text = EQUIVALENT.read_text(encoding="utf-8") if EQUIVALENT.exists() else ""

@@ -1,8 +1,8 @@
-"""Made-up people who solve exercise3, each alone, to measure the comparison of submissions by.
+"""Simulated people who each solve exercise3 alone, to measure the comparison of submissions.
 
-Each chooses names, idioms, order and comments by how popular they are, in a style that makes some
-choices hang together. They are less various than real people: a hard case, in which honest files
-are close to one another.
+Each person draws names, idioms, order and comments by popularity; a style ties some choices
+together. They vary less than real people do: a hard case, in which honest files are close to one
+another.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tests.support.disguises import in_stub
 EXERCISE = load_kit(Path(__file__).parent.parent).find("exercise3")
 STUB = EXERCISE.stub.read_text(encoding="utf-8")
 
-# What people choose, each with its weight; a word in braces is a choice of its own.
+# Options of each choice, each with its weight; a word in braces is a choice of its own.
 CHOICES = {
     "qkv": "q,k,v 10;Q,K,V 4;query,key,value 4;queries,keys,values 3;xq,xk,xv .3;qs,ks,vs .3",
     "s": "scores 12;attn_scores 4;attention_scores 3;attn 3;att 2;logits 2;s 1;qk 1;energy .7;"
@@ -59,7 +59,7 @@ CHOICES = {
     "{s} = torch.where({where}, {inf}, {s}) 1;"
     "{m} = torch.zeros_like({s}).masked_fill({where}, {inf})|{s} = {s} + {m} 1",
 }
-STYLES = {  # product of queries and keys, softmax, mixing; how popular
+STYLES = {  # product of queries and keys, softmax, weighted sum of values; then the popularity
     ("{q} @ {turned}", "{s}.softmax(dim=-1)", "{w} @ {v}"): 6,
     ("{q} @ {turned}", "torch.softmax({s}, dim=-1)", "{w} @ {v}"): 5,
     ("torch.matmul({q}, {turned})", "F.softmax({s}, dim=-1)", "torch.matmul({w}, {v})"): 4,
@@ -83,7 +83,7 @@ TAILS = ("", " here", " now", ", eq. 1", " (see paper)", " as in the lecture", "
 
 
 class Person:
-    """Somebody who solves exercise3 alone."""
+    """A simulated person who solves exercise3 alone."""
 
     def __init__(self, seed: int) -> None:
         self.rng = random.Random(seed)
@@ -91,7 +91,7 @@ class Person:
         self.talk = self.rng.choice((0, 0, 0.2, 0.5, 0.9))
 
     def file(self) -> str:
-        """What they hand in."""
+        """Return the text of the file that the person hands in."""
         stub = STUB if self.rng.random() < 0.75 else "".join(STUB.split('"""')[::2])
         imports = "import math\n\nimport torch\nimport torch.nn.functional as F\n"
         text = stub.replace("from torch import Tensor", imports + "from torch import Tensor")
@@ -139,14 +139,14 @@ class Person:
         return ["        if attention_mask is not None:", *lines] if number == 2 else lines
 
     def fill(self, text: str) -> str:
-        """The text with every choice made."""
+        """Replace every choice in a text by what the person takes."""
         while "{" in text:
             name = text.split("{", 1)[1].split("}", 1)[0]
             text = text.replace(f"{{{name}}}", self.choose(name))
         return text
 
     def choose(self, name: str) -> str:
-        """What this person takes for something; the same each time."""
+        """Return the option that this person takes of a choice; the same each time."""
         if name in ("q", "k", "v"):
             return self.choose("qkv").split(",")["qkv".index(name)]
         if name not in self.chosen:

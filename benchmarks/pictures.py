@@ -1,8 +1,8 @@
-"""The pictures of the README and of docs: a report, `grade watch`, a batch; each light and dark.
+"""Make the pictures of README and docs: a report, `grade watch`, a batch; each light and dark.
 
 Usage: python -m benchmarks.pictures [FOLDER]    writes them, to docs by default
 
-All of it is what the commands really show: in a terminal, and in the system's Chromium.
+The pictures show what the commands really print in a terminal, and the system's Chromium displays.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ from tests.support.terminal import COMMAND, Terminal
 EXERCISE = "exercise5"
 SEED = ("--seed", "7")
 MISTAKE = ("sqrt(D)", "sqrt(C)")
-SCREENS = {  # the words of a command, rows of its terminal, what stands in the last of them
+SCREENS = {  # arguments of a command, rows of its terminal, text that its last line contains
     "report": ((EXERCISE, *SEED), 75, "next: "),
     "watch": (("watch", EXERCISE), 32, "q quit"),
 }
-PARTS = {"batch": "#candidates", "alike": "#alike"}  # of the page of a batch
+PARTS = {"batch": "#candidates", "alike": "#alike"}  # CSS selectors in the page of a batch
 NAMES = (*SCREENS, *PARTS)
 # The colours of our pages: background, text, then black, red, green, yellow, blue, magenta, cyan.
 COLOURS_OF = {
     "light": "f7f7f4 1c1e26 1c1e26 b3261e 17703f 7d5700 2c46c2 7b2fb0 0a6560 5a6070",
     "dark": "15181f e9eaf0 262b38 ff9186 5fd192 ebc25f 9db2ff dba6ff 7fd6d0 a9afbd",
 }
-CANDIDATES = {  # somebody's answer, and what they got wrong in it
+CANDIDATES = {  # a candidate's answer, and the edit that makes it wrong
     "Ada": ("right_einsum",),
     "Ben": ("right_loop_over_heads", "self.head_dim**0.5", "queries.size(-1) ** 0.5"),
     "Cleo": ("right_transposed_scores", "softmax(dim=-2)", "softmax(dim=-1)"),
@@ -52,22 +52,22 @@ CANDIDATES = {  # somebody's answer, and what they got wrong in it
     "Fay": ("right_beginner_verbose",),
     "Gus": ("right_list_comprehension", " * q.size(-1) ** -0.5", ""),
 }
-COPIED = "Fay"  # from Eve, with other names and comments
+COPIED = "Fay"  # who copied from Eve, with other names and comments
 WINDOW = {"width": 900, "height": 700}
-PATIENCE = 300.0  # seconds
-FONTS = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)  # a picture loads nothing
+PATIENCE = 300.0  # seconds to wait for a screen
+FONTS = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)  # removed, so that a picture loads nothing
 HEXADECIMAL = re.compile(r"[0-9a-f]{6}")
 COLOURS = {"brown": "yellow", "default": None}  # pyte's words that are not rich's
 
 
 def file_name(picture: str, theme: str) -> str:
-    """What a picture is called; of the themes, the light one is not named."""
+    """Return a picture's file name, which names its theme unless that is the light one."""
     ending = "svg" if picture in SCREENS else "png"
     return f"{picture}{'' if theme == 'light' else f'-{theme}'}.{ending}"
 
 
 def main(folder: str = "docs") -> None:
-    """Make all of them."""
+    """Make all pictures in a folder."""
     exercise = installed_kit().find(EXERCISE)
     wrong = exercise.solution.read_text(encoding="utf-8").replace(*MISTAKE)
     with tempfile.TemporaryDirectory() as home:
@@ -86,7 +86,7 @@ def main(folder: str = "docs") -> None:
 
 
 def _batch(home: Path) -> Path:
-    """The page of a batch that was graded there."""
+    """Grade a batch in a folder, and return the path of its page."""
     exercise = installed_kit().find(EXERCISE)
     for name, (answer, *edit) in ((n, made) for n, made in CANDIDATES.items() if made):
         source = find(exercise, answer).submission.source
@@ -110,7 +110,7 @@ def _hand_in(home: Path, name: str, file: str, text: str) -> None:
 
 
 def _photograph(page: Path, folder: Path) -> None:
-    """Open the page of a batch in the browser, its names revealed."""
+    """Open a batch's page in the browser, reveal the names, and take the pictures of its parts."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=shutil.which("chromium"), args=["--no-sandbox"]
@@ -125,7 +125,7 @@ def _photograph(page: Path, folder: Path) -> None:
 
 
 def _shown(home: Path, words: tuple[str, ...], rows: int, last: str) -> Text:
-    """What is on the screen once the last of it is there."""
+    """Run a command in a terminal, and return its screen once the last line is there."""
     with Terminal(home, *words, rows=rows, TERM="xterm-256color", NO_COLOR="") as terminal:
         terminal.until("score", last, seconds=PATIENCE)
         lines = [_line(terminal.screen, row) for row in range(rows)]
@@ -151,7 +151,7 @@ def _style(cell: pyte.screens.Char) -> Style:
 
 
 def svg(text: Text, title: str, theme: str) -> str:
-    """Text as a picture of a terminal that loads nothing."""
+    """Draw text as an SVG of a terminal that loads no fonts."""
     console = Console(record=True, width=100, file=io.StringIO(), force_terminal=True)
     console.print(text)
     background, ink, *colours = (

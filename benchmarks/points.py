@@ -1,7 +1,7 @@
-"""What a known mistake leaves of an exercise's points, as a table: ``docs/points.md``.
+"""Make a table of the points that a known mistake leaves of an exercise: ``docs/points.md``.
 
-Grades each mistake that is known by one name in several exercises, alone, in each of them, at some
-seeds; results are kept as they come, so that the same command goes on where it was stopped.
+Grades each mistake that has one name in several exercises, alone in each of them, at some seeds.
+Each result is stored at once, so that the same command continues where it was stopped.
 
 Usage: python -m benchmarks.points [--seeds 1 2] [--kept FILE]
 """
@@ -26,7 +26,7 @@ from tests.support.paths import ROOT
 from tests.support.wrong import Wrong, wrong_versions
 
 FILE = ROOT / "docs" / "points.md"
-SEVERAL = 8  # exercises, in which a mistake has to be known
+SEVERAL = 8  # exercises, at least, in which a mistake has to be known
 SEEDS = (1, 2)
 HEAD = """# What a mistake leaves
 
@@ -38,7 +38,7 @@ stands what can be had. The mistakes that leave least come first; `grade mistake
 
 
 class Left(msgspec.Struct):
-    """The points that one mistake left."""
+    """The points that one mistake left in one grading."""
 
     exercise: str
     mistake: str
@@ -48,13 +48,13 @@ class Left(msgspec.Struct):
 
 
 def to_write() -> list[Exercise]:
-    """The exercises of the table, in their order."""
+    """Return the exercises of the table, in order: all but the fix-it ones."""
     return [one for one in installed_kit().exercises if one.track != "bugs"]
 
 
 @cache
 def common() -> dict[str, dict[str, Wrong]]:
-    """The mistakes of the table by name, each by the exercises that it is known in."""
+    """Return the mistakes of the table by name, and their wrong versions by exercise."""
     known: dict[str, dict[str, Wrong]] = defaultdict(dict)
     for exercise in to_write():
         for wrong in wrong_versions(exercise):
@@ -63,7 +63,7 @@ def common() -> dict[str, dict[str, Wrong]]:
 
 
 def try_one(one: Grading) -> Left:
-    """Grade it."""
+    """Grade a mistake in an exercise at a seed, and return the points left."""
     wrong = common()[one.answer][one.exercise]
     options = Options(seed=one.seed, device="cpu", explain=Explain.NOTHING)
     report = grade(wrong.submission(), wrong.exercise, options, own_sandbox())
@@ -71,7 +71,7 @@ def try_one(one: Grading) -> Left:
 
 
 def table(found: Sequence[Left]) -> str:
-    """The whole file."""
+    """Return the text of the whole file."""
     possible = {one.exercise: one.possible for one in found if one.possible}
     cells: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
     for one in found:
@@ -88,7 +88,7 @@ def table(found: Sequence[Left]) -> str:
 
 
 def cells_of(text: str) -> Iterator[tuple[str, str, str]]:
-    """Mistake, exercise and what is left, of each cell of the file that is not empty."""
+    """Yield the mistake, the exercise and the points left, of each non-empty cell of the file."""
     rows = [line[2:-2].split(" | ") for line in text.splitlines() if line.startswith("| ")]
     for mistake, *cells in rows[3:]:
         for exercise, cell in zip(to_write(), cells, strict=True):
@@ -106,12 +106,12 @@ def _cell(earned: Sequence[int]) -> str:
 
 
 def _share(cells: Mapping[str, Sequence[int]], possible: Mapping[str, int]) -> float:
-    """What is left on the whole, of all that can be had."""
+    """Return the mean share of the possible points that a mistake leaves, over its exercises."""
     return mean(mean(earned) / possible[name] for name, earned in cells.items())
 
 
 def main() -> None:
-    """Grade what is left to grade, and write the file."""
+    """Do the gradings that are left, and write the file."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--seeds", type=int, nargs="*", default=SEEDS)
     parser.add_argument("--kept", type=Path, default=Path(".grade/points.jsonl"))

@@ -1,11 +1,11 @@
-"""By how much answers are off, beside what noise in every operation makes of what is right.
+"""Measure how far off answers are, compared with our solution under noise in every operation.
 
-Of each output and gradient of each situation that is further off than its tight bound: how many
-times as far as noise takes it.
+Takes each output and gradient of each situation that is further off than its tight bound, and
+prints the largest ratios of its error to the error under noise.
 
 Usage: python -m benchmarks.rounding EXERCISE [ANSWER ...] [--runs 12] [--seeds 1]
 
-Without answers, all right ones. `python -m tests.answers list EXERCISE` names the others.
+Without answers, measures all right ones. `python -m tests.answers list EXERCISE` names the others.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SHOWN = 3
 
 
 class Times(NamedTuple):
-    """How many times as far off as noise a value is: the largest difference, the length of all."""
+    """How many times as far off as under noise a value is, by largest difference and by norm."""
 
     largest: float
     length: float
@@ -38,7 +38,7 @@ class Times(NamedTuple):
 
 
 def times_of(rounding: Rounding, name: str, off: Gap, runs: int) -> Times:
-    """The same of a value, beside that of some runs."""
+    """Return the ratios of a value's gap to the largest gaps of several runs with noise."""
     noises = [rounding.gap(name, torch.float64, seed) for seed in range(1, runs + 1)]
     most = Gap(*map(max, *noises))
     ratios = [a / b if b else inf for a, b in zip(off, most, strict=True)]
@@ -46,7 +46,7 @@ def times_of(rounding: Rounding, name: str, off: Gap, runs: int) -> Times:
 
 
 def measure(exercise: str, answers: list[str], runs: int, seeds: int) -> None:
-    """Print for each kind of value how far off the furthest are."""
+    """Print, for each dtype of outputs and gradients, how far off the furthest values are."""
     one = installed_kit().find(exercise)
     files: list[Submission] = [find(one, name).submission for name in answers]
     if not answers:

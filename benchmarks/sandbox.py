@@ -1,4 +1,4 @@
-"""What confinement costs: request to ready, a forward, submissions per second.
+"""Measure what confinement costs: starting a worker, a forward, submissions per second.
 
 Usage: python benchmarks/sandbox.py [SUBMISSIONS]
 """
@@ -31,7 +31,7 @@ LAYER = Submission(Path("layer.py"), "from torch import nn\nclass Layer(nn.Linea
 
 
 def milliseconds(action: Callable[[], object], runs: int) -> float:
-    """Median time of an action, the first run left out."""
+    """Return the median time of an action in milliseconds, without its first run."""
     times = []
     for _ in range(runs + 1):
         started = time.perf_counter()
@@ -41,7 +41,7 @@ def milliseconds(action: Callable[[], object], runs: int) -> float:
 
 
 def ready(sandbox: Sandbox) -> float:
-    """From the request of a worker to its first answer."""
+    """Return the milliseconds from the request of a worker to its first answer."""
 
     def once() -> None:
         clock = Clock(10.0)
@@ -58,7 +58,7 @@ def ready(sandbox: Sandbox) -> float:
 
 
 def forward(sandbox: Sandbox) -> float:
-    """A forward of 16 KiB, there and back."""
+    """Return the round-trip time of a forward of 16 KiB, in milliseconds."""
     session = Session(sandbox, LAYER, 10.0, 600.0)
     session.begin_check(1)
     batch = session.batch()
@@ -76,14 +76,14 @@ def forward(sandbox: Sandbox) -> float:
 
 
 def grading(sandbox: Sandbox) -> float:
-    """A whole grading of exercise3 in a warm session."""
+    """Return the time of a whole grading of exercise3 in a warm sandbox, in milliseconds."""
     exercise = installed_kit().find("exercise3")
     submission = read_submission(exercise.solution)
     return milliseconds(lambda: grade(submission, exercise, Options(device="cpu"), sandbox), 9)
 
 
 def batch(count: int) -> tuple[float, float]:
-    """Submissions per second on two cores: two sessions, and one plain pytest each."""
+    """Return submissions per second on two cores: with two sessions, and with one pytest each."""
     exercise = installed_kit().find("exercise3")
     command = [sys.executable, __file__, "--session", str(count // 2)]
     started = time.perf_counter()
@@ -105,7 +105,7 @@ def batch(count: int) -> tuple[float, float]:
 
 
 def session(count: str) -> None:
-    """Grade exercise3 so many times at the strongest level: one half of a batch."""
+    """Grade exercise3 `count` times at the strongest level: one half of a batch."""
     exercise = installed_kit().find("exercise3")
     submission = read_submission(exercise.solution)
     with Sandbox() as sandbox:

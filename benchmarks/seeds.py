@@ -1,12 +1,12 @@
-"""Right answers, each grading at a seed of its own: none may lose a point, however often.
+"""Grade right answers, each time at a seed of its own: none may ever lose a point.
 
-Takes every solution, every right answer of the tests, and those of more folders; round after
+Takes every solution, every right answer of the tests, and those of the given folders; round after
 round, in two processes. What took long in an earlier round is left out of nine rounds in ten.
-Results are kept as they come: the same command goes on where it was stopped.
+Each result is stored at once: the same command continues where it was stopped.
 
 Usage: python -m benchmarks.seeds [--gradings 10000] [--kept FILE] [FOLDER ...]
 
-A folder holds a folder for each exercise, named as it is, with its right answers in `right_*.py`.
+A folder holds a folder named after each exercise, with its right answers in `right_*.py`.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from grader.records import Verdict
 from grader.submission import Submission, read_submission
 from tests.support.answers import answers
 
-AT_ONCE = 20  # gradings of one exercise after the other, which need its suite once
-LONG = 4.0  # seconds: what takes longer is graded in every ROUNDS-th round
+AT_ONCE = 20  # gradings in a chunk, sorted by exercise so that a suite is loaded less often
+LONG = 4.0  # seconds: an answer that takes longer is graded only in every ROUNDS-th round
 ROUNDS = 10
 
 
 class Result(msgspec.Struct):
-    """What came of it: the checks that lost points or were skipped, each with its message."""
+    """The result of a grading: the checks that were lost or skipped, each with its message."""
 
     exercise: str
     answer: str
@@ -45,7 +45,7 @@ class Result(msgspec.Struct):
 
 
 def right_answers(folders: list[Path]) -> list[tuple[str, str]]:
-    """Exercises, and what is right in each."""
+    """Return pairs of an exercise and the name or path of a right answer."""
     found = []
     for exercise in installed_kit().exercises:
         known = [one.name for one in answers(exercise) if one.kind != "wrong"]
@@ -55,13 +55,13 @@ def right_answers(folders: list[Path]) -> list[tuple[str, str]]:
 
 
 def submission_of(exercise: Exercise, answer: str) -> Submission:
-    """What is graded."""
+    """Return the submission for an answer, which is given by its name or by its path."""
     known = {one.name: one.submission for one in answers(exercise)}
     return known[answer] if answer in known else read_submission(Path(answer))
 
 
 def gradings(every: list[tuple[str, str]], turn: int) -> Iterator[Grading]:
-    """All of a round; each file has a seed of its own in each."""
+    """Yield all gradings of a round; every file has a seed of its own in every round."""
     order = list(enumerate(every))
     random.Random(turn).shuffle(order)
     for chunk in (order[i : i + AT_ONCE] for i in range(0, len(order), AT_ONCE)):
@@ -70,7 +70,7 @@ def gradings(every: list[tuple[str, str]], turn: int) -> Iterator[Grading]:
 
 
 def left_of(every: list[tuple[str, str]], turn: int, results: list[Result]) -> list[Grading]:
-    """What a round still has to grade."""
+    """Return the gradings that a round still has to do."""
     done = {one.seed for one in results}
     long = {(one.exercise, one.answer) for one in results if one.seconds > LONG}
     return [
@@ -81,7 +81,7 @@ def left_of(every: list[tuple[str, str]], turn: int, results: list[Result]) -> l
 
 
 def try_one(one: Grading) -> Result:
-    """Grade it."""
+    """Grade an answer, and return the checks that were lost or skipped and the time taken."""
     exercise: Exercise = installed_kit().find(one.exercise)
     submission = submission_of(exercise, one.answer)
     start = time.monotonic()
@@ -93,7 +93,7 @@ def try_one(one: Grading) -> Result:
 
 
 def main() -> None:
-    """Print what was lost as it comes, and how many gradings lost nothing."""
+    """Print each lost check at once, and in the end how many gradings lost points."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("folders", nargs="*", type=Path)
     parser.add_argument("--gradings", type=int, default=10_000)

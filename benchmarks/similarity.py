@@ -1,9 +1,9 @@
-"""Comparing a batch: how long it takes, what it finds, whom it names wrongly.
+"""Measure the comparison of a batch: how long it takes, what it finds, whom it names wrongly.
 
 Usage: python benchmarks/similarity.py [SIZES] [PEOPLE]
 
-A batch of made-up people; one in twenty is then copied, in one of several disguises. Beside it what
-winnowing alone finds, as MOSS and copydetect do it.
+In a batch of simulated people, one in twenty is copied, in one of several disguises. For
+comparison, also print what winnowing alone finds, as MOSS and copydetect do it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Pairs = set[tuple[str, str]]
 
 
 def batch(size: int, seed: int) -> tuple[dict[str, str], dict[tuple[str, str], tuple[str, ...]]]:
-    """A batch of honest people and copies of some of them; who copied whom, and how."""
+    """Return a batch of honest people and some copies; and who was copied by whom, and how."""
     rng = random.Random(seed)
     files = {f"person{n:05}": Person(rng.randrange(1 << 40)).file() for n in range(size)}
     copies = {}
@@ -50,7 +50,7 @@ def batch(size: int, seed: int) -> tuple[dict[str, str], dict[tuple[str, str], t
 
 
 def winnow(source: str) -> set[int]:
-    """Fingerprints as copydetect takes them by default: 25 characters of each 30 at the latest."""
+    """Return fingerprints as copydetect's defaults take them: of 25 characters, one in every 30."""
     text = "".join(_symbol(kind, value) for kind, value in PythonLexer().get_tokens(source))
     prints = [zlib.crc32(text[i : i + 25].encode()) for i in range(max(1, len(text) - 24))]
     return {min(prints[i : i + 6]) for i in range(max(1, len(prints) - 5))}
@@ -65,7 +65,7 @@ def _symbol(kind: object, value: str) -> str:
 
 
 def winnowed(files: dict[str, str], share: float) -> Pairs:
-    """The pairs of which so large a share of the one's fingerprints is the other's too."""
+    """Return the pairs that share more than this share of the smaller one's fingerprints."""
     prints = {name: winnow(source) - winnow(STUB) for name, source in sorted(files.items())}
     found: Pairs = set()
     for first, mine in prints.items():
@@ -76,7 +76,7 @@ def winnowed(files: dict[str, str], share: float) -> Pairs:
 
 
 def rounds(size: int, count: int) -> None:
-    """Print what is found, over so many batches of a size."""
+    """Print the time, and what is found rightly and wrongly, over `count` batches of a size."""
     hits: Counter[tuple[str, ...]] = Counter()
     tried: Counter[tuple[str, ...]] = Counter()
     seconds, wrong = 0.0, 0
@@ -101,7 +101,7 @@ def rounds(size: int, count: int) -> None:
 
 
 def peer(size: int) -> None:
-    """Print what winnowing alone does with one batch."""
+    """Print what winnowing alone finds in one batch."""
     files, copies = batch(size, seed=0)
     for share in (0.33, 0.8, 0.9):
         found = winnowed(files, share)
@@ -112,7 +112,7 @@ def peer(size: int) -> None:
 
 
 def main(sizes: str = "5,20,100,1000,5000", count: str = "20000") -> None:
-    """Print the figures for batches of several sizes, of about so many people together."""
+    """Print the figures for several batch sizes, each with about `count` people altogether."""
     for size in map(int, sizes.split(",")):
         rounds(size, max(1, min(200, int(count) // size)))
     peer(1000)

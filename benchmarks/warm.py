@@ -1,4 +1,4 @@
-"""A warm session: what a suite's run costs beside its checks, and a request to the worker.
+"""Measure a warm session: the cost of a suite's run besides its checks, and of a request.
 
 Usage: python benchmarks/warm.py [EXERCISE] [RUNS]
 """
@@ -21,12 +21,12 @@ from grader.suite.runner import suite_runner
 
 
 def suite_cost(name: str, runs: int, sandbox: Sandbox) -> None:
-    """Print what one grading takes, and how much of it is not the checks."""
+    """Print the time of one grading, and how much of it is spent outside the checks."""
     exercise = installed_kit().find(name)
     submission = read_submission(exercise.solution)
     whole, beside = [], []
     for number in range(runs + 1):
-        sandbox.prepare()  # as watch does while it waits for the next save
+        sandbox.prepare()  # as `grade watch` does while it waits for the next save
         suite_runner(exercise.suite).foresee(number)
         started = time.perf_counter()
         report = grade(submission, exercise, Options(device="cpu", seed=number), sandbox)
@@ -58,7 +58,7 @@ def request_cost(sandbox: Sandbox) -> None:
 
 
 def main(name: str = "exercise3", runs: str = "9") -> None:
-    """Print both."""
+    """Print both costs."""
     with Sandbox() as sandbox:
         suite_cost(name, int(runs), sandbox)
         request_cost(sandbox)

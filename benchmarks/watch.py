@@ -1,4 +1,4 @@
-"""`grade watch` in a real terminal: from a save to the verdict on the screen.
+"""Time `grade watch` in a real terminal, from a save to the verdict on the screen.
 
 Usage: python benchmarks/watch.py [EXERCISE] [SAVES]
 """
@@ -18,11 +18,11 @@ from grader.kit import installed_kit
 from grader.practice.folder import make_folder
 
 COMMAND = ["-c", "from grader.cli import main; main()"]
-PAUSE = 0.5  # between saves: nobody saves faster, and the next worker is made ready meanwhile
+PAUSE = 0.5  # seconds between saves: nobody saves faster, and meanwhile the next worker starts
 
 
 def main(name: str = "exercise3", saves: str = "25") -> None:
-    """Print the median for a right answer, and for one whose mistake has to be found."""
+    """Print the median time for a right answer, and for one whose mistake has to be found."""
     exercise = installed_kit().find(name)
     right = exercise.solution.read_text(encoding="utf-8")
     wrong = right.replace("softmax(dim=-1)", "softmax(dim=-2)")
@@ -58,7 +58,7 @@ def _watch(folder: Path, name: str, file: Path, text: str, saves: int) -> list[f
 
 
 def _seed_after(child: pexpect.spawn, seed: str) -> str:
-    """Wait for the verdict of another grading than the one of this seed."""
+    """Wait for the verdict of a grading with another seed than this one, and return its seed."""
     found = seed
     while found == seed:
         child.expect(r"seed (\d+)", timeout=60)

@@ -12,10 +12,10 @@ __version__ = "0.1.0"
 
 
 def load_ipython_extension(shell: InteractiveShell) -> None:
-    """``%load_ext grader``: gives a notebook the cell magic ``%%grade``."""
-    import_module("grader.magic").load(shell)  # by name: the package itself stands on nothing
+    """Give a notebook the cell magic ``%%grade``; ``%load_ext grader`` calls this."""
+    import_module("grader.magic").load(shell)  # by name: the package itself imports no other part
 
 
 def unload_ipython_extension(shell: InteractiveShell) -> None:
-    """``%unload_ext grader``: takes it away."""
+    """Remove the cell magic; ``%unload_ext grader`` calls this."""
     import_module("grader.magic").unload(shell)

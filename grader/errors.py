@@ -1,11 +1,11 @@
-"""The errors that a person is shown as one line."""
+"""Errors that are shown to a person as one line."""
 
 
 class GradeError(Exception):
-    """Something that the person at the keyboard can mend; its text is one clear line.
+    """An error that the person at the keyboard can fix; its text is one clear line.
 
     Attributes:
-        exit_code: What the command exits with: 2 for usage.
+        exit_code: Exit status of the command; 2 stands for wrong usage.
     """
 
     exit_code = 2
@@ -18,7 +18,7 @@ class GraderFault(GradeError):
 
 
 class TakesLong(GradeError):
-    """A grading takes longer than others are to wait for it; it is to be begun again, later."""
+    """A grading that takes too long for others to wait; it has to be started again later."""
 
 
 class MachineBusy(GraderFault):

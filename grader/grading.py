@@ -36,26 +36,26 @@ from grader.suite.runner import one_thread, suite_runner
 from grader.wire.levels import BUDGET_CHECKS
 from grader.wire.messages import Rules
 
-WEIGHING = {"score", "scale", "mask", "softmax"}  # parts whose mistakes an attention map shows
+WEIGHING = {"score", "scale", "mask", "softmax"}  # parts of attention whose mistakes a map shows
 
 
 @dataclass(frozen=True)
 class Options:
-    """How to grade.
+    """The options of a grading.
 
     Attributes:
-        seed: Draws every input; None for a fresh one.
+        seed: Seed from which every input is drawn; None for a fresh one.
         device: ``auto``, ``cpu``, ``cuda`` or ``mps``.
         timeout: Limit of one check, in seconds of the submission's processor time.
-        patience: After how many seconds of processor time others are not to wait for it.
-        explain: How much is told of the mistake behind what is wrong; None for what the exercise
-            says.
+        patience: Seconds of processor time after which the grading raises ``TakesLong``.
+        explain: How much the report tells of the mistake behind a failure; None for the
+            exercise's own setting.
         maps: Whether to show attention maps even where nothing is wrong with them.
-        only: The checks that are run; None for all.
-        first: Whether the first check that is lost is the last that is run.
-        search: How many sets of mistakes are tried at most; None for as many as is usual.
-        case: Is given the first comparison that failed, or None where there is none.
-        progress: Is told after each check how many are done, and of how many.
+        only: Names of the checks to run; None for all.
+        first: Whether to stop after the first check that is lost.
+        search: How many sets of mistakes to try at most; None for the usual number.
+        case: Called with the first comparison that failed, or with None if none did.
+        progress: Called after each check with the number of checks done and their total.
     """
 
     seed: int | None = None
@@ -72,19 +72,20 @@ class Options:
 
 
 def grade(submission: Submission, exercise: Exercise, options: Options, sandbox: Sandbox) -> Report:
-    """Run an exercise's suite on a submission.
+    """Run an exercise's suite on a submission and return the report.
 
     Args:
         submission: The source to grade; of a notebook, only what the entry points need is run.
-        exercise: What it is to be graded as.
-        options: How.
-        sandbox: Where it runs; one serves many gradings.
+        exercise: The exercise to grade the submission as.
+        options: The options of the grading.
+        sandbox: The sandbox that runs the submission; one serves many gradings.
 
     Raises:
-        GradeError: The device that was asked for is not there, or the exercise lies where a
-            submission may read it.
+        GradeError: The requested device is not there, or the exercise lies where a submission
+            may read it.
         GraderFault: The suite or the machine failed; the submission is not to blame.
-        MachineBusy: The machine had no time for it.
+        MachineBusy: The machine had no time for the submission.
+        TakesLong: The checks took longer than ``options.patience``.
         KeyboardInterrupt: Ctrl-C during the checks.
     """
     explain = exercise.explain if options.explain is None else options.explain
@@ -104,11 +105,11 @@ def grade(submission: Submission, exercise: Exercise, options: Options, sandbox:
             options.case(runner.plugin.first_case(source))
         told = Told(checks)
         maps: list[AttentionMap] = []
-        with suppress(SourceProblem):  # that running it has brought to light
+        with suppress(SourceProblem):  # a broken rule that only shows at run time
             if explain is not Explain.NOTHING:
                 told = tell(checks, runner.plugin, session, exercise, explain, options.search)
             maps = [] if session.own_time_is_up else _maps(runner.plugin, told, options)
-        if session.broken_rule is not None:  # it earns nothing, by what came before neither
+        if session.broken_rule is not None:  # earns nothing, not even for earlier checks
             told, maps = Told(runner.run(session, seed)), []
     finally:
         session.close()
@@ -149,22 +150,22 @@ def try_on(
     options: Options,
     sandbox: Sandbox,
 ) -> OwnTry:
-    """What a submission gives for inputs of one's own, beside what is right.
+    """Run a submission on a person's own inputs; return its outputs beside the right ones.
 
     Args:
-        submission: As ``grade`` has it.
-        exercise: Likewise.
-        own: Numbers, or lists of them, by the names of inputs.
-        sizes: By letter, where the inputs do not decide them.
-        options: Of them seed, device and timeout.
-        sandbox: Where it runs.
+        submission: The source to run, as for ``grade``.
+        exercise: The exercise, as for ``grade``.
+        own: Values of inputs by name: numbers, or lists of numbers.
+        sizes: Sizes by tensor letter, where the inputs do not determine them.
+        options: Options, of which seed, device and timeout are used.
+        sandbox: The sandbox that runs the submission.
 
     Raises:
-        GradeError: They are no inputs of the exercise; or as ``grade`` has it.
+        GradeError: The exercise has no such inputs, or ``grade`` would raise this too.
         SourceProblem: The source breaks a rule.
         SubmissionError: The submission raised an exception.
-        SubmissionRefused: It gives what cannot be looked at.
-        WorkerEnded: It crashed, exited or took too long.
+        SubmissionRefused: The submission returned something that cannot be inspected.
+        WorkerEnded: The submission's worker crashed, exited or took too long.
     """
     device = choose_device(options.device, sandbox.on_gpu)
     seed = draw_seed() if options.seed is None else options.seed
@@ -178,33 +179,33 @@ def try_on(
 
 
 def draw_seed() -> int:
-    """A fresh seed, which nobody can guess."""
+    """Draw a fresh seed, which nobody can guess."""
     return secrets.randbits(32)
 
 
 def _maps(plugin: SuitePlugin, told: Told, options: Options) -> list[AttentionMap]:
-    """The attention maps that were asked for, or that show what is wrong."""
+    """Return all attention maps if the options ask for them; otherwise those that are wrong."""
     mistakes = told.mistakes[0] if told.mistakes else ()
     parts = {one.part for one in mistakes if isinstance(one, Mistake)}
     if not options.maps and (not parts & WEIGHING or parts - WEIGHING - {"drop", "learn"}):
-        return []  # with what is mixed, merged or projected wrong, no map can be recovered
+        return []  # where values are mixed, merged or projected wrongly, no map can be found
     try:
         with one_thread():
             found = plugin.maps()
     except (SubmissionError, SubmissionRefused, WorkerEnded, CheckFailed, RuntimeError):
-        return []  # also where torch refuses to compute with what came
+        return []  # torch may refuse to compute with the submission's outputs
     return found if options.maps else [one for one in found if one.wrong]
 
 
 def choose_device(wanted: str, on_gpu: bool = True) -> str:
-    """The device to grade on; ``auto`` takes a GPU where there is one.
+    """Return the device to grade on; ``auto`` takes a GPU where there is one.
 
     Args:
-        wanted: As ``Options`` has it.
+        wanted: Name of the device, as in ``Options``.
         on_gpu: Whether workers are given what CUDA needs.
 
     Raises:
-        GradeError: It is not there.
+        GradeError: This machine has no such device.
     """
     cuda = first_gpu() is not None and torch.cuda.is_available()
     there = {"cpu": True, "cuda": cuda, "mps": torch.mps.is_available()}
@@ -239,7 +240,10 @@ def _session(
 
 
 def _start(session: Session, submission: Submission, exercise: Exercise) -> None:
-    """Let a worker load the submission while the suite is collected, unless it breaks a rule."""
+    """Start loading the submission in a worker, unless its source breaks a rule.
+
+    The suite is collected meanwhile.
+    """
     try:
         if submission.problem:
             raise SourceProblem(submission.problem)
@@ -251,7 +255,7 @@ def _start(session: Session, submission: Submission, exercise: Exercise) -> None
 
 
 def _problem(session: Session, timeout: float) -> tuple[str, int]:
-    """Why a submission cannot be tried at all, and the line; empty and 0 if it can."""
+    """Return why a submission cannot be tried at all, and the line; empty and 0 if it can."""
     match error := session.load_error:
         case SourceProblem():
             return str(error), error.line

@@ -1,7 +1,7 @@
 """``%load_ext grader``, then ``%%grade exercise3`` as the first line of a notebook's cell.
 
-The suites run in the notebook's own process, beside what the learner does there: such a score is
-for the learner's eyes. ``grade exercise3 work.ipynb`` gives one to trust.
+The suites run in the notebook's own process, beside what the learner does there, so the score is
+for the learner's eyes only. ``grade exercise3 work.ipynb`` gives a score that can be trusted.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ if TYPE_CHECKING:
     from grader.submission import Submission
 
 MAGIC = "grade"
-OPTIONS = {"device", "seed", "timeout", "explain", "maps"}  # of `grade run`
-STOPPING = 5.0  # how long an interrupt waits for a grading to end, in seconds
+OPTIONS = {"device", "seed", "timeout", "explain", "maps"}  # taken over from `grade run`
+STOPPING = 5.0  # seconds that an interrupt waits for a grading to end
 
 
 class Notebook:
     """Grades cells of one kernel, in a sandbox that stays warm between them.
 
     Args:
-        shell: The kernel's.
+        shell: The kernel's shell.
     """
 
     def __init__(self, shell: InteractiveShell) -> None:
@@ -79,11 +79,11 @@ class Notebook:
     def _run_and_grade(self, line: str, cell: str, exercise: str, **options: Any) -> None:
         kit = kit_in_use(None, keeps_history=True)
         asked = kit.find(exercise)
-        # It gets ready while the cell runs.
+        # The sandbox gets ready while the cell runs.
         sandbox = self._started(options["timeout"], options["device"])
         ran = self._shell.run_cell(cell)
         if ran.error_before_exec or isinstance(ran.error_in_exec, KeyboardInterrupt):
-            return  # said by the shell
+            return  # the shell has shown the error
         assert self._shell.history_manager is not None
         cells = self._shell.history_manager.input_hist_raw[1:]
         submission = submission_from(cells, f"%%{MAGIC} {line}\n{cell}", asked.entry_points)
@@ -125,7 +125,7 @@ COMMAND = click.Command(
 def _grade(
     submission: Submission, asked: Exercise, options: dict[str, Any], sandbox: Sandbox
 ) -> Report:
-    """Grade with torch as it is at first, whatever the notebook has set for all of it."""
+    """Grade with torch's initial default dtype, whatever default the notebook has set."""
     sandbox.stop.clear()
     import torch
 
@@ -147,7 +147,7 @@ def _words(line: str) -> list[str]:
 
 
 def _show(report: Report, source: str) -> None:
-    """Show a report as the front end likes it best."""
+    """Show a report as HTML and as plain text, of which the front end picks one."""
     from grader.outputs.html import report_fragment
     from grader.outputs.plain import plain
     from grader.outputs.terminal import render_report
@@ -157,12 +157,12 @@ def _show(report: Report, source: str) -> None:
 
 
 def load(shell: InteractiveShell) -> None:
-    """Give a shell the magic."""
+    """Register the cell magic with a shell."""
     shell.magics_manager.register_function(Notebook(shell).grade_cell, "cell", MAGIC)
 
 
 def unload(shell: InteractiveShell) -> None:
-    """Take it away, and end its sandbox."""
+    """Remove the cell magic from a shell, and end its sandbox."""
     magic = shell.magics_manager.magics["cell"].pop(MAGIC, None)
     if magic is not None:
         magic.__self__.close()

@@ -1,4 +1,4 @@
-"""The versions of Python and torch that this one is tested with. Loads neither torch nor click."""
+"""The tested versions of Python and torch. This module imports neither torch nor click."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import platform
 from importlib.metadata import PackageNotFoundError, version
 
 PYTHONS = ("3.11", "3.12", "3.13")  # CI runs each of them
-TORCHES = ("2.5", "2.15")  # the oldest and the newest that were tried
+TORCHES = ("2.5", "2.15")  # the oldest and the newest tested version
 
 
 def untried(python: str | None = None, torch: str | None = None) -> str:
-    """What here is newer than what was tried, as one sentence; empty where nothing is.
+    """Return a sentence on what is newer than the tested versions; empty where nothing is.
 
     Args:
         python: A version such as ``3.11.7``; this interpreter's where None.

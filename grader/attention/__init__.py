@@ -1,4 +1,4 @@
-"""What the author of a suite about attention needs beyond ``grader.suite``, in one import."""
+"""Everything that a suite about attention imports besides ``grader.suite``."""
 
 from grader.attention import claims
 from grader.attention.affordable import with_few_scores

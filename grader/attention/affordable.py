@@ -1,4 +1,4 @@
-"""Sizes at which what is computed of every two tokens takes no long time."""
+"""Reduce sizes so that computing the scores of all pairs of tokens stays fast."""
 
 from grader.suite.contract import Sizes
 
@@ -6,13 +6,13 @@ FEW_HEADS = 8
 
 
 def with_few_scores(sizes: Sizes, most: int) -> Sizes:
-    """The same with fewer heads, and with fewer sequences, where there would be too many scores.
+    """Return the sizes with fewer heads, then fewer sequences, to limit the number of scores.
 
     Args:
-        sizes: Of T tokens that attend to themselves and to S of before.
-        most: So many scores; one sequence of a few heads may have more.
+        sizes: Sizes at which T tokens attend to themselves and to S earlier ones.
+        most: Maximum number of scores; a single sequence with few heads may exceed it.
     """
-    scores = sizes.T * (sizes.S + sizes.T)  # of a head
+    scores = sizes.T * (sizes.S + sizes.T)  # in one head of one sequence
     H, G, D = sizes.H, sizes.get("G", 1), sizes.C // sizes.H
     while H > FEW_HEADS and H % 2 == 0 and H * scores > most:
         H, G = H // 2, G // 2 if G % 2 == 0 else G

@@ -18,14 +18,15 @@ from grader.suite.contract import Contract, Input, Sizes
 from grader.suite.draw import Draw
 from grader.suite.oracle import Weights
 
-FEW = 5  # vectors: of many features they are nearly orthogonal
-WIDE = 53  # features
+FEW = 5  # positions: so few vectors of many features are nearly orthogonal
+WIDE = 53  # features of each head, at least
 
 
 def _visible_and_hidden(draw: Draw, shape: tuple[int, ...], sizes: Sizes) -> Tensor:
-    """Each query sees some keys and not all, and no key is hidden from all queries.
+    """Draw a mask in which each query sees some but not all keys, and each key is seen by a query.
 
-    What a softmax over the queries makes of one that is, NaN, would be a matter of chance.
+    A key hidden from all queries would give NaN in a softmax over the queries, so whether that
+    mistake gives NaN would depend on chance.
     """
     while not (mask := draw.mask(*shape)).any(-2).all():
         pass
@@ -41,21 +42,22 @@ NO_DROPOUT: Mapping[str, Any] = {"dropout_rate": 0.0}
 class AttentionContract(Contract):
     """The contract of an exercise in attention.
 
-    Its input is ``x``; one that hides keys is ``attention_mask``, nonzero = may attend.
+    The input is named ``x``, and a mask that hides keys ``attention_mask``, nonzero = may attend.
 
     Attributes:
-        scale: What the right scores are multiplied by, by sizes.
-        biases: What is then added to them, by sizes, (H, T, T); None for nothing.
-        value_vectors: From weights, sizes and x: the vectors that the attention weights mix,
-            (B, H·T, E), and what is added to the mixture. None where no such thing exists.
-        zero_queries: The same weights, changed so that every query attends to all keys alike.
-        shift_keys: The same weights with a vector (C,) added to every key, which adds the same
-            to all scores of a query. None where keys have no bias.
-        default_rate: Of dropout, where the constructor is given none.
-        methods: What other methods than ``forward`` give, from weights, sizes and x, by name: each
-            a dict of Tensors.
-        layout: How the weights lie, for the diagnosis; None where there is none.
-        inner: The attention inside, which the submission defines as well.
+        scale: Function from sizes to the factor of the right scores.
+        biases: Function from sizes to what is then added to the scores, (H, T, T); None for
+            nothing.
+        value_vectors: Function from weights, sizes and x to the vectors that the attention weights
+            mix, (B, H·T, E), and what is added to the mixture. None where no such vectors exist.
+        zero_queries: Function that changes weights so that every query attends to all keys alike.
+        shift_keys: Function that changes weights so that a vector (C,) is added to every key, which
+            adds the same number to all scores of a query. None where keys have no bias.
+        default_rate: Dropout rate where the constructor is given none.
+        methods: Functions from weights, sizes and x to the right results, a dict of Tensors, of
+            each method besides ``forward``, by its name.
+        layout: Layout of the weights, for the diagnosis; None where there is none.
+        inner: Contract of the attention inside, which the submission defines as well.
     """
 
     scale: Callable[[Sizes], float] = field(default=lambda sizes: 1.0)
@@ -72,23 +74,23 @@ class AttentionContract(Contract):
 
     @property
     def masks(self) -> bool:
-        """Whether it takes ``attention_mask``."""
+        """Whether the submission takes ``attention_mask``."""
         return "attention_mask" in self.inputs
 
     @property
     def dropout(self) -> bool:
-        """Whether it takes ``dropout_rate``."""
+        """Whether the constructor takes ``dropout_rate``."""
         return "dropout_rate" in self.deterministic
 
     @property
     def defaults(self) -> Mapping[str, Any]:
-        """With the rate of dropout."""
+        """The constructor's default arguments, with the dropout rate among them."""
         rate = {"dropout_rate": self.default_rate} if self.dropout else {}
         return {**super().defaults, **rate}
 
     @property
     def every_argument(self) -> Mapping[str, Any]:
-        """Those of the variants as well."""
+        """The constructor's arguments, with those of the variants among them."""
         found = dict(super().every_argument)
         for variant in self.variants.values():
             found |= variant.arguments(variant.sizes[0])
@@ -96,16 +98,16 @@ class AttentionContract(Contract):
 
     @property
     def output_letter(self) -> str:
-        """The size of the output's features: C, or another letter."""
+        """The letter of the output's feature dimension: C or another one."""
         letters = next(iter(self.outputs.values()))
         assert letters is not None
         return letters.split()[-1]
 
     def revealing(self, sizes: Sizes) -> Sizes:
-        """Sizes at which an output reveals its weights.
+        """Return sizes at which an output reveals the attention weights behind it.
 
-        Few vectors of many features are nearly orthogonal, so that rounding is not amplified
-        when the weights are recovered.
+        Few vectors of many features are nearly orthogonal, so recovering the weights does not
+        amplify rounding.
         """
         letter, heads = self.output_letter, sizes.get("H", 1)
         width = max(sizes[letter] // heads, WIDE) * heads
@@ -113,27 +115,27 @@ class AttentionContract(Contract):
         return self.fit(sizes.replace(B=max(sizes.B, 2), T=FEW, **wide))
 
     def plain_weights(self, weights: Weights) -> Weights:
-        """With all queries at zero, no scale has an effect."""
+        """Return the weights with queries zeroed, if possible, so that no scale has an effect."""
         return weights if self.zero_queries is None else self.zero_queries(weights)
 
     @property
     def kind(self) -> AttentionSituations | None:
-        """Masks and dropout are factors too; None where there are inputs of other kinds."""
+        """Situations that also vary masks and dropout; None where the contract has other inputs."""
         return AttentionSituations() if set(self.inputs) <= {"x", "attention_mask"} else None
 
     def observe(self, harness: Any) -> list[Any]:
-        """What the submission does, for a diagnosis; nothing where no layout is known."""
+        """Return observations of the submission for a diagnosis; none without a layout."""
         return [] if self.layout is None else observe(harness)
 
     def maps_of(self, call: Any) -> list[AttentionMap]:
-        """What the submission attends to in a call."""
+        """Return the submission's attention maps in one call, beside the right ones."""
         return maps_of(call)
 
     def maps(self, harness: Any) -> list[AttentionMap]:
-        """What the submission attends to."""
+        """Return the submission's attention maps for drawn inputs, beside the right ones."""
         return attention_maps(harness)
 
 
 def causal_mask(sizes: Sizes) -> Tensor:
-    """Each position may attend to itself and to what came before, (T, T)."""
+    """Return a (T, T) mask by which each position may attend to itself and to earlier ones."""
     return torch.ones(sizes.T, sizes.T).tril()

@@ -1,4 +1,4 @@
-"""A small attention that a mistake can be shown on."""
+"""A small example of attention, on which a mistake can be shown."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ GAIN = 1.3
 
 
 def example_map(mistake: Mistake) -> AttentionMap | None:
-    """What one head attends to with this mistake, beside the right map; None where both agree.
+    """Return one head's attention map with this mistake, beside the right map.
 
-    Always the same tokens and weights. Under a causal mask where the mistake needs a mask.
+    The tokens and weights are always the same, and the mask is causal if the mistake needs one.
+    The result is None where both maps agree, or where one of them cannot be computed.
     """
     layout = _layout(set(mistake.needs))
     pipeline = Pipeline(_observation(layout))

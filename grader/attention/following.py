@@ -1,7 +1,7 @@
-"""Which failed checks follow from mistakes that are known: those that fail where these are planted.
+"""Find the failed checks that follow from known mistakes: they fail where these are planted.
 
-The solution is given the mistakes and takes the submission's place, in this process: the checks are
-run on it with the same seed, so with the same inputs.
+The solution with the mistakes planted takes the submission's place, in this process. The checks run
+on it with the same seed, and so with the same inputs.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from grader.suite.runner import SuiteRunner
 from grader.suite.situations.judging import Judgement
 from grader.suite.situations.outcomes import Aspect
 
-SECONDS = 60.0  # for a check, of which none is known that takes one
-KEPT = 200  # results: with one seed, all who lose the same by the same mistakes are told the same
+SECONDS = 60.0  # timeout of a check, and budget of all; no check is known to take even one second
+KEPT = 200  # cached results; submissions that lose the same by the same mistakes share one
 LOST = (Verdict.FAIL, Verdict.ERROR)
 
 _known: dict[tuple[Any, ...], list[CheckResult]] = {}
@@ -44,16 +44,16 @@ def following(
     seed: int,
     device: str,
 ) -> tuple[str, ...]:
-    """The names of the failed checks that fail in the same way where these mistakes are planted.
+    """Return the names of the failed checks that fail in the same way with the mistakes planted.
 
     Args:
-        checks: Of the submission.
-        mistakes: That reproduce it.
-        runner: Of its suite.
-        solution: Of the exercise.
-        stop: Of its sandbox: set, it ends this too.
-        seed: Of the grading.
-        device: Where the submission had its tensors.
+        checks: Results of the submission's checks.
+        mistakes: Mistakes that reproduce the submission.
+        runner: Runner of the exercise's suite.
+        solution: File of the exercise's solution.
+        stop: Event of the submission's sandbox; once set, it ends this run as well.
+        seed: Seed of the grading.
+        device: Device on which the submission had its tensors.
     """
     lost = [check for check in checks if check.verdict in LOST]
     make = _planted(mistakes, read_submission(solution).source, runner.plugin.contract)
@@ -80,7 +80,7 @@ def _where_wrong(judged: Judgement | None) -> tuple[Aspect | None, ...]:
 def _planted(
     mistakes: Sequence[KnownMistake], source: str, contract: Contract | None
 ) -> Callable[[], ModuleType] | None:
-    """Makes the solution with these mistakes; None where they are of no one kind."""
+    """Return a function that makes the solution with these mistakes; None if that cannot be."""
     steps = [one for one in mistakes if isinstance(one, Mistake)]
     edits = [one for one in mistakes if isinstance(one, EditMistake)]
     if len(edits) == len(mistakes) and (text := edited(source, edits)) is not None:
@@ -92,7 +92,7 @@ def _planted(
 
 
 def _alike(one: CheckResult, other: CheckResult) -> bool:
-    """Whether two checks failed by the same thing, whatever the numbers."""
+    """Return whether two checks failed in the same way, whatever numbers their messages hold."""
     if one.verdict is not other.verdict:
         return False
     if one.fault is not None and other.fault is not None:

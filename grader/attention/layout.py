@@ -1,4 +1,4 @@
-"""How an exercise of attention lays out its weights, and what else its pipeline needs to know."""
+"""The layout of an attention exercise's weights, and what else its pipeline needs to know."""
 
 from __future__ import annotations
 
@@ -7,21 +7,22 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class WeightLayout:
-    """An exercise's attention, in names.
+    """The layers of an exercise's attention, by name, and the features that it has.
 
     Attributes:
-        queries: The layer that makes queries; all three are empty where there are no weights.
-        keys: The layer that makes keys.
-        values: The layer that makes values.
-        fused: One layer that makes all three instead, queries first.
-        output: The layer after the mixing.
-        bare: Whether the three are parameters (in, out) themselves, not linear layers.
+        queries: Name of the layer that makes queries; this and the next two are empty where one
+            fused layer makes all three, or where there are no weights.
+        keys: Name of the layer that makes keys.
+        values: Name of the layer that makes values.
+        fused: Name of the one layer that makes all three instead, queries first.
+        output: Name of the layer after the mixing.
+        bare: Whether these three are parameters (in, out) themselves, not linear layers.
         bias: Whether the layers have biases.
         widens: Whether queries, keys and values may have another width than the input.
         scaled: Whether scores are divided by the root of the head size.
-        heads: Whether there are several.
-        masks: Whether it takes ``attention_mask``.
-        dropout: Whether it takes ``dropout_rate``.
+        heads: Whether there are several heads.
+        masks: Whether the module takes ``attention_mask``.
+        dropout: Whether the constructor takes ``dropout_rate``.
         block: Whether the attention, named ``attention``, lies inside a transformer block.
     """
 
@@ -41,7 +42,7 @@ class WeightLayout:
 
     @property
     def features(self) -> frozenset[str]:
-        """What a mistake may need: ``weights``, ``fused``, ``bias``, ``heads`` and so on."""
+        """The features that a mistake may need: ``weights``, ``fused``, ``bias``, ``heads`` etc."""
         has = {
             "weights": bool(self.queries or self.fused),
             "fused": bool(self.fused),

@@ -1,4 +1,4 @@
-"""What a submission attends to, beside what it should attend to."""
+"""Attention maps of a submission, beside the right ones."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from grader.suite.calls import Call
 from grader.suite.harness import Harness
 from grader.suite.oracle import exact
 
-SHOWN = 16  # positions of an input of one's own
+SHOWN = 16  # positions, at most, of a learner's own input for which a map is shown
 T = 6  # positions: enough to see a pattern, few enough for a terminal
-DEPENDENT = 1e-9  # of the longest: what is left of a row once the others are taken from it
+DEPENDENT = 1e-9  # of the largest remainder in QR; a row with no more depends on the others
 
 
 def recover_attention(call: Call, *outs: Tensor) -> list[Tensor]:
-    """The attention weights behind outputs of a call: what the value vectors were mixed with.
+    """Recover the attention weights behind outputs of a call: how the value vectors were mixed.
 
-    The vectors that are mixed are known and, with no more of them than they have features,
+    The value vectors are known and, as long as there are no more of them than features, linearly
     independent, so only one mixture gives such an output.
 
     Returns:
-        For each (B, T, H, T), float64, on the CPU.
+        The weights behind each output, (B, T, H, T), float64, on the CPU.
     """
     added, back = mixing(call)
     flat = [(exact(out).double() - added) @ back for out in outs]
@@ -33,7 +33,7 @@ def recover_attention(call: Call, *outs: Tensor) -> list[Tensor]:
 
 
 def mixing(call: Call) -> tuple[Tensor | float, Tensor]:
-    """What is added to each mixture, and what takes a mixture back to its weights; once."""
+    """Return what is added to mixtures, and the matrix that gives their weights back; cached."""
     found: tuple[Tensor | float, Tensor] = call.once("mixing", lambda: _mixing(call))
     return found
 
@@ -45,7 +45,7 @@ def _mixing(call: Call) -> tuple[Tensor | float, Tensor]:
 
 
 def _right_inverse(vectors: Tensor) -> Tensor:
-    """The inverse of (…, T, C) from the right; by the singular values where rows are dependent."""
+    """Return the right inverse of (…, T, C), or the pseudoinverse where rows are dependent."""
     found: Tensor
     if vectors.size(-2) <= vectors.size(-1):
         q, r = torch.linalg.qr(vectors.mT)
@@ -58,14 +58,14 @@ def _right_inverse(vectors: Tensor) -> Tensor:
 
 
 def attention_maps(harness: Harness) -> list[AttentionMap]:
-    """The map of each head for one sequence, without a mask and, if it takes one, with.
+    """Return each head's map for one sequence, unmasked and, if the contract has masks, masked.
 
-    Recovered from outside: the vectors that are mixed are known, so the output tells what they
-    were mixed with.
+    The maps are recovered from outside: the value vectors are known, so the output reveals the
+    weights that they were mixed with.
 
     Raises:
         SubmissionError: The submission raised an exception.
-        CheckFailed: Its output has another shape.
+        CheckFailed: The submission's output has the wrong shape.
     """
     contract: Any = harness.contract
     if contract.value_vectors is None:
@@ -84,10 +84,10 @@ def attention_maps(harness: Harness) -> list[AttentionMap]:
 
 
 def maps_of(call: Call) -> list[AttentionMap]:
-    """The map of each head in a call, where its output alone tells it: of few enough positions.
+    """Return each head's map in a call; none for too many positions to show, or to recover.
 
     Raises:
-        CheckFailed: The output has another shape.
+        CheckFailed: The output has the wrong shape.
     """
     contract: Any = call.contract
     if contract.value_vectors is None or call.sizes.T > SHOWN:
@@ -101,7 +101,7 @@ def maps_of(call: Call) -> list[AttentionMap]:
 def _maps(call: Call, masked: str) -> list[AttentionMap]:
     yours, right = recover_attention(call, call.out, call.expected)
     if call.sizes.B:
-        yours, right = yours[0], right[0]  # (T, H, T): of the first sequence
+        yours, right = yours[0], right[0]  # (T, H, T), the first sequence's
     heads = call.sizes.get("H", 1)
     return [
         AttentionMap.of(

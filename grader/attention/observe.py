@@ -1,4 +1,4 @@
-"""What a submission does, seen in a few calls: the ground of a diagnosis."""
+"""Observe a submission in a few calls, as the evidence for a diagnosis."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from grader.suite.contract import Sizes
 from grader.suite.harness import Harness
 from grader.suite.oracle import exact, right_weights
 
-MOST = 1 << 16  # numbers of an output that is looked at: a hundred times as many as a right one
-RATE = 0.3  # of dropout: neither a half nor its own rest
+MOST = 1 << 16  # numbers in an output, at most: a hundred times as many as in a right one
+RATE = 0.3  # dropout rate: not 0.5, so that it differs from the share that is kept
 INSIDE = "the attention inside"
 EVEN = "output where all queries are zero"
 OUTPUT = "output"
@@ -28,7 +28,7 @@ MASKED = "output under a mask"
 TRAINED = "gradients"
 DROPPED = "output in training"
 DROPPED_MASKED = "output in training under a mask"
-EARLY = (INSIDE, EVEN)  # a part of what the output shows
+EARLY = (INSIDE, EVEN)  # these show only part of what the output shows
 
 
 def with_zero_queries(harness: Harness, sizes: Sizes | None = None, **changes: Any) -> Module:
@@ -40,11 +40,11 @@ def with_zero_queries(harness: Harness, sizes: Sizes | None = None, **changes: A
 
 
 def observe(harness: Harness) -> list[Observation]:
-    """Two inputs of other sizes for each of what an exercise has: mask, gradients, dropout.
+    """Observe inputs of two sizes for each feature of the exercise: mask, gradients, dropout.
 
-    First what few mistakes show in, so that a search is short. What raises an exception is left
-    out: that is not to be explained by values. So is what torch itself refuses to compute with,
-    such as a tensor of another device.
+    The observations that few mistakes show in come first, so that a search is short. A call that
+    raises an exception is left out, since values cannot explain it. So is a call whose output
+    torch itself refuses to compute with, such as a tensor on another device.
     """
     contract: Any = harness.contract
     inner = [] if contract.inner is None else observe(harness.of(contract.inner))
@@ -65,13 +65,13 @@ def observe(harness: Harness) -> list[Observation]:
 def explain(
     harness: Harness, among: Sequence[str] | None = None, tried: int | None = None
 ) -> Explanation:
-    """Which mistakes reproduce what is observed; ``among`` and ``tried`` as in ``Search``."""
+    """Find the mistakes that reproduce the submission; for the arguments, see ``Search``."""
     contract: Any = harness.contract
     return Search(contract.layout, observe(harness), EARLY, among, tried).run()
 
 
 def effects_of(mistakes: Sequence[Mistake], harness: Harness) -> dict[str, float]:
-    """How far each of these mistakes alone moves a right output, at most, by its name."""
+    """Return, by name, how far each of these mistakes alone moves a right output at most."""
     found = dict.fromkeys((mistake.name for mistake in mistakes), 0.0)
     for seen in observe(harness) if mistakes else ():
         pipeline = Pipeline.pooled(seen)
@@ -85,7 +85,7 @@ def effects_of(mistakes: Sequence[Mistake], harness: Harness) -> dict[str, float
 
 
 def _sizes(harness: Harness) -> tuple[Sizes, Sizes]:
-    """Sizes in which every number, and every root, is another one."""
+    """Return two settings of sizes, in each of which all numbers and their square roots differ."""
     first = harness.sizes
     if any(sizes.get("H", 1) > 1 for sizes in harness.contract.sizes):
         return Sizes(B=2, T=7, C=30, H=3), Sizes(B=3, T=5, C=44, H=4)
@@ -107,17 +107,17 @@ def _observe(harness: Harness, what: str, sizes: Sizes, *, first: bool) -> Obser
         inputs["attention_mask"] = _mask(harness, sizes)
     seed = int(harness.draw.normal(1).abs() * 1e6)
     letters = contract.outputs[contract.compared[0]]
-    # Dropout is seen with gradients and without: it is no matter of them.
+    # Dropout is observed with gradients and without, as it should not depend on them.
     recording = what == TRAINED or (what == DROPPED and first)
     grad = harness.draw.normal(*sizes.shape(letters)) if recording else None
     call = module.train(trains).call(inputs, grad_output=grad, seed=seed)
     again = [module.call(inputs, seed=one) for one in (seed + 1, seed)] if what == OUTPUT else []
     harness.ask()
-    out = call.result if grad is None else call.out  # of its shape, where it has gradients
+    out = call.result if grad is None else call.out  # `out` enforces the shape of `grad`
     if not isinstance(out, Tensor) or out.device.type == "meta":
-        raise CheckFailed("no tensor came")
-    if out.numel() > MOST:  # before it is made eight times as large
-        raise CheckFailed("more came than anything explains")
+        raise CheckFailed("no tensor was returned")
+    if out.numel() > MOST:  # before float64 makes it up to eight times as large
+        raise CheckFailed("the output is too large to explain")
     mask = inputs.get("attention_mask")
     return Observation(
         what=what,
@@ -139,21 +139,21 @@ def _observe(harness: Harness, what: str, sizes: Sizes, *, first: bool) -> Obser
 
 
 def _differs_by_chance(out: Tensor, other_seed: object, same_seed: object) -> bool:
-    """Whether random numbers decide over an output, and nothing else that a call leaves behind."""
+    """Return whether an output depends on random numbers, and on nothing left by earlier calls."""
     if not isinstance(other_seed, Tensor) or not isinstance(same_seed, Tensor):
         return False
     return torch.equal(out, same_seed) and not torch.equal(out, other_seed)
 
 
 def _mask(harness: Harness, sizes: Sizes) -> Tensor:
-    """A mask that is no triangle and not its own transpose; one query sees everything."""
+    """Draw a mask that is neither triangular nor symmetric; one query sees all keys."""
     mask = harness.input("attention_mask", sizes)
     mask[:, 2] = True
     return mask
 
 
 def _gradients(call: Call) -> dict[str, Tensor | None]:
-    """The gradients, None where there is none."""
+    """Return the gradients by name; None for an input or a parameter that has none."""
     if not call.carries_gradients:
         return dict.fromkeys(("x", *call.weights))
     return {n: None if grad is None else exact(grad) for n, grad in call.gradients.items()}

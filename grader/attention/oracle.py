@@ -1,4 +1,4 @@
-"""The right values of attention, in float64 and straightforward.
+"""The right values of attention, computed in float64 in the plainest way.
 
 Source: Vaswani et al. 2017, eq. 1, arXiv:1706.03762
 """
@@ -15,13 +15,13 @@ from torch import Tensor
 from grader.suite.contract import Sizes
 from grader.suite.oracle import Weights, linear
 
-ROUNDED = (5e-7, 1e-14)  # of an angle at position 1: in float32, in float64
+ROUNDED = (5e-7, 1e-14)  # error of an angle at position 1: in float32, in float64
 _kept: ContextVar[Tensor | None] = ContextVar("_kept", default=None)
 
 
 @contextmanager
 def dropped(factors: Tensor) -> Iterator[None]:
-    """Meanwhile, attention weights are multiplied by these factors: 0, or 1/(1 - rate)."""
+    """Have ``attention_map`` multiply its weights by these factors: 0, or 1/(1 - rate)."""
     token = _kept.set(factors)
     try:
         yield
@@ -30,12 +30,12 @@ def dropped(factors: Tensor) -> Iterator[None]:
 
 
 def attention_map(q: Tensor, k: Tensor, scale: float, mask: Tensor | None = None) -> Tensor:
-    """softmax(scale · q·kᵀ), hidden keys at 0.
+    """Return softmax(scale · q·kᵀ), with 0 for hidden keys.
 
     Args:
         q: Queries, (…, T, D).
         k: Keys, (…, S, D).
-        scale: What the scores are multiplied by.
+        scale: Factor of the scores.
         mask: Broadcastable to (…, T, S); nonzero = may attend.
 
     Returns:
@@ -49,17 +49,17 @@ def attention_map(q: Tensor, k: Tensor, scale: float, mask: Tensor | None = None
 
 
 def split_heads(x: Tensor, heads: int) -> Tensor:
-    """(B, T, H·D) -> (B, H, T, D), head i from the i-th block of D features."""
+    """Split (B, T, H·D) into (B, H, T, D), head i from the i-th block of D features."""
     return x.reshape(*x.shape[:-1], heads, -1).movedim(-2, 1).contiguous()
 
 
 def merge_heads(x: Tensor) -> Tensor:
-    """(B, H, T, D) -> (B, T, H·D), the way back."""
+    """Merge (B, H, T, D) into (B, T, H·D), the inverse of ``split_heads``."""
     return x.movedim(1, -2).flatten(-2)
 
 
 def multi_head(q: Tensor, k: Tensor, v: Tensor, heads: int) -> Tensor:
-    """Heads of softmax(q·kᵀ/√D)·v side by side, each (B, T, H·D) -> (B, T, H·D)."""
+    """Return the heads' softmax(q·kᵀ/√D)·v side by side; inputs and output are (B, T, H·D)."""
     q, k, v = (split_heads(x, heads) for x in (q, k, v))
     return merge_heads(attention_map(q, k, q.size(-1) ** -0.5) @ v)
 
@@ -67,11 +67,11 @@ def multi_head(q: Tensor, k: Tensor, v: Tensor, heads: int) -> Tensor:
 def values_of_heads(
     values: str, output: str
 ) -> Callable[[Weights, Sizes, Tensor], tuple[Tensor, float]]:
-    """What the attention weights mix: each head's values, as the layer after it turns them.
+    """Return the contract's ``value_vectors``: each head's values, as projected by ``output``.
 
     Args:
-        values: The layer that makes values, for each head or each of G groups of heads.
-        output: The layer after the mixing.
+        values: Name of the layer that makes values, for each head or each of G groups of heads.
+        output: Name of the layer after the mixing.
     """
 
     def value_vectors(weights: Weights, sizes: Sizes, x: Tensor) -> tuple[Tensor, float]:
@@ -85,10 +85,10 @@ def values_of_heads(
 
 
 def angles_left_to_rounding(x: Tensor, positions: Tensor) -> float:
-    """By how much what is turned may be off: an angle is a position times a speed that is rounded.
+    """Return by how much rotated vectors may be off: an angle is a position × a rounded frequency.
 
     Args:
-        x: In the dtype that angles have at least.
+        x: Tensor whose dtype the angles have at least.
         positions: Integers of any shape.
     """
     return float(positions.abs().max()) * ROUNDED[x.dtype == torch.float64]

@@ -14,29 +14,30 @@ from grader.attention.steps import CHOICES, STEPS, State
 from grader.attention.steps.state import BLOCK_STEPS
 
 Choices = Mapping[str, str]  # step -> choice; a step that is not named is done right
-POOL = 10_000  # states that are kept for later searches, some 50 MB
+POOL = 10_000  # states cached for later searches, some 50 MB
 
 
 @dataclass(frozen=True)
 class Observation:
-    """One forward of a submission, and what the pipeline needs to do the same.
+    """One forward pass of a submission, and what the pipeline needs to repeat it.
 
     Attributes:
-        what: Such as ``output under a mask``.
-        layout: Of what was called.
-        weights: The submission's own, float64, on the CPU.
+        what: Kind of call, such as ``output under a mask``.
+        layout: Layout of the module that was called.
+        weights: The submission's own weights, float64, on the CPU.
         x: The input, (B, T, C) or (T, C), float64, on the CPU.
-        attention_mask: What was given, on the CPU.
-        heads: H.
+        attention_mask: The mask that was given, on the CPU; None for none.
+        heads: Number of heads, H.
         training: Whether the module was in training.
-        rate: Of dropout, as its constructor was given it.
-        seed: Of the worker's random numbers when the call began.
-        output: What came, float64, on the CPU.
-        device: Where the submission had its tensors.
+        rate: Dropout rate passed to the constructor.
+        seed: Seed of the worker's random numbers when the call began.
+        output: The submission's output, float64, on the CPU.
+        device: Device on which the submission had its tensors.
         recording: Whether gradients were recorded.
         by_chance: Whether another seed gave another output, and the same seed the same.
         grad_output: What the output was multiplied by before it was summed, for the gradients.
-        gradients: Of that sum, by ``x`` and the names of parameters; None where there is none.
+        gradients: Gradients of that sum by name, of ``x`` and of the parameters; None for one
+            that has none.
     """
 
     what: str
@@ -61,7 +62,7 @@ class Observation:
         return self.layout, self.heads, self.training, *drawn, self.recording
 
     def asks_the_same(self, other: Observation) -> bool:
-        """Whether both were made from the same inputs, whatever came of them."""
+        """Return whether both were made from the same inputs, whatever their outputs."""
         return (
             self._settings == other._settings
             and self.weights.keys() == other.weights.keys()
@@ -74,16 +75,16 @@ class Observation:
 
 @dataclass
 class _Node:
-    """A state, and those that choices of the next step make of it."""
+    """A state, and the nodes that choices of the next steps lead to, by step and choice."""
 
     state: State
     after: dict[tuple[str, str], _Node] = field(default_factory=dict)
 
 
 class Pipeline:
-    """Does what a submission was asked to do, by any choices.
+    """A pipeline that repeats one observed call with any choices.
 
-    Choices that begin alike share their beginning: the state after each step is kept.
+    Choices that begin alike share the states after their first steps, which are cached.
     """
 
     def __init__(self, seen: Observation, lowest: float = float("-inf")) -> None:
@@ -97,9 +98,9 @@ class Pipeline:
 
     @classmethod
     def pooled(cls, seen: Observation, lowest: float = float("-inf")) -> Pipeline:
-        """The same pipeline for the same inputs, with all that it knows by now.
+        """Return a shared pipeline for these inputs, with the states that it has cached so far.
 
-        With one seed, all submissions of a batch are given the same.
+        With one seed, all submissions of a batch are given the same inputs.
         """
         if sum(1 + known._kept for known in _pool) > POOL:
             _pool.clear()
@@ -110,13 +111,13 @@ class Pipeline:
         return _pool[-1]
 
     def output(self, choices: Choices) -> Tensor | None:
-        """The output by a choices, of the observation's shape; None where it cannot be done."""
+        """Return the output by these choices, in the observed shape; None if one cannot apply."""
         with torch.no_grad():
             state = self.state(choices)
         return None if state is None else self._flat(state.out)
 
     def state(self, choices: Choices) -> State | None:
-        """Everything that was computed on the way to the output."""
+        """Return the state after all steps, with all that led to it; None as in ``output``."""
         if self._root is None:
             self._root = _Node(self._begin())
         node: _Node | None = self._root
@@ -127,7 +128,7 @@ class Pipeline:
         return None if node is None else node.state
 
     def _go_on(self, node: _Node, way: tuple[str, str]) -> _Node | None:
-        """One choice more; None of sizes, or without the parameters, it cannot be done with."""
+        """Apply one more choice; return None where the sizes or parameters do not allow it."""
         step, name = way
         state = node.state.copy()
         go = CHOICES[step][name]
@@ -140,7 +141,7 @@ class Pipeline:
         return node.after[way]
 
     def gradients(self, choices: Choices) -> dict[str, Tensor | None]:
-        """Gradients of ``(output · grad_output).sum()`` by the input and each parameter.
+        """Return gradients of ``(output · grad_output).sum()`` by the input and each parameter.
 
         Raises:
             ValueError: Gradients were not observed.
@@ -178,7 +179,7 @@ class Pipeline:
         )
 
     def _flat(self, out: Tensor) -> Tensor:
-        """Without the batch axis where the input has none; sequences cut apart again."""
+        """Reshape an output like the input: drop an added batch axis, separate joined sequences."""
         shape = (*self._seen.x.shape[:-1], out.size(-1))
         return out.reshape(shape) if out.dim() == 3 and out.numel() == prod(shape) else out
 

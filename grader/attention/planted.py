@@ -1,4 +1,4 @@
-"""A solution with mistakes planted: its steps done by the pipeline, all else left as it is."""
+"""Plant mistakes in a solution: the pipeline does its steps, and all else is left as it is."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from grader.attention.steps import State
 from grader.attention.steps.live import through
 from grader.diagnosis.replay import module_of
 
-# Of the state, by the names that a method which shows the steps gives them.
+# Attributes of the state, by the names under which a method that shows the steps returns them.
 SHOWN = {"similarities": "unscaled", "scaled": "scores", "weights": "attention", "output": "out"}
 
 
 def plant(source: str, contract: AttentionContract, choices: Mapping[str, str]) -> ModuleType:
-    """The module of a solution whose attention goes by these choices, one a step."""
+    """Return a solution's module with its attention done by these choices, one for each step."""
     module = module_of(source)
     for one in (contract, contract.inner):
         if one is not None and one.layout is not None:

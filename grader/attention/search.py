@@ -1,4 +1,4 @@
-"""Finds the smallest set of mistakes that reproduces what a submission computed."""
+"""Find the smallest set of mistakes that reproduces what a submission computed."""
 
 from __future__ import annotations
 
@@ -18,23 +18,24 @@ from grader.diagnosis.catalogue import Explanation, Mistake, mistakes_for
 from grader.diagnosis.same import same, same_where_finite
 from grader.diagnosis.words import BY_CHANCE
 
-MOST = 3  # mistakes in one set, unless few are to be tried
-TRIED = 10_000  # sets, after which a search gives up: the same ones whatever the machine is at
-SECONDS = 4.0  # of processor time, after which it gives up as well: a set may cost more than usual
-TOLERANCE = 1e-4  # a submission computes in float32; mistakes differ by 1e-3 and more
+MOST = 3  # mistakes in one set, at most, unless the caller says which mistakes to try
+TRIED = 10_000  # sets, after which a search gives up: the same ones however busy the machine is
+SECONDS = 4.0  # of processor time, after which a search gives up too, as some sets cost more
+TOLERANCE = 1e-4  # relative; submissions compute in float32, and mistakes differ by 1e-3 and more
 Set = frozenset[str]  # names of mistakes
 RIGHT: Set = frozenset()
 
 
 class Search:
-    """One search, over everything that was observed of a submission.
+    """A search for the mistakes that explain everything observed of one submission.
 
     Args:
-        layout: The exercise's.
-        observations: The plainest first; those of one ``what`` are explained together.
-        early: Which of them only show a part of what later ones show.
-        among: Names of the only mistakes to be tried; all that are possible where None.
-        tried: How many sets, after which it gives up; ``TRIED`` where None.
+        layout: The exercise's layout.
+        observations: The observations, plainest first; those with one ``what`` are explained
+            together.
+        early: Each ``what`` that shows only part of what later observations show.
+        among: Names of the only mistakes to try; None for all that are possible.
+        tried: Number of sets after which the search gives up; None for ``TRIED``.
     """
 
     def __init__(
@@ -58,18 +59,18 @@ class Search:
         self._by_chance = any(seen.by_chance for seen in observations)
         self._tried = TRIED if tried is None else tried
         self._left = self._kept_back = 0
-        self._cut = False  # a limit ended it
+        self._cut = False  # whether a limit ended the search
         self._until = 0.0
 
     def run(self) -> Explanation:
-        """Explain stage by stage: each adds what the stages before it could not show."""
+        """Explain stage by stage: each adds mistakes that the stages before it could not show."""
         self._left, self._cut = self._tried, False
-        self._kept_back = self._tried * 2 // 5  # for a second climb
+        self._kept_back = self._tried * 2 // 5  # sets left for a second climb
         self._until = time.thread_time() + SECONDS
         whole = self._climb(list(self._stages))
         if whole.left:
             # A mistake that shows in an early stage only beside another one was not tried there,
-            # and what explains that stage with fewer may have led away from the truth.
+            # and a smaller set that explains that stage may have led away from the truth.
             self._kept_back = 0
             late = [what for what in self._stages if what not in self._early]
             again = self._climb(late)
@@ -96,15 +97,15 @@ class Search:
                 if not settled:
                     break
         if all(what in self._early for what in explained):
-            return Explanation((), (), tuple(left))  # a part alone says nothing of the whole
+            return Explanation((), (), tuple(left))  # early stages alone say nothing of the whole
         sets = tuple(tuple(m for n, m in self._mistakes.items() if n in names) for names in found)
         return Explanation(sets, tuple(explained), tuple(left), right=tuple(right))
 
     def _extend(self, found: list[Set], stages: list[_Stage], settled: list[_Stage]) -> list[Set]:
-        """The smallest supersets that explain these stages, and still the settled ones."""
+        """Return the smallest supersets of ``found`` that explain these and the settled stages."""
         most = 0 if any(stage.proves_nothing for stage in stages) else self._most
         for more in range(most + 1):
-            # Of many sets most are known by now not to explain what is settled.
+            # Most of many sets are known by now not to explain the settled stages: ask these first.
             order = (*stages, *settled) if more < 2 else (*settled, *stages)
             matching = [
                 names
@@ -116,7 +117,7 @@ class Search:
         return []
 
     def _supersets(self, found: list[Set], more: int, stages: list[_Stage]) -> Iterator[Set]:
-        """Sets with so many mistakes more, each of which shows in these stages."""
+        """Yield each set with ``more`` mistakes added, all of which show in these stages."""
         for start in found:
             if len(start) + more > self._most:
                 continue
@@ -139,7 +140,7 @@ class Search:
                     yield start.union(names)
 
     def _settled(self, names: Iterable[str]) -> Set:
-        """The steps in which these mistakes leave nothing to be done wrong."""
+        """Return the steps in which these mistakes leave nothing else to be done wrong."""
         return RIGHT.union(*(self._steps[name] for name in names))
 
 
@@ -147,8 +148,8 @@ class _Stage:
     """One observation, and which sets of mistakes reproduce it."""
 
     def __init__(self, seen: Observation, mistakes: dict[str, Mistake]) -> None:
-        # A hidden score is right as -inf and as the least number there is: they differ where a
-        # query may see nothing.
+        # A hidden score may be -inf or the least number of float32: both are right, and they differ
+        # only for a query that may attend to nothing.
         lowest = [float("-inf"), torch.finfo(torch.float32).min]
         ways = lowest if seen.attention_mask is not None else lowest[:1]
         self._pipelines = [Pipeline.pooled(seen, way) for way in ways]
@@ -159,7 +160,7 @@ class _Stage:
         self._right: Tensor | None = None
 
     def shows(self, name: str) -> bool:
-        """Whether a mistake changes anything here, alone."""
+        """Return whether a mistake, made alone, changes anything in this observation."""
         if name not in self._showing:
             self._showing[name] = self._changes(name)
         return self._showing[name]
@@ -174,7 +175,7 @@ class _Stage:
         return changed is None or self._right is None or not same(changed, self._right, 0.0)
 
     def matches(self, names: Set) -> bool:
-        """Whether these mistakes reproduce what was observed."""
+        """Return whether these mistakes reproduce the observation."""
         here = frozenset(name for name in names if self.shows(name))
         if here not in self._matched:
             self._matched[here] = self._reproduces(here)
@@ -182,7 +183,7 @@ class _Stage:
 
     @cached_property
     def proves_nothing(self) -> bool:
-        """Whether what came is wrong in numbers alone that are not finite."""
+        """Whether the observed values are wrong only where they are not finite."""
         seen, pipeline = self._seen, self._pipelines[0]
         pairs = [(seen.output, pipeline.output({}))]
         if seen.gradients is not None:

@@ -1,4 +1,4 @@
-"""What is told of a submission that fails: which mistakes it makes, and what follows from them."""
+"""What a report says of a failing submission: its mistakes, and the checks that follow."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ from grader.suite.runner import SuiteRunner, one_thread
 
 @dataclass(frozen=True)
 class Told:
-    """What a report tells of what fails.
+    """What a report says of failed checks.
 
     Attributes:
-        checks: With what their exceptions mean.
-        cause: The mistake behind them.
-        mistakes: The sets that reproduce the submission, where they are to be named.
+        checks: Results of the checks, with explanations of their exceptions.
+        cause: The mistake behind the failures.
+        mistakes: The sets of mistakes that reproduce the submission, if the report may name them.
     """
 
     checks: Sequence[CheckResult]
@@ -55,7 +55,7 @@ class Told:
         seed: int,
         device: str,
     ) -> Told:
-        """The same with the checks that follow from its cause."""
+        """Return a copy whose cause names the checks that follow from it."""
         assert self.cause is not None
         found = following(
             *(self.checks, self.mistakes[0], runner, exercise.solution, stop, seed, device)
@@ -71,15 +71,15 @@ def tell(
     explain: Explain,
     tried: int | None,
 ) -> Told:
-    """Look for what is behind the checks that failed, and tell as much of it as is wanted.
+    """Look for the cause of the failed checks, and return as much of it as the report may say.
 
     Args:
-        checks: What came of them.
-        plugin: Of the suite.
-        session: Of the submission.
-        exercise: Which it is graded as.
-        explain: How much to tell.
-        tried: How many sets of mistakes at most; None for as many as is usual.
+        checks: Results of the checks.
+        plugin: Plugin of the suite.
+        session: Session of the submission.
+        exercise: Exercise that the submission is graded as.
+        explain: How much to reveal.
+        tried: Number of sets of mistakes to try at most; None for the usual number.
     """
     names_it = explain is Explain.CAUSE
     if names_it:
@@ -88,7 +88,7 @@ def tell(
         return Told(checks)
     if session.own_time_is_up:
         return Told(say_why_not(checks, LEFT_OUT))
-    asked = [  # before the diagnosis itself asks for more
+    asked = [  # copied before the diagnosis adds requests of its own
         Check(exchanges, check.verdict is Verdict.PASS)
         for exchanges, check in zip(session.asked, checks, strict=True)
     ]
@@ -109,7 +109,7 @@ def tell(
 
 
 def _where_nan_begins(asked: Sequence[Check], session: Session, exercise: Exercise) -> str:
-    """The line that makes NaN where none belongs; empty unless it is known why it does."""
+    """Return a sentence on the line where a wrong NaN begins; empty where the reason is unknown."""
     with suppress(SubmissionError, WorkerEnded):
         session.begin_check(0)
         fault = first_nan(asked, exercise.solution, session)
@@ -129,7 +129,7 @@ def _by_edits(
     exercise: Exercise,
     pairs: bool,
 ) -> Explanation:
-    """Which known edits of the solution reproduce the submission; else what was found before."""
+    """Return the known edits that reproduce the submission; if none does, what was found before."""
     edits = explain_by_edits(
         exercise.solution, exercise.mistakes, asked, session.device, pairs=pairs
     )
@@ -137,9 +137,9 @@ def _by_edits(
 
 
 def _by_steps(plugin: SuitePlugin, device: str, tried: int | None) -> Explanation:
-    """Which mistakes of the pipeline do, where the submission's contract has one."""
-    with suppress(RuntimeError):  # a GPU that has no room: what it would draw stays unexplained
-        torch.ones(1, device=device).sum()  # a search's time is no time to begin with it
+    """Return the pipeline's mistakes that reproduce the submission; none without a pipeline."""
+    with suppress(RuntimeError):  # a GPU without room; what it would draw stays unexplained
+        torch.ones(1, device=device).sum()  # the device starts up here, not in the search's time
     try:
         seen = plugin.observe()
     except (SubmissionError, WorkerEnded):

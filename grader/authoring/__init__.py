@@ -1,1 +1,1 @@
-"""For authors of kits: lays out exercises of one's own, and holds them to what ours are held to."""
+"""For authors of kits: lays out new exercises, and holds them to the standards of our own."""

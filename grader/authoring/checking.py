@@ -1,4 +1,4 @@
-"""Holds a kit to what ours is held to, and says in its author's words where it falls short."""
+"""Holds a kit to the standards of our own, and tells its author where it falls short."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from grader.sandbox.process import Sandbox
 from grader.submission import SourceProblem, Submission, parse, read_submission
 from grader.suite import checks_of, load_suite
 
-RIGHT_ANSWERS = 3  # beside the solution, in other styles: else a suite asks for one style
+RIGHT_ANSWERS = 3  # at least, in styles other than the solution's: else a suite asks for one style
 MISTAKES = 6
 HINTS = 2
-# What an answer that does nothing gives for what a right one gives.
+# Answers that do nothing: what each returns in place of a right output, as an expression.
 IDLE = {"zeros": "out*0", "not a number": "out*float('nan')"}
 IDLY = """
 
@@ -49,12 +49,12 @@ for _name in {names}:
 
 @dataclass(frozen=True)
 class Effort:
-    """At how many seeds things are tried.
+    """How much an inspection tries.
 
     Attributes:
-        right: The solution, and each right answer.
-        wrong: Each known mistake, whose score is to be the same at all of them.
-        named: Whether each mistake that says what it is must be named by a report.
+        right: Number of seeds at which the solution and each right answer are graded.
+        wrong: Number of seeds for each known mistake, whose score must be the same at all of them.
+        named: Whether a report must name each mistake that has a text ``says``.
     """
 
     right: int = 20
@@ -66,12 +66,12 @@ FAST = Effort(2, 1, named=False)
 
 
 class Finding(NamedTuple):
-    """What falls short.
+    """One thing in which an exercise falls short.
 
     Attributes:
-        file: Where it is to be mended.
-        line: There; 0 for the file as a whole.
-        text: What it is, and the next step.
+        file: The file in which to mend it.
+        line: The line in that file; 0 for the file as a whole.
+        text: What is wrong, and the next step.
     """
 
     file: Path
@@ -80,17 +80,17 @@ class Finding(NamedTuple):
 
 
 class Inspection:
-    """Holds one exercise of a kit to everything.
+    """Inspects one exercise of a kit in every respect.
 
     Args:
-        kit: Whose suites are run unconfined.
-        exercise: One of its.
-        sandbox: Where answers run.
+        kit: The kit, whose suites run unconfined.
+        exercise: The exercise, one of the kit's.
+        sandbox: The sandbox in which answers run.
         effort: How much is tried.
-        tell: Is told of each grading that is done.
+        tell: Called after each grading.
 
     Attributes:
-        has_new_stub: Whether the stub was changed; the manifest knows it now.
+        has_new_stub: Whether the stub was changed; if so, the manifest has its new digest.
     """
 
     def __init__(
@@ -105,10 +105,10 @@ class Inspection:
         self._sandbox, self._effort, self._tell = sandbox, effort, tell
         self._manifest = kit.home / "exercises" / MANIFEST
         self.has_new_stub = False
-        self._at = ""  # what is graded
+        self._at = ""  # name of what is being graded
 
     def findings(self) -> Iterator[Finding]:
-        """What falls short; of a file that cannot be used, only that."""
+        """Yield what falls short; where a file cannot be used, nothing else is looked at."""
         broken = [*self._files(), *self._suite()]
         yield from broken
         if broken:
@@ -116,7 +116,7 @@ class Inspection:
         yield from self._entry()
         try:
             yield from self._graded_findings()
-        except GraderFault as fault:  # its author's suite, or what this machine lacks
+        except GraderFault as fault:  # the author's suite failed, or this machine lacks something
             yield Finding(self._exercise.suite, 0, f"{self._at}: {str(fault).strip()}")
 
     def _graded_findings(self) -> Iterator[Finding]:
@@ -159,7 +159,7 @@ class Inspection:
                 yield Finding(suite, line, f"`{name}` says nothing; give it a docstring, why it is")
 
     def _entry(self) -> Iterator[Finding]:
-        """What the manifest says of it."""
+        """Inspect the manifest's entry, and whether stub and solution have the same signatures."""
         exercise = self._exercise
         line = _line_of(self._manifest, f'name = "{exercise.name}"')
         if len(exercise.hints) < HINTS:
@@ -279,7 +279,7 @@ class Inspection:
 
 
 def _signatures(file: Path) -> dict[str, str]:
-    """Every function and method of a file with its arguments and types."""
+    """Return every function and method of a file, with its arguments and their types."""
     tree = parse(read_submission(file))
     owners: list[tuple[str, ast.Module | ast.ClassDef]] = [("", tree)]
     owners += [(f"{n.name}.", n) for n in tree.body if isinstance(n, ast.ClassDef)]
@@ -292,6 +292,6 @@ def _signatures(file: Path) -> dict[str, str]:
 
 
 def _line_of(file: Path, text: str) -> int:
-    """The first line of a file that holds a text; 0 where none does."""
+    """Return the number of a file's first line that holds a text; 0 where none does."""
     lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
     return next((number for number, line in enumerate(lines, 1) if text in line), 0)

@@ -1,4 +1,4 @@
-"""A kit of one's own, and one exercise more in it: files that grade at once, to be rewritten."""
+"""Lays out a new kit, or an exercise in one: files that grade at once, for authors to rewrite."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from grader.kit.stubs import digest
 
 TEMPLATE = Path(__file__).with_name("template")
 FIRST, TRACK = "unit_rows", "first"
-RIGHT = ("rsqrt", "loop", "einsum")  # ways to answer the example
+RIGHT = ("rsqrt", "loop", "einsum")  # ways to solve the example
 
 
 def files_of(name: str, track: str) -> dict[Path, str]:
-    """The files of an example exercise: where in a kit each belongs, and what it holds."""
+    """Return the files of an example exercise: where in a kit each belongs, and what it holds."""
     beside = Path(track) / name
     return {
         Path("exercises") / beside.with_suffix(".py"): _filled("stub.py", name),
@@ -32,7 +32,7 @@ def files_of(name: str, track: str) -> dict[Path, str]:
 
 
 def right_answers(home: Path, name: str) -> Path:
-    """The folder of a kit's right answers to an exercise, beside its solution."""
+    """Return the folder of a kit's right answers to an exercise, other than its solution."""
     return home / "tests" / "answers" / name
 
 
@@ -43,7 +43,7 @@ def make_kit(home: Path) -> list[Path]:
         The files that were written.
 
     Raises:
-        GradeError: The folder holds something, or cannot be written.
+        GradeError: The folder is not empty, or cannot be written.
     """
     if home.exists() and (not home.is_dir() or any(home.iterdir())):
         raise GradeError(f"`{home}` is not empty; `grade kit new` wants a new folder")
@@ -54,10 +54,10 @@ def make_kit(home: Path) -> list[Path]:
 
 
 def add_exercise(home: Path, name: str, track: str) -> list[Path]:
-    """Add an example exercise of a name to a kit.
+    """Add an example exercise to a kit, under a name and in a track.
 
     Returns:
-        The files that were written; nothing that was there is.
+        The new files; no file that was there is overwritten, but the manifest gets an entry.
 
     Raises:
         GradeError: The name cannot be one, or is taken; or a file cannot be written.
@@ -83,7 +83,7 @@ def add_exercise(home: Path, name: str, track: str) -> list[Path]:
 
 
 def keep_digest(home: Path, name: str, stub: str) -> None:
-    """Have a kit's manifest know a stub that its author has changed.
+    """Write the digest of a stub that its author has changed into a kit's manifest.
 
     Raises:
         GradeError: The manifest cannot be written.

@@ -1,4 +1,4 @@
-"""The command ``grade``. Importing it loads no more than what it says."""
+"""The command ``grade``. Importing this module loads none of the subcommands."""
 
 from __future__ import annotations
 
@@ -40,23 +40,24 @@ speak(cli)
 
 
 def main() -> NoReturn:
-    """Run the command and leave with its exit code."""
+    """Run the command and end the process with its exit code."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper) and not stream.encoding.lower().startswith("utf"):
-            # As click does with ASCII; what another encoding lacks is a question mark.
+            # ASCII becomes UTF-8, as click does it. Any other encoding stays, and a character
+            # that it lacks is printed as a question mark.
             is_ascii = codecs.lookup(stream.encoding).name == "ascii"
             stream.reconfigure(encoding="utf-8" if is_ascii else None, errors="replace")
     code = run_command(sys.argv[1:])
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
-        except OSError:  # whoever was reading has left
+        except OSError:  # the reader has closed its end of the pipe
             code = code or 1
-    os._exit(code)  # the teardown of a process with torch takes a third of a second
+    os._exit(code)  # tearing down a process that has loaded torch takes a third of a second
 
 
 def run_command(words: list[str]) -> int:
-    """Run the command; every error is one line on standard error.
+    """Run the command and report any error as one line on standard error.
 
     Returns:
         0 solved, 1 graded and not solved, 2 usage, 3 could not grade, 130 stopped by Ctrl-C.

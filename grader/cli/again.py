@@ -1,4 +1,4 @@
-"""``grade EXERCISE --again``: what the last grading lost, at the seed at which it was lost."""
+"""``grade EXERCISE --again``: run the checks that the last grading lost, with its seed."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ if TYPE_CHECKING:
 
 
 class Again(NamedTuple):
-    """What of an exercise is tried again.
+    """The part of an exercise that ``--again`` grades.
 
     Attributes:
-        seed: Of the last grading.
-        lost: The names of the checks that it lost.
+        seed: Seed of the last grading.
+        lost: Names of the checks that the last grading lost.
     """
 
     seed: int
     lost: tuple[str, ...]
 
     def in_place_of_all(self, options: Options, seed: int | None) -> Options:
-        """Options of a grading that tries this alone; at another seed, if one is given."""
+        """Return the options with these checks alone, at the given seed or else the last one."""
         return replace(options, seed=self.seed if seed is None else seed, only=self.lost)
 
 
 def passes_now(report: Report) -> bool:
-    """Whether nothing of what was tried is lost any more."""
+    """Return whether none of the checks in a report is lost."""
     return not any(check.is_lost for check in report.checks)
 
 
 def is_own(exercise: Exercise, submission: Submission) -> bool:
-    """Whether it is the learner's own file of an exercise, or the notebook beside it."""
+    """Return whether a submission is the learner's own file of an exercise, or its notebook."""
     mine = (exercise.file.resolve(), notebook_file(exercise).resolve())
     return submission.path.resolve() in mine
 
@@ -47,15 +47,16 @@ def is_own(exercise: Exercise, submission: Submission) -> bool:
 def lost_last(
     pairs: Sequence[tuple[Exercise, Submission]], kit: Kit, has_report: bool
 ) -> dict[str, Again]:
-    """What each exercise lost when it was last graded, by its name.
+    """Return what each exercise lost in its last grading, by the exercise's name.
 
     Args:
-        pairs: Exercises, each with what is graded as it.
-        kit: Whose history tells.
-        has_report: Whether a report is wanted, which a part of a grading does not have.
+        pairs: Exercises, each with the submission to grade as it.
+        kit: The kit whose history is read.
+        has_report: Whether a report was asked for; a partial grading has none to write.
 
     Raises:
-        GradeError: It is; or it is not known what was lost, or nothing was.
+        GradeError: A report was asked for, a submission is no file of the kit, or an exercise was
+            not graded yet or lost nothing.
     """
     if has_report:
         raise GradeError("`--again` is no whole grading: it has no report to write")

@@ -1,4 +1,4 @@
-"""The commands that look ahead: next, review."""
+"""The commands that say what to do next: next, review."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The words of a command -> exercises and the files to grade them by."""
+"""Resolve the arguments of a command to exercises and the files to grade as them."""
 
 from __future__ import annotations
 
@@ -16,16 +16,17 @@ ALL = "all"
 
 
 def resolve(words: Sequence[str], kit: Kit) -> list[tuple[Exercise, Path]]:
-    """What to grade, as what.
+    """Return pairs of an exercise and the file to grade as it.
 
-    An exercise's name alone stands for the learner's file in the kit; a path after it is graded
-    as that exercise; a path alone is known by its name.
+    An exercise's name alone stands for the learner's file in the kit; a path after a name is
+    graded as that exercise; for a path without one, its file name says which exercise it is.
 
     Raises:
-        GradeError: A word is neither, or the kit holds no file that a learner could have edited.
+        GradeError: A word is neither an exercise nor a path, a path does not say which exercise
+            it is, or the kit holds no file that a learner could have edited.
     """
     found: list[tuple[Exercise, Path]] = []
-    named: Exercise | None = None  # and not yet given a path
+    named: Exercise | None = None  # an exercise that no path has followed yet
     current: Exercise | None = None
     for word in words:
         if not _is_path(word, kit):
@@ -51,11 +52,11 @@ def _is_path(word: str, kit: Kit) -> bool:
 
 
 def _named(word: str, kit: Kit) -> Exercise:
-    """The exercise of a name; for one that is near a command's, the error offers that."""
+    """Return the exercise with a name; the error suggests a command whose name is similar."""
     try:
         return kit.find(word)
     except GradeError:
-        import difflib  # only here
+        import difflib  # loaded only when a name is wrong
 
         commands = _commands()
         names = [*commands, *(exercise.name for exercise in kit.exercises)]
@@ -68,7 +69,7 @@ def _named(word: str, kit: Kit) -> Exercise:
 
 
 def _commands() -> list[str]:
-    """The names of all commands; none outside of one."""
+    """Return the names of all commands, or none when called outside a click command."""
     context = click.get_current_context(silent=True)
     root = context.find_root().command if context else None
     return root.list_commands(context) if context and isinstance(root, click.Group) else []

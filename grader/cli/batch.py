@@ -1,4 +1,4 @@
-"""``grade batch``: many candidates' files at once."""
+"""``grade batch``: grade the files of many candidates at once."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from grader.cli.names import ExerciseName, kit_in_use, kit_option
 from grader.cli.options import device_option, isolation_option, memory_option, tell_untried
 from grader.cli.saying import complain, echo
 
-SEARCH = 2_000  # sets of mistakes that are tried, a tenth of what one grading alone tries
+SEARCH = 2_000  # sets of mistakes tried per grading: a fifth of what a single grading tries
 
 
 @click.command()
@@ -216,7 +216,7 @@ def run(
                 results.write_gradebook(out)
                 tell_stopped(progress)
                 return 130
-        for reason in getattr(pool, "left_out", {}).values():  # a cluster's nodes
+        for reason in getattr(pool, "left_out", {}).values():  # nodes that a cluster left out
             complain(reason)
         echo("comparing the submissions with each other", err=True)
         alike = compare(store, exercises, called)

@@ -1,4 +1,4 @@
-"""What ``grade batch`` begins with: what was sent, who grades, what the results are held to."""
+"""The start of ``grade batch``: the exercises sent, the worker pool, the batch's settings."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ LEVELS_FOR_STRANGERS = ("full", "landlock")
 
 
 def home_of(submissions: Path, store: Store) -> str:
-    """The folder that was handed in to, to know a batch by, even if it was moved meanwhile."""
+    """Return the submissions folder that identifies a batch.
+
+    That is the folder that the store has recorded, if it is no longer there: it may have moved.
+    """
     known = store.known_settings()
     if known is not None and not Path(known.submissions).is_dir():
         return known.submissions
@@ -32,7 +35,7 @@ def home_of(submissions: Path, store: Store) -> str:
 def what_was_sent(
     record: Path | None, names: tuple[str, ...], kit: Kit
 ) -> tuple[dict[str, float], str, int | None]:
-    """The weights of the exercises, in order; the take-home's record without them; its seed."""
+    """Return the exercises' weights in order, the take-home's unweighted record, and its seed."""
     from grader.hiring.takehome import read_takehome
 
     if (record is None) == (not names):
@@ -47,7 +50,7 @@ def what_was_sent(
 def pool_for(
     settings: Settings, jobs: int | None, memory_all: int | None, address: str | None
 ) -> GradingPool | Cluster:
-    """Processes that grade: on this machine, or on a Ray cluster."""
+    """Return a pool of grading processes on this machine or on a Ray cluster."""
     from grader.hiring.process_pool import BASE, BASE_ON_GPU, GradingPool, processes_that_fit
 
     gpu = first_gpu() if wants_cuda(settings.device) else None
@@ -64,7 +67,10 @@ def pool_for(
 
 
 def refuse_weak(wanted: str, found: Capabilities) -> None:
-    """Refuse what is no level for strangers, unless it was asked for; say why it is no stronger."""
+    """Refuse an isolation level too weak for strangers' files, unless the user asked for it.
+
+    Each stronger level that this machine lacks is named on standard error, with the reason.
+    """
     for level, reason in found.refused.items():
         complain(f"isolation `{level}` is not available here: {reason}")
     if wanted == "auto" and found.isolation not in LEVELS_FOR_STRANGERS:
@@ -81,7 +87,7 @@ def batch_settings(
     exercises: tuple[str, ...],
     seeds: tuple[int, ...],
 ) -> BatchSettings:
-    """What all results of the batch are to be made with."""
+    """Return the settings that all results of the batch must share."""
     from grader.hiring.store import BatchSettings
 
     return BatchSettings(

@@ -1,4 +1,4 @@
-"""``grade batch``: the commands about a batch; without one of their names, files are graded."""
+"""``grade batch`` and its subcommands; without a subcommand's name it grades files."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from grader.cli.batch_status import status
 
 
 class BatchGroup(DefaultGroup):  # type: ignore[misc]  # the library has no types
-    """A first word that is none of its commands is what is to be graded."""
+    """A command group that treats a first word that is no subcommand as the files to grade."""
 
     def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Both forms."""
+        """Write the usage with submissions, and the usage with a subcommand."""
         formatter.write_usage(ctx.command_path, "[run] SUBMISSIONS [OPTIONS]")
         formatter.write_usage(ctx.command_path, "status | note|override|explain NAME ...")
 

@@ -1,4 +1,4 @@
-"""What ``grade batch`` says while it runs and when it is done."""
+"""The messages of ``grade batch`` while it runs and when it is done."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from grader.cli.saying import complain, echo
 from grader.languages import say
 from grader.records import Row, Status
 
-EVERY = 5.0  # seconds at least from one gradebook to the next
+EVERY = 5.0  # seconds, at least, from writing the gradebook to writing it again
 
 if TYPE_CHECKING:
     from grader.hiring.batch import Progress
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def progress_bar() -> Iterator[Callable[[Progress], None]]:
-    """A progress bar with rate and time left, on standard error; a line now and then in a pipe."""
+    """Show a progress bar with rate and time left on standard error; in a pipe, some lines."""
     from rich import progress as bars
     from rich.console import Console
 
@@ -50,7 +50,10 @@ def progress_bar() -> Iterator[Callable[[Progress], None]]:
 def as_it_goes(
     tell: Callable[[Progress], None], results: Results, out: Path
 ) -> Callable[[Progress], None]:
-    """Tell of progress, and write the gradebook now and then, at little cost."""
+    """Return a callback that shows progress and now and then rewrites the gradebook.
+
+    Writing takes at most about a twentieth of the time, so a large gradebook costs little.
+    """
     following = 0.0
 
     def tell_and_write(progress: Progress) -> None:
@@ -66,10 +69,10 @@ def as_it_goes(
 
 
 def same_command(anew: str = "") -> str:
-    """This command as it can be pasted; it grades nothing twice.
+    """Return this command, quoted for a shell and without ``--regrade``: it grades nothing twice.
 
     Args:
-        anew: A candidate whom it is to grade anew, alone.
+        anew: A candidate for the command to grade again, and nobody else; empty for none.
     """
     words = list(click.get_current_context().find_object(tuple) or ("grade", "batch"))
     words = [word for word in words if word != "--regrade"]
@@ -81,7 +84,7 @@ def same_command(anew: str = "") -> str:
 
 
 def tell_stopped(progress: Progress) -> None:
-    """Say how far it was, and how to go on."""
+    """Say how far the batch got before it was stopped, and how to continue."""
     echo(
         f"stopped: {progress.done} of {progress.total} graded, and kept; run it again to "
         f"continue: `{same_command()}`",
@@ -90,7 +93,7 @@ def tell_stopped(progress: Progress) -> None:
 
 
 def tell_of_downloads(everyone: Sequence[Candidate]) -> None:
-    """Say what was read as a course system named it, as other names may look like that."""
+    """Say which files were read as a course system's downloads: other names may look alike."""
     for system in sorted({one.owner.system for one in everyone if one.owner}):
         theirs = [one for one in everyone if one.owner and one.owner.system == system]
         files = sum(len(one.files) for one in theirs)
@@ -98,7 +101,7 @@ def tell_of_downloads(everyone: Sequence[Candidate]) -> None:
 
 
 def tell_of_unknown(path: Path, people: Sequence[str]) -> None:
-    """Say whom a course system cannot know by a gradebook."""
+    """Warn that a course system cannot identify some people in a gradebook, for want of an id."""
     if people:
         complain(
             f"`{path}`: no id is known of {len(people)}, `{people[0]}` first; --names FILE with a "
@@ -109,7 +112,7 @@ def tell_of_unknown(path: Path, people: Sequence[str]) -> None:
 def what_changed(
     everyone: Sequence[Candidate], chosen: Sequence[Candidate], store: Store
 ) -> dict[tuple[str, str], str]:
-    """What to do about each candidate's exercise whose file is no longer what was graded."""
+    """Return advice for each (candidate key, exercise) whose file changed since it was graded."""
     from grader.hiring.batch import take_anew
 
     again, changed = take_anew(everyone, chosen, store)
@@ -123,7 +126,7 @@ def what_changed(
 
 
 def tell_of_rows(exercises: Sequence[str], rows: Sequence[Row]) -> None:
-    """Say what is to be minded of whom, and how many there are of each status, by exercise."""
+    """Print the notes on candidates' scores that need attention, and count statuses by exercise."""
     for row in rows:
         for name, score in zip(exercises, row.scores, strict=True):
             if score.marks:
@@ -141,14 +144,14 @@ def sum_up(
     left: Mapping[str, str],
     unread: Mapping[str, str],
 ) -> int:
-    """Say what was done; the exit code.
+    """Print a summary of the batch and return the exit code.
 
     Args:
-        progress: At the end.
-        seeds: Of the gradings.
+        progress: Progress at the end of the batch.
+        seeds: Seeds of the gradings.
         called: The names of all candidates, by their keys.
-        left: Why there is nothing to grade of somebody, by name.
-        unread: What of somebody else could not be read, and why.
+        left: Why a candidate has nothing to grade, by the candidate's name.
+        unread: Why another candidate's exercise could not be read, by candidate and exercise.
     """
     new = progress.done - progress.before
     again = f", {progress.before} were there before" if progress.before else ""

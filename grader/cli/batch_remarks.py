@@ -1,4 +1,4 @@
-"""``grade batch note``, ``override`` and ``explain``: what a team says of a candidate."""
+"""``grade batch note``, ``override`` and ``explain``: a team's remarks on a candidate."""
 
 from __future__ import annotations
 
@@ -98,14 +98,14 @@ def explain(name: str, out: Path, kit_path: Path | None) -> None:
 
 
 def batch_in(out: Path) -> Store:
-    """The store of a batch that has been run."""
+    """Open the store of a batch that has been run."""
     if not (out / "results.sqlite").is_file():
         raise GradeError(f"`{out}` holds no batch; --out names the folder of its results")
     return Store(out / "results.sqlite")
 
 
 def _find(name: str, store: Store) -> str:
-    """The key of a candidate by name or key."""
+    """Return the key of the candidate with this name or key."""
     names = store.names()
     found = [key for key, called in names.items() if name in (key, called)]
     if len(found) == 1:

@@ -1,4 +1,4 @@
-"""``grade batch status``: how far a batch is, without grading anything."""
+"""``grade batch status``: show how far a batch is, without grading anything."""
 
 from __future__ import annotations
 

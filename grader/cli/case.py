@@ -1,4 +1,4 @@
-"""``grade EXERCISE --case FILE``: a failed comparison as a script."""
+"""``grade EXERCISE --case FILE``: write a failed comparison as a script."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 
 def refuse_case(pairs: Sequence[tuple[Exercise, Submission]], explain: Explain | None) -> None:
-    """Refuse a script where there can be none, or where it might tell what is to be found.
+    """Refuse ``--case`` where no script can be written, or where it would give the mistake away.
 
     Raises:
-        GradeError: There are several exercises, or the file is a notebook, or the exercise keeps
-            its mistake to itself and nobody asked for it.
+        GradeError: There are several exercises, the file is a notebook, or the exercise's mistake
+            is for the learner to find and ``--explain`` does not ask for it.
     """
     if len(pairs) > 1:
         raise GradeError("`--case` is for one exercise; name it")
@@ -40,10 +40,10 @@ def refuse_case(pairs: Sequence[tuple[Exercise, Submission]], explain: Explain |
 
 
 def write_case(path: Path, case: Case | None, report: Report, submission: Submission) -> None:
-    """Write the script; where there is none, say why on standard error.
+    """Write the script of a case; without a case, say why on standard error.
 
     Raises:
-        GradeError: It cannot be written, or would replace what is graded.
+        GradeError: The script cannot be written, or would overwrite the submission.
     """
     if case is None:
         echo(f"no case is written: {_why(report)}", err=True)
@@ -56,7 +56,7 @@ def write_case(path: Path, case: Case | None, report: Report, submission: Submis
 
 
 def _why(report: Report) -> str:
-    """Why there is no failed comparison to be made again."""
+    """Return the reason why a report holds no failed comparison to repeat in a script."""
     failed = [check for check in report.checks if check.verdict is Verdict.FAIL]
     if report.solved:
         return "nothing failed"

@@ -1,4 +1,4 @@
-"""``grade doctor``: what this machine offers."""
+"""``grade doctor``: show what this machine offers."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _cannot(level: str) -> str:
 
 
 def _examine(sandbox: Sandbox, level: str) -> str:
-    """Whether a level's walls hold; its sandbox lets a canary try them."""
+    """Return a text on whether a level's walls hold, as a canary in its sandbox finds them."""
     try:
         assert sandbox.isolation
     except GraderFault as fault:
@@ -66,7 +66,7 @@ def _examine(sandbox: Sandbox, level: str) -> str:
             f"not here: {sandbox.refused.get(level, fault)}\n            to get it: {ADVICE[level]}"
         )
     done = sandbox.open_walls
-    open_walls = f"; by its nature, a worker there {', '.join(map(say, done))}" if done else ""
+    open_walls = f"; not prevented: a worker {', '.join(map(say, done))}" if done else ""
     tasks = f"at most {sandbox.tasks} threads" if sandbox.tasks else "threads bounded by memory"
     return f"{say('holds')}: {say(WALLS[level])}; {say(tasks)}{say(open_walls)}"
 

@@ -1,4 +1,4 @@
-"""The commands by name: each is imported when it is wanted, and not to be listed."""
+"""The commands by name: each is imported when it is used, not when commands are listed."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 class Entry(NamedTuple):
-    """Where a command is, and what a list of them says of it.
+    """The place of a command, and its line in the list of commands.
 
     Attributes:
-        module: In this package.
-        name: Of the function there.
-        says: The first sentence of its help.
+        module: Name of the module in this package.
+        name: Name of the function in that module.
+        says: The first sentence of the command's help.
     """
 
     module: str
@@ -82,14 +82,14 @@ COMMANDS = {
 
 
 class Group(DefaultGroup):  # type: ignore[misc]  # the library has no types
-    """Completes exercise names beside the names of commands: ``grade`` alone takes both."""
+    """The root command group, which completes exercise names too: ``grade`` takes both."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Their names."""
+        """Return the names of the commands, sorted."""
         return sorted(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of this name, or the default one."""
+        """Import and return the command of this name, or the default command."""
         wanted = cmd_name if cmd_name in COMMANDS else self.default_cmd_name
         if wanted not in self.commands:
             entry = COMMANDS[wanted]
@@ -100,13 +100,13 @@ class Group(DefaultGroup):  # type: ignore[misc]  # the library has no types
         return found
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List them, the default one first."""
+        """Write the list of commands, with the default command first."""
         with formatter.section(say("Commands")):
             listed = [(name, COMMANDS[name].says) for name in self.list_commands(ctx)]
             DefaultCommandFormatter(self, formatter).write_dl(listed)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Commands and exercises that begin so."""
+        """Return the commands and exercises whose names begin with the incomplete word."""
         from grader.cli.names import matching_names
 
         commands: list[CompletionItem] = super().shell_complete(ctx, incomplete)

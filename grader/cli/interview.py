@@ -1,4 +1,4 @@
-"""``grade interview``: a mock interview, against the clock."""
+"""``grade interview``: hold a mock interview against the clock."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def interview(
 
 
 def _run(kit: Kit, known: Interview | None) -> int:
-    """Say what there is to do and, in a terminal, show the clock until the time is up."""
+    """Print the exercises of an interview and, in a terminal, show the clock until time is up."""
     current = known or interviews.read(kit.home)
     echo(f"{'resumed' if known else 'begun'}: seed {current.seed}, in {kit.home}")
     for exercise in kit.exercises:
@@ -82,7 +82,7 @@ def _run(kit: Kit, known: Interview | None) -> int:
 
 
 def _tick(kit: Kit, current: Interview) -> bool:
-    """Show the clock; whether the time is up, and nobody has handed in meanwhile."""
+    """Show the clock; return True when time is up, False when it was handed in elsewhere."""
     from grader.practice.file_watcher import watch_files
 
     with watch_files(kit.home / "exercises", lambda path: interviews.note_save(kit, path)):
@@ -107,7 +107,7 @@ def submit(html_file: Path | None, no_color: bool) -> int:
     """
     kit = load_kit()
     if not kit.interview:
-        done = interviews.read(kit.home).submitted  # where there is no interview, this says so
+        done = interviews.read(kit.home).submitted  # raises if there was no interview
         when = f" on {done.astimezone():%Y-%m-%d at %H:%M}" if done else ""
         raise GradeError(f"this interview was handed in{when}; `grade progress` has its scores")
     return _submit(kit, html_file, no_color)
@@ -118,7 +118,7 @@ def _submit(kit: Kit, html_file: Path | None, no_color: bool) -> int:
     graded = _grade(handed)
     reports = [report for report, _ in graded]
     conclude(kit, handed, graded)
-    # Whoever reads what is printed may leave in the middle; by then all is kept.
+    # Nothing is printed before everything is kept: the reader of a pipe may leave in the middle.
     trouble = _write_page(html_file, graded)
     from grader.outputs.interview import render_interview
 
@@ -131,7 +131,7 @@ def _submit(kit: Kit, html_file: Path | None, no_color: bool) -> int:
 
 
 def _write_page(path: Path | None, graded: list[tuple[Report, str]]) -> GradeError | None:
-    """Write a page where one was asked for; why that failed."""
+    """Write the report as a page if a path is given, and return the error if that fails."""
     from grader.outputs.html import report_page
 
     try:

@@ -1,4 +1,4 @@
-"""``grade kit``: the commands for whoever makes exercises."""
+"""``grade kit``: the commands for authors of exercises."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from grader.errors import GradeError
 from grader.kit import Kit, load_kit
 from grader.kit.stubs import from_here
 
-TOO_LITTLE = 1  # the exit code where something falls short
+TOO_LITTLE = 1  # the exit code when an exercise falls short
 
 
 @click.group()
@@ -113,7 +113,7 @@ def check(folder: Path, only: tuple[str, ...], fast: bool) -> int:
 def _progress(
     made: Kit, exercises: int
 ) -> Iterator[tuple[Callable[[int, str], object], Callable[[], object]]]:
-    """Which exercise it is at, and how many gradings are done, on standard error."""
+    """Show a bar on standard error with the exercise being checked and the gradings done."""
     from rich import progress as bars
     from rich.console import Console
 

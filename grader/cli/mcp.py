@@ -1,4 +1,4 @@
-"""``grade mcp``: a server for assistants in editors."""
+"""``grade mcp``: run a server for assistants in editors."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def mcp(
     from grader.coach.rules import Rules
     from grader.coach.server import serve
 
-    # Nothing else ends a read that waits for a client; the zygote ends what it forked.
+    # Only the default handler ends a read that waits for a client; the zygote ends its forks.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     tell_untried()
     if sys.stdin.isatty():
@@ -92,7 +92,7 @@ def _print_config(kit_path: Path | None, explain: Explain | None) -> None:
 
 
 def _command() -> list[str]:
-    """This command as an editor can start it, which knows of no virtual environment."""
+    """Return the words that start ``grade`` from an editor outside the virtual environment."""
     beside = Path(sys.executable).with_name("grade")
     if beside.is_file():
         return [str(beside)]

@@ -1,4 +1,4 @@
-"""``grade mistakes``: the catalogue."""
+"""``grade mistakes``: show the catalogue of known mistakes."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from grader.outputs.mistakes import describe_mistake, list_mistakes
 
 
 class MistakeName(click.ParamType):  # type: ignore[type-arg]  # it converts nothing
-    """A mistake's name, with completion."""
+    """The name of a mistake, completed by the shell."""
 
     name = "mistake"
 
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
-        """The names that begin so."""
+        """Return the names of mistakes that begin with the incomplete word."""
         return [CompletionItem(name) for name in catalogue() if name.startswith(incomplete)]
 
 
@@ -55,7 +55,7 @@ def mistakes(name: str | None, kit_path: Path | None) -> None:
 
 
 def _of_exercises(kit: Kit, name: str) -> Iterator[tuple[str, EditMistake]]:
-    """The mistakes of this name that exercises of a kit know, and say what they are."""
+    """Yield each exercise that defines and describes a mistake of this name, with the mistake."""
     for exercise in kit.exercises:
         for mistake in read_edits(exercise.mistakes):
             if mistake.name == name and mistake.says:

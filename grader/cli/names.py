@@ -29,12 +29,13 @@ kit_option = click.option(
 
 
 def kit_in_use(path: Path | None, in_interview: bool = False, keeps_history: bool = False) -> Kit:
-    """The kit that a command is about.
+    """Return the kit that a command works on.
 
-    Says on standard error when its stubs are of old, and when it is not the one around here.
+    A warning on standard error says if the stubs are outdated, or if the working directory is not
+    inside the kit; with ``--kit``, the latter only if the command writes into the history.
 
     Args:
-        path: Of ``--kit``, if it was given.
+        path: Value of ``--kit``, if it was given.
         in_interview: Whether the command may be used while an interview is under way.
         keeps_history: Whether the command writes into the history.
 
@@ -61,14 +62,14 @@ def kit_in_use(path: Path | None, in_interview: bool = False, keeps_history: boo
 
 
 def with_kit(name: str, path: Path | None) -> str:
-    """The words of a command after `grade`, with ``--kit`` where that was given."""
+    """Return an exercise's name for a command line, followed by ``--kit`` if that was given."""
     if path is None or str(path) == os.environ.get("GRADE_KIT"):
         return name
     return f"{name} --kit {shlex.quote(str(path))}"
 
 
 def matching_names(incomplete: str, extra: tuple[str, ...] = (ALL,)) -> list[CompletionItem]:
-    """The names of exercises that begin so."""
+    """Return completions for the incomplete word: exercise names, and the extra words."""
     from click.shell_completion import CompletionItem
 
     try:
@@ -81,14 +82,14 @@ def matching_names(incomplete: str, extra: tuple[str, ...] = (ALL,)) -> list[Com
 
 
 class ExerciseName(click.ParamType[str]):
-    """One exercise's name."""
+    """The name of an exercise, completed by the shell."""
 
     name = "exercise"
 
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
-        """The names that begin so."""
+        """Return the exercise names that begin with the incomplete word."""
         return matching_names(incomplete, extra=())
 
 
@@ -100,7 +101,7 @@ class ExerciseOrFile(click.ParamType[str]):
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
-        """Names that begin so, and files."""
+        """Return the names that begin with the incomplete word, and let the shell add files."""
         from click.shell_completion import CompletionItem
 
         return [*matching_names(incomplete), CompletionItem(incomplete, type="file")]

@@ -24,7 +24,7 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 device_option = click.option(
     "--device",
     type=click.Choice(["auto", "cpu", "cuda", "mps"]),
-    default="cpu",  # no GPU has been seen yet, and tensors as small as these are as fast here
+    default="cpu",  # no GPU has been tried yet, and tensors this small are as fast on a CPU
     show_default=True,
     help="Device for the tensors; auto uses a GPU if there is one.",
 )
@@ -58,7 +58,7 @@ no_color_option = click.option(
 
 
 def explain_option(help: str) -> Callable[[_Command], _Command]:
-    """The option of a command that tells of mistakes."""
+    """Return the option ``--explain``, for a command that explains mistakes."""
     return click.option(
         "--explain",
         type=click.Choice([level.value for level in Explain]),
@@ -68,7 +68,7 @@ def explain_option(help: str) -> Callable[[_Command], _Command]:
 
 
 def html_option(help: str) -> Callable[[_Command], _Command]:
-    """The option of a command that writes a page."""
+    """Return the option ``--html``, for a command that writes a page."""
     return click.option(
         "--html",
         "html_file",
@@ -79,32 +79,32 @@ def html_option(help: str) -> Callable[[_Command], _Command]:
 
 
 def wants_cuda(device: str) -> bool:
-    """Whether workers need the devices of CUDA; found without torch, which is not loaded yet."""
+    """Return whether workers need the CUDA devices; torch, not loaded yet, is not asked."""
     return device == "cuda" or (device == "auto" and first_gpu() is not None)
 
 
 def tell_untried() -> None:
-    """Say on standard error what here is newer than what this version was tried with."""
+    """Warn on standard error of a Python or torch newer than this version was tested with."""
     if newer := untried():
         complain(f"{newer}; continuing")
 
 
 def console(no_color: bool) -> Console:
-    """The terminal, or whatever standard output is."""
+    """Return a console for standard output, which may be a terminal or not."""
     from rich.console import Console
 
     plain = no_color or bool(os.environ.get("NO_COLOR"))
     made = Console(color_system=None if plain else "auto", highlight=False)
     if not made.is_terminal:
-        made.width = 10_000  # a pipe is wrapped by whoever reads it
+        made.width = 10_000  # columns: the reader of a pipe wraps the lines
     return made
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a file that was asked for, and say so on standard error.
+    """Write an output file that the user asked for, and say so on standard error.
 
     Raises:
-        GradeError: It cannot be written.
+        GradeError: The file cannot be written.
     """
     try:
         path.write_text(text, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""``grade pack``: a take-home for candidates."""
+"""``grade pack``: make a take-home for candidates."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def pack(
     \b
     Example: grade pack exercise3 exercise5 bug4 --minutes 90 --title "Attention, a take-home"
     """
-    from grader.hiring.pack import make_takehome, record_beside  # what it needs takes a while
+    from grader.hiring.pack import make_takehome, record_beside  # slow to import
     from grader.kit.spoilers import spoilers
 
     kit = kit_in_use(kit_path)

@@ -1,4 +1,4 @@
-"""The commands that look back: progress, diff."""
+"""The commands that show past gradings: progress, diff."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from grader.languages.columns import as_wide
 from grader.practice.history import Grading, History, open_history
 
 BARS = "▁▂▃▄▅▆▇█"
-SHOWN = 24  # gradings in a plot
-MOST = 5  # mistakes that are named
+SHOWN = 24  # gradings in an exercise's plot, at most
+MOST = 5  # mistakes listed, at most
 
 
 @click.command()

@@ -128,7 +128,7 @@ def run(
     steps: list[str] = []
     limits = limits_for(timeout, memory)
     with Sandbox(isolation, limits, on_gpu=wants_cuda(device)) as sandbox:
-        # Now the zygote imports torch, and so does this process: side by side.
+        # The zygote is importing torch now, and this import does the same here, in parallel.
         from grader.grading import Options, grade
 
         out = console(no_color)
@@ -165,7 +165,7 @@ def _write(
     json_file: Path | None,
     html_file: Path | None,
 ) -> None:
-    """The files that were asked for beside what is printed."""
+    """Write the reports to the JSON and HTML files that were asked for."""
     if json_file is not None:
         write_text(json_file, _rendered([report for report, _ in graded], "json"))
     if html_file is not None:
@@ -175,27 +175,27 @@ def _write(
 
 
 def _only(form: str) -> str:
-    """The form of what is printed where `--json -` asks for JSON there."""
+    """Return the output format that `--json -` sets; raise if `--format` asks for another."""
     if form not in ("text", "json"):
         raise GradeError(f"`--json -` and `--format {form}` both want standard output; name a file")
     return "json"
 
 
 def _next_step(report: Report, kit: Kit, exercise: Exercise, kit_path: Path | None) -> str:
-    """What to do now, by what the learner has done before."""
+    """Return the advice on what to do next, given the report and the hints already shown."""
     from grader.outputs.phrases import next_step
 
     try:
         with open_history(kit, to_write=False) as history:
             left = history.hints(exercise.name) < len(exercise.hints)
-    except GradeError:  # said where the grading is recorded
+    except GradeError:  # `remember` reports this one when it records the grading
         left = True
     as_given = report.sha256[: len(exercise.digest)] in exercise.stubs
     return next_step(report, as_given, left, with_kit("", kit_path))
 
 
 def _rendered(reports: list[Report], form: str) -> str:
-    """Reports as editors and CI read them."""
+    """Return the reports as text in a format for editors and CI."""
     from grader.outputs.github import render_github
     from grader.outputs.junit import render_junit
     from grader.outputs.pytest_json import render_pytest_json
@@ -217,7 +217,7 @@ def _show(report: Report, console: Console, verbose: bool, steps: list[str], aga
 
 
 def remember(report: Report, kit: Kit, source: str, own: bool) -> None:
-    """Add a grading to the history; where that fails, the verdict stands all the same."""
+    """Add a grading to the history; if that fails, warn and let the verdict stand."""
     try:
         with open_history(kit) as history:
             history.record(report, source, own)

@@ -1,4 +1,4 @@
-"""What the command says, in the language in force."""
+"""Print messages and help in the language in force."""
 
 from __future__ import annotations
 
@@ -14,17 +14,20 @@ from grader.outputs.sanitise import clean
 
 
 def echo(text: str = "", err: bool = False, nl: bool = True) -> None:
-    """Print a text of ours, in which names of others may be; all else goes by ``click.echo``."""
+    """Print a message of ours, translated and cleaned, as it may hold names given by others.
+
+    Any other text is printed with ``click.echo``.
+    """
     click.echo(clean(say(text)), err=err, nl=nl)
 
 
 def complain(text: str) -> None:
-    """Print what is wrong, or to be minded, on standard error."""
+    """Print an error or a warning on standard error."""
     click.echo(f"grade: {clean(say(text))}", err=True)
 
 
 def lang_option() -> click.Option:
-    """``--lang``, which takes effect before all others."""
+    """Return the option ``--lang``, which takes effect before all other options."""
     return click.Option(
         ["--lang"],
         type=click.Choice(known_languages()),
@@ -36,40 +39,40 @@ def lang_option() -> click.Option:
 
 
 class SpeakingFormatter(click.HelpFormatter):
-    """Writes help in the language in force."""
+    """A formatter that writes help in the language in force."""
 
     def write_text(self, text: str) -> None:
-        """A command's help, paragraph by paragraph."""
+        """Write a command's help, translated paragraph by paragraph."""
         super().write_text("\n\n".join(map(say, paragraphs(text))))
 
     def write_dl(
         self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2
     ) -> None:
-        """A list of options or of commands."""
+        """Write a list of options or of commands, with their texts translated."""
         told = [(name, say(text)) for name, text in rows]
         super().write_dl(told, col_max, col_spacing)
 
 
 class SpeakingContext(click.Context):
-    """A context whose help is in the language in force."""
+    """A click context whose help is in the language in force."""
 
     formatter_class = SpeakingFormatter
 
 
 def paragraphs(text: str) -> Iterator[str]:
-    """The paragraphs of a command's help, on a line each unless their lines are to stay."""
+    r"""Yield the paragraphs of a command's help, each on one line unless it begins with ``\b``."""
     for paragraph in inspect.cleandoc(text).split("\n\n"):
         yield paragraph if paragraph.startswith("\b") else " ".join(paragraph.split())
 
 
 def first_sentence(command: click.Command) -> str:
-    """What a list of commands says of one."""
+    """Return the first sentence of a command's help, for the list of commands."""
     first = next(paragraphs(command.help or ""))
     return re.split(r"[.:;] ", first)[0].rstrip(".:;") + "."
 
 
 def speak(command: Any) -> None:
-    """Let a command, and those in it, say all in the language in force."""
+    """Give a command and its subcommands help in the language in force, and ``--lang``."""
     command.context_class = SpeakingContext
     command.short_help = first_sentence(command)
     for one in getattr(command, "commands", {}).values():

@@ -1,4 +1,4 @@
-"""``grade try EXERCISE --x NUMBERS``: what a file gives for an input of one's own."""
+"""``grade try EXERCISE --x NUMBERS``: run a file on an input of the user's own."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from grader.sandbox.workers import WorkerEnded
 from grader.submission import SourceProblem, Submission, read_submission
 from grader.wire.levels import limits_for
 
-LONGEST = 100_000  # characters of an input
+LONGEST = 100_000  # characters of an input, at most
 
 
 class Numbers(click.ParamType):  # type: ignore[type-arg]  # it converts to anything
-    """A number, or lists of them, as JSON."""
+    """A number, or nested lists of numbers, as JSON."""
 
     name = "numbers"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The numbers."""
+        """Decode the JSON text into a number or lists of numbers."""
         if not isinstance(value, str):
             return value
         try:
@@ -39,12 +39,12 @@ class Numbers(click.ParamType):  # type: ignore[type-arg]  # it converts to anyt
 
 
 class Size(click.ParamType):  # type: ignore[type-arg]  # it converts to a pair
-    """A letter and a number: ``H=2``."""
+    """The size of a tensor dimension, as a letter and a number: ``H=2``."""
 
     name = "size"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The two."""
+        """Return the letter and the size."""
         letter, _, size = value.partition("=") if isinstance(value, str) else (*value, "")
         if not size.isdecimal() or not 0 < int(size[:6]) <= 512:
             self.fail(f"`{value}` is no size: a letter and 1 to 512, such as H=2", param, ctx)
@@ -101,7 +101,7 @@ def try_on(
     [(exercise, path)] = pairs
     submission = read_submission(path)
     with Sandbox("auto", limits_for(timeout), on_gpu=wants_cuda(device)) as sandbox:
-        from grader import grading  # it imports torch, beside the zygote
+        from grader import grading  # this imports torch while the zygote does so too
         from grader.outputs.own_try import render_own_try
 
         drawn = grading.draw_seed() if seed is None else seed
@@ -118,7 +118,7 @@ def try_on(
 
 
 def _said(problem: Exception, submission: Submission) -> str:
-    """Why nothing came."""
+    """Return the message for a submission that gave no result."""
     if isinstance(problem, SourceProblem):
         return f"{submission.path}:{problem.line}: {problem}"
     if isinstance(problem, SubmissionError):

@@ -1,4 +1,4 @@
-"""``grade watch``: grades whatever is saved."""
+"""``grade watch``: grade each file as it is saved."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from grader.grading import Options
     from grader.outputs.screen import Screen
 
-SEARCH = 6_000  # sets of mistakes that are tried: the verdict waits for it, a third of a second
+SEARCH = 6_000  # sets of mistakes tried per grading; the verdict waits for it, a third of a second
 
 
 @click.command()
@@ -114,7 +114,7 @@ def _loop(
 
 
 class _Shown:
-    """Shows screens: each in place of the one before it, or one below the other in a pipe."""
+    """A callable that shows screens: in place of one another, or one below the other in a pipe."""
 
     def __init__(self, console: Console, keyed: bool) -> None:
         self._console = console

@@ -1,1 +1,1 @@
-"""``grade mcp``: an assistant in an editor coaches, and the rules are kept here, not by it."""
+"""``grade mcp``: an assistant in an editor coaches, by rules that this package enforces."""

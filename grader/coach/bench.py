@@ -1,4 +1,4 @@
-"""Where submissions are graded: one after the other, each of them given up when nobody waits."""
+"""Grade submissions one after the other, and stop a grading when its caller no longer waits."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Progress = Callable[[int, int], Awaitable[None]]
 
 @dataclass
 class _Grading:
-    """A grading that is waited for; changed in the thread of the event loop alone."""
+    """A grading that a caller waits for; only the event loop's thread changes it."""
 
     token: EventLoopToken
     seed: int | None
@@ -36,7 +36,7 @@ class _Grading:
     outcome: Report | GradeError | None = None
 
     def note(self, done: int, of: int) -> None:
-        if done > self.done[0]:  # one that begins again, in a new sandbox, has been told before
+        if done > self.done[0]:  # a retry in a new sandbox repeats counts that were told before
             self.done = done, of
             self.news.set()
 
@@ -46,15 +46,15 @@ class _Grading:
 
 
 class Bench:
-    """A warm session for all that is asked at once.
+    """A warm session shared by concurrent tool calls.
 
     Args:
-        start: Starts a sandbox; again, should the first one be lost.
-        device: Where tensors lie, as ``Options`` has it.
+        start: Starts a sandbox, and a new one if that is lost.
+        device: Device of the tensors, as in ``Options``.
         timeout: Limit of one check, in seconds of the submission's processor time.
 
     Attributes:
-        turn: Held while something is graded, with the rules that it is graded by.
+        turn: Lock that a tool holds from looking at the rules to the end of its grading.
     """
 
     def __init__(self, start: Callable[[], Sandbox], device: str, timeout: float) -> None:
@@ -72,18 +72,18 @@ class Bench:
         seed: int | None = None,
         confined: bool = False,
     ) -> Report:
-        """Grade in turn; if the caller is cancelled, the submission's process is killed.
+        """Grade a submission for a holder of ``turn``; kill its process if the caller is cancelled.
 
         Args:
-            exercise: What it is graded as.
+            exercise: The exercise to grade the submission as.
             submission: The source.
-            explain: How much is told of a mistake.
-            progress: Is told after each check how many are done, and of how many.
-            seed: Draws every input; None for a fresh one.
-            confined: Whether it may run only where no file can be read.
+            explain: How much to tell of a mistake.
+            progress: Called after each check with the number of checks done, and of all.
+            seed: Seed of every input; None for a fresh one.
+            confined: Whether to refuse where a submission could read files.
 
         Raises:
-            GradeError: It cannot be graded.
+            GradeError: The submission cannot be graded, or the grading was stopped.
         """
         self._now = now = _Grading(current_token(), seed)
         await to_thread.run_sync(self._begin, exercise, submission, explain, confined)
@@ -135,7 +135,7 @@ class Bench:
         self._in_loop(self._now.end)(outcome)
 
     def _in_loop(self, work: Callable[..., None]) -> Callable[..., None]:
-        """The same, done in the thread of the event loop, as long as there is one."""
+        """Wrap a function to run in the event loop's thread; it does nothing once the loop ends."""
         assert self._now is not None
         token = self._now.token
 
@@ -150,7 +150,7 @@ class Bench:
 async def open_bench(
     start: Callable[[], Sandbox], device: str, timeout: float
 ) -> AsyncIterator[Bench]:
-    """A bench, and none of its processes afterwards."""
+    """Open a bench, and end its processes afterwards."""
     bench = Bench(start, device, timeout)
     try:
         yield bench

@@ -1,4 +1,4 @@
-"""What ``grade mcp --config`` prints: how three editors are told of the server."""
+"""The output of ``grade mcp --config``: how to add the server to three editors."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ NAME = "attention-drills"
 
 
 def config_lines(command: Sequence[str]) -> dict[str, list[str]]:
-    """Three lines for each editor, by its name: where, what, and what then.
+    """Return three lines by editor: where the configuration goes, its text, and what to do then.
 
     Args:
-        command: That starts the server.
+        command: The command that starts the server.
     """
     program, *arguments = command
     server = {"command": program, "args": arguments}

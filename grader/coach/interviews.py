@@ -1,4 +1,4 @@
-"""Tools around a mock interview: begin it, look at it, hand it in."""
+"""Tools for a mock interview: begin it, look at it, hand it in."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ NONE = "no interview is under way; `start_interview` begins one"
 
 
 class Interviews:
-    """The tools of an interview, in which no other tool helps.
+    """The tools of a mock interview, during which no other tool helps.
 
     Args:
-        rules: Of the learner's folder.
-        bench: Where what is handed in is graded.
+        rules: Rules of the learner's folder.
+        bench: Bench that grades the files handed in.
     """
 
     def __init__(self, rules: Rules, bench: Bench) -> None:

@@ -1,4 +1,4 @@
-"""Tools that grade: the learner's file, a text, and one check of the file explained."""
+"""Tools that grade: the learner's file, a given text, or the file again to explain one check."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ class Judging:
     """The tools that run a submission.
 
     Args:
-        rules: Of the learner's folder.
-        bench: Where it is run.
+        rules: Rules of the learner's folder.
+        bench: Bench that runs the submission.
     """
 
     def __init__(self, rules: Rules, bench: Bench) -> None:
         self._rules = rules
         self._bench = bench
-        self._last: dict[str, Report] = {}  # of the learner's own files, by exercise
+        self._last: dict[str, Report] = {}  # last report on the learner's own file, by exercise
 
     async def grade_file(
         self, exercise: Name, ctx: Context[Any, Any], explain: Depth = None
@@ -99,7 +99,7 @@ class Judging:
 
 
 def in_client(ctx: Context[Any, Any]) -> Progress:
-    """Shows the progress of a grading where the client shows it."""
+    """Return a callback that reports a grading's progress to the client."""
 
     async def tell(done: int, of: int) -> None:
         await ctx.report_progress(done, of, f"{done} of {of} checks")
@@ -108,7 +108,7 @@ def in_client(ctx: Context[Any, Any]) -> Progress:
 
 
 def _submission(name: str, source: str) -> Submission:
-    """A text as if it were a file, with a file's limits."""
+    """Make a submission of a text, with the limits of a file."""
     try:
         return submission_of(Path(name), source.encode())
     except UnicodeEncodeError as error:
@@ -116,7 +116,10 @@ def _submission(name: str, source: str) -> Submission:
 
 
 def _record(report: Report, submission: Submission, kit: Kit, again: bool) -> str:
-    """Add a grading of the learner's file to the history, or only if it is new; what was done."""
+    """Add a grading of the learner's file to the history, and return a line on what was done.
+
+    Unless ``again`` is set, a grading of the source that was graded last is left out.
+    """
     try:
         with open_history(kit) as history:
             if again:
@@ -135,7 +138,7 @@ def _shown(report: Report, depth: Explain, recorded: str) -> CallToolResult:
 
 
 def _check(report: Report, name: str) -> CheckResult | None:
-    """The check that is meant; without a name the first that did not pass."""
+    """Return the check of this name; without a name, the first that did not pass, or None."""
     if not name:
         return next((one for one in report.checks if one.verdict is not Verdict.PASS), None)
     known = {word: one for one in report.checks for word in (one.claim, one.name)}
@@ -149,14 +152,14 @@ def _check(report: Report, name: str) -> CheckResult | None:
 def _explained(
     report: Report, check: CheckResult | None, depth: Explain, recorded: str
 ) -> Explained:
-    """What is known of a check, as far as it is told."""
+    """Return the explanation of a check, from what the report tells."""
     if check is None:
         says = [parted(report.problem)[0] or "every check passes: there is nothing to explain"]
         verdict = Verdict.ERROR if report.problem else Verdict.PASS
         return Explained(report.exercise, "", verdict, depth, says, recorded)
     told = report.cause if check.verdict is Verdict.FAIL else None
     if told is not None and told.follows and check.name not in told.follows:
-        told = None  # this one fails by something else
+        told = None  # this check fails for another reason
     says = [told.says, told.advice] if told else []
     says += plain_message(check).split("\n") if check.verdict is not Verdict.PASS else ["it passes"]
     says = [line for line in says if line]

@@ -1,4 +1,4 @@
-"""The prompts: how an assistant is to coach. None holds a word of what it was given."""
+"""The prompts that say how an assistant is to coach. None repeats text that a client passed."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ mine is solved, by `show_solution`, and let me find the differences. """
 
 
 class Prompts:
-    """The prompts of one folder.
+    """The prompts for one learner's folder.
 
     Args:
-        rules: Know its exercises.
+        rules: Rules of the folder, by which its exercises are found.
     """
 
     def __init__(self, rules: Rules) -> None:

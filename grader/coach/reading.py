@@ -1,4 +1,4 @@
-"""Tools that grade nothing: exercises, contracts, hints, mistakes, solutions, what is due."""
+"""Tools that grade nothing: exercises, contracts, hints, mistakes, solutions, due reviews."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Reading:
     """The tools that only read, and those that write a line into the history.
 
     Args:
-        rules: Of the learner's folder.
+        rules: Rules of the learner's folder.
     """
 
     def __init__(self, rules: Rules) -> None:
@@ -107,7 +107,7 @@ class Reading:
         mistake = find_mistake(name)
         most = self._rules.most(kit)
         told = within(most if depth is None else depth, most, "of a mistake")
-        within(LEAST, told, "of a mistake")  # less is nothing
+        within(LEAST, told, "of a mistake")  # refuses a depth at which nothing is told
         says = _told(mistake, told)
         shown = _map(mistake) if told is Explain.CAUSE else []
         text = [mistake.name, *(textwrap.fill(line, 96) for line in says)]
@@ -158,7 +158,7 @@ def _listed(
 
 
 def _told(mistake: Mistake, depth: Explain) -> list[str]:
-    """What is told of a mistake at one of the three depths."""
+    """Return what to tell of a mistake at one of the three depths, as separate texts."""
     question, place = f"A hint: {mistake.hint}", f"Its place: {PARTS[mistake.part]}"
     if depth is Explain.CAUSE:
         return list(describe_mistake(mistake))
@@ -166,7 +166,7 @@ def _told(mistake: Mistake, depth: Explain) -> list[str]:
 
 
 def _map(mistake: Mistake) -> list[AttentionMap]:
-    """Its attention map, where it shows there."""
+    """Return a mistake's attention map in a list, empty if the mistake does not show in one."""
     from grader.attention.example import example_map
 
     shown = example_map(mistake)

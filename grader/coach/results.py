@@ -1,4 +1,4 @@
-"""What the tools answer, as structured content; beside it goes the text that a terminal shows."""
+"""The tools' results as structured content, each sent with the text that a terminal shows."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Contract:
     title: str
     level: str
     entry_points: list[str]
-    file: str  # that the learner edits
+    file: str  # the file that the learner edits
     text: str
 
 
@@ -65,7 +65,7 @@ class Outcome:
     earned: int
     possible: int
     message: str
-    untrusted: str  # what the graded file says: its exception, in words of its own
+    untrusted: str  # text from the graded file: its exception's type and message
 
 
 @dataclass(frozen=True)
@@ -76,13 +76,13 @@ class Graded:
     solved: bool
     earned: int
     possible: int
-    problem: str  # why nothing could be tried
-    untrusted: str  # what the graded file says of that, in words of its own
+    problem: str  # why nothing could be tried; empty if something could
+    untrusted: str  # text from the graded file about that problem
     depth: str  # how much is told of a mistake: nothing, question, place or cause
     says: str
     advice: str
-    mistakes: list[str]  # for `show_mistake`
-    follows: list[str]  # the checks that fail by that mistake
+    mistakes: list[str]  # names to call `show_mistake` with
+    follows: list[str]  # the checks that fail because of that mistake
     checks: list[Outcome]
     seed: int
     isolation: str
@@ -125,7 +125,7 @@ class KnownMistake:
     name: str
     depth: str
     says: list[str]
-    map: list[list[float]]  # the weights that it gives, queries by keys; empty where none is shown
+    map: list[list[float]]  # weights that the mistake gives, queries by keys; empty if not shown
     right: list[list[float]]
 
 
@@ -167,7 +167,7 @@ class Done:
     solved: bool
     earned: int
     possible: int
-    minutes: int | None  # None where it was never saved
+    minutes: int | None  # None if the exercise was never saved
     minutes_late: int
 
 
@@ -200,14 +200,14 @@ class Review:
 
 
 def answer(result: DataclassInstance, text: str) -> CallToolResult:
-    """A result in both forms."""
+    """Return a tool's result in both forms, as structured content and as text."""
     content: dict[str, Any] = _sound(asdict(result))
     shown = TextContent(type="text", text=_sound(clean(text)))
     return CallToolResult(content=[shown], structured_content=content)
 
 
 def _sound(value: Any) -> Any:
-    """The same in Unicode alone: a folder's name may hold bytes that are none."""
+    """Replace what UTF-8 cannot encode, as a folder's name may hold bytes that are no Unicode."""
     if isinstance(value, str):
         return value.encode(errors="replace").decode()
     if isinstance(value, dict):
@@ -216,7 +216,7 @@ def _sound(value: Any) -> Any:
 
 
 def graded(report: Report, depth: Explain, recorded: str) -> Graded:
-    """A report as far as it is told."""
+    """Convert a report, told to a depth, into the structured result of a grading."""
     cause = report.cause
     problem, untrusted = parted(report.problem)
     return Graded(
@@ -239,7 +239,7 @@ def graded(report: Report, depth: Explain, recorded: str) -> Graded:
 
 
 def parted(problem: str) -> tuple[str, str]:
-    """Why nothing could be tried, in our words; and what the graded file says of it."""
+    """Split the reason why nothing could be tried into our words and the graded file's."""
     if problem.startswith("does not import: "):
         return "does not import: what it raised is in `untrusted` of `grade_file`", clean(problem)
     ours, _, theirs = clean(problem).partition("\n")

@@ -1,4 +1,4 @@
-"""What may be told now, whatever is asked for."""
+"""The rules on what an assistant may be told now, whatever it asks for."""
 
 from __future__ import annotations
 
@@ -16,67 +16,67 @@ from grader.practice.interview import FOLDERS, read
 from grader.records import Explain
 
 DEPTHS = list(Explain)  # each tells more than those before it
-LEAST = Explain.QUESTION  # that tells something
-BELOW = ("", "*/", "*/*/")  # where in a folder of stubs `grade interview` may have been called
+LEAST = Explain.QUESTION  # the lowest depth that tells something
+BELOW = ("", "*/", "*/*/")  # where in a folder of stubs `grade interview` may have been run
 
 
 @dataclass(frozen=True)
 class Rules:
-    """The rules of one learner's folder, which is looked at anew each time.
+    """The rules of one learner's folder, which is read anew on each call.
 
     Attributes:
-        home: The folder that was named; None for the one around the working directory.
-        explain: The most that is told of a mistake; None for what the folder says.
+        home: The folder that the user named; None for the one around the working directory.
+        explain: The most that may be told of a mistake; None for what the folder's manifest says.
     """
 
     home: Path | None = None
     explain: Explain | None = None
 
     def folder(self) -> Kit:
-        """The kit of the folder itself.
+        """Return the kit of the folder itself.
 
         Raises:
-            GradeError: It has none, or it is damaged.
+            GradeError: The folder has no kit, or a damaged one.
         """
         return load_kit(self.home)
 
     def kit(self) -> Kit:
-        """The kit in use: of an interview that is under way, else of the folder.
+        """Return the kit in use: that of an interview under way, else the folder's own.
 
         Raises:
-            GradeError: As of ``folder``.
+            GradeError: As for ``folder``.
         """
         here = self.folder()
         return here if here.interview else next(_interviews(here), here)
 
     def helping(self) -> Kit:
-        """The kit in use, for what is a help.
+        """Return the kit in use, for a tool that helps the learner.
 
         Raises:
-            GradeError: An interview is under way, or as of ``folder``.
+            GradeError: An interview is under way, or as for ``folder``.
         """
         kit = self.kit()
         kit.refuse_in_interview()
         return kit
 
     def most(self, kit: Kit) -> Explain:
-        """The most that is told of any mistake."""
+        """Return the most that may be told of any mistake."""
         return kit.explain if self.explain is None else self.explain
 
     def depth(
         self, exercise: Exercise, kit: Kit, asked: Explain | None, source: str = ""
     ) -> Explain:
-        """How much is told of a mistake in an exercise.
+        """Return how much to tell of a mistake in an exercise.
 
         Args:
-            exercise: Which; of one in which finding the mistake is the task, nothing is told.
-            kit: Whose it is.
-            asked: What is asked for; None for as little as tells something.
-            source: That is graded as it; of one that is to be repaired, no more is told by
-                another exercise's name.
+            exercise: The exercise; nothing is told where finding the mistake is the task.
+            kit: The kit of the exercise.
+            asked: The depth asked for; None for the least that tells something.
+            source: The text to grade; if it holds a fix-it exercise's file, no more is told than
+                of that exercise, whichever exercise it is graded as.
 
         Raises:
-            GradeError: It is more than the learner has set.
+            GradeError: The depth asked for is more than may be told.
         """
         most = exercise.explain
         if exercise.diagnosis:
@@ -86,10 +86,10 @@ class Rules:
         return within(wanted, most, f"of a mistake in `{exercise.name}`")
 
     def file(self, exercise: Exercise, kit: Kit) -> Path:
-        """The learner's file, which is the only one that is ever read.
+        """Return the path of the learner's file, the only file that the tools ever read.
 
         Raises:
-            GradeError: It is missing, or a link that leads out of the folder.
+            GradeError: The file is missing, or a link that leads out of the folder.
         """
         path = own_file(exercise, kit)
         if not path.resolve().is_relative_to(kit.home.resolve()):
@@ -97,7 +97,7 @@ class Rules:
         return path
 
     def expect_solved(self, exercise: Exercise, kit: Kit) -> None:
-        """Keep our solution back until there is one of the learner's own.
+        """Refuse to show our solution until the learner has solved the exercise.
 
         Raises:
             GradeError: The learner's file has never solved the exercise.
@@ -111,10 +111,10 @@ class Rules:
 
 
 def within(asked: Explain, most: Explain, of_what: str) -> Explain:
-    """The depth that is asked for.
+    """Return the depth that was asked for, if it is at most the allowed one.
 
     Raises:
-        GradeError: It is more than the learner has set.
+        GradeError: The depth is more than the allowed one.
     """
     if DEPTHS.index(asked) > DEPTHS.index(most):
         raise GradeError(
@@ -125,9 +125,10 @@ def within(asked: Explain, most: Explain, of_what: str) -> Explain:
 
 
 def _interviews(here: Kit) -> Iterator[Kit]:
-    """The interviews that were begun in a folder and not handed in.
+    """Yield the kits of interviews that were begun in a folder and not handed in.
 
-    Deeper than what is begun in it, a working directory may hold what others have handed in.
+    The working directory is searched at its top level alone: deeper, it may hold what others have
+    handed in.
     """
     home = here.home.resolve()
     for parent in {home, Path.cwd()}:
@@ -141,7 +142,7 @@ def _interviews(here: Kit) -> Iterator[Kit]:
 
 
 def _handed_in(folder: Path) -> bool:
-    """Whether a record says so; where it is damaged, the manifest has to."""
+    """Return whether the record says handed in; if it is damaged, leave that to the manifest."""
     with suppress(GradeError):
         return read(folder).submitted is not None
     return False

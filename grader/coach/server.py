@@ -1,4 +1,4 @@
-"""The server: tools and prompts by the official SDK, over standard input and output."""
+"""The MCP server: tools and prompts with the official SDK, over standard input and output."""
 
 from __future__ import annotations
 
@@ -30,23 +30,23 @@ from grader.errors import GradeError, GraderFault
 from grader.outputs.sanitise import clean
 from grader.sandbox.process import Sandbox
 
-LONGEST = 1000  # characters of an error
+LONGEST = 1000  # characters of an error, at most
 
 
 def serve(rules: Rules, start: Callable[[], Sandbox], device: str, timeout: float) -> None:
-    """Serve one client until it leaves; then nothing of it is left.
+    """Serve one client until it disconnects, then end all processes started for it.
 
     Args:
-        rules: Of the learner's folder.
-        start: Starts a sandbox; again, should the first one be lost.
-        device: Where tensors lie, as ``Options`` has it.
+        rules: Rules of the learner's folder.
+        start: Starts a sandbox, and a new one if that is lost.
+        device: Device of the tensors, as in ``Options``.
         timeout: Limit of one check, in seconds of the submission's processor time.
     """
-    rules.folder()  # where there is none, it is said at once
+    rules.folder()  # raises at once if there is no kit
 
     @asynccontextmanager
     async def life(server: MCPServer[Bench]) -> AsyncIterator[Bench]:
-        # By now standard output is the wire's alone: what is started here writes to another.
+        # By now standard output is the protocol's alone: processes started here write elsewhere.
         async with open_bench(start, device, timeout) as bench:
             add_tools(server, rules, bench)
             yield bench
@@ -61,7 +61,7 @@ def serve(rules: Rules, start: Callable[[], Sandbox], device: str, timeout: floa
 
 
 def add_tools(server: MCPServer[Any], rules: Rules, bench: Bench) -> None:
-    """Give a server its tools; the names are those of the methods."""
+    """Register the tools with a server, under the names of their methods."""
     reading, judging, interviews = Reading(rules), Judging(rules, bench), Interviews(rules, bench)
     looks = (
         *(reading.list_exercises, reading.show_contract, reading.list_mistakes),
@@ -81,7 +81,7 @@ def add_tools(server: MCPServer[Any], rules: Rules, bench: Bench) -> None:
 
 
 class _Server(MCPServer[Bench]):
-    """Says every error in one line, as the command does."""
+    """An MCP server that reports every error in one line, as the command does."""
 
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[Bench, Any] | None = None
@@ -104,9 +104,9 @@ class _Server(MCPServer[Bench]):
 
 
 def one_line(error: Exception, name: str) -> str:
-    """What a person would be shown of an error, without what the SDK puts around it.
+    """Return an error as one line for a person, without what the SDK wraps around it.
 
-    A fault's further lines are a traceback through a suite.
+    Only the first line of a fault is kept: the others are a traceback through a suite.
     """
     causes: list[BaseException] = [error]
     while causes[-1].__cause__ is not None:

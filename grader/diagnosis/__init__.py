@@ -1,1 +1,1 @@
-"""Which known mistakes reproduce what a submission computed."""
+"""Find the known mistakes that reproduce what a submission computed."""

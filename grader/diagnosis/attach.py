@@ -1,4 +1,4 @@
-"""Puts explanations where they belong: beside the checks that failed."""
+"""Put explanations beside the checks that failed."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from grader.diagnosis.crashes import explain_crash
 from grader.diagnosis.words import ask, describe, reasons, where
 from grader.records import Cause, CheckResult, Explain, Verdict
 
-OTHERS = "The search was cut short: others may do so as well."
+OTHERS = "The search was cut short: other mistakes may do so as well."
 CUT_SHORT = (
     "No known mistake was found that gives these numbers; the search was cut short, so there may "
     "be one."
 )
-LEFT_OUT = "No explanation was looked for: judging this file took all the time there is."
+LEFT_OUT = "No explanation was searched for: grading this file took all the time available."
 
 
 def explain_crashes(
     checks: Sequence[CheckResult], source: str, time_is_up: Callable[[], bool]
 ) -> list[CheckResult]:
-    """The checks, with what their exceptions mean; or with a line that it was left out."""
+    """Return the checks with their exceptions explained, or with a note that time was up."""
 
     def explained(check: CheckResult) -> CheckResult:
         if check.fault is None or check.verdict is not Verdict.ERROR:
@@ -33,14 +33,14 @@ def explain_crashes(
 
 
 def say_why_not(checks: Sequence[CheckResult], why: str) -> list[CheckResult]:
-    """The checks, the first that failed with a line that says why no mistake is named."""
+    """Return the checks; one that failed gets a line that says why no mistake is named."""
     failed = [check for check in checks if check.verdict is Verdict.FAIL]
     first = next((c for c in failed if c.difference is not None), next(iter(failed), None))
     return [replace(c, explanation=why) if c is first else c for c in checks]
 
 
 def cause_of(found: Explanation, explain: Explain) -> Cause:
-    """What is told of the mistakes that reproduce a submission."""
+    """Return as much about the mistakes that reproduce a submission as ``explain`` allows."""
     mistakes = found.sets[0]
     if explain is Explain.QUESTION:
         return Cause(ask(mistakes))

@@ -1,4 +1,4 @@
-"""Finds the smallest set of edits of a solution that reproduces what a submission answered."""
+"""Find the smallest set of edits of a solution that reproduces what a submission answered."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from grader.diagnosis.replay import TOO_LONG, Check, Replay, Unit, aside, units_
 from grader.diagnosis.words import BESIDE, MODULE, ONLY, RAISED, WHERE_WRONG, WHOLE
 from grader.submission import read_submission
 
-TRIED = 500  # sets, after which a search gives up: the same ones whatever the machine is at
-ENOUGH = 20  # things that came out wrong
-RIGHT = 40  # things that came out right, which a set has to leave so
-SECONDS = 8.0  # of processor time, and after so long as well: a set may cost more than usual
+TRIED = 500  # sets, after which a search gives up: the same ones however busy the machine is
+ENOUGH = 20  # units with wrong answers that a search collects, at most
+RIGHT = 40  # units with right answers, at most, that a set has to leave right
+SECONDS = 8.0  # of processor time, after which a search gives up too, as some sets cost more
 NOTHING = Explanation((), (), ())
 Mistakes = tuple[EditMistake, ...]
 
@@ -28,17 +28,17 @@ def explain_by_edits(
     device: str = "cpu",
     pairs: bool = True,
 ) -> Explanation:
-    """Which known mistakes of an exercise reproduce what a submission answered in its checks.
+    """Find the known mistakes of an exercise that reproduce a submission's answers in its checks.
 
     Args:
-        solution: Of the exercise; it is run in this process.
-        mistakes: The file of its known mistakes.
-        checks: What each check asked of the submission.
-        device: Where it had its tensors.
-        pairs: Whether two at a time are tried as well, which takes seconds.
+        solution: File of the exercise's solution, which is run in this process.
+        mistakes: File of the exercise's known mistakes.
+        checks: What each check asked of the submission, with the answers.
+        device: Device on which the submission had its tensors.
+        pairs: Whether to try pairs of mistakes as well, which takes seconds.
 
     Raises:
-        GradeError: The file is damaged.
+        GradeError: The file of known mistakes is damaged.
     """
     known = [mistake for mistake in read_edits(mistakes) if mistake.says]
     if not known or not solution.is_file():
@@ -49,22 +49,22 @@ def explain_by_edits(
 
 
 class EditSearch:
-    """One search, over everything that a submission answered.
+    """A search for the mistakes that reproduce everything that one submission answered.
 
     Args:
-        source: Of the solution.
-        units: What was asked, and what came.
-        device: Where the submission had its tensors.
+        source: Source of the solution.
+        units: What the submission was asked, and what it answered.
+        device: Device on which the submission had its tensors.
     """
 
     def __init__(self, source: str, units: list[Unit], device: str = "cpu") -> None:
         self._until = time.thread_time() + SECONDS
         self._source, self._device = source, device
-        self._wrong: list[Unit] = []  # what shows it beyond doubt
-        self._unsteady: list[Unit] = []  # where chance or rounding has a hand in it
+        self._wrong: list[Unit] = []  # wrong beyond doubt
+        self._unsteady: list[Unit] = []  # wrong, maybe by chance or rounding
         self._right: list[Unit] = []
         self._kinds: set[str] = set()
-        self._single: dict[Mistakes, Replay | None] = {}  # asked again for pairs
+        self._single: dict[Mistakes, Replay | None] = {}  # kept for pairs
         self._solution = right = Replay.of(source, device)
         by_size = iter(sorted(units, key=lambda one: one.size) if right else ())
         for unit in by_size:
@@ -77,7 +77,7 @@ class EditSearch:
         self._later_fine = [unit for unit in later if unit.fine]
 
     def _sort(self, right: Replay, unit: Unit) -> list[Unit] | None:
-        """Puts it with those of its kind, which are returned; None where it tells nothing."""
+        """Add a unit to the list of its kind, and return that list; None where it shows nothing."""
         kinds = set(right.differences(unit))
         if kinds and (unit.fine or TOO_LONG in kinds or right.proves_nothing(unit)):
             return None
@@ -89,12 +89,12 @@ class EditSearch:
         return place
 
     def run(self, known: list[EditMistake], pairs: bool = True) -> Explanation:
-        """The smallest sets that reproduce what is wrong, all of the same size."""
+        """Return the smallest sets that reproduce what is wrong, all of the same size."""
         evidence = self._wrong or self._unsteady
         sets = self._sets(known, evidence) if pairs else ((one,) for one in known)
         found, cut = self._smallest(sets, evidence)
         whole = [one for one in found if self._reproduces(one, self._unsteady)]
-        if not whole:  # one more may be what chance or rounding has a hand in
+        if not whole:  # one more mistake may explain the unsteady units
             more = ((*one, other) for one in found for other in known if other not in one)
             whole, _ = self._smallest(more, [*self._unsteady, *evidence])
         smallest, kinds = tuple(whole or found), tuple(sorted(self._kinds))
@@ -103,7 +103,7 @@ class EditSearch:
     def _smallest(
         self, sets: Iterable[Mistakes], evidence: list[Unit]
     ) -> tuple[list[Mistakes], bool]:
-        """The first of these sets that give all that came, and whether the search was cut short."""
+        """Return the smallest sets that give all answers, and whether the search was cut short."""
         found: list[Mistakes] = []
         for tried, mistakes in enumerate(sets if evidence else ()):
             if found and len(mistakes) > len(found[0]):
@@ -117,10 +117,10 @@ class EditSearch:
         return found, False
 
     def _sets(self, known: list[EditMistake], evidence: list[Unit]) -> Iterator[Mistakes]:
-        """The smaller ones first; of two, those that may have made what came."""
+        """Yield each single mistake, then the pairs that may have given the answers."""
         yield from ((mistake,) for mistake in known)
         planted = {one: replay for one in known if (replay := self._planted((one,))) is not None}
-        assert self._solution is not None  # else nothing came out wrong
+        assert self._solution is not None  # without it, no unit counts as wrong
         yield from likely_pairs(self._solution, planted, evidence, self._right)
 
     @property
@@ -128,16 +128,16 @@ class EditSearch:
         return self._right[:: 1 + len(self._right) // RIGHT]
 
     def _reproduces(self, mistakes: Mistakes, units: list[Unit]) -> bool:
-        """Whether these mistakes give the very answers that came."""
+        """Return whether these mistakes give the same answers as the submission."""
         replay = self._planted(mistakes)
         return replay is not None and not any(
             kind for unit in units for kind in replay.differences(unit)
         )
 
     def _is_contradicted(self, mistakes: Mistakes, evidence: list[Unit]) -> bool:
-        """Whether something larger came that these mistakes do not give: evidence from now on."""
+        """Return whether a larger unit contradicts these mistakes; it is then used as evidence."""
         replay, right = self._planted(mistakes), self._solution
-        assert replay is not None  # it gives all that is smaller
+        assert replay is not None  # it gave the answers of smaller units
         assert right is not None
         for unit in list(self._later):
             if time.thread_time() > self._until:
@@ -146,15 +146,15 @@ class EditSearch:
                 self._later.remove(unit)
                 place = self._sort(right, unit)
                 if place is evidence:
-                    evidence.insert(0, evidence.pop())  # looked at first: it told most so far
+                    evidence.insert(0, evidence.pop())  # compared first: it told most so far
                 if place is evidence or place is self._right:
                     return True
         return False
 
     def _breaks_more(self, mistakes: Mistakes) -> bool:
-        """Whether these mistakes change what is right, and not by chance or rounding."""
+        """Return whether these mistakes make a right answer wrong, not by chance or rounding."""
         right = self._solution
-        assert right is not None  # else nothing came out wrong
+        assert right is not None  # without it, no unit counts as wrong
         for unit in (*self._right, *self._later_fine):
             if time.thread_time() > self._until:
                 break
@@ -164,7 +164,7 @@ class EditSearch:
         return False
 
     def _planted(self, mistakes: Mistakes) -> Replay | None:
-        """The solution with these mistakes; None where they cannot be made in it together."""
+        """Return a replay of the solution with these mistakes; None if they cannot be combined."""
         if mistakes in self._single:
             return self._single[mistakes]
         source = edited(self._source, mistakes)

@@ -1,4 +1,4 @@
-"""The catalogue of mistakes, read from ``catalogue.toml``. No torch here."""
+"""The catalogue of mistakes, read from ``catalogue.toml``, without importing torch."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ class KnownMistake(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     """A known way to get an exercise wrong.
 
     Attributes:
-        name: Such as ``scaled-by-the-model-width``.
-        says: What is done, as a clause: ``the scores are divided by …``.
-        hint: A question that does not give it away.
-        hurts: Why it matters.
+        name: Name, such as ``scaled-by-the-model-width``.
+        says: What is done wrong, as a clause: ``the scores are divided by …``.
+        hint: A question that does not give the mistake away.
+        hurts: Why the mistake matters.
     """
 
     name: str
@@ -33,10 +33,10 @@ class Mistake(KnownMistake, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     """A known way to get attention wrong: one step of the pipeline, done in a wrong way.
 
     Attributes:
-        step: Of the pipeline.
+        step: Step of the pipeline that is done wrong.
         choice: The step's choice that does it.
-        needs: What an exercise must have for it to be possible.
-        source: Where it was seen.
+        needs: Features that an exercise must have for the mistake to be possible.
+        source: Where the mistake was seen.
     """
 
     step: str
@@ -50,23 +50,24 @@ class Mistake(KnownMistake, frozen=True, forbid_unknown_fields=True, kw_only=Tru
         return self.step.partition(" ")[0]
 
     def applies_to(self, features: frozenset[str]) -> bool:
-        """Whether an exercise that has these features can be got wrong in this way."""
+        """Return whether the mistake is possible in an exercise that has these features."""
         return features.issuperset(self.needs)
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """What reproduces a submission.
+    """The mistakes that reproduce a submission, and what they explain.
 
     Attributes:
-        sets: The smallest sets of mistakes that do, all of the same size; no set where none does.
-            The empty set says that nothing is wrong.
+        sets: The smallest sets of mistakes that reproduce it, all of the same size; no set where
+            none does. The empty set says that nothing is wrong.
         explained: What was reproduced, such as ``output`` and ``output under a mask``.
-        left: What was not.
-        right: What of that is as it should be.
-        note: What is known all the same where there is no set; a sentence or none.
-        beginning: Of the sentence that tells it; empty where the mistakes' steps do.
-        cut: Whether the search was cut short: what was not tried may explain it as well.
+        left: What was not reproduced.
+        right: What of ``left`` is as it should be.
+        note: A sentence on what is known even though there is no set; may be empty.
+        beginning: Beginning of the sentence that names the mistakes; empty where their steps
+            decide it.
+        cut: Whether the search was cut short: sets that were not tried may explain it as well.
     """
 
     sets: tuple[tuple[KnownMistake, ...], ...]
@@ -84,16 +85,16 @@ class _File(msgspec.Struct, forbid_unknown_fields=True):
 
 @functools.cache
 def catalogue() -> dict[str, Mistake]:
-    """Every mistake by its name, in the order of the pipeline."""
+    """Return every mistake by its name, in the order of the pipeline."""
     text = Path(__file__).with_name("catalogue.toml").read_text(encoding="utf-8")
     return {m.name: m for m in msgspec.convert(tomllib.loads(text), _File).mistake}
 
 
 def find_mistake(name: str) -> Mistake:
-    """The mistake of this name.
+    """Return the mistake of this name.
 
     Raises:
-        GradeError: There is none; the message offers near names.
+        GradeError: There is no such mistake; the message offers the nearest name.
     """
     known = catalogue()
     if name in known:
@@ -104,5 +105,5 @@ def find_mistake(name: str) -> Mistake:
 
 
 def mistakes_for(features: frozenset[str]) -> list[Mistake]:
-    """The mistakes that are possible in an exercise that has these features."""
+    """Return the mistakes that are possible in an exercise that has these features."""
     return [mistake for mistake in catalogue().values() if mistake.applies_to(features)]

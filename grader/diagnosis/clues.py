@@ -1,4 +1,4 @@
-"""What a submission's source and tensors tell of an exception beside its message."""
+"""Clues to an exception beyond its message, from the submission's source and tensors."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from typing import TypeVar
 from grader.records import Fault
 from grader.submission import SourceProblem, Submission, parse
 
-MAX_SHOWN = 60  # characters of a learner's expression
+MAX_SHOWN = 60  # characters of a learner's expression, at most
 REDUCTIONS = {"sum", "mean", "amax", "amin", "max", "min", "norm", "std", "var", "logsumexp"}
 NUMBERS = {"size", "dim", "ndim", "shape", "numel", "dtype", "device"}
 _N = TypeVar("_N", bound=ast.AST)
 Function = ast.FunctionDef | ast.AsyncFunctionDef
-Clue = Callable[[Fault, str], str | None]  # what fills `{clue}`; None where it does not apply
+Clue = Callable[[Fault, str], str | None]  # returns the text for `{clue}`, or None
 
 
 @functools.lru_cache(maxsize=1)
 def tree_of(source: str) -> ast.Module:
-    """A source as a tree; an empty one where it is none."""
+    """Parse a source into a tree; an empty one where the source cannot be parsed."""
     try:
         return parse(Submission(Path(), source))
     except SourceProblem:
@@ -30,14 +30,14 @@ def tree_of(source: str) -> ast.Module:
 
 
 def failing_statement(fault: Fault, source: str) -> ast.stmt | None:
-    """The innermost statement in which an exception was raised."""
+    """Return the innermost statement in which an exception was raised."""
     line = fault.frames[-1].line if fault.frames else 0
     found = [n for n in _nodes(source, ast.stmt) if n.lineno <= line <= (n.end_lineno or 0)]
     return min(found, key=lambda node: (node.end_lineno or 0) - node.lineno, default=None)
 
 
 def failing_function(fault: Fault, source: str) -> Function | None:
-    """The function that raised an exception."""
+    """Return the innermost function in which an exception was raised."""
     line = fault.frames[-1].line if fault.frames else 0
     found = [f for f in _functions(source) if f.lineno <= line <= (f.end_lineno or 0)]
     return max(found, key=lambda node: node.lineno, default=None)
@@ -62,7 +62,7 @@ def _shown(node: ast.AST) -> str:
 
 
 def _without_keepdim(fault: Fault, source: str) -> str | None:
-    """What is summed over an axis, and loses it, on the failing line or on the way to it."""
+    """Return a reduction that drops its axis, on the failing line or in a variable used there."""
     statement = failing_statement(fault, source)
     if statement is None:
         return None
@@ -78,7 +78,7 @@ def _without_keepdim(fault: Fault, source: str) -> str | None:
 
 
 def _is_reduction(node: ast.AST) -> bool:
-    """Whether it is a sum over one axis that drops this axis."""
+    """Return whether a node is a reduction over an axis that drops this axis."""
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
         return False
     given = {keyword.arg for keyword in node.keywords}
@@ -88,7 +88,7 @@ def _is_reduction(node: ast.AST) -> bool:
 
 
 def _variable_after_a_dot(fault: Fault, source: str) -> str | None:
-    """The tensor before the dot, where a variable of its own stands after it."""
+    """Return the name before the dot, where the name after it is that of another tensor."""
     name = fault.message.rpartition("attribute ")[2].strip("'")
     line = fault.frames[-1].source if fault.frames else ""
     before = re.search(rf"(\w+)\.{re.escape(name)}\b", line)
@@ -108,7 +108,7 @@ def _misspelt_constructor(fault: Fault, source: str) -> str | None:
 
 
 def _never_returns(fault: Fault, source: str) -> str | None:
-    """A function that the failing one calls, and that computes and gives nothing back."""
+    """Return a function that the failing one calls, if it computes but never returns a value."""
     failing = failing_function(fault, source)
     asks = (
         [node.func for node in ast.walk(failing) if isinstance(node, ast.Call)] if failing else []
@@ -123,7 +123,7 @@ def _never_returns(fault: Fault, source: str) -> str | None:
 
 
 def _own_nodes(function: Function) -> Iterator[ast.AST]:
-    """What stands in a function and in none inside it."""
+    """Yield the nodes of a function, without those inside nested functions or classes."""
     waiting: list[ast.AST] = list(function.body)
     while waiting:
         node = waiting.pop()
@@ -133,7 +133,7 @@ def _own_nodes(function: Function) -> Iterator[ast.AST]:
 
 
 def _kept_from_a_call(fault: Fault, source: str) -> str | None:
-    """An attribute on the failing line that calls set, not the constructor or what it calls."""
+    """Return an attribute read on the failing line that a method sets after construction."""
     kept: set[str] = set()
     for _, methods in _classes(source):
         first = [method for method in methods if method.name == "__init__"]
@@ -147,7 +147,7 @@ def _kept_from_a_call(fault: Fault, source: str) -> str | None:
 
 
 def _numbers(method: Function) -> set[str]:
-    """The attributes that a method sets to sizes and the like, which are no tensors."""
+    """Return the attributes that a method sets to sizes and the like, which are not tensors."""
     return {
         node.attr
         for one in ast.walk(method)
@@ -171,14 +171,14 @@ def _is_number(value: ast.expr) -> bool:
 
 
 def _attributes(node: ast.AST, context: type[ast.expr_context]) -> Iterator[ast.Attribute]:
-    """The attributes that are read or set in a piece of code."""
+    """Yield the attributes that a piece of code reads, or those that it sets."""
     for one in ast.walk(node):
         if isinstance(one, ast.Attribute) and isinstance(one.ctx, context):
             yield one
 
 
 def _set_only_later(fault: Fault, source: str) -> str | None:
-    """The name of a variable that the function sets on the failing line at the earliest."""
+    """Return the unset variable, if its function sets it on the failing line at the earliest."""
     name = next(iter(re.findall(r"local variable '(\w+)'", fault.message)), "")
     function = failing_function(fault, source)
     line = fault.frames[-1].line if fault.frames else 0
@@ -191,7 +191,7 @@ def _set_only_later(fault: Fault, source: str) -> str | None:
 
 
 def _attribute_of_this_name(fault: Fault, source: str) -> str | None:
-    """The name that is missing, where the module has an attribute of it."""
+    """Return the undefined name, if a method fails on it and it is set as an attribute."""
     name = next(iter(re.findall(r"name '(\w+)' is not defined", fault.message)), "")
     function = failing_function(fault, source)
     if function is None or not function.args.args or function.args.args[0].arg != "self":
@@ -201,13 +201,13 @@ def _attribute_of_this_name(fault: Fault, source: str) -> str | None:
 
 
 def _variable_of_another_function(fault: Fault, source: str) -> str | None:
-    """The function that alone has the missing name as a variable."""
+    """Return the first function that has the undefined name as a variable."""
     name = next(iter(re.findall(r"name '(\w+)' is not defined", fault.message)), "")
     return next((f.name for f in _functions(source) if name in _variables(f)), None)
 
 
 def _variables(function: Function) -> set[str]:
-    """The arguments of a function, and what it sets."""
+    """Return the arguments of a function and the variables that it sets."""
     return {node.arg for node in ast.walk(function.args) if isinstance(node, ast.arg)} | {
         node.id
         for node in _own_nodes(function)
@@ -216,7 +216,7 @@ def _variables(function: Function) -> set[str]:
 
 
 def hidden_from(source: str, line: int) -> set[str]:
-    """Names that are variables of functions alone, none of them around this line."""
+    """Return the names that are variables only of functions that do not contain this line."""
     around: set[str] = set()
     others: set[str] = set()
     for function in _functions(source):

@@ -1,4 +1,4 @@
-"""What an exception of a submission means, in plain words; from ``crashes.toml``."""
+"""Explain a submission's exceptions in plain words, by the entries of ``crashes.toml``."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from grader.diagnosis.clues import CLUES, hidden_from, tree_of
 from grader.diagnosis.shapes import CLUES_OF_SHAPES
 from grader.records import Fault
 
-# What is compared to find what was meant, which takes the product of the lengths for each pair.
+# Limits of the names compared to guess which was meant: a pair costs the product of its lengths.
 MAX_NAME = 40  # characters
-MAX_NAMES = 500  # of a file's own
+MAX_NAMES = 500  # names of a file's own
 EVERY_CLUE = CLUES | CLUES_OF_SHAPES
 
 
@@ -28,7 +28,7 @@ class Crash(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A known exception.
 
     Attributes:
-        clue: In ``EVERY_CLUE``: what must be found beside the message; empty for nothing.
+        clue: Key in ``EVERY_CLUE`` of what must be found beside the message; empty for nothing.
     """
 
     name: str
@@ -45,17 +45,17 @@ class _File(msgspec.Struct, forbid_unknown_fields=True):
 
 @functools.cache
 def crashes() -> tuple[Crash, ...]:
-    """All known exceptions, the more special first."""
+    """Return all known exceptions, the more specific ones first."""
     text = Path(__file__).with_name("crashes.toml").read_text(encoding="utf-8")
     return tuple(msgspec.convert(tomllib.loads(text), _File).crash)
 
 
 def explain_crash(fault: Fault, source: str) -> str:
-    """A sentence that says what an exception means; empty where none is known.
+    """Return a sentence that says what an exception means; empty where it is not a known one.
 
     Args:
-        fault: What the submission raised.
-        source: Of the submission.
+        fault: The exception that the submission raised.
+        source: Source of the submission.
     """
     known = find_crash(fault, source)
     if known is None:
@@ -69,7 +69,7 @@ def explain_crash(fault: Fault, source: str) -> str:
 
 
 def find_crash(fault: Fault, source: str) -> tuple[Crash, re.Match[str], str] | None:
-    """The known exception that this is, what was found in its message, and its clue."""
+    """Return the known exception that a fault matches, the match in its message, and its clue."""
     line = fault.frames[-1].source if fault.frames else ""
     for crash in crashes():
         if crash.type == fault.type and (not crash.line or re.search(crash.line, line)):
@@ -80,9 +80,9 @@ def find_crash(fault: Fault, source: str) -> tuple[Crash, re.Match[str], str] | 
     return None
 
 
-@functools.lru_cache(maxsize=64)  # one exception fails many checks
+@functools.lru_cache(maxsize=64)  # the same exception often fails many checks
 def _nearest(owner: str, name: str, source: str, line: int) -> str:
-    """The end of a sentence about a name that does not exist: what may have been meant."""
+    """Return the end of a sentence about an unknown name: which names may have been meant."""
     known = [word for word in _known(owner, source, line) if word != name and len(word) <= MAX_NAME]
     parts = [word for word in known if _is_part(word, name) or _is_part(name, word)]
     close = difflib.get_close_matches(name[: MAX_NAME + 1], known, n=3, cutoff=0.65)
@@ -91,15 +91,15 @@ def _nearest(owner: str, name: str, source: str, line: int) -> str:
 
 
 def _is_part(word: str, name: str) -> bool:
-    """Whether a name says this word and more, as `attention_mask` says `mask`."""
+    """Return whether a name contains this word, as `attention_mask` contains `mask`."""
     return len(word) > 2 and word in name.split("_")
 
 
 def _known(owner: str, source: str, line: int) -> list[str]:
-    """Names that something has, each once; of a file's own not more than a person would write."""
+    """Return the names that an owner has, each once; of a file's own at most ``MAX_NAMES``."""
     if owner == "Tensor":
         return [word for word in dir(Tensor) if not word.startswith("_")]
-    if owner.startswith("torch"):  # in a message anything may stand: nothing is imported for it
+    if owner.startswith("torch"):  # a message may hold anything: nothing is imported for it
         module = sys.modules.get(owner)
         return [word for word in getattr(module, "__dict__", ()) if not word.startswith("_")]
     attributes, names = _own_names(source, line)
@@ -108,7 +108,7 @@ def _known(owner: str, source: str, line: int) -> list[str]:
 
 @functools.lru_cache(maxsize=1)
 def _own_names(source: str, line: int) -> tuple[list[str], list[str]]:
-    """What a file assigns to attributes, with its methods; and what a line may call by its name."""
+    """Return the attributes that a file sets, with its functions, and the names a line may use."""
     attributes: dict[str, None] = {}
     names: dict[str, None] = {}
     hidden = hidden_from(source, line)

@@ -1,4 +1,4 @@
-"""Known mistakes of one exercise, as edits of its solution; they lie beside it. No torch here."""
+"""Known mistakes of one exercise, as edits of its solution; read without importing torch."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from grader.errors import GradeError
 class EditMistake(KnownMistake, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A known way to get one exercise wrong: its solution with some text replaced.
 
-    One that ``says`` nothing proves the suite alone; the others explain as well.
+    A mistake that ``says`` nothing only proves the suite; the others also explain submissions.
 
     Attributes:
-        seen: Where.
-        loses: The check that must see it.
-        edits: Pairs of a text that stands in the solution once, and what takes its place.
+        seen: Where the mistake was seen.
+        loses: Name of the check that must fail by the mistake.
+        edits: Pairs of a text that stands in the solution once, and its replacement.
     """
 
     seen: str
@@ -33,10 +33,10 @@ class _File(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def read_edits(path: Path) -> list[EditMistake]:
-    """The known mistakes in a file; none where there is no such file.
+    """Return the known mistakes in a file, which lies beside the solution; none without a file.
 
     Raises:
-        GradeError: It is damaged, or one says what it is and has no hint.
+        GradeError: The file is damaged, or a mistake has only one of ``says`` and ``hint``.
     """
     if not path.is_file():
         return []
@@ -51,7 +51,7 @@ def read_edits(path: Path) -> list[EditMistake]:
 
 
 def edited(source: str, mistakes: Iterable[EditMistake]) -> str | None:
-    """A solution that makes these mistakes; None where one's text does not stand in it once."""
+    """Return the solution with these mistakes; None unless each replaced text stands in it once."""
     for mistake in mistakes:
         for old, new in mistake.edits:
             if source.count(old) != 1:

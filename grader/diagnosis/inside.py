@@ -1,4 +1,4 @@
-"""A submission of ours, carried out in this process: no wall, so only for what we wrote."""
+"""Run code in a submission's place in this process: without a sandbox, so only our own code."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from grader.worker.handler import RequestHandler
 
 
 class OwnSandbox:
-    """Gives out workers that are none, as ``Session`` needs them.
+    """A stand-in for a sandbox, whose workers run in this process; for ``Session``.
 
     Args:
         make: Makes the module that a worker answers from.
-        stop: Set by another thread to end what is under way.
+        stop: Event that another thread sets to end what is running.
     """
 
     def __init__(self, make: Callable[[], ModuleType], stop: threading.Event) -> None:
@@ -26,16 +26,16 @@ class OwnSandbox:
         self.stop = stop
 
     def worker(self) -> OwnWorker:
-        """One that has just been started."""
+        """Return a new worker with a new module."""
         return OwnWorker(self._make(), self.stop)
 
 
 class OwnWorker:
-    """Answers as a worker does, at once.
+    """A stand-in for a worker, which answers at once in this process.
 
     Args:
-        module: What stands in the place of a submission.
-        stop: Ends it before the next request.
+        module: Module that takes the submission's place.
+        stop: Event that ends the worker before its next request.
     """
 
     alive = True
@@ -48,7 +48,7 @@ class OwnWorker:
         self._number = 0
 
     def send(self, request: messages.Request, clock: Clock, body: Sequence[bytes] = ()) -> None:
-        """Carry out a request; no clock runs, what is planted ends."""
+        """Carry out a request; without the clock, as ``bounded`` ends whatever runs too long."""
         if self._stop.is_set():
             raise Stopped
         self._number += 1
@@ -56,7 +56,7 @@ class OwnWorker:
         self._answer = self._handler.answer(request, b"".join(body))
 
     def receive(self, clock: Clock) -> tuple[messages.Reply, frames.Buffer]:
-        """What came of it."""
+        """Return the reply to the last request."""
         left = memoryview(self._answer)
 
         def take(count: int) -> bytearray:
@@ -67,15 +67,15 @@ class OwnWorker:
         return frames.unpack(take, frames.MAX_REPLY_HEADER, messages.Reply)
 
     def reject(self, problem: str) -> WorkerEnded:
-        """The error to raise for an answer that cannot be believed."""
+        """Return the error to raise for an answer that is not valid."""
         return WorkerEnded(f"gave an answer that cannot be read: {problem}")
 
     def take_output(self) -> str:
-        """Nothing: what it prints is not looked at."""
+        """Return an empty string: what the module prints is not looked at."""
         return ""
 
     def kill(self) -> None:
-        """Let everything go."""
+        """Drop everything that the worker holds."""
         self._handler = _OwnHandler()
 
 
@@ -85,6 +85,6 @@ class _OwnHandler(RequestHandler):
             return super().carry_out(step, data)
 
     def do_load(self, load: messages.Load, tensors: object) -> messages.Answer:
-        """Settle where tensors lie; the module is there already."""
+        """Set the device that tensors lie on; the module is already loaded."""
         self.settle(load.device)
         return messages.Done()

@@ -1,4 +1,4 @@
-"""Where NaN comes from that should not be there: asked of the submission once more."""
+"""Find where a wrong NaN begins, by asking the submission once more."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from grader.sandbox.session import Session
 from grader.submission import read_submission
 from grader.wire import messages, values
 
-TRIED = 9  # units: where one begins late another may tell what comes before it
+TRIED = 9  # units, at most: where NaN begins late in one, another may show an earlier line
 
 
 def first_nan(checks: Sequence[Check], solution: Path, session: Session) -> Fault | None:
-    """What a worker raises where NaN first comes up; None where none came, or that is not found.
+    """Return the exception that a worker raises where NaN first appears; None if none is found.
 
     Args:
-        checks: What each asked of the submission.
-        solution: Of the exercise; it is run in this process.
-        session: Of the submission, in which a check has begun.
+        checks: What each check asked of the submission, with the answers.
+        solution: File of the exercise's solution, which is run in this process.
+        session: Session of the submission, in which a check has begun.
     """
     found = [unit for unit in units_of(checks) if not unit.fine and _holds_nan(unit)]
     if not found or not solution.is_file():
@@ -47,13 +47,13 @@ def _holds_nan(unit: Unit) -> bool:
 
 
 def _is_sound(unit: Unit) -> bool:
-    """Whether all that was asked gave numbers."""
+    """Return whether all steps of a unit were answered, and without NaN."""
     answers = [one.answer for group in unit.groups for one in group]
     return all(isinstance(one, Answered) for one in answers) and not _holds_nan(unit)
 
 
 def _raised(units: Sequence[Unit], session: Session) -> Iterator[Fault]:
-    """What is raised where NaN begins, on a line of the submission."""
+    """Yield the exceptions raised where NaN begins on a line of the submission."""
     groups = [group for unit in units for group in unit.groups]
     steps = [
         Outgoing(_stopping(one.step.operation), _sent(one), one.step.seed)

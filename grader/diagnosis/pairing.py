@@ -1,4 +1,4 @@
-"""Which two mistakes may make up what came, told by what each of them does alone."""
+"""Choose pairs of mistakes that may explain a submission, by what each mistake does alone."""
 
 from __future__ import annotations
 
@@ -9,29 +9,31 @@ from typing import NamedTuple
 from grader.diagnosis.edits import EditMistake
 from grader.diagnosis.replay import Replay, Unit, forms, same_answers
 
-PROBES = 4  # of what came out wrong, and of what came out right
-LARGE = 1 << 15  # bytes, which take too long to be asked of each mistake
-AGAINST = 4  # of them may speak against two mistakes
-LIKELY = 250  # pairs, which are tried in some seconds
+PROBES = 4  # units with wrong answers, and as many with right ones, that are looked at
+LARGE = 1 << 15  # bytes of a unit, from which it takes too long to ask it of each mistake
+AGAINST = 4  # units that may contradict a pair; one more rules it out
+LIKELY = 250  # pairs, at most; they are tried in some seconds
 
 
 class Alone(NamedTuple):
-    """What a mistake does alone to an answer: to its form, and to its numbers.
+    """The effect of one mistake alone on the answers of a unit.
+
+    Each attribute has two values: for the answers' forms, and for the answers as a whole.
 
     Attributes:
-        shows: Whether it changes what is right.
-        agrees: Whether what it gives is what came.
+        shows: Whether the mistake changes the solution's answers.
+        agrees: Whether the mistake gives the submission's answers.
     """
 
     shows: tuple[bool, ...]
     agrees: tuple[bool, ...]
 
     def may_go_with(self, other: Alone, fine: tuple[bool, ...]) -> bool:
-        """Whether both may have made what came: where one of them shows alone, it has to agree.
+        """Return whether both may explain the answers: where only one shows, it has to agree.
 
         Args:
-            other: What the other one does.
-            fine: Whether what came is right.
+            other: Effect of the other mistake.
+            fine: Whether the submission's answers are the solution's.
         """
         for place, is_fine in enumerate(fine):
             shown = [one.agrees[place] for one in (self, other) if one.shows[place]]
@@ -43,20 +45,20 @@ class Alone(NamedTuple):
 def likely_pairs(
     right: Replay, planted: Mapping[EditMistake, Replay], wrong: list[Unit], fine: list[Unit]
 ) -> list[tuple[EditMistake, EditMistake]]:
-    """Two mistakes at a time, those first that may well have made what came.
+    """Return pairs of mistakes, with the most likely explanations of the submission first.
 
-    Where what came speaks against two of them, one may still undo what the other does.
+    A pair that at most ``AGAINST`` units contradict is kept, as one mistake may undo the other.
 
     Args:
-        right: The solution.
-        planted: The solution with each mistake.
-        wrong: What was asked where what came is wrong; some are looked at.
-        fine: The same where it is right.
+        right: Replay of the solution.
+        planted: Replay of the solution with each mistake.
+        wrong: Units that the submission answered wrongly; some are looked at.
+        fine: Units that the submission answered rightly; some are looked at.
     """
     against = dict.fromkeys(itertools.combinations(planted, 2), 0)
     for came in sorted([*_some_of(wrong), *_some_of(fine)], key=lambda unit: unit.size):
         if len(against) <= len(planted):
-            break  # to try them takes no longer than to look
+            break  # trying the rest takes no longer than looking on
         due = right.answered(came)
         is_fine = _agree(came, due)
         alone = {}
@@ -71,7 +73,7 @@ def likely_pairs(
 
 
 def _agree(one: Unit, other: Unit) -> tuple[bool, bool]:
-    """Whether two answers agree: in their forms, and in all."""
+    """Return whether the answers of two units agree: in their forms, and as a whole."""
     return forms(one) == forms(other), same_answers(one, other)
 
 

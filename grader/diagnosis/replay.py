@@ -1,4 +1,4 @@
-"""What a submission was asked, asked of another source; without a sandbox, so only of ours."""
+"""Replay a submission's requests on another source: one of ours, as there is no sandbox."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from grader.wire import messages, values
 from grader.worker.handler import Refusal, RequestHandler
 
 FILE = "<solution>"
-MOST = 200_000  # instructions of a source in one step: the same whatever the machine is at
-ROUNDINGS = 8  # of an input; where they show, another order of operations would show as well
-SHIFT = 1 << 40  # to another seed
-TOO_LONG = "time"  # a difference that tells nothing of what would have come
+MOST = 200_000  # instructions of a source in one step: the same however busy the machine is
+ROUNDINGS = 8  # that an input is off by; where they show, reordered operations would show too
+SHIFT = 1 << 40  # added to a seed, to get another one
+TOO_LONG = "time"  # a kind of difference: the answer that would have come is not known
 
 
 class Asked(NamedTuple):
-    """One step that a submission was asked, the bytes of its tensors, and what it answered."""
+    """One step sent to a submission, the bytes of its tensors, and the answer."""
 
     step: messages.Step
     body: bytes
@@ -37,17 +37,17 @@ class Asked(NamedTuple):
 
 
 class Check(NamedTuple):
-    """What a check asked of a submission, and whether all was as it should be."""
+    """What a check asked of a submission, with the answers, and whether the check passed."""
 
     exchanges: Sequence[Exchange]
     passed: bool
 
 
 class Unit(NamedTuple):
-    """Groups of steps that need nothing of other units.
+    """Groups of steps that can be asked without any other unit.
 
     Attributes:
-        fine: Whether what came is as it should be: then another answer may be so as well.
+        fine: Whether the answers passed the check: then other answers might pass as well.
     """
 
     groups: list[list[Asked]]
@@ -55,16 +55,16 @@ class Unit(NamedTuple):
 
     @property
     def size(self) -> int:
-        """How much it takes to ask it."""
+        """The cost of asking the unit: the bytes of its tensors, and 1000 for each step."""
         return sum(1000 + len(asked.body) for group in self.groups for asked in group)
 
 
 class _TooLong(BaseException):
-    """A source runs longer than it may."""
+    """Raised where a source runs more instructions than it may."""
 
 
 def units_of(checks: Sequence[Check]) -> list[Unit]:
-    """What can be asked alone: a check, or of one that asks for things apart each of them."""
+    """Split checks into units: whole checks, or single groups of steps that stand alone."""
     found: list[Unit] = []
     for check in checks:
         rest: list[list[Asked]] = []
@@ -83,7 +83,7 @@ def units_of(checks: Sequence[Check]) -> list[Unit]:
 
 
 def _stands_alone(group: list[Asked]) -> bool:
-    """Whether a group makes itself what it uses."""
+    """Return whether a group creates all objects that it uses."""
     made: set[int | None] = set()
     for operation in (asked.step.operation for asked in group):
         match operation:
@@ -104,12 +104,12 @@ def _groups(exchange: Exchange) -> list[list[Asked]]:
 
 
 def forms(unit: Unit) -> list[list[object]]:
-    """What the answers look like beside their numbers, group by group up to what was raised."""
+    """Return types and shapes of the answers, without numbers, up to each group's first failure."""
     return [[_form(asked.answer) for asked in _answers(group)] for group in unit.groups]
 
 
 def same_answers(one: Unit, other: Unit) -> bool:
-    """Whether two sources gave the same, as far as the first is known."""
+    """Return whether two units have the same answers, as far as those of the first are known."""
     return not any(
         _difference(came.answer, mine.answer)
         for group, others in zip(one.groups, other.groups, strict=True)
@@ -118,7 +118,7 @@ def same_answers(one: Unit, other: Unit) -> bool:
 
 
 def _answers(group: list[Asked]) -> Iterator[Asked]:
-    """The steps of a group, up to the first that failed."""
+    """Yield the steps of a group up to the first that failed, which is included."""
     for asked in group:
         yield asked
         if not isinstance(asked.answer, Answered):
@@ -134,9 +134,9 @@ def _form(answer: Answered | Exception) -> object:
 
 
 def _difference(came: Answered | Exception, mine: Answered | Exception) -> str:
-    """Of what kind the difference is between what came and what comes here; empty for none."""
+    """Return the kind of difference between a submission's answer and ours; empty for none."""
     if isinstance(came, SubmissionRefused):
-        return ""  # what would have come is not known
+        return ""  # the answer that would have come is not known
     if isinstance(mine, SubmissionError) and mine.fault.type == _TooLong.__name__:
         return TOO_LONG
     if not isinstance(came, Answered) or not isinstance(mine, Answered):
@@ -144,12 +144,12 @@ def _difference(came: Answered | Exception, mine: Answered | Exception) -> str:
         return "" if alike else "exception"
     try:
         return difference(came, mine.answer, mine.tensors)
-    except Exception:  # an answer that nobody has looked at may be of any form
+    except Exception:  # an unchecked answer may have any form
         return "output"
 
 
 def _where_finite(came: Answered | Exception, mine: Answered | Exception) -> Answered | Exception:
-    """What comes here, and what came where that is not finite; of other forms, what comes here."""
+    """Return our answer with the submission's non-finite numbers put in, if their forms agree."""
     if not isinstance(came, Answered) or not isinstance(mine, Answered):
         return mine
     if _form(came) != _form(mine) or any(one.is_meta for one in (*came.tensors, *mine.tensors)):
@@ -159,7 +159,7 @@ def _where_finite(came: Answered | Exception, mine: Answered | Exception) -> Ans
 
 
 def shaken(unit: Unit) -> Unit:
-    """The same with other random numbers, and with inputs that are rounded otherwise."""
+    """Return the unit with other random numbers, and with inputs changed by some roundings."""
     return unit._replace(groups=[[_shaken(asked) for asked in group] for group in unit.groups])
 
 
@@ -181,11 +181,11 @@ def _rounded(tensor: Tensor) -> Tensor:
 
 
 class Replay:
-    """A source of ours, in a module of its own in this process.
+    """A source of ours that answers a submission's requests, from its own module in this process.
 
     Args:
         code: The compiled source.
-        device: Where the submission had its tensors: dropout draws by the device.
+        device: Device on which the submission had its tensors: on another, dropout draws otherwise.
     """
 
     def __init__(self, code: CodeType, device: str = "cpu") -> None:
@@ -196,16 +196,16 @@ class Replay:
 
     @classmethod
     def of(cls, source: str, device: str = "cpu") -> Replay | None:
-        """The source, run; None where it cannot be."""
+        """Return a replay of a source; None where the source cannot be run."""
         try:
             return cls(compile(source, FILE, "exec", dont_inherit=True), device)
         except KeyboardInterrupt:
             raise
-        except BaseException:  # of an edit; it reproduces nothing
+        except BaseException:  # an edit that cannot run reproduces nothing
             return None
 
     def differences(self, unit: Unit) -> Iterator[str]:
-        """Of what kind each answer is that differs from the one that came."""
+        """Yield the kind of difference for each of our answers that is not the submission's."""
         self._handler.objects.clear()
         self._handler.graphs.clear()
         for group in unit.groups:
@@ -217,7 +217,7 @@ class Replay:
                     break
 
     def proves_nothing(self, unit: Unit) -> bool:
-        """Whether what came differs from what comes here in numbers alone that are not finite."""
+        """Return whether the submission's answers differ from ours in non-finite numbers alone."""
         due = self.answered(unit)
         return not any(
             _difference(came.answer, _where_finite(came.answer, mine.answer))
@@ -226,15 +226,15 @@ class Replay:
         )
 
     def is_steady(self, unit: Unit) -> bool:
-        """Whether neither chance nor rounding decides what comes."""
+        """Return whether neither chance nor rounding decides our answers."""
         return not any(self.differences(shaken(self.answered(unit))))
 
     def answered(self, unit: Unit) -> Unit:
-        """The same with the answers that come here."""
+        """Return the unit with our answers."""
         return unit._replace(groups=[[self.own(a) for a in group] for group in unit.groups])
 
     def own(self, asked: Asked) -> Asked:
-        """The same step with the answer that comes here."""
+        """Return the step with our answer."""
         try:
             with bounded():
                 answer = self._handler.carry_out(asked.step, memoryview(asked.body))
@@ -250,12 +250,12 @@ class Replay:
 
     @property
     def _sent(self) -> list[Tensor]:
-        """The tensors of the last answer, where those of the submission's are: on the CPU."""
+        """The tensors of our last answer, on the CPU, as those of the submission are."""
         return [tensor if tensor.is_meta else tensor.cpu() for tensor in self._handler.sent]
 
 
 def module_of(source: str) -> ModuleType:
-    """A source of ours, run in a module of its own; ``bounded`` knows its lines."""
+    """Run a source of ours in a new module, under the file name that ``bounded`` watches."""
     module = ModuleType("solution")
     exec(compile(source, FILE, "exec", dont_inherit=True), module.__dict__)
     return module
@@ -263,7 +263,7 @@ def module_of(source: str) -> ModuleType:
 
 @contextmanager
 def aside() -> Iterator[None]:
-    """What a source of ours warns of is no news, and it draws the same each time."""
+    """Silence warnings and fix the seed while a source of ours runs; restore both afterwards."""
     state = random.getstate()
     try:
         with torch.random.fork_rng(devices=[]), warnings.catch_warnings():
@@ -276,7 +276,7 @@ def aside() -> Iterator[None]:
 
 @contextmanager
 def bounded() -> Iterator[None]:
-    """An endless loop ends, even one in a single line."""
+    """End a source of ours after ``MOST`` instructions, even in an endless loop on one line."""
     left = MOST
 
     def trace(frame: FrameType, event: str, argument: Any) -> Any:

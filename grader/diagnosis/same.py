@@ -1,4 +1,4 @@
-"""Whether two tensors, or two answers, are the same but for rounding."""
+"""Compare two tensors, or two answers, up to rounding."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from torch import Tensor
 from grader.sandbox.replies import Answered
 from grader.wire import messages, values
 
-# As in the search through the pipeline; of float64 what float32 would lose.
+# Relative, as in the search through the pipeline; in float64, below what float32 would lose.
 TOLERANCE = {torch.float64: 1e-9, torch.bfloat16: 0.1, torch.float16: 1e-2}
 USUAL = 1e-4
-GRADIENTS = 10  # times as much: they are longer sums
-MORE = 1.5  # times as many numbers that are made on the way are made in another way
+GRADIENTS = 10  # times the tolerance for gradients, which are longer sums
+MORE = 1.5  # times as many numbers made on the way show that they are made in another way
 
 
 def same(one: Tensor, other: Tensor, tolerance: float, least: float = 0.0) -> bool:
-    """Whether two tensors agree, NaN with NaN and infinity with infinity.
+    """Return whether two tensors agree, NaN with NaN and infinity with infinity.
 
     Args:
-        one: Any shape and float dtype.
-        other: The same dtype.
+        one: Tensor of any shape and float dtype.
+        other: Tensor of the same dtype.
         tolerance: Relative to the largest value of ``other``, or to 1 where all are smaller.
-        least: By how much they may differ in any case.
+        least: Absolute difference that is allowed in addition.
     """
     if one.shape != other.shape:
         return False
@@ -43,13 +43,13 @@ def same(one: Tensor, other: Tensor, tolerance: float, least: float = 0.0) -> bo
 
 
 def same_where_finite(came: Tensor, due: Tensor, tolerance: float) -> bool:
-    """Whether two tensors agree, leaving out where the first one is not finite."""
+    """Return whether two tensors agree, leaving out places where the first is not finite."""
     finite = came.isfinite()
     return came.shape == due.shape and same(came[finite], due[finite], tolerance)
 
 
 def difference(came: Answered, answer: messages.Answer, sent: list[Tensor]) -> str:
-    """Of what kind the difference between two answers is; empty where there is none."""
+    """Return the kind of difference between two answers; empty where there is none."""
     match came.answer, answer:
         case messages.Created(parameters=theirs), messages.Created(parameters=ours):
             alike = _forms(theirs) == _forms(ours) and _all_same(sent, came.tensors)
@@ -74,7 +74,7 @@ def difference(came: Answered, answer: messages.Answer, sent: list[Tensor]) -> s
 
 
 def _forms(parameters: list[messages.ParameterSpec]) -> Any:
-    """Parameters in no order, and which of them are one."""
+    """Return parameters by name, in no order, with the names that share each of them."""
     groups: dict[str, list[str]] = {}
     for one in parameters:
         groups.setdefault(one.same_as, []).append(one.name)
@@ -89,7 +89,7 @@ def _gradients(tree: Any, tensors: list[Tensor]) -> list[Tensor | None]:
 
 
 def _same_gradients(theirs: list[Tensor | None], ours: list[Tensor | None]) -> bool:
-    """Whether gradients agree, where none is as good as zeros."""
+    """Return whether gradients agree, where a missing one equals zeros."""
     count = max(len(theirs), len(ours))  # no list at all stands for no gradients
     pairs = zip(
         ours or [None] * count,
@@ -101,7 +101,7 @@ def _same_gradients(theirs: list[Tensor | None], ours: list[Tensor | None]) -> b
 
 
 def _rounding_of(gradient: Tensor) -> float:
-    """Of the largest: terms of another gradient that cancel may be as large."""
+    """Return the rounding error of the largest value: cancelling terms may leave it elsewhere."""
     if not gradient.is_floating_point() or gradient.is_meta or not gradient.numel():
         return 0.0
     largest = float(gradient.nan_to_num(posinf=0, neginf=0).abs().max())
@@ -120,7 +120,7 @@ def _all_same(ours: list[Tensor], theirs: list[Tensor]) -> bool:
 
 
 def _alike(one: Tensor, other: Tensor, times: int = 1, least: float = 0.0) -> bool:
-    """Whether two tensors are the same but for rounding."""
+    """Return whether two tensors are the same up to rounding."""
     one = one.detach()
     if (one.dtype, one.device, one.shape) != (other.dtype, other.device, other.shape):
         return False

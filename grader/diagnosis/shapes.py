@@ -1,4 +1,4 @@
-"""What the shapes of tensors tell of an exception, where they leave no doubt."""
+"""Clues to an exception from the shapes of tensors, where they leave no doubt."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PRODUCTS = {"torch.matmul", "torch.bmm"}
 
 
 def _product_in(fault: Fault, source: str) -> tuple[ast.expr, ast.expr] | None:
-    """The two sides of the product on the failing line, where there is one alone."""
+    """Return the operands of the product on the failing line; None unless there is exactly one."""
     statement = failing_statement(fault, source)
     found = []
     for node in ast.walk(statement) if statement else ():
@@ -25,7 +25,7 @@ def _product_in(fault: Fault, source: str) -> tuple[ast.expr, ast.expr] | None:
 
 
 def _shape_of(side: ast.expr, fault: Fault) -> tuple[int, ...]:
-    """The shape of a variable, or of one whose last two axes trade places; none if not known."""
+    """Return the shape of a variable, or of its last two axes swapped; empty if not known."""
     name = ast.unparse(side)
     turned = re.fullmatch(r"(\w+)\.(?:mT|(?:transpose|swapaxes)\((?:-2, -1|-1, -2)\))", name)
     shape = next((t.shape for t in fault.tensors if t.name == (turned[1] if turned else name)), ())
@@ -33,7 +33,7 @@ def _shape_of(side: ast.expr, fault: Fault) -> tuple[int, ...]:
 
 
 def _left_is_transposed(fault: Fault, source: str) -> str | None:
-    """Whether the left side of a product is a (…, D, T), as a transposed q is."""
+    """Return T if the left operand of a product is (…, D, T), as a transposed q is; else None."""
     found = re.search(r"\[\d+, (\d+)\] but got: \[\d+, (\d+)\]", fault.message)
     shapes = [one.shape for one in fault.tensors if one.name == "x" and len(one.shape) > 1]
     product = _product_in(fault, source)
@@ -49,7 +49,7 @@ def _left_is_transposed(fault: Fault, source: str) -> str | None:
 
 
 def _right_fits_transposed(fault: Fault, source: str) -> str | None:
-    """The right side of a product, where it would fit with its last two axes in the other order."""
+    """Return the right operand of a product, if it would fit with its last two axes swapped."""
     found = re.search(r"\[\d+, (\d+)\] but got: \[\d+, (\d+)\]", fault.message)
     product = _product_in(fault, source)
     if found is None or product is None or not isinstance(product[1], ast.Name):
@@ -58,7 +58,7 @@ def _right_fits_transposed(fault: Fault, source: str) -> str | None:
 
 
 def _mask_has_more_axes(fault: Fault, source: str) -> str | None:
-    """How many axes the scores have, where the mask has been given one more than they have."""
+    """Return how many axes the scores have, if the mask has more, or is given one more."""
     line = fault.frames[-1].source if fault.frames else ""
     grown = re.search(r"mask\w*(?:\.unsqueeze\(|\[[^\]]*None)", line) is not None
     masks = [len(one.shape) for one in fault.tensors if "mask" in one.name]
@@ -69,7 +69,7 @@ def _mask_has_more_axes(fault: Fault, source: str) -> str | None:
 
 
 def _mask_lacks_the_axis_of_heads(fault: Fault, source: str) -> str | None:
-    """The shape of scores that the mask would fit with an axis more after its first."""
+    """Return the shape of scores that the mask would fit with one more axis after its first."""
     masks = [one.shape for one in fault.tensors if "mask" in one.name and len(one.shape) == 3]
     scores = [one.shape for one in fault.tensors if "mask" not in one.name and len(one.shape) == 4]
     for mask, shape in itertools.product(masks, scores):

@@ -1,4 +1,4 @@
-"""A diagnosis in words. No torch here."""
+"""Put a diagnosis into words, without importing torch."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ WHERE_WRONG = "Where your output is wrong, it is exactly what comes out"
 MODULE = "Your module is exactly what comes out"
 WHOLE = "Your output is exactly what comes out"
 ONLY = {
-    "learn": "Your values are right, and your gradients are exactly those that come out",
-    "mask": "Your output is right without a mask, and under one it is exactly what comes out",
-    "drop": "Without dropout your output is right, and with it exactly what comes out",
+    "learn": "Your output is right, but your gradients are exactly those that come out",
+    "mask": "Your output is right without a mask, but with one it is exactly what comes out",
+    "drop": "Your output is right without dropout, but with it exactly what comes out",
 }
-BESIDE = "Your values are right, and what is wrong beside them is exactly what comes out"
-RAISED = "Your output is right wherever one comes, and exceptions are exactly those that are raised"
-PARTS = {  # of the pipeline, as they are listed
+BESIDE = "Your output is right, and what else is wrong is exactly what comes out"
+RAISED = "Your output is right wherever there is one, and the exceptions are exactly those raised"
+PARTS = {  # parts of the pipeline, as messages call them
     "project": "queries, keys and values",
-    "split": "heads, cut",
+    "split": "splitting into heads",
     "score": "scores",
     "scale": "scale",
     "mask": "mask",
     "drop": "dropout",
     "softmax": "softmax",
     "mix": "mixing",
-    "merge": "heads, put back",
+    "merge": "merging the heads",
     "output": "output",
     "arrange": "block: order",
     "norms": "block: norms",
@@ -35,9 +35,9 @@ PARTS = {  # of the pipeline, as they are listed
     "learn": "gradients",
 }
 BY_CHANCE = (
-    "The same call gives other numbers with another seed, in evaluation and with the same weights: "
-    "random numbers are drawn in each call, or layers are made anew in `forward`, where the "
-    "constructor should make them once."
+    "The same call gives different numbers with another seed, in evaluation with the same weights: "
+    "random numbers are drawn in each call, or layers are created anew in `forward`, instead of "
+    "once in the constructor."
 )
 COUNTS = {2: "two", 3: "three"}
 
@@ -48,35 +48,38 @@ def describe(
     beginning: str = "",
     right: Sequence[str] = (),
 ) -> str:
-    """What reproduces a submission, as a few sentences.
+    """Describe in a few sentences which mistakes reproduce a submission.
 
     Args:
-        sets: The smallest sets of mistakes that do, none of them empty.
-        left: What they don't reproduce, such as ``gradients``.
-        right: What of that is right.
-        beginning: Of the first sentence; empty where the steps of the pipeline tell it.
+        sets: The smallest sets of mistakes that reproduce it, none of them empty.
+        left: What they do not reproduce, such as ``gradients``.
+        right: What of ``left`` is right.
+        beginning: Beginning of the first sentence; empty where the mistakes' steps decide it.
     """
     first, *others = sets
     text = f"{beginning or _beginning(first)} {_listed(first)}."
     if others:
         listing = ", or ".join(_listed(other) for other in others[:2])
-        text += f" The same comes out {listing}; nothing that was tried tells these apart."
+        text += f" The same output comes out {listing}; nothing that was tried tells these apart."
     unknown = [what for what in left if what not in right]
     if unknown:
-        text += f" Something else is wrong in this as well, and is not known: {', '.join(unknown)}."
+        text += (
+            " Something else is wrong as well, not explained by a known mistake: "
+            f"{', '.join(unknown)}."
+        )
     if right:
-        text += f" This is right all the same: {', '.join(right)}."
+        text += f" This is right nonetheless: {', '.join(right)}."
     return text
 
 
 def reasons(mistakes: Sequence[KnownMistake]) -> str:
-    """Why these mistakes matter; of one that does not say so, where to look."""
+    """Return why these mistakes matter; for one that does not say so, its hint."""
     whys = [mistake.hurts or mistake.hint for mistake in mistakes]
     return whys[0] if len(whys) == 1 else " ".join(f"({i}) {w}" for i, w in enumerate(whys, 1))
 
 
 def where(mistakes: Sequence[KnownMistake]) -> str:
-    """Where these mistakes are, and nothing of what they are."""
+    """Return where these mistakes are, without saying what they are."""
     places = dict.fromkeys(
         f"the step `{PARTS[one.part]}`"
         if isinstance(one, Mistake)
@@ -87,7 +90,7 @@ def where(mistakes: Sequence[KnownMistake]) -> str:
 
 
 def ask(mistakes: Sequence[KnownMistake]) -> str:
-    """A question for each of these mistakes, which does not give it away."""
+    """Return a question for each of these mistakes that does not give it away."""
     return " ".join(mistake.hint for mistake in mistakes)
 
 

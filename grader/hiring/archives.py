@@ -1,4 +1,4 @@
-"""The files of a zip or a tar, without unpacking any of it to disk."""
+"""Reading the files of a zip or tar without unpacking any of it to disk."""
 
 from __future__ import annotations
 
@@ -35,20 +35,20 @@ UNPACK: dict[str, Callable[[BinaryIO], Any]] = {
 MAX_ARCHIVE = 256 << 20  # bytes on disk
 MAX_UNPACKED = 128 << 20  # bytes that a tar may unpack to
 MAX_DIRECTORY = 512 * MAX_ENTRIES  # bytes of an archive's directory, which is read as a whole
-MOST_WITHIN = 10  # archives within what was handed in that are opened
-# Others unpack a block as a whole: from a thousand bytes come gigabytes, whatever was asked for.
+MOST_WITHIN = 10  # archives among a candidate's files that are opened
+# Other methods unpack whole blocks: from a thousand bytes come gigabytes, however few are wanted.
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 
 def in_archive(name: str, opened: Callable[[], BinaryIO]) -> Contents:
-    """The files of an archive.
+    """Return the files of an archive.
 
     Args:
-        name: What it is called; its ending says what it is.
-        opened: Opens it, as often as it takes.
+        name: The archive's name, whose ending tells its format.
+        opened: Opens the archive; called each time that something is read from it.
 
     Raises:
-        GradeError: It is damaged, or holds too much.
+        GradeError: The archive is damaged, or holds too much.
     """
     ending = archive_ending(name)
     kind = "zip" if ending == ".zip" else "tar"
@@ -70,9 +70,9 @@ def in_archive(name: str, opened: Callable[[], BinaryIO]) -> Contents:
 
 
 def unpacked(contents: Contents) -> Contents:
-    """The files of the archives within, by their paths; those that cannot be read are others.
+    """Return the files of nested archives, by path; unreadable archives are among ``others``.
 
-    What is in an archive within an archive within an archive is left there.
+    Archives inside these archives are not opened.
     """
     found = Contents()
     for count, (path, read) in enumerate(contents.archives.items()):
@@ -96,7 +96,7 @@ def _in_memory(name: str, read: Read) -> BinaryIO:
 
 
 def _in_zip(name: str, opened: Callable[[], BinaryIO]) -> Contents:
-    """The files of a zip, by the directory at its end; nothing of it is unpacked here."""
+    """Return the files of a zip, by the directory at its end; nothing is unpacked yet."""
     found = Contents()
     with opened() as file:
         if _directory_size(file) > MAX_DIRECTORY:
@@ -115,13 +115,13 @@ def _in_zip(name: str, opened: Callable[[], BinaryIO]) -> Contents:
 
 
 def _directory_size(file: BinaryIO) -> int:
-    """How many bytes ``ZipFile`` would read as the directory, and make objects of."""
+    """Return how many bytes ``ZipFile`` would read as the directory, and make objects of."""
     end = zipfile._EndRecData(file)  # type: ignore[attr-defined]  # there is no public way
     return int(end[zipfile._ECD_SIZE]) if end else 0  # type: ignore[attr-defined]  # nor here
 
 
 def _from_zip(opened: Callable[[], BinaryIO], name: str, most: int) -> bytes:
-    """So many of a member's bytes, whatever its header says of its size."""
+    """Read at most ``most`` bytes of a member, whatever its header says of its size."""
     try:
         with opened() as file, zipfile.ZipFile(file) as archive:
             if archive.getinfo(name).compress_type not in METHODS:
@@ -135,7 +135,7 @@ def _from_zip(opened: Callable[[], BinaryIO], name: str, most: int) -> bytes:
 
 
 class _Bounded(io.RawIOBase):
-    """What a tar unpacks to, up to as much as it may."""
+    """A reader of a tar's unpacked bytes, which raises once they exceed ``MAX_UNPACKED``."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -149,7 +149,7 @@ class _Bounded(io.RawIOBase):
 
 
 def _members(file: BinaryIO, ending: str) -> Iterator[tuple[PurePosixPath, BinaryIO]]:
-    """The regular files of a tar, each to be read before the next is asked for."""
+    """Yield the regular files of a tar; each has to be read before the next is asked for."""
     with tarfile.open(fileobj=_Bounded(UNPACK[ending](file)), mode="r|") as archive:
         for count, member in enumerate(archive):
             if count >= MAX_ENTRIES:
@@ -162,7 +162,7 @@ def _members(file: BinaryIO, ending: str) -> Iterator[tuple[PurePosixPath, Binar
 
 
 def _in_tar(file: BinaryIO, ending: str) -> Contents:
-    """The files of a tar, read at once: nothing is found in it without unpacking all before it."""
+    """Read all files of a tar at once, since to find one means to unpack all before it."""
     found = Contents()
     for path, member in _members(file, ending):
         found.add(path, partial(_first, member.read(wanted(path))))

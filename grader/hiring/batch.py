@@ -1,4 +1,4 @@
-"""A batch: every candidate's files, graded once each, whatever happens in between."""
+"""A batch: every candidate's files are graded once for each seed, whatever interrupts it."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ Key = tuple[str, str, int]  # candidate, exercise, seed
 
 @dataclass
 class Progress:
-    """How far a batch is.
+    """The progress of a batch.
 
     Attributes:
-        total: Gradings of the whole batch.
-        done: Those that are in the store.
-        before: Those that were there when this run began.
-        faults: What could not be graded, through no fault of the submission.
-        began: On the monotonic clock, in seconds.
+        total: The number of gradings of the whole batch.
+        done: The number of gradings in the store.
+        before: The number of gradings that were in the store when this run began.
+        faults: Tasks that could not be graded, through no fault of the submission, and why.
+        began: When this run began, on the monotonic clock, in seconds.
     """
 
     total: int
@@ -41,7 +41,7 @@ class Progress:
 
     @classmethod
     def of(cls, candidates: Sequence[Candidate], seeds: Sequence[int], store: Store) -> Progress:
-        """How far the gradings of these candidates are, one for each seed."""
+        """Return the progress of these candidates' gradings, one for each file and seed."""
         keys = {(c.key, e, seed) for c in candidates for e in c.handed for seed in seeds}
         before = len(keys & store.done().keys())
         return cls(len(keys), before, before)
@@ -53,10 +53,10 @@ class Progress:
 
 
 def select(everyone: Sequence[Candidate], only: Collection[str]) -> list[Candidate]:
-    """The candidates of these names, or of these files; all of them where none is given.
+    """Return the candidates with these names or files; all candidates where none is given.
 
     Raises:
-        GradeError: A name is nobody's.
+        GradeError: A name belongs to no candidate.
     """
     unknown = set(only) - {name for one in everyone for name in (one.name, one.key)}
     if unknown:
@@ -67,13 +67,13 @@ def select(everyone: Sequence[Candidate], only: Collection[str]) -> list[Candida
 def choose_seeds(
     seed: int | None, count: int, begun: BatchSettings | None, packed: int | None = None
 ) -> tuple[int, ...]:
-    """One seed for each grading; a batch that goes on keeps those that it was begun with.
+    """Return a seed for each grading of a file; a resumed batch keeps those that it began with.
 
     Args:
-        seed: That was asked for.
-        count: Of gradings of each file.
-        begun: What the batch was begun with.
-        packed: The take-home's, the same in each of its batches.
+        seed: The first seed, where one was asked for.
+        count: The number of gradings of each file.
+        begun: The settings that the batch was begun with; None for a new one.
+        packed: The take-home's seed, the same in each of its batches.
     """
     if begun is not None and seed is None and len(begun.seeds) == count:
         return begun.seeds
@@ -85,7 +85,7 @@ def choose_seeds(
 def tasks(
     candidates: Sequence[Candidate], seeds: Sequence[int], done: Collection[Key]
 ) -> Iterator[Task]:
-    """The gradings that are still to be done; each file is read when it is its turn."""
+    """Yield the gradings that are still to be done; each file is read when its turn comes."""
     for candidate in candidates:
         for exercise, handed in candidate.handed.items():
             left = [seed for seed in seeds if (candidate.key, exercise, seed) not in done]
@@ -102,13 +102,13 @@ def tasks(
 def changed(
     candidates: Sequence[Candidate], done: Mapping[Key, str]
 ) -> Iterator[tuple[Candidate, str]]:
-    """Candidates and exercises whose file is no longer the one that was graded."""
+    """Yield the candidates and exercises whose file is no longer the one that was graded."""
     known = {(name, exercise): digest for (name, exercise, _), digest in done.items()}
     for candidate in candidates:
         for exercise, handed in candidate.handed.items():
             digest = known.get((candidate.key, exercise))
             if digest is None:
-                continue  # it is yet to be graded, and is read then
+                continue  # the file is yet to be graded, and is read then
             data, problem = handed.take()
             if digest != as_submission(exercise, handed.name, data, problem).sha256:
                 yield candidate, exercise
@@ -117,10 +117,11 @@ def changed(
 def take_anew(
     everyone: Sequence[Candidate], chosen: Sequence[Candidate], store: Store
 ) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-    """Let go of what there was nothing to grade of, and is now.
+    """Forget results where there was nothing to grade, if the file has changed since.
 
     Returns:
-        That, and what else is no longer what was graded: candidates, by key, and exercises.
+        These results, then the others whose file is no longer the one that was graded; each as
+        the candidate's key and the exercise.
     """
     nothing = store.nothing_to_grade().keys() & {(c.key, e) for c in chosen for e in c.handed}
     found = [(candidate.key, exercise) for candidate, exercise in changed(everyone, store.done())]
@@ -130,7 +131,10 @@ def take_anew(
 
 
 def left_out(chosen: Sequence[Candidate], store: Store) -> tuple[dict[str, str], dict[str, str]]:
-    """Why there is nothing to grade of somebody, by name; what else could not be read, and why."""
+    """Return why there is nothing to grade of a candidate, and which other files cannot be read.
+
+    Both give the reason: the first by the candidate's name, the second by name and exercise.
+    """
     nothing = store.nothing_to_grade()
     left: dict[str, str] = {}
     unread: dict[str, str] = {}
@@ -154,16 +158,16 @@ def run(
 ) -> None:
     """Grade what is not in the store yet, and keep each result as soon as it is there.
 
-    What takes long comes after all others. What the machine was too busy for is tried again at
-    the end, with nothing of ours beside it.
+    Gradings that take long come after all others. Those that the machine was too busy for are
+    tried again at the end, one at a time.
 
     Args:
-        grade: Grades tasks, in whatever order they get done.
-        candidates: And what they handed in.
-        seeds: One grading for each.
+        grade: Grades tasks and yields them in the order in which they are done.
+        candidates: The candidates, with what they handed in.
+        seeds: The seeds; each file is graded once for each.
         store: Where results are kept.
-        progress: At the beginning; it is kept up to date.
-        tell: Is told how far it is, after each grading.
+        progress: The progress at the beginning, which is kept up to date.
+        tell: Called with the progress after each grading.
     """
     tell(progress)
     again: list[Task] = []
@@ -190,7 +194,7 @@ def _keep(task: Task, outcome: Outcome, store: Store, progress: Progress) -> Non
     report, source = outcome.report, outcome.source
     who = (task.candidate, task.exercise, task.seed, task.file)
     unread = task.unread
-    if task.data and not source:  # it is empty, or no UTF-8, say
+    if task.data and not source:  # for example empty, or not UTF-8
         unread = bool(as_submission(task.exercise, task.file, task.data).problem)
     store.add(Result(*who, report, source, task.note, unread))
     progress.done += 1
@@ -199,7 +203,10 @@ def _keep(task: Task, outcome: Outcome, store: Store, progress: Progress) -> Non
 def compare(
     store: Store, exercises: Sequence[Exercise], names: Mapping[str, str]
 ) -> dict[str, Similarity]:
-    """What came of comparing what these candidates handed in, named by their keys."""
+    """Return, by exercise, how similar the submissions of the candidates in ``names`` are.
+
+    ``names`` has the name of each candidate by key.
+    """
     found = {}
     for exercise in exercises:
         solution = exercise.solution.read_text(encoding="utf-8")
@@ -210,7 +217,7 @@ def compare(
 
 
 def as_sent(exercise: Exercise) -> str:
-    """The source of an exercise as it was sent; of a kit under work, as it is there."""
+    """Return an exercise's stub as it was shipped; where that is not to be found, as it is now."""
     try:
         return pristine(exercise).decode("utf-8")
     except GradeError:

@@ -1,4 +1,4 @@
-"""What was handed in -> candidates and their files, without writing any of it to disk."""
+"""Finding candidates and their files in what was handed in, without writing any of it to disk."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from grader.hiring.files import Contents, archive_ending, in_folder, is_work, re
 from grader.outputs.sanitise import told_apart
 from grader.submission import Submission, readable, submission_of
 
-MOST_KEPT = 64 << 10  # bytes of a file, while others are graded
-MOST_TOLD = 5000  # letters of a name, or of what is said of a file
+MOST_KEPT = 64 << 10  # bytes of a file that is kept in memory while others are graded
+MOST_TOLD = 5000  # characters of a file's name, or of a message about it
 # The exercises that were sent; what a file of each defines; the source of each as it was sent.
 Sent = tuple[Sequence[str], Mapping[str, Sequence[str]], Mapping[str, str]]
-OURS = ("__MACOSX", "__pycache__", "Thumbs.db", "desktop.ini")  # that nobody handed in
+OURS = ("__MACOSX", "__pycache__", "Thumbs.db", "desktop.ini")  # made by tools, not people
 
 
 @dataclass(frozen=True)
@@ -33,11 +33,12 @@ class Candidate:
     """Somebody who handed something in.
 
     Attributes:
-        name: By the folder or the file, or by the list of names.
-        handed: By exercise.
-        key: What is in the batch's folder, which results are kept by, whatever the name is.
-        files: All that is theirs in it.
-        owner: Who it is to the course system that named the files; None where none did.
+        name: The name from the list of names, else from a course system, else from the entry.
+        handed: The file handed in for each exercise.
+        key: What results are kept by, whatever the name: the entry in the folder of submissions,
+            or the student as a course system named the files.
+        files: The names of all the candidate's entries in that folder.
+        owner: The student as a course system named the files; None where none did.
     """
 
     name: str
@@ -48,10 +49,10 @@ class Candidate:
 
 
 class Listed(NamedTuple):
-    """Somebody in a list of names.
+    """Somebody in the list of names.
 
     Attributes:
-        id: What a course system knows them by; may be empty.
+        id: What a course system knows the person by; may be empty.
     """
 
     name: str
@@ -60,7 +61,7 @@ class Listed(NamedTuple):
 
 @dataclass
 class _Person:
-    """Somebody's entries in the folder, the first of which, or whose owner, they are known by."""
+    """A person's entries in the folder, known by their owner, or else by the first entry."""
 
     key: str
     entries: list[Path]
@@ -76,18 +77,18 @@ def find_candidates(
     defines: Mapping[str, Sequence[str]] | None = None,
     stubs: Mapping[str, str] | None = None,
 ) -> list[Candidate]:
-    """The candidates of a folder: everything in it is one's, also what cannot be read.
+    """Return the candidates of a folder; every entry belongs to one, even if it cannot be read.
 
     Args:
-        folder: What was handed in.
-        exercises: That were sent.
-        names: Of candidates, by the files in the folder; those of one id are one's.
-        others: What is no candidate, should it lie in the folder too: results, a list of names.
-        defines: What a file of each exercise of the kit defines, to know one of another name by.
-        stubs: The source of each exercise as it was sent, to know what was changed.
+        folder: The folder with everything that was handed in.
+        exercises: The exercises that were sent.
+        names: Names of candidates, by file in the folder; files with one id are one person's.
+        others: What is no candidate's, should it lie in the folder too: results, a list of names.
+        defines: What a file of each exercise of the kit defines, to recognise a renamed file.
+        stubs: The source of each exercise as it was sent, to see what was changed.
 
     Raises:
-        GradeError: The folder holds no candidate, or two of one name.
+        GradeError: The folder holds no candidate, or two with the same name.
     """
     if not folder.is_dir():
         raise GradeError(f"`{folder}` is not a folder; name the one with a file for each candidate")
@@ -117,18 +118,18 @@ def find_candidates(
 
 
 def _people(entries: Sequence[Path], names: Mapping[str, Listed]) -> list[_Person]:
-    """Whose the entries are: by the list of names, else as a course system named them."""
+    """Group the entries by person: by the list of names, else as a course system named them."""
     owned: dict[str, _Person] = {}
     for entry in entries:
         shown = readable(entry.name)
         owner = owner_of(shown)
         key = owner.key if owner else shown
-        if not owner and key in owned:  # of two names one says of itself what stands for the other
+        if not owner and key in owned:  # the same text is the key of another entry
             key = shown = f"{shown} ({len(owned)})"
         one = _Person(key, [entry], owner, names.get(shown, names.get(key)))
         known = owned.setdefault(key, one)
         if known is not one and known.listed and one.listed and known.listed != one.listed:
-            owned[shown] = replace(one, key=shown)  # the list knows better
+            owned[shown] = replace(one, key=shown)  # the list names two people
         elif known is not one:
             known.entries.append(entry)
             known.owner, known.listed = known.owner or owner, known.listed or one.listed
@@ -142,7 +143,7 @@ def _people(entries: Sequence[Path], names: Mapping[str, Listed]) -> list[_Perso
 
 
 def _called(people: Sequence[_Person]) -> Iterator[tuple[_Person, str]]:
-    """Everybody and their name; what cannot be read takes no other's."""
+    """Yield each person with a name; an entry of an unknown kind takes no other's name."""
     taken = {_own_name(entry) for one in people for entry in one.entries if _is_known(entry)}
     alike = Counter(one.owner.name for one in people if one.owner)
     for one in people:
@@ -168,12 +169,12 @@ def _is_known(entry: Path) -> bool:
 
 
 def _is_folder(entry: Path) -> bool:
-    """Whether it is one itself; nobody asks where a link leads to, which may raise."""
+    """Return whether an entry is a folder itself; links are not followed, which may raise."""
     return not entry.is_symlink() and entry.is_dir()
 
 
 def as_submission(exercise: str, file: str, data: bytes, problem: str = "") -> Submission:
-    """What was handed in, to be graded; what cannot be read is a file that cannot be tried."""
+    """Return what was handed in as a submission, which has a ``problem`` if it cannot be read."""
     path = Path(file or f"{exercise}.py")
     if problem:
         return Submission(path, "", problem=problem)
@@ -184,10 +185,10 @@ def as_submission(exercise: str, file: str, data: bytes, problem: str = "") -> S
 
 
 def read_names(path: Path) -> dict[str, Listed]:
-    """Candidates by their files, from a CSV file with the columns ``file,name``, and maybe ``id``.
+    """Read candidates by file from a CSV file with columns ``file``, ``name`` and maybe ``id``.
 
     Raises:
-        GradeError: It is no such file, a name is empty, or two people have one id.
+        GradeError: The path is no such file, a name is empty, or two people share an id.
     """
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
@@ -216,10 +217,10 @@ def read_names(path: Path) -> dict[str, Listed]:
 
 
 def _handed(folder: Path, entries: Sequence[Path], sent: Sent) -> dict[str, Handed]:
-    """What was handed in for each exercise.
+    """Return what was handed in for each exercise.
 
-    Archives are read in a process with bounds, and so are files to be chosen by what they hold:
-    their syntax trees can be as large as they like.
+    Archives are read in a process with limits, and so are files that have to be chosen by what they
+    hold, since their syntax trees can be of any size.
     """
     first = entries[0]
     try:
@@ -246,7 +247,7 @@ _Text = Annotated[str, msgspec.Meta(max_length=MOST_TOLD)]
 
 
 def _is_plain(contents: Contents, exercises: Sequence[str]) -> bool:
-    """Whether nothing is to be unpacked, nor to be chosen by what it holds."""
+    """Return whether nothing has to be unpacked, and no file has to be chosen by its content."""
     names = [path.stem for path in contents.files]
     alone = len(names) == len({*names} & {*exercises})
     return not contents.archives and (alone or not names or len(exercises) == len(names) == 1)
@@ -262,7 +263,7 @@ class _Read(NamedTuple):
 
 
 def _read_all(folder: Path, entries: Sequence[Path], sent: Sent) -> list[_Read]:
-    """What there is for each exercise."""
+    """Choose and read the file for each exercise."""
     chosen = choose(_contents(folder, entries), *sent)
     found = []
     for handed in (chosen[exercise] for exercise in sent[0]):
@@ -273,14 +274,14 @@ def _read_all(folder: Path, entries: Sequence[Path], sent: Sent) -> list[_Read]:
 
 
 def _kept(place: int, found: _Read, read: Callable[[], list[_Read]]) -> Handed:
-    """What was read, until it is graded; what is large is read again then."""
+    """Keep a file that was read until it is graded; a large one is read again then."""
     if len(found.data) > MOST_KEPT:
         return Handed(found.name, lambda: read()[place].data, found.problem, found.note)
     return Handed(found.name, lambda: found.data, found.problem, found.note)
 
 
 def _contents(folder: Path, entries: Sequence[Path]) -> Contents:
-    """What there is in a folder, an archive or a single file, or in several of one person."""
+    """Return what a folder, an archive or a file holds, or several such entries of one person."""
     entry, *more = entries
     if more:
         return in_folder(folder, entries)

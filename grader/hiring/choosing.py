@@ -1,4 +1,4 @@
-"""Which of somebody's files belongs to which exercise: what was changed, by name or content."""
+"""Choosing a candidate's file for each exercise: one that was changed, by name or content."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class Handed:
 
     Attributes:
         name: The file within what was handed in, as a POSIX path; empty where there is none.
-        read: Gives its bytes; raises ``GradeError`` where it cannot be read.
+        read: Returns the file's bytes; raises ``GradeError`` where it cannot be read.
         problem: Why there is no file to grade; empty where there is.
-        note: Where it was found, if under another name.
+        note: Where the file was found, if under another name, and which files were left aside.
     """
 
     name: str
@@ -37,11 +37,11 @@ class Handed:
 
     @property
     def unread(self) -> bool:
-        """Whether there is something, and it cannot be read."""
+        """Whether there is a file, but it cannot be read."""
         return bool(self.name and self.problem)
 
     def take(self) -> tuple[bytes, str]:
-        """Its bytes; or none, and why."""
+        """Return the file's bytes and an empty text, or no bytes and the reason."""
         if self.problem:
             return b"", self.problem
         try:
@@ -56,17 +56,17 @@ def choose(
     defines: Mapping[str, Sequence[str]],
     stubs: Mapping[str, str],
 ) -> dict[str, Handed]:
-    """The file of each exercise.
+    """Return the file of each exercise.
 
-    That is the file of its name; else one whose name holds the exercise's, as
-    ``ada_exercise3 (1).py`` does; else one that defines what it asks for; where one exercise was
-    sent, the only file there is. Whatever its name, what was changed goes before what is as it was
-    sent. Of several alike it is the one nearest to the top, and of these the last by number; those
-    that were left aside are named.
+    That is the file with the exercise's name; else one whose name contains it, as
+    ``ada_exercise3 (1).py`` does; else one that defines what the exercise asks for; where only one
+    exercise was sent, the only file there is. Whatever their names, a changed file goes before one
+    that is as it was sent. Of several that are equal in this, the one nearest to the top folder
+    wins, then the one with the highest number; its note names those left aside.
 
     Args:
         contents: What was handed in.
-        exercises: That were sent.
+        exercises: The exercises that were sent.
         defines: What a file of each exercise of the kit defines.
         stubs: The source of each exercise as it was sent.
     """
@@ -79,7 +79,7 @@ def choose(
 
 
 class _Looked:
-    """A file that is read and parsed when that is wanted, at most once."""
+    """A file that is read and parsed on demand, at most once."""
 
     def __init__(self, path: PurePosixPath, read: Read) -> None:
         self.path = path
@@ -87,12 +87,12 @@ class _Looked:
 
     @cached_property
     def source(self) -> str | None:
-        """Its text; None where it cannot be read."""
+        """The file's text; None where it cannot be read."""
         return self._submission.source if self._submission else None
 
     @cached_property
     def defined(self) -> dict[str, ast.AST]:
-        """The classes and functions that it defines; none where it does not parse."""
+        """The classes and functions that the file defines; none where it does not parse."""
         return _defined(self._submission) if self._submission else {}
 
     @cached_property
@@ -103,7 +103,10 @@ class _Looked:
             return None
 
     def is_as_sent(self, stub: str) -> bool:
-        """Whether nobody wrote more in it than comments; a notebook may have other cells."""
+        """Return whether classes and functions differ from the stub's in comments at most.
+
+        A notebook may have other cells.
+        """
         if not stub or self.source == stub:
             return bool(stub)
         sent = _defined(Submission(Path("stub.py"), stub))
@@ -113,7 +116,7 @@ class _Looked:
 
 
 class _Chooser:
-    """Looks into a candidate's files."""
+    """Chooses among the files of one candidate."""
 
     def __init__(
         self, contents: Contents, exercises: Sequence[str], defines: Mapping[str, Sequence[str]]
@@ -127,12 +130,12 @@ class _Chooser:
             if not path.name.startswith("test_")
         ]
         names = {*exercises, *defines}
-        # Those that are no exercise's by their name.
+        # Files that belong to no exercise by their name.
         free = [one for one in self._files if not any(_holds(one.path, name) for name in names)]
         self._free = free[:MOST_READ]
 
     def choose(self, exercise: str, stub: str) -> Handed:
-        """The file of one exercise."""
+        """Return the file of one exercise."""
         named = [one for one in self._files if _holds(one.path, exercise)][:MOST_READ]
         asked = frozenset(self._defines.get(exercise, ()))
         if not named and len(self._exercises) == len(self._files) == 1:
@@ -150,7 +153,7 @@ class _Chooser:
         return _found(meant[0], self._notes(meant, exercise, stub, asked))
 
     def _rival(self, exercise: str, asked: Set[str]) -> str:
-        """Another exercise that was sent and asks for the same; empty where there is none."""
+        """Return another sent exercise that asks for some of the same names; else empty."""
         others = [one for one in self._exercises if one != exercise]
         same = [one for one in others if not asked.isdisjoint(self._defines.get(one, ()))]
         return same[0] if same else ""
@@ -158,7 +161,7 @@ class _Chooser:
     def _notes(
         self, meant: Sequence[_Looked], exercise: str, stub: str, asked: Set[str]
     ) -> Iterator[str]:
-        """Where it was found, and what could have been meant as well."""
+        """Yield where the best file was found, and which files could have been meant as well."""
         best, *others = meant
         left = [one for one in others if not one.is_as_sent(stub) and one.source != best.source]
         yield from _where(best, exercise, asked)
@@ -176,7 +179,7 @@ class _Chooser:
     def _nothing(
         self, exercise: str, asked: Set[str], fitting: Sequence[_Looked], rival: str
     ) -> Handed:
-        """Why there is no file of an exercise."""
+        """Return a ``Handed`` that has no file, only the reason why there is none."""
         if fitting:
             could = _listed(_shown(one.path) for one in fitting)
             return _missing(
@@ -190,20 +193,20 @@ class _Chooser:
 
 
 def _rank(one: _Looked, exercise: str, stub: str) -> tuple[bool, bool, bool, bool, int]:
-    """The lowest is what was meant."""
+    """Return a sort key; the file with the lowest is the one that was meant."""
     holds = _holds(one.path, exercise)
     exact = one.path.stem == exercise
     return one.is_as_sent(stub), one.source is None, not exact, not holds, len(one.path.parts)
 
 
 def _number(one: _Looked) -> list[tuple[str, int, str]]:
-    """Orders names by the numbers in them: a later copy has a higher one."""
+    """Return a sort key by the numbers in a path: a later copy has a higher one."""
     parts = re.findall(r"([^0-9]*)([0-9]*)", str(one.path))
     return [(text, len(digits.lstrip("0")), digits.lstrip("0")) for text, digits in parts]
 
 
 def _where(one: _Looked, exercise: str, asked: Set[str]) -> list[str]:
-    """Where a file was found, if under another name."""
+    """Return where a file was found, if under another name."""
     if one.path.stem == exercise:
         return []
     if _holds(one.path, exercise):
@@ -220,7 +223,7 @@ def _found(one: _Looked, notes: Iterable[str]) -> Handed:
 
 
 def _shown(path: PurePosixPath) -> str:
-    """A file's name as it is told: on one line, with all its letters."""
+    """Return a path as it is shown: on one line, with invisible characters by number."""
     return told_apart(readable(str(path)))
 
 
@@ -229,7 +232,7 @@ def _missing(problem: str) -> Handed:
 
 
 def _holds(path: PurePosixPath, exercise: str) -> bool:
-    """Whether a file's name holds an exercise's, and does not go on with a digit or a letter."""
+    """Return whether a file's name contains an exercise's, with no letter or digit beside it."""
     return bool(_pattern(exercise).search(path.stem.lower()))
 
 
@@ -239,7 +242,7 @@ def _pattern(exercise: str) -> re.Pattern[str]:
 
 
 def _defined(submission: Submission) -> dict[str, ast.AST]:
-    """The classes and functions of a file, by name; none where it does not parse."""
+    """Return the classes and functions of a file, by name; none where it does not parse."""
     try:
         tree = parse(submission)
     except SourceProblem:
@@ -249,7 +252,7 @@ def _defined(submission: Submission) -> dict[str, ast.AST]:
 
 
 def _same(one: ast.AST, other: ast.AST) -> bool:
-    """Whether two pieces of code are the same but for comments and docstrings."""
+    """Return whether two pieces of code are the same but for comments and docstrings."""
     try:
         return ast.dump(_without_docstrings(one)) == ast.dump(_without_docstrings(other))
     except RecursionError:

@@ -1,4 +1,4 @@
-"""A folder that one process at a time may work in."""
+"""A lock on a folder, in which one process at a time may work."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 @contextlib.contextmanager
 def claim(folder: Path) -> Iterator[bool]:
-    """Have a folder for a while; whether that was to be had, or another process has it."""
+    """Lock a folder for a while; yield whether the lock was free, or another process has it."""
     if sys.platform == "win32":  # where nothing is graded
         yield True
         return

@@ -26,16 +26,16 @@ LOOK = 2.0  # how often the nodes are looked at, in seconds
 @dataclass(eq=False)
 class _Work:
     task: Task
-    tries: int = 0  # begun so far
+    tries: int = 0  # attempts begun so far
 
 
 @dataclass(eq=False)
 class _Slot:
-    """One process on a node, and what it is at.
+    """One process on a node, and its current work.
 
     Attributes:
-        awaited: What it will answer; None while nothing is asked of it.
-        up: Whether it has said hello.
+        awaited: The reference to its next answer; None while nothing is asked of the process.
+        up: Whether the process has said hello.
     """
 
     node: Node
@@ -53,28 +53,28 @@ class Cluster:
 
     Args:
         settings: How to grade; the device ``auto`` is the GPU where every node has one.
-        address: Of a cluster that is there: ``auto``, ``host:port``, ``ray://host:port``; or
-            ``local`` for a Ray of its own on this machine, which ends with it.
+        address: The address of a running cluster: ``auto``, ``host:port``, ``ray://host:port``; or
+            ``local`` to start Ray on this machine until the batch ends.
         size: How many processes at most; None for as many as there is room for.
-        memory: What each may take with all that belongs to it, in MiB.
+        memory: The memory that each process may take, its submissions included, in MiB.
 
     Attributes:
-        found: What there is on all nodes.
-        left_out: Of nodes that are not used, by their ids: a sentence that says why.
+        found: The capabilities that all nodes have in common.
+        left_out: For each node that is not used, by its id, a sentence that says why.
 
     Raises:
-        GradeError: Ray or the cluster is not there, the nodes differ, or the device or the level
-            of confinement is not available on one.
+        GradeError: Ray or the cluster is not available, the nodes differ, or one lacks the device
+            or the level of confinement.
     """
 
     def __init__(self, settings: Settings, address: str, size: int | None, memory: int) -> None:
         self._size = size
         self._memory = memory
         self._slots: list[_Slot] = []
-        self._names: dict[str, str] = {}  # of all nodes that were used, by their ids
+        self._names: dict[str, str] = {}  # names of all nodes that were used, by id
         self._failed: dict[str, int] = {}  # starts in a row without a hello, by node
         self._looked = 0.0
-        self._first: tuple[Node, NodeCapabilities] | None = None  # what the others have to be like
+        self._first: tuple[Node, NodeCapabilities] | None = None  # what the others have to match
         self.left_out: dict[str, str] = {}
         self._client = RayClient(address, size, memory)
         try:
@@ -91,17 +91,17 @@ class Cluster:
         self.close()
 
     def close(self) -> None:
-        """End all processes, whatever they are at."""
+        """End all processes, even in the middle of a task."""
         self._client.close()
 
     def run(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Outcome]]:
-        """Grade tasks; each is given as soon as it is done.
+        """Grade tasks, and yield each with its outcome as soon as it is done.
 
         Args:
-            tasks: Taken one by one, as there is a process for them.
+            tasks: The tasks, taken one by one as processes become free.
 
         Raises:
-            GraderFault: For a long time there was no node that could grade.
+            GraderFault: For ``START_SECONDS`` there was no node that could grade.
         """
         left, again = (_Work(task) for task in tasks), deque[_Work]()
         able = time.monotonic()
@@ -121,13 +121,13 @@ class Cluster:
                 if work is None:
                     self._greet(slot, answer)
                 elif done := self._outcome(slot, work, answer):
-                    self._begin(again, left)  # before whoever asked takes his time
+                    self._begin(again, left)  # before the caller takes time over the outcome
                     yield work.task, done
                 else:
                     again.append(work)
 
     def _settle(self, settings: Settings) -> None:
-        """Find the device for all nodes, and what their processes are to be told."""
+        """Choose the device for all nodes, and complete the settings for their processes."""
         nodes = [node for node in self._client.nodes() if node.room(self._memory, on_gpu=False)]
         device = settings.device
         if device == "auto":
@@ -137,7 +137,7 @@ class Cluster:
         self._settings = structs.replace(settings, device=device, kit=kit)
 
     def _gather(self) -> NodeCapabilities:
-        """Wait until processes are up, the slowest not too long; what is found on all nodes."""
+        """Wait for processes to start, slow ones not too long; return what all nodes can do."""
         self._look()
         if not self._slots:
             gpu = " and a GPU" if self._on_gpu else ""
@@ -155,7 +155,7 @@ class Cluster:
         return self._first[1]
 
     def _look(self) -> None:
-        """Now and then, see to it that each node has as many processes as there is room for."""
+        """At most every ``LOOK`` seconds, start processes where there is room; note lost nodes."""
         if time.monotonic() - self._looked < LOOK:
             return
         self._looked = time.monotonic()
@@ -176,7 +176,7 @@ class Cluster:
                 self._slots.append(_Slot(node, actor, actor.hello.remote()))
 
     def _answers(self) -> Iterator[tuple[_Slot, bytes | Gone]]:
-        """What processes answer within a while."""
+        """Yield the answers of processes that arrive within ``LOOK`` seconds."""
         waiting = {slot.awaited: slot for slot in self._slots if slot.awaited is not None}
         if not waiting:
             time.sleep(LOOK)
@@ -187,12 +187,13 @@ class Cluster:
             yield slot, answer
 
     def _greet(self, slot: _Slot, answer: bytes | Gone) -> str:
-        """Take in a process that can grade, and like the others; else leave out its node.
+        """Accept a process that can grade as the others do; else use its node no more.
 
-        One that died without a word may have died with its node, or by chance: it is replaced.
+        A process that died without a word may have died with its node, or by chance: it is
+        replaced, unless that happened ``TRIES`` times in a row.
 
         Returns:
-            Why its node cannot grade; empty where it can, or may yet.
+            Why the node cannot grade; empty where it can, or may still.
         """
         node = slot.node
         reason = self._unfit(node, answer)
@@ -209,7 +210,7 @@ class Cluster:
         return reason
 
     def _unfit(self, node: Node, answer: bytes | Gone) -> str:
-        """Why a node cannot grade, or not as the others do; empty where that is not known."""
+        """Return why a node cannot grade, or not as the others do; empty for no known reason."""
         if isinstance(answer, Gone):
             return answer.reason and f"{answer.reason}; is attention-drills installed there?"
         found = msgspec.json.decode(answer, type=NodeCapabilities)
@@ -221,7 +222,7 @@ class Cluster:
         return found.unlike(self._first[1], self._first[0].name)
 
     def _begin(self, again: deque[_Work], left: Iterator[_Work]) -> None:
-        """Give work to whoever has none: first what was begun before."""
+        """Give a task to each idle process, first those that were begun before."""
         for slot in self._slots:
             if slot.up and slot.work is None:
                 slot.work = again.popleft() if again else next(left, None)
@@ -229,10 +230,10 @@ class Cluster:
                     slot.work.tries += 1
                     words = msgspec.msgpack.encode(slot.work.task)
                     slot.awaited = slot.actor.do.remote(words)
-                    slot.actor.prepare.remote()  # while its answer is on its way
+                    slot.actor.prepare.remote()  # while its answer is on the way here
 
     def _outcome(self, slot: _Slot, work: _Work, answer: bytes | Gone) -> Outcome | None:
-        """What came of a task; None where its process is gone, and it is to be tried again."""
+        """Return a task's outcome; None where its process is gone and the task is to be retried."""
         if isinstance(answer, bytes):
             return msgspec.json.decode(answer, type=Outcome, strict=False)
         self._end(slot)

@@ -1,6 +1,6 @@
-"""What a candidate's bundle holds: stubs, public checks and what it takes to run them.
+"""The files of a candidate's bundle: stubs, public checks and what it takes to run them.
 
-Never a suite, a solution, a hint or the catalogue.
+A bundle never holds a suite, a solution, a hint or the catalogue.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ NEEDED = ("numpy", "pytest", "torch")
 
 
 def contents(kit: Kit, exercises: Sequence[Exercise], title: str, minutes: int) -> dict[str, bytes]:
-    """Every file of a bundle by its name.
+    """Return every file of a bundle, by name.
 
     Raises:
-        GradeError: An exercise has no public checks, or its stub is not to be found.
+        GradeError: An exercise has no public checks, or its stub cannot be found.
     """
     contracts = _contracts(kit, exercises)
     checks = [_public_checks(exercise) for exercise in exercises]
@@ -50,7 +50,7 @@ def contents(kit: Kit, exercises: Sequence[Exercise], title: str, minutes: int) 
 
 
 def _public_checks(exercise: Exercise) -> Path:
-    """The checks that a candidate may see: the suite's twin."""
+    """Return the file of checks that a candidate may see, the public twin of the suite."""
     path = exercise.suite.parents[2] / "public" / exercise.track / exercise.suite.name
     if not path.is_file():
         raise GradeError(f"`{exercise.name}` has no public checks; write some in `{path}`")
@@ -58,7 +58,7 @@ def _public_checks(exercise: Exercise) -> Path:
 
 
 def _contracts(kit: Kit, exercises: Sequence[Exercise]) -> list[Exercise]:
-    """The other exercises that these send their reader to."""
+    """Return the other exercises to which the docstrings of these refer their reader."""
     docs = [ast.get_docstring(ast.parse(pristine(e))) or "" for e in exercises]
     named = {word for doc in docs for word in re.findall(r"\w+", doc)}
     return [e for e in kit.exercises if e.name in named and e not in exercises]
@@ -87,14 +87,14 @@ def _forbidden(exercises: Sequence[Exercise]) -> str:
 
 
 def _listed(words: Iterable[str]) -> str:
-    """`a`, `b` and `c`."""
+    """Return words in backticks as a list: `a`, `b` and `c`."""
     quoted = [f"`{word}`" for word in words]
     return " and ".join([", ".join(quoted[:-1]), quoted[-1]] if quoted[1:] else quoted)
 
 
 def _versions() -> dict[str, str]:
-    """What is installed here, which is what the team grades with."""
-    # A local version, as in 2.13.0+cpu, is on no index that pip knows by itself.
+    """Return the versions installed here, which the team grades with."""
+    # A local version, as in 2.13.0+cpu, is on no index that pip uses by default.
     found = {name: version(name).partition("+")[0] for name in NEEDED}
     return {**found, "python": f"{sys.version_info.major}.{sys.version_info.minor}"}
 

@@ -1,4 +1,4 @@
-"""Whose a file is that Canvas or Moodle named: several of a person belong together.
+"""Finding whose a file is that Canvas or Moodle named, so that a person's files stay together.
 
 Sources: Canvas, ``lib/content_zipper.rb``; Moodle, ``mod/assign``, "Download all submissions".
 """
@@ -14,17 +14,17 @@ CANVAS = re.compile(
     r"(?:(?P<name>(?!LATE_|anon_)\w+?)_)?(?:LATE_)?(?P<number>\d+|anon_[^\W_]+)_"
     r"(?:\d{3,}_.+|(?:text|link)\.html)"
 )
-# Jane Doe_123_assignsubmission_file_, a folder; or with the file's name behind it.
+# Jane Doe_123_assignsubmission_file_ is a folder; a file has its own name behind that.
 MOODLE = re.compile(r"(?P<name>.+?)_(?P<number>\d+)_assignsubmission_[a-z]+(?:_.*)?")
 
 
 class Owner(NamedTuple):
-    """A student, as a course system names files.
+    """A student, as read from the name that a course system gave a file.
 
     Attributes:
         system: ``Canvas`` or ``Moodle``.
-        name: As it is written there, without blanks and capitals in Canvas.
-        number: Canvas's own for the student; Moodle's for the student in this assignment.
+        name: The name as it is written there: in Canvas, without blanks and capitals.
+        number: Canvas's number for the student; Moodle's for the student in this assignment.
     """
 
     system: str
@@ -33,16 +33,16 @@ class Owner(NamedTuple):
 
     @property
     def key(self) -> str:
-        """The same for all files of the student in a download, and in a later one."""
+        """A key that is the same for all files of the student, in this download and later."""
         return f"{self.name}_{self.number}" if self.name != self.number else self.name
 
 
 def owner_of(file: str) -> Owner | None:
-    """Whose a file or folder of this name is; None where no course system wrote it."""
+    """Return the owner of a file or folder by its name; None where no course system named it."""
     if found := MOODLE.fullmatch(file):
         return Owner("Moodle", found["name"], found["number"])
     found = CANVAS.fullmatch(file)
-    # Canvas takes all that is no letter or digit out of names, and makes them small.
+    # Canvas removes all but letters and digits from names, and makes them lower case.
     if found and (found["name"] or "") == (found["name"] or "").lower():
         return Owner("Canvas", found["name"] or found["number"], found["number"])
     return None

@@ -1,4 +1,4 @@
-"""What somebody handed in, file by file; nothing of it leads outside."""
+"""The files that somebody handed in; none of their paths leads outside."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from grader.submission import most_bytes, without_outputs
 
 KINDS = (".py", ".ipynb")
 ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
-MAX_ENTRIES = 10_000  # of one archive or folder
+MAX_ENTRIES = 10_000  # entries of one archive or folder
 MAX_INNER = 32 << 20  # bytes of an archive within another, which is held in memory
-DEPTH = 8  # of folders within folders
+DEPTH = 8  # parts of a path; a file that is deeper is passed over
 IGNORED = {"__MACOSX", "__pycache__", "venv", "node_modules", "site-packages"}
 
 Read = Callable[[], bytes]
@@ -23,13 +23,13 @@ Read = Callable[[], bytes]
 
 @dataclass
 class Contents:
-    """What somebody handed in.
+    """The files that somebody handed in.
 
     Attributes:
-        files: Python files and notebooks, by their path within it; each is read when it is asked
-            for, and gives one byte more than may be at most.
-        archives: Archives within it.
-        others: The names of all else.
+        files: Python files and notebooks, by path; each is read when its function is called.
+        archives: Archives among the files, by path; each is read in the same way, up to one byte
+            more than is allowed.
+        others: The names of all other files.
     """
 
     files: dict[PurePosixPath, Read] = field(default_factory=dict)
@@ -37,7 +37,7 @@ class Contents:
     others: list[str] = field(default_factory=list)
 
     def add(self, path: PurePosixPath, read: Callable[[int], bytes]) -> None:
-        """Take in a file; ``read`` gives so many of its bytes at most."""
+        """Add a file; ``read`` returns at most the given number of its bytes."""
         if path in self.files or path in self.archives:
             raise GradeError(f"it holds `{path}` twice")
         if is_work(path.name):
@@ -49,32 +49,32 @@ class Contents:
 
 
 def wanted(path: PurePosixPath) -> int:
-    """How many bytes of a file are read: one more than it may have, to see whether it has more."""
+    """Return how many bytes of a file to read: one more than allowed, to see if it has too many."""
     if is_work(path.name):
         return most_bytes(path) + 1
     return MAX_INNER + 1 if archive_ending(path.name) else 0
 
 
 def is_work(name: str) -> bool:
-    """Whether a name is that of a Python file or a notebook."""
+    """Return whether a name is that of a Python file or a notebook."""
     return name.lower().endswith(KINDS)
 
 
 def archive_ending(name: str) -> str:
-    """The ending by which a name is that of an archive that can be read; empty for others."""
+    """Return the ending of a name, if it is that of an archive that can be read; else empty."""
     fitting = [ending for ending in ARCHIVES if name.lower().endswith(ending)]
     return max(fitting, key=len, default="")
 
 
 def in_folder(folder: Path, entries: Iterable[Path] = ()) -> Contents:
-    """A folder's files; links are passed over, wherever they point.
+    """Return a folder's files; links are passed over, wherever they point.
 
     Args:
-        folder: Which; paths are from there.
-        entries: What of it; all where nothing is said.
+        folder: The folder, from which paths are given.
+        entries: The entries of the folder to read; all where empty.
 
     Raises:
-        GradeError: It holds too much.
+        GradeError: The folder holds too much.
     """
     found, count = Contents(), 0
     waiting = [list(entries) or list(folder.iterdir())]
@@ -94,12 +94,12 @@ def in_folder(folder: Path, entries: Iterable[Path] = ()) -> Contents:
 
 
 def ignored(name: str) -> bool:
-    """Whether a file or folder of this name is nothing that anybody wrote."""
+    """Return whether a file or folder of this name is nothing that a candidate wrote."""
     return name.startswith(".") or name in IGNORED
 
 
 def passed_over(path: PurePosixPath) -> bool:
-    """Whether a path within what was handed in leads outside, too deep, or to no work of theirs."""
+    """Return whether a path leads outside, is too deep, or belongs to what nobody wrote."""
     return (
         path.is_absolute()
         or ".." in path.parts
@@ -109,10 +109,10 @@ def passed_over(path: PurePosixPath) -> bool:
 
 
 def read_file(path: Path, most: int) -> bytes:
-    """So many of a file's bytes.
+    """Read at most ``most`` bytes of a file.
 
     Raises:
-        GradeError: It cannot be read, or is no regular file.
+        GradeError: The file cannot be read, or is no regular file.
     """
     try:
         if not stat.S_ISREG(path.lstat().st_mode):

@@ -1,4 +1,4 @@
-"""What a process of a pool does: grade one task after the other."""
+"""A process of a pool, which grades one task after the other."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from grader.kit.stubs import digest_of
 from grader.sandbox.process import Sandbox
 from grader.wire.levels import limits_for
 
-PATIENCE = 6.0  # seconds after which a grading comes last: a hang keeps a core from the others
+PATIENCE = 6.0  # seconds of processor time, after which a grading is put off: a hang blocks a core
 
 
 def serve(connection: Connection, words: bytes) -> None:
-    """Grade what comes over a connection, until it is closed."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asks
+    """Grade the tasks that come over a connection, until it is closed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that sends tasks
     settings = msgspec.json.decode(words, type=Settings)
     try:
         grader = GraderProcess(settings)
@@ -41,17 +41,17 @@ def serve(connection: Connection, words: bytes) -> None:
                 connection.send_bytes(encode(grader.do(task)))
                 grader.sandbox.prepare()
         except (EOFError, OSError):
-            return  # whoever asked is gone
+            return  # the process that sends tasks is gone
 
 
 def encode(outcome: Outcome) -> bytes:
-    """A result as JSON, in which what is not finite is a string."""
+    """Encode an outcome as JSON, in which a number that is not finite is a string."""
     report = None if outcome.report is None else outcome.report.to_builtins()
     return msgspec.json.encode({**structs.asdict(outcome), "report": report})
 
 
 class GraderProcess:
-    """A sandbox, and how to grade in it.
+    """A sandbox, and the kit and options to grade in it with.
 
     Raises:
         GradeError: The device or the level of confinement is not available.

@@ -1,9 +1,10 @@
 """How far chance explains what two submissions share.
 
-Every trait (a statement, a name, a comment) has a chance that a stranger holds it too: its share
-among the others of the batch and the known answers. A copy would hold it nearly always. The
-logarithm of the one by the other, added up over what two submissions share and what only one of
-them holds, is the weight of evidence, as in the linkage of records: Fellegi and Sunter 1969.
+For every trait (a statement, a name, a comment) there is a chance that a stranger, who copied
+nothing, has it too: its share among the other submissions of the batch and the known answers. A
+copy would have it nearly always. The logarithm of the ratio of these two, added up over the traits
+that two submissions share and those that only one of them has, is the weight of evidence, as in
+record linkage: Fellegi and Sunter 1969.
 """
 
 from __future__ import annotations
@@ -20,27 +21,29 @@ from grader.hiring.tokens import KINDS, TraitSets
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-KEPT = (0.5, 0.9)  # what a copy keeps of a kind: half or nearly all, if it keeps anything
-# The share that holds a trait as long as nothing is known of it, for each kind; to change it takes
-# some strangers. Contract and habit make statements and names alike; nothing does so to sentences.
+KEPT = (0.5, 0.9)  # share of a kind's traits that a copy keeps, unless it keeps none
+# For each kind, the share of strangers that is assumed to have a trait before any are counted; it
+# counts as much as DOUBT strangers. Contract and habit make statements and names alike, but nothing
+# does so to sentences.
 USUAL = (0.5, 0.5, 0.1)
 DOUBT = 6
-# Strangers' traits hang together: who writes one line of an unusual kind writes the next as well.
-# Taken as independent, three such lines would be proof. So none counts as rarer than this part of
-# the usual: then strangers are listed about as seldom as the threshold says (see the benchmark).
+# A person's traits are correlated: whoever writes one unusual line writes the next as well. If they
+# were taken as independent, three such lines would be proof. So no trait counts as rarer than this
+# part of the usual share: then strangers are listed about as seldom as the threshold says (see the
+# benchmark).
 RAREST = 1 / 5
-CHANCE_PAIRS = 0.05  # how many pairs of strangers may come near enough, over one batch
-LEAST_PAIRS = 100  # so many are allowed for in a batch of two: what is usual is known less well
-RARE = 0.5  # what fewer than this share hold is worth marking
+CHANCE_PAIRS = 0.05  # pairs of strangers in one batch that may be near enough by chance
+LEAST_PAIRS = 100  # pairs assumed in a small batch, where less is known of what is usual
+RARE = 0.5  # a trait is marked if a smaller share of strangers has it
 
 
 class ScoredPair(NamedTuple):
-    """Two submissions and the evidence that they are no strangers.
+    """Two submissions and the evidence that they were not written independently.
 
     Attributes:
-        first: The number of the one.
-        second: A greater number, or the same one for two whose code is the same.
-        evidence: In natural logarithms.
+        first: The index of one submission.
+        second: A greater index, or the same one for two submissions with the same code.
+        evidence: The weight of evidence, as a natural logarithm.
     """
 
     first: int
@@ -52,13 +55,13 @@ class Evidence:
     """The evidence between the submissions of a batch, all kinds together.
 
     Attributes:
-        least: What is near enough.
+        least: The evidence from which two submissions are near enough to be listed.
     """
 
     def __init__(
         self, held: Sequence[TraitSets], known: Sequence[TraitSets], given: TraitSets
     ) -> None:
-        """Count what is held: by the submissions, by known answers, by the stub."""
+        """Count the traits of the submissions, ``held``, of known answers, and of the stub."""
         self._count = len(held)
         self.least = math.log(max(math.comb(len(held), 2), LEAST_PAIRS) / CHANCE_PAIRS)
         self._kinds = [
@@ -70,15 +73,21 @@ class Evidence:
         self._whole = np.cumsum([kind.whole() for kind in self._kinds], axis=0)
 
     def same(self, number: int) -> ScoredPair:
-        """What two whose code is the same would be."""
+        """Return the pair of two submissions with the same code, both of this index."""
         return ScoredPair(number, number, float(self._whole[-1, number]))
 
     def telling(self, kinds: int = len(KINDS)) -> list[int]:
-        """Those of whom a copy would be near enough that takes over the first so many kinds."""
+        """Return the submissions of which a copy would be near enough to be listed.
+
+        The copy keeps all traits of the first ``kinds`` kinds; the other kinds are not counted.
+        """
         return np.flatnonzero(self._whole[kinds - 1] >= self.least).tolist()
 
     def nearest(self) -> tuple[list[ScoredPair], Indices]:
-        """Each one's nearest where it is near enough; a label that all who hang together share."""
+        """Return each submission's nearest, where it is near enough, and labels of groups.
+
+        Submissions have the same label if near pairs connect them.
+        """
         found: dict[tuple[int, int], float] = {}
         labels = np.arange(self._count)
         for number in range(self._count):
@@ -93,17 +102,17 @@ class Evidence:
         return [ScoredPair(*pair, evidence) for pair, evidence in found.items()], labels
 
     def by_kind(self, first: int, second: int) -> list[float]:
-        """The evidence of each kind."""
+        """Return the evidence between two submissions, one number for each kind of trait."""
         return [float(kind.row(first)[second]) for kind in self._kinds]
 
     def rare(self, shared: Sequence[frozenset[str]]) -> set[tuple[str, str]]:
-        """Kind and text of those traits that fewer than half of the strangers hold."""
+        """Return kind and text of the shared traits that fewer than half of the strangers have."""
         kinds = zip(KINDS, self._kinds, shared, strict=True)
         return {(name, trait) for name, kind, traits in kinds for trait in kind.rare(traits)}
 
 
 class TraitModel:
-    """The traits of one kind in a batch, and what each says."""
+    """The traits of one kind in a batch, and the evidence that each gives."""
 
     def __init__(
         self,
@@ -112,14 +121,14 @@ class TraitModel:
         given: frozenset[str],
         usual: float,
     ) -> None:
-        """Count what is held.
+        """Count the traits.
 
         Args:
-            held: The traits of each submission. Those who hold exactly the same count once, or
-                thirty copies of a rare thing would make it common.
+            held: The traits of each submission. Submissions with exactly the same traits count
+                once, or thirty copies of a rare trait would make it common.
             known: The traits of right answers that were written independently.
-            given: The traits of the stub, which say nothing.
-            usual: Of ``USUAL``.
+            given: The traits of the stub, which are no evidence.
+            usual: This kind's share in ``USUAL``.
         """
         self._usual = usual
         forms: dict[frozenset[str], int] = {}
@@ -135,7 +144,10 @@ class TraitModel:
         return np.array(sorted(index.setdefault(t, len(index)) for t in sorted(form)), np.int64)
 
     def _count(self, others: set[frozenset[str]]) -> None:
-        """Who holds what, and how likely a stranger of two holders, or of one, does."""
+        """Count who has which trait, and set the chance that a stranger has it.
+
+        That is done twice: with the two submissions of a pair left out, and with only one left out.
+        """
         flat = np.concatenate([*self._holds, np.empty(0, np.int64)])
         sizes = np.array([len(held) for held in self._holds], np.int64)
         forms = np.repeat(np.arange(len(sizes)), sizes)
@@ -149,7 +161,7 @@ class TraitModel:
         self._chance_of_one = self._share(counts - 1, people - 1)
 
     def _share(self, holders: Indices, people: int) -> Floats:
-        """The chance that one more person holds a trait."""
+        """Return the chance that one more person has a trait, for each trait."""
         share = (np.maximum(holders, 0) + DOUBT * self._usual) / (max(people, 0) + DOUBT)
         return np.maximum(share, RAREST * self._usual)
 
@@ -166,7 +178,7 @@ class TraitModel:
             self._whole.append(np.array([alone[held].sum() for held in self._holds]))
 
     def row(self, number: int) -> Floats:
-        """The evidence that each submission and this one are no strangers, in natural logarithms.
+        """Return the evidence between this submission and each, in natural logarithms.
 
         With itself it is the evidence that a copy of everything would give.
         """
@@ -178,7 +190,7 @@ class TraitModel:
         ways = [np.zeros(len(self._holds))]
         for shared, missing, whole in zip(self._shared, self._missing, self._whole, strict=True):
             weights = np.repeat(shared[held], ends - starts)
-            own = np.maximum(missing, missing[form])  # the one with less of its own is the source
+            own = np.maximum(missing, missing[form])  # the one with less of its own is the original
             way = np.bincount(holders, weights, len(self._holds)) + own
             way[form] = whole[form]
             ways.append(way)
@@ -186,12 +198,12 @@ class TraitModel:
         return evidence[self._form]
 
     def whole(self) -> Floats:
-        """For each submission, the evidence that a copy of all its traits would give."""
+        """Return, for each submission, the evidence that a copy of all its traits would give."""
         ways = [np.zeros(len(self._holds)), *self._whole]
         evidence: Floats = np.logaddexp.reduce(ways) - math.log(len(ways))
         return evidence[self._form]
 
     def rare(self, traits: frozenset[str]) -> frozenset[str]:
-        """Those of some traits that fewer than half of the strangers hold."""
+        """Return those of some traits that fewer than half of the strangers have."""
         places = {trait: self._index[trait] for trait in traits if trait in self._index}
         return frozenset(t for t, place in places.items() if self._chance[place] < RARE)

@@ -1,4 +1,4 @@
-"""Exercises -> a take-home: the bundle for candidates, and the record for the team."""
+"""Packing exercises into a take-home: the bundle for candidates, and the record for the team."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ def make_takehome(
     """Write a candidate's bundle, and the team's record of it beside it.
 
     Args:
-        kit: Where the exercises come from.
+        kit: The kit that the exercises come from.
         exercises: Their names, in the order that the candidate reads.
-        title: Heads the candidate's README.
-        minutes: That the candidate is given.
-        out: The bundle, ``….zip``; the record is ``….toml``.
+        title: The heading of the candidate's README.
+        minutes: The minutes that the candidate is given.
+        out: The path of the bundle, ``….zip``; the record's is ``….toml``.
         weights: How much each score counts, by name; 1 where nothing is said.
         force: Whether files that are there are replaced.
 
@@ -65,7 +65,7 @@ def make_takehome(
 
 
 def record_beside(out: Path) -> Path:
-    """Where the record of a bundle lies.
+    """Return the path of a bundle's record.
 
     Raises:
         GradeError: The bundle's name is not that of a zip.
@@ -76,9 +76,9 @@ def record_beside(out: Path) -> Path:
 
 
 def zipped(files: Mapping[str, bytes]) -> bytes:
-    """A zip of these files, byte for byte the same whenever and wherever it is made."""
+    """Return a zip of these files, byte for byte the same whenever and wherever it is made."""
     buffer = io.BytesIO()
-    # Stored as they are: what compression makes of them depends on the version of zlib.
+    # Files are not compressed, as compressed bytes depend on the version of zlib.
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
         for name in sorted(files):
             info = zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
@@ -95,7 +95,7 @@ def _sent(exercises: Sequence[Exercise], weights: Mapping[str, float]) -> tuple[
 
 
 def _version(kit: Kit) -> str:
-    """A kit's own version; one that names none is this package's, and comes with it."""
+    """Return a kit's version; one that names none comes with this package and has its version."""
     manifest = kit.exercises[0].stub.parents[1] / MANIFEST
     own = tomllib.loads(manifest.read_text(encoding="utf-8"))["kit"].get("version")
     return str(own or __version__)

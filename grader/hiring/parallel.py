@@ -11,26 +11,26 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from typing import TypeVar
 
-AHEAD = 4  # items for each process that are taken before their turn
+AHEAD = 4  # items for each process that wait in its queue
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 
 
 def cores() -> int:
-    """Those that this process may run on."""
-    # On macOS a process cannot be told on which cores it may run.
+    """Return the number of cores that this process may run on."""
+    # macOS has no call for the cores that a process may run on.
     return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
 
 
 def parallel_map(
     work: Callable[[_Item], _Result], items: Iterable[_Item], processes: int | None = None
 ) -> Iterator[tuple[_Item, _Result]]:
-    """Each item and what the work makes of it, in their order; few of them are held at a time.
+    """Yield each item with its result, in the items' order; few of them are held at a time.
 
     Args:
-        work: Depends on its item alone.
-        items: To work on.
-        processes: As many as there are cores where None.
+        work: The function of an item, which depends on nothing else.
+        items: The items to work on.
+        processes: The number of processes; None for as many as there are cores.
     """
     processes = processes or cores()
     context = multiprocessing.get_context("forkserver")

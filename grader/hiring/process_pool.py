@@ -20,8 +20,8 @@ from grader.hiring.tasks import Capabilities, Outcome, Settings, Task
 from grader.sandbox.gpu import Gpu
 from grader.wire.levels import sharers_that_fit
 
-TRIES = 2  # of a grading whose process died
-BASE = 700  # MiB that a process which grades takes with its template, beside submissions
+TRIES = 2  # attempts at a grading whose process dies
+BASE = 700  # MiB that a grading process takes with its template, without submissions
 BASE_ON_GPU = 1700  # the same with what CUDA keeps for each of its workers
 START_SECONDS = 180.0
 
@@ -31,7 +31,7 @@ class _Grader:
 
     def __init__(self, settings: Settings) -> None:
         context = multiprocessing.get_context("forkserver")
-        # torch, once for all of them
+        # imports torch once for all processes
         context.set_forkserver_preload(["grader.hiring.grading_process"])
         from grader.hiring.grading_process import serve
 
@@ -42,10 +42,10 @@ class _Grader:
         self.process.start()
         theirs.close()
         self.task: Task | None = None
-        self.tries = 0  # of it
+        self.tries = 0  # attempts at this task
 
     def hello(self) -> Capabilities:
-        """What it has found; waits until its sandbox is up."""
+        """Wait until the process's sandbox is up; return its capabilities."""
         with contextlib.suppress(EOFError, OSError):
             if self.connection.poll(START_SECONDS):
                 return msgspec.json.decode(self.connection.recv_bytes(), type=Capabilities)
@@ -55,7 +55,7 @@ class _Grader:
 
     def begin(self, task: Task, tries: int = 1) -> None:
         self.task, self.tries = task, tries
-        with contextlib.suppress(OSError):  # it is gone; that is seen where it is waited for
+        with contextlib.suppress(OSError):  # it is gone, which ``run`` notices as it waits
             self.connection.send_bytes(msgspec.msgpack.encode(task))
 
     def end(self) -> None:
@@ -74,7 +74,7 @@ class GradingPool:
         size: How many processes.
 
     Attributes:
-        found: What there is on this machine.
+        found: The capabilities of this machine.
 
     Raises:
         GradeError: The device or the level of confinement is not available.
@@ -100,19 +100,19 @@ class GradingPool:
 
     @property
     def pids(self) -> list[int]:
-        """Of the processes."""
+        """The ids of the processes."""
         return [grader.process.pid or 0 for grader in self._graders]
 
     def close(self) -> None:
-        """End all processes, whatever they are at."""
+        """End all processes, even in the middle of a task."""
         for grader in self._graders:
             grader.end()
 
     def run(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Outcome]]:
-        """Grade tasks; each is given as soon as it is done.
+        """Grade tasks, and yield each with its outcome as soon as it is done.
 
         Args:
-            tasks: Taken one by one, as there is a process for them.
+            tasks: The tasks, taken one by one as processes become free.
         """
         left = iter(tasks)
         for grader in self._graders:
@@ -139,7 +139,7 @@ class GradingPool:
             grader.begin(task)
 
     def _outcome(self, grader: _Grader) -> Outcome | None:
-        """What a process says of its task; None if it is gone."""
+        """Return the outcome of a process's task; None if the process is gone."""
         try:
             return msgspec.json.decode(grader.connection.recv_bytes(), type=Outcome, strict=False)
         except (EOFError, OSError):
@@ -156,15 +156,15 @@ class GradingPool:
 
 
 def processes_that_fit(memory: int, memory_all: int | None, gpu: Gpu | None = None) -> int:
-    """As many processes as there are cores, and as the memory is enough for.
+    """Return how many grading processes fit the cores, the memory and the GPU of this machine.
 
     Args:
-        memory: Of a submission, in MiB.
-        memory_all: Of all processes together, in MiB; most of what is free where None.
-        gpu: That all of them share; None where they have none.
+        memory: The memory of one submission, in MiB.
+        memory_all: The memory of all processes together, in MiB; None for 80 % of what is free.
+        gpu: The GPU that all processes share; None where they use none.
 
     Raises:
-        GradeError: It is not enough for one.
+        GradeError: The memory is not enough for one process.
     """
     pages = os.sysconf("SC_AVPHYS_PAGES") if hasattr(os, "sysconf") else 0
     free = pages * os.sysconf("SC_PAGE_SIZE") >> 20 if pages > 0 else 1 << 20

@@ -1,4 +1,4 @@
-"""The connection to a Ray cluster: one that is there, or one of its own on this machine."""
+"""The connection to a Ray cluster: one that runs already, or one started on this machine."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ from typing import Any
 from grader.errors import GradeError
 from grader.hiring.ray_nodes import GraderActor, Node
 
-REACH = 10.0  # for an answer from the address of a cluster, in seconds
+REACH = 10.0  # seconds to wait for a connection to a cluster's address
 TOKEN = "; where it asks for a token, set RAY_AUTH_MODE=token and RAY_AUTH_TOKEN"
-STORE = 256 << 20  # for what is on its way on this machine, in bytes; more of it goes to the disk
+STORE = 256 << 20  # bytes of a local Ray's object store; what exceeds it goes to the disk
 
 
 @dataclass(frozen=True)
 class Gone:
-    """In the place of an answer: the process is gone, or is not to be trusted any more.
+    """In place of an answer: the process is gone, or cannot be trusted any more.
 
     Attributes:
-        reason: Why, if it could say so itself.
+        reason: The reason, if the process could say so itself; else empty.
     """
 
     reason: str = ""
 
 
 class RayClient:
-    """Ray, as far as a batch needs it.
+    """The part of Ray that a batch needs.
 
     Args:
-        address: Of a cluster that is there, or ``local``.
-        size: How many processes a Ray of its own has room for; as many as cores where None.
-        memory: What each may take with all that belongs to it, in MiB.
+        address: The address of a running cluster, or ``local`` to start one here.
+        size: How many processes a cluster started here has room for; None for one per core.
+        memory: The memory that each process may take, its submissions included, in MiB.
 
     Raises:
         GradeError: Ray is not installed, or the cluster cannot be used.
@@ -67,13 +67,13 @@ class RayClient:
         self._actor_class = self._ray.remote(GraderActor)
 
     def close(self) -> None:
-        """Leave the cluster, which ends the processes that were started there; end one's own."""
+        """Leave the cluster, which ends the processes started there; stop one started here."""
         self._ray.shutdown()
         if self._folder is not None:
             self._folder.cleanup()
 
     def nodes(self) -> list[Node]:
-        """The machines that are there now."""
+        """Return the nodes that are alive now."""
         return [Node.of(record) for record in self._ray.nodes() if record["Alive"]]
 
     def start_actor(self, node: Node, words: bytes, gpus: float) -> Any:
@@ -88,15 +88,15 @@ class RayClient:
         return actor_class.remote(words)
 
     def end(self, actor: Any) -> None:
-        """End a process, whatever it is at."""
+        """End a process, even in the middle of a task."""
         self._ray.kill(actor)
 
     def answers(self, awaited: Sequence[Any], seconds: float) -> Iterator[tuple[Any, bytes | Gone]]:
-        """What was awaited and is there; waits for one at least, but no longer than this.
+        """Yield the awaited answers that are there; wait for one at least, with a time limit.
 
         Args:
-            awaited: What methods of actors gave.
-            seconds: To wait.
+            awaited: The references that calls of actors' methods returned.
+            seconds: The time limit, in seconds.
         """
         for one in self._ray.wait(list(awaited), timeout=seconds)[0]:
             try:
@@ -108,8 +108,8 @@ class RayClient:
 
     def _start(self, size: int) -> None:
         """Start a Ray that nobody else can use or look into."""
-        os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex())  # else Ray keeps one at home
-        # The paths of its sockets have to be short, and the folder it makes is open to everybody.
+        os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex())  # else Ray keeps one in ~
+        # Ray's socket paths have to be short, and the folder that Ray makes is open to everybody.
         self._folder = tempfile.TemporaryDirectory(
             prefix="grade-ray-", dir="/tmp", ignore_cleanup_errors=True
         )
@@ -131,7 +131,7 @@ class RayClient:
 
 
 def _load() -> Any:
-    """Ray, which is large and not always there."""
+    """Import Ray, which is large and not always installed."""
     try:
         ray = importlib.import_module("ray")
         importlib.import_module("ray.util.scheduling_strategies")
@@ -141,7 +141,7 @@ def _load() -> Any:
 
 
 def _reach(address: str) -> None:
-    """Fail soon where nobody listens: Ray itself would try for minutes."""
+    """Fail soon where nothing listens at an address, as Ray itself would try for minutes."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if address == "auto":
         return

@@ -1,4 +1,4 @@
-"""The nodes of a Ray cluster: what each has room for, what is found there, what runs there."""
+"""The nodes of a Ray cluster: the room on each, its capabilities, and the actor that runs there."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NEXT = {
     "kit": "; all need the same suites",
 }
 FINEST = 10_000  # Ray counts parts of a GPU in steps of 1/10000
-SHARERS = 8  # processes on one GPU, whose memory Ray does not tell: enough for 16 GiB
+SHARERS = 8  # processes that share a GPU: so many fit 16 GiB, and Ray does not tell its memory
 
 
 @dataclass(frozen=True)
@@ -24,8 +24,8 @@ class Node:
     """A machine of the cluster, as Ray describes it.
 
     Attributes:
-        name: What its owner calls it, else its host.
-        resources: All that Ray may give away there, by Ray's names.
+        name: The name that its owner gave it, else its host's name.
+        resources: The amount of each resource that Ray may give away there, by Ray's names.
     """
 
     id: str
@@ -34,18 +34,18 @@ class Node:
 
     @classmethod
     def of(cls, record: dict[str, Any]) -> Node:
-        """A node from Ray's record of it."""
+        """Make a node from Ray's record of it."""
         unnamed = record["NodeName"] == record["NodeManagerAddress"]
         name = record["NodeManagerHostname" if unnamed else "NodeName"]
         return cls(record["NodeID"], name, record["Resources"])
 
     @property
     def gpus(self) -> int:
-        """How many GPUs it has."""
+        """How many GPUs the node has."""
         return int(self.resources.get("GPU", 0))
 
     def room(self, memory: int, on_gpu: bool) -> int:
-        """How many processes fit, each with a core and so much memory, in MiB."""
+        """Return how many processes fit on the node, each with a core and ``memory`` MiB."""
         if on_gpu and not self.gpus:
             return 0
         fit = int(self.resources.get("memory", 0)) // (memory << 20)
@@ -53,22 +53,22 @@ class Node:
         return min(room, SHARERS * self.gpus) if on_gpu else room
 
     def sharers(self, count: int) -> int:
-        """How many of so many processes share each GPU, at most."""
+        """Return how many of ``count`` processes share one of the node's GPUs at most."""
         return max(1, -(-count // self.gpus))
 
 
 def part(sharers: int) -> float:
-    """What each of so many processes takes of a GPU, so that all of them find one."""
+    """Return the part of a GPU that each of its sharers asks Ray for, so that all of them fit."""
     return FINEST // sharers / FINEST
 
 
 class NodeCapabilities(Capabilities, frozen=True):
-    """What a process has found on its node, and by which version of this package."""
+    """What a process has found on its node, with its version of this package."""
 
     grader: str = ""
 
     def unlike(self, first: NodeCapabilities, name: str) -> str:
-        """How it differs from the first of a batch, on the node of that name; else empty."""
+        """Return how this node differs from the batch's first, called ``name``; else empty."""
         for what in NEXT:
             mine, others = getattr(self, what), getattr(first, what)
             if mine != others:
@@ -79,7 +79,7 @@ class NodeCapabilities(Capabilities, frozen=True):
 class GraderActor:
     """One process on a node, as Ray runs it; bytes go in and come out.
 
-    Nothing of ours is imported before ``hello``, so that a node without it can say so.
+    This package is imported in ``hello`` at the earliest, so that a node without it can say so.
     """
 
     def __init__(self, words: bytes) -> None:
@@ -87,7 +87,7 @@ class GraderActor:
         self._grader: Any = None
 
     def hello(self) -> bytes:
-        """What it has found, a ``NodeCapabilities`` as JSON; waits until the sandbox is up."""
+        """Wait until the sandbox is up; return a ``NodeCapabilities`` as JSON."""
         import grader
         from grader.errors import GradeError
         from grader.hiring.grading_process import GraderProcess
@@ -101,15 +101,15 @@ class GraderActor:
         return msgspec.json.encode(found)
 
     def do(self, words: bytes) -> bytes:
-        """Grade a task; what came of it as JSON."""
+        """Grade a task, and return its outcome as JSON."""
         from grader.hiring.grading_process import encode
         from grader.hiring.tasks import Task
 
         return encode(self._grader.do(msgspec.msgpack.decode(words, type=Task)))
 
     def prepare(self) -> None:
-        """Have the next worker stand ready; where none can be had any more, end this process."""
+        """Start the next worker in advance; where that fails, end this process."""
         try:
             self._grader.sandbox.prepare()
-        except Exception:  # whatever it is, a fresh process in this one's place may do better
+        except Exception:  # whatever the error, a fresh process may do better
             os._exit(1)

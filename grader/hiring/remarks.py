@@ -1,7 +1,7 @@
-"""What a team says of candidates: notes, decisions, points set by hand; nothing is written over.
+"""A team's remarks on candidates: notes, decisions, points set by hand; none is overwritten.
 
-A file of its own beside the results, one line of JSON for each remark, so that it outlives every
-regrading and can be read by a person.
+Remarks lie in a file of their own beside the results, one line of JSON for each, so that they
+outlive every regrading and can be read by a person.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ class Remark(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
     """One remark.
 
     Attributes:
-        at: ISO 8601, UTC.
-        by: Who made it: the account's name.
-        candidate: By the key that results are kept by.
-        text: A note, or why points are set.
-        decision: Of ``DECISIONS``; empty where none was made.
-        exercise: Whose points are set; empty where none are.
-        points: That are set; None takes back what was set before.
+        at: When the remark was made, in ISO 8601, UTC.
+        by: Who made the remark: the account's name.
+        candidate: The key by which the candidate's results are kept.
+        text: A note, or the reason why points are set.
+        decision: One of ``DECISIONS``; empty where none was made.
+        exercise: The exercise whose points are set; empty where none are.
+        points: The points that are set; None takes back those that were set before.
     """
 
     at: str
@@ -46,7 +46,7 @@ class Remarks:
     """All remarks of a batch, the oldest first.
 
     Args:
-        folder: Of its results.
+        folder: The folder of the batch's results.
 
     Raises:
         GradeError: The file is damaged.
@@ -66,10 +66,10 @@ class Remarks:
             self._by_candidate.setdefault(one.candidate, []).append(one)
 
     def add(self, candidate: str, **said: str | int | None) -> Remark:
-        """Keep a remark of now, by whoever runs this.
+        """Write down a remark by the current user, dated now, and return it.
 
         Raises:
-            GradeError: It cannot be written.
+            GradeError: The remark cannot be written.
         """
         remark = msgspec.convert(
             {"at": f"{datetime.now(UTC):%Y-%m-%dT%H:%MZ}", "by": _who(), "candidate": candidate}
@@ -87,21 +87,21 @@ class Remarks:
         return remark
 
     def of(self, candidate: str) -> Sequence[Remark]:
-        """Those about a candidate."""
+        """Return the remarks on a candidate, the oldest first."""
         return self._by_candidate.get(candidate, ())
 
     def decision(self, candidate: str) -> str:
-        """The last decision; empty where there is none."""
+        """Return the last decision on a candidate; empty where there is none."""
         return next((one.decision for one in reversed(self.of(candidate)) if one.decision), "")
 
     def points(self, candidate: str) -> dict[str, Remark]:
-        """The last remark that sets the points of each exercise, where none took it back."""
+        """Return the last remark that sets each exercise's points, unless they were taken back."""
         last = {one.exercise: one for one in self.of(candidate) if one.exercise}
         return {exercise: one for exercise, one in last.items() if one.points is not None}
 
 
 def in_words(remark: Remark) -> str:
-    """A remark as it is shown: who, when, what."""
+    """Return a remark as it is shown: when, who, what."""
     what = remark.text
     if remark.exercise:
         to = "no longer set" if remark.points is None else f"set to {remark.points}"

@@ -1,4 +1,4 @@
-"""A batch's store -> the files that a team works with."""
+"""Writing the files that a team works with, from a batch's store."""
 
 from __future__ import annotations
 
@@ -34,24 +34,25 @@ from grader.outputs.phrases import without_the_repair
 from grader.records import Report, Row, Score, Similarity
 
 GRADEBOOKS = {"canvas": render_canvas, "moodle": render_moodle}
-# What a candidate's folder of a form holds, to be taken away once the candidate is gone.
+# The files of each form in a candidate's folder, to be deleted once the candidate is gone.
 FORMS = {"junit": "junit.xml", "gradescope": "results.json", "exercism": "*/results.json"}
-MANY = 200  # candidates, from which on it is faster to start processes for the page
+MANY = 200  # candidates; from then on, several processes render the pages faster
 
 
 class Results:
-    """What a batch came to, candidate by candidate.
+    """The results of a batch, candidate by candidate.
 
-    Those who are in the store, and not among the candidates, are shown as withdrawn.
+    Candidates who are in the store, but not among those given, are shown as withdrawn.
 
     Args:
-        store: Of the batch.
-        candidates: All of them, also those that have no result yet.
-        weights: Of each exercise, in the order in which they were sent.
-        kit: That they are of.
+        store: The batch's store.
+        candidates: All candidates, also those who have no result yet.
+        weights: The weight of each exercise, in the order in which they were sent.
+        kit: The kit that the exercises are of.
         bom: Whether the gradebook begins with a byte-order mark.
-        known_by: What a course system knows a candidate by, by key.
-        changed: What to do about each candidate's exercise whose file is not what was graded.
+        known_by: The id by which a course system knows each candidate, by the candidate's key.
+        changed: What to do about each file that is no longer the one that was graded, by the
+            candidate's key and the exercise.
     """
 
     def __init__(
@@ -78,7 +79,7 @@ class Results:
         self._kit = kit
         exercises = [kit.find(name) for name in weights]
         self._stubs = {one.name: one.stubs for one in exercises}
-        # Of which a candidate may read mistakes.
+        # Exercises whose mistakes a candidate may read about.
         self._explained = [one.name for one in exercises if one.diagnosis]
         self._known_by = known_by or {}
         self._mark = "\ufeff" if bom else ""
@@ -89,14 +90,14 @@ class Results:
         forms: Sequence[str] = (),
         alike: Mapping[str, Similarity] | None = None,
     ) -> Iterator[Path]:
-        """Write results, gradebook, a page of all, one of each, and what else was asked for.
+        """Write results, gradebook, pages and the forms that were asked for; yield each path.
 
-        Each is given as soon as it is written: of thousands, the pages take a minute.
+        Each path is yielded as soon as it is written: the pages of thousands take a minute.
 
         Args:
-            folder: Where to.
-            forms: That were asked for; those of earlier runs are written anew too.
-            alike: By exercise, what came of comparing the submissions.
+            folder: The folder to write to.
+            forms: The forms that are asked for; those of earlier runs are written anew too.
+            alike: By exercise, the result of comparing the submissions.
 
         Raises:
             GradeError: A file cannot be written.
@@ -121,7 +122,7 @@ class Results:
             yield folder / form
 
     def _write_pages(self, folder: Path, alike: Mapping[str, Similarity]) -> Path:
-        """Write the page of each candidate, and that of all, which is given."""
+        """Write the page of each candidate, and the batch's page; return the path of the latter."""
         overview = Overview(self._head(alike))
         render = partial(candidate_page, self._title, list(self._weights), self._kit.home)
         entries, written = self._entries(), set()
@@ -138,12 +139,12 @@ class Results:
         return write_parts(folder / "report.html", overview.page())
 
     def write_gradebook(self, folder: Path) -> Path:
-        """Write ``gradebook.csv``, as far as everything is graded; where it is."""
+        """Write ``gradebook.csv`` with the scores that are known so far, and return its path."""
         table = render_gradebook(list(self._weights), self.rows())
         return write_parts(folder / "gradebook.csv", [self._mark, table])
 
     def write_feedback(self, folder: Path) -> Path:
-        """Write a page to be sent to each, and ``feedback.csv``; where the pages are."""
+        """Write a page to send to each candidate, and ``feedback.csv``; return the folder."""
         exercises, sent = list(self._weights), []
         for name, results in self.by_candidate():
             row, reports = self._row(name, self._scores(results)), lowest(results)
@@ -159,7 +160,7 @@ class Results:
         return folder
 
     def without_id(self, form: str) -> list[str]:
-        """Those whom a course system cannot know by its gradebook in this form."""
+        """Return the candidates whom a course system cannot identify in this form of gradebook."""
         people = self._identified() if form in GRADEBOOKS else []
         return [p.row.candidate for p in people if not (p.id or (form == "canvas" and p.number))]
 
@@ -170,7 +171,7 @@ class Results:
         ]
 
     def _wanted(self, forms: Sequence[str]) -> list[str]:
-        """The forms that were asked for now or before."""
+        """Return the forms that were asked for now or before, and keep them for later runs."""
         wanted = sorted({*forms, *self._store.fact("forms").split()})
         self._store.keep("forms", " ".join(wanted))
         return wanted
@@ -179,19 +180,19 @@ class Results:
         return list(self._names.values())
 
     def by_candidate(self) -> Iterator[tuple[str, list[Result]]]:
-        """The results of each candidate who has any, by name; one at a time in memory."""
+        """Yield name and results of each candidate who has any; one at a time is in memory."""
         for key, results in itertools.groupby(self._store.results(), lambda one: one.candidate):
             if key in self._names:
                 yield self._names[key], list(results)
 
     def rows(self) -> list[Row]:
-        """The gradebook, in the order of the candidates, at the end those who are gone."""
+        """Return the gradebook's rows in the order of the candidates, withdrawn ones at the end."""
         graded = {name: self._marked(results) for name, results in self.by_candidate()}
         there = [self._row(name, graded.get(name, {})) for name in self._all()]
         return [*there, *self._withdrawn()]
 
     def row_of(self, candidate: Candidate) -> Row:
-        """The line of one of the candidates alone."""
+        """Return the gradebook's row of one candidate."""
         results = list(self._store.results(candidate.key))
         return self._row(candidate.name, self._marked(results) if results else {})
 
@@ -210,7 +211,7 @@ class Results:
         return row(name, total / sum(self._weights.values()))
 
     def _scores(self, results: Sequence[Result]) -> dict[str, Score]:
-        """The scores of one candidate, with the points that were set by hand."""
+        """Return the scores of one candidate, with the points that were set by hand."""
         by_exercise: dict[str, list[Result]] = {}
         for result in results:
             by_exercise.setdefault(result.exercise, []).append(result)
@@ -222,7 +223,7 @@ class Results:
         }
 
     def _marked(self, results: Sequence[Result]) -> dict[str, Score]:
-        """The scores as the team sees them: with a mark where a file is not what was graded."""
+        """Return scores as the team sees them: marked where set by hand, or the file changed."""
         scores, key = self._scores(results), results[0].candidate
         points = self._remarks.points(key)
         for name, one in scores.items():
@@ -249,7 +250,7 @@ class Results:
         )
 
     def _numbers(self) -> dict[str, int]:
-        """What stands for each name, drawn once: whoever comes later gets a higher one."""
+        """Return the number that stands for each name, drawn once; later names get higher ones."""
         called = {**self._gone, **self._names}
         kept = [key for key in self._store.fact("numbers").split("/") if key in called]
         new = sorted(called.keys() - set(kept))
@@ -280,7 +281,7 @@ class Results:
             if key in self._names:
                 who = {"candidate": self._names[key], "file": file}
                 begin = msgspec.json.encode(who).decode()
-                yield f"{begin[:-1]},{report[1:]}\n"  # thousands take a while to decode
+                yield f"{begin[:-1]},{report[1:]}\n"  # as text: decoding thousands takes a while
 
     def _junit(self, results: Sequence[Result]) -> Iterator[tuple[str, str]]:
         yield "junit.xml", render_junit([one.report for one in results])
@@ -293,7 +294,7 @@ class Results:
             yield f"{report.exercise}/results.json", render_exercism(report)
 
     def _to_be_read(self, results: Sequence[Result]) -> list[Report]:
-        """The reports that count, as a candidate may read them."""
+        """Return the reports that count, in the form that a candidate may read."""
         return [
             one if one.exercise in self._explained else without_the_repair(one)
             for one in lowest(results)

@@ -1,4 +1,4 @@
-"""Several gradings of one candidate's exercise -> the score that counts."""
+"""Finding the score that counts among several gradings of one candidate's exercise."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ WITHDRAWN = Score(0, 0, Status.WITHDRAWN)
 
 
 def minded(score: Score, note: str, mark: str) -> Score:
-    """A score of which there is more to say, and that has a mark more."""
+    """Return a score with a note and a mark added."""
     notes = "; ".join(filter(None, (score.note, note)))
     return replace(score, note=notes, marks=(*score.marks, mark))
 
 
 def score(results: Sequence[Result], stubs: Collection[str]) -> Score:
-    """The score of one candidate's exercise: of several gradings the lowest.
+    """Return the score of one candidate's exercise: the lowest of several gradings.
 
     Args:
-        results: One for each seed.
-        stubs: The digests of what was sent.
+        results: The gradings, one for each seed.
+        stubs: The digests of the stubs that may have been sent.
     """
     reports = [one.report for one in results]
     worst = min(reports, key=lambda report: report.earned)
@@ -51,7 +51,7 @@ def _status(results: Sequence[Result], stubs: Collection[str]) -> Status:
 
 
 def lowest(results: Sequence[Result]) -> list[Report]:
-    """One report for each exercise, the one with the lowest score."""
+    """Return one report for each exercise, the one with the lowest score."""
     found: dict[str, Report] = {}
     for one in results:
         known = found.get(one.exercise)

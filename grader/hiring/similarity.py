@@ -1,16 +1,16 @@
-"""Which submissions of an exercise are closer than the stub and the exercise explain.
+"""Finding submissions of an exercise that are closer than the stub and the exercise explain.
 
-Attention has one canonical form, so that two honest people write much the same. What two files
-share is therefore judged by how rare it is among the others: see ``likelihood``. A pair is listed
-when a batch of this size would bring hardly one such pair by chance. It is a list to look at: two
-who followed one tutorial are on it as well as two who copied.
+Attention has one canonical form, so two honest people write much the same. What two files share is
+therefore weighed by how rare it is among the others: see ``likelihood``. A pair is listed when a
+batch of this size would bring hardly one such pair by chance. The list is for a person to look at:
+two who followed the same tutorial are on it as well as two who copied.
 
 Winnowing (Schleimer, Wilkerson and Aiken 2003; copydetect is a package of it) samples sequences of
-symbols from long files and knows nothing of rarity: among a thousand made-up people it lists
-390,000 of 500,000 honest pairs at copydetect's default share, and 370 at the share where it finds
-a third of the copies. These files are short, so each is compared whole, and statement by statement,
-so that a changed order hides nothing: above the first honest pair then stand half as many copies
-again as with sequences of five tokens, weighed in the same way.
+symbols from long files and ignores rarity: among a thousand made-up people it lists 390,000 of
+500,000 honest pairs at copydetect's default share, and 370 at the share where it finds a third of
+the copies. The files here are short, so each is compared whole, and statement by statement, so that
+a changed order hides nothing. When pairs are ranked, one and a half times as many copies then come
+before the first honest pair as with sequences of five tokens, weighed in the same way.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from grader.hiring.tokens import COMMENTS, KINDS, TooLong, TraitSets, read, word
 from grader.records import Group, LeftOut, Pair, Similarity, Span
 
 MAX_CHARS = 1 << 16
-MAX_TOKENS = 4_000  # six times as many as our longest answer holds
+MAX_TOKENS = 4_000  # tokens; six times as many as our longest answer holds
 SAME_CODE = "same code"
-LOUD = math.log(10)  # the evidence from which a kind is named
+LOUD = math.log(10)  # the evidence from which on a kind of trait is named
 
 
 @dataclass(frozen=True)
 class _Code:
-    """Submissions whose code is the same, in alphabetical order, and the traits of the first."""
+    """Submissions with the same code: names in alphabetical order, and the traits of the first."""
 
     names: list[str]
     held: TraitSets
@@ -45,9 +45,9 @@ def find_similar(
 
     Args:
         sources: The text of each submission by its name.
-        stub: What everybody was given.
-        known: Right answers that were written independently, to know the usual from.
-        most: How many pairs, and how many groups, are given at most.
+        stub: The text of the stub that everybody was given.
+        known: Right answers that were written independently, which show what is usual.
+        most: How many pairs, and how many groups, are returned at most.
     """
     given = words_of(stub)
     codes, left_out = _read_all(sources, stub, given)
@@ -130,13 +130,13 @@ def _pair(
 
 
 def _loud(evidence: Sequence[float]) -> list[str]:
-    """The kinds of evidence that speak, the strongest first; the strongest in any case."""
+    """Return the kinds with enough evidence, the strongest first; the strongest in any case."""
     order = sorted(zip(evidence, KINDS, strict=True), reverse=True)
     return [kind for weight, kind in order if weight >= LOUD] or [order[0][1]]
 
 
 def _spans(lines: Iterable[Span]) -> tuple[Span, ...]:
-    """Ranges of lines, those joined that touch."""
+    """Return ranges of lines in order, with those that touch or overlap joined."""
     spans: list[Span] = []
     for first, last in sorted(lines):
         if spans and first <= spans[-1][1] + 1:
@@ -147,14 +147,14 @@ def _spans(lines: Iterable[Span]) -> tuple[Span, ...]:
 
 
 def _say(compared: int, whole: int, structure: int, found: int, most: int) -> str:
-    """The outcome in words.
+    """Return the outcome in words.
 
     Args:
-        compared: How many were compared.
-        whole: Of how many of them a copy of everything would show.
-        structure: Of how many one would show that changes every name and comment.
+        compared: How many submissions were compared.
+        whole: For how many of them a copy of everything would be noticed.
+        structure: For how many of them a copy with every name and comment changed would be noticed.
         found: How many pairs are close.
-        most: How many are listed.
+        most: How many pairs are listed at most.
     """
     if compared < 2:
         return "Nothing to compare: fewer than two submissions hold code of their own."

@@ -1,4 +1,4 @@
-"""Where a batch keeps its results: an SQLite file that grows by one transaction a grading."""
+"""The store of a batch's results: an SQLite file that grows by one transaction a grading."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from grader.records import Report
 from grader.records.beside import acts_elsewhere
 
 VERSION = 2
-WAIT = 30.0  # for another process that writes, in seconds
+WAIT = 30.0  # seconds to wait for another process that writes
 SCHEMA = """
 CREATE TABLE plan (one INTEGER PRIMARY KEY CHECK (one = 1), plan TEXT NOT NULL);
 CREATE TABLE result (
@@ -44,20 +44,20 @@ IN_ORDER = (
 
 
 class BatchSettings(msgspec.Struct, frozen=True):
-    """What every result of a batch was made with; a batch that goes on must go on so.
+    """The settings of every result of a batch, which stay the same when the batch is resumed.
 
     Attributes:
-        takehome: The record of what was sent, all weights as one, as TOML; empty for plain
+        takehome: The take-home's record as TOML, with all weights set to one; empty for plain
             exercises.
-        exercises: Their names.
-        seeds: Of the gradings; the same for all candidates.
+        exercises: The names of the exercises.
+        seeds: The seeds of the gradings, the same for all candidates.
         isolation: The level of confinement.
-        device: Where tensors lay.
-        timeout: Of one check, in seconds.
-        memory: Of a submission, in MiB.
+        device: The device on which tensors lay.
+        timeout: The time limit of one check, in seconds.
+        memory: The memory limit of a submission, in MiB.
         grader: The version of this package.
         torch: The version of torch.
-        kit: The digest of what was judged by.
+        kit: The digest of the suites and rules by which the kit judges.
         submissions: The folder that everything was handed in to.
     """
 
@@ -78,9 +78,9 @@ class Result(msgspec.Struct, frozen=True):
     """One grading of a batch.
 
     Attributes:
-        candidate: By the key, which stays the same whatever the candidate is called.
+        candidate: The candidate's key, which stays the same whatever the name is.
         note: Where the file was found, if under another name.
-        unread: Whether there was something that could not be read.
+        unread: Whether there was a file that could not be read.
     """
 
     candidate: str
@@ -96,13 +96,13 @@ class Result(msgspec.Struct, frozen=True):
 class Store:
     """The results of one batch; a context manager.
 
-    A result that is in it stays in it, whatever happens to the process or the machine.
+    A result that is in the store stays there, whatever happens to the process or the machine.
 
     Args:
-        path: Of the file, which is made where it is missing.
+        path: The path of the file, which is made where it is missing.
 
     Raises:
-        GradeError: It is damaged, from a newer version, or cannot be written.
+        GradeError: The file is damaged, from another version, or cannot be written.
     """
 
     def __init__(self, path: Path) -> None:
@@ -128,13 +128,13 @@ class Store:
 
     @contextmanager
     def claimed(self, command: str) -> Iterator[None]:
-        """Keep other batches away from the folder for a while.
+        """Lock the folder against other batches for a while.
 
         Args:
-            command: What the others are told that it is in use by.
+            command: The command that other batches are told is at work in the folder.
 
         Raises:
-            GradeError: Another batch is at work in it.
+            GradeError: Another batch is at work in the folder.
         """
         with claim(self.path.parent) as is_ours:
             if not is_ours:
@@ -146,15 +146,15 @@ class Store:
             yield
 
     def is_claimed(self) -> bool:
-        """Whether a batch is at work in the folder."""
+        """Return whether a batch is at work in the folder."""
         with claim(self.path.parent) as is_ours:
             return not is_ours
 
     def hold_to(self, settings: BatchSettings) -> None:
-        """Begin with these settings, or go on with them.
+        """Begin the batch with these settings, or check that it was begun with them.
 
         Raises:
-            GradeError: The batch was begun with others.
+            GradeError: The batch was begun with other settings.
         """
         with self._writing() as connection:
             connection.execute(
@@ -171,7 +171,7 @@ class Store:
                 )
 
     def known_settings(self) -> BatchSettings | None:
-        """What this batch was begun with, if it was."""
+        """Return the settings that this batch was begun with; None if it was not begun."""
         with self._reading() as read:
             row = read("SELECT plan FROM plan").fetchone()
             return msgspec.json.decode(row[0], type=BatchSettings) if row else None
@@ -180,7 +180,7 @@ class Store:
         """Keep a result, in the place of one for the same candidate, exercise and seed.
 
         Raises:
-            GraderFault: It cannot be written, as on a full disk.
+            GraderFault: The result cannot be written, as on a full disk.
         """
         report = result.report
         with self._writing() as connection:
@@ -195,16 +195,16 @@ class Store:
             )
 
     def done(self) -> dict[tuple[str, str, int], str]:
-        """The gradings that are there: the digest of the source by candidate, exercise, seed."""
+        """Return the digest of each source that was graded, by candidate, exercise and seed."""
         with self._reading() as read:
             rows = read("SELECT candidate, exercise, seed, sha256 FROM result")
             return {(name, exercise, int(seed)): digest for name, exercise, seed, digest in rows}
 
     def results(self, of: str | None = None) -> Iterator[Result]:
-        """All results, by candidate, exercise and seed; one at a time in memory.
+        """Yield the results in order of candidate, exercise and seed; one at a time in memory.
 
         Args:
-            of: The key of a candidate whose alone are wanted.
+            of: The key of the one candidate whose results are wanted; None for all.
         """
         columns = "candidate, exercise, seed, file, report, source, note, unread"
         query = IN_ORDER.format(columns)
@@ -215,12 +215,15 @@ class Store:
                 yield Result(candidate, exercise, int(seed), file, told, source, note, bool(unread))
 
     def reports(self) -> Iterator[tuple[str, str, str]]:
-        """The candidate, the file and the report of each result, in the same order, as JSON."""
+        """Yield candidate, file and report (JSON) of each result, in the order of ``results``."""
         with self._reading() as read:
             yield from read(IN_ORDER.format("candidate, file, report"), {"of": None})
 
     def nothing_to_grade(self) -> dict[tuple[str, str], tuple[str, bool]]:
-        """Why, and whether it could not be read, by candidate and exercise where nothing was."""
+        """Return, by candidate and exercise, why there was nothing to grade.
+
+        With each reason comes whether there was a file that could not be read.
+        """
         query = (
             "SELECT candidate, exercise, json_extract(report, '$.problem'), unread FROM result "
             "WHERE unread OR file = '' ORDER BY candidate, id"
@@ -230,7 +233,7 @@ class Store:
             return {(key, e): (why.partition("\n")[0], bool(bad)) for key, e, why, bad in found}
 
     def sources(self, exercise: str) -> dict[str, str]:
-        """What each candidate handed in for an exercise, by name; nothing of who did not."""
+        """Return the source of each candidate who handed in an exercise, by the candidate's key."""
         query = (
             "SELECT candidate, source FROM result WHERE exercise = ? AND source != '' "
             "ORDER BY candidate"
@@ -239,19 +242,19 @@ class Store:
             return dict(read(query, (exercise,)))
 
     def meet(self, names: Mapping[str, str]) -> None:
-        """Keep what candidates are called now, by their keys."""
+        """Keep the current names of candidates, by their keys."""
         with self._writing() as connection:
             connection.executemany("INSERT OR REPLACE INTO candidate VALUES (?, ?)", names.items())
 
     def hold_names(self, names: Mapping[str, str], there: Mapping[str, str]) -> None:
-        """Keep what those are called who are there.
+        """Keep the names of the candidates in the folder, and of earlier ones on the list.
 
         Args:
-            names: From a list, which may name also who was there once.
-            there: What everybody in the folder is called, by their keys.
+            names: The names on a list, by key; it may have candidates who were there once.
+            there: The name of everybody in the folder, by key.
 
         Raises:
-            GradeError: The list names somebody who never was there.
+            GradeError: The list names somebody who was never in the folder.
         """
         known = self.names()
         for key in names.keys() - there.keys() - known.keys():
@@ -259,12 +262,12 @@ class Store:
         self.meet({**{key: names[key] for key in names.keys() & known.keys()}, **there})
 
     def names(self) -> dict[str, str]:
-        """What everybody was called last who was ever there, by their keys."""
+        """Return the last name of everybody who was ever in the folder, by key."""
         with self._reading() as read:
             return dict(read("SELECT key, name FROM candidate ORDER BY key"))
 
     def fact(self, name: str) -> str:
-        """What was kept under a name; empty where nothing was."""
+        """Return the fact that was kept under a name; empty where there is none."""
         with self._reading() as read:
             row = read("SELECT value FROM fact WHERE name = ?", (name,)).fetchone()
             return str(row[0]) if row else ""
@@ -275,14 +278,14 @@ class Store:
             connection.execute("INSERT OR REPLACE INTO fact VALUES (?, ?)", (name, value))
 
     def keep_weights(self, weights: Mapping[str, float]) -> None:
-        """Keep what each exercise counts, in their order."""
+        """Keep the weights of the exercises, in their order."""
         self.keep("weights", msgspec.json.encode(dict(weights)).decode())
 
     def weights(self) -> dict[str, float]:
-        """What each exercise counted when the batch ran last.
+        """Return the weight that each exercise had when the batch ran last.
 
         Raises:
-            GradeError: No batch ran, or one by an earlier version.
+            GradeError: No batch has run, or only one of an earlier version.
         """
         kept = self.fact("weights")
         if not kept:
@@ -290,7 +293,7 @@ class Store:
         return msgspec.json.decode(kept, type=dict[str, float])
 
     def forget(self, graded: Iterable[tuple[str, str]]) -> None:
-        """Let the results of some candidates' exercises go, to grade them anew."""
+        """Delete the results of some candidates' exercises, so that they are graded anew."""
         with self._writing() as connection:
             connection.executemany(
                 "DELETE FROM result WHERE candidate = ? AND exercise = ?", list(graded)
@@ -298,7 +301,7 @@ class Store:
 
     @contextmanager
     def _reading(self) -> Iterator[Callable[..., sqlite3.Cursor]]:
-        """What asks for rows, and finds in them what was written here once."""
+        """Yield the function that runs a query; damaged data raises ``GradeError``."""
         try:
             yield self._connection.execute
         except (sqlite3.DatabaseError, ValueError, TypeError, AttributeError) as error:
@@ -311,7 +314,7 @@ class Store:
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
-        """A transaction."""
+        """Yield the connection in a transaction; failing to write raises ``GraderFault``."""
         try:
             with self._connection:
                 yield self._connection

@@ -18,7 +18,7 @@ HEADER = """\
 # What was sent, for whoever grades it. The weights may be changed: a candidate's total is the
 # weighted mean of the scores, each the share of its exercise's points. Leave the rest as it is.
 """
-# No UTF-8, no TOML, a huge number, brackets without end, another type.
+# Raised where text is not UTF-8 or TOML, or has huge numbers, endless brackets or wrong types.
 DAMAGE = (ValueError, OverflowError, RecursionError, msgspec.ValidationError)
 
 
@@ -26,9 +26,9 @@ class TakehomeItem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One exercise of a take-home.
 
     Attributes:
-        exercise: Its name.
+        exercise: The exercise's name.
         stub: The digest of the stub that was sent.
-        weight: How much its score counts beside the others.
+        weight: How much its score counts in comparison with the others.
     """
 
     exercise: str
@@ -40,16 +40,16 @@ class Takehome(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What was sent to candidates.
 
     Attributes:
-        title: As the candidate reads it.
-        minutes: That the candidate was given.
+        title: The title that the candidate reads.
+        minutes: The minutes that the candidate was given.
         kit: The kit's name.
         kit_version: The kit's version.
         grader: The version of ``attention-drills`` that packed it.
         archive: The name of the bundle.
-        sha256: Of the bundle, in hexadecimal.
+        sha256: The SHA-256 digest of the bundle, in hexadecimal.
         sent: The exercises, in the order of the README.
-        seed: Draws what every candidate's files are tried with; None in a record of a time when
-            each batch drew one of its own.
+        seed: The seed that draws what every candidate's files are tried with; None in old records,
+            of a time when each batch drew a seed of its own.
     """
 
     title: str
@@ -63,13 +63,13 @@ class Takehome(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     seed: int | None = None
 
     def unweighted(self) -> Takehome:
-        """This record with every weight as one: what it takes to grade, not how it counts."""
+        """Return this record with every weight as one: what grading takes, not how it counts."""
         return structs.replace(
             self, sent=tuple(structs.replace(one, weight=1.0) for one in self.sent)
         )
 
     def to_toml(self) -> str:
-        """This record as TOML, with a word on what may be changed."""
+        """Return this record as TOML, with a comment on what may be changed."""
         named = structs.asdict(self)
         head = {name: named[name] for name in named if name not in ("seed", "sent")}
         lines = [f"{name} = {_toml(head[name])}" for name in head]
@@ -89,10 +89,10 @@ def _toml(value: str | float) -> str:
 
 
 def read_takehome(path: Path, kit: Kit) -> Takehome:
-    """The record of a take-home that this kit can grade.
+    """Read the record of a take-home that this kit can grade.
 
     Raises:
-        GradeError: It cannot be read, is damaged, or was packed from something else.
+        GradeError: The record cannot be read, is damaged, or was packed from something else.
     """
     try:
         record = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -111,7 +111,7 @@ def read_takehome(path: Path, kit: Kit) -> Takehome:
 
 
 def faults(takehome: Takehome) -> Iterator[str]:
-    """What is wrong with a record by itself."""
+    """Yield what is wrong with a record, whatever the kit."""
     if not takehome.title.strip() or not takehome.title.isprintable():
         yield f"the title is {takehome.title!r}; give one line of text"
     if takehome.minutes <= 0:
@@ -131,7 +131,7 @@ def faults(takehome: Takehome) -> Iterator[str]:
 
 
 def _strangers(takehome: Takehome, kit: Kit) -> Iterator[str]:
-    """What this kit cannot grade as it was sent."""
+    """Yield the reasons why this kit cannot grade a take-home as it was sent."""
     if takehome.kit != kit.name:
         yield f"it is of the kit `{takehome.kit}`, this one is `{kit.name}`; name it with --kit"
     known = {exercise.name: exercise for exercise in kit.exercises}

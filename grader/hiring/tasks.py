@@ -1,4 +1,4 @@
-"""What goes to a process that grades, and what comes back."""
+"""The messages that go to a grading process, and those that come back."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ class Settings(msgspec.Struct, frozen=True):
     Attributes:
         kit: The kit's folder; empty for the installed one.
         isolation: A level of confinement, or ``auto``.
-        device: Where tensors lie.
-        timeout: Of one check, in seconds.
-        memory: Of a submission, in MiB.
+        device: The device on which tensors lie.
+        timeout: The time limit of one check, in seconds.
+        memory: The memory limit of a submission, in MiB.
         search: How many sets of mistakes are tried for a diagnosis.
-        gpu_sharers: Processes that grade on the same GPU, where they grade on one.
+        gpu_sharers: How many processes grade on the same GPU, where they grade on one.
     """
 
     kit: str
@@ -33,12 +33,12 @@ class Task(msgspec.Struct, frozen=True):
     """One grading to be done.
 
     Attributes:
-        file: What was handed in, as it is called in a report.
-        data: Its bytes; empty where there is none.
-        problem: Why it cannot be tried; empty where it can.
+        file: The name of the file that was handed in, as a report has it.
+        data: The file's bytes; empty where there is no file.
+        problem: Why the file cannot be tried; empty where it can.
         note: Where the file was found, if under another name.
-        unread: Whether there was something that could not be read.
-        is_late: Whether it was begun before, and nobody waits for it any more.
+        unread: Whether there was a file that could not be read.
+        is_late: Whether the task was begun before and put off, so that it may now take its time.
     """
 
     candidate: str
@@ -53,14 +53,15 @@ class Task(msgspec.Struct, frozen=True):
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """What came of a task.
+    """The outcome of a task.
 
     Attributes:
-        report: None where it could not be graded, through no fault of the submission.
-        source: That was graded.
-        fault: Why it could not be graded.
+        report: The report; None where the task could not be graded, through no fault of the
+            submission.
+        source: The source that was graded.
+        fault: Why the task could not be graded.
         busy: Whether that is because the machine had no time for it.
-        late: Whether it takes long, and is to be begun again once the others are done.
+        late: Whether the task takes long, and is to be begun again once the others are done.
     """
 
     report: Report | None = None
@@ -74,11 +75,11 @@ class Capabilities(msgspec.Struct, frozen=True):
     """What a process of a pool has found on its machine.
 
     Attributes:
-        device: Where tensors lie, once ``auto`` is settled.
-        torch: Its version.
-        kit: The digest of what it judges by.
+        device: The device on which tensors lie, once ``auto`` is settled.
+        torch: The version of torch.
+        kit: The digest of the suites and rules by which the kit judges.
         refused: Why each stronger level of confinement is not available there.
-        fault: Why it cannot grade; empty where it can.
+        fault: Why the process cannot grade; empty where it can.
     """
 
     isolation: str = ""

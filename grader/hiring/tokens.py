@@ -1,7 +1,7 @@
-"""A submission as what can be compared: its statements, its author's names, its comments.
+"""Cutting a submission into what can be compared: statements, the author's names, comments.
 
-What anybody may change without thinking is gone from a statement: layout, brackets that change
-nothing, quotes, annotations, the names that the author chose. Names and comments are evidence of
+A statement is compared without what anybody may change without thinking: layout, round brackets,
+commas, quotes, annotations, the names that the author chose. Names and comments are evidence of
 their own. A file that does not parse is read as far as it can be cut into tokens.
 """
 
@@ -22,12 +22,12 @@ STRUCTURE, NAMES, COMMENTS = KINDS = ("same structure", "same names", "same comm
 TraitSets = tuple[frozenset[str], ...]  # the traits of each kind, in the order of KINDS
 WORDS = re.compile(r"\w+")
 FIXED = frozenset(dir(builtins)) | frozenset(keyword.kwlist)
-NAMELESS = {"def", "class", "@"}  # statements that the contract gives, but for their names
+NAMELESS = {"def", "class", "@"}  # statements that the contract dictates, but for names
 IMPORTS = {"import", "from"}
 LAYOUT = {tokenize.NL, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER, tokenize.NEWLINE}
 BRACKETS = {"(", ")", ","}
-LEAST_TOKENS = 3  # a statement of fewer says nothing: `return x`
-PHRASE = 4  # words of a comment
+LEAST_TOKENS = 3  # a statement of fewer is no evidence: `return x`
+PHRASE = 4  # words of a comment that make one trait
 
 
 class Trait(NamedTuple):
@@ -35,7 +35,7 @@ class Trait(NamedTuple):
 
     Attributes:
         kind: One of ``KINDS``.
-        what: What is compared.
+        what: The text that is compared.
         first: The line where it begins.
         last: The line where it ends.
     """
@@ -48,19 +48,19 @@ class Trait(NamedTuple):
 
 @dataclass(frozen=True)
 class Reading:
-    """What is compared of one submission.
+    """The parts of one submission that are compared.
 
     Attributes:
         code: Every statement with its own names, sorted; the same in files that differ only in
             layout, quotes, brackets, comments, docstrings and the order of their statements.
-        traits: In the order of the file, what occurs twice twice.
+        traits: All traits in the order of the file; one that occurs twice is there twice.
     """
 
     code: str
     traits: tuple[Trait, ...]
 
     def held(self) -> TraitSets:
-        """What it holds of each kind."""
+        """Return the set of traits of each kind."""
         return tuple(
             frozenset(sys.intern(trait.what) for trait in self.traits if trait.kind == kind)
             for kind in KINDS
@@ -68,11 +68,11 @@ class Reading:
 
 
 class TooLong(Exception):
-    """There are more tokens than anybody need look at."""
+    """A submission has more tokens than are read."""
 
 
 def words_of(stub: str) -> frozenset[str]:
-    """Every word that a stub gives, in its prose too: none of these is anybody's own name."""
+    """Return every word of a stub, prose included: none of them counts as an author's own name."""
     return frozenset(WORDS.findall(stub))
 
 
@@ -80,12 +80,12 @@ def read(source: str, given: frozenset[str], most: int = sys.maxsize) -> Reading
     """Cut a submission into what can be compared.
 
     Args:
-        source: Its text.
+        source: The submission's text.
         given: The words of the stub.
         most: How many tokens are read.
 
     Raises:
-        TooLong: There are more.
+        TooLong: The submission has more tokens.
     """
     code: list[str] = []
     traits: list[Trait] = []
@@ -103,14 +103,14 @@ def read(source: str, given: frozenset[str], most: int = sys.maxsize) -> Reading
 
 
 def _without_repeats(traits: list[Trait], imported: set[str]) -> Iterator[Trait]:
-    """Leave out imported names, and single ones of those that were bound together."""
+    """Leave out imported names, and single names that are also bound in a group: ``q, k, v``."""
     together = [trait.what.split() for trait in traits if trait.kind == NAMES]
     said = imported.union(*(names for names in together if len(names) > 1))
     return (trait for trait in traits if trait.kind != NAMES or trait.what not in said)
 
 
 def _statements(source: str, most: int) -> Iterator[list[TokenInfo]]:
-    """Statements, cut at the end of the line, at ``;`` and after ``if …:``; comments between."""
+    """Yield statements, cut at line ends, ``;`` and after ``if …:``; each comment is one too."""
     statement: list[TokenInfo] = []
     depth, annotation = 0, False
     for token in _tokens(source, most):
@@ -132,7 +132,7 @@ def _statements(source: str, most: int) -> Iterator[list[TokenInfo]]:
 
 
 def _is_target(statement: list[TokenInfo]) -> bool:
-    """Whether what stands before a colon is a variable, and an annotation comes after it."""
+    """Return whether a variable stands before a colon, so that an annotation comes after it."""
     words = {token.string for token in statement}
     return bool(statement) and words.isdisjoint({"=", *keyword.kwlist})
 
@@ -144,7 +144,7 @@ def _step(token: TokenInfo) -> int:
 
 
 def _tokens(source: str, most: int) -> Iterator[TokenInfo]:
-    """The tokens; an f-string is one, as in Python 3.11, and so is what cannot be cut up."""
+    """Yield tokens; an f-string is one, as in Python 3.11, and so is what cannot be cut up."""
     depth, line = 0, 0
     pieces: list[TokenInfo] = []
     try:
@@ -181,13 +181,13 @@ def _traits(statement: list[TokenInfo], given: frozenset[str]) -> Iterator[Trait
 
 
 def _places(statement: list[TokenInfo]) -> Iterator[tuple[str, str, TokenInfo]]:
-    """Each token with the two before it."""
+    """Pair each token with the texts of the two before it."""
     texts = ["", "", *(token.string for token in statement)]
     return zip(texts, texts[1:], statement, strict=False)
 
 
 def _shape(statement: list[TokenInfo], given: frozenset[str]) -> list[str]:
-    """A statement without what its author chose: names, the text of strings."""
+    """Return a statement's tokens without what its author chose: names, the text of strings."""
     shape: list[str] = []
     for before, dot, token in _places(statement):
         text = token.string
@@ -216,12 +216,12 @@ def _spelling(token: TokenInfo) -> str:
 
 
 def _inside(text: str) -> str:
-    """A string literal without its prefix and quotes."""
+    """Return a string literal without its prefix and quotes."""
     return text.lstrip("rbfutRBFUT").strip("'\"")
 
 
 def _own_names(statement: list[TokenInfo], given: frozenset[str]) -> list[str]:
-    """The names that the author chose; those bound together in one go count as one: ``q, k, v``."""
+    """Return the names that the author chose; those bound together count as one: ``q, k, v``."""
     found: list[str] = []
     together: list[str] = []
     target = next((i for i, token in enumerate(statement) if token.string == "="), 0)
@@ -241,10 +241,10 @@ def _own_names(statement: list[TokenInfo], given: frozenset[str]) -> list[str]:
 
 
 def _texts(tokens: Iterable[TokenInfo]) -> Iterator[Trait]:
-    """Comments and strings, a few words at a time: a long sentence says more than a short one."""
+    """Yield comments and strings, a few words each, so that a long sentence has more weight."""
     for token in tokens:
         inside = token.string if token.type == tokenize.COMMENT else _inside(token.string)
         for line, text in enumerate(inside.split("\n"), token.start[0]):
             words = WORDS.findall(text.lower())
-            for place in range(0, len(words) - 1, PHRASE):  # one word alone says nothing
+            for place in range(0, len(words) - 1, PHRASE):  # one word alone is no evidence
                 yield Trait(COMMENTS, " ".join(words[place : place + PHRASE]), line, line)

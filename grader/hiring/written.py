@@ -1,4 +1,4 @@
-"""The files that a batch writes: whole or not at all, each in its place, and none left behind."""
+"""Writing a batch's files: whole or not at all, each in its place, and deleted when stale."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from grader.errors import GradeError
 
 
 def safe_name(name: str) -> str:
-    """A candidate's name as the name of a file: no two share one, and none leads elsewhere."""
+    """Return a file name for a candidate's name: no two share one, and none leads elsewhere."""
     plain = re.sub(r"[^\w.-]+", "_", name).strip("._")[:80]
     if plain and plain == name == name.lower():
         return plain
@@ -20,10 +20,10 @@ def safe_name(name: str) -> str:
 
 
 def write_parts(path: Path, parts: Iterable[str]) -> Path:
-    """Write a file, whole or not at all; where it is.
+    """Write a file, whole or not at all, and return its path.
 
     Raises:
-        GradeError: It cannot be written.
+        GradeError: The file cannot be written.
     """
     draft = path.with_name(path.name + ".draft")
     try:
@@ -39,11 +39,11 @@ def write_parts(path: Path, parts: Iterable[str]) -> Path:
 
 
 def take_away(folder: Path, files: str, names: Collection[str]) -> None:
-    """Take away what was written for candidates of other names; nothing that is not ours."""
+    """Delete what was written for candidates not among ``names``, and nothing that is not ours."""
     for stale in [path for path in folder.glob("*") if path.name not in names]:
         for file in stale.glob(files):
             file.unlink()
             if file.parent != stale:
                 file.parent.rmdir()
-        with contextlib.suppress(OSError):  # something of somebody else's is in it
+        with contextlib.suppress(OSError):  # the folder has files that are not ours
             stale.rmdir()

@@ -1,4 +1,4 @@
-"""A kit's manifest -> its exercises, and where their files lie."""
+"""Reads a kit's manifest: its exercises, and where their files lie."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from grader.errors import GradeError
 from grader.records import Explain
 
 MANIFEST = "kit.toml"
-NAME = re.compile(r"[a-z][a-z0-9-]*")  # of a kit that comes with this package
+NAME = re.compile(r"[a-z][a-z0-9-]*")  # for kits that come with this package
 
 
 class ExerciseEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One ``[[exercise]]`` of a manifest."""
+    """One ``[[exercise]]`` entry of a manifest."""
 
     name: str
     track: str
@@ -29,30 +29,30 @@ class ExerciseEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     entry_points: list[str]
     hints: list[str]
     stub: str  # the digest of the stub as shipped
-    source: str = ""  # where what it asks for was first written down
-    earlier: list[str] = []  # those of stubs that said the same in other words
+    source: str = ""  # where what the exercise asks for was first written down
+    earlier: list[str] = []  # digests of earlier stubs that said the same in other words
     level: Literal["easy", "medium", "hard"] = "medium"
     diagnosis: bool = True  # False where finding the mistake is the exercise
     formula: str = ""  # in LaTeX, for a notebook
-    formerly: list[str] = []  # names that it had in earlier versions
-    forbidden: list[str] = []  # names of torch that it forbids beside those of the kit
-    operations: list[str] = []  # patterns of operations, likewise
+    formerly: list[str] = []  # names of the exercise in earlier versions
+    forbidden: list[str] = []  # names of torch that it forbids in addition to those of the kit
+    operations: list[str] = []  # patterns of operations that it forbids in addition, likewise
     begins_at: int = 0  # points that the stub earns as it is, which count for nobody
-    asks: list[str] | None = None  # what its attention has beyond one head; None where it has none
+    asks: list[str] | None = None  # what it asks for beyond one-head attention; None if not listed
 
 
 class KitEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The ``[kit]`` of a manifest; ``stubs_of`` makes it a learner's folder of stubs.
+    """The ``[kit]`` entry of a manifest; ``stubs_of`` makes it a learner's folder of stubs.
 
     Attributes:
         forbidden: Names of torch that no submission may use.
-        operations: Patterns of operations in torch's dispatcher that nothing may carry out for a
-            submission, by whatever way: ``*attention*`` is ``torch.ops.aten._flash_attention…``;
-            in small letters, whatever theirs are.
-        imports: What a submission may import beside the standard library; all where empty.
-        version: Of this package, when the learner's folder was made.
-        interview: Whether an interview is under way in it.
-        only: The exercises that it holds; all where empty.
+        operations: Patterns of operations in torch's dispatcher that no submission may have carried
+            out, by any way: ``*attention*`` covers ``torch.ops.aten._flash_attention…``. Patterns
+            are in lower case, whatever the operations' names are.
+        imports: Packages that a submission may import beside the standard library; all where empty.
+        version: Version of this package when the learner's folder was made.
+        interview: Whether an interview is under way in the learner's folder.
+        only: Names of the exercises in the learner's folder; all where empty.
         explain: How much reports tell of a mistake.
     """
 
@@ -74,12 +74,12 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     kit: KitEntry
     exercise: list[ExerciseEntry] = []
     ideas: dict[str, list[str]] = {}
-    stubs: dict[str, str] = {}  # of a learner's folder: the digest of each stub that was given
+    stubs: dict[str, str] = {}  # in a learner's folder: the digest of each stub that was given
 
 
 @dataclass(frozen=True)
 class Exercise:
-    """One task of a kit and where its files lie."""
+    """One exercise of a kit, and where its files lie."""
 
     name: str
     track: str
@@ -90,25 +90,25 @@ class Exercise:
     formula: str  # in LaTeX; may be empty
     level: str
     digest: str  # of the stub as shipped
-    given: str  # of the stub as the learner got it, maybe from an earlier version
-    earlier: tuple[str, ...]  # of stubs that said the same in other words
+    given: str  # digest of the stub as the learner got it, maybe from an earlier version
+    earlier: tuple[str, ...]  # digests of earlier stubs that said the same in other words
     formerly: tuple[str, ...]
     diagnosis: bool  # False where finding the mistake is the exercise
     begins_at: int  # points that the stub earns as it is, which count for nobody
-    asks: frozenset[str] | None  # what its attention has beyond one head; None where it has none
+    asks: frozenset[str] | None  # what it asks for beyond one-head attention; None if not listed
     explain: Explain  # how much a report tells of a mistake, unless told otherwise
     forbidden: frozenset[str]
     operations: tuple[str, ...]
-    imports: frozenset[str]  # beside the standard library; all where empty
+    imports: frozenset[str]  # packages allowed beside the standard library; all where empty
     stub: Path  # as shipped
-    file: Path  # the learner's, the same file in a repository's own kit
+    file: Path  # the learner's file; in a repository's own kit, the stub itself
     solution: Path
     suite: Path
-    mistakes: Path  # known ones, as edits of the solution; an installed kit may come without
+    mistakes: Path  # known mistakes, as edits of the solution; may be missing in an installed kit
 
     @property
     def stubs(self) -> frozenset[str]:
-        """The digests of the stub, as it is shipped, as it was given and as it once was."""
+        """The digests of the stub: as shipped, as given to the learner, and in earlier versions."""
         return frozenset((self.digest, self.given, *self.earlier))
 
 
@@ -117,16 +117,16 @@ class Kit:
     """A kit's exercises in teaching order.
 
     Attributes:
-        home: The folder that holds ``exercises`` and what a learner's progress is kept in.
+        home: The folder that holds ``exercises`` and the record of a learner's progress.
         own_stubs: Whether ``home`` holds stubs that a learner edits; False for the kit inside
             an installed package, which nobody should edit.
-        version: Of the package that made a learner's folder; empty for a kit of its own.
+        version: Version of the package that made a learner's folder; empty for other kits.
         interview: Whether an interview is under way in the folder.
-        only: The exercises that a learner's folder was made for; all where empty.
+        only: Names of the exercises that a learner's folder was made for; all where empty.
         explain: How much reports tell of a mistake, unless told otherwise.
-        ideas: What points are added up by, with the words by which checks are known to be about
-            it: a check is about the first idea of which a word stands in its name.
-        questions: About each idea, for interviews; the file may be missing.
+        ideas: The ideas by which points are added up, each with words: a check is about the first
+            idea of which a word occurs in the check's name.
+        questions: File of questions on each idea, for interviews; it may be missing.
     """
 
     name: str
@@ -143,18 +143,18 @@ class Kit:
 
     @property
     def renamed(self) -> dict[str, str]:
-        """New names of exercises by their old ones."""
+        """The new names of renamed exercises, by their old names."""
         return {old: exercise.name for exercise in self.exercises for old in exercise.formerly}
 
     @property
     def outdated(self) -> list[str]:
-        """The exercises that this folder does not have, or has an earlier stub of."""
+        """The exercises whose current stub the learner's folder lacks: new or changed ones."""
         if not self.version:
             return []
         return [exercise.name for exercise in self.exercises if exercise.given != exercise.digest]
 
     def refuse_in_interview(self) -> None:
-        """Refuse what is a help.
+        """Raise if an interview is under way, since help is refused then.
 
         Raises:
             GradeError: An interview is under way.
@@ -166,37 +166,38 @@ class Kit:
             )
 
     def find(self, name: str) -> Exercise:
-        """The exercise of this name, as ``meant`` has it.
+        """Return the exercise of this name, which may be shortened as in ``meant``.
 
         Raises:
-            GradeError: There is none; the message offers near names.
+            GradeError: There is no such exercise; the message offers a similar name.
         """
         if (exercise := self.meant(name)) is not None:
             return exercise
         if name in self.renamed:
             raise GradeError(f"`{name}` is called `{self.renamed[name]}` now")
-        import difflib  # only here
+        import difflib  # only needed here
 
         near = difflib.get_close_matches(name.lower(), [e.name for e in self.exercises], n=1)
         advice = f"did you mean `{near[0]}`?" if near else "`grade list` shows them all"
         raise GradeError(f"there is no exercise `{name}`; {advice}")
 
     def meant(self, word: str) -> Exercise | None:
-        """The exercise that a word means: by its name, in any case, or `3` for `exercise3`."""
+        """Return the exercise that a word names, in any case, or by `3` for `exercise3`, if any."""
         names = (word, word.lower(), f"exercise{word}" if word.isdecimal() else "")
         known = {exercise.name: exercise for exercise in self.exercises}
         return next((known[name] for name in names if name in known), None)
 
 
 def load_kit(home: Path | None = None) -> Kit:
-    """The kit in a folder, or the one in use here.
+    """Return the kit in a folder, or the one in use here.
 
-    Without a folder: the learner's folder of stubs around the working directory, else the kit
-    that came with this package. A folder that is met by chance may hold stubs only: suites are
-    code that runs on the trusted side, so a kit with suites of its own has to be named.
+    Without ``home``, that is the learner's folder of stubs around the working directory, else the
+    kit that came with this package. A folder that is found this way may hold stubs only: suites
+    are code that runs on the trusted side, so a kit with suites of its own has to be named.
 
     Args:
-        home: The folder; or the name of a kit that came with this package, where no folder has it.
+        home: The folder; or, if there is no such folder, the name of a kit that came with this
+            package.
 
     Raises:
         GradeError: The folder has no manifest, or the manifest is damaged.
@@ -213,13 +214,13 @@ def load_kit(home: Path | None = None) -> Kit:
 
 
 def installed_kit(name: str = "") -> Kit:
-    """The kit that came with this package, from its repository or its installed files.
+    """Return the kit that came with this package, from its repository or its installed files.
 
     Args:
-        name: Of another one that did.
+        name: Name of another kit that came with this package; empty for the main kit.
 
     Raises:
-        GradeError: It is in neither.
+        GradeError: The kit is in neither place.
     """
     below = Path("kits") / name if NAME.fullmatch(name) else Path()
     for folder, own_stubs in _places():
@@ -231,7 +232,7 @@ def installed_kit(name: str = "") -> Kit:
 
 
 def _places() -> Iterator[tuple[Path, bool]]:
-    """Where kits that came with this package may lie, and whether their stubs may be edited."""
+    """Yield where kits of this package may lie, and whether their stubs may be edited there."""
     yield Path(__file__).parents[2], True
     for scheme in (None, sysconfig.get_preferred_scheme("user")):
         data = sysconfig.get_path("data", scheme) if scheme else sysconfig.get_path("data")
@@ -289,7 +290,7 @@ def _learners_kit(home: Path, manifest: Manifest) -> Kit:
 
 
 def _numbers(version: str) -> tuple[int, ...]:
-    """A version to compare: ``0.10.2`` is after ``0.9``."""
+    """Return a version as numbers to compare: ``0.10.2`` is after ``0.9``."""
     return tuple(int(number) for number in re.findall(r"\d+", version)[:3])
 
 
@@ -324,7 +325,7 @@ def _exercise(home: Path, entry: ExerciseEntry, kit: KitEntry) -> Exercise:
 
 
 def _mistakes(home: Path, entry: ExerciseEntry) -> Path:
-    """Beside the solution; in earlier kits, among the answers of their tests."""
+    """Return the path of the known mistakes: beside the solution, or in older kits among tests."""
     former = home / "tests" / "answers" / entry.name / "wrong.toml"
     return former if former.is_file() else home / "solutions" / entry.track / f"{entry.name}.toml"
 
@@ -335,7 +336,7 @@ def _manifest(home: Path) -> Manifest:
         raise GradeError(f"`{home}` is not a kit: it has no `exercises/{MANIFEST}`")
     try:
         return msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), Manifest)
-    except (ValueError, RecursionError) as error:  # of TOML, UTF-8, a type; a number too long
+    except (ValueError, RecursionError) as error:  # in TOML, UTF-8 or a type; too long a number
         raise GradeError(
             f"`{path}` is damaged: {error}; restore it, or `grade init` a new kit; docs/kits.md "
             "says what it holds"

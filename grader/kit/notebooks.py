@@ -1,4 +1,4 @@
-"""A notebook for an exercise: its contract, its stub in a cell that is graded, its hints."""
+"""Builds a notebook for an exercise: its contract, its stub in a graded cell, its hints."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ import importlib.util
 if importlib.util.find_spec("grader") is None:  # in Colab, say
     %pip install -q "attention-drills @ {address}"
 %load_ext grader"""
-ADDRESS = "git+https://github.com/YOUR-ORGANISATION/attention-drills"  # it is on no package index
+ADDRESS = "git+https://github.com/YOUR-ORGANISATION/attention-drills"  # no package index has it
 INSTALLED_FROM = re.compile(r'(?<=attention-drills @ )[^"]*')
 TRY = """\
 import torch
@@ -34,12 +34,12 @@ DATA = {
 
 
 def notebook_file(exercise: Exercise) -> Path:
-    """Where the learner's notebook of an exercise is, if there is one: beside the file."""
+    """Return the path of the learner's notebook, beside the learner's file; it may not exist."""
     return exercise.file.with_suffix(".ipynb")
 
 
 def notebook_of(exercise: Exercise) -> bytes:
-    """The notebook as shipped, of version 4.5 of the format.
+    """Return an exercise's notebook as shipped, in version 4.5 of the format.
 
     Raises:
         GradeError: The stub is nowhere to be found.
@@ -57,7 +57,7 @@ def notebook_of(exercise: Exercise) -> bytes:
 
 
 def is_notebook_edited(exercise: Exercise) -> bool:
-    """Whether the code of the learner's notebook is no longer that of one as shipped."""
+    """Whether the code of the learner's notebook differs from that of a notebook as shipped."""
     file = notebook_file(exercise)
     if not file.is_file():
         return False
@@ -76,17 +76,17 @@ def put_notebook(exercise: Exercise, kit: Kit) -> Path | None:
     """Write a fresh notebook beside the learner's file.
 
     Returns:
-        Where the notebook that was replaced is kept; None where there was none, or this one.
+        Path at which the replaced notebook is kept; None where there was none, or the same one.
 
     Raises:
-        GradeError: It cannot be written, or the stub is nowhere to be found.
+        GradeError: The notebook cannot be written, or the stub is nowhere to be found.
     """
     file, fresh = notebook_file(exercise), notebook_of(exercise)
     return replace_file(file, fresh, kit, lambda: file.exists() and file.read_bytes() != fresh)
 
 
 def _address() -> str:
-    """Where this package was installed from, as pip knows it; a folder is nobody else's address.
+    """Return the address that pip installed this package from; ``ADDRESS`` if that was a folder.
 
     Source: PEP 610
     """
@@ -106,7 +106,7 @@ def _address() -> str:
 
 
 def _contract(exercise: Exercise, stub: str) -> str:
-    """The stub's own text, its formula as one that is set; a title is not said twice."""
+    """Return the title, the typeset formula and the stub's text, which leaves out the title."""
     told = ast.get_docstring(ast.parse(stub)) or ""
     told = told.removeprefix(f"{exercise.title}.\n").lstrip("\n")
     told = "\n\n".join(part for part in (told, rules_of(stub)) if part)
@@ -116,7 +116,7 @@ def _contract(exercise: Exercise, stub: str) -> str:
 
 
 def _markdown(text: str) -> str:
-    """A docstring as Markdown, in which no sign of its formulas means anything."""
+    """Return a docstring as Markdown, escaping characters of formulas that have a meaning there."""
     spans = re.split(r"(``.+?``)", text, flags=re.DOTALL)
     for at, span in enumerate(spans):
         spans[at] = span[1:-1] if at % 2 else re.sub(r"([\\*_$<\[])", r"\\\1", span)

@@ -1,4 +1,4 @@
-"""Whether a text is the file of a fix-it exercise, whatever its names and its layout."""
+"""Recognises the file of a fix-it exercise in a text, whatever its names and its layout."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import functools
 from grader.kit.manifest import Exercise, Kit
 from grader.kit.stubs import pristine
 
-Shapes = frozenset[str]  # of a file's functions
+Shapes = frozenset[str]  # one dump for each function of a file, with its names replaced
 BOUND = "self"
 
 
 def given_as(source: str, kit: Kit) -> list[Exercise]:
-    """The fix-it exercises whose file, as it is given, a text holds; none where it is no Python."""
+    """Return the fix-it exercises whose file, as given, a text holds; none if it is no Python."""
     try:
         there = _shapes(ast.parse(source))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -27,7 +27,7 @@ def _given(exercise: Exercise) -> Shapes:
 
 
 def _shapes(tree: ast.AST) -> Shapes:
-    """What each function does, whatever it and its variables are called."""
+    """Return a form of each function that is the same whatever it and its variables are called."""
     nodes = list(ast.walk(tree))
     return frozenset(_shape(node) for node in nodes if isinstance(node, ast.FunctionDef))
 
@@ -38,7 +38,7 @@ def _shape(function: ast.FunctionDef) -> str:
 
 
 class _Numbered(ast.NodeTransformer):
-    """Variables, arguments and own attributes by the order in which they come; no docstrings."""
+    """Numbers variables, arguments and attributes of ``self`` as they occur; drops docstrings."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, str] = {}

@@ -1,9 +1,9 @@
-"""Exercises that give each other away when one person gets both.
+"""Finds exercises that give each other away when one person gets both.
 
-A fix-it exercise comes with a file that is written out, and so does a stub that gives a part. To
-whoever has to write the same class, or one that asks for no more, it is nearly a solution; and so
-it is for the repair of the same class. A repair of another class stands: that one's contract says
-in words what this file shows.
+A fix-it exercise comes with code that is written out, and so does a stub that provides a part. For
+a person who has to write the same class, or one that asks for no more, such code is nearly a
+solution; so it is for the repair of the same class. The repair of another class is no problem: its
+contract says in words what the code shows.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from grader.kit.stubs import pristine
 
 
 def spoiler(kit: Kit, exercises: Sequence[Exercise]) -> str:
-    """Why these do not belong in one pack, by the first pair; empty where they do."""
+    """Return why exercises do not belong in one pack, by the first such pair; empty if they do."""
     return next(spoilers(kit, exercises), "")
 
 
 def spoilers(kit: Kit, exercises: Sequence[Exercise]) -> Iterator[str]:
-    """Each pair of which one gives the other away, which that is, and by what."""
+    """Yield a sentence for each pair: which exercise gives the other away, and by what."""
     for pair in combinations(exercises, 2):
         for giver, taker in (pair, pair[::-1]):
             if reason := _reason(giver, taker, kit):
@@ -32,14 +32,14 @@ def spoilers(kit: Kit, exercises: Sequence[Exercise]) -> Iterator[str]:
 
 
 def twins(exercises: Sequence[Exercise]) -> bool:
-    """Whether two of these are written in nearly the same way: they ask for the same."""
+    """Whether two exercises ask for the same, so that nearly the same code solves both."""
     written = [e for e in exercises if not written_out(e).issuperset(e.entry_points)]
     asked = [one.asks for one in written if one.asks is not None]
     return len(set(asked)) < len(asked)
 
 
 def _reason(giver: Exercise, taker: Exercise, kit: Kit) -> str:
-    """What of one exercise's file gives another away; empty where nothing does."""
+    """Return what in one exercise's file gives another away; empty where nothing does."""
     there = written_out(giver)
     for name in taker.entry_points:
         if name in there:
@@ -55,7 +55,7 @@ def _reason(giver: Exercise, taker: Exercise, kit: Kit) -> str:
 
 @functools.cache
 def written_out(exercise: Exercise) -> frozenset[str]:
-    """The classes and functions of a stub that are not left to write."""
+    """Return the names of a stub's classes and functions that are written out already."""
     body = ast.parse(pristine(exercise)).body
     made = [node for node in body if isinstance(node, ast.ClassDef | ast.FunctionDef)]
     return frozenset(node.name for node in made if not _is_left_to_write(node))

@@ -1,4 +1,4 @@
-"""What a source must define and may not call, read off its syntax tree."""
+"""Checks by its syntax tree that a source defines what it must, and uses nothing forbidden."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ def check_source(
     forbidden: frozenset[str] = frozenset(),
     imports: frozenset[str] = frozenset(),
 ) -> None:
-    """Refuse a source without its entry points, or that breaks a rule where ``ast`` can see it.
+    """Raise if a source lacks an entry point, or breaks a rule as far as its syntax tree shows.
 
-    What stands under ``if __name__ == "__main__":`` is the learner's own affair.
+    What stands under ``if __name__ == "__main__":`` is not checked: it is the learner's own affair.
 
     Args:
-        tree: Of the source.
-        entry_points: Names that it must define.
-        forbidden: Names of torch that it may not use.
-        imports: What it may import beside the standard library; all where empty.
+        tree: The syntax tree of the source.
+        entry_points: Names that the source must define.
+        forbidden: Names of torch that the source may not use.
+        imports: Packages that may be imported beside the standard library; all where empty.
 
     Raises:
         SourceProblem: An entry point is missing, a forbidden name of torch is used, or something
@@ -43,7 +43,7 @@ def check_source(
 
 
 def forbidden_use(name: str, line: int) -> SourceProblem:
-    """What is said of a submission that uses a forbidden name on a line, 0 where none is known."""
+    """Return the problem of a forbidden name that is used on a line; 0 for an unknown line."""
     return SourceProblem(
         f"uses `{name}`, which this exercise forbids; write that step yourself", line
     )
@@ -64,7 +64,7 @@ def _is_main_guard(node: ast.If) -> bool:
 
 def _check_entry_points(body: list[ast.stmt], entry_points: list[str]) -> None:
     if any(isinstance(n, ast.ImportFrom) and n.names[0].name == "*" for n in body):
-        return  # a star import may bring anything; the worker will tell
+        return  # a star import may define anything; the worker will tell
     defined = set(_bound_names(body))
     for name in entry_points:
         if name not in defined:
@@ -75,7 +75,7 @@ def _check_entry_points(body: list[ast.stmt], entry_points: list[str]) -> None:
 
 
 def _bound_names(body: list[ast.stmt]) -> Iterator[str]:
-    """Every name that running the module's statements may bind."""
+    """Yield every name that running the module's statements may bind."""
     for statement in body:
         inside = isinstance(statement, _Function | ast.ClassDef)
         for node in [statement] if inside else ast.walk(statement):
@@ -117,7 +117,7 @@ def _check_imports(body: list[ast.stmt], allowed: frozenset[str]) -> None:
 
 
 def _imported(node: ast.AST) -> list[str]:
-    """The modules that a statement or a call imports from."""
+    """Return the modules that a statement or a call imports from."""
     if isinstance(node, ast.Import):
         return [alias.name for alias in node.names]
     if isinstance(node, ast.ImportFrom):

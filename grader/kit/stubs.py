@@ -1,4 +1,4 @@
-"""The stubs as shipped, and one put back where a learner has edited it."""
+"""Finds stubs as shipped, and puts one back where a learner has edited it."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from grader.kit.manifest import Exercise, Kit
 
 
 def digest(source: bytes) -> str:
-    """What a manifest knows a stub by: the first 16 hexadecimal digits of its SHA-256."""
+    """Return the digest of a stub in a manifest: the first 16 hexadecimal digits of its SHA-256."""
     return hashlib.sha256(source).hexdigest()[:16]
 
 
 def digest_of(kit: Kit) -> str:
-    """One for the suites and rules of a kit: the same for kits that judge alike."""
+    """Return a digest of a kit's suites and rules: the same for kits that judge alike."""
     judged_by = [
         (
             *(e.name, e.entry_points, sorted(e.forbidden), e.operations),
@@ -34,19 +34,22 @@ def _suite(exercise: Exercise) -> bytes:
 
 
 def is_edited(exercise: Exercise) -> bool:
-    """Whether the learner's file is no longer the stub as shipped."""
+    """Whether the learner's file differs from every version of the stub."""
     if not exercise.file.is_file():
         return False
     return digest(exercise.file.read_bytes()) not in exercise.stubs
 
 
 def own_path(exercise: Exercise, file: Path | None = None) -> Path:
-    """The learner's file, or another, from the working directory if it lies below."""
+    """Return the path of the learner's file or of another, relative to the working directory.
+
+    A file that does not lie below the working directory keeps its path.
+    """
     return from_here(exercise.file if file is None else file)
 
 
 def from_here(path: Path) -> Path:
-    """A path from the working directory, if it lies below."""
+    """Return a path relative to the working directory, if it lies below; else the path itself."""
     try:
         return path.relative_to(Path.cwd())
     except ValueError:
@@ -54,7 +57,7 @@ def from_here(path: Path) -> Path:
 
 
 def own_file(exercise: Exercise, kit: Kit) -> Path:
-    """The learner's file, to be graded; from the working directory if it lies below.
+    """Return the path of the learner's file, to be graded, in the form of ``own_path``.
 
     Raises:
         GradeError: The kit has no folder that a learner edits, or the file is missing.
@@ -72,10 +75,10 @@ def own_file(exercise: Exercise, kit: Kit) -> Path:
 
 
 def pristine(exercise: Exercise) -> bytes:
-    """The stub as shipped; in a checkout where it was edited, out of git's history.
+    """Return the stub as shipped; in a checkout where it was edited, out of git's history.
 
     Raises:
-        GradeError: It is nowhere to be found.
+        GradeError: The stub is nowhere to be found.
     """
     for source in chain((_on_disk(exercise),), _in_history(exercise.stub)):
         if digest(source) == exercise.digest:
@@ -97,7 +100,7 @@ def _in_history(path: Path) -> Iterator[bytes]:
 
 
 def _git(path: Path, *words: str) -> bytes:
-    """Git's output, or nothing where there is no git or no repository."""
+    """Return git's output, or nothing where there is no git or no repository."""
     import subprocess
 
     if not path.parent.is_dir():
@@ -114,7 +117,7 @@ def put_back(exercise: Exercise, kit: Kit) -> Path | None:
     """Put the stub back in the learner's folder.
 
     Returns:
-        Where the file that was replaced is kept; None where there was nothing to keep.
+        Path at which the replaced file is kept; None where there was nothing to keep.
 
     Raises:
         GradeError: The kit has no folder that a learner edits, or the stub is not to be found.
@@ -125,19 +128,19 @@ def put_back(exercise: Exercise, kit: Kit) -> Path | None:
 
 
 def replace_file(file: Path, data: bytes, kit: Kit, is_worth_it: Callable[[], bool]) -> Path | None:
-    """Write a file whole or not at all.
+    """Write a file whole or not at all, and keep the old file if it is worth keeping.
 
     Args:
-        file: A learner's.
-        data: What is to be in it.
-        kit: In whose folder it lies.
-        is_worth_it: Whether what is there is to be kept.
+        file: A learner's file.
+        data: The file's new content.
+        kit: The kit in whose folder the file lies.
+        is_worth_it: Tells whether the old file is to be kept.
 
     Returns:
-        Where it is kept, if it is.
+        Path at which the old file is kept; None if it is not.
 
     Raises:
-        GradeError: It cannot be written.
+        GradeError: The file cannot be written.
     """
     kept = None
     draft = file.with_suffix(".draft")
@@ -155,10 +158,10 @@ def replace_file(file: Path, data: bytes, kit: Kit, is_worth_it: Callable[[], bo
 
 
 def _keep(file: Path, kit: Kit) -> Path:
-    """Move a learner's file aside; where it is now.
+    """Move a learner's file aside, and return its new path.
 
     Raises:
-        OSError: It cannot be moved.
+        OSError: The file cannot be moved.
     """
     stamp = datetime.now().astimezone().strftime("%Y%m%d-%H%M%S-%f")
     kept = kit.home / ".grade" / "replaced" / f"{file.stem}-{stamp}{file.suffix}"

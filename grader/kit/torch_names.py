@@ -1,4 +1,4 @@
-"""Which name of torch an expression stands for, as far as its text tells."""
+"""Finds which name of torch an expression stands for, as far as its text tells."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from collections.abc import Iterator, Sequence
 
 
 class TorchNames:
-    """The names that a source has for torch and its parts: by imports, and by assignments of these.
+    """The names that a source has for torch and its parts, by imports and by assignments of those.
 
     Args:
-        nodes: Of its syntax tree, parents before their children.
+        nodes: The nodes of the source's syntax tree, parents before their children.
     """
 
     def __init__(self, nodes: Sequence[ast.AST]) -> None:
         self._aliases = dict(_imports(nodes))
         self._roots: dict[int, str] = {}
-        for node in reversed(nodes):  # each chain is lengthened by one step at a time
+        for node in reversed(nodes):  # children first: each chain grows by one step at a time
             self._find_root(node)
         self._follow(nodes)
 
     def of(self, node: ast.AST) -> str | None:
-        """The torch name that a node stands for, if it stands for one."""
+        """Return the torch name that a node stands for, if it stands for one."""
         if isinstance(node, ast.Name):
             return self._aliases.get(node.id)
         if self._roots.get(id(node)) in self._aliases:
@@ -36,7 +36,7 @@ class TorchNames:
         return None
 
     def _find_root(self, node: ast.AST) -> None:
-        """The name that a chain of attributes begins with; `getattr` and `vars` belong to it."""
+        """Record the name that begins a chain of attributes; `getattr` and `vars` may be in it."""
         inner: ast.AST | None = None
         match node:
             case ast.Name(name):
@@ -56,7 +56,7 @@ class TorchNames:
             self._roots[id(node)] = self._roots[id(inner)]
 
     def _follow(self, nodes: Sequence[ast.AST]) -> None:
-        """Take up the names that are assigned such a chain, wherever they are bound."""
+        """Record the names that are assigned such a chain, if they are bound only once."""
         given = [n for n in nodes if isinstance(n, ast.Assign) and _is_plain(n)]
         times = Counter(_bound(nodes))
         for node in sorted(given, key=lambda one: one.lineno):
@@ -71,7 +71,7 @@ def _is_plain(node: ast.Assign) -> bool:
 
 
 def _bound(nodes: Sequence[ast.AST]) -> Iterator[str]:
-    """Each name as often as something is bound to it."""
+    """Yield each name as often as something is bound to it."""
     for node in nodes:
         match node:
             case ast.Name(name, ast.Store() | ast.Del()) | ast.arg(name):
@@ -85,7 +85,7 @@ def _bound(nodes: Sequence[ast.AST]) -> Iterator[str]:
 
 
 def _imports(nodes: Sequence[ast.AST]) -> Iterator[tuple[str, str]]:
-    """Names that an import binds to torch or a part of it, with the last part's real name."""
+    """Yield each name that an import binds to a part of torch, with that part's real last name."""
     for node in nodes:
         if isinstance(node, ast.Import):
             for alias in node.names:
@@ -102,7 +102,7 @@ def is_torch(module: str | None) -> bool:
 
 
 def imported_by_call(node: ast.AST) -> str | None:
-    """The module that a call of `import_module` or `__import__` names, if it is one."""
+    """Return the module that a call of `import_module` or `__import__` names; None otherwise."""
     match node:
         case ast.Call(
             ast.Name("__import__" | "import_module") | ast.Attribute(attr="import_module"),

@@ -1,7 +1,7 @@
-"""What is said in another language than English, from catalogues of gettext.
+"""Translate messages into other languages, with gettext catalogues.
 
-Everything is written in English, and stays so in what is kept: records, results, histories. It is
-translated where somebody reads it: ``say`` finds the template that a text was made from.
+Every text is written in English, and stays English in what is stored: records, results, histories.
+It is translated where somebody reads it: ``say`` finds the template that a text was made from.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ _in_force = [ENGLISH]
 
 
 def known_languages() -> tuple[str, ...]:
-    """Those that can be asked for, English first."""
+    """Return the languages that can be chosen, English first."""
     return (ENGLISH, *sorted(path.name for path in FOLDER.iterdir() if _catalogue(path.name)))
 
 
 def choose(asked: str | None = None) -> str:
-    """Decide on the language, from now on: as asked, or of the environment.
+    """Set the language in force to the one asked for, or else to the environment's.
 
     Args:
-        asked: Such as ``zh``; by default what GRADE_LANG or the locale says.
+        asked: A language such as ``zh``; by default what GRADE_LANG or the locale says.
 
     Returns:
-        The language.
+        The language now in force.
 
     Raises:
-        GradeError: There is no catalogue for the one that was asked for.
+        GradeError: There is no catalogue for the language that was asked for.
     """
     asked = asked or os.environ.get(VARIABLE)
     if asked is not None and _base(asked) not in known_languages():
@@ -44,7 +44,7 @@ def choose(asked: str | None = None) -> str:
         raise GradeError(f"there is no language `{asked}` here; choose one of {listing}")
     found = _base(asked) if asked else _of_locale()
     _in_force[0] = found
-    # click says what it says itself by gettext as well.
+    # click translates its own messages with gettext too.
     gettext.bindtextdomain(DOMAIN, FOLDER)
     gettext.textdomain(DOMAIN)
     os.environ["LANGUAGE"] = found
@@ -52,12 +52,12 @@ def choose(asked: str | None = None) -> str:
 
 
 def language() -> str:
-    """The language in force."""
+    """Return the language in force."""
     return _in_force[0]
 
 
 def say(text: str) -> str:
-    """A text in the language in force; English where that has no word for it."""
+    """Translate a text into the language in force; without a translation it stays English."""
     if language() == ENGLISH or not text.strip():
         return text
     before, after = text[: -len(text.lstrip())], text[len(text.rstrip()) :]
@@ -70,7 +70,7 @@ def _phrases(name: str) -> Phrases:
     found = _catalogue(name)
     assert found is not None
     with found.open("rb") as file:
-        known = vars(gettext.GNUTranslations(file))["_catalog"]  # it has no way to list them
+        known = vars(gettext.GNUTranslations(file))["_catalog"]  # no method lists the messages
     return Phrases({text: said for text, said in known.items() if text})
 
 
@@ -80,12 +80,12 @@ def _catalogue(name: str) -> Path | None:
 
 
 def _of_locale() -> str:
-    """The language of the locale, as gettext has it; English where there is none for it."""
+    """Return the language of the locale, read as gettext does; English if it has no catalogue."""
     values = (os.environ.get(name) for name in ("LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG"))
     wanted = next((value for value in values if value), "").split(":")
     return next((_base(one) for one in wanted if _base(one) in known_languages()), ENGLISH)
 
 
 def _base(locale: str) -> str:
-    """``zh`` of ``zh_CN.UTF-8``."""
+    """Return the language code of a locale: ``zh`` for ``zh_CN.UTF-8``."""
     return locale.replace("-", "_").partition("_")[0].partition(".")[0].lower()

@@ -1,4 +1,4 @@
-"""Texts in columns of a terminal, where some signs are two columns wide."""
+"""The width of texts in a terminal, where some characters take two columns."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from unicodedata import east_asian_width
 
 
 def as_wide(text: str, width: int, right: bool = False) -> str:
-    """A text with spaces around it, as many columns wide as that if it is not wider."""
+    """Pad a text with spaces to a width in columns, aligned left or right; a wider one stays."""
     space = " " * (width - columns(text))
     return space + text if right else text + space
 
 
 def columns(text: str) -> int:
-    """How many columns a text takes."""
+    """Return how many columns a text takes in a terminal."""
     return sum(2 if east_asian_width(sign) in "WF" else 1 for sign in text)

@@ -1,4 +1,4 @@
-"""A stub in another language: docstrings and rules, paragraph by paragraph; its code as it is."""
+"""Translate a stub's docstrings and rules, paragraph by paragraph; its code stays as it is."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from collections.abc import Iterator
 
 from grader.languages import say
 
-BETWEEN = re.compile(r"(\n\n|\n(?=- ))")  # paragraphs and the points of a list
-RULES = re.compile(r"(?:^#.*\n)+\Z", re.MULTILINE)
+BETWEEN = re.compile(r"(\n\n|\n(?=- ))")  # separates paragraphs and the points of a list
+RULES = re.compile(r"(?:^#.*\n)+\Z", re.MULTILINE)  # the comment at the end of a stub
 
 
 def paragraphs_of(source: str) -> Iterator[str]:
-    """What is said in docstrings and rules of a file, each paragraph without its indentation."""
+    """Yield the paragraphs of a file's docstrings and rules, each without its indentation."""
     for text in (*map(_cleaned, _docstrings(source)), rules_of(source)):
         yield from (part.strip() for part in BETWEEN.split(text) if part.strip())
 
 
 def rules_of(source: str) -> str:
-    """What a comment at the end of a stub says of all exercises; empty where there is none."""
+    """Return the rules for all exercises from the comment at a stub's end; empty without one."""
     found = RULES.search(source)
     return re.sub(r"^# ?", "", found[0], flags=re.MULTILINE) if found else ""
 
 
 def said_in(source: str) -> str:
-    """The file with its docstrings and rules in the language in force."""
+    """Return a file's source with its docstrings and rules in the language in force."""
     for text in _docstrings(source):
         source = source.replace(text, _indented(text))
     rules = by_paragraphs(rules_of(source).rstrip())
@@ -35,12 +35,12 @@ def said_in(source: str) -> str:
 
 
 def by_paragraphs(text: str) -> str:
-    """A docstring without its indentation, or rules, in the language in force."""
+    """Translate a dedented docstring, or rules, into the language in force."""
     return "".join(say(part) for part in BETWEEN.split(text))
 
 
 def _docstrings(source: str) -> Iterator[str]:
-    """Each as it stands in the file, between its quotes."""
+    """Yield each docstring as it stands in the source, between its quotes."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
             first = node.body[0] if node.body else None
@@ -54,7 +54,7 @@ def _cleaned(text: str) -> str:
 
 
 def _indented(text: str) -> str:
-    """A docstring with its paragraphs said, and its indentation as before."""
+    """Translate a docstring by paragraphs, and indent it as before."""
     rest = text.partition("\n")[2]
     lines = [line for line in rest.split("\n") if line.strip()]
     margin = min((len(line) - len(line.lstrip()) for line in lines), default=0)

@@ -1,4 +1,4 @@
-"""English texts recognised by the templates that they were made from, and said otherwise."""
+"""Recognise English texts by the templates that they were made from, and translate them."""
 
 from __future__ import annotations
 
@@ -9,66 +9,67 @@ from dataclasses import dataclass
 from functools import cached_property
 from string import Formatter
 
-MOST = 1_000  # characters of a text that is looked at: no line of ours is longer
-START = 3  # characters that templates are found by
-DEEP = 4  # templates within templates
-TRIES = 300  # pieces of a text that are looked for: a submission's may be made to have any number
-MANY = 6  # sentences that are known together
+MOST = 1_000  # characters of a line that is looked up, at most: no line of ours is longer
+START = 3  # leading characters of a text by which templates are looked up
+DEEP = 4  # levels of templates within templates, at most
+TRIES = 300  # template look-ups per text, at most: a submission's may be made to need any number
+MANY = 6  # leading sentences that are looked up as one text, at most
 WORD = re.compile(r"[^\W\d_]{2,}")
-NEUTRAL = re.compile(r"([\W\d_]|\b[^\W\d_]\b)*|`[^`]*`")  # the same in every language
+NEUTRAL = re.compile(r"([\W\d_]|\b[^\W\d_]\b)*|`[^`]*`")  # text that is the same in every language
 LINES = re.compile(r"(\n[ ]*)")
 SENTENCES = re.compile(r"(?<=[.?!:;]) ")
-MORE = re.compile(r"[.?!:;] |\n")  # where something else begins
+MORE = re.compile(r"[.?!:;] |\n")  # where another sentence or line begins
 
 
 @dataclass(frozen=True)
 class Template:
-    """A text with places in it: ``expected {count} of {total}``."""
+    """A text with named fields, such as ``expected {count} of {total}``."""
 
     text: str
 
     @cached_property
     def names(self) -> list[str]:
-        """Of its places, in their order."""
+        """The names of the fields, in order."""
         return [name for _, name, _, _ in Formatter().parse(self.text) if name is not None]
 
     @cached_property
     def pieces(self) -> list[str]:
-        """What stands before, between and after the places."""
+        """The literal texts before, between and after the fields."""
         found = [before for before, _, _, _ in Formatter().parse(self.text)]
         return found if len(found) > len(self.names) else [*found, ""]
 
     @cached_property
     def code(self) -> frozenset[str]:
-        """Which places stand in backticks: what is there is the same in every language."""
+        """The fields in backticks, whose values are the same in every language."""
         quoted = [before.endswith("`") for before in self.pieces]
         return frozenset(name for name, is_code in zip(self.names, quoted, strict=False) if is_code)
 
     @cached_property
     def sure(self) -> int:
-        """How many characters of a text it knows: the more, the less it fits by chance."""
+        """The number of literal characters: the more, the less a text matches by chance."""
         return sum(map(len, self.pieces))
 
     @cached_property
     def start(self) -> str:
-        """What a text of it begins with; empty where it begins with a place, or nearly."""
+        """The first START characters, for look-ups by them; empty if a field begins earlier."""
         first = self.pieces[0][:START]
         return first if len(first) == START else ""
 
     @cached_property
     def longest(self) -> str:
-        """Its longest piece: a text without it is none of its."""
+        """The longest literal piece, without which a text cannot match."""
         return max(self.pieces, key=len)
 
     @cached_property
     def is_weak(self) -> bool:
-        """Whether it says so little that other texts look like it."""
+        """Whether the template has too few words of its own to match reliably."""
         return sum(len(WORD.findall(piece)) for piece in self.pieces) < 2
 
     def match(self, text: str) -> dict[str, str] | None:
-        """What stands in its places, each ending where the next piece first comes.
+        """Match a text and return the fields' values; None if the template does not fit.
 
-        Nothing is tried twice, so that no text of a submission's takes long.
+        Each value ends where the next literal piece first occurs. Nothing is tried twice, so that
+        no text of a submission takes long.
         """
         first, *between, last = self.pieces
         at, end = len(first), len(text) - len(last)
@@ -84,10 +85,10 @@ class Template:
 
 
 class Phrases:
-    """All that can be said in a language.
+    """All translations into one language.
 
     Args:
-        known: What each English text or template is there.
+        known: The translation of each English text or template.
     """
 
     def __init__(self, known: Mapping[str, str]) -> None:
@@ -103,15 +104,15 @@ class Phrases:
         some = self._templates.pop("", [])
         for start, others in self._templates.items():
             self._templates[start] = sorted([*others, *some], key=_surest)
-        self._some = sorted(some, key=_surest)  # that may begin with anything
+        self._some = sorted(some, key=_surest)  # templates for texts with any beginning
         self._left = TRIES
         self._marks = {"; ": "；", ": ": "："} if any("。" in s for s in known.values()) else {}
 
     def say(self, text: str) -> str | None:
-        """A text in the language; None where nothing of it is known.
+        """Translate a text; return None if no part of it is known.
 
         Args:
-            text: English: a whole text, or several lines or sentences.
+            text: English text, of one or several lines or sentences.
         """
         self._left = TRIES
         return self._say(text, DEEP)
@@ -134,7 +135,7 @@ class Phrases:
         return self._by_template(text, deep)
 
     def _by_sentences(self, text: str, deep: int) -> str | None:
-        """As many of the first sentences as are known together, then the others."""
+        """Translate as many leading sentences as are known as one text, then the rest."""
         ends = [found.start() for found in SENTENCES.finditer(text)][:MANY]
         for end in reversed(ends):
             head, mark, rest = text[:end], text[end - 1 : end + 1], text[end + 1 :]
@@ -150,12 +151,13 @@ class Phrases:
         return _joined([(first, None), (rest, self._say(rest, deep))])
 
     def _by_template(self, text: str, deep: int, is_sure: bool = True) -> str | None:
-        """By the template that knows the most of it.
+        """Translate a text with the matching template that has the most literal characters.
 
         Args:
-            text: What may be made from it.
-            deep: How many more templates may stand in its places.
-            is_sure: Whether no place of it may hold unknown sentences, which it may have swallowed.
+            text: A text that may have been made from a template.
+            deep: How many levels of templates may still be nested in the fields.
+            is_sure: Whether to reject a template with a field that holds unknown sentences, which
+                it may have swallowed.
         """
         if not deep or not self._left:
             return None
@@ -183,15 +185,15 @@ def _surest(one: tuple[Template, str]) -> int:
 
 
 def _without_mark(text: str, said: str) -> tuple[str, str]:
-    """What goes after another text, as it is where that is said by itself."""
+    """Return a text and its translation without the leading mark that joins it to another text."""
     bare = re.sub(r"^[;:,] ", "", text)
     return (text, said) if bare == text else (bare, re.sub(r"^[;:,；：，]\s*", "", said))
 
 
 def _joined(pieces: list[tuple[str, str | None]]) -> str | None:
-    """Sentences and what they are in the language; none where none is known.
+    """Join texts by their translations, or as they are where they have none; None if none has.
 
-    With a space between them, but after a mark that is as wide as two letters.
+    A space goes between them, except after a full-width mark.
     """
     if all(said is None for _, said in pieces):
         return None

@@ -1,4 +1,4 @@
-"""Submissions of a batch that are worth a look together, both sources side by side."""
+"""Similar submissions of a batch for the templates: pairs side by side, and groups."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from grader.outputs.source_listing import Line, list_source
 from grader.records import Group, Pair, Similarity
 
-NAMED = 40  # of a group, at most
+NAMED = 40  # candidates of a group that are named; the others are only counted
 
 
 @dataclass(frozen=True)
 class Who:
-    """A candidate, by the number that stands for the name, and by the name."""
+    """A candidate: the number shown in place of the name, and the name itself."""
 
     number: int
     name: str
@@ -22,11 +22,12 @@ class Who:
 
 @dataclass(frozen=True)
 class Side:
-    """One of two sources.
+    """One of the two submissions of a pair.
 
     Attributes:
-        lines: Of the source.
-        spans: Those that the other has as well and few others, from and to.
+        lines: The lines of its source.
+        spans: The first and last line of each passage that the other submission has as well, and
+            few others have.
     """
 
     who: Who
@@ -35,13 +36,13 @@ class Side:
 
     @property
     def shared(self) -> set[int]:
-        """The numbers of the lines in the spans."""
+        """The numbers of all lines in the spans."""
         return {line for first, last in self.spans for line in range(first, last + 1)}
 
 
 @dataclass(frozen=True)
 class ShownPair:
-    """A pair as the templates need it."""
+    """A pair of similar submissions as the templates need it."""
 
     sides: tuple[Side, Side]
     digits: int
@@ -50,7 +51,7 @@ class ShownPair:
 
 @dataclass(frozen=True)
 class ShownGroup:
-    """A group as the templates need it."""
+    """A group of similar submissions as the templates need it."""
 
     people: Sequence[Who]
     more: int
@@ -59,7 +60,7 @@ class ShownGroup:
 
 @dataclass(frozen=True)
 class ShownAlike:
-    """What there is to look at together of one exercise."""
+    """The similar submissions of one exercise as the templates need them."""
 
     exercise: str
     found: Similarity
@@ -68,25 +69,25 @@ class ShownAlike:
 
     @property
     def left_out(self) -> list[tuple[str, int]]:
-        """Why some were not compared, and how many."""
+        """The reasons why submissions were not compared, each with the number of submissions."""
         return Counter(one.why for one in self.found.left_out).most_common()
 
 
 def wanted(found: Similarity) -> set[str]:
-    """The candidates whose sources are to be shown."""
+    """Return the names of the candidates whose sources are to be shown."""
     return {name for pair in found.pairs for name in (pair.first, pair.second)}
 
 
 def show_alike(
     exercise: str, found: Similarity, numbers: Mapping[str, int], sources: Mapping[str, str]
 ) -> ShownAlike:
-    """What was found of one exercise, ready to be shown.
+    """Prepare the similar submissions of one exercise for the templates.
 
     Args:
-        exercise: Its name.
-        found: What came of comparing its submissions.
-        numbers: Of all candidates, by their names.
-        sources: Of those who are ``wanted``.
+        exercise: The exercise's name.
+        found: The result of comparing its submissions.
+        numbers: The number of every candidate, by name.
+        sources: The source of each candidate in ``wanted``, by name.
     """
 
     def side(name: str, spans: Sequence[tuple[int, int]]) -> Side:
@@ -94,7 +95,7 @@ def show_alike(
 
     def pair(one: Pair) -> ShownPair:
         sides = [side(one.first, one.spans_first), side(one.second, one.spans_second)]
-        sides.sort(key=lambda side: side.who.number)  # their order in the alphabet would tell
+        sides.sort(key=lambda side: side.who.number)  # alphabetical order would hint at names
         return ShownPair((sides[0], sides[1]), max(round(one.score), 0), one.evidence)
 
     groups = [_group(one, numbers) for one in found.groups]

@@ -1,7 +1,7 @@
-"""One candidate of a batch as a page: what came of it, what to talk about, every report.
+"""The page of one candidate of a batch: scores, topics for the interview, every report.
 
-The page needs nothing beside itself and runs nothing. It is called by the candidate's number, and
-names are hidden until asked for.
+The page is self-contained and runs no script. It is named by the candidate's number, and names are
+hidden until the reader asks for them.
 """
 
 from __future__ import annotations
@@ -22,21 +22,20 @@ from grader.outputs.jinja import render
 from grader.outputs.view_models import ShownReport
 from grader.records import CheckResult, Report, Row
 
-FOLDER = "candidates"  # beside the page of all
-PRINTED = 1000  # characters of what one check printed
+FOLDER = "candidates"  # holds these pages, beside the page of the whole batch
+PRINTED = 1000  # characters of printed output that are shown for each check
 KEPT_KIT = cache(load_kit)
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One candidate.
+    """One candidate with all reports.
 
     Attributes:
         row: Name, total and scores, one for each exercise of the batch.
-        graded: Each report with the source of its submission; several of an exercise where there
-            are several seeds.
-        number: What stands for the name until it is to be shown.
-        around: The numbers of the candidates before and after, who have a page; 0 where none has.
+        graded: Each report with the source of its submission; an exercise has one for each seed.
+        number: The number shown in place of the name until the name is revealed.
+        around: The numbers of the previous and the next candidate with a page; 0 for none.
     """
 
     row: Row
@@ -45,37 +44,37 @@ class Entry:
     around: tuple[int, int] = (0, 0)
 
     def of(self, exercise: str) -> list[tuple[Report, str]]:
-        """What is graded of one exercise."""
+        """Return the reports of one exercise, each with the source of its submission."""
         return [pair for pair in self.graded if pair[0].exercise == exercise]
 
     @property
     def counting(self) -> list[tuple[Report, str]]:
-        """Of each exercise the report that counts, with its source: that of the lowest score."""
+        """The report that counts for each exercise, that of the lowest score, with its source."""
         names = dict.fromkeys(report.exercise for report, _ in self.graded)
         return [min(self.of(name), key=lambda pair: pair[0].earned) for name in names]
 
 
 class ShownGrading(ShownReport):
-    """A report as a hiring team needs it."""
+    """A report as the page for a hiring team shows it."""
 
     @property
     def next_step(self) -> str:
-        """What to do now."""
+        """The command that repeats this grading."""
         return f"`grade {self.report.exercise} FILE --seed {self.report.seed}` gives it again"
 
     @property
     def lost(self) -> list[str]:
-        """The checks that did not bring their points, as claims."""
+        """The checks that lost points, each as a sentence."""
         return [one.check.claim for one in self.wrong]
 
 
 @dataclass(frozen=True)
 class ShownExercise:
-    """All reports of one exercise.
+    """All reports of a candidate's exercise.
 
     Attributes:
-        handed: What the file was called.
-        note: What there is to say of it beside.
+        handed: The name of the file that was handed in.
+        note: The score's note on the file; empty where a report already says it.
     """
 
     gradings: Sequence[ShownGrading]
@@ -84,12 +83,12 @@ class ShownExercise:
 
     @property
     def counts(self) -> ShownGrading:
-        """The one whose score counts."""
+        """The report whose score counts, which is the lowest."""
         return min(self.gradings, key=lambda one: one.report.earned)
 
     @property
     def always(self) -> set[str]:
-        """What is lost with every seed."""
+        """The checks that lose points with every seed."""
         return set.intersection(*(set(one.lost) for one in self.gradings))
 
     @property
@@ -99,13 +98,13 @@ class ShownExercise:
 
 
 def candidate_page(title: str, exercises: Sequence[str], home: Path, entry: Entry) -> str:
-    """The page of one candidate, for the team.
+    """Return the page of one candidate, for the hiring team.
 
     Args:
-        title: Of the take-home.
-        exercises: Their names, in the order of the scores.
-        home: Of the kit.
-        entry: Who it is, and what came.
+        title: The title of the take-home.
+        exercises: The names of the exercises, in the order of the scores.
+        home: The kit's folder.
+        entry: The candidate, with scores and reports.
     """
     kit: Kit = KEPT_KIT(home)
     counting = entry.counting
@@ -126,9 +125,10 @@ def candidate_page(title: str, exercises: Sequence[str], home: Path, entry: Entr
 
 
 def policy(style: str, script: str = "") -> str:
-    """What a page may do: have this style and run this script, and load nothing.
+    """Return a content security policy: a page may have this style and script, and load nothing.
 
-    Bars have their lengths as attributes, which only our templates write.
+    Style attributes are allowed too: they set the lengths of bars, and only our templates write
+    them.
     """
     runs = f"script-src '{_digest(script)}'; " if script else ""
     return (
@@ -138,12 +138,12 @@ def policy(style: str, script: str = "") -> str:
 
 
 def _digest(text: str) -> str:
-    """How a policy names the one script or style that it allows."""
+    """Return the hash by which a policy names the script or style that it allows."""
     return f"sha256-{b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
 def _parts(exercises: Sequence[str], entry: Entry) -> dict[str, ShownExercise | None]:
-    """What is shown of each exercise; None where nothing was graded."""
+    """Return what is shown of each exercise, by name; None where nothing was graded."""
     return {
         name: _shown(f"e{number}", entry.of(name), entry.row.scores[number].note)
         for number, name in enumerate(exercises)
@@ -162,9 +162,10 @@ def _shown(key: str, graded: Sequence[tuple[Report, str]], note: str) -> ShownEx
 
 
 def _nameless(report: Report) -> Report:
-    """The same report, its file called by the exercise: candidates put their names into those.
+    """Return the report with its file named after the exercise and its printed output cut.
 
-    What it printed is cut; those who print whole tensors would make a page many times as large.
+    Candidates put their names into file names, and the output of those who print whole tensors
+    would make the page many times as large.
     """
     own = PurePath(report.submission).name
     plain = report.exercise + PurePath(own).suffix

@@ -1,4 +1,4 @@
-"""What the scores of a batch come to: how they spread, and which checks tell candidates apart."""
+"""Statistics of a batch: how scores are distributed, and which checks tell candidates apart."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from grader.diagnosis.catalogue import catalogue
 from grader.records import CheckResult, Report, Row, Score, Status, Verdict
 
 BINS = 20
-FEW = 10  # candidates, below which a correlation says nothing
+FEW = 10  # candidates; of fewer, a correlation says nothing
 UNSCORED = (Status.MISSING, Status.CANNOT_BE_READ, Status.NOT_GRADED, Status.WITHDRAWN)
 
 
 def share_of(score: Score) -> float:
-    """What was earned of what could be, from 0 to 1."""
+    """Return the share of the possible points that was earned, from 0 to 1."""
     return score.earned / max(score.possible, 1)
 
 
 @dataclass(frozen=True)
 class ScoreHistogram:
-    """How scores spread.
+    """The distribution of the candidates' scores.
 
     Attributes:
-        name: Of what.
-        shares: One for each candidate who has a score, from 0 to 1.
-        left_out: How many have none.
+        name: The exercise, or ``total``.
+        shares: The share of points earned, from 0 to 1, of each candidate who has a score.
+        left_out: The number of candidates who have no score.
     """
 
     name: str
@@ -37,7 +37,7 @@ class ScoreHistogram:
 
     @property
     def bins(self) -> list[tuple[int, int, int]]:
-        """From and to in percent, and how many are there; full marks are in the last."""
+        """Each bin's bounds in percent and its count; full marks are in the last bin."""
         step = 100 // BINS
         # Rounded, so that 0.15 is in the bin that begins with it.
         places = Counter(min(int(round(share * BINS, 9)), BINS - 1) for share in self.shares)
@@ -45,12 +45,12 @@ class ScoreHistogram:
 
     @property
     def most(self) -> int:
-        """How many are in the fullest bin; at least one."""
+        """The count of the fullest bin; 1 if all bins are empty."""
         return max(1, *(count for _, _, count in self.bins))
 
     @property
     def says(self) -> str:
-        """Median, the middle half, and how many earned everything or nothing."""
+        """A sentence with median, middle half, and how many earned everything or nothing."""
         if not self.shares:
             return "nobody has a score"
         ranked = sorted(self.shares)
@@ -66,7 +66,7 @@ class ScoreHistogram:
 
 
 def histograms(exercises: Sequence[str], rows: Sequence[Row]) -> list[ScoreHistogram]:
-    """The spread of the totals, then that of each exercise."""
+    """Return the distribution of the totals, then that of each exercise."""
     totals = [row.total for row in rows if row.total is not None]
     found = [ScoreHistogram("total", totals, len(rows) - len(totals))]
     for number, name in enumerate(exercises):
@@ -78,12 +78,12 @@ def histograms(exercises: Sequence[str], rows: Sequence[Row]) -> list[ScoreHisto
 
 @dataclass
 class CheckCount:
-    """How one check went, over all candidates whose file could be tried.
+    """The results of one check, over all candidates whose file could be tried.
 
     Attributes:
-        rest: Sum of the shares that they earned of all other checks.
-        squares: Sum of the squares of these.
-        rest_passed: Sum of the shares of those who passed.
+        rest: Sum of the candidates' shares: of the points of all other checks, the part earned.
+        squares: Sum of the squares of these shares.
+        rest_passed: Sum of these shares over the candidates who passed the check.
     """
 
     name: str
@@ -96,7 +96,7 @@ class CheckCount:
     rest_passed: float = 0.0
 
     def add(self, passed: bool, rest: float) -> None:
-        """Count one candidate."""
+        """Count one candidate, who earned the share ``rest`` of all other checks."""
         self.tried += 1
         self.rest += rest
         self.squares += rest * rest
@@ -106,7 +106,7 @@ class CheckCount:
 
     @property
     def separates(self) -> float | None:
-        """Point-biserial correlation of passing with the rest; None where there is none."""
+        """Point-biserial correlation of passing with ``rest``; None where it is undefined."""
         failed = self.tried - self.passed
         if self.tried < FEW or not (self.passed and failed):
             return None
@@ -118,7 +118,7 @@ class CheckCount:
 
     @property
     def says(self) -> str:
-        """What there is to say where it tells nobody apart."""
+        """Why the check tells nobody apart, for a check without a correlation."""
         if self.passed == self.tried:
             return "everybody passes"
         if not self.passed:
@@ -150,7 +150,7 @@ class Checks:
 
     @property
     def ordered(self) -> list[CheckCount]:
-        """Those that tell candidates apart first, the clearest at the top."""
+        """The checks, with those that tell candidates apart most clearly first."""
         return sorted(
             self.counts.values(),
             key=lambda one: -math.inf if one.separates is None else one.separates,
@@ -164,12 +164,12 @@ def _fresh(check: CheckResult) -> CheckCount:
 
 @dataclass(frozen=True)
 class MistakeCount:
-    """A mistake that was found.
+    """A mistake and the number of candidates who made it.
 
     Attributes:
-        says: What is done, as a clause; empty where the catalogue no longer has it.
-        times: In the files of how many candidates.
-        exercises: Where.
+        says: The mistake as a clause; empty where the catalogue no longer has it.
+        times: The number of candidates in whose files it was found.
+        exercises: The exercises in which it was found.
     """
 
     name: str
@@ -179,7 +179,7 @@ class MistakeCount:
 
 
 def mistakes(exercises: Sequence[str], rows: Iterable[Row]) -> list[MistakeCount]:
-    """The mistakes by how many candidates made them."""
+    """Return the mistakes that were found, the most frequent first."""
     times: Counter[str] = Counter()
     where: dict[str, dict[str, None]] = {}
     for row in rows:

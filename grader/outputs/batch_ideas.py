@@ -1,4 +1,4 @@
-"""Points by idea, as scale, mask, heads; and in a few words, why a score is what it is."""
+"""Points for each idea, such as scale, mask or heads, and the reason for a score in a few words."""
 
 from __future__ import annotations
 
@@ -7,42 +7,45 @@ from dataclasses import dataclass
 
 from grader.records import Report, Row, Status
 
-REST = "robustness"  # what a check is about that is about none of a kit's ideas
-SHOWN = 4  # ideas that are named in a line of a table
+REST = "robustness"  # the idea of a check that is about none of the kit's ideas
+SHOWN = 4  # ideas that a line of the table names at most
 Ideas = Mapping[str, Sequence[str]]
 
 
 @dataclass(frozen=True)
 class IdeaScore:
-    """Points of all checks that are about an idea."""
+    """The points of all checks that are about one idea."""
 
     earned: int
     possible: int
 
     @property
     def percent(self) -> int:
-        """The share, of at least one point."""
+        """The share of the possible points that was earned, in percent; 0 if none are possible."""
         return round(100 * self.earned / max(self.possible, 1))
 
 
 def names_of(ideas: Ideas) -> list[str]:
-    """All of them, in the kit's order; none where the kit has none."""
+    """Return the kit's ideas in its order, then ``robustness``; nothing for a kit without ideas."""
     return [*ideas, REST] if ideas else []
 
 
 def idea_of(check: str, ideas: Ideas) -> str:
-    """What a check is about: the first idea of which a word of its name begins so."""
+    """Return the idea that a check is about; ``robustness`` where none matches.
+
+    That is the first idea of which a word stands in the check's name, at the start of a word.
+    """
     name = check.removeprefix("test")
     found = (idea for idea, words in ideas.items() if any(f"_{word}" in name for word in words))
     return next(found, REST)
 
 
 def by_idea(reports: Sequence[Report], ideas: Ideas) -> dict[str, IdeaScore]:
-    """The points of each idea that something was asked about, in the kit's order.
+    """Return the points of each idea with points to earn, in the kit's order.
 
     Args:
-        reports: One for each exercise; one that could not be tried counts for nothing.
-        ideas: The kit's.
+        reports: One for each exercise; that of a file that could not be tried is left out.
+        ideas: The kit's ideas, each with the words that occur in the names of its checks.
     """
     earned, possible = (dict.fromkeys(names_of(ideas), 0) for _ in range(2))
     for check in (check for one in reports if not one.problem for check in one.checks):
@@ -54,7 +57,7 @@ def by_idea(reports: Sequence[Report], ideas: Ideas) -> dict[str, IdeaScore]:
 
 
 def why(row: Row, scores: Mapping[str, IdeaScore]) -> str:
-    """What is known to be wrong, by name; where nothing is, what loses points."""
+    """Return the names of the mistakes found; where there are none, the ideas that lose points."""
     known = dict.fromkeys(name for score in row.scores for name in score.diagnosis)
     if known:
         return ", ".join(known)

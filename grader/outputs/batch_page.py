@@ -1,8 +1,8 @@
-"""A batch as one page for a hiring team: who got what and why, and what tells them apart.
+"""The page of a whole batch, for a hiring team: scores, reasons, what tells candidates apart.
 
-The page needs nothing beside itself; a link leads to each candidate's own. Its one script sorts,
-filters and saves the table. Without it the table, the counts and the pairs are read all the same.
-Names are hidden until asked for.
+The page is self-contained, with a link to each candidate's own page. Its one script sorts, filters
+and saves the table; without it, the table, the counts and the pairs can still be read. Names are
+hidden until the reader asks for them.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ GROUP = 50  # rows that a browser lays out together, once they come into sight
 
 @dataclass(frozen=True)
 class Head:
-    """What is said of a batch as a whole.
+    """The facts about a batch as a whole.
 
     Attributes:
-        title: Of the take-home.
-        weights: Of each exercise, in the order of the columns.
-        made: When the page was made, as it is to be read.
-        seeds: Of the gradings.
+        title: The title of the take-home.
+        weights: The weight of each exercise, in the order of the columns.
+        made: When the page was made, as text.
+        seeds: The seeds of the gradings.
         isolation: The level of confinement.
-        versions: Of what graded.
-        alike: By exercise, what came of comparing the submissions; all names in it are those of
-            candidates who handed it in.
-        ideas: The kit's, that points are added up by.
+        versions: The versions of the software that graded.
+        alike: By exercise, the result of comparing the submissions; all names in it are those of
+            candidates who handed in that exercise.
+        ideas: The kit's ideas, by which points are added up.
     """
 
     title: str
@@ -58,10 +58,10 @@ class Line:
     """A line of the table.
 
     Attributes:
-        number: Of the candidate.
-        page: Where the candidate's own page is; empty where there is none.
-        ideas: Points by idea.
-        why: What is wrong, in a few words.
+        number: The candidate's number.
+        page: The path of the candidate's own page; empty where there is none.
+        ideas: The candidate's points by idea.
+        why: The reason for lost points, in a few words.
     """
 
     number: int
@@ -72,7 +72,7 @@ class Line:
 
 
 class Overview:
-    """The page, to which candidates are added in any order; of each little is kept."""
+    """The page, to which candidates are added in any order; little of each is kept in memory."""
 
     def __init__(self, head: Head) -> None:
         self._head = head
@@ -83,7 +83,7 @@ class Overview:
         self._sources: dict[str, dict[str, str]] = {name: {} for name in head.alike}
 
     def add(self, entry: Entry) -> None:
-        """Take a candidate."""
+        """Add a candidate to the page."""
         name, counting = entry.row.candidate, entry.counting
         scores = by_idea([report for report, _ in counting], self._head.ideas)
         page = f"{FOLDER}/{entry.number}.html" if entry.graded else ""
@@ -95,7 +95,7 @@ class Overview:
                 self._sources[exercise][name] = entry.of(exercise)[0][1]
 
     def page(self) -> Iterator[str]:
-        """The page, piece by piece, its table in the order of the numbers."""
+        """Yield the page piece by piece, with its table in the order of the candidates' numbers."""
         style, script = Markup(render("batch_style.css")), Markup(_script())
         lines = sorted(self._lines, key=lambda line: line.number)
         rows = [line.row for line in lines]
@@ -125,7 +125,7 @@ class Overview:
         yield f"<script>{script}</script>\n</body>\n</html>\n"
 
     def _ideas(self, lines: Sequence[Line]) -> list[str]:
-        """Those that anybody was asked about."""
+        """Return the ideas on which any candidate has points to earn."""
         asked = {idea for line in lines for idea in line.ideas}
         return [name for name in names_of(self._head.ideas) if name in asked]
 
@@ -138,7 +138,7 @@ class Overview:
 
 
 def _figures(lines: Sequence[Line], ideas: Sequence[str], found: Sequence[str]) -> str:
-    """The data that the script works with, in ASCII; nothing in it ends a script."""
+    """Return the script's data as an element in ASCII, which nothing in the data can close."""
     numbers = {name: number for number, name in enumerate(found)}
     figures = []
     for line in lines:

@@ -1,4 +1,4 @@
-"""What to talk about with a candidate: the file, what broke it, questions, a mistake to find."""
+"""Topics for a candidate's interview: the file, what broke it, questions, a mistake to find."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from grader.records import CheckResult, Report
 from grader.submission import SourceProblem, Submission, parse
 
 QUESTIONS = 5
-OF_LOST = 3  # of these, about what lost points
+OF_LOST = 3  # of these, about ideas that lost points; more if there are too few others
 
 
 class Question(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One question.
 
     Attributes:
-        idea: That it is about, of the kit's or ``robustness``.
-        ask: As it is asked.
-        good: What a sound answer has.
+        idea: The idea that the question is about: one of the kit's, or ``robustness``.
+        ask: The text of the question.
+        good: What a sound answer contains.
     """
 
     idea: str
@@ -45,10 +45,10 @@ class _File(msgspec.Struct, forbid_unknown_fields=True):
 
 @dataclass(frozen=True)
 class Broke:
-    """The first check of an exercise that was lost for a reason of its own.
+    """The first check of an exercise that lost points for a reason of its own.
 
     Attributes:
-        command: Writes the situation as a script.
+        command: The command that writes the failed comparison as a script.
     """
 
     exercise: str
@@ -61,8 +61,8 @@ class Planted:
     """Our solution with one mistake, for a candidate to find.
 
     Attributes:
-        told: Whether it is one that the candidate's own file loses points for.
-        changed: The lines that differ, as a diff has them.
+        told: Whether the candidate's own file loses points where this mistake does.
+        changed: The lines that differ from our solution, as in a diff.
     """
 
     exercise: str
@@ -74,10 +74,10 @@ class Planted:
 
 @dataclass(frozen=True)
 class Sheet:
-    """All of it.
+    """All topics for the interview with one candidate.
 
     Attributes:
-        built: What each file defines and calls.
+        built: By exercise, what the candidate's file defines and calls.
     """
 
     built: Mapping[str, str]
@@ -88,10 +88,10 @@ class Sheet:
 
 @cache
 def read_questions(path: Path) -> tuple[Question, ...]:
-    """A kit's questions; none where it has no such file.
+    """Return a kit's questions; none where the kit has no file of questions.
 
     Raises:
-        GradeError: It is damaged.
+        GradeError: The file is damaged.
     """
     if not path.is_file():
         return ()
@@ -103,12 +103,12 @@ def read_questions(path: Path) -> tuple[Question, ...]:
 
 
 def sheet(kit: Kit, graded: Sequence[tuple[Report, str]], scores: Mapping[str, IdeaScore]) -> Sheet:
-    """What to talk about; the same for files that are the same.
+    """Draw the topics for an interview; the sources are the seed, so equal files draw the same.
 
     Args:
-        kit: Whose questions and mistakes are drawn from.
+        kit: The kit from whose questions and mistakes some are drawn.
         graded: One report for each exercise, with the source of the submission.
-        scores: Points by idea.
+        scores: The candidate's points by idea.
     """
     texts = "\0".join(source for _, source in graded)
     dice = random.Random(hashlib.sha256(texts.encode(errors="surrogatepass")).digest())
@@ -121,7 +121,7 @@ def sheet(kit: Kit, graded: Sequence[tuple[Report, str]], scores: Mapping[str, I
 
 
 def described(source: str) -> str:
-    """What a file defines, how long it is, and what it calls of torch's, by name."""
+    """Describe a file: its length, what it defines, and which attributes it calls: ``x.name()``."""
     try:
         tree = parse(Submission(Path("handed_in.py"), source))
     except SourceProblem:
@@ -157,7 +157,10 @@ def _drawn(
     scores: Mapping[str, IdeaScore],
     dice: random.Random,
 ) -> list[Question]:
-    """Some about what lost points, the others about what did not; one of an idea, while it goes."""
+    """Draw questions, some about ideas that lost points, the others about ideas that did not.
+
+    Each idea gets one question, as long as there are enough ideas.
+    """
     lost = {name for name, one in scores.items() if one.earned < one.possible}
     asked = {idea_of(check.name, kit.ideas) for one in reports for check in one.checks} | {REST}
     there = [one for one in dice.sample(known, len(known)) if one.idea in asked]
@@ -174,7 +177,7 @@ def _drawn(
 
 
 def _planted(kit: Kit, reports: Sequence[Report], dice: random.Random) -> Planted | None:
-    """The mistake that was found in a file; else one that loses the same check; else any."""
+    """Plant a mistake found in a file; else one that loses the same check as a file; else any."""
     every = [
         (report, kit.find(report.exercise), mistake)
         for report in reports
@@ -192,7 +195,7 @@ def _planted(kit: Kit, reports: Sequence[Report], dice: random.Random) -> Plante
 
 
 def _found(report: Report) -> set[str]:
-    """The mistakes that reproduce what a file computes, by name."""
+    """Return the names of the mistakes that reproduce what a file computes."""
     return {name for names in report.diagnosis for name in names}
 
 

@@ -1,4 +1,4 @@
-"""A failed comparison as a script to step through: torch, the learner's file, an assert."""
+"""A failed comparison as a script to step through: it needs torch and the learner's file alone."""
 
 from __future__ import annotations
 
@@ -39,21 +39,21 @@ def set_weights(module, weights):
         for name, value in weights.items():
             parameters[name].copy_(value)
 '''
-TOTALS = {  # of an output and what it is multiplied by, by the way in which gradients are asked for
+TOTALS = {  # the sum whose gradients are taken, by ``Backward.way``; other ways sum out * grad
     "transposed": "({out}.mT * {grad}.mT.contiguous()).sum()",
     "residual": "(({out} + {first}) * {grad}).sum()",
 }
 
 
 def case_script(case: Case, exercise: str, file: Path, script: Path, seed: int) -> str:
-    """The script.
+    """Return the script that repeats a failed comparison.
 
     Args:
-        case: What failed.
-        exercise: Its name.
-        file: The learner's.
-        script: Where it is written to.
-        seed: Of the grading.
+        case: The comparison, and the steps that led to it.
+        exercise: The exercise's name.
+        file: The learner's file.
+        script: The path that the script is written to.
+        seed: The seed of the grading.
     """
     body = "\n".join(_Writer(case).lines())
     names = "".join(f'{name} = float("{name}")\n' for name in ("inf", "nan") if name in body)
@@ -74,21 +74,21 @@ def _name(function: str) -> str:
 
 
 class _Writer:
-    """Writes what was asked, step by step, as a person would."""
+    """A writer of the steps of a case as Python, as a person would write them."""
 
     def __init__(self, case: Case) -> None:
         self._case = case
         self._names: set[str] = set()
         self._modules: dict[int, str] = {}
-        self._made: dict[int, str] = {}  # how each module was made
-        self._outputs: dict[tuple[int, int], str] = {}  # by handle and place
-        self._sources: dict[int, str] = {}  # whose gradients may be asked for
-        self._learning: dict[int, list[int]] = {}  # which of all sources those are
-        self._lent = ""  # the weights of the last call
-        self._last: dict[int, str] = {}  # what the last step gave, by place
+        self._made: dict[int, str] = {}  # the expression that makes each module, by handle
+        self._outputs: dict[tuple[int, int], str] = {}  # name of each output, by handle and place
+        self._sources: dict[int, str] = {}  # name of the list of learning tensors, by handle
+        self._learning: dict[int, list[int]] = {}  # their places among all sources
+        self._lent = ""  # name of the weights of the last call
+        self._last: dict[int, str] = {}  # results of the last step, by place
 
     def lines(self) -> Iterator[str]:
-        """Lines of Python."""
+        """Yield the lines of Python, from the first step to the assert."""
         for asked in self._case.steps:
             if asked.step.seed is not None:
                 yield f"torch.manual_seed({asked.step.seed})"
@@ -151,7 +151,7 @@ class _Writer:
         yield from (indent + line for line in self._each(call, names))
 
     def _prepared(self, call: messages.Call, module: str, tensors: list[Tensor]) -> Iterator[str]:
-        """Weights, mode and what does not learn, before a call."""
+        """Yield the lines before a call that set weights, training mode and frozen parameters."""
         if call.weights:
             weights = self._lent = self._new("weights")
             yield f"{weights} = {{"
@@ -166,7 +166,7 @@ class _Writer:
             yield f"{module}.get_parameter({name!r}).requires_grad_(False)"
 
     def _sources_of(self, call: messages.Call, keep: int, learned: list[str]) -> Iterator[str]:
-        """The list of what gradients may be asked of; before a call."""
+        """Yield the line before a call that lists the tensors whose gradients may be asked for."""
         module = self._modules[call.target] if isinstance(call.target, int) else ""
         whole = [*learned, *(f"{module}.get_parameter({n!r})" for n in call.grad_parameters)]
         frozen = {f"{module}.get_parameter({name!r})" for name in call.frozen}
@@ -176,7 +176,7 @@ class _Writer:
         yield f"{self._sources[keep]} = [{', '.join(learning)}]"
 
     def _each(self, call: messages.Call, names: list[str]) -> Iterator[str]:
-        """The calls themselves."""
+        """Yield the lines of the calls themselves."""
         function = f"submission.{call.target}"
         if isinstance(call.target, int):
             module = self._modules[call.target]
@@ -222,7 +222,7 @@ class _Writer:
         self._last = {place: f"{found}[{n}]" for n, place in learning}
 
     def _input_names(self, call: messages.Call, count: int) -> list[str]:
-        """A name for each tensor of the calls: those of the contract, or of the keywords."""
+        """Return a name for each tensor of the calls: the contract's, or that of its keyword."""
         names = [""] * count
         for one in call.calls:
             positional = one.args.get("tuple", []) if isinstance(one.args, dict) else []
@@ -234,7 +234,7 @@ class _Writer:
         return [name or self._new("given") for name in names]
 
     def _given(self, args: Any, kwargs: Any, tensors: Sequence[str]) -> str:
-        """Arguments as a tuple, and those by name as a dict."""
+        """Return Python source: a tuple of the positional arguments, a dict of the others."""
         positional = "".join(f"{self._text(tree, tensors)}, " for tree in args["tuple"])
         return f"({positional}), dict({self._arguments({'tuple': []}, kwargs, tensors)})"
 
@@ -244,7 +244,7 @@ class _Writer:
         return ", ".join([*positional, *by_name])
 
     def _text(self, tree: Any, tensors: Sequence[str]) -> str:
-        """An encoded value, as Python."""
+        """Return the Python expression of an encoded value."""
         if not isinstance(tree, dict):
             return repr(tree)
         ((kind, content),) = tree.items()
@@ -264,7 +264,7 @@ class _Writer:
         return f"({''.join(f'{self._text(one, tensors)}, ' for one in content)})"
 
     def _new(self, name: str) -> str:
-        """A name that is not taken yet."""
+        """Return a variable name that is not taken yet, and reserve it."""
         found, number = name, 1
         while found in self._names:
             number += 1

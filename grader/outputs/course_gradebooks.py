@@ -17,11 +17,11 @@ NO_ID = "no id is known"
 
 
 class Identified(NamedTuple):
-    """A row, and what a course system knows the student by.
+    """A student's row, and the ids by which a course system knows the student.
 
     Attributes:
-        id: As the list of names has it: an address, or a number that the school gave.
-        number: Canvas's own.
+        id: The id in the list of names: an email address, or a number that the school gave.
+        number: Canvas's own number for the student.
     """
 
     row: Row
@@ -30,7 +30,7 @@ class Identified(NamedTuple):
 
 
 def render_canvas(title: str, rows: Iterable[Identified]) -> str:
-    """For Canvas: one assignment out of 100 points; who is not graded has an empty cell."""
+    """Return Canvas's CSV file: one assignment out of 100 points, empty for ungraded students."""
     table: list[list[str]] = [
         ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", guarded(title)],
         ["    Points Possible", "", "", "", "", "100"],
@@ -43,7 +43,7 @@ def render_canvas(title: str, rows: Iterable[Identified]) -> str:
 
 
 def render_moodle(title: str, rows: Iterable[Identified]) -> str:
-    """For Moodle: one grade item out of 100, and a line of feedback."""
+    """Return Moodle's CSV file: one grade item out of 100, and a line of feedback."""
     head = ["Full name", "ID number", "Email address", guarded(title), "Feedback"]
     table = [head]
     for row, known_by, _ in rows:

@@ -13,12 +13,12 @@ from grader.outputs.phrases import explained_message
 from grader.outputs.sanitise import clean
 from grader.records import CheckResult, Report, Verdict
 
-MAX_MESSAGE = 65_535  # characters, of the whole
-MAX_OUTPUT = 500  # of what one test printed
+MAX_MESSAGE = 65_535  # characters of the message about the whole file
+MAX_OUTPUT = 500  # characters that are kept of what one test printed
 
 
 def render_exercism(report: Report) -> str:
-    """The report of one exercise; skipped checks are left out, Exercism knows none."""
+    """Return a report as JSON; skipped checks are left out, as Exercism has no word for them."""
     record: dict[str, Any] = {"version": 3}
     if report.problem:
         record |= {"status": "error", "message": clean(report.problem)[:MAX_MESSAGE]}

@@ -1,8 +1,8 @@
-"""What a candidate is told of a batch: a page of one's own, which gives nothing away.
+"""The page of feedback for each candidate of a batch, which gives nothing away.
 
-It has what each check asks, what came of it, and where it is known which mistake it is. It has no
-values, neither expected ones nor drawn ones, nothing that a submission printed or put into an
-exception, no source, and of an exercise in which finding the mistake is the task, no mistake.
+The page says what each check asks, what came of it and, where known, which mistake was made. It
+shows no values, neither expected ones nor drawn ones, nothing that a submission printed or put into
+an exception, and no source. Where finding the mistake is the task, it names no mistake.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ PLAIN = {
 
 @dataclass(frozen=True)
 class ShownFeedback:
-    """One exercise as the template needs it.
+    """The feedback on one exercise as the template needs it.
 
     Attributes:
-        explained: Whether mistakes are named.
+        explained: Whether the mistakes of this exercise may be named.
     """
 
     exercise: str
@@ -41,29 +41,29 @@ class ShownFeedback:
 
     @property
     def cause(self) -> Cause | None:
-        """The mistake that is known, where it may be named."""
+        """The mistake that was found; None where it may not be named."""
         return self.report.cause if self.report and self.explained else None
 
     @property
     def apart(self) -> list[CheckResult]:
-        """The checks that are told of one by one: those that do not follow from the mistake."""
+        """The checks that are listed one by one: those that do not follow from the mistake."""
         following = self.cause.follows if self.cause else ()
         return [check for check in self.checks if check.name not in following]
 
     @property
     def following(self) -> list[CheckResult]:
-        """The checks that do."""
+        """The checks that follow from the mistake."""
         return [check for check in self.checks if check not in self.apart]
 
     def told(self, check: CheckResult) -> list[str]:
-        """What is said of a check that did not pass."""
+        """Return what the page says of a check; nothing of one that passed."""
         if check.verdict is Verdict.PASS:
             return []
         said = [PLAIN.get(check.verdict, ""), self._raised(check), check.why]
         return [text for text in said if text]
 
     def _raised(self, check: CheckResult) -> str:
-        """The exception and its line, without its text, which may hold whatever was drawn."""
+        """Return an exception's type and line, without its text, which may hold drawn values."""
         fault = check.fault
         if fault is None or not fault.frames or check.verdict is not Verdict.ERROR:
             return ""
@@ -77,14 +77,14 @@ def feedback_page(
     reports: Sequence[Report],
     explained: Collection[str],
 ) -> str:
-    """The page of one candidate, which loads nothing and runs nothing.
+    """Return the page of one candidate, which loads nothing and runs no script.
 
     Args:
-        title: Of the take-home.
-        exercises: Their names, in the order of the scores.
-        row: The candidate's.
-        reports: One for each exercise that was graded, that whose score counts.
-        explained: The exercises of which mistakes may be named.
+        title: The title of the take-home.
+        exercises: The names of the exercises, in the order of the scores.
+        row: The candidate's row.
+        reports: The report whose score counts, for each exercise that was graded.
+        explained: The exercises whose mistakes may be named.
     """
     by_name = {report.exercise: report for report in reports}
     by_name |= {name: without_the_repair(by_name[name]) for name in by_name.keys() - set(explained)}

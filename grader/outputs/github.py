@@ -15,7 +15,7 @@ QUIET = (Verdict.PASS, Verdict.SKIP)
 
 
 def render_github(reports: Sequence[Report]) -> str:
-    """An error for each thing that is wrong, and a notice with each score."""
+    """Return an error for each thing that is wrong, and a notice with each score."""
     return "\n".join(line for report in reports for line in _lines(report)) + "\n"
 
 

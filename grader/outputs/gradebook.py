@@ -10,14 +10,15 @@ from pathlib import Path
 from grader.outputs.sanitise import clean
 from grader.records import Row
 
-FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # what begins one
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # how formulas begin
 COLUMNS = ("earned", "possible", "status", "note")
 
 
 def render_gradebook(exercises: Sequence[str], rows: Iterable[Row]) -> str:
-    """One line a candidate: total in percent, then points, status and a note of each exercise.
+    """Return a CSV file with a line for each candidate: the total in percent, then each exercise.
 
-    Points and totals that are not known yet are empty. At the end the team's decision and remarks.
+    An exercise has points, status and a note. Points and totals that are not known yet are empty.
+    The last columns have the mistakes found, the team's decision and its remarks.
     """
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\r\n")
@@ -36,10 +37,10 @@ def render_gradebook(exercises: Sequence[str], rows: Iterable[Row]) -> str:
 
 
 def render_mail_merge(sent: Iterable[tuple[Row, str, Path]]) -> str:
-    """One line for each page that is to be sent: to whom, where it is, total and decision.
+    """Return a CSV file with a line for each page to send: recipient, path, total and decision.
 
     Args:
-        sent: A candidate's line, the id in the list of names, and the page.
+        sent: For each page the candidate's row, the id in the list of names, and the page's path.
     """
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\r\n")
@@ -52,7 +53,7 @@ def render_mail_merge(sent: Iterable[tuple[Row, str, Path]]) -> str:
 
 
 def guarded(text: str) -> str:
-    """Text that no spreadsheet takes for a formula: an apostrophe goes before one.
+    """Return text that no spreadsheet takes for a formula: an apostrophe goes before one.
 
     Source: OWASP, CSV injection
     """

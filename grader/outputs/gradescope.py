@@ -19,15 +19,15 @@ OUT_OF = 100  # points of an assignment
 
 
 def render_gradescope(reports: Sequence[Report], weights: Mapping[str, float]) -> str:
-    """One test for each check; all of them are worth 100 points, as the gradebook's percent.
+    """Return JSON with a test for each check, in all worth 100 points, as the gradebook's percent.
 
-    Students read it, so it names no seed. The tests' scores add up to the score: that of a fix-it
-    exercise begins where the file as given stands, and what it earns there is taken off by a test
-    of its own.
+    Students read the result, so it names no seed. The tests' scores add up to the score. In a
+    fix-it exercise only points beyond those of the file as given count, so one more test takes
+    those off.
 
     Args:
-        reports: Of one submission, one for each exercise.
-        weights: Of all exercises.
+        reports: The reports of one submission, one for each exercise.
+        weights: The weight of every exercise, by name.
     """
     whole = sum(weights.values())
     worth = {report.exercise: OUT_OF * weights[report.exercise] / whole for report in reports}
@@ -63,7 +63,7 @@ def _tests(report: Report, number: int, worth: float) -> Iterator[dict[str, Any]
             "visibility": "visible",
             "tags": [report.exercise, str(check.verdict)],
         }
-        if check.verdict is not Verdict.SKIP:  # what was not tried has no score to lose
+        if check.verdict is not Verdict.SKIP:  # a check that was not tried has no score to lose
             test["score"] = round(check.earned * each, 6)
             test["max_score"] = round(check.possible * each, 6)
             test["status"] = "passed" if check.verdict is Verdict.PASS else "failed"
@@ -71,15 +71,15 @@ def _tests(report: Report, number: int, worth: float) -> Iterator[dict[str, Any]
 
 
 def _given(report: Report, number: int, worth: float, each: float) -> dict[str, Any]:
-    """What takes off a fix-it exercise's points for what was there before; 0 once it is solved."""
+    """Return the test that takes off what a fix-it file earns as given; 0 once it is solved."""
     raw = each * sum(check.earned for check in report.checks)
     share = worth * report.earned / max(report.possible, 1)
     return {
-        "name": say(f"{report.exercise}: less what the file earns as it was given"),
+        "name": say(f"{report.exercise}: less what the file earns as given"),
         "number": f"{number}.0",
         "score": round(share - raw, 6),
         "output": say(
-            f"The file as it was given passes checks of {report.begins_at} points, which count "
+            f"The file as given passes checks worth {report.begins_at} points, which count "
             f"for nobody: beyond them are {report.earned} of {report.possible}."
         ),
         "output_format": "text",

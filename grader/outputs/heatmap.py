@@ -1,4 +1,4 @@
-"""Attention maps as cells to draw: how dark, what is said, what is marked."""
+"""Attention maps as cells to draw, each with its darkness, its text and its mark."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from grader.outputs.phrases import mark_of
 from grader.records import AttentionMap
 
 Weights = tuple[tuple[float, ...], ...]
-ROUNDING = 0.01  # what two weights may differ by and still be called the same
+ROUNDING = 0.01  # weights that differ by less count as the same
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One weight.
+    """One attention weight.
 
     Attributes:
-        text: The number.
-        darkness: From 0 to 1.
-        mark: A sign where it is no share of anything, else empty.
-        worst: Whether nowhere else the two maps differ more.
+        text: The weight as a number.
+        darkness: How dark the cell is, from 0 to 1.
+        mark: A sign where the weight is NaN or outside 0 to 1, so no share of anything; else empty.
+        worst: Whether the two maps differ the most here.
     """
 
     text: str
@@ -38,18 +38,18 @@ class Panel:
 
     @property
     def columns(self) -> int:
-        """How many keys there are."""
+        """The number of keys."""
         return max((len(row) for row in self.rows), default=0)
 
     @property
     def marks(self) -> set[str]:
-        """The marks that it needs a legend for."""
+        """The marks of its cells, which a legend has to explain."""
         return {cell.mark for row in self.rows for cell in row} - {""}
 
 
 @dataclass(frozen=True)
 class Heatmap:
-    """An attention map, yours and the right one, and where they differ the most."""
+    """An attention map of a submission beside the right one, and where they differ the most."""
 
     title: str
     panels: tuple[Panel, Panel]
@@ -57,12 +57,12 @@ class Heatmap:
 
     @property
     def marks(self) -> set[str]:
-        """The marks that it needs a legend for."""
+        """The marks of its cells, which a legend has to explain."""
         return self.panels[0].marks | self.panels[1].marks
 
 
 def heatmap_of(one: AttentionMap) -> Heatmap:
-    """A map, ready to be drawn."""
+    """Return an attention map ready to be drawn."""
     worst = _worst(one)
     gap = "the two agree"
     if worst is not None:
@@ -93,7 +93,7 @@ def _number(weight: float) -> str:
 
 
 def _worst(one: AttentionMap) -> tuple[int, int] | None:
-    """Query and key where the two differ the most; None where they are the same but rounding."""
+    """Return query and key where the maps differ the most; None where only rounding differs."""
     gaps = {
         (query, key): gap if math.isfinite(gap := abs(a - b)) else math.inf
         for query, (row, other) in enumerate(zip(one.yours, one.right, strict=False))

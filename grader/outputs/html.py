@@ -1,4 +1,4 @@
-"""A report as HTML: a fragment for a notebook, or a page that needs nothing beside itself."""
+"""A report as HTML: a fragment for a notebook, or a self-contained page."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from grader.records import Report
 
 
 def report_fragment(report: Report, source: str) -> str:
-    """A report to be shown inside another page, such as a notebook.
+    """Return a report as HTML to be shown inside another page, such as a notebook.
 
-    Its anchors begin with a random word, so that several fit on one page.
+    The report's anchors begin with a random word, so that several reports fit on one page.
 
     Args:
-        report: What to show.
+        report: The report to show.
         source: The submission's text.
     """
     return render("fragment.html", shown=ShownReport(report, source, f"g{secrets.token_hex(4)}"))
 
 
 def report_page(graded: Sequence[tuple[Report, str]], steps: Sequence[str] = ()) -> str:
-    """Reports as one page, which loads nothing and runs nothing.
+    """Return reports as one page, which loads nothing and runs no script.
 
     Args:
         graded: Each report with the source of its submission.
-        steps: What to do after each, where more is known than the report tells.
+        steps: The next step to show after each report; the usual one where empty or missing.
     """
     known = [*steps, *("" for _ in graded)]
     shown = [

@@ -14,12 +14,12 @@ from grader.records import Report, Verdict
 def render_interview(
     reports: Sequence[Report], minutes: Mapping[str, float | None], late: Mapping[str, float]
 ) -> Iterator[Part]:
-    """What was right and wrong, how long it took, and what to practise.
+    """Yield what was right and wrong, how long each exercise took, and what to practise.
 
     Args:
-        reports: Of each exercise.
-        minutes: That each took; None where that is not known.
-        late: How long after the end each was saved, in minutes; 0 if in time.
+        reports: The report of each exercise.
+        minutes: The minutes that each exercise took; None where it was never saved.
+        late: How many minutes after the end each exercise was saved; 0 if in time.
     """
     earned = sum(report.earned for report in reports)
     possible = sum(report.possible for report in reports)
@@ -47,14 +47,14 @@ def _heading(report: Report, minutes: float | None, late: float) -> Text:
 
 
 def practise(reports: Sequence[Report]) -> list[str]:
-    """What to do about it: the mistakes that were made, then the exercises."""
+    """Return what to practise: the mistakes that were made, then the exercises not solved."""
     mistakes = dict.fromkeys(
         name for report in reports for name in next(iter(report.diagnosis), ())
     )
     lines = [f"`grade mistakes {name}`" for name in mistakes]
     for report in reports:
         if report.untouched:
-            lines.append(f"{report.exercise} was not begun: `grade hint {report.exercise}`")
+            lines.append(f"{report.exercise} was not started: `grade hint {report.exercise}`")
         elif not report.solved:
             lines.append(f"{report.exercise} again: `grade watch {report.exercise}`")
     return lines or ["nothing: all is right; `grade interview` with other exercises, or less time"]

@@ -1,4 +1,4 @@
-"""Fills the templates of ``pages/``; whatever is put into one is made inert here."""
+"""Rendering of the templates in ``pages/``; every value put into one is made harmless here."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from grader.outputs.sanitise import clean
 
 
 def render(template: str, **values: Any) -> str:
-    """A template filled with values, all of which may come from a submission.
+    """Return a template filled with values, all of which may come from a submission.
 
     Raises:
-        jinja2.UndefinedError: The template asks for something that was not given.
+        jinja2.UndefinedError: The template uses a value that was not given.
     """
     return _environment().get_template(template).render(values)
 
@@ -42,30 +42,30 @@ def _environment() -> Environment:
 
 
 def _inert(value: Any) -> Any:
-    """A value before it is escaped: text without what reorders, hides or cannot be encoded."""
+    """Remove from text, before it is escaped, what reorders, hides or cannot be encoded."""
     if not isinstance(value, str) or isinstance(value, Markup):
         return value
-    # A file's name that is not UTF-8 comes with surrogates.
+    # The name of a file has surrogates where it is not UTF-8; they are replaced.
     cleaned = clean(value)
     return cleaned if cleaned.isprintable() else cleaned.encode("utf-8", "replace").decode()
 
 
 def _told(text: str, **values: Any) -> str:
-    """A label in the language in force."""
+    """Return a label in the current language, with values filled in."""
     return say(text.format_map(values))
 
 
 def _said(text: str) -> Markup:
-    """A message in the language in force, with what stands in backticks as code."""
+    """Return a message in the current language, with text in backticks marked up as code."""
     escaped = str(escape(_inert(say(text))))  # a Markup would escape the tags that follow
     return Markup(re.sub(r"`([^`\n]+)`", r"<code>\1</code>", escaped))
 
 
 def _alone(css: str) -> Markup:
-    """Our style sheet for a page of somebody else's, whose rules and sizes hold there too.
+    """Adapt our style sheet to a page of somebody else's, whose own rules and sizes apply too.
 
-    Each of its rules gets the weight of an `id`, though nothing has it; sizes that are relative to
-    the page become their usual ones.
+    Each rule gets the specificity of an ``id``, which no element has; sizes in ``rem`` become
+    pixels, 16 for each.
     """
     weighty = re.sub(r"(\.drills)+", ":is(.drills, #drills)", css)
     return Markup(re.sub(r"(\d*\.?\d+)rem\b", lambda found: f"{float(found[1]) * 16:g}px", weighty))

@@ -15,10 +15,10 @@ SHORT = 500  # characters of a message that is an attribute; the element holds i
 
 
 def render_junit(reports: Sequence[Report]) -> str:
-    """One ``testsuite`` for each report, one ``testcase`` for each check.
+    """Return XML with a ``testsuite`` for each report and a ``testcase`` for each check.
 
-    Points are properties, since JUnit has no score. A submission that could not be tried is an
-    error of every check.
+    Points are properties, since JUnit has no score. A submission that could not be tried counts as
+    an error in every check.
     """
     root = ET.Element("testsuites", name="attention-drills")
     for report in reports:
@@ -71,7 +71,7 @@ def _case(report: Report, check: CheckResult) -> ET.Element:
 
 
 def _kind(check: CheckResult) -> str:
-    """The element that tells of a check; none where it passed."""
+    """Return the name of the element for a check's verdict; empty where the check passed."""
     match check.verdict:
         case Verdict.PASS:
             return ""

@@ -1,4 +1,4 @@
-"""The catalogue of mistakes, and one of them, as text."""
+"""The catalogue of mistakes as text: the list of all, and one in detail."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ NOTEBOOKS = {
 
 
 def titled(source: str) -> str:
-    """Where a mistake was seen, notebooks by their titles; ``docs/sources.md`` says more."""
+    """Return where a mistake was seen, notebooks by title; ``docs/sources.md`` says more."""
     return re.sub(r"notebook (\d+)", lambda found: f'the notebook "{NOTEBOOKS[found[1]]}"', source)
 
 
 def list_mistakes() -> Iterator[str]:
-    """Every name, under the parts of attention."""
+    """Yield the names of all known mistakes, under the parts of attention."""
     known = list(catalogue().values())
     yield say(f"{len(known)} known mistakes, in the order of the steps of attention")
     for part, title in PARTS.items():
@@ -33,7 +33,7 @@ def list_mistakes() -> Iterator[str]:
 
 
 def describe_mistake(mistake: Mistake) -> Iterator[str]:
-    """What is done, why it hurts, a hint, and where it was seen."""
+    """Yield what the mistake is, why it hurts, a hint, and where it was seen."""
     yield say(f"What is done: {mistake.says}.")
     yield say(f"Why it hurts: {mistake.hurts}")
     yield say(f"A hint: {mistake.hint}")

@@ -1,4 +1,4 @@
-"""What a file gives for an input of one's own, for a terminal."""
+"""A submission's output for an input that the learner chose, for a terminal."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from grader.outputs.terminal import Part, render_maps
 from grader.records import OwnTry
 from grader.records.own_try import Numbers
 
-READ = 48  # numbers of a parameter that are shown; of one that has more its shape
-SHOWN = 200  # of an input or output; of one that has more the corners
+READ = 48  # numbers; of a parameter with more, only the shape is shown
+SHOWN = 200  # numbers; of an input or output with more, only the corners are shown
 DIGITS = 4
 
 
 def render_own_try(tried: OwnTry, seed: int) -> Iterator[Part]:
-    """The call, what went into it, what came beside what is right, and the attention map.
+    """Yield the call, its inputs, its outputs beside the right ones, and the attention maps.
 
     Args:
-        tried: What came.
-        seed: That the weights were drawn from.
+        tried: The call and its results.
+        seed: The seed from which the weights were drawn.
     """
     yield Text(say(f"  {tried.made}, in evaluation; seed {seed} draws the weights"))
     for name, value in tried.given.items():
@@ -57,7 +57,7 @@ def _beside(name: str, yours: Numbers, right: Numbers) -> Iterator[Part]:
 def _numbers(name: str, value: Numbers) -> Iterator[Part]:
     yield Text(f"  {name} {np.shape(value)}", "bold")
     shown = np.array2string(
-        (np.asarray(value) + 0).round(DIGITS) + 0,  # no -0, and 1 for True
+        (np.asarray(value) + 0).round(DIGITS) + 0,  # turns -0 into 0 and True into 1
         precision=DIGITS,
         suppress_small=True,
         threshold=SHOWN,

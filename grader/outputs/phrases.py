@@ -1,4 +1,4 @@
-"""What a report says, in the same words whatever it is shown on."""
+"""The phrases of a report, the same in every form of output."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from grader.records import CheckResult, Difference, Frame, Report, Verdict
 
 NOT_WRITTEN = "not written yet: it raises NotImplementedError"
 FURTHER = "test_a_further_check"
-NAMES_IT = "Its name would say what there is to repair."
-NAN, IMPOSSIBLE = "?", "!"  # how a weight is marked that is no share of anything
+NAMES_IT = "Its name would give away what there is to repair."
+NAN, IMPOSSIBLE = "?", "!"  # marks of attention weights that are no share of anything
 MARKS = {NAN: "not a number", IMPOSSIBLE: "below 0 or above 1: no share of anything"}
 
 
 def still_a_stub(report: Report) -> str:
-    """What is said once of a file that nobody has written in yet."""
+    """Return the one sentence about a submission that is still a stub."""
     return say(f"still a stub: nothing to grade yet, {report.possible} points to earn")
 
 
 def beyond_what_was_given(report: Report) -> str:
-    """Which points of a fix-it exercise count for nobody; empty where all do."""
+    """Say how many points the file as given earns, which do not count; empty for none."""
     begins_at = report.begins_at
-    return say(f"beyond the {begins_at} of the file as given") if begins_at else ""
+    return say(f"not counting the {begins_at} that the file as given earns") if begins_at else ""
 
 
 def without_the_repair(report: Report) -> Report:
-    """A fix-it exercise's report as those may read it who are to find the mistake.
+    """Return a fix-it exercise's report for readers who still have to find the mistake.
 
-    Its first check is about what a colleague complained of. What others that fail are called, and
-    say, names the repair, so they are told of as checks and no more; so does what is known of an
-    exception.
+    The first check is about what a colleague complained of. The names and messages of the other
+    failed checks give away the repair, and so does what is known of an exception: both are removed,
+    as are cause, diagnosis and attention maps.
     """
     checks = [
         replace(check, name=FURTHER, why=NAMES_IT, message="", difference=None, explanation="")
@@ -48,7 +48,7 @@ def without_the_repair(report: Report) -> Report:
 
 
 def state_of(report: Report) -> str:
-    """What came of a grading, in a few words."""
+    """Return the outcome of a grading in a few words."""
     if report.problem:
         return say("could not be tried")
     if report.untouched:
@@ -59,43 +59,43 @@ def state_of(report: Report) -> str:
 def next_step(
     report: Report, as_given: bool = False, hints_left: bool = True, options: str = ""
 ) -> str:
-    """What to do now, commands in backticks.
+    """Return what to do next, with commands in backticks.
 
     Args:
-        report: Of the grading.
-        as_given: Whether the file is as it was given, to be repaired.
+        report: The report of the grading.
+        as_given: Whether the file to be repaired is still as it was given.
         hints_left: Whether there is a hint that was not shown yet.
-        options: That every command needs, with a blank before each.
+        options: The options that every command needs, with a blank before each.
     """
     name = f"{report.exercise}{options}"
     if report.solved:
         return say(f"`grade solution {name}` for ours, `grade next{options}` for the next exercise")
     if report.problem:
-        return say(f"mend that{' line' if report.problem_line else ''}, then grade again")
+        return say(f"fix that{' line' if report.problem_line else ''}, then grade again")
     hint = f"`grade hint {name}`"
     if not hints_left:
-        hint = f"no hint is left; `grade solution {name} --reveal` shows ours"
+        hint = f"no hints left; `grade solution {name} --reveal` shows ours"
     if as_given or report.untouched:
         return say(f"{_edit(report.submission)}; {hint}")
     return say(hint)
 
 
 def _edit(submission: str) -> str:
-    """What to do with a file, or with the cell of a notebook that is running, which has no name."""
+    """Say how to go on with a file, or with the cell of a running notebook, which has no name."""
     if submission == "notebook":
         return "edit the cell, then run it again"
     return f"edit `{clean(submission)}`, then grade again"
 
 
 def where_to_read_more(report: Report) -> str:
-    """The commands that tell more of the mistakes found; empty where there is no more."""
+    """Return the commands that tell more of the mistakes found; empty where there are none."""
     known = catalogue()
     names = dict.fromkeys(name for found in report.diagnosis for name in found if name in known)
     return ", ".join(f"`grade mistakes {name}`" for name in names)
 
 
 def isolation_in_force(report: Report) -> str:
-    """The level of confinement, and why no stronger one is in force."""
+    """Return the level of confinement, and why no stronger one is in force."""
     reasons = "; ".join(
         say(f"`{level}` is not available: {why}") for level, why in report.refused.items()
     )
@@ -103,7 +103,7 @@ def isolation_in_force(report: Report) -> str:
 
 
 def difference_facts(difference: Difference) -> dict[str, str]:
-    """The largest difference, where it is, yours and the right value, each as text."""
+    """Return as text: the largest difference, its place, the submission's value, the right one."""
     finite = math.isfinite(difference.largest)
     largest = {"largest difference": f"{difference.largest:.3g}"} if finite else {}
     told = (f"{difference.yours:.6g}", f"{difference.expected:.6g}")
@@ -116,7 +116,7 @@ def difference_facts(difference: Difference) -> dict[str, str]:
 
 
 def describe_difference(difference: Difference) -> str:
-    """The largest difference, where, yours and expected."""
+    """Return a sentence with the largest difference, its place, and both values there."""
     facts = difference_facts(difference)
     largest = facts.get("largest difference")
     return say(
@@ -126,34 +126,34 @@ def describe_difference(difference: Difference) -> str:
 
 
 def counted_by_cause(checks: Sequence[CheckResult]) -> str:
-    """How many checks fail by the cause that stands above; which, where it is one."""
+    """Say how many checks follow from the cause shown above; name the check if it is only one."""
     if len(checks) == 1:
         return checks[0].claim
-    return say(f"and {len(checks)} checks that follow from it")
+    return say(f"{len(checks)} checks fail for this reason")
 
 
 def counted_as_above(again: Sequence[CheckResult]) -> str:
-    """How many more checks fail by the same as the one above."""
+    """Say how many more checks fail in the same way as the one above."""
     if len(again) == 1:
-        return say("and 1 more check as above")
-    return say(f"and {len(again)} more checks as above")
+        return say("1 more check, as above")
+    return say(f"{len(again)} more checks, as above")
 
 
 def explained_message(report: Report, check: CheckResult) -> str:
-    """What is known of a check that did not pass, where each check is told of by itself.
+    """Return what is known of a check that did not pass, for output that shows each check alone.
 
-    The cause comes first with the first check that follows from it; the others name that one.
+    The first check that follows from a cause begins with that cause; the others name that check.
     """
     cause, lines = report.cause, [plain_message(check)]
     if cause is not None and check.name == _told_with(report):
         lines = [say(cause.says), say(cause.advice), *lines]
     elif report.following(check):
-        lines.append(say(f"It follows from what is said of `{_told_with(report)}`."))
+        lines.append(say(f"It follows from what is said about `{_told_with(report)}`."))
     return clean("\n".join(text for text in lines if text))
 
 
 def plain_message(check: CheckResult) -> str:
-    """What is known of a check that did not pass, line by line."""
+    """Return what is known of a check that did not pass, line by line, without the cause."""
     lines = [say(NOT_WRITTEN)] if check.verdict is Verdict.TODO else message_lines(check)
     if check.difference is not None:
         lines.append(describe_difference(check.difference))
@@ -166,9 +166,9 @@ def plain_message(check: CheckResult) -> str:
 
 
 def message_lines(check: CheckResult) -> list[str]:
-    """A check's message; further lines of an exception's text begin with a bar, as nothing of ours.
+    """Return a check's message; further lines of an exception's text begin with a bar.
 
-    Else a submission could print a verdict of its own.
+    No line of ours begins so. Without the bar, a submission could fake a verdict.
     """
     theirs = words_of(check)
     first, *more = theirs.split("\n")
@@ -177,7 +177,7 @@ def message_lines(check: CheckResult) -> list[str]:
 
 
 def words_of(check: CheckResult) -> str:
-    """What a submission says in a check's message: its exception; empty where it says nothing."""
+    """Return the submission's part of a check's message, which is its exception; may be empty."""
     said = f"{check.fault.type}: {check.fault.message}" if check.fault else ""
     return said if check.message.startswith(said) else ""
 
@@ -187,20 +187,20 @@ def _lines(text: str) -> list[str]:
 
 
 def _told_with(report: Report) -> str:
-    """The check that the cause is told with, where only checks can be told of."""
+    """Return the name of the check that shows the cause, for output that has checks alone."""
     assert report.cause is not None
     failed = [check.name for check in report.checks if check.verdict is Verdict.FAIL]
     return next(iter((*report.cause.follows, *failed)), "")
 
 
 def located(report: Report, line: int, message: str) -> str:
-    """A message as editors find it: ``path/to/exercise3.py:44: message``."""
+    """Return a message in the form that editors find: ``path/to/exercise3.py:44: message``."""
     place = PurePath(report.submission).with_name(report.place(line))
     return clean(f"{place}: {say(message)}")
 
 
 def grouped(checks: Sequence[CheckResult]) -> list[tuple[CheckResult, list[CheckResult]]]:
-    """Each check with those after it that say nothing else, which are not told again."""
+    """Return each check with the later ones that say the same and are not shown again."""
     found: list[tuple[CheckResult, list[CheckResult]]] = []
     said: dict[tuple[str, tuple[Frame, ...]], list[CheckResult]] = {}
     for check in checks:
@@ -215,14 +215,17 @@ def grouped(checks: Sequence[CheckResult]) -> list[tuple[CheckResult, list[Check
 
 
 def printed_lines(output: str) -> list[str]:
-    """What a submission printed, line by line; a line that repeats itself comes once."""
+    """Return what a submission printed, line by line; a repeated line comes once, with a count."""
     groups = itertools.groupby(clean(output).strip("\n").split("\n") if output.strip() else [])
     counted = [(line, len(list(same))) for line, same in groups]
     return [line if count == 1 else f"{line} (× {count})" for line, count in counted]
 
 
 def mark_of(weight: float, is_right: bool = False) -> str:
-    """The mark of an attention weight that can be none; empty for one that can, or should."""
+    """Return the mark of a number that cannot be an attention weight; else an empty string.
+
+    NaN is always marked; a number outside 0 to 1 is marked unless it is the right one.
+    """
     if math.isnan(weight):
         return NAN
     return "" if is_right or -0.01 < weight < 1.01 else IMPOSSIBLE

@@ -1,4 +1,4 @@
-"""What is made for a terminal, as plain text."""
+"""Output for a terminal as plain text."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Iterable
 
 from rich.console import Console, RenderableType
 
-WIDTH = 100  # in characters
+WIDTH = 100  # characters in a line
 
 
 def plain(parts: Iterable[RenderableType]) -> str:
-    """The parts as lines without colours, of which none is longer than a page is wide."""
+    """Return the parts as lines without colours, none of them longer than ``WIDTH``."""
     file = io.StringIO()
     console = Console(
         file=file, width=WIDTH, color_system=None, highlight=False, force_jupyter=False

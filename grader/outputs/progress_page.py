@@ -1,4 +1,4 @@
-"""A learner's progress as a page: tries, scores and how they grew, what is due, what went wrong."""
+"""A learner's progress as a page: tries, scores over time, what is due, the mistakes made."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from grader.diagnosis.catalogue import catalogue
 from grader.languages import say
 from grader.outputs.jinja import render
 
-READ_OUT = 40  # scores that the text beside a plot gives
+READ_OUT = 40  # scores that the text version of a plot lists at most
 
 
 class Graded(Protocol):
-    """One grading of the past; the history's record is one."""
+    """A past grading, such as a record of the learner's history."""
 
     @property
     def exercise(self) -> str:
@@ -24,7 +24,7 @@ class Graded(Protocol):
 
     @property
     def started(self) -> str:
-        """ISO 8601, UTC."""
+        """When the grading began, in ISO 8601, UTC."""
 
     @property
     def earned(self) -> int:
@@ -36,15 +36,15 @@ class Graded(Protocol):
 
     @property
     def solved(self) -> bool:
-        """Whether all were."""
+        """Whether all points that could be earned were earned."""
 
     @property
     def hints(self) -> int:
-        """How many had been shown before."""
+        """How many hints had been shown before the grading."""
 
     @property
     def diagnosis(self) -> Sequence[Sequence[str]]:
-        """The sets of mistakes that reproduced what was wrong."""
+        """The sets of mistakes that reproduce what the submission computed."""
 
 
 def progress_page(
@@ -54,15 +54,15 @@ def progress_page(
     solved: Set[str],
     due: Mapping[str, datetime],
 ) -> str:
-    """A learner's progress as one page, which loads nothing and runs nothing.
+    """Return a learner's progress as one page, which loads nothing and runs no script.
 
     Args:
-        kit_title: What the kit is called.
+        kit_title: The kit's title.
         exercises: Name and title of each exercise of the kit, in teaching order.
-        gradings: The learner's, the oldest first; those of an exercise that the kit no longer has
-            are shown too.
+        gradings: The learner's gradings, the oldest first; those of an exercise that the kit no
+            longer has are shown too.
         solved: The exercises that were solved at some time.
-        due: When an exercise is to be solved again, with a time zone.
+        due: By exercise, when it is to be solved again, with a time zone.
     """
     known = dict(exercises)
     names = dict.fromkeys([*known, *(one.exercise for one in gradings), *sorted({*solved, *due})])
@@ -98,22 +98,22 @@ class Try:
 
     @property
     def score(self) -> str:
-        """Points earned of possible."""
+        """The points earned and the points possible, as text."""
         return f"{self.grading.earned} / {self.grading.possible}"
 
     @property
     def share(self) -> float:
-        """What was earned, from 0 to 1."""
+        """The share of the possible points that was earned, from 0 to 1."""
         return min(max(self.grading.earned / max(self.grading.possible, 1), 0.0), 1.0)
 
     @property
     def day(self) -> str:
-        """When, to the day."""
+        """When the grading began, to the day."""
         return self.grading.started[:10]
 
     @property
     def minute(self) -> str:
-        """When, to the minute."""
+        """When the grading began, to the minute."""
         return self.grading.started[:16].replace("T", " ")
 
 
@@ -123,7 +123,7 @@ class Standing:
 
     Attributes:
         tries: The gradings, the oldest first.
-        due: When it is to be solved again; None where that is not set.
+        due: When the exercise is to be solved again; None where that is not set.
     """
 
     name: str
@@ -135,17 +135,17 @@ class Standing:
 
     @property
     def is_due(self) -> bool:
-        """Whether its time has come."""
+        """Whether the exercise is due to be solved again."""
         return self.due is not None and self.due <= self.now
 
     @property
     def begun(self) -> bool:
-        """Whether there is anything to tell."""
+        """Whether the exercise was ever tried or solved, or has a due date."""
         return bool(self.tries or self.solved or self.due)
 
     @property
     def state(self) -> str:
-        """How it stands, in a word or two."""
+        """The state of the exercise, in a few words."""
         if self.is_due:
             return say("due again")
         if self.solved:
@@ -159,7 +159,7 @@ class Standing:
 
     @property
     def read_out(self) -> str:
-        """The plot in words."""
+        """The plot of scores as a sentence."""
         last = self.tries[-READ_OUT:]
         which = f"the last {READ_OUT}" if len(last) < len(self.tries) else "all"
         scores = ", ".join(f"{one.share:.0%}" for one in last)
@@ -168,12 +168,12 @@ class Standing:
 
 @dataclass(frozen=True)
 class Met:
-    """A mistake that was met.
+    """A mistake that the learner made.
 
     Attributes:
-        says: What is done, as a clause; empty where the catalogue no longer has it.
-        times: In how many gradings.
-        exercises: Where.
+        says: The mistake as a clause; empty where the catalogue no longer has it.
+        times: The number of gradings in which it was found.
+        exercises: The exercises in which it was found.
     """
 
     name: str
@@ -183,11 +183,11 @@ class Met:
 
 
 def mistakes_met(gradings: Iterable[Graded]) -> list[Met]:
-    """The mistakes by how often they were met."""
+    """Return the mistakes that the learner made, the most frequent first."""
     times: Counter[str] = Counter()
     where: dict[str, dict[str, None]] = {}
     for one in gradings:
-        # Sets beyond the first give the same numbers; to count them all would count one twice.
+        # Further sets explain the same numbers, so counting them too would count one mistake twice.
         for name in dict.fromkeys(one.diagnosis[0] if one.diagnosis else ()):
             times[name] += 1
             where.setdefault(name, {})[one.exercise] = None

@@ -14,11 +14,11 @@ from grader.outputs.phrases import explained_message
 from grader.outputs.sanitise import clean
 from grader.records import CheckResult, Report, Verdict
 
-OUTCOMES = {Verdict.PASS: "passed", Verdict.SKIP: "skipped"}  # any other has failed
+OUTCOMES = {Verdict.PASS: "passed", Verdict.SKIP: "skipped"}  # any other counts as failed
 
 
 def render_pytest_json(reports: Sequence[Report]) -> str:
-    """One session with the checks of every report; what pytest has no word for is metadata."""
+    """Return one session with all reports' checks; metadata holds what pytest has no field for."""
     tests = {
         _node(report, check): _test(report, check, plain["difference"])
         for report in reports

@@ -8,26 +8,26 @@ _ESCAPES = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[PX^_][^\x1b]*(?:\x1b\\)?|.?)",
     re.DOTALL,
 )
-# What nobody sees, and what reorders what is seen: Unicode's category Cf, separators of lines,
-# selectors of variants (of which tags can spell whole sentences), and letters that are blank.
+# Invisible characters, and those that reorder visible ones: Unicode's category Cf (whose tags can
+# spell whole sentences), line separators, variation selectors, and letters that are blank.
 _HIDDEN = (
     "\xad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160\u17b4\u17b5"
     "\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0"
     "\ufff0-\ufffb\U000110bd\U000110cd\U00013430-\U0001345f\U0001bca0-\U0001bca3"
     "\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
-_UNSEEN = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{_HIDDEN}]")  # and controls but tab, newline
+_UNSEEN = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{_HIDDEN}]")  # and controls except tab, newline
 
 
 def clean(text: str) -> str:
-    """The text without terminal escapes, control characters and what nobody sees."""
-    if text.isascii() and text.isprintable():  # most is, and thousands of pieces make a page
+    """Return text without terminal escapes, control characters and invisible characters."""
+    if text.isascii() and text.isprintable():  # most text; a page has thousands of pieces
         return text
     return _UNSEEN.sub("", _ESCAPES.sub("", text.replace("\r\n", "\n").replace("\r", "\n")))
 
 
 def told_apart(name: str) -> str:
-    """A name in which what nobody sees is shown by its number, so that no two look alike by it."""
+    """Show a name's invisible characters by number, so that two different names look different."""
     return re.sub(r"[\t\n]", _number, _UNSEEN.sub(_number, name))
 
 

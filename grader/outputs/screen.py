@@ -1,4 +1,4 @@
-"""What ``grade watch`` shows: one screen at a time."""
+"""The screen that ``grade watch`` shows."""
 
 from __future__ import annotations
 
@@ -47,25 +47,25 @@ BAR = 24
 
 @dataclass
 class Screen:
-    """What is to be seen.
+    """The contents of the screen.
 
     Attributes:
-        title: Of the kit.
+        title: The kit's title.
         solved: How many exercises are solved.
-        total: How many there are.
-        name: The exercise under work.
-        about: Its title.
-        file: Where it is written.
+        total: How many exercises there are.
+        name: The exercise that the learner works on.
+        about: The exercise's title.
+        file: The file in which the learner writes it.
         news: One line about what has just happened.
         busy: Whether a grading is under way.
-        report: The last one of this exercise.
-        maps: Whether its attention maps were asked for.
-        verbose: Whether every check that failed was.
-        hints: Those shown so far.
-        page: Text instead of the report: a list, a solution.
+        report: The last report of this exercise.
+        maps: Whether to show attention maps.
+        verbose: Whether to show every check that failed.
+        hints: The hints shown so far.
+        page: Text to show instead of the report, such as a list or a solution.
         focus: The line of the page that has to be in sight, from 0; -1 where any may be.
-        scroll: The first line that is in sight, below the title; set to the nearest that can be.
-        room: How many lines were in sight the last time it was shown.
+        scroll: The first line in sight, below the title; rendering moves it into range.
+        room: How many lines were in sight when the screen was last rendered.
     """
 
     title: str
@@ -87,12 +87,12 @@ class Screen:
 
 
 def render_screen(screen: Screen, console: Console, keyed: bool) -> str:
-    """A screen as text for a terminal, cut to its height where it has keys to cut it for.
+    """Return a screen as text for a terminal; where keys are shown, it is cut to the height.
 
     Args:
-        screen: What is to be seen.
-        console: Knows the terminal's size and colours.
-        keyed: Whether keys are to be shown, and the text cut so that they can be.
+        screen: The contents, whose ``scroll`` and ``room`` are updated.
+        console: The terminal, with its size and colours.
+        keyed: Whether to show the keys, and cut the text so that they fit.
     """
     top = _lines(console, _top(screen))
     body = _lines(console, _body(screen))
@@ -103,7 +103,7 @@ def render_screen(screen: Screen, console: Console, keyed: bool) -> str:
 
 
 def _in_sight(screen: Screen, body: list[str], height: int) -> list[str]:
-    """The lines of the body that there is room for; the last one says how many there are beyond."""
+    """Return the lines of the body that fit; a last line says how many are out of sight."""
     screen.room = room = max(height - 2, 3)
     if len(body) <= room + 1:
         screen.scroll = 0
@@ -148,7 +148,7 @@ def _body(screen: Screen) -> Iterator[Part]:
         yield Text(say(f"  edit {clean(screen.file)} and save it: it is graded at once"))
     else:
         report, verbose = screen.report, screen.verbose
-        if screen.maps:  # asked for: above all that may be cut
+        if screen.maps:  # at the learner's wish, so above what may be cut
             yield from render_maps(report.maps)
             report = replace(report, maps=())
         yield from render_report(report, verbose, brief=True, more="v")

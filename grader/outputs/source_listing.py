@@ -14,8 +14,8 @@ from pygments.token import Token
 
 from grader.outputs.sanitise import clean
 
-MAX_LINES = 5_000  # a page of more is slow to open
-MAX_BLANK = 200  # lines after one another: the lexer looks through them from each anew
+MAX_LINES = 5_000  # lines; a longer page is slow to open
+MAX_BLANK = 200  # blank lines in a row; the lexer scans to their end again from each
 MAX_COLOURED = 100_000  # characters; the lexer takes up to ten microseconds for each
 KINDS = (
     (Token.Comment, "comment"),
@@ -33,11 +33,11 @@ KINDS = (
 
 @dataclass(frozen=True)
 class Note:
-    """What is said below a line that failed.
+    """A note shown below a source line that failed.
 
     Attributes:
-        text: Such as ``KeyError: 3``.
-        check: The number of the check that says so.
+        text: The note, such as ``KeyError: 3``.
+        check: The number of the check that the note comes from.
     """
 
     text: str
@@ -49,11 +49,11 @@ class Line:
     """One line of source.
 
     Attributes:
-        number: In the whole source, from 1.
-        label: What stands beside it: its number, in a notebook that within its cell.
-        pieces: Its text in order, each piece with its kind; empty for plain text.
-        marked: Whether an exception passed through it.
-        notes: What is said below it.
+        number: The line's number in the whole source, from 1.
+        label: The number shown beside the line: in a notebook, that within its cell.
+        pieces: The text in order, as pairs of a kind, empty for plain text, and a piece of text.
+        marked: Whether the submission failed at this line, or an exception passed through it.
+        notes: The notes shown below the line.
     """
 
     number: int
@@ -64,7 +64,7 @@ class Line:
 
 
 def read_lines(source: str) -> list[str]:
-    """The lines of a source, each made safe by itself, so that their numbers hold."""
+    """Return the lines of a source, each cleaned by itself so that line numbers stay right."""
     lines = source.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     if lines[-1] == "":
         lines.pop()
@@ -74,12 +74,12 @@ def read_lines(source: str) -> list[str]:
 def list_source(
     source: str, marks: Mapping[int, Iterable[Note]], cells: Sequence[int] = ()
 ) -> list[Line]:
-    """The first lines of a source, ready to be shown.
+    """Return the first ``MAX_LINES`` lines of a source, ready to be shown.
 
     Args:
         source: The submission's text.
-        marks: By the numbers of the lines that failed, from 1: what is said below each.
-        cells: Of a notebook, the line on which each code cell begins.
+        marks: The notes below each line that failed, by the line's number from 1.
+        cells: The line on which each code cell of a notebook begins.
     """
     lines = read_lines(source)[:MAX_LINES]
     is_short = sum(map(len, lines)) <= MAX_COLOURED and _most_blank(lines) <= MAX_BLANK
@@ -97,7 +97,7 @@ def list_source(
 
 
 def _most_blank(lines: list[str]) -> int:
-    """How many lines without a letter follow one another at most."""
+    """Return the number of lines in the longest run of blank lines."""
     runs = itertools.groupby(lines, key=lambda line: not line.strip())
     return max((len([*run]) for is_blank, run in runs if is_blank), default=0)
 
@@ -107,11 +107,11 @@ def _label(number: int, cells: Sequence[int]) -> str:
     if cell == 0:
         return str(number)
     within = number - cells[cell - 1]
-    return str(within) if within else ""  # the line that names the cell
+    return str(within) if within else ""  # empty for the line that names the cell
 
 
 def _coloured(lines: list[str]) -> list[list[tuple[str, str]]]:
-    """The pieces of each line, by Pygments; it takes no offence at source that does not parse."""
+    """Cut each line into coloured pieces by Pygments, which accepts source that does not parse."""
     found: list[list[tuple[str, str]]] = [[]]
     for kind, text in _tokens(lines):
         first, *rest = text.split("\n")

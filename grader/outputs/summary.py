@@ -11,7 +11,7 @@ from grader.records import Report
 
 
 def render_summary(reports: Sequence[Report]) -> Iterator[str]:
-    """A line for each report, and one for all of them."""
+    """Yield a heading, a line for each report, and one for all of them."""
     first = say("exercise")
     width = max(columns(first), *(len(report.exercise) for report in reports))
     yield f"{as_wide(first, width)}  {as_wide(say('score'), 9, right=True)}"

@@ -1,4 +1,4 @@
-"""Tensors as Python that makes them again, bit by bit, with torch alone."""
+"""Tensors as Python source that rebuilds them bit for bit, with torch alone."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-READABLE = 1000  # numbers that are written as numbers; more are packed
+READABLE = 1000  # numbers; a tensor with more is packed instead of written out
 PACKED = '''
 def packed(text, shape, dtype):
     """A tensor of many numbers."""
@@ -27,7 +27,10 @@ def strided(values, shape, stride, offset):
 
 
 def tensor_text(tensor: Tensor) -> str:
-    """An expression; with ``inf`` and ``nan``, and the two functions above, among its names."""
+    """Return a Python expression that rebuilds a tensor.
+
+    It may use the names ``inf`` and ``nan``, and the two functions above.
+    """
     text = _strided(tensor.detach())
     return f"{text}.requires_grad_()" if tensor.requires_grad else text
 
@@ -60,7 +63,7 @@ def _values(tensor: Tensor) -> str:
 
 
 def _numbers(tensor: Tensor) -> str:
-    """Nested lists; a line for each row."""
+    """Return a tensor's numbers as nested lists, with a line for each row."""
     if tensor.dim() == 0:
         return _number(tensor)
     if tensor.dim() == 1:
@@ -74,4 +77,4 @@ def _number(value: Tensor) -> str:
         return str(value.item())
     if value.dtype == torch.float64:
         return repr(value.item())
-    return str(np.float32(value.item()))  # the shortest that is this very number
+    return str(np.float32(value.item()))  # the shortest text that reads back as this number

@@ -41,21 +41,21 @@ STYLES = {
 }
 SHADES = ((0.6, "█"), (0.35, "▓"), (0.15, "▒"), (0.03, "░"))
 INDENT = 16
-MAPS = 4  # two of six keys side by side fit 40 columns
+MAPS = 4  # columns of indent: two maps of six keys side by side fit 40 columns
 PRINTED_LINES = 5
 
 
 class Hanging:
-    """A line at the margin, where editors look for places; what does not fit begins with a bar.
+    """A line at the margin, where editors look for places; its further lines begin with a bar.
 
-    Else what a submission says could look as if it were the grader's next line.
+    Without the bar, a submission's text could look like the grader's next line.
     """
 
     def __init__(self, text: str, style: str = "") -> None:
         self._text = Text(text, style)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """The line; on as many as it takes."""
+        """Yield the line, wrapped where it is too long."""
         if self._text.cell_len <= options.max_width:
             yield self._text
             return
@@ -77,16 +77,16 @@ def render_report(
     more: str = "--verbose",
     again: bool = False,
 ) -> Iterator[Part]:
-    """The lines of a report.
+    """Yield the lines of a report.
 
     Args:
-        report: What to show.
+        report: The report to show.
         verbose: Whether to show also what passed checks printed and stand for, and the versions.
-        brief: Whether to begin with the score and what did not pass, count what did, and give no
-            next step.
-        to_do: The next step, where more is known than the report tells.
-        more: What shows what is left out: an option, or a key.
-        again: Whether it is of those checks alone that an earlier grading lost.
+        brief: Whether to begin with the score and the checks that did not pass, only count those
+            that did, and give no next step.
+        to_do: The next step, where the caller knows more than the report tells.
+        more: The option or key that shows what is left out.
+        again: Whether the report has only the checks that an earlier grading lost.
     """
     if brief:
         yield _score(report)
@@ -114,7 +114,7 @@ def render_report(
 
 
 def _whole(report: Report, verbose: bool, to_do: str) -> Iterator[Part]:
-    """The end of a report: the score, and what to do next."""
+    """Yield the end of a report: the score, and what to do next."""
     yield _score(report)
     if verbose:
         yield Text(" · ".join(f"{name} {v}" for name, v in report.versions.items()), style="dim")
@@ -122,7 +122,7 @@ def _whole(report: Report, verbose: bool, to_do: str) -> Iterator[Part]:
 
 
 def _open_first(checks: Sequence[CheckResult]) -> list[CheckResult]:
-    """The checks that did not pass: wrong values before what was skipped or is not written."""
+    """Return the checks that did not pass, with those skipped or not written yet at the end."""
     later = (Verdict.TODO, Verdict.SKIP)
     return sorted(
         (check for check in checks if check.verdict is not Verdict.PASS),
@@ -139,7 +139,7 @@ def _passed(report: Report) -> Iterator[Part]:
 
 
 def render_maps(maps: Sequence[AttentionMap], mine: str = "yours") -> Iterator[Part]:
-    """Attention maps as shaded cells, yours beside the right one; ``mine`` stands above yours."""
+    """Yield attention maps as shaded cells: the submission's, with heading ``mine``, then ours."""
     for one in maps:
         title = say(f"  attention {one.title}: a row for each query, a column for each key")
         yield _indented(title.strip(), indent=2)
@@ -174,7 +174,10 @@ def _problem(report: Report) -> Iterator[Part]:
 
 
 def _cause(report: Report, cause: Cause, more: str) -> Iterator[Part]:
-    """What is known to be wrong, before all else; ``more`` shows what follows, if it is set."""
+    """Yield the mistake that was found, before all else.
+
+    ``more`` is the option or key that lists the checks that follow from it; empty if all are shown.
+    """
     for text, style in ((cause.says, "bold"), (cause.advice, "")):
         yield from [_indented(say(clean(text)), style, 2)] if text else []
     if command := where_to_read_more(report):
@@ -189,7 +192,7 @@ def _cause(report: Report, cause: Cause, more: str) -> Iterator[Part]:
 
 
 def _row(verdict: Verdict, points: str, text: str) -> Table:
-    """A line that keeps its indent where it is wrapped."""
+    """Return a line of verdict, points and text that keeps its indent where it is wrapped."""
     row = Table.grid()
     row.add_column(width=INDENT, no_wrap=True)
     row.add_column()
@@ -261,10 +264,10 @@ def _indented(text: str, style: str = "", indent: int = INDENT) -> Padding:
 
 
 def _again(report: Report) -> Iterator[Part]:
-    """How many of the checks that were lost pass now, in place of a score."""
+    """Yield how many of the checks that were lost pass now, in place of the score."""
     lost = sum(check.is_lost for check in report.checks)
     of = len(report.checks)
-    says = say(f"{of - lost} of {of} checks that were lost pass now")
+    says = say(f"{of - lost} of {of} checks that had failed pass now")
     yield Text(f"{says}  {say('seed')} {report.seed}", "bold" if lost else "bold green")
     if not lost:
         yield Text(f"{say('next')}: {say(f'`grade {report.exercise}` tries all')}")

@@ -1,4 +1,4 @@
-"""A report and its checks as a template needs them: words, anchors, what belongs where."""
+"""A report and its checks as a template needs them: words, anchors, grouping."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from grader.outputs.phrases import (
 from grader.outputs.source_listing import Line, Note, list_source, read_lines
 from grader.records import CheckResult, Frame, Report, Verdict
 
-# As they are shown; what went wrong in whatever way stays in the suite's order.
+# The order of verdicts as shown; failures of any kind share a rank, so they keep the suite's order.
 ORDER = dict.fromkeys(Verdict, 1) | {Verdict.PASS: 0, Verdict.TODO: 2, Verdict.SKIP: 3}
 
 
@@ -33,8 +33,8 @@ class ShownCheck:
     """One check as the templates need it.
 
     Attributes:
-        number: Its place among those shown.
-        again: Those after it that say the same.
+        number: The check's place among those shown, from 1.
+        again: The later checks that say the same.
     """
 
     check: CheckResult
@@ -43,7 +43,7 @@ class ShownCheck:
 
     @property
     def difference(self) -> dict[str, str]:
-        """Where its values differ; what its message says already is left out."""
+        """The facts about values that differ, without those that the message already says."""
         one = self.check.difference
         if one is None:
             return {}
@@ -55,17 +55,17 @@ class ShownCheck:
 
     @property
     def counted(self) -> str:
-        """How many say the same."""
+        """A phrase that counts the later checks that say the same."""
         return counted_as_above([one.check for one in self.again])
 
     @property
     def message(self) -> str:
-        """What was expected and what came."""
+        """What was expected and what the submission gave."""
         return NOT_WRITTEN if self.check.verdict is Verdict.TODO else self.check.message
 
     @property
     def raised(self) -> str:
-        """The exception, where the message does not say it."""
+        """The exception; empty where the message already says it."""
         fault = self.check.fault
         if fault is None or f"{fault.type}: {fault.message}" in self.check.message:
             return ""
@@ -73,7 +73,7 @@ class ShownCheck:
 
     @property
     def printed(self) -> list[str]:
-        """What the submission printed meanwhile, line by line."""
+        """What the submission printed during the check, line by line."""
         return printed_lines(self.check.output)
 
 
@@ -82,8 +82,8 @@ class ShownReport:
     """One report as the templates need it.
 
     Attributes:
-        key: What every anchor of it begins with.
-        to_do: The next step, where more is known than the report tells.
+        key: The prefix of every anchor of this report.
+        to_do: The next step, where the caller knows more than the report tells.
     """
 
     report: Report
@@ -93,13 +93,13 @@ class ShownReport:
 
     @cached_property
     def checks(self) -> list[ShownCheck]:
-        """Its checks, those of a verdict together: what passed, what is wrong, what is to do."""
+        """The checks in groups: passed, wrong, not written yet, skipped."""
         checks = sorted(self.report.checks, key=lambda check: ORDER[check.verdict])
         return [ShownCheck(check, number) for number, check in enumerate(checks, 1)]
 
     @property
     def tried(self) -> bool:
-        """Whether its checks have more to say than that nothing could be tried."""
+        """Whether the checks were tried: the file has no problem and is no longer a stub."""
         return not self.report.problem and not self.report.untouched
 
     @property
@@ -119,22 +119,22 @@ class ShownReport:
 
     @cached_property
     def following(self) -> list[ShownCheck]:
-        """Those of them that follow from the cause that is told."""
+        """The checks that lost points and follow from the cause that is shown."""
         return [one for one in self.wrong if self.report.following(one.check)]
 
     @property
     def counted(self) -> str:
-        """How many these are."""
+        """A phrase that counts the checks that follow from the cause."""
         return counted_by_cause([one.check for one in self.following])
 
     @property
     def lost_with_it(self) -> int:
-        """The points of these."""
+        """The points of the checks that follow from the cause."""
         return sum(one.check.possible for one in self.following)
 
     @cached_property
     def others(self) -> list[ShownCheck]:
-        """Those that do not, each with those that say nothing else."""
+        """The other checks that lost points, each with the later ones that say the same."""
         shown = {one.check.name: one for one in self.wrong if one not in self.following}
         groups = grouped([one.check for one in shown.values()])
         return [
@@ -144,17 +144,17 @@ class ShownReport:
 
     @property
     def beyond(self) -> str:
-        """Which points count for nobody; empty where all do."""
+        """A phrase on the points that the file as given earns; empty where it earns none."""
         return beyond_what_was_given(self.report)
 
     @property
     def state(self) -> str:
-        """What came of it all, in a few words."""
+        """The outcome of the grading, in a few words."""
         return still_a_stub(self.report) if self.report.untouched else state_of(self.report)
 
     @property
     def next_step(self) -> str:
-        """What to do now."""
+        """What the learner should do next."""
         return self.to_do or next_step(self.report)
 
     @property
@@ -164,7 +164,7 @@ class ShownReport:
 
     @property
     def maps(self) -> list[Heatmap]:
-        """Its attention maps."""
+        """The attention maps, ready to be drawn."""
         return [heatmap_of(one) for one in self.report.maps]
 
     @property
@@ -174,7 +174,7 @@ class ShownReport:
 
     @property
     def started(self) -> str:
-        """When it was graded, to the second."""
+        """When the grading began, to the second."""
         whole, zone = self.report.started[:19], self.report.started[-6:]
         return f"{whole.replace('T', ' ')} UTC" if zone == "+00:00" else self.report.started
 
@@ -185,7 +185,7 @@ class ShownReport:
 
     @cached_property
     def lines(self) -> list[Line]:
-        """The source, marked where it failed."""
+        """The lines of the source, marked where the submission failed."""
         return list_source(self.source, self._marks(), self.report.cells)
 
     @property
@@ -194,23 +194,23 @@ class ShownReport:
         return len(read_lines(self.source)) - len(self.lines)
 
     def place(self, frame: Frame) -> str:
-        """Where a frame's line is."""
+        """Return the place of a frame's line, such as ``exercise3.py:44``."""
         own = frame.file == self.file
         return self.report.place(frame.line) if own else f"{frame.file}:{frame.line}"
 
     def anchor(self, line: int) -> str:
-        """The anchor of a line; empty where it is not shown."""
+        """Return the anchor of a source line; empty where the line is not shown."""
         return f"{self.key}-L{line}" if 0 < line <= len(self.lines) else ""
 
     def anchor_of(self, frame: Frame) -> str:
-        """The anchor of a frame's line; empty where it is of another file."""
+        """Return the anchor of a frame's line; empty where the frame is in another file."""
         return self.anchor(frame.line) if frame.file == self.file else ""
 
     def _of(self, *verdicts: Verdict) -> list[ShownCheck]:
         return [one for one in self.checks if one.check.verdict in verdicts]
 
     def _marks(self) -> dict[int, list[Note]]:
-        """What is said below the lines that failed; an exception only where it was raised."""
+        """Return the notes below lines that failed, with exceptions only where they were raised."""
         found: dict[int, list[Note]] = {}
         if self.report.problem_line:
             found[self.report.problem_line] = []

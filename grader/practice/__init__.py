@@ -1,1 +1,1 @@
-"""What a learner has done so far."""
+"""A learner's practice: history, review schedule, mock interviews and ``grade watch``."""

@@ -1,4 +1,4 @@
-"""What to do now."""
+"""Which exercise comes next, and which ones are due for review."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from grader.practice.schedule import Standing
 
 
 class Reason(StrEnum):
-    """Why it is an exercise's turn."""
+    """Why an exercise comes next."""
 
     UNDER_WAY = "under way"
     DUE = "due"
@@ -23,29 +23,29 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True)
 class Turn:
-    """What to do now, and why."""
+    """The exercise that comes next, and the reason."""
 
     exercise: Exercise
     reason: Reason
 
 
 def due(standings: Mapping[str, Standing], now: datetime) -> list[Standing]:
-    """What is due again, the most forgotten first."""
+    """Return the standings of the exercises due for review, the most forgotten first."""
     found = [one for one in standings.values() if one.due is not None and one.due <= now]
     return sorted(found, key=lambda one: one.remembered)
 
 
 def coming(standings: Mapping[str, Standing], now: datetime) -> list[tuple[datetime, Standing]]:
-    """What will be due, the nearest first."""
+    """Return the exercises due later, each as its due time and standing, the nearest first."""
     found = [(one.due, one) for one in standings.values() if one.due is not None and one.due > now]
     return sorted(found, key=lambda pair: pair[0])
 
 
 def next_turn(kit: Kit, standings: Mapping[str, Standing], now: datetime) -> Turn | None:
-    """What to do now: what is begun, then what is due, then what is new, in teaching order.
+    """Choose the next exercise: one under way, else one due, else a new one in teaching order.
 
     Returns:
-        None where all is solved and nothing is due yet.
+        The exercise and the reason; None if all are solved and none is due yet.
     """
     exercises = {exercise.name: exercise for exercise in kit.exercises}
     known = {name: one for name, one in standings.items() if name in exercises}
@@ -63,7 +63,7 @@ def next_turn(kit: Kit, standings: Mapping[str, Standing], now: datetime) -> Tur
 def review_lines(
     waiting: Sequence[Standing], later: Sequence[tuple[datetime, Standing]], now: datetime
 ) -> Iterator[str]:
-    """What is due and what will be, a line for each; nothing where there is neither."""
+    """Yield a line for each exercise due now or later, under headings; nothing if none is."""
     if not waiting and not later:
         return
     yield f"due now: {len(waiting)}"
@@ -79,11 +79,11 @@ def review_lines(
 
 
 def ago(days: int) -> str:
-    """When that was."""
+    """Return how long ago a number of days was, in words."""
     return {0: "today", 1: "1 day ago"}.get(days, f"{days} days ago")
 
 
 def from_now(when: datetime, now: datetime) -> str:
-    """How long it is until then."""
+    """Return the time from now until then, in words: in hours up to 36, else in days."""
     hours = (when - now).total_seconds() / 3600
     return f"in {hours:.0f} hours" if hours < 36 else f"in {hours / 24:.0f} days"

@@ -1,4 +1,4 @@
-"""What happens while ``grade watch`` runs."""
+"""The events that ``grade watch`` handles."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Key:
 
 @dataclass(frozen=True)
 class Graded:
-    """A grading came to an end; without an outcome if it was stopped."""
+    """A grading ended; its outcome is None if it was stopped."""
 
     exercise: Exercise
     submission: Submission
@@ -35,7 +35,7 @@ class Graded:
 
 
 class Redraw:
-    """The terminal has another size."""
+    """The screen is to be drawn again: the terminal was resized, or the process resumed."""
 
 
 WatchEvent = Saved | Key | Graded | Redraw

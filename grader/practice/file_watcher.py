@@ -1,4 +1,4 @@
-"""Files as they are saved."""
+"""Watch a folder for files as they are saved."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from pathlib import Path
 
 from watchfiles import watch
 
-STEP = 5  # how long a burst of changes has to be quiet, in milliseconds
-BURST = 50  # and how long one may last
+STEP = 5  # milliseconds without a change that end a burst of changes
+BURST = 50  # milliseconds that a burst may last
 
 
 @contextmanager
 def watch_files(folder: Path, tell: Callable[[Path], None]) -> Iterator[None]:
-    """Tell of each Python file and notebook in a folder that is saved, in a thread of its own.
+    """Call back for each Python file or notebook saved in a folder, from a thread of its own.
 
     Args:
-        folder: With all that is in it.
-        tell: Is given the file, with no link in its path; it may be gone by then.
+        folder: The folder to watch, with its subfolders.
+        tell: Called with the path of the file, links resolved; the file may be gone by then.
     """
     done = threading.Event()
     ready = threading.Event()
     arguments = (folder.resolve(), tell, done, ready)
     thread = threading.Thread(target=_follow, args=arguments, daemon=True)
     thread.start()
-    ready.wait(timeout=60)  # a busy machine may take long; what is saved earlier is not seen
+    ready.wait(timeout=60)  # seconds: a busy machine is slow, and an earlier save goes unseen
     try:
         yield
     finally:

@@ -1,4 +1,4 @@
-"""A learner's folder: made, brought to a newer version, opened again after an interview."""
+"""A learner's folder: make it, update it to a newer version, reopen it after an interview."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from grader.languages.columns import as_wide
 from grader.practice.history import Event, open_history
 from grader.records import Explain
 
-NAME_WIDTH = 11  # letters at least
+NAME_WIDTH = 11  # characters, at least, of the column of names
 PICKED = "> "  # what the line of the marked exercise begins with
 
 
 def list_lines(kit: Kit, solved: set[str], picked: int = -1) -> list[str]:
-    """The exercises in teaching order, a line for each, under the names of their tracks.
+    """Return a line for each exercise in teaching order, under the names of their tracks.
 
     Args:
-        kit: Whose exercises.
-        solved: Those that were solved.
-        picked: The place of one to be marked, from 0.
+        kit: The kit whose exercises are listed.
+        solved: Names of the exercises that were solved.
+        picked: Index of the exercise to mark, from 0; -1 for none.
     """
     lines = []
     marked = kit.exercises[picked] if picked >= 0 else None
@@ -51,10 +51,10 @@ def start_anew(exercise: Exercise, kit: Kit) -> list[Path]:
     """Put the stub back for a fresh start, and the notebook where there is one.
 
     Returns:
-        Where what was replaced is kept.
+        The paths where the replaced files are kept.
 
     Raises:
-        GradeError: The kit has no folder that a learner edits, or the stub is not to be found.
+        GradeError: The kit has no folder that a learner edits, or the stub cannot be found.
     """
     kept = [put_back(exercise, kit)]
     if notebook_file(exercise).exists():
@@ -68,7 +68,7 @@ def add_notebook(exercise: Exercise, kit: Kit) -> Path:
     """Write an exercise's notebook beside its file.
 
     Raises:
-        GradeError: There is one, or the kit has no folder that a learner edits.
+        GradeError: The notebook exists already, or the kit has no folder that a learner edits.
     """
     own_file(exercise, kit)
     file = notebook_file(exercise)
@@ -81,7 +81,7 @@ def add_notebook(exercise: Exercise, kit: Kit) -> Path:
 
 
 def reveal(exercise: Exercise, kit: Kit) -> str:
-    """Our solution; that it was read is noted.
+    """Return our solution, and note in the history that it was read.
 
     Raises:
         GradeError: The history cannot be written.
@@ -98,14 +98,14 @@ def make_folder(
     interview: bool = False,
     notebooks: bool = False,
 ) -> None:
-    """A fresh folder of a kit's stubs.
+    """Make a fresh folder with a kit's stubs.
 
     Args:
-        folder: Which is made where it is missing.
-        kit: Whose stubs.
-        only: Some exercises, instead of all.
-        interview: Whether an interview begins in it.
-        notebooks: Whether a notebook lies beside each stub.
+        folder: The folder, which is created if it is missing.
+        kit: The kit whose stubs are written.
+        only: Names of the exercises to write; empty for all.
+        interview: Whether an interview begins in the folder.
+        notebooks: Whether to write a notebook beside each stub.
 
     Raises:
         GradeError: The folder has exercises already, or cannot be written.
@@ -120,7 +120,7 @@ def make_folder(
         )
     chosen = tuple(kit.find(name) for name in only) or kit.exercises
     with _writing(folder):
-        # The manifest first: what was left half made, `--update` makes whole.
+        # The manifest comes first, so that `--update` can complete a folder left half made.
         made = replace(kit, exercises=chosen, only=tuple(only), interview=interview)
         _write_manifest(folder, made)
         for exercise in chosen:
@@ -131,17 +131,17 @@ def make_folder(
 
 
 def update_folder(kit: Kit, notebooks: bool = False) -> dict[str, str]:
-    """Bring a learner's folder to this version: new stubs, new names, nothing of theirs lost.
+    """Update a learner's folder to this version's stubs and names, and keep the learner's work.
 
     Args:
-        kit: Of the folder.
-        notebooks: Whether those that are missing are added.
+        kit: The kit of the folder.
+        notebooks: Whether to add missing notebooks.
 
     Returns:
         What was done, by exercise: ``new``, ``renewed``, ``renamed`` or ``kept``.
 
     Raises:
-        GradeError: It is no learner's folder, or cannot be written.
+        GradeError: The folder is not a learner's, or cannot be written.
     """
     if not kit.version:
         raise GradeError(f"`{kit.home}` is not a folder of stubs; `grade init FOLDER` makes one")
@@ -159,7 +159,7 @@ def update_folder(kit: Kit, notebooks: bool = False) -> dict[str, str]:
 
 
 def _update(exercise: Exercise, home: Path) -> str:
-    """Bring one exercise up to date; what was done, empty where there was nothing to do."""
+    """Update one exercise and return what was done; empty if there was nothing to do."""
     for old in exercise.formerly:
         for notebook in (home / "exercises").glob(f"*/{old}.ipynb"):
             if not notebook_file(exercise).exists():
@@ -181,7 +181,7 @@ def _update(exercise: Exercise, home: Path) -> str:
 
 
 def close_interview(kit: Kit) -> None:
-    """Make an interview's folder one to practise in."""
+    """Turn an interview's folder into one to practise in."""
     with _writing(kit.home):
         _write_manifest(kit.home, replace(kit, interview=False))
 
@@ -200,7 +200,7 @@ def _write(file: Path, source: bytes) -> None:
 
 
 def _write_manifest(home: Path, kit: Kit) -> None:
-    """Say what the folder holds."""
+    """Write the manifest of a learner's folder."""
     (home / "exercises").mkdir(parents=True, exist_ok=True)
     lines = [
         "# A learner's folder: the stubs are here, all else is in the installed kit.",

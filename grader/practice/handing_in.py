@@ -1,4 +1,4 @@
-"""The end of a mock interview: what is handed in, and what is kept of it."""
+"""The end of a mock interview: read the files handed in, and record their gradings."""
 
 from __future__ import annotations
 
@@ -19,13 +19,14 @@ from grader.submission import Submission, read_submission
 
 @dataclass(frozen=True)
 class HandedIn:
-    """What an interview's folder holds at its end.
+    """An interview as it was handed in.
 
     Attributes:
-        interview: Which it is.
+        interview: The record of the interview.
         at: When it was handed in.
         spent: The time that each exercise took.
-        submissions: The file of each exercise, one that cannot be read as what earns nothing.
+        submissions: Each exercise with its file; a file that cannot be read is a submission with
+            a problem, which earns nothing.
     """
 
     interview: Interview
@@ -35,17 +36,17 @@ class HandedIn:
 
     @property
     def minutes(self) -> dict[str, float | None]:
-        """That each exercise took; None where that is not known."""
+        """The minutes that each exercise took; None where that is not known."""
         return {name: one.minutes for name, one in self.spent.items()}
 
     @property
     def late(self) -> dict[str, float]:
-        """How long after the end each was saved, in minutes; 0 if in time."""
+        """How many minutes after the deadline each exercise was last saved; 0 if in time."""
         return {name: one.late for name, one in self.spent.items()}
 
 
 def hand_in(kit: Kit) -> HandedIn:
-    """Take in what there is, to be graded; the interview goes on until that is concluded.
+    """Read the interview's files for grading; the interview goes on until ``conclude`` ends it.
 
     Raises:
         GradeError: There is no interview, or its record is damaged.
@@ -57,7 +58,7 @@ def hand_in(kit: Kit) -> HandedIn:
 
 
 def _handed(path: Path) -> Submission:
-    """A file as it is when the time is up."""
+    """Read a file that is handed in; one that cannot be read is a submission with a problem."""
     try:
         return read_submission(path)
     except GradeError as error:
@@ -65,12 +66,12 @@ def _handed(path: Path) -> Submission:
 
 
 def conclude(kit: Kit, handed: HandedIn, graded: Sequence[tuple[Report, str]]) -> None:
-    """Keep the gradings, each with its source, and end the interview.
+    """Record the gradings, each with its source, and end the interview.
 
     Raises:
         GradeError: The history or the folder cannot be written.
     """
     with open_history(kit) as history:
-        for report, source in graded:  # some may be there since it was stopped
+        for report, source in graded:  # a run that was stopped may have recorded some already
             history.record_once(report, source)
     interviews.close(kit, handed.interview, handed.at)

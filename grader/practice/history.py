@@ -1,4 +1,4 @@
-"""What a learner has done: every grading and every hint, in an SQLite file of the folder."""
+"""A learner's history: every grading and every hint, in an SQLite file in the folder."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ LOST = {str(one) for one in Verdict if one not in (Verdict.PASS, Verdict.SKIP)}
 
 
 class Event(StrEnum):
-    """What a learner does beside grading."""
+    """What a learner does besides grading."""
 
     RESET = "reset"  # starts an exercise anew
-    REVEALED = "revealed"  # reads our solution before it is solved
-    SAVED = "saved"  # in an interview
+    REVEALED = "revealed"  # reads our solution
+    SAVED = "saved"  # saves a file in an interview
 
 
 class Grading(msgspec.Struct, frozen=True):
-    """One grading of the past.
+    """One past grading.
 
     Attributes:
-        started: ISO 8601, UTC.
-        seconds: How long it took.
-        hints: How many had been shown before.
+        started: When the grading began: ISO 8601, UTC.
+        seconds: How long the grading took.
+        hints: How many hints had been shown before.
         checks: The verdict of each check.
         diagnosis: The sets of mistakes that reproduced what was wrong.
     """
@@ -55,7 +55,7 @@ class Grading(msgspec.Struct, frozen=True):
 
     @property
     def share(self) -> float:
-        """The points earned, as a share of those that could be."""
+        """The points earned, as a share of the possible ones."""
         return self.earned / max(self.possible, 1)
 
 
@@ -65,7 +65,7 @@ class History:
     Several processes may read and write at once: each change is a transaction of its own.
 
     Args:
-        path: Of the file, which is made where it is missing; None for one that nobody keeps.
+        path: The file, which is created if it is missing; None for a history in memory alone.
 
     Raises:
         GradeError: The file cannot be read or written, or is from a newer version.
@@ -82,26 +82,26 @@ class History:
         self._connection.close()
 
     def hints(self, exercise: str) -> int:
-        """How many hints of an exercise were shown."""
+        """Return how many hints of an exercise were shown."""
         rows = self._read("SELECT shown FROM hint WHERE exercise = ?", (exercise,))
         with self._expecting_ours():
             return max(int(rows[0][0]), 0) if rows else 0
 
     def show_hints(self, exercise: str, count: int) -> None:
-        """Note that so many hints of an exercise were shown by now."""
+        """Record how many hints of an exercise have been shown."""
         self._write(
             "INSERT INTO hint VALUES (?, ?) ON CONFLICT DO UPDATE SET shown = excluded.shown",
             (exercise, count),
         )
 
     def next_hint(self, exercise: Exercise) -> list[str]:
-        """The hints of an exercise up to one more than was shown before."""
+        """Record one more hint as shown, and return all hints of the exercise shown so far."""
         count = min(self.hints(exercise.name) + 1, len(exercise.hints))
         self.show_hints(exercise.name, count)
         return list(exercise.hints[:count])
 
     def note(self, exercise: str, kind: Event, at: datetime | None = None) -> None:
-        """Note that something was done; a reset puts the hints back too."""
+        """Record an event of an exercise; a reset also forgets which hints were shown."""
         when = (at or datetime.now(UTC)).isoformat(timespec="milliseconds")
         with self._writing() as connection:
             connection.execute(
@@ -111,13 +111,13 @@ class History:
                 connection.execute("DELETE FROM hint WHERE exercise = ?", (exercise,))
 
     def events(self) -> list[tuple[str, Event, datetime]]:
-        """What was done to which exercise and when, the oldest first."""
+        """Return every event as exercise, kind and time, the oldest first."""
         rows = self._read("SELECT exercise, kind, at FROM event ORDER BY id")
         with self._expecting_ours():
             return [(name, Event(kind), _moment(at)) for name, kind, at in rows]
 
     def rename(self, names: Mapping[str, str]) -> None:
-        """Keep what is known of exercises under their new names, by their old ones."""
+        """Rename exercises throughout the history, given their new names by the old ones."""
         rows = self._read("SELECT exercise FROM grading UNION SELECT exercise FROM hint")
         known = {row[0] for row in rows}
         if known.isdisjoint(names):
@@ -133,7 +133,7 @@ class History:
                 )
 
     def solved(self) -> set[str]:
-        """The exercises that the learner's own file has solved at some time."""
+        """Return the exercises that the learner's own file has ever solved."""
         query = "SELECT DISTINCT exercise FROM grading WHERE solved AND own"
         return {str(row[0]) for row in self._read(query)}
 
@@ -152,10 +152,10 @@ class History:
         )
 
     def record_once(self, report: Report, source: str) -> bool:
-        """Add a grading of the learner's own file, unless it is the last one again.
+        """Add a grading of the learner's own file, unless the last one had the same source.
 
         Returns:
-            Whether it was added.
+            Whether the grading was added.
         """
         if self.last_source(report.exercise) == source:
             return False
@@ -163,7 +163,7 @@ class History:
         return True
 
     def gradings(self, exercise: str | None = None) -> list[Grading]:
-        """The gradings of the learner's own files, the oldest first; of one exercise or of all."""
+        """Return the gradings of the learner's own file of one exercise or all, oldest first."""
         columns = Grading.__struct_fields__
         rows = self._read(
             f"SELECT {', '.join(columns)} FROM grading "
@@ -181,10 +181,10 @@ class History:
         return found
 
     def last_lost(self, exercise: str) -> tuple[int, list[str]] | None:
-        """The seed of the last grading of the learner's own file, and the checks that it lost.
+        """Return the seed of the last grading of the learner's own file, and the checks it lost.
 
         Returns:
-            None where nothing was graded.
+            The seed and the names of the checks; None if nothing was graded.
         """
         row = self._last(exercise, "seed", "checks")
         if row is None:
@@ -195,12 +195,12 @@ class History:
             return int(seed), [name for name, one in verdicts.items() if one in LOST]
 
     def last_source(self, exercise: str) -> str | None:
-        """What was graded last of the learner's own file; None where nothing was."""
+        """Return the source of the learner's own file as last graded; None if it never was."""
         row = self._last(exercise, "source")
         return None if row is None else str(row[0])
 
     def _last(self, exercise: str, *columns: str) -> tuple[Any, ...] | None:
-        """Of the last grading of the learner's own file; None where nothing was graded."""
+        """Return columns of the last grading of the learner's own file; None if there is none."""
         query = (
             f"SELECT {', '.join(columns)} FROM grading "
             "WHERE own AND exercise = ? ORDER BY id DESC LIMIT 1"
@@ -219,7 +219,7 @@ class History:
 
     @contextmanager
     def _expecting_ours(self) -> Iterator[None]:
-        """What is read is what was written here once, or the file was made by somebody else."""
+        """Raise GradeError if stored values do not decode: somebody else made the file."""
         try:
             yield
         except (ValueError, TypeError, RecursionError) as error:
@@ -229,7 +229,7 @@ class History:
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
-        """A transaction."""
+        """Run the block in a transaction, and turn database errors into GradeError."""
         try:
             with self._connection:
                 yield self._connection
@@ -238,7 +238,7 @@ class History:
 
 
 def _moment(text: str) -> datetime:
-    """A time that others can be compared with, and days be added to."""
+    """Parse a time for comparison and arithmetic: it needs a zone, and a year from 2001 to 2999."""
     found = datetime.fromisoformat(text)
     if found.tzinfo is None or not 2000 < found.year < 3000:
         raise ValueError(f"`{text}` is no time that is known")
@@ -246,20 +246,20 @@ def _moment(text: str) -> datetime:
 
 
 def history_file(kit: Kit) -> Path:
-    """Where the history of a learner's folder is; for a kit inside a package, the user's own."""
+    """Return the path of a learner's folder's history; of the user's own for an installed kit."""
     home = kit.home / ".grade" if kit.own_stubs else Path(click.get_app_dir("attention-drills"))
     return home / "history.sqlite"
 
 
 def open_history(kit: Kit, to_write: bool = True) -> History:
-    """The history of a learner's folder; for a kit inside a package, one of the user's own.
+    """Open the history of a learner's folder, or the user's own for an installed kit.
 
     Args:
-        kit: Whose folder it is.
-        to_write: Whether a file is made where there is none yet.
+        kit: The kit of the folder.
+        to_write: Whether to create the file if there is none yet.
 
     Raises:
-        GradeError: It cannot be read or written, or is from a newer version.
+        GradeError: The history cannot be read or written, or is from a newer version.
     """
     path = history_file(kit)
     history = History(path if to_write or path.exists() else None)

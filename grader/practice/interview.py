@@ -19,23 +19,23 @@ from grader.kit.spoilers import spoiler, twins
 from grader.practice.folder import close_interview, make_folder
 from grader.practice.history import Event, open_history
 
-LATELY = timedelta(days=7)
-TRIES = 20  # draws, of which the most mixed one is taken
+LATELY = timedelta(days=7)  # exercises solved within this are drawn only if others are too few
+TRIES = 20  # draws, of which the largest and most mixed one is taken
 RECORD = Path(".grade") / "interview.json"
-FOLDERS = "interview-"  # what the names of their folders begin with
+FOLDERS = "interview-"  # prefix of the names of interviews' folders
 
 Moment = Annotated[datetime, msgspec.Meta(tz=True)]
 
 
 class Interview(msgspec.Struct, frozen=True):
-    """An interview, as it is kept in its folder.
+    """The record of an interview, kept in its folder.
 
     Attributes:
         started: When the clock began to run.
-        minutes: That there are for all exercises.
-        seed: Drew the exercises.
-        exercises: Their names.
-        submitted: When it was handed in; None until then.
+        minutes: Minutes for all exercises together.
+        seed: Seed from which the exercises were drawn.
+        exercises: Names of the exercises.
+        submitted: When the interview was handed in; None until then.
     """
 
     started: Moment
@@ -52,12 +52,12 @@ class Interview(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class Spent:
-    """What is known of the time that an exercise took.
+    """The time that an exercise took, as far as it is known.
 
     Attributes:
-        minutes: From the save before, of whatever exercise, to each save of this one; None where
-            it was never saved.
-        late: How long after the end of the interview it was saved, in minutes; 0 if in time.
+        minutes: Sum, over each save of this exercise, of the minutes since the save before it, of
+            whatever exercise; None if this one was never saved.
+        late: Minutes after the deadline at which the exercise was last saved; 0 if in time.
     """
 
     minutes: float | None
@@ -67,19 +67,19 @@ class Spent:
 def draw(
     kit: Kit, count: int, seed: int, level: str | None = None, known: Collection[str] = ()
 ) -> list[str]:
-    """Exercises at random, from the tracks in turn; some to write and some to repair if it can be.
+    """Draw exercises from the tracks in turn, some to write and some to repair if possible.
 
     None of them gives another away or is nearly the same.
 
     Args:
-        kit: Whose exercises.
-        count: How many.
-        seed: Draws them.
-        level: Of all of them; None for any.
-        known: That are left out.
+        kit: The kit to draw from.
+        count: How many exercises to draw.
+        seed: Seed of the draw.
+        level: Level of all exercises; None for any.
+        known: Names of exercises to leave out.
 
     Raises:
-        GradeError: There are not so many.
+        GradeError: The kit has too few such exercises.
     """
     dice = random.Random(seed)
     tracks: dict[str, list[Exercise]] = {}
@@ -101,20 +101,20 @@ def draw(
 def choose(
     here: Kit, kit: Kit, count: int, level: str | None = None, seed: int | None = None
 ) -> tuple[list[str], int, bool]:
-    """Exercises that were not solved lately; where there are too few of them, any.
+    """Draw exercises that were not solved in the last seven days, or any if those are too few.
 
     Args:
-        here: Whose history tells what was solved.
-        kit: Whose exercises.
-        count: How many.
-        level: Of all of them; None for any.
-        seed: Draws them; None for a fresh one.
+        here: The kit whose history says what was solved.
+        kit: The kit to draw from.
+        count: How many exercises to draw.
+        level: Level of all exercises; None for any.
+        seed: Seed of the draw; None for a fresh one.
 
     Returns:
-        Their names, the seed, and whether there were enough.
+        The names, the seed, and whether enough exercises were not solved lately.
 
     Raises:
-        GradeError: There are not so many.
+        GradeError: The kit has too few such exercises.
     """
     chosen = secrets.randbits(32) if seed is None else seed
     known = solved_lately(here, datetime.now(UTC))
@@ -125,14 +125,14 @@ def choose(
 
 
 def new_folder(parent: Path) -> Path:
-    """Where an interview that begins now may lie."""
+    """Return a path, named by the time, for the folder of an interview that begins now."""
     return parent / datetime.now().astimezone().strftime(f"{FOLDERS}%Y%m%d-%H%M%S")
 
 
 def _drawn(
     kit: Kit, tracks: Sequence[Sequence[Exercise]], count: int, dice: random.Random
 ) -> list[Exercise]:
-    """As many as go together, from the tracks in turn."""
+    """Draw up to `count` exercises that go together, from the tracks in turn."""
     heaps = [dice.sample(track, len(track)) for track in dice.sample(tracks, len(tracks))]
     drawn: list[Exercise] = []
     while len(drawn) < count and any(heaps):
@@ -146,14 +146,14 @@ def _drawn(
 
 
 def solved_lately(kit: Kit, now: datetime) -> set[str]:
-    """The exercises that were solved in a folder in the last days."""
+    """Return the exercises that were solved in a folder in the last seven days."""
     with open_history(kit, to_write=False) as history:
         since = (now - LATELY).isoformat()
         return {one.exercise for one in history.gradings() if one.solved and one.started >= since}
 
 
 def begin(folder: Path, kit: Kit, minutes: float, names: list[str], seed: int) -> Interview:
-    """Lay out the stubs of what was drawn and start the clock.
+    """Write the stubs of the drawn exercises into a folder and start the clock.
 
     Raises:
         GradeError: The folder cannot be written.
@@ -165,7 +165,7 @@ def begin(folder: Path, kit: Kit, minutes: float, names: list[str], seed: int) -
 
 
 def keep(folder: Path, interview: Interview) -> None:
-    """Write an interview's record, whole or not at all."""
+    """Write an interview's record atomically."""
     path = folder / RECORD
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_suffix(".draft")
@@ -174,16 +174,16 @@ def keep(folder: Path, interview: Interview) -> None:
 
 
 def read(folder: Path) -> Interview:
-    """The interview of a folder.
+    """Read the record of a folder's interview.
 
     Raises:
-        GradeError: There is none, or its record is damaged.
+        GradeError: The folder has no interview, or its record is damaged.
     """
     path = folder / RECORD
     try:
         found = msgspec.json.decode(path.read_bytes(), type=Interview)
         for moment in (found.deadline, found.submitted or found.deadline):
-            moment.astimezone()  # all of them can be told
+            moment.astimezone()  # raises OverflowError for a time that cannot be shown
         return found
     except FileNotFoundError:
         raise GradeError("there is no interview here; `grade interview` begins one") from None
@@ -195,21 +195,21 @@ def read(folder: Path) -> Interview:
 
 
 def close(kit: Kit, interview: Interview, now: datetime) -> None:
-    """End an interview: its folder is now one to practise in."""
+    """End an interview, and turn its folder into one to practise in."""
     keep(kit.home, msgspec.structs.replace(interview, submitted=now))
     close_interview(kit)
 
 
 def note_save(kit: Kit, path: Path) -> None:
-    """Note that an exercise was saved, for the time that it took."""
+    """Record that an exercise's file was saved, to know how long the exercise took."""
     for exercise in kit.exercises:
         if exercise.file.resolve() == path:
-            with suppress(GradeError), open_history(kit) as history:  # its file tells the time too
+            with suppress(GradeError), open_history(kit) as history:  # the file's mtime counts too
                 history.note(exercise.name, Event.SAVED)
 
 
 def spent(kit: Kit, interview: Interview) -> dict[str, Spent]:
-    """The time that each exercise took, from the saves that are known."""
+    """Return the time that each exercise took, from recorded saves and the files' own times."""
     with open_history(kit) as history:
         saves = [(at, name) for name, kind, at in history.events() if kind is Event.SAVED]
     last = {exercise.name: _changed(exercise, interview) for exercise in kit.exercises}
@@ -223,7 +223,7 @@ def spent(kit: Kit, interview: Interview) -> dict[str, Spent]:
 
 
 def _changed(exercise: Exercise, interview: Interview) -> datetime | None:
-    """When a file was saved the last time; None if it is as it was given."""
+    """Return when an exercise's file was last saved; None if it is gone or still the stub."""
     try:
         at = datetime.fromtimestamp(exercise.file.stat().st_mtime, UTC)
     except FileNotFoundError:

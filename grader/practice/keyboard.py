@@ -1,4 +1,4 @@
-"""Keys of a terminal as they are pressed, without waiting for the end of a line."""
+"""Read a terminal's keys as they are pressed, without waiting for the end of a line."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ PIECES = re.compile(rb"\x1b[\[O][0-9;]*[A-Za-z~]|\x1b|[^\x1b]+")
 
 @contextmanager
 def keys(tell: Callable[[str], None], redraw: Callable[[], None]) -> Iterator[None]:
-    """Tell of each key, in a thread of its own, and of each change of the terminal's size.
+    """Call back for each key, from a thread of its own, and for each resize of the terminal.
 
-    The terminal is as it was afterwards, also while the process is stopped by Ctrl-Z.
+    The terminal's settings are restored at the end, and while Ctrl-Z suspends the process.
 
     Args:
-        tell: Is given a character, or ``up``, ``down``, ``page up``, ``page down``; arrows to the
-            sides come as ``n`` and ``p``, Enter as ``\\n``, what is no key as nothing.
-        redraw: Is called when the window has another size, or the process goes on.
+        tell: Called with a character, or ``up``, ``down``, ``page up``, ``page down``; the right
+            and left arrows come as ``n`` and ``p``, Enter as ``\\n``, an unknown key as "".
+        redraw: Called when the window was resized, or the process resumes.
     """
     if sys.platform == "win32":
         raise GradeError("keys need Linux or macOS; on Windows, run this in WSL")
@@ -72,7 +72,7 @@ def _read(terminal: int, tell: Callable[[str], None]) -> None:
                 # Enter comes as "\r" in Python 3.12.0 and 3.12.1, whose setcbreak clears ICRNL.
                 for character in piece.decode("utf-8", errors="ignore").replace("\r", "\n"):
                     tell(character)
-    tell("q")  # the terminal was closed
+    tell("q")  # quit, as the terminal was closed
 
 
 def _some(terminal: int) -> bytes:

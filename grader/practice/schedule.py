@@ -1,4 +1,4 @@
-"""When a solved exercise is due again: FSRS, from tries, hints and time.
+"""Schedule reviews of solved exercises with FSRS, from tries, hints and time.
 
 Source: the free spaced repetition scheduler, https://github.com/open-spaced-repetition/py-fsrs
 """
@@ -16,21 +16,21 @@ from grader.kit import Kit
 from grader.kit.stubs import digest
 from grader.practice.history import Event, Grading, History
 
-GAVE_UP = timedelta(hours=12)  # without a grading, and what was begun is a failed try
-QUICK = timedelta(minutes=6)  # from the stub to a full score: it was known by heart
-SLOW = timedelta(minutes=30)
-TRIES = 8  # more gradings than this, and it was found by trying
+GAVE_UP = timedelta(hours=12)  # after so long without a grading, a sitting is a failed try
+QUICK = timedelta(minutes=6)  # solved from the stub within this, it was known by heart
+SLOW = timedelta(minutes=30)  # solved after more than this, it was hard to remember
+TRIES = 8  # gradings: with more than this, the solution was found by trial and error
 
 
 @dataclass
 class Sitting:
-    """One go at an exercise, from its stub until it is solved or left.
+    """One attempt at an exercise, from its stub until it is solved or abandoned.
 
     Attributes:
-        began: The first grading, or the reset before it.
-        ended: The last grading.
-        tries: Gradings of something that was written.
-        hints: How many were shown.
+        began: Time of the first grading, or of the reset before it.
+        ended: Time of the last grading.
+        tries: Number of gradings in which something was written.
+        hints: How many hints were shown.
         revealed: Whether our solution was read.
     """
 
@@ -43,7 +43,7 @@ class Sitting:
 
     @property
     def rating(self) -> Rating:
-        """How well it was remembered."""
+        """How well the exercise was remembered, as FSRS rates it."""
         taken = self.ended - self.began
         if not self.solved or self.revealed:
             return Rating.Again
@@ -57,10 +57,10 @@ class Standing:
     """How a learner stands with one exercise.
 
     Attributes:
-        solved: When it was solved the last time; None if never.
-        due: When it is to be solved again; None as long as it was never solved.
-        remembered: How likely it would be solved from memory now, 0 to 1.
-        under_way: When it was last worked on, if it is begun and not solved or left.
+        solved: When the exercise was last solved; None if never.
+        due: When the exercise is due for review; None as long as it was never solved.
+        remembered: Probability that it would be solved from memory now, 0 to 1.
+        under_way: When it was last worked on, if it is begun and neither solved nor abandoned.
     """
 
     exercise: str
@@ -71,9 +71,9 @@ class Standing:
 
 
 def standings(kit: Kit, history: History, now: datetime) -> dict[str, Standing]:
-    """How a learner stands with each exercise of a kit that was ever tried, at a time in UTC.
+    """Return a learner's standing with each exercise of a kit ever tried, at a time in UTC.
 
-    A stub that was graded as it came is no try.
+    Grading an unchanged stub is no try.
     """
     gradings, events = history.gradings(), history.events()
     found = {}
@@ -93,14 +93,14 @@ def standings(kit: Kit, history: History, now: datetime) -> dict[str, Standing]:
 def sittings(
     gradings: Sequence[Grading], events: Sequence[tuple[Event, datetime]]
 ) -> list[Sitting]:
-    """The sittings of one exercise, the oldest first.
+    """Return the sittings of one exercise, the oldest first.
 
-    What is graded after it was solved, and before it is reset, is no new sitting: nothing had
-    to be remembered.
+    Gradings between a solve and the next reset are no new sitting: nothing had to be
+    remembered.
     """
     found: list[Sitting] = []
-    reset: datetime | None = None  # and nothing graded since
-    read = False  # our solution, since then
+    reset: datetime | None = None  # time of a reset since which nothing was graded
+    read = False  # whether our solution was read since that reset
     for at, what in _in_order(gradings, events):
         last = found[-1] if found else None
         if what is Event.RESET:
@@ -138,7 +138,7 @@ def _add(sitting: Sitting, grading: Grading, at: datetime) -> None:
 
 @cache
 def _scheduler() -> Scheduler:
-    """Without steps of minutes: an exercise comes back after a day at the earliest."""
+    """Return FSRS without steps of minutes: an exercise comes back after a day at the earliest."""
     return Scheduler(learning_steps=(), relearning_steps=(), enable_fuzzing=False)
 
 
@@ -151,7 +151,7 @@ def _standing(name: str, past: Sequence[Sitting], now: datetime) -> Standing:
         elif now - sitting.ended <= GAVE_UP and sitting is past[-1]:
             under_way = sitting.ended
             continue
-        if sitting.solved or card is not None:  # what was never solved is no memory to lose
+        if sitting.solved or card is not None:  # what was never solved cannot be forgotten
             card = card or Card(card_id=1, due=sitting.ended)
             card, _ = _scheduler().review_card(card, sitting.rating, sitting.ended)
     remembered = _scheduler().get_card_retrievability(card, now) if card else 0.0

@@ -1,4 +1,4 @@
-"""A warm session: one sandbox, and one file at a time graded in it, in a thread of its own."""
+"""A warm session: one sandbox, which grades one file at a time in a thread of its own."""
 
 from __future__ import annotations
 
@@ -21,12 +21,13 @@ Tell = Callable[[Exercise, Submission, Report | GradeError | None], None]
 
 
 class Session:
-    """Grades in the background, and can be stopped in the middle; a context manager.
+    """A grader in the background that can be stopped at any time; a context manager.
 
     Args:
-        start: Starts a sandbox; again, should the first one be lost.
-        options: How to grade, made when torch has been imported.
-        tell: Is told, in the session's own thread, what came of a grading; None if it was stopped.
+        start: Starts a sandbox, and a new one if that is lost.
+        options: Returns how to grade; called only once torch has been imported.
+        tell: Called in the session's own thread with the outcome of each grading: a report or an
+            error, or None if it was stopped.
     """
 
     def __init__(
@@ -37,7 +38,7 @@ class Session:
         self._tell = tell
         self._sandbox: Sandbox | None = start()
         self._foreseen: dict[str, int] = {}  # the seed of the next grading, by exercise
-        self._wanted = threading.Event()  # set, the next grading begins, however much is foreseen
+        self._wanted = threading.Event()  # set to stop computing ahead when a grading is to begin
         self._thread = self._in_background(self._get_ready)
 
     def __enter__(self) -> Session:
@@ -57,19 +58,19 @@ class Session:
         maps: bool = False,
         explain: Explain | None = None,
     ) -> None:
-        """Begin a grading, once the one before it has been told of; options as a grading has."""
+        """Begin a grading after the previous one; `maps` and `explain` are as in ``Options``."""
         self._wanted.set()
-        self._thread.join()  # all that it may still do is make a worker ready
+        self._thread.join()  # by now the thread at most prepares a worker or computes ahead
         self._wanted.clear()
         if self._sandbox is not None:
             self._sandbox.stop.clear()
         self._thread = self._in_background(self._run, exercise, submission, maps, explain)
 
     def isolation(self) -> str:
-        """The level of confinement that the next grading has; waits until one is in force.
+        """Return the isolation level of the next grading, after waiting for a sandbox.
 
         Raises:
-            GraderFault: None can be had here.
+            GraderFault: This machine offers no level.
         """
         self._thread.join()
         self._sandbox = self._sandbox or self._start()
@@ -77,7 +78,7 @@ class Session:
         return self._sandbox.isolation
 
     def stop(self) -> None:
-        """End the grading under way; it is told of as None."""
+        """Stop the grading under way; `tell` is then called with None as its outcome."""
         if self._sandbox is not None:
             self._sandbox.stop.set()
 
@@ -90,7 +91,7 @@ class Session:
         self, exercise: Exercise, submission: Submission, maps: bool, explain: Explain | None
     ) -> None:
         outcome = self._outcome(exercise, submission, maps, explain)
-        if isinstance(outcome, GraderFault):  # the sandbox was lost: with a new one it may do
+        if isinstance(outcome, GraderFault):  # the sandbox was lost: try once more in a new one
             outcome = self._outcome(exercise, submission, maps, explain)
         self._tell(exercise, submission, outcome)
         self._get_ready()
@@ -125,18 +126,18 @@ class Session:
         return grade(submission, exercise, options, self._sandbox)
 
     def _foresee(self, exercise: Exercise) -> None:
-        """Draw the next grading of an exercise, and compute what will be right in it."""
+        """Draw the seed of an exercise's next grading, and compute its right answers ahead."""
         from grader.grading import draw_seed
         from grader.suite.runner import suite_runner
 
         if self._options().seed is None:
             seed = self._foreseen[exercise.name] = draw_seed()
-            with suppress(GraderFault):  # it will be told of when the exercise is graded
+            with suppress(GraderFault):  # the next grading of the exercise will report it
                 suite_runner(exercise.suite).foresee(seed, self._wanted)
 
     def _get_ready(self) -> None:
-        """Import what grading needs, and have a worker stand ready."""
-        import grader.grading  # noqa: F401  # the first time it takes a second
+        """Import what grading needs, and start a worker in advance."""
+        import grader.grading  # noqa: F401  # the first import takes a second
 
         try:
             if self._sandbox is not None:

@@ -1,4 +1,4 @@
-"""The SQLite file behind the history: its schema, its versions, and what is done with damage."""
+"""The SQLite file behind the history: its schema and versions, and how damage is handled."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ import click
 from grader.errors import GradeError
 from grader.records.beside import acts_elsewhere, beside
 
-WAIT = 30.0  # for another process that writes, in seconds
-MOST_SECONDS = 10.0  # of processor time that opening it may take, however it was made
-OFTEN = 100_000  # instructions of SQLite's own after which that is looked at
+WAIT = 30.0  # seconds to wait for another process that writes
+MOST_SECONDS = 10.0  # seconds of processor time that opening a file may take, however it was made
+OFTEN = 100_000  # instructions of SQLite's virtual machine between two looks at that limit
 FIRST = """
 CREATE TABLE grading (
     id INTEGER PRIMARY KEY,
@@ -44,23 +44,24 @@ CREATE TABLE event (
     at TEXT NOT NULL           -- ISO 8601, UTC
 );
 """
-# From each version of the schema to the next; never reworded, as files are compared with it.
+# The scripts from each version of the schema to the next. Never reword them: the schema of every
+# file is compared with theirs, word for word.
 STEPS = (FIRST, EVENTS)
 VERSION = len(STEPS)
 
 
 def open_database(path: Path | None) -> sqlite3.Connection:
-    """The database in a file, which is made where it is missing.
+    """Open the database in a file, which is created if it is missing.
 
-    One that is damaged, a link, or laid out as none of ours is set aside: the folder may have been
-    a stranger's.
+    A file that is damaged, a link, or of a foreign schema is set aside and replaced by a new one:
+    the folder may come from a stranger.
 
     Args:
-        path: Of the file; None for one that nobody keeps.
+        path: The file; None for a database in memory alone.
 
     Raises:
-        GradeError: It cannot be read or written, is from a newer version, or in a folder that is
-            a link.
+        GradeError: The file cannot be read or written, is from a newer version, or lies in a
+            folder that is a link.
     """
     if path is None:
         return _opened(":memory:")
@@ -71,13 +72,13 @@ def open_database(path: Path | None) -> sqlite3.Connection:
         return _opened(path)
     except (OSError, sqlite3.OperationalError) as error:
         raise trouble(path, error) from None
-    except (sqlite3.DatabaseError, UnicodeDecodeError):  # names that are no UTF-8
+    except (sqlite3.DatabaseError, UnicodeDecodeError):  # the latter for names not in UTF-8
         _set_aside(path)
         return _opened(path)
 
 
 def trouble(path: Path | None, error: Exception) -> GradeError:
-    """Why a database cannot be used, for a person."""
+    """Return the error that tells a person why a database cannot be used, with advice."""
     reason = error.strerror if isinstance(error, OSError) else str(error)
     advice = {
         "database is locked": "another process keeps it: end that one",
@@ -115,7 +116,7 @@ def _opened(path: Path | str) -> sqlite3.Connection:
 
 
 def _layout(connection: sqlite3.Connection) -> set[tuple[str, ...]]:
-    """All that there is in a database, as it was written: tables, and nothing that acts."""
+    """Return a database's whole schema with its SQL, in which a foreign trigger would show."""
     return {*connection.execute("SELECT type, name, sql FROM sqlite_master")}
 
 
@@ -127,7 +128,7 @@ def _own_layout() -> set[tuple[str, ...]]:
 
 
 def _update(connection: sqlite3.Connection) -> None:
-    """Take the schema from whatever version it has to this one, unless another process just did."""
+    """Migrate the schema from any earlier version to this one, unless another process just did."""
     connection.execute("BEGIN IMMEDIATE")
     with connection, closing(connection.cursor()) as cursor:
         version = cursor.execute("PRAGMA user_version").fetchone()[0]
@@ -138,7 +139,7 @@ def _update(connection: sqlite3.Connection) -> None:
 
 
 def _set_aside(path: Path) -> None:
-    """Keep a file that is damaged, or none of ours, under another name, and say so."""
+    """Rename a file that is damaged or foreign, with SQLite's files beside it, and say so."""
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S")
     aside = path.with_name(f"{path.name}.damaged-{stamp}")
     for one in [path, *beside(path)]:

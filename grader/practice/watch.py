@@ -1,4 +1,4 @@
-"""The loop of ``grade watch``: a file is saved, a key is pressed, a grading is done."""
+"""The event loop of ``grade watch``: a file is saved, a key is pressed, a grading is done."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from grader.practice.session import Session
 from grader.records import Explain, Report
 from grader.submission import Submission, read_submission
 
-PATIENCE = 0.4  # before the screen says that a grading is under way, in seconds
+PATIENCE = 0.4  # seconds before the screen says that a grading is under way
 
 
 class Watch:
-    """What is under work, and what each event makes of it.
+    """The state of ``grade watch``, and how each event changes it.
 
     Args:
-        kit: Whose exercises they are.
-        exercise: The one to begin with.
-        events: What is to be taken in, in turn.
+        kit: The kit whose exercises are graded.
+        exercise: The exercise to begin with.
+        events: Queue of the events to handle, in turn.
         draw: Shows a screen.
-        keyed: Whether there are keys; where there are none, it goes on by itself.
+        keyed: Whether keys can be pressed; without them, a solved exercise leads to the next.
     """
 
     def __init__(
@@ -48,23 +48,23 @@ class Watch:
         self._exercise = exercise
         self._report: Report | None = None
         self._graded: dict[str, str] = {}  # the source that was graded last, by exercise
-        self._file: dict[str, Path] = {}  # that was saved last, by exercise
+        self._file: dict[str, Path] = {}  # the file that was saved last, by exercise
         self._under_way = False
         self._wanted: Exercise | None = None  # to be graded when the grading under way has ended
         self._maps = self._verbose = False
         self._explain: Explain | None = None  # what the folder says, until a key says otherwise
         self._hints: list[str] = []
         self._news = ""
-        self._page = ""  # the key that opened one
-        self._asked = ""  # a key that has to be pressed once more
-        self._picked = 0  # in the list
+        self._page = ""  # the key that opened the page; empty if none is open
+        self._asked = ""  # a key to be pressed once more to confirm
+        self._picked = 0  # index of the marked exercise in the list
         self._scroll = 0
         self._room = 0
         with open_history(kit) as history:
             self._solved = history.solved()
 
     def run(self, session: Session) -> None:
-        """Take in events until the person quits."""
+        """Handle events until the person quits."""
         self._session = session
         self._look(self._exercise)
         while True:
@@ -92,7 +92,7 @@ class Watch:
                     self._ended(event)
                 case Key():
                     self._pressed(event.name)
-        except GradeError as error:  # the history or a file cannot be used: all else goes on
+        except GradeError as error:  # the history or a file cannot be used: keep watching
             self._news = str(error)
 
     def _saved(self, path: Path) -> None:
@@ -103,7 +103,7 @@ class Watch:
                     self._grade(exercise)
 
     def _grade(self, exercise: Exercise) -> None:
-        """Grade an exercise's last file, unless it is as it was; stop what is under way for it."""
+        """Grade the exercise's file unless it is unchanged; first stop a grading under way."""
         try:
             submission = read_submission(own_path(exercise, self._file.get(exercise.name)))
         except GradeError as error:
@@ -136,14 +136,14 @@ class Watch:
         self._graded[exercise.name] = submission.source
         if exercise is self._exercise:
             self._news, self._report = "", report
-            self._draw()  # before anything else is done
+            self._draw()  # first, before the history is written
         trouble = self._remember(report, submission)
         if exercise is self._exercise:
             self._go_on(report)
         self._news = trouble or self._news
 
     def _remember(self, report: Report, submission: Submission) -> str:
-        """Add a grading to the history, unless it is the last one again; why that failed."""
+        """Add a grading to the history unless the source is unchanged; return why that failed."""
         try:
             with open_history(self._kit) as history:
                 history.record_once(report, submission.source)
@@ -152,7 +152,10 @@ class Watch:
         return ""
 
     def _go_on(self, report: Report) -> None:
-        """Go on to the next exercise that is not solved, if this one is now and was not before."""
+        """Offer the next unsolved exercise, if this grading solved its exercise for the first time.
+
+        Without keys, turn to the next one at once.
+        """
         if not report.solved or report.exercise in self._solved:
             return
         self._solved.add(report.exercise)
@@ -167,13 +170,13 @@ class Watch:
 
     @property
     def _following(self) -> Exercise | None:
-        """The next exercise that is not solved, the first ones after the last."""
+        """The next unsolved exercise, wrapping around at the end; None if all are solved."""
         at = self._kit.exercises.index(self._exercise)
         others = self._kit.exercises[at + 1 :] + self._kit.exercises[:at]
         return next((one for one in others if one.name not in self._solved), None)
 
     def _look(self, exercise: Exercise) -> None:
-        """Turn to an exercise, and grade what is written of it."""
+        """Turn to an exercise, and grade its file if it was edited."""
         self._look_at(exercise)
         if self._under_way:
             self._session.stop()
@@ -221,8 +224,8 @@ class Watch:
             self._news = "all are solved" if is_solved else self._not_solved
 
     def _tell_otherwise(self, key: str) -> None:
-        """Grade once more, with maps or without, or with more or less of an explanation."""
-        if key == "v":  # the report has it all
+        """Toggle maps, the explanation's level or verbosity; regrade for the first two."""
+        if key == "v":  # the report holds the details already
             self._verbose = not self._verbose
             return
         if self._under_way:
@@ -238,7 +241,7 @@ class Watch:
             self._news = f"how much of a known mistake is told from now on: {self._explain}"
 
     def _moved(self, key: str) -> bool:
-        """Whether a key has scrolled, or in the list chosen another exercise."""
+        """Scroll, or mark another exercise in the list; return whether the key did so."""
         steps = {"up": -1, "k": -1, "down": 1, "j": 1}
         pages = {"page up": -1, "b": -1, "page down": 1, " ": 1}
         step = steps.get(key, 0) + pages.get(key, 0) * max(self._room - 1, 1)
@@ -261,7 +264,7 @@ class Watch:
         self._news = f"yours is kept in {where}" if kept else "it is already the stub"
 
     def _text(self) -> str:
-        """The page that is open, if one is."""
+        """Return the text of the open page; empty if none is open or it cannot be shown."""
         try:
             return self._page_text()
         except GradeError as error:

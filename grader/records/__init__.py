@@ -1,4 +1,4 @@
-"""What outputs show: the record of one grading, of a batch's scores, of what is alike in it."""
+"""Records that outputs show: of one grading, of a batch's scores, of similar submissions in it."""
 
 from grader.records.own_try import OwnTry
 from grader.records.report import (

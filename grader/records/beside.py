@@ -1,8 +1,8 @@
-"""What lies beside a database and would act when it is opened, in a folder that a stranger made.
+"""Find files beside a SQLite database, in a folder from a stranger, that act when it is opened.
 
-SQLite rolls a journal back before anything can be asked of the database. Where the journal names a
-journal of several databases ("super-journal"), SQLite then deletes that file, wherever it is.
-Databases of ours never have one; what they leave behind after a power cut is rolled back as ever.
+SQLite rolls a journal back before the database can be queried. If the journal names a journal of
+several databases ("super-journal"), SQLite then deletes that file, wherever it is. Our databases
+never have one; the journal that they leave after a power cut is rolled back as usual.
 
 Source: https://sqlite.org/fileformat.html, sections 3 and 4; `readSuperJournal` in its `pager.c`
 """
@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-MAGIC = bytes.fromhex("d9d505f920a163d7")  # at the end of a journal that names another file
+MAGIC = bytes.fromhex("d9d505f920a163d7")  # last bytes of a journal that names another file
 ENDINGS = ("-journal", "-wal", "-shm")
 
 
 def beside(database: Path) -> Iterator[Path]:
-    """The files that SQLite would open with a database, as far as they are there."""
+    """Yield the existing files that SQLite would open together with a database."""
     for ending in ENDINGS:
         path = database.with_name(database.name + ending)
         if path.is_symlink() or path.exists():
@@ -25,7 +25,7 @@ def beside(database: Path) -> Iterator[Path]:
 
 
 def acts_elsewhere(database: Path) -> bool:
-    """Whether opening a database would touch a file that lies somewhere else."""
+    """Return whether opening a database would touch a file that lies somewhere else."""
     return any(_leads_elsewhere(path) for path in beside(database))
 
 

@@ -1,4 +1,4 @@
-"""What a file gives for an input of one's own, beside what is right."""
+"""What a submission computes for the learner's own input, together with the right outputs."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ Numbers = Any  # a number, or lists of them
 
 @dataclass(frozen=True)
 class OwnTry:
-    """One call, with all that went into it.
+    """One call of a submission with the learner's own input, with all that went into it.
 
     Attributes:
         made: How the module was made, or the function called: ``MultiHead(hidden_dim=2)``.
-        given: The inputs by name: those of one's own, and those that were drawn.
-        weights: The module's parameters, by name; they are drawn.
-        yours: What came, by the outputs' names.
-        right: What is right, likewise.
-        wrong: What is to be said of outputs that differ, by name.
-        maps: Attention maps, where they can be told from the output.
+        given: The inputs by name: the learner's own, and those that were drawn.
+        weights: The module's parameters, by name; their values are drawn.
+        yours: The submission's outputs, by name.
+        right: The right outputs, by name.
+        wrong: What is wrong with each output that differs, by name.
+        maps: Attention maps, if they can be told from the output.
     """
 
     made: str

@@ -13,23 +13,23 @@ import msgspec
 
 
 class Verdict(StrEnum):
-    """What came of one check."""
+    """The result of one check."""
 
     PASS = "pass"
     FAIL = "fail"
     TODO = "todo"  # the submission raised NotImplementedError
     ERROR = "error"  # could not be tried: syntax, import, missing name, exception, crash
     TIMEOUT = "timeout"
-    SKIP = "skip"  # neither earned nor possible; always shown with its reason
+    SKIP = "skip"  # its points are neither earned nor possible; always shown with its reason
 
 
 class Explain(StrEnum):
-    """How much is told of a known mistake: each tells what those before it tell, and more."""
+    """How much a report tells of a known mistake; each level adds to those before it."""
 
-    NOTHING = "nothing"  # what was expected, what came, where
-    QUESTION = "question"  # one that leads to it
-    PLACE = "place"  # the step that it is in
-    CAUSE = "cause"  # what it is, why it matters, which checks follow from it
+    NOTHING = "nothing"  # only what was expected, what the submission gave, and where
+    QUESTION = "question"  # a question that leads to the mistake
+    PLACE = "place"  # the step that the mistake is in
+    CAUSE = "cause"  # what the mistake is, why it matters, which checks fail because of it
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Difference:
         name: What was compared, such as ``output``.
         largest: The largest absolute difference.
         allowed: The difference that would have passed, at that place.
-        index: Where it is.
+        index: The index of the largest difference.
         yours: The submission's value there.
         expected: The right value there.
         wrong: How many elements are out of tolerance.
@@ -89,10 +89,10 @@ class Difference:
 
 @dataclass(frozen=True)
 class AttentionMap:
-    """Who attends to whom: one head, one sequence.
+    """The attention weights of one head in one sequence.
 
     Attributes:
-        title: Such as ``head 1, under a causal mask``.
+        title: What the map shows, such as ``head 1, under a causal mask``.
         yours: The submission's weights, queries by keys.
         right: The right ones.
     """
@@ -103,30 +103,30 @@ class AttentionMap:
 
     @classmethod
     def of(cls, title: str, yours: list[list[float]], right: list[list[float]]) -> AttentionMap:
-        """A map of weights as they were computed, rounded to what a person reads."""
+        """Return a map of computed weights, rounded to 4 digits for people to read."""
         return cls(
             title, *(tuple(tuple(round(w, 4) for w in r) for r in m) for m in (yours, right))
         )
 
     @property
     def wrong(self) -> bool:
-        """Whether the two differ by more than rounding."""
+        """Whether the two maps of weights differ by more than rounding."""
         pairs = zip(self.yours, self.right, strict=True)
         gaps = (abs(a - b) for row, other in pairs for a, b in zip(row, other, strict=True))
-        return not all(gap < 0.01 for gap in gaps)  # NaN is no less than anything
+        return not all(gap < 0.01 for gap in gaps)  # a gap of NaN is wrong too, as NaN < 0.01 fails
 
 
 @dataclass(frozen=True)
 class CheckResult:
-    """What came of one check of a suite.
+    """The result of one check of a suite.
 
     Attributes:
-        name: Of its function: ``test_hidden_key_has_no_influence``.
-        why: What stands behind the claim, in the suite's words.
-        message: What was expected and what came; empty where it passed.
-        explanation: What its exception means, or why no mistake was found.
-        output: What the submission printed meanwhile.
-        seconds: How long it took, in seconds.
+        name: The name of the check's function: ``test_hidden_key_has_no_influence``.
+        why: The reason for the check, in the suite's words.
+        message: What was expected and what the submission gave; empty if the check passed.
+        explanation: What the submission's exception means, or why no mistake was found.
+        output: What the submission printed during the check.
+        seconds: How long the check took, in seconds.
     """
 
     name: str
@@ -147,29 +147,29 @@ class CheckResult:
 
     @property
     def earned(self) -> int:
-        """The points that this check brought."""
+        """The points that the submission earned by this check."""
         return self.points if self.verdict is Verdict.PASS else 0
 
     @property
     def possible(self) -> int:
-        """The points that this check could have brought; none when it was skipped."""
+        """The points that could have been earned by this check; none if it was skipped."""
         return 0 if self.verdict is Verdict.SKIP else self.points
 
     @property
     def is_lost(self) -> bool:
-        """Whether points were lost."""
+        """Whether the submission lost points by this check."""
         return self.earned < self.possible
 
 
 @dataclass(frozen=True)
 class Cause:
-    """A mistake that is proved, as far as it is told.
+    """A mistake that is proved to be in the submission, as far as the report tells of it.
 
     Attributes:
-        says: What it is, where it is, or a question about it.
-        advice: Why it matters, or where to look.
-        follows: The names of the failed checks that fail in the same way where it is planted in
-            the solution, in the suite's order.
+        says: What the mistake is, where it is, or a question about it.
+        advice: Why the mistake matters, or where to look.
+        follows: The names of the failed checks that fail in the same way if the mistake is planted
+            in the solution, in the suite's order.
     """
 
     says: str
@@ -183,26 +183,26 @@ class Report:
 
     Attributes:
         exercise: The exercise's name.
-        submission: The file that was graded, as it was named.
-        sha256: Of the submission's source, in hexadecimal.
-        problem: Why nothing could be tried, said once; empty when the checks ran.
-        problem_line: The submission's line that ``problem`` speaks of; 0 where there is none.
-        checks: In the suite's order.
-        seed: Draws every input; the same seed gives the same report.
-        device: Where the submission's tensors lay.
+        submission: The path of the graded file, as it was given.
+        sha256: The SHA-256 of the submission's source, in hexadecimal.
+        problem: Why nothing could be tried, said once; empty if the checks ran.
+        problem_line: The submission's line that ``problem`` is about; 0 if there is none.
+        checks: The results of the checks, in the suite's order.
+        seed: The seed that every input is drawn from; the same seed gives the same report.
+        device: The device of the submission's tensors.
         isolation: The level of confinement that was in force.
         started: Start of the grading, ISO 8601, UTC.
         seconds: How long the checks took, in seconds.
-        versions: Of the kit, the grader, Python, torch and the platform.
+        versions: The versions of the kit, the grader, Python, torch and the platform.
         output: What the submission printed while it was imported.
-        cause: The mistake that reproduces what it computes, where one is known and told.
-        diagnosis: The sets of mistakes, by name, that reproduce what it computes; more than one
-            where no input tells them apart.
-        maps: Attention maps, of those that were asked for or are wrong.
-        cells: Of a notebook, the line of its source on which each code cell begins.
-        refused: Why each stronger level of confinement could not be had, by its name.
-        begins_at: The points that the file earns as it is given, of a fix-it exercise: nobody has
-            earned them, so the score begins there.
+        cause: The mistake that reproduces the submission's results, if one is known and told.
+        diagnosis: The sets of mistakes, by name, that reproduce the submission's results; more
+            than one if no input tells them apart.
+        maps: The attention maps that were asked for or are wrong.
+        cells: For a notebook, the line of its source on which each code cell begins.
+        refused: Why each stronger level of confinement was not available, by its name.
+        begins_at: In a fix-it exercise, the points that the file earns as it is handed out: nobody
+            has earned them, so the score begins there.
     """
 
     exercise: str
@@ -227,12 +227,12 @@ class Report:
 
     @property
     def earned(self) -> int:
-        """Points earned beyond those of the file as it is given."""
+        """The points earned beyond those of the file as it is handed out."""
         return max(sum(check.earned for check in self.checks) - self.begins_at, 0)
 
     @property
     def possible(self) -> int:
-        """Points that could be earned beyond those; skipped checks left out."""
+        """The points to be earned beyond the file as handed out; skipped checks are excluded."""
         return max(sum(check.possible for check in self.checks) - self.begins_at, 0)
 
     @property
@@ -247,16 +247,16 @@ class Report:
         return bool(tried) and all(check.verdict is Verdict.TODO for check in tried)
 
     def following(self, check: CheckResult) -> bool:
-        """Whether a check fails by the cause that is told, which then is all there is to say."""
+        """Return whether the reported cause explains a failed check, so that this is all to say."""
         return self.cause is not None and check.name in self.cause.follows
 
     def place(self, line: int) -> str:
-        """Where a line of the source is: ``exercise3.py:44``, ``work.ipynb cell 3:2``.
+        """Return where a line of the source is: ``exercise3.py:44``, ``work.ipynb cell 3:2``.
 
-        Cells are counted as code cells from 1, and lines within their cell, as Jupyter shows them.
+        Code cells are counted from 1, and lines within their cell, as Jupyter shows them.
 
         Args:
-            line: From 1; below that, the answer is the file alone.
+            line: The line's number, from 1; below 1, only the file's name is returned.
         """
         name = PurePath(self.submission).name
         if line < 1:
@@ -267,17 +267,17 @@ class Report:
         return f"{name} cell {cell}:{max(line - self.cells[cell - 1], 1)}"
 
     def to_builtins(self) -> dict[str, Any]:
-        """This report and its score in JSON's own types; what is not finite is a string."""
+        """Return the report and its score in the types of JSON; non-finite numbers are strings."""
         score = {"earned": self.earned, "possible": self.possible, "solved": self.solved}
         return {"score": score, **_finite(msgspec.to_builtins(self))}
 
     def to_json(self) -> str:
-        """The same as indented JSON."""
+        """Return the report and its score as indented JSON."""
         return msgspec.json.format(msgspec.json.encode(self.to_builtins()), indent=2).decode()
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Report:
-        """Read what ``to_json`` wrote; the score is computed anew.
+        """Read a report that ``to_json`` wrote; the score is computed anew.
 
         Raises:
             msgspec.ValidationError: A field is missing or of another type.
@@ -286,7 +286,7 @@ class Report:
 
 
 def _finite(value: Any) -> Any:
-    """The same record; JSON has no word for what is not finite, so it is written as a string."""
+    """Replace non-finite floats in a record by strings, as JSON cannot represent them."""
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     if isinstance(value, dict):

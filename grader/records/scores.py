@@ -8,34 +8,34 @@ from enum import StrEnum
 
 
 class Status(StrEnum):
-    """What came of a candidate's exercise, in the words of terminal, page and gradebook."""
+    """The status of a candidate's exercise, as the terminal, the page and the gradebook say it."""
 
     SOLVED = "solved"
     GRADED = "graded"  # and not solved
     DISAGREES = "disagrees"  # several gradings gave different scores
-    AS_SENT = "as sent"  # nobody changed the file
+    AS_SENT = "as sent"  # the candidate did not change the file
     CANNOT_BE_TRIED = "cannot be tried"
     CANNOT_BE_READ = "cannot be read"
     MISSING = "missing"
-    NOT_GRADED = "not graded"  # not yet, or through no fault of the file
-    WITHDRAWN = "withdrawn"  # it was handed in once, and is there no longer
+    NOT_GRADED = "not graded"  # not yet, or not possible, through no fault of the file
+    WITHDRAWN = "withdrawn"  # the file was handed in once, and is no longer there
 
     @property
     def scored(self) -> bool:
-        """Whether there are points to speak of, none at all included."""
+        """Whether an exercise with this status has a score, which may be 0."""
         return self not in (Status.NOT_GRADED, Status.WITHDRAWN)
 
 
 @dataclass(frozen=True)
 class Score:
-    """What a candidate got for one exercise.
+    """A candidate's score for one exercise.
 
     Attributes:
-        earned: Points; of several gradings the lowest.
-        possible: Points that could be earned.
-        diagnosis: The mistakes found, by name.
-        note: What there is to say of it: why there is nothing to grade, or where it was found.
-        marks: What is to be minded, in words that name nobody.
+        earned: The points earned; of several gradings the lowest.
+        possible: The points that could be earned.
+        diagnosis: The names of the mistakes found.
+        note: A note on the file: why there is nothing to grade, or where the file was found.
+        marks: Short warnings for the team, in words that name nobody.
     """
 
     earned: int
@@ -48,13 +48,14 @@ class Score:
 
 @dataclass(frozen=True)
 class Row:
-    """A candidate's line.
+    """A candidate's line in the gradebook.
 
     Attributes:
-        total: The weighted mean of the shares, 0 to 1; None where not all is graded.
-        scores: One for each exercise, in the order of the columns.
-        decision: Of the team; empty where there is none.
-        remarks: What the team said, the oldest first.
+        total: The weighted mean of the shares of points earned, 0 to 1; None if an exercise is not
+            graded.
+        scores: One score for each exercise, in the order of the columns.
+        decision: The team's decision; empty if there is none.
+        remarks: The team's remarks, the oldest first.
     """
 
     candidate: str

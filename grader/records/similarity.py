@@ -12,12 +12,13 @@ class Pair:
     """Two submissions that are close.
 
     Attributes:
-        first: The one's name, before the other's in the alphabet.
-        second: The other's.
-        score: 6.0 where one pair of strangers in a million comes as close, 7.0 for ten million, and
-            so on; it takes what two share as independent, which is not quite so.
-        spans_first: The lines of the first that the second shares and few others, from and to.
-        spans_second: Those of the second.
+        first: The name of one submission, before the other's in the alphabet.
+        second: The name of the other submission.
+        score: 6.0 if one pair of strangers in a million comes as close, 7.0 if one in ten million,
+            and so on; it treats the traits that two share as independent, which is not quite so.
+        spans_first: Ranges of the first's lines, as first and last line, that the second shares and
+            few others do.
+        spans_second: The same ranges of the second.
         evidence: ``same code``, ``same structure``, ``same names``, ``same comments or strings``.
     """
 
@@ -34,8 +35,8 @@ class Group:
     """Three or more submissions, each close to another of them.
 
     Attributes:
-        names: In alphabetical order.
-        same_code: Whether the code of all is the same.
+        names: The submissions' names, in alphabetical order.
+        same_code: Whether all of them have the same code.
     """
 
     names: tuple[str, ...]
@@ -52,16 +53,16 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class Similarity:
-    """What came of comparing a batch.
+    """The result of comparing the submissions of a batch.
 
     Attributes:
         pairs: Each submission with the one closest to it; the same code first, then by score. Of
-            those with the same code only two are a pair.
-        groups: Pairs that hang together, the largest group first.
+            several with the same code, only two form a pair.
+        groups: Submissions that pairs connect, the largest group first.
         compared: How many submissions were compared.
-        left_out: Those that were not.
+        left_out: The submissions that were not compared.
         too_short: Whether most submissions hold too little of their own to tell a copy from chance.
-        says: All that in a few sentences.
+        says: A summary of all that in a few sentences.
     """
 
     pairs: tuple[Pair, ...]

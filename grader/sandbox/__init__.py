@@ -1,1 +1,1 @@
-"""The submission in a process of its own: what is asked of it, and what is believed."""
+"""Runs the submission in a process of its own; checks its answers before trusting them."""

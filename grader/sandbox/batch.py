@@ -1,8 +1,8 @@
-"""What is wanted of a submission, planned step by step and asked in one request.
+"""Plans the steps that a submission carries out, and sends them in one request.
 
 An exchange with a worker takes longer than the small computation that it asks for. So modules and
-calls are planned, ``send`` asks for all of them in their order, and then what came can be read. A
-call may take what an earlier one gave: that never leaves the worker.
+calls are planned first, then ``send`` asks for all of them in order, and then their results can be
+read. A call may take the output of an earlier one as input; that output never leaves the worker.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from grader.wire import values
 from grader.wire.messages import Arguments, Backward, Call, Copies, Create, Move, Renew, Way
 
 _P = TypeVar("_P", bound="PendingRequest")
-CallArguments = tuple[tuple[Any, ...], Mapping[str, Any]]  # positional, and by name
+CallArguments = tuple[tuple[Any, ...], Mapping[str, Any]]  # positional, and by keyword
 
 
 class How(TypedDict, total=False):
-    """How calls are made; as in the message."""
+    """Options of calls; each is a field of the message ``Call``."""
 
     lent: bool
     frozen: list[str]
@@ -50,14 +50,14 @@ class How(TypedDict, total=False):
 
 
 class NotAsked(Exception):
-    """A result is looked at before it was asked for: a fault of whoever planned it."""
+    """A result is read before its step was sent: a bug in the code that planned the step."""
 
 
 class PendingRequest:
-    """A planned step, and later what came of it.
+    """A planned step and, once it was sent, its answer.
 
     Attributes:
-        channel: To the worker.
+        channel: The channel to the worker.
     """
 
     def __init__(self, channel: Channel, outgoing: Outgoing) -> None:
@@ -67,23 +67,23 @@ class PendingRequest:
 
     @property
     def answered(self) -> Answered:
-        """What came.
+        """The answer to the step.
 
         Raises:
-            NotAsked: It has not been sent.
+            NotAsked: The step has not been sent.
             SubmissionError: The submission raised an exception, in this step or in an earlier one.
-            SubmissionRefused: It is not of the shape that the step needs.
-            WorkerEnded: It crashed, exited or took too long.
+            SubmissionRefused: The submission cannot serve the step, say for lack of a method.
+            WorkerEnded: The worker crashed, exited or took too long.
         """
         if isinstance(self.came, BaseException):
-            raise self.came.with_traceback(None)  # each raise adds to it
+            raise self.came.with_traceback(None)  # each raise would lengthen the traceback
         if self.came is None:
             raise NotAsked("a result is looked at before `ask` or `send` was called")
         return self.came
 
 
 class PendingModule(PendingRequest):
-    """A module that is made."""
+    """A planned construction of a module."""
 
     def __init__(self, channel: Channel, outgoing: Outgoing, handle: int) -> None:
         super().__init__(channel, outgoing)
@@ -92,13 +92,13 @@ class PendingModule(PendingRequest):
 
     @cached_property
     def parameters(self) -> dict[str, Parameter]:
-        """Its parameters, by name."""
+        """The module's parameters, by name."""
         answered = self.answered
         return self.channel.validated(lambda: read_parameters(answered))
 
 
 class PendingGradients(PendingRequest):
-    """Gradients behind calls."""
+    """A planned backward pass through earlier calls."""
 
     def __init__(
         self, channel: Channel, outgoing: Outgoing, forms: list[tuple[torch.Size, torch.device]]
@@ -108,13 +108,13 @@ class PendingGradients(PendingRequest):
 
     @cached_property
     def found(self) -> list[Tensor | None]:
-        """Those of the inputs that require one, then those of the parameters."""
+        """The gradients of the inputs that require one, then those of the parameters."""
         answered = self.answered
         return self.channel.validated(lambda: read_gradients(answered, self._forms))
 
 
 class PendingCalls(PendingRequest):
-    """Calls of one module or function."""
+    """Planned calls of one module or function."""
 
     def __init__(
         self, channel: Channel, outgoing: Outgoing, call: Call, inputs: Sequence[Tensor]
@@ -127,19 +127,21 @@ class PendingCalls(PendingRequest):
 
     @cached_property
     def results(self) -> Results:
-        """What all of them gave."""
+        """The results of all calls."""
         answered = self.answered
         return self.channel.validated(lambda: read_results(answered, self.call, self.inputs))
 
     def result(self, place: int = 0) -> Any:
-        """What one of them gave; an ``Opaque`` stands for what cannot cross."""
+        """Return the result of one call; an ``Opaque`` stands for what cannot leave the worker."""
         return values.decode(self.results.trees[place], self.results.outputs)
 
     def output(self, *path: int | str) -> values.Output:
-        """What one of them gives, or a part of it, for a later call; it stays in the worker.
+        """Return a reference to a call's output, or a part of it, as input for a later call.
+
+        The output itself stays in the worker.
 
         Args:
-            path: The place of the call, then indices and keys.
+            path: The index of the call, then indices and keys into its output.
         """
         if self.call.keep is None:
             assert self.came is None, "these calls were asked for, and are not kept"
@@ -152,12 +154,12 @@ class RequestBatch:
     """The steps that are planned for one worker.
 
     Args:
-        channel: To the worker.
-        allow: Is told how much a request has to compute, before it is sent.
+        channel: The channel to the worker.
+        allow: Called with the work of a request before it is sent.
 
     Attributes:
-        device: Where the worker has what it is sent.
-        work: How much what is planned has to compute, as whoever plans it counts it.
+        device: The device on which the worker puts what it is sent.
+        work: How much the planned steps have to compute, as counted by the code that plans them.
     """
 
     def __init__(self, channel: Channel, allow: Callable[[Work], object] | None = None) -> None:
@@ -166,11 +168,11 @@ class RequestBatch:
         self._allow = allow
         self.device = channel.device
         self._waiting: list[tuple[PendingRequest, object]] = []
-        self._groups: list[int] = []  # how many steps each takes that fails by itself
+        self._groups: list[int] = []  # sizes of groups; a failed step ends its group alone
 
     @contextmanager
     def apart(self) -> Iterator[None]:
-        """What is planned meanwhile fails by itself: all else is tried all the same."""
+        """Group the steps planned in this context: if one fails, all other groups still run."""
         before = len(self._waiting)
         yield
         if alone := before - sum(self._groups):
@@ -178,10 +180,10 @@ class RequestBatch:
         self._groups.append(len(self._waiting) - before)
 
     def send(self, meanwhile: Callable[[], object] | None = None) -> None:
-        """Ask for all that is planned. After a step that failed, the others are not tried.
+        """Send all planned steps. After a step that failed, the rest of its group is not tried.
 
         Args:
-            meanwhile: Is called while the worker is busy.
+            meanwhile: Called while the worker is busy.
 
         Raises:
             WorkerEnded: The worker crashed, exited, took too long, or answered nonsense.
@@ -214,14 +216,14 @@ class RequestBatch:
         with_values: bool = False,
         seed: int | None = None,
     ) -> PendingModule:
-        """Plan a module.
+        """Plan the construction of a module.
 
         Args:
-            name: Its class.
-            args: Of the constructor.
-            kwargs: Of the constructor.
-            with_values: Whether the values of its parameters are wanted.
-            seed: Of the worker's random numbers, set before.
+            name: Name of its class.
+            args: Positional arguments of the constructor.
+            kwargs: Keyword arguments of the constructor.
+            with_values: Whether the worker is to send the values of the module's parameters.
+            seed: Seed of the worker's random numbers, set before the construction.
         """
         tensors: list[Tensor] = []
         trees = values.encode(tuple(args), tensors), values.encode(dict(kwargs or {}), tensors)
@@ -238,7 +240,7 @@ class RequestBatch:
         self._planned(PendingRequest(self.channel, Outgoing(move)), module)
 
     def renew(self, module: PendingModule) -> None:
-        """Plan to go on with a module that is made anew and given the state of this one."""
+        """Plan to replace a module by a newly constructed one that loads its state."""
         self._planned(PendingRequest(self.channel, Outgoing(Renew(module.handle))), module)
 
     def call(
@@ -257,14 +259,14 @@ class RequestBatch:
 
         Args:
             target: A module, or a function's name.
-            calls: What it is called with; a part of what earlier calls gave may be among it.
-            method: Of the module; empty for the module itself.
-            weights: New values of its parameters, set before the first call.
-            mode: Whether it is in training; None where the worker knows.
-            grad_parameters: Names of the parameters that gradients may be asked of, beside the
-                inputs that require one; None for no gradients.
-            seed: Of the worker's random numbers, set before the first call.
-            how: What a message of a call has beside.
+            calls: Arguments and keywords of each call; outputs of earlier calls may be among them.
+            method: Name of the module's method; empty for the module itself.
+            weights: New values of the module's parameters, set before the first call.
+            mode: Whether the module is in training mode; None leaves its mode as it is.
+            grad_parameters: Names of the parameters whose gradients may be asked for, beside those
+                of the inputs that require one; None for no gradients.
+            seed: Seed of the worker's random numbers, set before the first call.
+            how: Further fields of the message ``Call``.
         """
         inputs: list[Tensor] = []
         trees = [
@@ -296,13 +298,13 @@ class RequestBatch:
         parameters: Sequence[Tensor] = (),
         way: Way = "plain",
     ) -> PendingGradients:
-        """Plan gradients behind calls.
+        """Plan a backward pass through earlier calls.
 
         Args:
-            calls: That gradients may be asked of.
-            grad_outputs: Those of their outputs, by path.
-            parameters: That the calls name, for shape and device.
-            way: How they are asked for.
+            calls: The calls, which were planned with gradients.
+            grad_outputs: Gradients of the calls' outputs, by path.
+            parameters: The parameters that the calls name, for their shapes and devices.
+            way: How the gradients are asked for.
         """
         assert calls.call.keep is not None
         sources = [*(x for x in calls.inputs if x.requires_grad), *parameters]
@@ -312,6 +314,6 @@ class RequestBatch:
         return self._planned(PendingGradients(self.channel, outgoing, forms), calls)
 
     def _planned(self, pending: _P, needs: object = None) -> _P:
-        """Take up a step; what it needs is held until it is sent."""
+        """Queue a step, and keep alive what it needs until it is sent."""
         self._waiting.append((pending, needs))
         return pending

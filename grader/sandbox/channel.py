@@ -1,4 +1,4 @@
-"""The connection to one worker: what is sent, and what is believed of its answers."""
+"""The connection to one worker: sends steps, and validates the answers."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class Outgoing(NamedTuple):
     """A step to be sent.
 
     Attributes:
-        tensors: Those that the operation names by number.
-        seed: Of the worker's random numbers, set before it.
+        tensors: Tensors to which the operation refers by index.
+        seed: Seed of the worker's random numbers, set before the step.
     """
 
     operation: Operation
@@ -35,13 +35,13 @@ class Outgoing(NamedTuple):
 
 
 class Store:
-    """What of the exchanges of a session is kept: so many bytes of answers, and no more."""
+    """The room, in bytes, for the answers that a session's exchanges keep."""
 
     def __init__(self, room: int = 160 << 20) -> None:
         self._room = room
 
     def kept(self, exchange: Exchange) -> Exchange:
-        """The exchange; empty where there is no room for it."""
+        """Return the exchange, or an empty one if there is no room left for its answers."""
         answered = [one for one in exchange.answers if isinstance(one, Answered)]
         size = sum(tensor.nbytes for one in answered for tensor in one.tensors)
         if size > self._room:
@@ -55,12 +55,12 @@ class Exchange:
     """What a worker was asked in one request, and what it answered.
 
     Attributes:
-        steps: As they were sent.
-        bodies: The bytes of the tensors of each.
-        groups: How many of them belong together, group by group.
-        answers: To each, as ``Channel.exchange`` gives them.
-        fine: Which groups came out as they should; None where the check that asked tells that.
-        computes: Whether anything was to be computed, not only made.
+        steps: The steps, as they were sent.
+        bodies: The bytes of each step's tensors.
+        groups: How many steps each group has.
+        answers: The answer to each step, as ``Channel.exchange`` returns them.
+        fine: Whether each group's answers are right; None where the check that asked tells that.
+        computes: Whether any step is a call or a backward, rather than only making modules.
     """
 
     steps: list[Step]
@@ -72,18 +72,18 @@ class Exchange:
 
 
 class Channel:
-    """Sends steps to a worker and reads its answers; one that answers nonsense is ended.
+    """Sends steps to a worker and reads its answers; ends a worker that answers nonsense.
 
     Args:
-        worker: The process.
-        broken: Takes the rules that the submission is found to break.
-        device: Where the worker has what it is sent.
-        store: Keeps what was asked and answered; one of its own where None.
+        worker: The worker process.
+        broken: List to which the rules are added that the submission is found to break.
+        device: The device on which the worker puts what it is sent.
+        store: Bounds what is kept of the answers; a new one where None.
 
     Attributes:
-        worker: The process.
-        clock: Of the check that asks.
-        exchanges: What it was asked since ``begin``.
+        worker: The worker process.
+        clock: The clock of the check that asks.
+        exchanges: The exchanges with the worker since ``begin``.
     """
 
     def __init__(
@@ -108,21 +108,21 @@ class Channel:
     def begin(self, seed: int, exchanges: list[Exchange]) -> None:
         """Begin a check: each of its steps that names no seed is given one of its own.
 
-        So what a call draws depends on nothing that was drawn before. What is asked, and what
-        comes, goes into ``exchanges``.
+        So the random numbers of a call do not depend on what was drawn before. The exchanges of
+        the check are appended to ``exchanges``.
         """
         self._seeds = itertools.count(seed)
         self.exchanges = exchanges
 
     def new_handle(self) -> int:
-        """A handle for what a step is to make."""
+        """Return an unused handle, for what a step is to make."""
         return next(self._handles)
 
     def release_after(self, owner: object, handle: int) -> None:
-        """Let what a handle stands for go once nobody has its owner, with the next request.
+        """Once the owner is garbage-collected, release its handle with the next request.
 
-        Until then no more than a list of numbers is held for it: a channel knows of exceptions,
-        which know of owners, and none of them would ever go.
+        The finalizer refers to a list of numbers only, not to the channel: a channel refers to
+        exceptions, and these to owners, so none of them would ever be freed.
         """
         weakref.finalize(owner, self._released.append, handle)
 
@@ -132,16 +132,16 @@ class Channel:
         groups: Sequence[int] = (),
         meanwhile: Callable[[], object] | None = None,
     ) -> list[Answered | Exception]:
-        """Have steps carried out in one request.
+        """Send steps in one request, and return their answers.
 
         Args:
-            steps: In their order.
-            groups: How many of them belong together, group by group; all where it is empty. After
-                one that failed, the others of its group are not tried.
-            meanwhile: Is called while the worker is busy.
+            steps: The steps, in order.
+            groups: How many steps each group has; empty for a single group. After a step that
+                failed, the rest of its group is not tried.
+            meanwhile: Called while the worker is busy.
 
         Returns:
-            Their answers; for one that failed, and for those after it in its group,
+            An answer for each step; for a step that failed, and for those after it in its group,
             ``SubmissionError`` or ``SubmissionRefused``.
 
         Raises:
@@ -167,7 +167,7 @@ class Channel:
     def post(
         self, steps: Sequence[Outgoing], groups: Sequence[int] = ()
     ) -> tuple[list[Step], list[bytes]]:
-        """Send steps whose answers are taken later; what was sent, and the bytes of each."""
+        """Send steps without waiting for answers; return them as sent, and the bytes of each."""
         packed, parts = [], []
         for outgoing in steps:
             specs, body = values.dump_tensors(list(outgoing.tensors), strided=True)
@@ -181,7 +181,7 @@ class Channel:
         return packed, parts
 
     def collect(self, groups: Sequence[int]) -> list[Answered | Exception]:
-        """The answers to groups of so many steps."""
+        """Receive the answers to steps that were posted, in groups of these sizes."""
         reply, body = self.worker.receive(self.clock)
         answers = self.validated(lambda: read_reply(reply, body, groups))
         self._broken += [one for one in answers if isinstance(one, SourceProblem)]
@@ -190,15 +190,15 @@ class Channel:
         return answers
 
     def validated(self, read: Callable[[], _T]) -> _T:
-        """Take an answer apart; a worker whose answer has another form is ended.
+        """Parse an answer with ``read``; end a worker whose answer is malformed.
 
         Raises:
-            WorkerEnded: The answer had another form.
+            WorkerEnded: The answer was malformed.
         """
         try:
             return read()
         except (SubmissionError, SubmissionRefused):
             raise
-        except Exception as problem:  # an answer that was made to break us may do it in any way
+        except Exception as problem:  # a malicious answer may raise anything
             text = f"{type(problem).__name__}: {problem}"
             raise self.worker.reject(text[:200]) from None

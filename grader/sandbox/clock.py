@@ -1,6 +1,6 @@
-"""The time of a check, in what its worker takes of it: not in what a busy machine lets it wait.
+"""Measures the time of a check in processor time: waiting on a busy machine does not count.
 
-All of it is the kernel's own account of the worker's process; nothing is asked of the worker.
+All figures are the kernel's own account of the worker's process; nothing is asked of the worker.
 
 Source: clock_getcpuclockid(3), proc(5), the kernel's Documentation/scheduler/sched-stats.rst
 """
@@ -18,29 +18,30 @@ from typing import NamedTuple
 
 from grader.errors import MachineBusy
 
-LOOK = 0.1  # how often a wait looks what it waits for, in seconds
-IDLE = 3  # seconds of sleep that are as much as one of processor time
-STARVED = 20  # times the limit, by the wall, that a worker may wait for a core
+LOOK = 0.1  # seconds between two looks during a wait
+IDLE = 3  # seconds of sleep that count as one second of processor time
+STARVED = 20  # wall-clock seconds that a worker may be waited for, per second of its limit
 TICK = 1 / os.sysconf("SC_CLK_TCK")
-MOST = 256  # processes below a worker, and threads of each, that are looked at
-BUSY = "RD"  # states of a task that would run, had it a core and what it reads
-# Where in the kernel a task in state D waits for a child by vfork: for as long as that one likes.
+MOST = 256  # the most processes below a worker, and threads of each, that are looked at
+BUSY = "RD"  # states of a task that would run if it had a core and the data that it reads
+# Kernel functions in which a task that called vfork waits in state D, for as long as its child
+# likes: such a task counts as asleep.
 VFORK = ("kernel_clone", "wait_for_vfork_done", "_do_fork")
 
 
 class Clock:
-    """What a check may take: processor time of its workers, and a third of what they sleep.
+    """The time that a check may take: its workers' processor time, plus a third of their sleep.
 
     Args:
-        seconds: How much that is.
-        patience: How long it may have to wait for that, in seconds by the wall; as long as
-            ``STARVED`` times as much where None.
+        seconds: The limit, in seconds.
+        patience: How long the workers may be waited for, in wall-clock seconds; ``STARVED``
+            times the limit where None.
 
     Attributes:
-        seconds: What may be taken in all.
-        processor: What was taken, in seconds.
-        idle: What was slept, in seconds.
-        waited: How long it was waited for, in seconds by the wall.
+        seconds: The limit, in seconds.
+        processor: Processor time that the workers took, in seconds.
+        idle: Time that the workers slept, in seconds.
+        waited: Time that the workers were waited for, in wall-clock seconds.
     """
 
     def __init__(self, seconds: float, patience: float | None = None) -> None:
@@ -50,23 +51,23 @@ class Clock:
 
     @property
     def taken(self) -> float:
-        """What was taken, in seconds."""
+        """The time that was taken, in seconds: processor time plus a third of the sleep."""
         return self.processor + self.idle / IDLE
 
     @property
     def left(self) -> float:
-        """What is left, in seconds; no more than 0 where the check has taken too long."""
+        """The time that is left, in seconds; at most 0 where the check has taken too long."""
         return self.seconds - self.taken
 
     def allow(self, seconds: float) -> None:
-        """Let it take so much from now on, in seconds, if that is more than what is left."""
+        """Let the check take so many seconds from now on, if that is more than it has left."""
         self.seconds = max(self.seconds, self.taken + seconds)
 
     def expect_a_machine(self) -> None:
-        """Give up where the worker did not get what it might have taken.
+        """Give up if the machine is so busy that the worker does not get its time.
 
         Raises:
-            MachineBusy: It has waited too long for a core.
+            MachineBusy: The worker has been waited for longer than the patience allows.
         """
         if self.waited > self._patience:
             raise MachineBusy(
@@ -76,12 +77,12 @@ class Clock:
 
 
 class _Task(NamedTuple):
-    """A thread, as the kernel has it.
+    """A thread, as the kernel describes it.
 
     Attributes:
-        state: A letter.
-        wanted: How long it ran, or waited for a core, in seconds.
-        reaped: What children took that it has waited for, in seconds.
+        state: The kernel's letter for its state.
+        wanted: How long the thread ran, or waited for a core, in seconds.
+        reaped: Processor time of the children that its process has waited for, in seconds.
     """
 
     state: str
@@ -90,31 +91,31 @@ class _Task(NamedTuple):
 
 
 class Meter:
-    """Reads what a worker takes: its process with all threads, and all that it has started.
+    """Reads the processor time of a worker: its process with all threads, and its descendants.
 
-    Where the system does not tell (macOS), every second that it is waited for counts.
+    Where the system does not tell (macOS), every second that the worker is waited for counts.
 
     Args:
-        pid: Its process.
+        pid: The ID of the worker's process.
     """
 
     def __init__(self, pid: int) -> None:
         self._pid = pid
-        self._own = 0.0  # processor time, at the last reading
+        self._own = 0.0  # processor time of the process itself, at the last reading
         self._children = 0.0
         self._wanted: dict[int, float] = {}  # by thread
-        self._unseen = 0.0  # seconds that it was waited for since the last look
+        self._unseen = 0.0  # seconds that the worker was waited for since the last look
 
     def begin(self, taken: float) -> None:
-        """Count from where so much processor time was taken, in seconds."""
+        """Charge nothing for the processor time that the worker has taken so far, in seconds."""
         self._own, self._unseen = taken, 0.0
 
     def read(self, clock: Clock, waited: float = 0.0) -> None:
-        """Put on a clock what was taken since the last time.
+        """Charge a clock with the time that the worker took since the last reading.
 
         Args:
-            clock: Of the check.
-            waited: For how long the worker was waited for meanwhile, in seconds by the wall.
+            clock: The clock of the check.
+            waited: How long the worker was waited for meanwhile, in wall-clock seconds.
         """
         clock.waited += waited
         if sys.platform != "linux":
@@ -129,7 +130,7 @@ class Meter:
             self._unseen = 0.0
 
     def _look(self, clock: Clock) -> None:
-        """Look at all threads: what children took, and how long none of them wanted a core."""
+        """Charge the processor time of children, and the time in which no thread wanted a core."""
         pids = [self._pid, *_descendants(self._pid)]
         tasks = {task: found for pid in pids for task, found in _tasks(pid)}
         children = sum(tasks[pid].reaped for pid in pids if pid in tasks)
@@ -143,7 +144,7 @@ class Meter:
 
 
 def _processor_time(pid: int) -> float:
-    """What all threads of a process have taken, those that have ended too; 0 once it is gone."""
+    """Return a process's processor time in seconds, ended threads included; 0 once it is gone."""
     try:
         return time.clock_gettime(~pid << 3 | 2)
     except OSError:
@@ -151,10 +152,10 @@ def _processor_time(pid: int) -> float:
 
 
 def _tasks(pid: int) -> Iterator[tuple[int, _Task]]:
-    """The threads of a process; none where it is gone."""
+    """Yield the threads of a process by ID; none where the process is gone."""
     for folder in _threads(pid):
         with contextlib.suppress(OSError):
-            stat = (folder / "stat").read_bytes()  # in which a task may name itself in any bytes
+            stat = (folder / "stat").read_bytes()  # a task's name in it may hold any bytes
             fields = stat.rpartition(b")")[2].decode("ascii").split()
             reaped = (int(fields[13]) + int(fields[14])) * TICK
             is_asleep = fields[0] == "D" and (folder / "wchan").read_text() in VFORK
@@ -165,12 +166,12 @@ def _wanted(folder: Path) -> float:
     try:
         ran, waited, _ = (folder / "schedstat").read_text(encoding="ascii").split()
     except OSError:
-        return 0.0  # a kernel that keeps no such account: states have to do
+        return 0.0  # this kernel keeps no such account: task states alone have to do
     return (int(ran) + int(waited)) / 1e9
 
 
 def _descendants(pid: int) -> list[int]:
-    """The processes below one, as far as they are not too many to be looked at."""
+    """Return the descendants of a process, ``MOST`` of them at most."""
     found = [pid]
     for one in found:
         for folder in _threads(one):

@@ -1,4 +1,4 @@
-"""What a submission did wrong, as the trusted side raises it."""
+"""The exceptions that the trusted side raises for what a submission did wrong."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ class SubmissionError(Exception):
 
     Attributes:
         fault: The exception as data.
-        kinds: The names of its type and of the bases of that.
-        own: Whether the submission itself raised it, and not something that it called.
-        todo: Whether it is the submission's own ``NotImplementedError``.
-        where: In which situations it is raised; empty where that is not known.
+        kinds: The names of the exception's type and of that type's bases.
+        own: Whether the submission itself raised the exception, not something that it called.
+        todo: Whether the exception is the submission's own ``NotImplementedError``.
+        where: Text on the situations in which it is raised; empty where they are not known.
     """
 
     def __init__(self, fault: Fault, kinds: tuple[str, ...] = (), own: bool = False) -> None:
@@ -31,11 +31,11 @@ class SubmissionError(Exception):
 
 
 class SubmissionRefused(Exception):
-    """The submission is not of the shape that a request needs; the text is for the learner."""
+    """The submission cannot serve a request, say for lack of a method; the text is for learners."""
 
 
 def read_fault(fault: RaisedFault) -> SubmissionError:
-    """The error to raise for a fault, cut to what a person reads."""
+    """Return the error to raise for a fault, its texts cut to what a person reads."""
     frames = tuple(
         Frame(one_line(f.file, 200), f.line, one_line(f.function, 200), one_line(f.source, 200))
         for f in fault.frames[:10]

@@ -1,4 +1,4 @@
-"""A module or function of a submission as something that torch can call and differentiate."""
+"""Presents a submission's module or function so that torch can call and differentiate it."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from grader.sandbox.batch import PendingCalls, PendingModule, RequestBatch
 from grader.sandbox.errors import SubmissionRefused
 from grader.wire import values
 
-MOST = 1 << 16  # numbers of all outputs: what differentiates takes many times their memory
+MOST = 1 << 16  # numbers in all outputs of a call; gradcheck takes many times their memory
 
 
 class Face:
-    """A function of tensors for ``torch.autograd.gradcheck`` and the like.
+    """A submission's module or function, for ``torch.autograd.gradcheck`` and the like to call.
 
     Each call, and each backward, is a request of its own. Double backward is not supported.
 
     Args:
-        batch: Whose worker it is.
+        batch: The batch that sends the requests to the submission's worker.
         target: A module, or a function's name.
-        weights: Names of the parameters that the last tensors of each call are values of.
-        mode: Whether the module is in training; None for a function.
+        weights: Names of the parameters whose values are the last tensors of each call.
+        mode: Whether the module is in training mode; None for a function.
     """
 
     def __init__(
@@ -41,13 +41,13 @@ class Face:
         self._mode = mode
 
     def __call__(self, *tensors: Tensor) -> Any:
-        """Call it; what comes may carry gradients."""
+        """Call the module or function; its outputs may require gradients."""
         trees: list[Any] = []
         outputs = _Differentiable.apply(self, trees, *tensors)
         return values.decode(trees[0], list(outputs))
 
     def run(self, tensors: Sequence[Tensor]) -> PendingCalls:
-        """Have it called."""
+        """Have the worker call the module or function."""
         inputs = tensors[: len(tensors) - len(self._weights)]
         weights = dict(zip(self._weights, tensors[len(inputs) :], strict=True))
         calls = self._batch.call(
@@ -63,7 +63,7 @@ class Face:
     def differentiate(
         self, calls: PendingCalls, grads: dict[tuple[int | str, ...], Tensor], tensors: list[Tensor]
     ) -> list[Tensor | None]:
-        """The gradients behind a call, by each of the tensors that it was given."""
+        """Return the gradients of a call with respect to each tensor that it was given."""
         weights = tensors[len(tensors) - len(self._weights) :]
         pending = self._batch.backward(calls, grads, weights)
         self._batch.send()
@@ -73,11 +73,11 @@ class Face:
 
 
 class _Differentiable(torch.autograd.Function):
-    """Forward and backward in the worker."""
+    """An autograd function whose forward and backward run in the worker."""
 
     @staticmethod
     def forward(ctx: Any, face: Face, trees: list[Any], *tensors: Tensor) -> tuple[Tensor, ...]:
-        """Call it; what it gives is left in ``trees``."""
+        """Call the module or function; its encoded results are appended to ``trees``."""
         ctx.face, ctx.calls = face, face.run(tensors)
         results = ctx.calls.results
         count = sum(out.numel() for out in results.outputs)
@@ -94,7 +94,7 @@ class _Differentiable(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *grad_outputs: Tensor | None) -> tuple[Tensor | None, ...]:
-        """Gradients of the tensors, None where the submission gives none."""
+        """Return the gradients of the tensors, None where the submission gives none."""
         grads = {
             (0, *ctx.paths[index]): grad
             for index, grad in enumerate(grad_outputs)
@@ -104,7 +104,7 @@ class _Differentiable(torch.autograd.Function):
 
 
 def paths(tree: Any, path: tuple[int | str, ...] = ()) -> list[tuple[int, tuple[int | str, ...]]]:
-    """The number of each tensor of an encoded value, and where it is: indices and keys."""
+    """Return the index of each tensor in an encoded value, and its path of indices and keys."""
     if not isinstance(tree, dict):
         return []
     ((kind, content),) = tree.items()

@@ -1,4 +1,4 @@
-"""The GPU that CUDA takes first, asked of its driver. No torch here.
+"""Asks the CUDA driver which GPU CUDA takes first. Does not import torch.
 
 Source: the CUDA Driver API, https://docs.nvidia.com/cuda/cuda-driver-api; the driver's README,
 chapter "The /proc File System Interface"
@@ -13,17 +13,17 @@ import uuid
 from pathlib import Path
 from typing import Any, NamedTuple
 
-CONTROL = Path("/dev/nvidiactl")  # of the driver; where there is none, no worker can be given it
-KNOWN = Path("/proc/driver/nvidia/gpus")  # a folder for each, by its place on the bus
+CONTROL = Path("/dev/nvidiactl")  # the driver's device file; without it no worker can use CUDA
+KNOWN = Path("/proc/driver/nvidia/gpus")  # a folder for each GPU, named by its PCI address
 
 
 class Gpu(NamedTuple):
     """A GPU.
 
     Attributes:
-        name: As ``CUDA_VISIBLE_DEVICES`` takes it.
-        memory: In MiB.
-        device: Its device file; empty where the system does not tell.
+        name: The GPU's UUID, as ``CUDA_VISIBLE_DEVICES`` takes it.
+        memory: The GPU's memory, in MiB.
+        device: The GPU's device file; empty where the system does not tell.
     """
 
     name: str
@@ -32,14 +32,14 @@ class Gpu(NamedTuple):
 
 
 class _NoAnswer(Exception):
-    """The driver has refused a call."""
+    """The CUDA driver has refused a call."""
 
 
 @functools.cache
 def first_gpu() -> Gpu | None:
-    """The GPU that CUDA takes first in this process; None where there is none.
+    """Return the GPU that CUDA takes first in this process; None where there is none.
 
-    Nothing is begun on it: neither a context nor an allocation.
+    No context is created on the GPU, and nothing is allocated.
     """
     if not CONTROL.exists():
         return None
@@ -71,7 +71,7 @@ def _ask(driver: Any) -> Gpu:
 
 
 def _minor(place: str) -> int | None:
-    """The number of a GPU's device file, by its place on the bus such as ``0000:3b:00.0``."""
+    """Return the number of a GPU's device file, by its PCI address such as ``0000:3b:00.0``."""
     try:
         text = (KNOWN / place / "information").read_text(encoding="utf-8")
     except OSError:

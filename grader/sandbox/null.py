@@ -1,4 +1,4 @@
-"""A session with nobody: requests are planned, so that what is right is known, and dropped."""
+"""A session without a worker: requests are planned to compute what is right, but never sent."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from grader.sandbox.channel import Exchange
 from grader.sandbox.clock import Clock
 from grader.sandbox.pace import Pace
 
-EVER = 1e9  # seconds
+EVER = 1e9  # seconds, in place of a limit
 
 
 class NullSession:
-    """In a session's place, and its channel's, where nothing is sent and no clock runs.
+    """A stand-in for a session and its channel that sends nothing and runs no clock.
 
     Attributes:
-        exchanges: None.
-        pace: Of nobody.
+        exchanges: An empty list.
+        pace: A pace that was never measured.
     """
 
     device = "cpu"
@@ -32,30 +32,30 @@ class NullSession:
 
     @property
     def channel(self) -> Any:
-        """To nobody."""
+        """This object itself, which leads to no worker."""
         return self
 
     def batch(self) -> RequestBatch:
-        """What is planned, and dropped."""
+        """Return a batch for requests that are planned and never sent."""
         return RequestBatch(self.channel)
 
     def new_handle(self) -> int:
-        """For an object that is never made."""
+        """Return a handle for an object that is never made."""
         return 0
 
     def release_after(self, owner: object, handle: int) -> None:
-        """There is nothing to release."""
+        """Do nothing: there is nothing to release."""
 
     @contextmanager
     def beside(self, seed: int) -> Iterator[None]:
-        """A phase is as any other time."""
+        """Do nothing around a phase: no random numbers are seeded and no clock stops."""
         yield
 
     @contextmanager
     def timed(self, limit: float) -> Iterator[Clock]:
-        """A clock that stands still."""
+        """Provide a clock that stands still."""
         yield Clock(limit)
 
     def revive(self) -> bool:
-        """Nobody has ended."""
+        """Return False: there is no worker that could have ended."""
         return False

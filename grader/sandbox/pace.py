@@ -1,24 +1,25 @@
-"""How long a submission takes for how much, as it was measured. No torch here."""
+"""Measures how fast a submission computes. Does not import torch."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-SHORT = 9  # positions, up to which what a situation takes is hardly that of its scores
-MANY = 5_000  # scores of a request, from which what it takes tells what one does
-SLOW = 2e-6  # seconds a score, where a product of matrices takes a hundredth
-# That a slow answer is tried with: four loops in Python keep 11 KB of each for a backward.
+SHORT = 9  # positions, up to which a situation's scores hardly add to its time
+MANY = 5_000  # scores; the time of a request with more tells how long one score takes
+SLOW = 2e-6  # seconds per score of a slow submission; a matrix product takes a hundredth of it
+# Scores that a slow submission is tried with at most: four nested loops in Python keep 11 KB for
+# each until the backward.
 MOST_SCORES = 100_000
-BACKWARD = 2  # times as long a score takes with its gradients, where nothing better is known
+BACKWARD = 2  # how many times as long a score takes with its gradients, until it was measured
 
 
 class Work(NamedTuple):
-    """How much is to be computed: scores, each of a query and a key in a head of a sequence.
+    """An amount of computation, in scores: one for each query and key, in each head and sequence.
 
     Attributes:
-        plain: Of calls.
-        learning: Of calls with their gradients.
-        situations: How many they belong to.
+        plain: Scores of calls without gradients.
+        learning: Scores of calls with gradients.
+        situations: How many situations the calls belong to.
     """
 
     plain: int = 0
@@ -27,7 +28,7 @@ class Work(NamedTuple):
 
     @classmethod
     def of(cls, scores: int, learns: bool, situations: int = 0) -> Work:
-        """So many scores, with their gradients or without."""
+        """Return the work of so many scores, with their gradients or without."""
         return cls(0, scores, situations) if learns else cls(scores, 0, situations)
 
     def __add__(self, other: Work) -> Work:  # type: ignore[override]  # no longer tuple
@@ -35,25 +36,29 @@ class Work(NamedTuple):
 
     @property
     def size(self) -> int:
-        """How much it is in all."""
+        """The total, in scores: one with gradients counts ``BACKWARD`` times."""
         return self.plain + BACKWARD * self.learning
 
 
 class Pace:
-    """What a submission takes: so much for each situation, and so much more for each score.
+    """The time that a submission takes for each situation, and in addition for each score.
 
     Attributes:
-        each: What a short situation takes, in seconds of processor time.
-        plain: What a score takes beside; 0 until it was measured.
-        learning: What it takes with its gradients.
+        each: Seconds of processor time for a short situation.
+        plain: Additional seconds for a score; 0 until this was measured.
+        learning: Additional seconds for a score with its gradients; 0 until this was measured.
     """
 
     def __init__(self) -> None:
         self.each = self.plain = self.learning = 0.0
-        self._seconds, self._count = 0.0, 0  # of all short situations
+        self._seconds, self._count = 0.0, 0  # totals of all short situations
 
     def measure(self, work: Work, longest: int, seconds: float) -> None:
-        """Note what a request took whose longest situation has so many positions."""
+        """Record the seconds that a request took whose longest situation has ``longest`` positions.
+
+        A request with positions up to ``SHORT`` measures the time of a situation, others with more
+        than ``MANY`` scores the time of a score.
+        """
         if longest <= SHORT:
             self._seconds, self._count = self._seconds + seconds, self._count + work.situations
             self.each = self._seconds / self._count
@@ -67,15 +72,18 @@ class Pace:
 
     @property
     def is_slow(self) -> bool:
-        """Whether long situations may take longer than there is time for."""
+        """Whether the submission is so slow that long situations may take too much time."""
         return max(self.plain, self.learning / BACKWARD) > SLOW
 
     def is_too_much(self, scores: int) -> bool:
-        """Whether what is kept of so many scores for a backward may be more than memory holds."""
+        """Whether a slow submission may keep more for a backward of so many scores than fits."""
         return self.is_slow and scores > MOST_SCORES
 
     def seconds_for(self, work: Work) -> float:
-        """What so much takes, in seconds of processor time; by the other kind where one is new."""
+        """Return the expected seconds of processor time for some work.
+
+        A kind of score that was not measured yet is estimated from the other kind.
+        """
         plain = self.plain or self.learning / BACKWARD
         learning = self.learning or self.plain * BACKWARD
         return work.situations * self.each + work.plain * plain + work.learning * learning

@@ -1,4 +1,4 @@
-"""The zygote process behind a session, and the workers that it gives out. No torch here."""
+"""Starts a zygote process and gives out the workers that it forks. Does not import torch."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ from grader.wire import frames, messages
 from grader.wire.kernels import choose_kernels
 from grader.wire.levels import LEVELS, Confinement, Limits
 
-START_SECONDS = 120.0  # a cold disk may take long to give torch
+START_SECONDS = 120.0  # seconds to wait for a zygote: a cold disk is slow to read torch from
 
 _T = TypeVar("_T")
 
 
 class Sandbox:
-    """Gives out workers; a zygote process stands behind it where the platform can fork.
+    """Gives out workers; where the platform can fork, a zygote process forks them.
 
-    One serves a whole session. Starting it returns at once: the zygote imports torch while
-    the trusted side does the same.
+    One sandbox serves a whole session. Creating it returns at once: the zygote imports torch
+    while the trusted side does the same.
 
     Args:
         isolation: A level of confinement, or ``auto`` for the strongest that the machine offers.
-        limits: What a worker may take; the defaults of ``Limits`` where None.
+        limits: Resource limits of a worker; the defaults of ``Limits`` where None.
         on_gpu: Whether workers need the devices of CUDA.
         spawn: Whether each worker is a fresh process instead of a fork.
     """
@@ -68,12 +68,12 @@ class Sandbox:
         self._confinement = Confinement(levels, limits or Limits(), on_gpu, gpu, paths, spawn)
         self.on_gpu = on_gpu
         self.spawns = spawn
-        self.stop = threading.Event()  # set, it ends the grading under way, with ``Stopped``
+        self.stop = threading.Event()  # when set, the grading under way ends with ``Stopped``
         self._lock = threading.Lock()
         self.open_walls: list[str] = []  # what a worker at the level in force may do
-        self.tasks = 0  # that a worker may have; 0 where only memory bounds them
-        self._offer = ""  # of the zygote: a level that the canary is to try
-        self._level = ""  # in force, once it has
+        self.tasks = 0  # processes and threads of a worker; 0 where only memory bounds them
+        self._offer = ""  # the level that the zygote offers and the canary is to try
+        self._level = ""  # the level in force, once the canary has tried it
         self._refused: dict[str, str] = {}
         self._spare: WorkerProcess | None = None
         if not spawn:
@@ -87,10 +87,10 @@ class Sandbox:
 
     @property
     def isolation(self) -> str:
-        """The level of confinement in force; waits until a canary has tried it.
+        """The level of confinement in force; reading it waits until a canary has tried the level.
 
         Raises:
-            GraderFault: None of those that will do can be had here.
+            GraderFault: None of the acceptable levels is available here.
         """
         while not self._level:
             if self._confinement.levels[-1] in self._refused:
@@ -103,11 +103,11 @@ class Sandbox:
 
     @property
     def refused(self) -> dict[str, str]:
-        """Why each stronger level is not available here, once ``isolation`` was asked for."""
+        """Why each stronger level is not available here; known once ``isolation`` was read."""
         return dict(self._refused)
 
     def _offered(self) -> str:
-        """The strongest level that the zygote can put up; empty where it can put up none."""
+        """Return the strongest level that the zygote can put up; empty where it can put up none."""
         if self.spawns:
             return "process"
         self._wait_for_zygote()
@@ -117,7 +117,7 @@ class Sandbox:
         return offer.level
 
     def _wait_for_zygote(self) -> None:
-        """Wait until the zygote has something to say, which takes as long as importing torch.
+        """Wait until the zygote has sent something, which takes as long as importing torch.
 
         Raises:
             Stopped: The sandbox was told to stop meanwhile.
@@ -130,7 +130,7 @@ class Sandbox:
                 return
 
     def _try(self, level: str) -> None:
-        """Let a canary try a level; where it does not hold, a zygote of the others is started."""
+        """Let a canary try a level; if it does not hold, start a zygote with the weaker levels."""
         memory_is_bounded = not (self.spawns or self.on_gpu)
         tried = try_walls(level, WorkerProcess(self._start_worker, self.stop), memory_is_bounded)
         if not tried.problem:
@@ -144,9 +144,10 @@ class Sandbox:
             self._start_zygote()
 
     def reveals(self, path: Path) -> Path | None:
-        """The folder of libraries by which a worker may read a file; None where it may not.
+        """Return the library folder through which a worker may read a file; None if it may not.
 
-        At level ``process`` every file can be read, which is not promised otherwise.
+        At level ``process`` the answer is always None: that level lets a worker read every file,
+        and promises nothing else.
         """
         if self.isolation == "process":
             return None
@@ -155,17 +156,18 @@ class Sandbox:
 
     @functools.cached_property
     def _revealed(self) -> list[Path]:
-        from grader.worker import confine  # where there are no walls it cannot be imported
+        from grader.worker import confine  # cannot be imported on a platform without walls
 
         return [folder.resolve() for folder in confine.readable(self._confinement)]
 
     def worker(self) -> WorkerProcess:
-        """A fresh worker, ready to be sent a submission.
+        """Return a fresh worker, ready to be sent a submission.
 
-        With a GPU one more begins at once: by the time that it is needed it has begun with CUDA.
+        With a GPU one more worker is started at once, so that it has initialized CUDA by the time
+        it is needed.
 
         Raises:
-            GraderFault: The zygote is gone or did not start, or no level that will do holds.
+            GraderFault: The zygote is gone or did not start, or no acceptable level holds.
         """
         assert self.isolation
         ready, self._spare = self._spare, None
@@ -178,12 +180,12 @@ class Sandbox:
         return given
 
     def prepare(self) -> None:
-        """Have the next worker stand ready before it is asked for."""
+        """Start the next worker before it is asked for."""
         if self._spare is None and self.isolation:
             self._spare = WorkerProcess(self._start_worker, self.stop)
 
     def close(self) -> None:
-        """End the zygote; it ends what it forked."""
+        """End the zygote, which ends the workers that it forked."""
         spare, self._spare = self._spare, None
         if spare is not None:
             with contextlib.suppress(GraderFault):  # the zygote is gone already
@@ -252,7 +254,7 @@ class _Forked:
 def _launch(
     connection: socket.socket, confinement: Confinement, stdout: int | None = None
 ) -> subprocess.Popen[bytes]:
-    """Start the worker side, with an environment of nothing but what torch needs."""
+    """Start a zygote or a spawned worker, with only the environment that torch needs."""
     environment = {
         "HOME": "/nonexistent",
         "LANG": "C.UTF-8",
@@ -268,7 +270,7 @@ def _launch(
         environment |= {name: os.environ[name] for name in names if name in os.environ}
         found, part = first_gpu(), environment.get("CUDA_VISIBLE_DEVICES", "").startswith("MIG")
         if confinement.gpu and found is not None and not part:
-            environment["CUDA_VISIBLE_DEVICES"] = found.name  # no number: it sees no other to count
+            environment["CUDA_VISIBLE_DEVICES"] = found.name  # by UUID: it can count no other GPUs
     number = str(connection.fileno())
     words = msgspec.json.encode(confinement).decode()
     return subprocess.Popen(
@@ -284,14 +286,14 @@ def _launch(
 
 
 def _import_paths() -> list[str]:
-    """Where this process found what the worker side imports, beyond what Python looks up itself."""
+    """Return the folders that the worker side imports from, other than Python's own."""
     found = [importlib.util.find_spec(name) for name in ("grader", "msgspec", "torch")]
     folders = {str(Path(spec.origin).parents[1]) for spec in found if spec and spec.origin}
     return sorted(folders - set(site.getsitepackages()))
 
 
 def _driver_folders() -> list[str]:
-    """Where CUDA's driver lies, which containers mount outside the system's folders."""
+    """Return the folders of CUDA's driver, which containers mount outside the system's folders."""
     try:
         ctypes.CDLL("libcuda.so.1")
     except OSError:

@@ -1,4 +1,4 @@
-"""What a worker answered, read with no trust in it."""
+"""Reads a worker's answers without trusting them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from grader.wire import messages, values
 from grader.wire.frames import BadFrame, Buffer
 
 MAX_NAME, MAX_TEXT = 500, 1000  # characters: of a name, of a sentence for the learner
-MAX_LEFT = 20  # sentences
+MAX_LEFT = 20  # sentences on what calls left changed
 
 _A = TypeVar("_A", bound=messages.Answer)
 
@@ -30,11 +30,11 @@ class Answered(NamedTuple):
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter of a module that was made.
+    """A parameter of a newly constructed module.
 
     Attributes:
-        value: As the constructor left it, where it was asked for.
-        same_as: The first name that it goes by.
+        value: The value that the constructor left, where it was asked for.
+        same_as: The first name under which the module holds this parameter.
     """
 
     shape: tuple[int, ...]
@@ -45,20 +45,20 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Results:
-    """What calls gave.
+    """The results of calls.
 
     Attributes:
-        trees: Of each call, as ``values.decode`` takes it.
-        outputs: The tensors in them.
-        devices: Where each of these lay, as the worker names it; here all are on the CPU.
-        grads: Whether each of these carries a gradient.
-        changed: Places of the tensors that were sent and that the calls changed, if asked for.
-        left: What else they left changed, in words, if asked for.
-        elsewhere: Whether each of the outputs lies on another device, where inputs were to.
-        copied: How many different numbers some tensor held so many times, if asked for.
-        behind: The bytes of memory that lie behind each of the outputs, if asked for; none where it
-            is the memory of one before.
-        made: How many numbers operations made, if asked for.
+        trees: The result of each call, as ``values.decode`` takes it.
+        outputs: The tensors in the results.
+        devices: The worker's name for the device of each output; here all are on the CPU.
+        grads: Whether each output requires a gradient.
+        changed: Indices of the inputs that the calls changed, if asked for.
+        left: What else the calls left changed, in words, if asked for.
+        elsewhere: Whether each output lies on another device, if the inputs were put on one.
+        copied: How many different numbers one tensor held many times each, if asked for.
+        behind: The bytes of memory behind each output, if asked for; 0 where an earlier output has
+            the same memory.
+        made: How many numbers the operations made, if asked for.
         saved: How many tensors were kept for a backward, if asked for.
     """
 
@@ -78,16 +78,16 @@ class Results:
 def read_reply(
     reply: messages.Reply, body: Buffer, groups: Sequence[int]
 ) -> list[Answered | Exception]:
-    """The answers to groups of so many steps: an exception for one that failed, and after it.
+    """Return the answers to groups of steps; an exception for a failed step and those after it.
 
     Raises:
-        BadFrame: They are no answers of ours, or of another number.
+        BadFrame: The reply is malformed, or has too few or too many answers.
     """
     ends = list(itertools.accumulate(answer.size for answer in reply.answers))
     if (ends[-1] if ends else 0) != len(body):
         raise BadFrame("its answers do not share out its bytes")
     if len(reply.answers) == 1 and isinstance(reply.answers[0], messages.Refused):
-        return [_read(reply.answers[0], b"")] * sum(groups)  # the whole reply may be too large
+        return [_read(reply.answers[0], b"")] * sum(groups)  # a whole reply may be too large
     places = zip(reply.answers, [0, *ends], ends, strict=False)
     whole = memoryview(body)
     answers = (_read(answer, whole[start:end]) for answer, start, end in places)
@@ -101,7 +101,7 @@ def read_reply(
 
 
 def _read_group(answers: Iterator[Answered | Exception], count: int) -> list[Answered | Exception]:
-    """The answers to one group, up to the first that failed."""
+    """Return the answers to one group, up to the first step that failed."""
     found: list[Answered | Exception] = []
     for answer in itertools.islice(answers, count):
         found.append(answer)
@@ -134,7 +134,7 @@ def _expected(answered: Answered, kind: type[_A]) -> tuple[_A, list[Tensor]]:
 
 
 def read_parameters(answered: Answered) -> dict[str, Parameter]:
-    """The parameters of a module that was made; raises anything where the answer is another."""
+    """Return the parameters of a new module; any exception means that the answer is malformed."""
     created, sent = _expected(answered, messages.Created)
     names = [name for p in created.parameters for name in (p.name, p.same_as)]
     if not all(name.isprintable() and len(name) <= MAX_NAME for name in names):
@@ -148,7 +148,7 @@ def read_parameters(answered: Answered) -> dict[str, Parameter]:
     given = [(p.value, p.shape) for p in found.values() if p.value is not None]
     if any(tuple(value.shape) != shape for value, shape in given):
         raise ValueError("a parameter has not the shape that it is said to have")
-    if len({id(value) for value, _ in given}) < len(given):  # little would be copied many times
+    if len({id(value) for value, _ in given}) < len(given):  # a short answer would fill much memory
         raise ValueError("one tensor is the value of several parameters")
     return found
 
@@ -160,7 +160,7 @@ def _tensor(value: Any) -> Tensor | None:
 
 
 def read_results(answered: Answered, call: messages.Call, inputs: Sequence[Tensor]) -> Results:
-    """What calls with these tensors gave; raises anything where the answer is another."""
+    """Return the results of calls; any exception means that the answer is malformed."""
     called, sent = _expected(answered, messages.Called)
     if len(called.results) != len(call.calls):
         raise ValueError("results and calls do not agree")
@@ -168,14 +168,14 @@ def read_results(answered: Answered, call: messages.Call, inputs: Sequence[Tenso
         raise ValueError("what is said to be changed is no input")
     outputs = sent[: len(called.grads)]
     for tree in called.results:
-        values.decode(tree, outputs)  # its form, before anybody relies on it
+        values.decode(tree, outputs)  # raises on a wrong form, before anybody relies on it
     if len(outputs) < len(called.grads):
         raise ValueError("outputs and gradients do not agree")
     pairs = zip(outputs, called.grads, strict=True)
     if any(grad and not out.is_floating_point() for out, grad in pairs):
         raise ValueError("outputs and gradients do not agree")
     changed = set(called.changed)
-    if call.detect_inplace:  # what a worker says of it is not all
+    if call.detect_inplace:  # the worker's own word is not enough
         after = zip(inputs, called.inputs, strict=True)
         changed |= {place for place, (x, now) in enumerate(after) if values.digest(x) != now}
     _expect_asked(called, call, len(outputs))
@@ -188,7 +188,7 @@ def read_results(answered: Answered, call: messages.Call, inputs: Sequence[Tenso
 
 
 def _expect_asked(called: messages.Called, call: messages.Call, outputs: int) -> None:
-    """Hold what is told beside the outputs to what was asked; raises anything where it is not."""
+    """Raise ``ValueError`` if what the worker tells beside the outputs is not what was asked."""
     if len(called.elsewhere) != (outputs if call.elsewhere else 0):
         raise ValueError("outputs and their devices do not agree")
     if called.copied and not (call.copies and call.copies.least <= called.copied):
@@ -202,7 +202,10 @@ def _expect_asked(called: messages.Called, call: messages.Call, outputs: int) ->
 def read_gradients(
     answered: Answered, forms: list[tuple[torch.Size, torch.device]]
 ) -> list[Tensor | None]:
-    """Gradients, each of the shape of its input, with values; raises as the others do."""
+    """Return the gradients, each with the shape and device of its input.
+
+    As in the other readers, any exception means that the answer is malformed.
+    """
     answer, sent = _expected(answered, messages.Gradients)
     found = values.decode(answer.result, sent)
     if found is None:

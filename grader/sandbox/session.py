@@ -1,4 +1,4 @@
-"""A submission in a worker, as the trusted side sees it: loading, the clock, the budget."""
+"""The trusted side's view of a submission in a worker: loading, the clock, the time budget."""
 
 from __future__ import annotations
 
@@ -18,33 +18,34 @@ from grader.sandbox.workers import NotTried, WorkerEnded, WorkerTimeout
 from grader.submission import SourceProblem, Submission
 from grader.wire.messages import NO_RULES, Load, Rules
 
-OWN_SECONDS = 20.0  # of processor time that judging may take, where it usually takes less than 1
-SHORTER = 10  # the part of its limit that checks have after one that took too long: of our own
-# solutions, none takes half of that
-MARGIN = 4  # times what it is expected to take may be what a step takes
+OWN_SECONDS = 20.0  # seconds of processor time that judging may take; it usually takes less than 1
+# Once a check took too long, the limit of later ones is divided by this; none of our own solutions
+# takes half of the shorter limit.
+SHORTER = 10
+MARGIN = 4  # a step may take this many times the time that it is expected to take
 
 
 class Session:
-    """A submission in a worker: a fresh one after a time-out or a crash.
+    """A submission in a worker: a fresh worker after a timeout or a crash.
 
-    What it does to its inputs happens to copies: nothing that a check holds is ever changed by it.
+    The submission works on copies of its inputs, so it never changes what a check holds.
 
     Args:
-        sandbox: Gives out the workers.
-        submission: What is loaded into them.
+        sandbox: The sandbox that gives out the workers.
+        submission: The submission that is loaded into them.
         timeout: Limit of one check, loading included, in seconds of the worker's processor time;
-            a tenth of it for the checks after one that took longer, and what loading took.
-        budget: Limit of all checks together, likewise.
-        rules: What its exercise forbids, for the worker to take away.
-        clock: That all checks are under; each has one of its own where None.
-        device: Where the worker is to have everything; here, all lies on the CPU.
+            checks after one that took longer have a tenth of it, plus the time of loading.
+        budget: Limit of all checks together, in the same seconds.
+        rules: What the exercise forbids, for the worker to take away.
+        clock: One clock for all checks; where None, each check has its own.
+        device: The device on which the worker has everything; here, all lies on the CPU.
         patience: What all checks together may take before ``is_late``, in the same seconds.
 
     Attributes:
-        asked: What each check asked, and what came.
-        clock: Of the check that has begun.
-        pace: How long it takes for how much, as far as that was measured.
-        device: Where the worker has everything.
+        asked: The exchanges of each check.
+        clock: The clock of the current check.
+        pace: The speed of the submission, as far as it was measured.
+        device: The device on which the worker has everything.
     """
 
     def __init__(
@@ -61,32 +62,32 @@ class Session:
         self._sandbox = sandbox
         self._rules = rules
         self.device = device
-        self._broken: list[SourceProblem] = []  # rules, as was seen when it ran
+        self._broken: list[SourceProblem] = []  # rules that it broke as it ran
         self._store = Store()
         self._submission = submission
         self._timeout = timeout
-        self._limit = timeout  # of the checks to come: less, once one has taken too long
+        self._limit = timeout  # of the checks to come; lower once one has taken too long
         self._left = budget
-        self._until = budget - patience  # so much is left once it is late
+        self._until = budget - patience  # with no more than this left, it is late
         self._own_started = time.process_time()
         self._shared = clock
         self.clock = clock or self._new_clock(self.limit)
         self._channel: Channel | None = None
         self._loading = False
-        self._load_seconds = 0.0  # that the source takes to run
+        self._load_seconds = 0.0  # that loading the source took
         self._load_error: Exception | None = None
         self._whereabouts: Whereabouts | None = None
-        self._said = ""  # by workers that are gone
-        self._seed = 0  # of the check that has begun
+        self._said = ""  # what workers printed that are gone
+        self._seed = 0  # of the current check
         self.pace = Pace()
         self.asked: list[list[Exchange]] = []
         self.said_on_load: str | None = None  # None until the source has run for the first time
 
     def start(self) -> None:
-        """Ask for a worker and send it the source; the answer is taken when it is needed."""
+        """Ask for a worker and send it the source; ``load`` waits for the answer."""
         if self._channel is not None:
             self._said += self._channel.worker.take_output()
-        worker = self._sandbox.worker()  # the first waits until the zygote is up
+        worker = self._sandbox.worker()  # the first call waits until the zygote is up
         self._channel = Channel(worker, self.clock, self._broken, self.device, self._store)
         self._loading = True
         load = Load(self._submission.source, self.name, self._rules, self.device)
@@ -94,13 +95,13 @@ class Session:
 
     @property
     def source(self) -> str:
-        """The text that is loaded."""
+        """The submission's source text."""
         return self._submission.source
 
     def rewritten(self, source: str) -> Session:
-        """A submission of the same name with another text, by the clock of the check that runs.
+        """Return a session for the same file name with another source, by the current clock.
 
-        Whoever asks for it closes it.
+        The caller has to close it.
         """
         text = Submission(self._submission.path, source)
         settings = self._timeout, self._left, self._rules, self.clock, self.device
@@ -110,34 +111,34 @@ class Session:
         return other
 
     def refuse(self, reason: Exception) -> None:
-        """Try no check of this submission: each will raise ``reason``."""
+        """Try no check of this submission: from now on, each raises ``reason``."""
         self._load_error = reason
 
     @property
     def load_error(self) -> Exception | None:
-        """Why no check can be tried: what ``refuse`` was given, or how the source failed."""
+        """Why no check can be tried: the reason given to ``refuse``, or how the source failed."""
         return self._load_error or self.broken_rule
 
     @property
     def broken_rule(self) -> SourceProblem | None:
-        """The rule of its exercise that it was seen to break: from then on no check is tried."""
+        """The rule that the submission was seen to break: from then on no check is tried."""
         return self._broken[0] if self._broken else None
 
     @property
     def name(self) -> str:
-        """The file's name in tracebacks."""
+        """The submission's file name in tracebacks."""
         return self._submission.name
 
     def load(self) -> None:
-        """Wait until the source has run; one that failed the first time is not tried again.
+        """Wait until the source has run; a source that failed the first time is not run again.
 
         Raises:
-            SourceProblem: It breaks a rule of its exercise.
-            SubmissionError: It raised an exception.
-            WorkerEnded: It crashed, exited or took too long.
+            SourceProblem: The source breaks a rule of its exercise.
+            SubmissionError: The source raised an exception.
+            WorkerEnded: The worker crashed, exited or took too long.
         """
         if self.load_error is not None:
-            raise self.load_error.with_traceback(None)  # each raise adds to it
+            raise self.load_error.with_traceback(None)  # each raise would lengthen the traceback
         if self._channel is None or not self._channel.worker.alive:
             self.start()
         if self._loading:
@@ -148,7 +149,7 @@ class Session:
                     raise answer
                 self._load_seconds = self.clock.taken - before
             except (SubmissionError, WorkerEnded) as error:
-                if self.said_on_load is None:  # else it has run before
+                if self.said_on_load is None:  # else the source has run before
                     self._load_error = error
                     self.said_on_load = self.take_output()
                 raise
@@ -157,9 +158,9 @@ class Session:
 
     @property
     def own_time_is_up(self) -> bool:
-        """Whether judging has taken this process all the time that it may.
+        """Whether judging has used up the processor time that it may take in this process.
 
-        Every step is bounded by itself; this is for many of them, and is looked at between them.
+        Every step of judging is bounded by itself; this bounds their sum, and is read between them.
         """
         return time.process_time() - self._own_started > OWN_SECONDS
 
@@ -168,7 +169,8 @@ class Session:
 
         Raises:
             SubmissionError: The source raised an exception when it was loaded.
-            WorkerEnded: It crashed, exited or took too long, or no time is left for this check.
+            WorkerEnded: The worker crashed, exited or took too long, or no time is left for this
+                check.
         """
         self.asked.append([])
         self.clock = self._shared or self._new_clock(self.limit)
@@ -187,9 +189,9 @@ class Session:
 
     @contextmanager
     def beside(self, seed: int) -> Iterator[None]:
-        """Meanwhile a phase of its own runs, whose random numbers are seeded by ``seed``.
+        """Interrupt the check for a separate phase, whose random numbers are seeded by ``seed``.
 
-        Each of its requests is made under ``timed``; the clock of the check stands still.
+        Each request of the phase is made under ``timed``; the clock of the check stands still.
         """
         own, self._seed = self._seed, seed
         self.channel.begin(seed, self.exchanges)
@@ -203,7 +205,7 @@ class Session:
 
     @contextmanager
     def timed(self, limit: float) -> Iterator[Clock]:
-        """Meanwhile a clock of its own runs, for so many seconds; the budget pays what it takes."""
+        """Run another clock instead, with a limit in seconds; its time comes off the budget."""
         outer, clock = self.clock, self._new_clock(limit)
         self._set_clock(clock)
         try:
@@ -213,11 +215,11 @@ class Session:
             self._set_clock(outer)
 
     def revive(self) -> bool:
-        """Go on with another worker where the last one has ended, as ``load`` has it; if it has."""
+        """Load the submission into another worker if the last has ended; return whether it had."""
         if self._channel is not None and self._channel.worker.alive:
             return False
         self.load()
-        self._seed += 1  # what happens by chance need not happen again
+        self._seed += 1  # a new seed: what happened by chance need not happen again
         self.channel.begin(self._seed, self.exchanges)
         return True
 
@@ -227,23 +229,23 @@ class Session:
             self._channel.clock = clock
 
     def allow(self, work: Work) -> None:
-        """Allow the check that runs the time that so much is known to take, if it is."""
+        """Allow the current check ``MARGIN`` times the time that the work is expected to take."""
         seconds = MARGIN * self.pace.seconds_for(work)
         self.clock.allow(min(seconds, self._left, self._left - self._until))
 
     @property
     def left(self) -> float:
-        """What is left for all that is still to come, in seconds of processor time."""
+        """What is left of the budget, in seconds of processor time."""
         return self._left
 
     @property
     def timeout(self) -> float:
-        """What a check may take that none before has shortened, in the same seconds."""
+        """The limit of a check before ``shorten`` lowers it, in seconds of processor time."""
         return self._timeout
 
     @property
     def limit(self) -> float:
-        """What the check that runs may take, in seconds of processor time."""
+        """The limit of the current check, in seconds of processor time."""
         return min(self._limit, self._left)
 
     def _new_clock(self, limit: float) -> Clock:
@@ -251,31 +253,31 @@ class Session:
 
     @property
     def is_late(self) -> bool:
-        """Whether the checks have taken longer than others are to wait for them."""
+        """Whether the checks have taken longer than the patience with this submission allows."""
         return self._left <= self._until
 
     def be_patient(self) -> None:
-        """Let it take all the time there is from here on: its checks are done."""
+        """Lift the limit of patience from here on: the checks are done."""
         self._until = -inf
 
     def end_check(self) -> str:
-        """Stop the clock of a check; what the submission printed in it."""
+        """Stop the clock of a check; return what the submission printed during the check."""
         self._left -= self.clock.taken
         if self.clock.left <= 0:
             self.shorten()
         return self.take_output()
 
     def shorten(self) -> None:
-        """Give the checks to come less time: one took too long, so others might."""
+        """Lower the limit of the checks to come: one took too long, so others might."""
         self._limit = self._timeout / SHORTER + self._load_seconds
 
     def give_up_check(self) -> None:
-        """Forget a check that is to be tried again, and what it took."""
+        """Forget a check that is to be tried again, and give its time back to the budget."""
         self.asked.pop()
         self._left += self.clock.taken
 
     def take_output(self) -> str:
-        """What the submission printed since the last time."""
+        """Return what the submission printed since the last call."""
         output, self._said = self._said, ""
         output += self._channel.worker.take_output() if self._channel else ""
         output, found = take_whereabouts(output, self.name)
@@ -283,13 +285,13 @@ class Session:
         return output
 
     def look_where(self) -> str:
-        """The same at once; what it printed is kept for the check that runs."""
+        """Return ``whereabouts`` at once; the output read for it is kept for the current check."""
         self._said = self.take_output()
         return self.whereabouts
 
     @property
     def whereabouts(self) -> str:
-        """Where it was when it was stopped, as the end of a sentence; empty if nobody knows."""
+        """Where the submission was when it was stopped, as the end of a sentence; may be empty."""
         if self._whereabouts is None:
             return ""
         line, function = self._whereabouts
@@ -299,16 +301,16 @@ class Session:
         return f"{at} in `{function}`{numbered}"
 
     def text_of(self, line: int) -> str:
-        """A line of the source; empty where there is none."""
+        """Return the text of a line of the source, by number; empty where there is no such line."""
         return "".join(self.source.split("\n")[line - 1 : line]).strip()[:200]
 
     @property
     def is_file(self) -> bool:
-        """Whether its lines are those of the file that a learner sees: cells of a notebook no."""
+        """Whether line numbers are those of the learner's file, as they are not for a notebook."""
         return not self._submission.cells
 
     def close(self) -> None:
-        """End the worker, and let what it was asked and answered go."""
+        """End the worker, and free the exchanges of all checks."""
         if self._channel is not None:
             self._channel.worker.kill()
         for exchanges in self.asked:
@@ -316,22 +318,22 @@ class Session:
 
     @property
     def channel(self) -> Channel:
-        """To the worker that is in use."""
+        """The channel to the current worker."""
         assert self._channel is not None, "no check has begun"
         return self._channel
 
     @property
     def exchanges(self) -> list[Exchange]:
-        """What the check asked that has begun, and what came."""
+        """The exchanges of the current check."""
         return self.asked[-1]
 
     def batch(self) -> RequestBatch:
-        """A batch of requests to the worker that is in use."""
+        """Return a new batch of requests to the current worker."""
         return RequestBatch(self.channel, self.allow)
 
     @contextmanager
     def stopped(self) -> Iterator[None]:
-        """Meanwhile, whatever is asked of the submission in another thread raises ``Stopped``."""
+        """Make requests from other threads to the submission raise ``Stopped`` in this context."""
         self._sandbox.stop.set()
         try:
             yield

@@ -1,4 +1,4 @@
-"""Whether the walls really hold: a canary in a worker tries what no submission may do."""
+"""Tests whether the walls really hold: a canary in a worker tries what no submission may do."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from grader.wire import messages
 
 SOURCE = Path(__file__).parents[1] / "worker" / "canary_payload.py"
 SECONDS = 20.0
-# What level `process` does not promise to refuse.
+# Attempts that level `process` does not promise to refuse.
 OPEN_AT_PROCESS = {
     "reads a hidden file",
     "lists a hidden folder",
@@ -31,10 +31,10 @@ OPEN_AT_PROCESS = {
 
 
 class Tried(NamedTuple):
-    """What came of a canary's attempts.
+    """The outcome of a canary's attempts.
 
     Attributes:
-        done: What it could do, as phrases such as ``reads a hidden file``.
+        done: What the canary could do, as phrases such as ``reads a hidden file``.
         problem: Why the level does not hold, as one line; empty where it does.
     """
 
@@ -43,15 +43,15 @@ class Tried(NamedTuple):
 
 
 def try_walls(level: str, worker: WorkerProcess, memory_is_bounded: bool) -> Tried:
-    """Let a canary try the walls of a worker, which is ended afterwards.
+    """Let a canary try the walls of a worker, then end the worker.
 
     Args:
         level: The level of confinement that the worker says it is in.
-        worker: A fresh one.
+        worker: A fresh worker.
         memory_is_bounded: Whether the platform can bound a worker's memory at all.
 
     Raises:
-        MachineBusy: The machine has no time for it.
+        MachineBusy: The machine has no time for the canary.
     """
     with tempfile.TemporaryDirectory() as folder, socket.create_server(("127.0.0.1", 0)) as server:
         hidden = Path(folder) / "hidden"
@@ -59,7 +59,7 @@ def try_walls(level: str, worker: WorkerProcess, memory_is_bounded: bool) -> Tri
         try:
             done = _probe(worker, str(hidden), server.getsockname()[1])
         except MachineBusy:
-            raise  # that tells nothing of the walls
+            raise  # this says nothing about the walls
         except (GraderFault, WorkerEnded, _NotTried) as reason:
             return Tried([], f"its walls could not be tried: {reason}")
     allowed = OPEN_AT_PROCESS if level == "process" else set()

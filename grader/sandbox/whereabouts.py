@@ -1,4 +1,4 @@
-"""Where a submission was when its time was up, as its worker wrote it down. No torch here."""
+"""Reads from a worker's output where a submission was when its time was up. No torch here."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ class Whereabouts(NamedTuple):
 
 
 def take_whereabouts(output: str, file: str) -> tuple[str, Whereabouts | None]:
-    """What a submission printed without what its worker wrote, and where it says that it was.
+    """Remove the worker's stack dump from the output; return the rest and the place in the dump.
 
-    A submission may write the same itself: it only misleads whoever wrote it.
+    A submission may print such a dump itself, which misleads only its author.
 
     Args:
         output: All that was printed.
-        file: The submission's name in tracebacks.
+        file: The submission's file name in tracebacks.
     """
     found = _WRITTEN.search(output)
     if found is None:
         return output, None
     *_, main = re.split(r"^(?:Current t|T)hread 0x.*$", found.group(), flags=re.MULTILINE)
-    frames = (match.groups() for match in _FRAME.finditer(main))  # the innermost first
+    frames = (match.groups() for match in _FRAME.finditer(main))  # the innermost frame first
     own = (Whereabouts(int(line), function) for name, line, function in frames if name == file)
     return output[: found.start()] + output[found.end() :], next(own, None)

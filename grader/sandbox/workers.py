@@ -1,4 +1,4 @@
-"""A worker process as the trusted side sees it: connection, output, end. No torch here."""
+"""The trusted side's view of a worker process: connection, output, end. No torch here."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from grader.wire import frames
 from grader.wire.messages import Greeting, Reply, Request
 
 MAX_OUTPUT = 64 << 10
-START_SECONDS = 120.0  # that a worker may take until it is confined, and has begun with a GPU
-SOON = 0.01  # seconds that a wait takes at least, before it looks again
+START_SECONDS = 120.0  # seconds that a worker may take to confine itself and to initialize a GPU
+SOON = 0.01  # seconds that a wait lasts at least before the next look
 
 
 class WorkerEnded(Exception):
-    """A worker is gone; the text says how, as a sentence without a subject.
+    """A worker has ended; the text says how, as a sentence without a subject.
 
     Attributes:
-        where: In which situations it goes; empty where that is not known.
+        where: Text on the situations in which it ends; empty where they are not known.
     """
 
     where = ""
@@ -45,29 +45,29 @@ class WorkerTimeout(WorkerEnded):
 
 
 class NotTried(WorkerTimeout):
-    """No time was left to ask it anything."""
+    """A check or situation was not tried, because no time was left for it."""
 
 
 class Stopped(KeyboardInterrupt):
-    """Whoever asked for a grading no longer wants it; the worker is killed."""
+    """The grading was cancelled from outside; its worker is killed."""
 
 
 class Process(Protocol):
-    """A worker's process, however it came to be."""
+    """A worker's process, whether forked or spawned."""
 
     @property
     def pid(self) -> int:
-        """Its number."""
+        """The process ID."""
 
     def end(self) -> int:
-        """Kill it if it still lives, and all that it started; how it ended, as a wait status."""
+        """Kill the process if it still lives, and all that it started; return its wait status."""
 
 
 class WorkerProcess:
     """One worker process and the connection to it.
 
     Args:
-        start: Starts the process on the other end of a connection and of an output pipe.
+        start: Starts the process, given the other ends of a connection and of an output pipe.
         stop: Set by another thread to end the worker in the middle of a request.
     """
 
@@ -82,9 +82,9 @@ class WorkerProcess:
         os.set_blocking(self._pipe, False)
         self._output = bytearray()
         self._overflow = False
-        self._silent = False  # it has closed its output
-        self._number = 0  # of the last request, which its answer has to bear
-        self._confined = False  # until it says so
+        self._silent = False  # whether the worker has closed its output
+        self._number = 0  # of the last request; its reply has to carry the same number
+        self._confined = False  # until the worker says so
         self._status = 0
         self.alive = True
         try:
@@ -98,13 +98,13 @@ class WorkerProcess:
         """Send a request.
 
         Args:
-            request: Its steps.
-            clock: Of the check that asks.
-            body: The bytes of their tensors.
+            request: The request; its number and its seconds are set here.
+            clock: The clock of the check that asks.
+            body: The bytes of the steps' tensors.
 
         Raises:
-            WorkerEnded: It has answered what it was not asked, does not take it, or is gone.
-            MachineBusy: The machine has no time for it.
+            WorkerEnded: The worker sent an answer to no request, does not read, or is gone.
+            MachineBusy: The machine has no time for the worker.
         """
         if self._confined and self._read_ahead:
             raise self.reject("it belongs to no request")
@@ -121,12 +121,12 @@ class WorkerProcess:
                 raise self._ended() from None
 
     def receive(self, clock: Clock) -> tuple[Reply, frames.Buffer]:
-        """Receive the answer to a request, by the clock of the check that asks.
+        """Receive the reply to the last request, by the clock of the check that asks.
 
         Raises:
-            WorkerTimeout: No answer came in time; the worker is killed.
-            WorkerEnded: It crashed or exited, or its answer was no frame of ours.
-            MachineBusy: The machine has no time for it; the worker is killed.
+            WorkerTimeout: No reply came in time; the worker is killed.
+            WorkerEnded: The worker crashed or exited, or its reply was malformed.
+            MachineBusy: The machine has no time for the worker, which is killed.
             Stopped: The sandbox was told to stop.
         """
         try:
@@ -141,13 +141,13 @@ class WorkerProcess:
         if reply.number != self._number:
             raise self.reject("it belongs to no request")
         if reply.spent:
-            self.kill()  # whoever asks next is given another
+            self.kill()  # the next request is sent to another worker
         return reply, body
 
     def _greet(self) -> None:
-        """Take a worker's first words, said before it has seen a line of the submission.
+        """Receive the greeting that a worker sends before it has seen a line of the submission.
 
-        What it took until then, with a GPU seconds, is no time of the submission's.
+        The time until then (seconds, with a GPU) is not charged to the submission.
         """
         clock = Clock(START_SECONDS)
         receive = functools.partial(self._exactly, clock=clock)
@@ -158,23 +158,23 @@ class WorkerProcess:
         if greeting.refused:
             self.kill()
             raise GraderFault(f"a worker could not confine itself: {greeting.refused}")
-        self._meter.begin(greeting.taken)  # since then it may have met the submission
+        self._meter.begin(greeting.taken)  # later time may be the submission's
         self._confined = True
 
     @property
     def gone(self) -> bool:
-        """Whether the process has left, while nobody asked it anything."""
+        """Whether the process has closed its connection while no request was under way."""
         waiting = select.poll()
-        waiting.register(self._connection, 0)  # tells of a connection that was hung up
+        waiting.register(self._connection, 0)  # a hang-up is reported without being asked for
         return bool(waiting.poll(0))
 
     def reject(self, problem: str) -> WorkerEnded:
-        """End a worker whose answer cannot be believed; the error to raise for it."""
+        """Kill a worker whose answer is not valid; return the error to raise for it."""
         self.kill()
         return WorkerEnded(f"gave an answer that cannot be read: {problem}")
 
     def take_output(self) -> str:
-        """What the submission printed since the last time; cut, with a line that says so."""
+        """Return what was printed since the last call; if it was cut, a last line says so."""
         self._drain()
         text = self._output.decode("utf-8", errors="replace")
         if self._overflow:
@@ -184,7 +184,7 @@ class WorkerProcess:
         return text
 
     def kill(self) -> None:
-        """End the process and all that it started; what it printed can still be taken."""
+        """Kill the process and all that it started; what it printed can still be taken."""
         if not self.alive:
             return
         self.alive = False
@@ -195,7 +195,7 @@ class WorkerProcess:
         self._pipe = -1
 
     def _exactly(self, count: int, clock: Clock) -> bytearray:
-        """So many bytes; what comes beyond them, at most one part, is kept for later."""
+        """Receive exactly ``count`` bytes; what comes beyond them in one read is kept for later."""
         data, self._read_ahead = self._read_ahead[:count], self._read_ahead[count:]
         while len(data) < count:
             self._wait(clock)
@@ -211,7 +211,7 @@ class WorkerProcess:
         return data
 
     def _wait(self, clock: Clock, to_send: bool = False) -> None:
-        """Wait for the connection, taking what is printed meanwhile: a full pipe would block."""
+        """Wait for the connection, and read the output meanwhile: a full pipe would block."""
         connection = self._connection.fileno()
         while True:
             self._look_at(clock)
@@ -220,7 +220,7 @@ class WorkerProcess:
             most = max(min(clock.left, LOOK), SOON)
             began = time.monotonic()
             ready, writable, _ = select.select(wanted, sending, [], most)
-            # Longer where this process itself was stopped, by Ctrl-Z say: no time of the worker's.
+            # A longer wait means that this process itself was stopped, say by Ctrl-Z: not charged.
             self._meter.read(clock, min(time.monotonic() - began, most))
             if self._pipe in ready:
                 self._drain_once()
@@ -228,7 +228,7 @@ class WorkerProcess:
                 return
 
     def _look_at(self, clock: Clock) -> None:
-        """End the worker where there is no time for it any more, or nobody wants it."""
+        """Kill the worker and raise if its time is up, the machine too busy, or ``stop`` set."""
         if clock.left <= 0:
             raise self._timed_out()
         try:
@@ -262,7 +262,7 @@ class WorkerProcess:
     def _ended(self) -> WorkerEnded:
         if not self.alive:
             return WorkerEnded("had already ended")
-        self.kill()  # it may have closed its connection only; a kill changes no status already set
+        self.kill()  # it may only have closed its connection; a kill changes no status already set
         status = self._status
         if os.WIFSIGNALED(status):
             number = os.WTERMSIG(status)
@@ -273,14 +273,14 @@ class WorkerProcess:
 
 
 class Spawned:
-    """The process of a worker that was started by itself."""
+    """The process of a worker that was spawned, not forked by a zygote."""
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self._process = process
         self.pid = process.pid
 
     def end(self) -> int:
-        """Kill it and its group, and remove its folder; how it ended, as a wait status."""
+        """Kill the process and its group, and remove its folder; return its wait status."""
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
         code = self._process.wait()

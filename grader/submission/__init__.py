@@ -1,4 +1,4 @@
-"""A .py or .ipynb file -> Submission: read with care, never imported, never compiled."""
+"""Read a .py or .ipynb file as a Submission, with care: it is never imported or compiled."""
 
 from grader.submission.reading import (
     most_bytes,

@@ -1,7 +1,7 @@
-"""Runs functions of ours on what strangers made, each in a process of its own, within walls.
+"""Run functions of ours on files from strangers, each in a confined process of its own.
 
-A few bytes can make a parser take any time and memory, or do worse. What that costs is the
-process's, and what it answers is data: nothing of it is unpickled.
+A few bytes can make a parser take any amount of time and memory, or do worse. Only that process
+suffers, and its answer is read as plain data: nothing in it is unpickled.
 """
 
 from __future__ import annotations
@@ -32,27 +32,27 @@ from grader.worker.walls import landlock, libc, limits, privileges, seccomp
 
 MEBIBYTES = 512  # of memory, for each call
 SECONDS = 10  # of processor time, for each call
-WAIT = 300.0  # seconds that a call may take in all
+WAIT = 300.0  # seconds of wall-clock time, for each call
 MAX_ANSWER = 32 << 20  # bytes
-MAX_TEXT = 5000  # letters of a refusal
-LONGEST = 100  # letters of a module's name
+MAX_TEXT = 5000  # characters of a refusal
+LONGEST = 100  # characters of a module's name
 
-_is_bounded = False  # this process itself
+_is_bounded = False  # whether this process is one that was forked for a call
 
 _T = TypeVar("_T")
 
 
 def bounded(name: str, function: partial[_T], gives: type[_T], reads: Sequence[Path] = ()) -> _T:
-    """What a function gives, which is run elsewhere: what it changes is not changed here.
+    """Run a function in another process and return its result; its side effects stay there.
 
     Args:
-        name: Of what it reads.
-        function: It can be pickled.
-        gives: What must come of it, as ``msgspec`` knows it; no text, which is a refusal.
-        reads: The files and folders that it opens.
+        name: The name of the file that it reads, for messages.
+        function: The call, which must be picklable.
+        gives: The type of the result, as ``msgspec`` knows it; not text, which means a refusal.
+        reads: The files and folders that the function opens.
 
     Raises:
-        GradeError: It raised it, or took more than its bounds.
+        GradeError: The function raised it, or took more time or memory than it may.
     """
     if _is_bounded:
         return function()
@@ -69,7 +69,7 @@ def bounded(name: str, function: partial[_T], gives: type[_T], reads: Sequence[P
 
 
 def _ask(function: partial[_T], reads: Sequence[Path]) -> bytes:
-    """What a process that is forked for it says until it ends."""
+    """Send a call to a process forked for it, and return the bytes that the process answers."""
     ours, theirs = socket.socketpair()
     late = threading.Timer(WAIT, ours.shutdown, [socket.SHUT_RDWR])
     with ours:
@@ -90,7 +90,7 @@ def _hand_over(connection: socket.socket, module: str) -> None:
     server, control = _server()
     try:
         socket.send_fds(control, [module.encode().ljust(LONGEST)], [connection.fileno()])
-    except OSError:  # it is gone; the next call begins another one
+    except OSError:  # the server is gone; the next call starts another one
         _server.cache_clear()
         _end(server, control)
         raise
@@ -98,7 +98,7 @@ def _hand_over(connection: socket.socket, module: str) -> None:
 
 @cache
 def _server() -> tuple[subprocess.Popen[bytes], socket.socket]:
-    """A process that forks one for each connection it is sent."""
+    """Start the process that forks a child for each connection that it is sent."""
     ours, theirs = socket.socketpair()
     code = f"import sys; sys.path[:] = {sys.path}; from {__name__} import serve; serve()"
     none = subprocess.DEVNULL
@@ -117,7 +117,7 @@ def _end(server: subprocess.Popen[bytes], control: socket.socket) -> None:
 
 
 def serve() -> None:
-    """Fork a process for each connection that comes; what it needs is imported before."""
+    """Fork a process for each connection received, after importing the module that it needs."""
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     folders = list(without_own_package(readable(Confinement([]))))
     control = socket.socket(fileno=0)
@@ -146,7 +146,7 @@ def _serve_one(connection: socket.socket, folders: list[Path]) -> None:
 
 
 def _put_up_walls(paths: list[Path]) -> None:
-    """Bound this process, and have it read these paths alone where the system can."""
+    """Limit this process, and let it read only these paths where the system supports it."""
     bounds = Limits(memory=MEBIBYTES, cpu=SECONDS, file_size=0)
     limits.limit_resources(bounds, limits.in_use(), own_users=False, on_gpu=False)
     if sys.platform != "linux":

@@ -1,4 +1,4 @@
-"""A .py or .ipynb file on disk -> Submission: read with care, never imported, never compiled."""
+"""Read a .py or .ipynb file as a Submission, with care: it is never imported or compiled."""
 
 from __future__ import annotations
 
@@ -16,36 +16,37 @@ from grader.submission.notebook.cells import join_cells, read_cells, too_much_co
 from grader.submission.source import MAX_BYTES, Submission
 
 DECLARES = re.compile(rb"[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")  # PEP 263
-# What begins the names of encodings that are read in one go; others take time without bound.
+# Prefixes of the encodings that are decoded in one pass; others may take any amount of time.
 ENCODINGS = (
     *("utf-8", "ascii", "iso8859", "cp", "koi8", "mac-", "gb", "big5", "shift_jis", "euc_", "tis"),
 )
-MAX_NOTEBOOK = 64 << 20  # its outputs hold pictures
-LARGE_NOTEBOOK = 1 << 20  # what is larger is read in a process of its own
+MAX_NOTEBOOK = 64 << 20  # bytes: a notebook's outputs hold pictures
+LARGE_NOTEBOOK = 1 << 20  # bytes, above which a notebook is read in a process of its own
 
 
 def read_submission(path: Path) -> Submission:
     """Read a submission's source, in UTF-8 or in the encoding that its first lines declare.
 
-    A notebook's magics, shell lines and calls for help are left out of it, line by line.
+    A notebook's magics, shell lines and calls for help are left out, line by line.
 
     Raises:
-        GradeError: There is no such file, or it is not a regular file, too large, or not UTF-8; or
-            it is called a notebook and is none, or has no code.
+        GradeError: The file does not exist, is not a regular file, is too large or not in its
+            encoding; or it is named as a notebook, but is none or has no code.
     """
     return submission_of(path, without_outputs(path, _read(path, most_bytes(path))))
 
 
 def most_bytes(path: PurePath) -> int:
-    """How many bytes a file of this name may have."""
+    """Return how many bytes a file with this name may have."""
     return MAX_NOTEBOOK if path.suffix.lower() == ".ipynb" else MAX_BYTES
 
 
 def without_outputs(path: PurePath, data: bytes) -> bytes:
-    """A large notebook's code cells, as a notebook; of any other file, all of it.
+    """Return a large notebook with its code cells alone; any other file unchanged.
 
     Raises:
-        GradeError: It is too large, no notebook, or takes too much to read.
+        GradeError: The file is too large, is not a notebook although its name says so, or takes too
+            much time or memory to read.
     """
     _expect_no_more(path, data)
     if path.suffix.lower() != ".ipynb" or len(data) <= LARGE_NOTEBOOK:
@@ -58,10 +59,11 @@ def without_outputs(path: PurePath, data: bytes) -> bytes:
 
 
 def submission_of(path: Path, data: bytes) -> Submission:
-    """The submission in a file's bytes.
+    """Return the submission in a file's bytes.
 
     Raises:
-        GradeError: They are too many, not UTF-8, or no notebook where the name says so.
+        GradeError: There are too many bytes, they are not in their encoding, or they are not a
+            notebook although the name says so.
     """
     _expect_no_more(path, data)
     if path.suffix.lower() != ".ipynb":
@@ -73,7 +75,7 @@ def submission_of(path: Path, data: bytes) -> Submission:
 
 
 def _read(path: Path, most: int) -> bytes:
-    """A file's bytes; one more than may be, at most."""
+    """Read a file, but at most one byte more than ``most``, which shows that it is too large."""
     try:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     except OSError as error:
@@ -114,10 +116,10 @@ def _decoded(path: Path, data: bytes) -> str:
 
 
 def _declared(path: Path, data: bytes) -> str:
-    """The encoding that the first two lines of a Python file declare; else UTF-8."""
+    """Return the encoding that the first two lines of a Python file declare; UTF-8 if none."""
     lines = data.removeprefix(codecs.BOM_UTF8).splitlines()[:2]
     if lines and not lines[0].lstrip().startswith(b"#") and lines[0].strip():
-        return "utf-8-sig"  # a declaration follows nothing but comments
+        return "utf-8-sig"  # a declaration may stand only below comments or blank lines
     named = next((found[1].decode() for line in lines if (found := DECLARES.match(line))), "utf-8")
     try:
         name = codecs.lookup(named).name

@@ -14,8 +14,8 @@ from itertools import pairwise
 from pathlib import Path
 
 WIDTH = 60  # characters that are shown before and after what does not parse
-MAX_FIELDS = 2000  # `{` in strings that follow one another
-MAX_BYTES = 512 << 10  # its syntax tree takes 600 times as much at most
+MAX_FIELDS = 2000  # `{` in adjacent strings
+MAX_BYTES = 512 << 10  # of a source; its syntax tree takes up to 600 times as much memory
 
 
 @dataclass(frozen=True)
@@ -37,16 +37,16 @@ class Submission:
 
     @property
     def name(self) -> str:
-        """What the file is called in tracebacks."""
+        """The file's name in tracebacks."""
         return readable(self.path.name)
 
     @property
     def sha256(self) -> str:
-        """Of the source's UTF-8, in hexadecimal."""
+        """The SHA-256 of the source in UTF-8, in hexadecimal."""
         return hashlib.sha256(self.source.encode()).hexdigest()
 
     def parts(self) -> Iterator[tuple[int, str]]:
-        """The code of each cell, or the whole, with the number of lines before it."""
+        """Yield the code of each cell, or of the whole file, with the number of lines before it."""
         if not self.cells:
             yield 0, self.source
             return
@@ -57,15 +57,15 @@ class Submission:
 
 
 def readable(name: str) -> str:
-    r"""A file's name as text; what is not UTF-8 of it comes out as its number: ``\xe9``."""
+    r"""Return a file's name as text, with bytes that are not UTF-8 as escapes: ``\xe9``."""
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 class SourceProblem(Exception):
-    """The source can be read but not tried.
+    """The submission's source can be read but not tried.
 
     Attributes:
-        line: The line that it speaks of, 0 where there is none.
+        line: The line that the message is about; 0 if there is none.
     """
 
     def __init__(self, message: str, line: int = 0) -> None:
@@ -74,10 +74,10 @@ class SourceProblem(Exception):
 
 
 def parse(submission: Submission) -> ast.Module:
-    """The submission's syntax tree.
+    """Return the submission's syntax tree.
 
     Raises:
-        SourceProblem: It does not parse; the message says where.
+        SourceProblem: The source does not parse; the message says where.
     """
     whole = ast.Module([], [])
     for before, text in submission.parts():
@@ -87,7 +87,7 @@ def parse(submission: Submission) -> ast.Module:
 
 
 def _parse(source: str, before: int) -> ast.Module:
-    """The syntax tree of what follows so many lines."""
+    """Parse the source that follows ``before`` lines, which messages count as well."""
     if has_endless_strings(source):
         raise SourceProblem(f"does not parse: a string holds more than {MAX_FIELDS} `{{`", before)
     try:
@@ -104,9 +104,9 @@ def _parse(source: str, before: int) -> ast.Module:
 
 
 def has_endless_strings(source: str) -> bool:
-    """Whether strings that follow one another hold more fields than anybody writes.
+    """Return whether adjacent strings hold more `{` than anybody writes.
 
-    Before 3.12, Python's parser takes as long as the square of them.
+    Before 3.12, Python's parser takes time quadratic in their number.
     """
     if sys.version_info >= (3, 12) or source.count("{") <= MAX_FIELDS:
         return False
@@ -119,13 +119,13 @@ def has_endless_strings(source: str) -> bool:
                 fields = 0
             if fields > MAX_FIELDS:
                 return True
-    except (tokenize.TokenError, SyntaxError):  # which the parser tells of
+    except (tokenize.TokenError, SyntaxError):  # the parser will report it
         return False
     return False
 
 
 def _shown(error: SyntaxError) -> str:
-    """The line that does not parse, with a caret below the place; empty where it is not known."""
+    """Return the line that does not parse, with a caret below the place; empty if not known."""
     text, offset = (error.text or "").rstrip("\n"), error.offset or 0
     if not text.strip() or offset < 1:
         return ""

@@ -1,4 +1,4 @@
-"""What the author of a suite needs, in one import: contracts, claims, comparisons, points."""
+"""All that the author of a suite imports: contracts, claims, comparisons, points."""
 
 from grader.sandbox.batch import RequestBatch
 from grader.sandbox.errors import SubmissionError

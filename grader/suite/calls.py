@@ -1,4 +1,4 @@
-"""Modules of a submission that are planned, their calls, and what should come of them."""
+"""Planned modules of a submission, their calls, and the results that would be right."""
 
 from __future__ import annotations
 
@@ -34,27 +34,27 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True)
 class Handle:
-    """An output of a planned call, to be an input of a later one; it never leaves the worker."""
+    """An output of a planned call that a later call takes as input; it never leaves the worker."""
 
     call: Call
     name: str
 
 
-Inputs = Mapping[str, "Tensor | Handle | None"]  # by name; None is left out
+Inputs = Mapping[str, "Tensor | Handle | None"]  # by name; None for one that is left out
 Gradients = dict[str, Tensor | None]
 
 
 class Module:
-    """A module of the submission, or its function, that is planned.
+    """A planned module of the submission, or its function.
 
     Attributes:
-        contract: Whose entry it is.
-        batch: In which it is planned.
-        sizes: Those it is made for.
-        weights: Of the parameters that it has, set before the next call; without any it stays as
-            its constructor makes it.
-        made: Its making; None for a function.
-        fit: How it fits the contract.
+        contract: Contract whose entry the module or function is.
+        batch: Batch of requests that the module is planned in.
+        sizes: Sizes that the module is made for.
+        weights: Values of the module's parameters, set before the next call; if empty, the
+            parameters stay as the constructor made them.
+        made: The planned construction of the module; None for a function.
+        fit: How the module fits the contract.
     """
 
     def __init__(
@@ -72,32 +72,32 @@ class Module:
         self.weights = self._unset = {name: weights[name] for name in fit.there(weights)}
         self.made = made
         self.fit = fit
-        self._mode: bool | None = None if made is None else False  # to be told
+        self._mode: bool | None = None if made is None else False  # to set at the next call
 
     def train(self, mode: bool = True) -> Module:
-        """Switch between training and evaluation, for the calls to come."""
+        """Switch to training or evaluation mode, for the calls to come."""
         self._mode = None if self.made is None else mode
         return self
 
     def as_made(self) -> Module:
-        """Leave it in training or evaluation as its constructor does, for the calls to come."""
+        """Leave the module in the mode that its constructor set, for the calls to come."""
         self._mode = None
         return self
 
     def to(self, dtype: torch.dtype | None = None, device: str | None = None) -> Module:
-        """Move its weights to another dtype or device."""
+        """Move the module to another dtype or device."""
         if self.made is not None:
             self.batch.move(self.made, dtype, device)
         return self
 
     def renew(self) -> Module:
-        """Go on with another module that is given its state."""
+        """Continue with a new module that is given the state of this one."""
         if self.made is not None:
             self.batch.renew(self.made)
         return self
 
     def set(self, weights: Weights) -> Module:
-        """Set some weights anew, for the calls to come."""
+        """Replace some weights, for the calls to come."""
         there = {name: weights[name] for name in self.fit.there(weights)}
         self.weights = {**self.weights, **there}
         self._unset = {**self._unset, **there}
@@ -105,13 +105,13 @@ class Module:
 
     @property
     def learning(self) -> Weights:
-        """Those that gradients are asked of."""
+        """The weights whose gradients are requested."""
         frozen = self.contract.frozen
         return {name: value for name, value in self.weights.items() if name not in frozen}
 
     @property
     def whole_weights(self) -> Weights:
-        """All that the contract has: zeros for a bias that the module does not have."""
+        """All weights of the contract, with zeros for a bias that the module lacks."""
         if not self.fit.missing or self.contract.parameters is None:
             return self.weights
         shapes = self.contract.parameters(self.sizes)
@@ -120,7 +120,7 @@ class Module:
         return {**self.weights, **missing}
 
     def call(self, inputs: Inputs, **how: Any) -> Call:
-        """Plan a call; ``how`` as in ``calls``."""
+        """Plan a single call; ``how`` is as in ``calls``."""
         return self.calls([inputs], **how)[0]
 
     def calls(
@@ -136,19 +136,19 @@ class Module:
         before_backward: Callable[[], object] | None = None,
         **how: Unpack[How],
     ) -> list[Call]:
-        """Plan a call with each of several inputs.
+        """Plan a call with each of several sets of inputs.
 
         Args:
-            each: The inputs of each, by name.
-            method: Of the module; that of the contract where it is empty.
-            by_keyword: Inputs that are given by their name.
-            grad_output: Of the one call, where its gradients are wanted: what its output, or
-                each of these, is multiplied by before all is summed.
-            seed: Of the worker's random numbers, set before the first call.
+            each: Inputs of each call, by name.
+            method: Method of the module to call; empty for the one that the contract names.
+            by_keyword: Names of the inputs that are passed by keyword.
+            grad_output: Gradient of the first compared output, or of outputs by name; given if
+                gradients are wanted, and then for a single call.
+            seed: Seed of the worker's random numbers, set before the first call.
             leaves: Whether gradients of the inputs are wanted too, not of the parameters alone.
-            way: How gradients are asked for.
-            before_backward: Plans what is done between the one call and its gradients.
-            how: What a message of a call has beside.
+            way: Way in which the gradients are requested.
+            before_backward: Plans steps between the call and the request for its gradients.
+            how: Further fields of the message; see ``messages.Call``.
         """
         if grad_output is not None and leaves:
             each = [self._leaves(inputs) for inputs in each]
@@ -173,7 +173,7 @@ class Module:
         return made
 
     def _sent(self, weights: Weights) -> Weights:
-        """Weights by the module's own names, with zero for what the contract has no weight for."""
+        """Return weights by the module's own names, with zeros for biases the contract lacks."""
         sent = {self.fit.own(name): value for name, value in weights.items()}
         like = next(iter(weights.values()), None)
         if like is not None:
@@ -195,7 +195,7 @@ class Module:
         }
 
     def _arguments(self, inputs: Inputs, by_keyword: tuple[str, ...]) -> CallArguments:
-        """In the order of the contract; after one that is left out, by name."""
+        """Return the arguments in the contract's order; after one that is left out, by name."""
         args: list[Any] = []
         kwargs = dict(self.contract.arguments(self.sizes)) if self.made is None else {}
         by_name = False
@@ -210,7 +210,7 @@ class Module:
         return tuple(args), kwargs
 
     def _argument(self, inputs: Inputs, name: str) -> Any:
-        """What is given for an argument; None where it is left out."""
+        """Return what is passed for an argument; None if it is left out."""
         values = [inputs.get(part) for part in self.contract.parts_of(name)]
         sent = [x.call.kept(x.name) if isinstance(x, Handle) else x for x in values]
         if name not in self.contract.tuples:
@@ -219,10 +219,10 @@ class Module:
 
     @property
     def first_weights(self) -> Weights:
-        """The contract's parameters as the constructor left them, where that was asked for.
+        """The contract's parameters as the constructor made them, if their values were requested.
 
         Raises:
-            CheckFailed: One has another shape, or is no float.
+            CheckFailed: A parameter has another shape, or is no float.
         """
         found = {}
         made = {} if self.made is None else self.made.parameters
@@ -242,9 +242,9 @@ class Module:
         """Fail the check unless the module has a parameter for each of the weights.
 
         Raises:
-            CheckFailed: One is missing, has another shape, or is another one at the same time.
+            CheckFailed: A parameter is missing, has another shape, or is shared by two names.
             SubmissionError: The constructor raised an exception.
-            SubmissionRefused: There is no such class, or it is no ``nn.Module``.
+            SubmissionRefused: The class does not exist, or is no ``nn.Module``.
         """
         if self.made is None:
             return
@@ -265,17 +265,17 @@ class Module:
 
 
 class Call:
-    """A planned call of a module or a function.
+    """A planned call of a module or a function, and its results once it has been sent.
 
-    Once it was asked for, whatever looks at what came raises what ``PendingRequest.answered``
-    does, and ``CheckFailed`` where the weights do not fit the module.
+    Whatever reads the results raises what ``PendingRequest.answered`` raises, and ``CheckFailed``
+    if the weights do not fit the module.
 
     Attributes:
-        module: What is called.
-        contract: Its contract.
-        inputs: By name.
-        sizes: Those of the module, with what the inputs say otherwise.
-        weights: Of the module, as they are at this call.
+        module: The module or function that is called.
+        contract: Contract of the module.
+        inputs: Inputs of the call, by name.
+        sizes: Sizes of the module, overridden by those of the inputs.
+        weights: Weights of the module at this call.
     """
 
     def __init__(self, module: Module, pending: PendingCalls, place: int, inputs: Inputs) -> None:
@@ -286,14 +286,14 @@ class Call:
         self._learning = module.learning
         self.sizes = bound(self.contract, module.sizes, self.inputs)
         self._pending = pending
-        self._place = place  # among the calls of its step
+        self._place = place  # index among the calls of its step
         self._grad_outputs: dict[str, Tensor] = {}
         self._back: PendingGradients | None = None
 
     def plan_gradients(
         self, grad_output: Tensor | Mapping[str, Tensor], way: Way = "plain"
     ) -> None:
-        """Ask for gradients as well; as ``Module.calls`` has it."""
+        """Plan a request for gradients; the arguments are as in ``Module.calls``."""
         if isinstance(grad_output, Tensor):
             grad_output = {self.contract.compared[0]: grad_output}
         self._grad_outputs = dict(grad_output)
@@ -302,16 +302,16 @@ class Call:
         self._back = self.module.batch.backward(self._pending, given, learning, way)
 
     def handle(self, name: str) -> Handle:
-        """An output, to be an input of a later call; before this one is asked for."""
+        """Return an output as an input for a later call; only before this call is sent."""
         self.kept(name)
         return Handle(self, name)
 
     def handles(self, name: str) -> dict[str, Handle]:
-        """The parts of an output that is a tuple, likewise."""
+        """Return a handle for each part of an output that is a tuple."""
         return {part: self.handle(part) for part in self.contract.parts_of(name)}
 
     def kept(self, name: str = "") -> Any:
-        """The same, as it is sent; all that came where no name is given."""
+        """Return an output as a later request encodes it; the whole result if no name is given."""
         return self._pending.output(*(self._path(name) if name else (self._place,)))
 
     def _path(self, name: str) -> tuple[int | str, ...]:
@@ -321,23 +321,23 @@ class Call:
 
     @property
     def tensors(self) -> dict[str, Tensor]:
-        """The inputs that are sent."""
+        """The inputs that are sent to the worker: all but outputs of earlier calls."""
         return {name: value for name, value in self.inputs.items() if isinstance(value, Tensor)}
 
     @property
     def result(self) -> Any:
-        """What was given back; an ``Opaque`` stands for what cannot cross."""
+        """What the call returned; an ``Opaque`` stands for what cannot leave the worker."""
         self.module.expect_fit()
         return self._pending.result(self._place)
 
     @property
     def out(self) -> Tensor:
-        """The first output, which must be a Tensor of the right shape."""
+        """The first compared output, which must be a Tensor of the right shape."""
         return self.outs[self.contract.compared[0]]
 
     @cached_property
     def outs(self) -> dict[str, Tensor]:
-        """All outputs that are looked at, each a Tensor of the right shape."""
+        """All compared outputs by name, each of which must be a Tensor of the right shape."""
         return {
             name: expect_tensor(part, self.sizes.shape(letters), name, self.sizes.named(letters))
             for name, letters, part in self._parts(self.contract.compared)
@@ -345,20 +345,20 @@ class Call:
 
     @property
     def counts(self) -> dict[str, Tensor]:
-        """The outputs that are integers, of the right shape; of which dtype is for others."""
+        """The integer outputs by name, of the right shape; their dtype is not checked here."""
         return {
             name: expect_tensor(part, self.sizes.shape(letters), name, self.sizes.named(letters))
             for name, letters, part in self._parts(self.contract.integers)
         }
 
     def _parts(self, names: Sequence[str]) -> list[tuple[str, str, Any]]:
-        """Name, letters and what came of these outputs."""
+        """Return name, shape in letters, and value of each of these outputs."""
         there = self.every_part
         return [(name, self.contract.outputs[name] or "", there[name]) for name in names]
 
     @property
     def every_part(self) -> dict[str, Any]:
-        """What came, by the name of each output, also of those inside a tuple."""
+        """All outputs of the call by name, including those inside a tuple."""
         wholes = self.contract.wholes(self.contract.outputs)
         result = self.result
         found: dict[str, Any] = {}
@@ -370,78 +370,78 @@ class Call:
         return found
 
     def along(self, letter: str) -> dict[str, int]:
-        """The outputs that have an axis of this letter, and which axis it is."""
+        """Return the compared outputs with an axis of this letter, and the index of the axis."""
         every = {name: self.contract.outputs[name] or "" for name in self.contract.compared}
         found = {n: letters for n, letters in every.items() if letter in re.split(r"[ +]", letters)}
         return {name: self.sizes.axis(letters, letter) for name, letters in found.items()}
 
     def expect_form(self, out: Tensor, dtype: torch.dtype, what: str) -> None:
-        """Fail the check where what was given back has another dtype, or lay elsewhere."""
+        """Fail the check if an output has another dtype, or lay on another device in the worker."""
         expect_dtype(out, dtype, what)
         results, home = self._pending.results, self.module.batch.device
         pairs = zip(results.outputs, results.devices, strict=True)
         lay = next(device for one, device in pairs if one is out)
-        at_home = lay.partition(":")[0] == home  # where there are several, the worker has one
+        at_home = lay.partition(":")[0] == home  # of several GPUs the worker has one
         expect(at_home, f"{what}: expected on {home}, got {lay}")
 
     @property
     def changed(self) -> list[str]:
-        """Which of its inputs the first call of a step that detects it changed in place."""
+        """Names of inputs that the call, the first of a step to detect this, changed in place."""
         self.module.expect_fit()
         names = [name for name in self.contract.inputs if name in self.tensors]
         return [names[place] for place in self._pending.results.changed if place < len(names)]
 
     def lies_elsewhere(self, out: Tensor) -> bool:
-        """Whether a tensor that was given back lies on another device, where inputs were to."""
+        """Return whether an output lies on the other device that the call's inputs were put on."""
         results = self._pending.results
         places = zip(results.outputs, results.elsewhere, strict=False)
         return any(there and out is one for one, there in places)
 
     @property
     def left(self) -> list[str]:
-        """What else such a call left changed, in words."""
+        """What else a call that detects changes has left changed, in words."""
         return self._pending.results.left
 
     @property
     def copied(self) -> int:
-        """How many different numbers some tensor held so many times, of those looked for."""
+        """How many different numbers a tensor held as often as the call's ``copies`` asked for."""
         self.module.expect_fit()
         return self._pending.results.copied
 
     def behind(self, out: Tensor) -> int:
-        """The bytes of memory behind a tensor that was given back, where they were to be told."""
+        """Return the bytes of memory that an output keeps alive, if the call measured them."""
         pairs = zip(self._pending.results.outputs, self._pending.results.behind, strict=True)
         return next(size for one, size in pairs if one is out)
 
     @property
     def made(self) -> int:
-        """How many numbers operations made on the way, where that was asked for."""
+        """How many numbers the call's operations produced, if the call counted them."""
         self.module.expect_fit()
         return self._pending.results.made
 
     @property
     def saved(self) -> int:
-        """How many tensors were kept for a backward, likewise."""
+        """How many tensors were kept for a backward, if the call counted them."""
         self.module.expect_fit()
         return self._pending.results.saved
 
     @property
     def carries_gradients(self) -> bool:
-        """Whether an output leads back to anything."""
+        """Whether any output carries a gradient."""
         return any(self._pending.results.grads)
 
     @property
     def gradients(self) -> Gradients:
-        """Gradients by the inputs and the weights, by name.
+        """The gradients of the inputs and the weights, by name.
 
         Raises:
-            CheckFailed: The output carries none.
+            CheckFailed: The output carries no gradient.
         """
         tensors = self.tensors
         wanted = [name for name in self.contract.differentiable if name in tensors]
         names = [name for name in wanted if tensors[name].requires_grad]
         first = names[0] if names else "the inputs"
-        _ = self.outs  # are Tensors of the right shapes
+        _ = self.outs  # fails unless these are Tensors of the right shapes
         expect(
             self.carries_gradients,
             "the output carries no gradient: expected one that leads back to "
@@ -451,23 +451,23 @@ class Call:
         return dict(zip([*names, *self._learning], self._back.found, strict=True))
 
     def expect_backward(self) -> None:
-        """Raise what was raised on the way to the gradients, whatever came of them."""
+        """Raise any error of the backward, without looking at the gradients."""
         assert self._back is not None
         _ = self._back.answered
 
     @property
     def expected(self) -> Tensor:
-        """The right first output, in float64, on the CPU."""
+        """The right first compared output, in float64, on the CPU."""
         return self.rights[self.contract.compared[0]]
 
     @property
     def rights(self) -> dict[str, Tensor]:
-        """The right outputs by name, those that are floats."""
+        """The right float outputs by name."""
         return {n: x for n, x in self.every_right.items() if n not in self.contract.integers}
 
     @cached_property
     def every_right(self) -> dict[str, Tensor]:
-        """The same with the integers; once, as a call behind many others asks for all of theirs."""
+        """All right outputs by name; cached, as later calls that take handles ask again."""
         return self.once("outputs", self.compute_rights)
 
     @property
@@ -482,14 +482,14 @@ class Call:
 
     @property
     def right_inputs(self) -> dict[str, Tensor]:
-        """The inputs in float64, on the CPU; for what an earlier call gives, what it should."""
+        """The inputs in float64, on the CPU; for an output of an earlier call, its right value."""
         return {
             name: value.call.every_right[value.name] if isinstance(value, Handle) else exact(value)
             for name, value in self.inputs.items()
         }
 
     def once(self, what: str, compute: Callable[[], _T]) -> _T:
-        """What is computed from the inputs, the weights and the contract, the first time."""
+        """Return what ``compute`` makes of inputs, weights and contract, from a cache if there."""
         inputs = self.right_inputs
         grads = map(exact, self._grad_outputs.values())
         given = (*inputs.values(), *grads, *self.weights.values())
@@ -499,14 +499,14 @@ class Call:
     def compute_rights(
         self, dtype: torch.dtype = torch.float64, noise: Noise | None = None
     ) -> dict[str, Tensor]:
-        """The right outputs, computed anew in a dtype, or with noise: as rounding makes them."""
+        """Compute the right outputs anew in a dtype, or with noise, so with errors of rounding."""
         with noise or nullcontext():
             return self._right(*self._sources(dtype, noise))
 
     def compute_right_gradients(
         self, dtype: torch.dtype = torch.float64, noise: Noise | None = None
     ) -> dict[str, Tensor]:
-        """The right gradients, likewise."""
+        """Compute the right gradients in a dtype, or with noise."""
         with noise or nullcontext():
             return self._right_gradients(dtype, noise)
 
@@ -537,7 +537,7 @@ class Call:
 
 
 def bound(contract: Contract, sizes: Sizes, inputs: Inputs) -> Sizes:
-    """Sizes with what the inputs say of them, and what follows from that."""
+    """Return sizes with those that the inputs have, and those that follow from these."""
     found: dict[str, int] = {}
     for name, spec in contract.inputs.items():
         value = inputs.get(name)
@@ -556,7 +556,7 @@ def bound(contract: Contract, sizes: Sizes, inputs: Inputs) -> Sizes:
 
 
 def _length(spec: Input, sizes: Sizes, value: Tensor | Handle | None) -> int:
-    """The size that an input decides alone, and that is 0 where it is left out."""
+    """Return the size that an input alone decides: 0 if the input is left out."""
     if value is None:
         return 0
     axis = sizes.axis(spec.shape, spec.length)

@@ -1,4 +1,4 @@
-"""The first comparison that failed, and what a worker was asked to come to it."""
+"""The first comparison that failed, and the requests to the worker that led to it."""
 
 from __future__ import annotations
 
@@ -17,16 +17,17 @@ from grader.wire import messages, values
 
 
 class Case(NamedTuple):
-    """A comparison that failed.
+    """A failed comparison and the steps that reproduce its value.
 
     Attributes:
-        check: Its name.
-        comparison: What was compared.
-        steps: What was asked for it, and for nothing else; the last one gave the value.
-        path: Where the value is in what that gave: the place of its call, then indices and keys;
-            for a gradient, that of its source.
-        part: Which part of it was compared, along each axis; empty for the whole.
-        inputs: The names of a call's inputs, in their order.
+        check: Name of the check.
+        comparison: The values that were compared.
+        steps: Steps that the worker was asked for to get the value, and no others; the last one
+            returned it.
+        path: Where the value is in the last step's result: the index of its call, then indices and
+            keys; for a gradient, the index of its source.
+        part: Slices of the value that were compared, along each axis; empty for the whole.
+        inputs: Names of a call's inputs, in order.
     """
 
     check: str
@@ -43,16 +44,16 @@ def first_case(
     solution: str,
     inputs: Sequence[str] = (),
 ) -> Case | None:
-    """The first comparison that can be made again, from one file alone; None where there is none.
+    """Return the first failed comparison that one file alone can repeat; None if there is none.
 
-    That is one of a value which a call or a gradient gave, with one that our solution gives too:
-    not one that another answer of the submission decides.
+    Its value comes from a call or a gradient, and our solution gives the expected value as well:
+    so the expected value is not another answer of the submission.
 
     Args:
-        compared: The comparisons that failed, by the names of their checks.
-        asked: What each check asked, and what came.
-        solution: The source of ours.
-        inputs: The names of a call's inputs, in their order.
+        compared: The comparisons that failed, each after the name of its check.
+        asked: Requests of each check, with the answers.
+        solution: Source of our solution.
+        inputs: Names of a call's inputs, in order.
     """
     for check, comparison in compared:
         for same in (_shares, _equals):
@@ -88,7 +89,7 @@ def _steps(exchange: Exchange) -> Iterator[Asked]:
 
 
 def _results(asked: Asked) -> list[tuple[int, tuple[int | str, ...]]]:
-    """The tensors that a step gave, by number, and where each is."""
+    """Return the number of each tensor that a step returned, and its path in the result."""
     if not isinstance(asked.answer, Answered):
         return []
     match asked.answer.answer:
@@ -113,7 +114,7 @@ def _equals(whole: Tensor, got: Tensor) -> bool:
 
 
 def _part(whole: Tensor, got: Tensor) -> tuple[slice, ...] | None:
-    """Which part of a value another is, axis by axis; None where it is none."""
+    """Return the slices of ``whole`` that ``got`` is a view of; None if it is no such view."""
     if whole.shape == got.shape:
         return ()
     if whole.stride() != got.stride():
@@ -127,7 +128,7 @@ def _part(whole: Tensor, got: Tensor) -> tuple[slice, ...] | None:
 
 
 def _needed(steps: list[Asked]) -> list[Asked]:
-    """The last step, and all before it that made or changed what it uses."""
+    """Return the last step, and all steps before it that made or changed what it uses."""
     found, handles = [steps[-1]], _handles(steps[-1].step.operation)
     for asked in reversed(steps[:-1]):
         about = _handles(asked.step.operation)
@@ -138,7 +139,7 @@ def _needed(steps: list[Asked]) -> list[Asked]:
 
 
 def _handles(operation: messages.Operation) -> set[int]:
-    """Of the modules and kept results that a step is about."""
+    """Return the handles of the modules and kept results that an operation involves."""
     match operation:
         case messages.Create(handle=handle) | messages.Move(handle=handle):
             return {handle}
@@ -152,7 +153,7 @@ def _handles(operation: messages.Operation) -> set[int]:
 
 
 def _handed_on(tree: Any) -> Iterator[int]:
-    """Handles of earlier calls of which an argument is a part."""
+    """Yield the handles of the earlier calls whose results are part of an argument."""
     if not isinstance(tree, dict):
         return
     for kind, content in tree.items():
@@ -167,7 +168,7 @@ def _handed_on(tree: Any) -> Iterator[int]:
 
 
 def _holds_for(case: Case, solution: str) -> bool:
-    """Whether our solution passes the comparison."""
+    """Return whether our solution passes the comparison."""
     replay = Replay.of(solution)
     if replay is None:
         return False

@@ -1,4 +1,4 @@
-"""Comparisons that a check fails by: what was expected, what came, where."""
+"""Comparisons that fail a check, with what was expected, what came instead, and where."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ from torch import Tensor
 from grader.records import Difference
 from grader.wire.values import Opaque
 
-# Room for the rounding of another order of operations, relative to the largest expected value
+# Tolerance for rounding in another order of operations, relative to the largest expected value
 # (a sum of large terms may end near 0). The known mistakes differ by 1e-3 and more.
 TOLERANCE = {
     torch.float64: 1e-6,  # 1/√D may have been rounded to float32
     torch.float32: 2e-5,
-    torch.bfloat16: 0.1,  # 8 bits of mantissa, over half a dozen roundings
+    torch.bfloat16: 0.1,  # 8 bits of mantissa, rounded half a dozen times and more
 }
-# How many times as much room float32 has on another device. TF32 is off there before a submission
-# is loaded, so products are as exact as on the CPU; but of `exp`, `tanh`, `sin` and `rsqrt` CUDA
-# promises two units in the last place (Programming Guide, "Mathematical Functions"), where the
-# CPU's are off by one. float64 and bfloat16 have room for either.
+# Factor on the tolerance of float32 on another device. TF32 is switched off there before a
+# submission is loaded, so products are as exact as on the CPU; but for `exp`, `tanh`, `sin` and
+# `rsqrt` CUDA promises two units in the last place (Programming Guide, "Mathematical Functions"),
+# where the CPU is off by one. The tolerances of float64 and bfloat16 cover either.
 ROOM = {"cuda": 2.0}
 _room: ContextVar[float] = ContextVar("_room", default=1.0)
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Values that were compared, and differ.
+    """Values that were compared and differ.
 
     Attributes:
-        what: Their name, such as ``output``.
-        got: The submission's.
-        expected: The right ones, float64, on the CPU.
+        what: Name of the values, such as ``output``.
+        got: The submission's values.
+        expected: The right values, float64, on the CPU.
         allowed: The largest difference that would have passed.
     """
 
@@ -50,8 +50,8 @@ class CheckFailed(AssertionError):
     """A check's claim does not hold.
 
     Attributes:
-        difference: Where the values differ the most, if they do.
-        comparison: Of the values, if that is what failed.
+        difference: Where the compared values differ the most; None if no values were compared.
+        comparison: The compared values; None likewise.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class CheckFailed(AssertionError):
 
 @contextmanager
 def computed_on(device: str) -> Iterator[None]:
-    """Meanwhile, what is compared was computed on a device such as ``cpu`` or ``cuda``."""
+    """Compare, inside the block, with the tolerances of a device such as ``cpu`` or ``cuda``."""
     token = _room.set(ROOM.get(device, 1.0))
     try:
         yield
@@ -87,12 +87,12 @@ def expect(holds: bool, message: str) -> None:
 
 
 def expect_tensor(value: Any, shape: tuple[int, ...], what: str, sizes: str) -> Tensor:
-    """A result as a Tensor of the right shape.
+    """Return a result, failing the check unless it is a Tensor of the right shape.
 
     Args:
-        value: What a submission gave.
-        shape: What it should have.
-        what: Its name in the message, such as ``output``.
+        value: Result that the submission returned.
+        shape: Shape that the result should have.
+        what: Name of the result in the message, such as ``output``.
         sizes: The shape in letters, such as ``(B, T, C)``.
     """
     if not isinstance(value, Tensor):
@@ -106,7 +106,7 @@ def expect_tensor(value: Any, shape: tuple[int, ...], what: str, sizes: str) -> 
 
 
 def expect_tuple(value: Any, names: Sequence[str]) -> tuple[Any, ...]:
-    """A result as a tuple, or a list, of as many parts as there are names."""
+    """Return a result as a tuple, failing the check unless it is a tuple or list of these parts."""
     if not isinstance(value, tuple | list):
         kind = value.type if isinstance(value, Opaque) else type(value).__name__
         fail(f"expected a tuple of {len(names)} ({', '.join(names)}), got `{kind}`")
@@ -121,7 +121,7 @@ def expect_all_close(
     suffix: str = "",
     tolerance: float | None = None,
 ) -> None:
-    """``expect_close`` for each of several outputs; a suffix such as ``under a mask``."""
+    """Apply ``expect_close`` to each output; messages add a suffix such as ``under a mask``."""
     for name, right in expected.items():
         expect_close(got[name], right, f"{name} {suffix}".rstrip(), tolerance)
 
@@ -129,14 +129,14 @@ def expect_all_close(
 def expect_close(
     got: Tensor, expected: Tensor, what: str = "output", tolerance: float | None = None
 ) -> None:
-    """Fail the check where a submission's values are not the right ones.
+    """Fail the check unless the submission's values are the right ones, up to a tolerance.
 
     Args:
-        got: The submission's, any device and float dtype.
-        expected: The right ones, float64, the same shape.
-        what: Their name in the message.
+        got: The submission's values, on any device, of any float dtype.
+        expected: The right values, float64, of the same shape.
+        what: Name of the values in the message.
         tolerance: Relative to the largest expected value, or to 1 where all are smaller; by
-            default that of ``got``'s dtype.
+            default the tolerance of ``got``'s dtype.
     """
     yours = got.detach().double().cpu()
     right = expected.detach().double().cpu()
@@ -176,7 +176,7 @@ def expect_close(
 
 
 def _unequal(yours: Tensor, right: Tensor, wrong: Tensor) -> tuple[Tensor, str]:
-    """What of the values that are wrong says the most, and what it says."""
+    """Return which of the wrong values say the most, as a mask, and the words for it."""
     mine, theirs = yours.isfinite(), right.isfinite()
     if bool((~mine & theirs).any()):
         return ~mine & theirs, "are nan or infinite where they should be finite"
@@ -188,7 +188,7 @@ def _unequal(yours: Tensor, right: Tensor, wrong: Tensor) -> tuple[Tensor, str]:
 
 
 def expect_integers(got: Tensor, expected: Tensor, what: str) -> None:
-    """Fail the check where an output that counts is no integers, or not the right ones."""
+    """Fail the check unless an output consists of integers, all exactly right."""
     name = str(got.dtype).removeprefix("torch.")
     counts = not (got.is_floating_point() or got.is_complex() or got.dtype == torch.bool)
     expect(counts, f"{what}: expected integers, got {name}")
@@ -200,13 +200,13 @@ def expect_integers(got: Tensor, expected: Tensor, what: str) -> None:
 
 
 def expect_dtype(got: Tensor, dtype: torch.dtype, what: str) -> None:
-    """Fail the check where an output has another dtype than it should."""
+    """Fail the check unless an output has the expected dtype."""
     wanted, there = (str(one).removeprefix("torch.") for one in (dtype, got.dtype))
     expect(got.dtype == dtype, f"{what}: expected dtype {wanted}, got {there}")
 
 
 def expect_gradient(got: Tensor | None, name: str) -> Tensor:
-    """A gradient, which must be there."""
+    """Return a gradient, failing the check if there is none."""
     if got is None:
         fail(
             f"`{name}` gets no gradient: it is detached, frozen or unused on the way to the output"
@@ -215,16 +215,16 @@ def expect_gradient(got: Tensor | None, name: str) -> Tensor:
 
 
 def expect_differs(got: Tensor, other: Tensor, what: str) -> None:
-    """Fail the check where two outputs are the same although their inputs are not.
+    """Fail the check if two outputs are the same although their inputs differ.
 
-    Without it a function that gives a constant would keep every relation.
+    Without this, a function that returns a constant would satisfy every relation.
     """
     gap = (got.detach().double() - other.detach().double()).abs().max()
     expect(not bool(gap < 1e-3), f"{what}: expected a difference, there is none")
 
 
 def expect_finite(got: Tensor, what: str = "output") -> None:
-    """Fail the check where a value is NaN or infinite."""
+    """Fail the check if a value is NaN or infinite."""
     bad = ~torch.isfinite(got.detach())
     if bool(bad.any()):
         index = tuple(bad.nonzero()[0].tolist())

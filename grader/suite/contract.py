@@ -1,4 +1,4 @@
-"""What a suite grades: the contract of an exercise, in figures."""
+"""The contract of an exercise: names, shapes, sizes and the oracle that its suite grades by."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from grader.suite.draw import Draw
 from grader.suite.oracle import Weights
 
 Oracle = Callable[..., Tensor | Mapping[str, Tensor]]
-# Sizes as they are in use, where a number that fits small sizes only shows.
+# Sizes as in practice: a constant that is right only at small sizes shows as wrong at these.
 USUAL = {"B": 2, "T": 17, "S": 19, "C": 64, "E": 32, "H": 4, "G": 2, "D": 16}
 
 
 class Sizes(Mapping[str, int]):
     """The sizes of one try, by letter: ``Sizes(B=3, T=5, C=7).T`` is 5.
 
-    Distinct primes where they are free, so that a swapped axis shows. ``B=0`` stands for a single
-    sequence without a batch dimension.
+    Sizes that may be chosen freely are distinct primes, so that a swapped axis shows. ``B=0``
+    stands for a single sequence without a batch dimension.
     """
 
     def __init__(self, **letters: int) -> None:
@@ -49,13 +49,13 @@ class Sizes(Mapping[str, int]):
         return ", ".join(f"{letter}={size}" for letter, size in self._letters.items())
 
     def replace(self, **letters: int) -> Sizes:
-        """The same with some sizes changed, or more of them."""
+        """Return a copy with some sizes changed or added."""
         return Sizes(**{**self._letters, **letters})
 
     def shape(self, letters: str) -> tuple[int, ...]:
-        """The shape that letters such as ``B T C`` stand for; a number stands for itself.
+        """Return the shape that letters such as ``B T C`` stand for.
 
-        ``S+T`` is a sum of sizes, ``C/H`` a quotient.
+        A number stands for itself, ``S+T`` for a sum of sizes, ``C/H`` for a quotient.
         """
         return tuple(map(self._size_of, self.axes(letters)))
 
@@ -68,31 +68,31 @@ class Sizes(Mapping[str, int]):
         return int(word) if word.isdigit() else self[word]
 
     def axis(self, letters: str, letter: str) -> int:
-        """Which axis of such a shape has a size, by itself or in a sum."""
+        """Return the index of the axis that ``letter`` is the size of, alone or in a sum."""
         words = self.axes(letters)
         return next(axis for axis, word in enumerate(words) if letter in word.split("+"))
 
     def axes(self, letters: str) -> list[str]:
-        """The letters of a shape, without ``B`` where there is no batch."""
+        """Return the letters of a shape one by one, without ``B`` where there is no batch."""
         return [word for word in letters.split() if word != "B" or self["B"]]
 
     def named(self, letters: str) -> str:
-        """The same in words, as a message shows it: ``(B, T, C)``."""
+        """Return the letters of a shape as a message shows them: ``(B, T, C)``."""
         words = self.axes(letters)
         return f"({', '.join(words)}{',' if len(words) == 1 else ''})"
 
     @property
     def length(self) -> int:
-        """How many positions there are, of queries or of keys."""
+        """The number of positions, of queries or of keys, whichever is larger."""
         return max(self.get("T", 1), self.get("S", 1))
 
     @property
     def scores(self) -> int:
-        """How many scores there are: one for each query and key, in each head and sequence."""
+        """The number of attention scores: one per query and key, in each head and sequence."""
         return max(self.get("B", 1), 1) * self.get("H", 1) * self.get("T", 1) * self.length
 
     def usual(self) -> Sizes:
-        """Sizes as they are in use."""
+        """Return sizes as in practice (``USUAL``); a single head and a smaller batch stay."""
         kept = {letter: size for letter, size in self.items() if letter == "H" and size == 1}
         usual = {letter: USUAL.get(letter, size) for letter, size in self.items()}
         if "B" in self:
@@ -101,26 +101,26 @@ class Sizes(Mapping[str, int]):
 
 
 def normal(draw: Draw, shape: tuple[int, ...], sizes: Sizes) -> Tensor:
-    """Normally distributed around 0, with standard deviation 1."""
+    """Draw normally distributed numbers with mean 0 and standard deviation 1."""
     return draw.normal(*shape)
 
 
 @dataclass(frozen=True)
 class Input:
-    """One input.
+    """One input of a function or module.
 
     Attributes:
-        shape: In letters: ``B T C``.
-        draw: Its values, of a shape, at given sizes.
-        optional: Whether a call may leave it out.
-        differentiable: Whether gradients are asked of it.
-        by_keyword: Whether it is always given by its name.
-        handed_on: Whether it is never drawn: only what an earlier call gave can be given.
-        kinds: Other ways to draw it, by what they are: each a level of a factor of its own.
-        forms: Ways to write down what was drawn, such as dtypes of a mask: likewise.
-        length: The letter of a size that is 0 where it is left out; empty where there is none.
-        confined: Whether it is only ever as drawn, since not all numbers will do: weights that
-            are above 0, say. Else it is tried as zeros as well, very large, and so on.
+        shape: Shape in letters, such as ``B T C``.
+        draw: Draws values of a given shape at given sizes.
+        optional: Whether a call may leave the input out.
+        differentiable: Whether gradients of the input are requested.
+        by_keyword: Whether the input is always passed by name.
+        handed_on: Whether the input is never drawn, but always an output of an earlier call.
+        kinds: Other ways to draw the input, by name; these are the levels of a factor of its own.
+        forms: Ways to represent what was drawn, such as dtypes of a mask: levels of another factor.
+        length: Letter of a size that is 0 where the input is left out; empty if there is none.
+        confined: Whether the input is only ever tried as drawn, since not all numbers are allowed
+            (weights above 0, say). Otherwise it is also tried as zeros, as very large, and so on.
     """
 
     shape: str
@@ -139,43 +139,45 @@ class Input:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Contract:
-    """The contract of an exercise, as its suite's claims need it.
+    """The contract of an exercise, in the form that the claims of its suite need.
 
     Attributes:
-        entry: The class or function, or a part of one: ``Function.apply``.
-        method: Of the class, that its calls go to; empty for the module itself.
-        sizes: To be tried; the first are used where one will do. In situations each letter of an
-            input varies, by its meaning in attention or, any other letter, by itself.
-        inputs: By name, in the order of the arguments.
-        outputs: The shape of each in letters, by name; None for what is only handed on. One alone
-            is given as it is, several as a tuple in this order.
-        tuples: Arguments, and outputs, that are tuples, by name: what each holds, which stands
-            among the inputs and outputs one by one. Such an argument is left out as a whole.
-        integers: Names of outputs that are integers: right to the last digit, of any width.
-        oracle: The right outputs in float64: takes weights, sizes, and the inputs by name; gives
-            a Tensor, or one for each output that is compared, by name.
-        parameters: Names and shapes of all parameters, by sizes; None for a function.
-        arguments: Of the constructor, by sizes; of a function beside its inputs, by name.
+        entry: Name of the class or function to call, or of a part of one: ``Function.apply``.
+        method: Name of the method to call; empty to call the module itself.
+        sizes: Sizes to try; the first are used where one set is enough. In situations every letter
+            of an input varies: one known from attention by its meaning, any other on its own.
+        inputs: Inputs by name, in the order of the arguments.
+        outputs: Shape of each output in letters, by name; None for one that is only handed on. A
+            single output is returned as it is, several as a tuple in this order.
+        tuples: Names of the parts of each argument or output that is a tuple, by its name. The
+            parts stand in ``inputs`` or ``outputs``; a call leaves out all parts or none.
+        integers: Names of outputs that are integers: exactly right, in integers of any width.
+        oracle: Computes the right outputs in float64 from weights, sizes, and the inputs by name;
+            returns a Tensor, or one for each compared output, by name.
+        parameters: Returns names and shapes of all parameters at given sizes; None for a function.
+        arguments: Returns the arguments of the constructor at given sizes; for a function, those
+            that it takes beside its inputs, by name.
         around_one: Names of the parameters that are drawn around 1, such as a norm's gain.
-        frozen: Names of the parameters that are not to learn.
-        deterministic: Arguments of the constructor that take all chance out of training.
-        kinks: From weights, sizes and the inputs: numbers at whose zero a right gradient jumps,
-            such as what goes into a ReLU. None where all is smooth.
-        slack: From the inputs: by how much, relative to the largest value, a right answer may be
-            off in any dtype, such as where angles are float32. None for nothing.
-        silent: From the inputs, by name: where an output, or the gradient of an input, has to be
-            exactly 0, each a bool Tensor that broadcasts to it. None for nowhere.
-        is_exact: At which sizes no constant is rounded in any dtype, so that in float64 a right
-            answer is right to the last digits.
-        fit: Makes sizes that were drawn fit one another: an even D, say.
-        derived: Sizes with those that follow from the others at a call: how many tokens a cache
-            holds afterwards, say.
-        unbatched: Whether a single sequence, without a batch dimension, will do as well.
-        variants: The same contract with other arguments, by what they are.
-        tried: Whether its claims are held in every situation.
-        inner: A part of it that the submission defines as well, with a contract of its own.
-        parts: More of these.
-        default_arguments: Arguments of the constructor that may be left out, by their defaults.
+        frozen: Names of the parameters that must have ``requires_grad=False``.
+        deterministic: Constructor arguments that remove all randomness from training mode.
+        kinks: Computes, from weights, sizes and the inputs, numbers at whose zeros a right gradient
+            jumps, such as the input of a ReLU. None where everything is smooth.
+        slack: Computes from the inputs how much further off than by rounding a right answer may
+            be in any dtype, relative to the largest value: where angles are float32, say. None
+            for nothing.
+        silent: Computes from the inputs, for outputs and gradients of inputs by name, where they
+            have to be exactly 0: a bool Tensor that broadcasts to each. None for nowhere.
+        is_exact: Returns whether no constant is rounded in any dtype at given sizes, so that in
+            float64 a right answer is right to the last digits.
+        fit: Makes drawn sizes fit one another: an even D, say.
+        derived: Returns sizes with those added that follow from the others in a call: how many
+            tokens a cache holds afterwards, say.
+        unbatched: Whether a single sequence without a batch dimension is accepted as well.
+        variants: The same contract with other arguments, by a name that describes these.
+        tried: Whether the claims have to hold in every situation.
+        inner: Contract of a part inside this one that the submission defines as well.
+        parts: Contracts of further parts of that sort.
+        default_arguments: Constructor arguments that may be left out, with their defaults.
     """
 
     entry: str
@@ -206,52 +208,52 @@ class Contract:
 
     @property
     def has_situations(self) -> bool:
-        """Whether its claims are held in every situation, of sizes of all kinds."""
+        """Whether the claims have to hold in every situation, at sizes of all kinds."""
         return self.tried and bool(self.sizes)
 
     @property
     def kind(self) -> Any:
-        """What its situations have beyond those of any contract; None where that is nothing."""
+        """What situations of this kind of contract have beyond those of any; None for nothing."""
         return None
 
     @property
     def inside(self) -> tuple[Contract, ...]:
-        """All of its parts that have a contract of their own."""
+        """The contracts of all parts inside this one."""
         return (*((self.inner,) if self.inner else ()), *self.parts)
 
     @property
     def keeps_form(self) -> bool:
-        """Whether the first output has the form of the first input that gradients are asked of."""
+        """Whether the first compared output has the shape of the first differentiable input."""
         first = next(iter(self.differentiable), None)
         return first is not None and self.outputs[self.compared[0]] == self.inputs[first].shape
 
     @property
     def defaults(self) -> Mapping[str, Any]:
-        """What the constructor's arguments are where they are left out, of those that may be."""
+        """Constructor arguments that may be left out, with their defaults."""
         return self.default_arguments
 
     @property
     def every_argument(self) -> Mapping[str, Any]:
-        """The names of all arguments that the constructor may be given."""
+        """All arguments that the constructor may be given, by name."""
         return self.arguments(self.sizes[0]) if self.sizes else {}
 
     def may_go_unused(self, name: str, gradient: Tensor) -> bool:
-        """Whether no gradient is as good as this right one: of what may be left out, all zeros."""
+        """Return whether a gradient may be missing: an optional input's, all zeros if right."""
         return name in self.optional and not bool(gradient.any())
 
     @property
     def carried(self) -> list[str]:
-        """Names of the outputs that a later call takes as its inputs."""
+        """Names of the outputs that a later call takes as inputs."""
         return [name for name in self.outputs if name in self.inputs]
 
     @property
     def differentiable(self) -> list[str]:
-        """Names of the inputs that gradients are asked of."""
+        """Names of the inputs whose gradients are requested."""
         return [name for name, given in self.inputs.items() if given.differentiable]
 
     @property
     def compared(self) -> list[str]:
-        """Names of the outputs that are looked at and are floats."""
+        """Names of the outputs that are compared as floats."""
         looked_at = [name for name, letters in self.outputs.items() if letters is not None]
         return [name for name in looked_at if name not in self.integers]
 
@@ -261,40 +263,40 @@ class Contract:
         return [n for n, given in self.inputs.items() if given.optional and not given.handed_on]
 
     def whole_of(self, name: str) -> str:
-        """The tuple that an input or output is a part of; itself where there is none."""
+        """Return the tuple that an input or output is part of; the name itself if there is none."""
         return next((whole for whole, parts in self.tuples.items() if name in parts), name)
 
     def wholes(self, names: Iterable[str]) -> list[str]:
-        """The arguments, or outputs, that these make, in their order."""
+        """Return the arguments or outputs that these parts make up, in order, each once."""
         return list(dict.fromkeys(map(self.whole_of, names)))
 
     def parts_of(self, whole: str) -> tuple[str, ...]:
-        """What an argument, or an output, is made of: itself where it is no tuple."""
+        """Return the parts of an argument or output; the name itself if it is no tuple."""
         return self.tuples.get(whole, (whole,))
 
     def slack_at(self, inputs: Mapping[str, Tensor]) -> float:
-        """By how much more a right answer may be off at these inputs."""
+        """Return how much further off than by rounding a right answer may be at these inputs."""
         return self.slack(**inputs) if self.slack else 0.0
 
     def right(
         self, weights: Weights, sizes: Sizes, inputs: Mapping[str, Tensor]
     ) -> dict[str, Tensor]:
-        """The right outputs by name, in float64."""
+        """Compute the right outputs by name, in float64."""
         found = self.oracle(weights, sizes, **inputs)
         return {self.compared[0]: found} if isinstance(found, Tensor) else dict(found)
 
     def plain_weights(self, weights: Weights) -> Weights:
-        """The same weights, changed so that a rounded constant has no effect, where that can be."""
+        """Return the weights, changed where possible so that a rounded constant has no effect."""
         return weights
 
     def observe(self, harness: Any) -> list[Any]:
-        """What a diagnosis is to explain; there is none of a contract of no known kind."""
+        """Return what a diagnosis has to explain: nothing for a contract of no particular kind."""
         return []
 
     def maps_of(self, call: Any) -> list[AttentionMap]:
-        """What a submission attends to in a call, likewise."""
+        """Return the attention maps of a call: none for a contract of no particular kind."""
         return []
 
     def maps(self, harness: Any) -> list[AttentionMap]:
-        """What a submission attends to, where its contract is about that."""
+        """Return the attention maps of a submission, where its contract is about attention."""
         return []

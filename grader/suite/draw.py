@@ -9,36 +9,36 @@ from torch import Tensor
 
 
 def derive_seed(seed: int, name: str) -> int:
-    """A seed of 63 bits for one purpose, the same for the same seed and name."""
+    """Return a seed of 63 bits for one purpose, the same for the same seed and name."""
     digest = hashlib.sha256(f"{seed}/{name}".encode()).digest()
     return int.from_bytes(digest[:8], "big") >> 1
 
 
 class Draw:
-    """Draws numbers on the CPU, so that every device is given the same ones."""
+    """A source of random numbers on the CPU, so that every device is given the same ones."""
 
     def __init__(self, seed: int) -> None:
         self.seed = seed
         self._generator = torch.Generator().manual_seed(seed)
 
     def normal(self, *shape: int, std: float = 1.0) -> Tensor:
-        """Normally distributed around 0, float32, of this shape."""
+        """Draw normally distributed numbers with mean 0, float32, of this shape."""
         return torch.randn(shape, generator=self._generator) * std
 
     def permutation(self, count: int) -> Tensor:
-        """The numbers below ``count`` in any order, (count,)."""
+        """Draw an order of the numbers below ``count``, (count,)."""
         return torch.randperm(count, generator=self._generator)
 
     def integer(self, low: int, high: int) -> int:
-        """One of the integers from ``low`` to ``high``."""
+        """Draw an integer from ``low`` to ``high``, both included."""
         return int(self.integers(low, high))
 
     def integers(self, low: int, high: int, *shape: int) -> Tensor:
-        """Integers from ``low`` to ``high``, of this shape."""
+        """Draw integers from ``low`` to ``high``, both included, of this shape."""
         return torch.randint(low, high + 1, shape, generator=self._generator)
 
     def order(self, count: int) -> Tensor:
-        """A permutation of ``count`` that moves every element, (count,)."""
+        """Draw a permutation of ``count`` elements that moves every one of them, (count,)."""
         shift = torch.arange(count).roll(1)
         shuffled = torch.randperm(count, generator=self._generator)
         inverse = torch.empty_like(shuffled)
@@ -46,7 +46,7 @@ class Draw:
         return shuffled[shift[inverse]]
 
     def mask(self, *shape: int) -> Tensor:
-        """A bool mask in which every row of the last dimension shows and hides something."""
+        """Draw a bool mask with a True and, if T > 1, a False in each row of the last axis."""
         chosen = torch.rand(shape, generator=self._generator) < 0.5
         rows, T = (*shape[:-1], 1), shape[-1]
         shown = torch.randint(T, rows, generator=self._generator)

@@ -1,7 +1,7 @@
-"""How a module that is not quite that of its contract is tried all the same.
+"""How a module that differs from its contract in small ways is tried all the same.
 
-What costs a check of its own (parameters of other names, a bias too many or too few, a default that
-is missing) would make every other check fail by it. So it is made up for, and they are judged.
+Some deviations cost a check of their own: parameters of other names, a bias too many or too few, a
+missing default. They would fail every other check too, so they are compensated for in those.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ BIAS = ".bias"
 
 @dataclass(frozen=True)
 class Fit:
-    """What a module has in the place of what its contract says.
+    """The deviations of a module from its contract that are compensated for.
 
     Attributes:
-        names: Its own names of parameters, by those of the contract, where they are others.
-        surplus: Biases of layers of the contract that have none there: they are set to zero.
-        missing: Biases of the contract that its layers do not have: what is right has zeros there.
-        needed: Arguments of the constructor that have no default, though the contract has one.
+        names: The module's names of parameters, by the contract's, where they differ.
+        surplus: Biases of layers that have none in the contract; they are set to zero.
+        missing: Biases of the contract that the module lacks; the oracle takes them as zeros.
+        needed: Constructor arguments without a default, though the contract has one.
     """
 
     names: Mapping[str, str] = field(default_factory=dict)
@@ -35,11 +35,11 @@ class Fit:
     needed: frozenset[str] = frozenset()
 
     def own(self, name: str) -> str:
-        """The module's own name of a parameter."""
+        """Return the module's own name of a parameter."""
         return self.names.get(name, name)
 
     def there(self, names: Iterable[str]) -> list[str]:
-        """Those of the contract's names that the module has a parameter for."""
+        """Return those of the contract's names that the module has a parameter for."""
         return [name for name in names if name not in self.missing]
 
 
@@ -47,7 +47,7 @@ AS_IT_SHOULD_BE = Fit()
 
 
 def fit_of(contract: Contract, session: Session) -> Fit:
-    """How a submission's module fits; it is made for this, once with its defaults left out."""
+    """Make a submission's module, with and without its defaults, and return how it fits."""
     assert contract.parameters is not None
     sizes = contract.sizes[0]
     arguments, batch = contract.arguments(sizes), session.batch()
@@ -60,7 +60,7 @@ def fit_of(contract: Contract, session: Session) -> Fit:
     try:
         found = {name: one.shape for name, one in whole.parameters.items()}
     except (SubmissionError, SubmissionRefused):
-        return AS_IT_SHOULD_BE  # nothing is made up for: whoever makes one is told
+        return AS_IT_SHOULD_BE  # no compensation: a check that makes one raises the error
     try:
         _ = made.answered
         needed: frozenset[str] = frozenset()
@@ -73,7 +73,7 @@ def fit_of(contract: Contract, session: Session) -> Fit:
 
 
 def renamed(wanted: Shapes, found: Shapes) -> dict[str, str]:
-    """Own names by those of the contract, where as many of the same shapes are there."""
+    """Pair missing parameters with unexpected ones, if their shapes agree one by one; else {}."""
     missing = [name for name in wanted if name not in found]
     extra = [name for name in found if name not in wanted]
     alike = [wanted[name] for name in missing] == [found[name] for name in extra]
@@ -81,7 +81,7 @@ def renamed(wanted: Shapes, found: Shapes) -> dict[str, str]:
 
 
 def surplus(wanted: Shapes, found: Shapes) -> tuple[str, ...]:
-    """Biases of layers that have none in the contract."""
+    """Return the biases of layers that have no bias in the contract."""
     return tuple(
         name
         for name, shape in found.items()
@@ -93,7 +93,7 @@ def surplus(wanted: Shapes, found: Shapes) -> tuple[str, ...]:
 
 
 def without_bias(wanted: Iterable[str], found: Container[str]) -> frozenset[str]:
-    """Biases that layers have in the contract alone."""
+    """Return the biases of the contract that the module's layers lack."""
     return frozenset(
         name
         for name in wanted
@@ -102,7 +102,7 @@ def without_bias(wanted: Iterable[str], found: Container[str]) -> frozenset[str]
 
 
 def zeros_of(names: tuple[str, ...], contract: Contract, sizes: Sizes) -> dict[str, int]:
-    """How many numbers each of these biases has at some sizes."""
+    """Return how many numbers each of these biases has at given sizes."""
     shapes = contract.parameters(sizes) if contract.parameters else {}
     return {name: shapes[_weight_of(name)][0] for name in names}
 
@@ -112,7 +112,7 @@ def _weight_of(bias: str) -> str:
 
 
 def likely(wanted: Shapes, found: Shapes, arguments: Mapping[str, Any]) -> str:
-    """What is likely the reason for parameters that are missing or too many; empty where none."""
+    """Return the likely reason for missing or surplus parameters; empty if none is likely."""
     for own in renamed(wanted, found).values():
         return f"it seems to be registered under another name: `{own}`"
     passed = next((name for name in arguments if name.endswith("bias")), "")

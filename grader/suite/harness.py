@@ -1,4 +1,4 @@
-"""One check's try at a contract: modules with drawn weights, inputs, right values."""
+"""What a check tries a submission with: planned modules and calls, drawn weights and inputs."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ _T = TypeVar("_T")
 # Queries and keys drawn with this gain give scores of about ±1.4 after scaling: weights that
 # are neither uniform nor one-hot, so that a wrong scale shows.
 GAIN = 1.2
-NEAR = 3e-5  # to a kink; float32 is off by 3e-6 there
-MISFIT = "misfit"  # in the memo, once it was told of
-PART = 0.1  # of the time that is left, that one part of a check may take
-COPIES = 4  # of what is kept for a backward, where calls are made on another device as well
-DRAWS = 1000  # of inputs, of which about every sixth lies near a kink
+NEAR = 3e-5  # distance up to which a value is near a kink; float32 is off by 3e-6 there
+MISFIT = "misfit"  # memo key, set once a check has reported that the module does not fit
+PART = 0.1  # share of the time left that one part of a check may take
+COPIES = 4  # times as much is kept for backward if calls are made on another device as well
+DRAWS = 1000  # of inputs at most, of which about every sixth lies near a kink
 
 
 class Harness:
-    """One check's try at a contract: plans modules and calls, draws inputs, asks.
+    """A check's access to the submission: plans modules and calls, draws inputs, sends requests.
 
     Args:
-        contract: What is tried.
-        session: Of whom.
-        draw: The check's random numbers.
-        memo: What earlier checks of the same grading have observed.
-        claims: The names of the functions that are the suite's checks.
-        seed: Of the whole grading.
+        contract: Contract that the submission is tried by.
+        session: Session of the submission.
+        draw: The check's source of random numbers.
+        memo: Observations of earlier checks of the same grading.
+        claims: Names of the functions that are the suite's checks.
+        seed: Seed of the whole grading.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class Harness:
 
     @property
     def batch(self) -> RequestBatch:
-        """What is planned and not yet asked."""
+        """The steps that are planned and not yet sent to the worker."""
         if self._batch is None or self._batch.channel is not self.session.channel:
             self._batch = self.session.batch()
         return self._batch
@@ -74,11 +74,11 @@ class Harness:
         return self.contract.sizes[0]
 
     def of(self, contract: Contract, claims: frozenset[str] | None = None) -> Harness:
-        """The same try at another contract, in the same request.
+        """Return a harness for another contract, which plans into the same request.
 
         Args:
-            contract: What is tried.
-            claims: Names of the functions that are checks of it; None where the suite's are.
+            contract: The other contract.
+            claims: Names of the functions that are checks of it; None for those of the suite.
         """
         claims = self.claims if claims is None else claims
         other = Harness(
@@ -89,16 +89,16 @@ class Harness:
         return other
 
     def drawing(self, draw: Draw) -> Harness:
-        """The same try with other random numbers."""
+        """Return a copy of this harness with another source of random numbers."""
         other = self.of(self.contract)
         other.draw = draw
         return other
 
     def ask(self, meanwhile: Callable[[], object] | None = None) -> None:
-        """Have all that is planned carried out, in one request; then what came can be read.
+        """Send all that is planned in one request; after it, the results can be read.
 
         Args:
-            meanwhile: Is called while the worker is busy.
+            meanwhile: Called while the worker is busy.
 
         Raises:
             WorkerEnded: The worker crashed, exited, took too long, or answered nonsense.
@@ -106,12 +106,12 @@ class Harness:
         self.batch.send(meanwhile)
 
     def within_reach(self, sizes: Sizes, calls: int = 1, learns: bool = False) -> Sizes:
-        """Sizes at which there is time for so many calls: with half the positions, if need be.
+        """Return sizes, with positions halved until time and memory suffice for the calls.
 
         Args:
-            sizes: That are wanted.
-            calls: How many.
-            learns: Whether gradients are wanted.
+            sizes: The sizes that are wanted.
+            calls: Number of calls.
+            learns: Whether the calls are made with gradients.
         """
         while sizes.length > 2 * SHORT and (
             self._seconds_for(sizes, calls, learns) > PART * self.session.left
@@ -121,10 +121,10 @@ class Harness:
         return sizes
 
     def shared(self, observe: Callable[[Harness], _T]) -> _T:
-        """What ``observe`` saw of this contract: made once for all the checks that judge by it.
+        """Return what ``observe`` finds for this contract, computed once for all checks that ask.
 
-        It must give data, no module: a worker may end between two checks. What ends the worker is
-        not tried again; no other exception is kept, so the next check tries anew.
+        ``observe`` must return data, no module: a worker may end between two checks. An error that
+        ended the worker is kept and raised again; after any other, the next check tries anew.
         """
         key = (self.contract, observe)
         if key not in self._memo:
@@ -136,14 +136,14 @@ class Harness:
             except WorkerEnded as error:
                 self._memo[key] = error
             for exchange in self.session.exchanges[before:]:
-                exchange.fine = exchange.fine or []  # others judge by it than the check that asks
+                exchange.fine = exchange.fine or []  # other checks than this one judge it too
         found: _T | WorkerEnded = self._memo[key]
         if isinstance(found, WorkerEnded):
             raise found.with_traceback(None)
         return found
 
     def expect_time_for(self, sizes: Sizes) -> None:
-        """Skip the check where a call at these sizes would take longer than there is time."""
+        """Skip the check if a call at these sizes would take longer than the time left."""
         seconds = self._seconds_for(sizes)
         if seconds > self.session.left:
             pytest.skip(f"at {sizes} a call would take {seconds:.0f} s")
@@ -160,15 +160,15 @@ class Harness:
         by_position: bool = False,
         **changes: Any,
     ) -> Module:
-        """Plan a module, in evaluation, or the function.
+        """Plan the contract's module, in evaluation mode, or its function.
 
         Args:
-            sizes: The contract's first where None.
-            weights: Drawn where None; where empty it stays as its constructor makes it.
-            with_values: Whether the values that its constructor gives its parameters are wanted.
-            seed: Of the worker's random numbers, set before.
-            by_position: Whether arguments are given in their order, without their names.
-            changes: Arguments of its constructor; None leaves one out.
+            sizes: Sizes of the module; None for the contract's first.
+            weights: Weights to set; None to draw them, empty to keep those of the constructor.
+            with_values: Whether to return the values that the constructor gives the parameters.
+            seed: Seed of the worker's random numbers, set before the module is made.
+            by_position: Whether the constructor's arguments are passed by position, not by name.
+            changes: Constructor arguments to change; None leaves one out.
         """
         sizes = sizes or self.sizes
         weights = self.weights(sizes) if weights is None else weights
@@ -184,24 +184,24 @@ class Harness:
 
     @property
     def fit(self) -> Fit:
-        """How the submission's module fits the contract, once a check has told that it does not."""
+        """How the module differs from the contract, once a check has reported that it does."""
         if MISFIT not in self._memo or self.contract.parameters is None:
             return AS_IT_SHOULD_BE
         key = (self.contract, MISFIT)
         if key not in self._memo:
             try:
                 self._memo[key] = fit_of(self.contract, self.session)
-            except WorkerEnded:  # nothing is made up for: whoever makes one is told
+            except WorkerEnded:  # no compensation: a check that makes one raises the error
                 self._memo[key] = AS_IT_SHOULD_BE
         found: Fit = self._memo[key]
         return found
 
     def tell_misfit(self) -> None:
-        """Have what is wrong with the modules made up for from here on: a check has told of it."""
+        """Compensate from here on for what is wrong with the module, as a check has reported it."""
         self._memo[MISFIT] = True
 
     def in_training(self, sizes: Sizes | None = None) -> Module:
-        """Plan a module in training from which all chance is taken."""
+        """Plan a module in training mode, with all randomness removed."""
         return self.module(sizes, **self.contract.deterministic).train()
 
     def face(
@@ -210,14 +210,14 @@ class Harness:
         weights: Sequence[str] = (),
         dtype: torch.dtype | None = None,
     ) -> Face:
-        """A function of the inputs that torch can call and differentiate.
+        """Return the submission as a function of its inputs that torch can differentiate.
 
         For ``torch.autograd.gradcheck`` and the like: each call is a request of its own.
 
         Args:
-            sizes: The contract's first where None.
-            weights: Names of parameters whose values are given after the inputs.
-            dtype: Of the module's parameters.
+            sizes: Sizes of the module; None for the contract's first.
+            weights: Names of parameters whose values are passed after the inputs.
+            dtype: Dtype of the module's parameters.
         """
         module = self.module(sizes, {})
         if dtype is not None:
@@ -226,7 +226,7 @@ class Harness:
         return Face(self.batch, target, weights, mode=None if module.made is None else False)
 
     def weights(self, sizes: Sizes) -> Weights:
-        """Drawn weights for every parameter of the contract, float32."""
+        """Draw weights for every parameter of the contract, float32."""
         shapes = self.contract.parameters(sizes) if self.contract.parameters else {}
         return {name: self._weight(name, shape) for name, shape in shapes.items()}
 
@@ -238,13 +238,13 @@ class Harness:
         return self.draw.normal(*shape, std=GAIN / fan_in**0.5)
 
     def input(self, name: str, sizes: Sizes | None = None) -> Tensor:
-        """One input, drawn."""
+        """Draw one input."""
         sizes = self.contract.derived(sizes or self.sizes)
         given = self.contract.inputs[name]
         return given.draw(self.draw, sizes.shape(given.shape), sizes)
 
     def inputs(self, sizes: Sizes | None = None, *optional: str) -> dict[str, Tensor]:
-        """All inputs, drawn; of those that a call may leave out, these."""
+        """Draw the inputs that every call needs, and those in ``optional``."""
         return {
             name: self.input(name, sizes)
             for name, given in self.contract.inputs.items()
@@ -252,7 +252,7 @@ class Harness:
         }
 
     def every_input(self, sizes: Sizes | None = None) -> list[dict[str, Tensor]]:
-        """Inputs without what a call may leave out, and the same ones with it, if there is any."""
+        """Draw inputs without the optional ones, and the same ones with them if there are any."""
         plain = self.inputs(sizes)
         more = {name: self.input(name, sizes) for name in self.contract.optional}
         whole = {**plain, **more}
@@ -260,12 +260,12 @@ class Harness:
         return [plain, ordered] if more else [plain]
 
     def smooth_inputs(self, module: Module, *optional: str) -> dict[str, Tensor]:
-        """Inputs at which no right gradient jumps: else rounding decides which side it is of."""
+        """Draw inputs at which no right gradient jumps, since rounding would decide its side."""
         drawn = (self.inputs(module.sizes, *optional) for _ in range(DRAWS))
         return next(inputs for inputs in drawn if not self.near_a_kink(module, inputs))
 
     def near_a_kink(self, module: Module, inputs: Mapping[str, Tensor]) -> bool:
-        """Whether rounding may decide on which side of a jump a right gradient is."""
+        """Return whether rounding may decide on which side of a jump a right gradient is."""
         if self.contract.kinks is None:
             return False
         plain = {name: exact(value) for name, value in inputs.items()}

@@ -1,6 +1,6 @@
-"""Whether an answer does its work at all: much of what is asked of it holds of any that does not.
+"""Whether a submission does its work at all: many claims also hold for one that does nothing.
 
-That sequences are apart, say, or that nothing is remembered, holds of zeros too.
+That batch items are independent, say, or that nothing is remembered, holds for zeros too.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from torch import Tensor
 from grader.suite.calls import Call
 from grader.suite.harness import Harness
 
-PLACES = (7, 9, 11)  # of which one is drawn; as many as no answer has heads here
-STILL = 1e-5  # of the largest output: rounding alone
-ALIKE = 1e-3  # of a change's length: what fixed weights leave beside its one direction
+PLACES = (7, 9, 11)  # numbers of positions, one of which is drawn; none is a number of heads
+STILL = 1e-5  # of the largest output: up to this, a change is rounding alone
+ALIKE = 1e-3  # second singular value of a change over the first, up to which it has one direction
 
 
 def idle(harness: Harness) -> str:
-    """Why the submission does nothing of what is asked; empty where it does some of it.
+    """Return why the submission does none of its work; empty if it does some of it.
 
-    What stands first, or last, is drawn anew: where that changes the right output at other places,
-    it has to change the submission's, and not in one direction alone, as a mean is changed, unless
-    the weights that the contract knows to matter do.
+    The first or the last position of an input is drawn anew. Where that changes the right output
+    at other positions, it must change the submission's output there, and not along one direction
+    alone, as it changes a mean, unless weights that the contract knows to matter change it too.
     """
     contract = harness.contract
     places = PLACES[harness.seed % len(PLACES)]
@@ -39,7 +39,7 @@ def idle(harness: Harness) -> str:
             changed.select(axis, place).copy_(harness.input(name, sizes).select(axis, place))
             call = harness.module(sizes, weights).call({**inputs, name: changed})
             others.append((call, place))
-    if not others:  # there are no places
+    if not others:  # no input has positions
         anew = harness.module(sizes, weights).call(harness.inputs(sizes))
         harness.ask()
         return _unmoved(before, [anew])
@@ -48,7 +48,7 @@ def idle(harness: Harness) -> str:
     harness.ask()
     right = [_difference(before, before.expected, one.expected, place) for one, place in others]
     mine = [_difference(before, before.out, one.out, place) for one, place in others]
-    if not any(bool(one.any()) for one in right):  # each place is by itself
+    if not any(bool(one.any()) for one in right):  # no position depends on another
         return _unmoved(before, [call for call, _ in others])
     if not any(bool(one.any()) for one in mine):
         return "no output depends on what stands at another place"
@@ -62,7 +62,7 @@ def idle(harness: Harness) -> str:
 
 
 def _unmoved(before: Call, others: list[Call]) -> str:
-    """The same of what other inputs change as a whole."""
+    """Return why the submission does nothing if no other input changes its output; else empty."""
     right = [_difference(before, before.expected, one.expected) for one in others]
     mine = [_difference(before, before.out, one.out) for one in others]
     moves, stays = any(map(torch.any, right)), not any(map(torch.any, mine))
@@ -70,14 +70,14 @@ def _unmoved(before: Call, others: list[Call]) -> str:
 
 
 def _axis(shape: str, value: Tensor) -> int | None:
-    """Along which places lie, if any do."""
+    """Return the axis of an input along which its positions lie; None if it has none."""
     letters = shape.split()
     found = next((letters.index(one) for one in "ST" if one in letters), None)
     return found if value.dim() == len(letters) else None
 
 
 def _difference(call: Call, before: Tensor, after: Tensor, place: int | None = None) -> Tensor:
-    """How an output changed at all places but one, the first or the last; 0 where by rounding."""
+    """Return an output's change, 0 for rounding, at all positions but ``place`` (0 or -1)."""
     one, other = (x.detach().cpu().double().nan_to_num(0, 0, 0) for x in (before, after))
     change = other - one
     letters = (call.contract.outputs[call.contract.compared[0]] or "").split()
@@ -88,7 +88,7 @@ def _difference(call: Call, before: Tensor, after: Tensor, place: int | None = N
 
 
 def _has_one_direction(change: Tensor) -> bool:
-    """Whether all rows point the same way, in each sequence: what they are mixed by stayed."""
+    """Return whether each sequence's rows changed along one line: the mixing weights stayed."""
     if change.dim() < 2:
         return False
     lengths = torch.linalg.svdvals(change.reshape(-1, *change.shape[-2:]))

@@ -1,4 +1,4 @@
-"""Right values are kept: with one seed, all submissions of a batch are given the same inputs."""
+"""A cache of right values: with one seed, all submissions of a batch get the same inputs."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor
 
-KEPT = 2_000  # values, some 20 MB
+KEPT = 2_000  # cached values, some 20 MB, after which the cache is emptied
 
 _T = TypeVar("_T")
 _known: dict[Hashable, Any] = {}
 
 
 def forget() -> None:
-    """Let what is kept go."""
+    """Empty the cache."""
     _known.clear()
 
 
 def once(what: Hashable, tensors: Iterable[Tensor | None], compute: Callable[[], _T]) -> _T:
-    """What is computed from these tensors, the first time that it is asked for.
+    """Return a value computed from these tensors, computing it on the first request only.
 
     Args:
-        what: Is computed; no other use has an equal one.
-        tensors: All that it depends on beside, in an order of their own.
-        compute: Does it; nobody changes in place what it gives.
+        what: Key of the computation; no other use has an equal one.
+        tensors: All else that the value depends on, in a fixed order.
+        compute: Computes the value, which nobody may change in place.
     """
     content = hashlib.blake2b()
     for tensor in tensors:

@@ -1,4 +1,4 @@
-"""Marks of a check: what it is worth, and what its contract must offer."""
+"""Marks of a check: how many points it is worth, and what its contract must offer."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ def needs(
     inputs: tuple[str, ...] = (),
     letters: str = "",
 ) -> Callable[[_C], _C]:
-    """Say what a claim can be made of; a suite that makes it of anything else is broken.
+    """Declare what a claim needs of a contract; a suite that uses it without is broken.
 
     Args:
-        kind: Of contract.
-        fields: Of the contract that must be set.
-        inputs: That it must have.
-        letters: Sizes that it must have.
+        kind: Class that the contract must be an instance of.
+        fields: Fields of the contract that must be set.
+        inputs: Inputs that the contract must have.
+        letters: Letters of the sizes that the contract must have.
     """
 
     def mark(claim: _C) -> _C:
@@ -37,7 +37,7 @@ def needs(
 
 
 def unmet(check: object, contract: Contract) -> str:
-    """What a check needs and a contract lacks, as the end of a sentence; empty where nothing."""
+    """Return what a check needs and its contract lacks, to end a sentence; empty if nothing."""
     kind, fields, inputs, letters = getattr(check, "__needs__", (Contract, (), (), ""))
     if not isinstance(contract, kind):
         return f"needs a `{kind.__name__}`, not a `{type(contract).__name__}`"

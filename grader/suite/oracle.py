@@ -1,4 +1,4 @@
-"""Right values of what many exercises have, in float64 and straightforward."""
+"""Plain reference computations, in float64, that the oracles of many exercises share."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ Weights = dict[str, Tensor]
 
 
 def exact(tensor: Tensor) -> Tensor:
-    """The same on the CPU, and in float64 where it is a float, as all that is right is computed."""
+    """Return a tensor on the CPU, a float one in float64: the form that oracles compute in."""
     plain = tensor.detach().cpu()
     return plain.double() if plain.is_floating_point() else plain
 
 
 def right_weights(weights: Mapping[str, Tensor], dtype: torch.dtype = torch.float64) -> Weights:
-    """The same weights as ``exact``, or in another dtype."""
+    """Return the weights detached and on the CPU, in float64 or another dtype."""
     return {name: exact(weight).to(dtype) for name, weight in weights.items()}
 
 
 def under(name: str, weights: Weights) -> Weights:
-    """The weights of a submodule, by its own names."""
+    """Return the weights of a submodule, by the names that it has for them."""
     return {n.removeprefix(f"{name}."): w for n, w in weights.items() if n.startswith(f"{name}.")}
 
 
 def linear(weights: Weights, name: str, x: Tensor) -> Tensor:
-    """What ``nn.Linear`` of this name gives, (…, in) -> (…, out)."""
+    """Apply the ``nn.Linear`` of this name, (…, in) -> (…, out)."""
     out = x @ weights[f"{name}.weight"].mT
     return out + weights[f"{name}.bias"] if f"{name}.bias" in weights else out
 
 
 def layer_norm(weights: Weights, name: str, x: Tensor) -> Tensor:
-    """What ``nn.LayerNorm`` of this name gives over the last dimension, (…, C) -> (…, C)."""
+    """Apply the ``nn.LayerNorm`` of this name over the last dimension, (…, C) -> (…, C)."""
     centred = x - x.mean(-1, keepdim=True)
     variance = centred.square().mean(-1, keepdim=True)
     normed = centred / torch.sqrt(variance + 1e-5)
@@ -41,5 +41,5 @@ def layer_norm(weights: Weights, name: str, x: Tensor) -> Tensor:
 
 
 def rms_norm(weights: Weights, x: Tensor, eps: float = 1e-6) -> Tensor:
-    """What ``nn.RMSNorm`` gives: a root mean square of 1, each feature times its weight."""
+    """Apply ``nn.RMSNorm``: scale to a root mean square of 1, then each feature by its weight."""
     return x / torch.sqrt(x.square().mean(-1, keepdim=True) + eps) * weights["weight"]

@@ -1,4 +1,4 @@
-"""A submission tried on an input of one's own."""
+"""A submission tried on inputs that the user chose."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from grader.suite.compare import CheckFailed, expect_close, expect_integers
 from grader.suite.contract import Contract, Sizes
 from grader.suite.harness import Harness
 
-MOST = 4096  # numbers of an input: more are nothing to look at
-CLOSE = 1e-4  # relative to the largest: more than a right answer in float32 is off by
+MOST = 4096  # numbers of an input; nobody reads more than that
+CLOSE = 1e-4  # tolerance relative to the largest value: right answers in float32 are closer
 
 
 def try_on(harness: Harness, own: Mapping[str, Any], sizes: Mapping[str, int]) -> OwnTry:
-    """What a submission gives for inputs of one's own, and what is right.
+    """Run a submission on inputs that the user chose; return its outputs and the right ones.
 
     Args:
-        harness: Draws the weights, and the inputs that are needed beside.
-        own: Numbers, or lists of them, by the names of inputs.
-        sizes: By letter, where the inputs do not decide them: how many heads, say.
+        harness: Draws the weights, and the other inputs that a call needs.
+        own: Numbers, or nested lists of them, by the names of inputs.
+        sizes: Sizes by letter that the inputs do not determine: how many heads, say.
 
     Raises:
-        GradeError: They are no inputs of this contract.
+        GradeError: The inputs or sizes do not fit the contract.
         SubmissionError: The submission raised an exception.
-        SubmissionRefused: There is no such class, or it gives what cannot be looked at.
-        WorkerEnded: It crashed, exited or took too long.
+        SubmissionRefused: There is no such class, or its result cannot be looked at.
+        WorkerEnded: The worker crashed, exited or took too long.
     """
     contract = harness.contract
     given = {name: _tensor(harness, name, value) for name, value in own.items()}
@@ -61,7 +61,7 @@ def try_on(harness: Harness, own: Mapping[str, Any], sizes: Mapping[str, int]) -
 
 
 def _tensor(harness: Harness, name: str, value: Any) -> Tensor:
-    """An input as a Tensor of the dtype that the contract has, with a batch axis if need be."""
+    """Return an input as a Tensor of the contract's dtype, with a batch axis added if needed."""
     spec = harness.contract.inputs.get(name)
     if spec is None or spec.handed_on:
         there = [n for n, given in harness.contract.inputs.items() if not given.handed_on]
@@ -85,7 +85,7 @@ def _tensor(harness: Harness, name: str, value: Any) -> Tensor:
 
 
 def _sizes_for(contract: Contract, given: Mapping[str, Tensor], wanted: Mapping[str, int]) -> Sizes:
-    """Sizes that the inputs decide, and others that fit them."""
+    """Return the sizes that the inputs determine, with the other sizes made to fit."""
     sizes = bound(contract, contract.sizes[0].replace(**wanted), given)
     if "H" in sizes and "H" not in wanted and "C" in sizes:
         sizes = sizes.replace(H=gcd(sizes.H, sizes.C))
@@ -104,7 +104,7 @@ def _sizes_for(contract: Contract, given: Mapping[str, Tensor], wanted: Mapping[
 
 
 def _compared(call: Call, right: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], dict[str, str]]:
-    """What came, by name; and what is wrong with it."""
+    """Return the submission's outputs by name, and what is wrong with each that is."""
     wrong: dict[str, str] = {}
     try:
         yours = {**call.outs, **call.counts}

@@ -1,4 +1,4 @@
-"""The pytest plugin of a suite: fixtures, the clock of a check."""
+"""The pytest plugin of a suite: fixtures, the clock of each check, its result."""
 
 from __future__ import annotations
 
@@ -30,39 +30,39 @@ from grader.suite.situations.judging import Judgement
 from grader.suite.situations.places import model_of
 from grader.suite.verdicts import verdict_on
 
-MUCH = 0.3  # of the situations: who is wrong in fewer of them does something
+MUCH = 0.3  # share of the situations: a submission wrong in fewer of them does do something
 
 _T = TypeVar("_T")
 
 
 class SuitePlugin:
-    """Gives a suite's checks their submission, and notes what came of each.
+    """A pytest plugin that gives a suite's checks their submission and records the results.
 
-    One plugin serves many submissions, one after the other: ``begin`` says which is next.
+    One plugin serves many submissions in turn; ``begin`` sets the next one.
     """
 
     def __init__(self) -> None:
         self._session: Session
         self._seed = 0
-        self._seconds = 0.0  # of the check that runs
-        self._ended: BaseException | None = None  # what it raised
-        self._memo: dict[Any, Any] = {}  # what one check saw, for the others too
+        self._seconds = 0.0  # taken by the running check so far
+        self._ended: BaseException | None = None  # raised by the running check
+        self._memo: dict[Any, Any] = {}  # observations that the checks share
         self._contract: Contract | None = None
         self._claims: frozenset[str] = frozenset()
-        self._of_form: set[str] = set()  # names of the checks that tell what a module is like
+        self._of_form: set[str] = set()  # names of the checks of a module's parameters
         self._looks_at_situations = False
-        self._early = set[str]()  # checks passed before it is known whether anything is wrong
-        self._count = 0  # of checks
+        self._early = set[str]()  # names of checks passed before the situations were judged
+        self._count = 0  # number of checks in the suite
         self._progress: Callable[[int, int], object] | None = None
         self.results: list[CheckResult] = []
-        self.compared: list[tuple[str, Comparison]] = []  # and differed, by check
-        self.again = False  # the check that just ran is to be tried once more
-        self.fault: GradeError | None = None  # of a check itself, or of the machine
-        self.broken = ""  # why the suite itself cannot be run
+        self.compared: list[tuple[str, Comparison]] = []  # failed comparisons, by check
+        self.again = False  # whether the check that just ran is to be run once more
+        self.fault: GradeError | None = None  # why grading failed: a broken check, or the machine
+        self.broken = ""  # why the suite cannot be run; empty if it can
 
     @property
     def contract(self) -> Contract | None:
-        """Of the suite, where it has one."""
+        """The suite's contract; None if the suite has none."""
         return self._contract
 
     def begin(
@@ -72,14 +72,14 @@ class SuitePlugin:
         progress: Callable[[int, int], object] | None = None,
         stands_for: Judgement | None = None,
     ) -> None:
-        """Turn to another submission.
+        """Start on another submission.
 
         Args:
-            session: Of what is being graded.
-            seed: Of the whole grading.
-            progress: Is told after each check how many are done, and of how many.
-            stands_for: What came of the situations of a submission that it stands for: it is tried
-                only where that is wrong.
+            session: Session of the submission.
+            seed: Seed of the whole grading.
+            progress: Called after each check with the number of checks done and of all checks.
+            stands_for: Judgement of another submission, which this one stands in for: this one is
+                tried only in situations where the other was wrong. None to try it in all.
         """
         self._session, self._seed = session, seed
         self._progress = progress
@@ -90,28 +90,28 @@ class SuitePlugin:
 
     @property
     def judged(self) -> Judgement | None:
-        """What came of the situations that the submission was tried in, if it was."""
+        """The judgement of the submission's situations; None if it was not tried in any."""
         return judged(self._memo, self._contract)
 
     def let_go(self) -> None:
-        """Forget the submission: what came of it may be large, and a suite waits for the next."""
+        """Drop the submission's data: it may be large, and the suite stays in memory for others."""
         self._memo, self.results, self.compared = {}, [], []
-        self._ended = self.fault = None  # whose traceback holds all that was asked
+        self._ended = self.fault = None  # their tracebacks keep all requests alive
         self._progress = None
         del self._session
 
     @pytest.hookimpl(trylast=True)
     def pytest_configure(self, config: pytest.Config) -> None:
-        """Silence pytest's own report; its options stay, other plugins read them."""
+        """Silence pytest's own report, but keep its options: other plugins read them."""
         config.pluginmanager.unregister(name="terminalreporter")
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        """Note why a suite cannot be collected."""
+        """Record why the suite cannot be collected, if it cannot."""
         if report.failed:
             self.broken = str(report.longrepr)[-4000:]
 
     def pytest_collection_modifyitems(self, items: list[pytest.Function]) -> None:
-        """Note the suite's contract and claims, and whether it can serve every check."""
+        """Record the suite's contract and claims, and any check that the contract cannot serve."""
         self._count = len(items)
         self._claims = frozenset(item.function.__name__ for item in items)
         self._of_form = {i.name for i in items if i.function.__name__ == "has_its_parameters"}
@@ -126,10 +126,10 @@ class SuitePlugin:
             items.clear()
         elif self._contract is not None and self._contract.has_situations:
             for one in (self._contract, *self._contract.inside):
-                arrays_of(model_of(one))  # may take seconds: not of a check's time
+                arrays_of(model_of(one))  # may take seconds, which no check is to be charged
 
     def pytest_runtest_makereport(self, item: pytest.Function, call: pytest.CallInfo[None]) -> None:
-        """Note what came of a stage of a check; of the whole, once its last stage is over."""
+        """Record how a stage of a check ended and, after the last stage, the check's result."""
         if call.when == "setup":
             self._ended, self._seconds = None, 0.0
         if call.excinfo is not None:
@@ -160,7 +160,7 @@ class SuitePlugin:
         verdict, message, difference, fault = verdict_on(item.name, self._ended)
         if isinstance(self._ended, WorkerTimeout) and not isinstance(self._ended, NotTried):
             limit = self._session.clock.seconds
-            if not self._ended.where:  # else it says so already
+            if not self._ended.where:  # else the message has place and limit already
                 message += self._session.whereabouts
                 message += f": it had {limit:.3g} s; `--timeout SECONDS` gives a check more"
         return CheckResult(
@@ -177,14 +177,14 @@ class SuitePlugin:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> bool:
-        """Run a check by the clock, in place of pytest, and judge what it raises.
+        """Run a check under its clock, in pytest's place, and keep the exception that it raises.
 
-        To pytest every check passes: formatting an exception would take it half a millisecond.
+        For pytest every check passes: to format an exception would take it half a millisecond.
         """
         try:
             self._session.begin_check(self._seed_of(pyfuncitem, "worker"))
             wanted = inspect.signature(pyfuncitem.obj).parameters
-            given = pyfuncitem.funcargs.items()  # `request` is among them, wanted or not
+            given = pyfuncitem.funcargs.items()  # `request` is included even if not wanted
             with computed_on(self._session.device):
                 if self._knows_the_form:
                     try_situations(self._harness(self._draw_of(pyfuncitem)))
@@ -200,9 +200,10 @@ class SuitePlugin:
         return True
 
     def _expect_work(self, check: str) -> None:
-        """Fail what holds of whatever does nothing too, such as that sequences are apart.
+        """Fail a check that a submission passed without doing any work.
 
-        What was passed before it is known that something is wrong fails once it is.
+        That batch items are independent, for example, also holds for an output of zeros. Checks
+        that passed before the situations were judged are failed as well.
         """
         found = self.judged
         if found is None:
@@ -213,7 +214,7 @@ class SuitePlugin:
         why, asked = "", len(self._session.exchanges)
         with contextlib.suppress(SubmissionError, SubmissionRefused, CheckFailed, RuntimeError):
             why = harness.shared(idle)
-        del self._session.exchanges[asked:]  # a diagnosis has what the check asked
+        del self._session.exchanges[asked:]  # a diagnosis is to see only what the check asked
         if why:
             proves = f"this holds, and proves nothing: {why}"
             failed = partial(replace, verdict=Verdict.FAIL, message=proves)
@@ -223,18 +224,18 @@ class SuitePlugin:
 
     @property
     def _knows_the_form(self) -> bool:
-        """Whether situations can be tried: it is known what is to be made up for in a module."""
+        """Whether situations can be tried: the checks of the parameters, if any, are over."""
         told = {one.name for one in self.results}
         return self._looks_at_situations and not self._of_form - told
 
     @pytest.fixture
     def draw(self, request: pytest.FixtureRequest) -> Draw:
-        """The check's random numbers."""
+        """Return the check's source of random numbers."""
         return self._draw_of(request.node)
 
     @pytest.fixture
     def harness(self, request: pytest.FixtureRequest) -> Harness:
-        """A try at the ``contract`` that the suite's module defines."""
+        """Return a harness for the ``contract`` that the suite's module defines."""
         return self._harness(self._draw_of(request.node))
 
     def _harness(self, draw: Draw) -> Harness:
@@ -246,38 +247,38 @@ class SuitePlugin:
         )
 
     def first_case(self, solution: str) -> Case | None:
-        """The first comparison that failed and can be made again, with a source of ours."""
+        """Return the first failed comparison that can be repeated; see ``case.first_case``."""
         inputs = () if self._contract is None else tuple(self._contract.inputs)
         return first_case(self.compared, self._session.asked, solution, inputs)
 
     def observe(self) -> list[Any]:
-        """What the submission does, for a diagnosis; nothing where its suite has no contract.
+        """Observe the submission for a diagnosis; return nothing if the suite has no contract.
 
         Raises:
-            SubmissionError: It cannot be tried.
-            WorkerEnded: It crashed, exited or took too long.
+            SubmissionError: The submission cannot be tried.
+            WorkerEnded: The worker crashed, exited or took too long.
         """
         contract = self._contract
         return [] if contract is None else self._aside("diagnosis", contract.observe)
 
     def maps(self) -> list[AttentionMap]:
-        """What the submission attends to; nothing where its suite has no contract.
+        """Return the submission's attention maps; none if the suite has no contract.
 
         Raises:
-            SubmissionError: It cannot be tried.
-            WorkerEnded: It crashed, exited or took too long.
-            CheckFailed: Its output has another shape, or shows no weights.
+            SubmissionError: The submission cannot be tried.
+            WorkerEnded: The worker crashed, exited or took too long.
+            CheckFailed: The output has a wrong shape, or no weights can be recovered from it.
         """
         return [] if self._contract is None else self._aside("maps", self._contract.maps)
 
     def try_on(self, own: Mapping[str, Any], sizes: Mapping[str, int]) -> OwnTry:
-        """What the submission gives for inputs of one's own; as ``own_try`` has it."""
+        """Run the submission on inputs that the user chose; see ``own_try.try_on``."""
         if self._contract is None:
             raise GradeError("its suite has no contract: nothing says what is right elsewhere")
         return self._aside("own try", lambda harness: try_on(harness, own, sizes))
 
     def _aside(self, purpose: str, look: Callable[[Harness], _T]) -> _T:
-        """Look at a submission outside its checks, in the time that is left."""
+        """Run ``look`` on the submission outside its checks, within the time that is left."""
         self._session.begin_check(derive_seed(self._seed, f"{purpose}/worker"))
         try:
             draw = Draw(derive_seed(self._seed, f"{purpose}/inputs"))

@@ -1,4 +1,4 @@
-"""Draws that can be answered: rounding does not decide what a check reads off an output."""
+"""Draws at which rounding cannot change what a check reads off an output."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from grader.suite.draw import Draw
 from grader.suite.harness import Harness
 from grader.suite.oracle import Weights
 
-# Of the largest value: several times what right answers are off by.
+# Rounding noise, relative to the largest value: several times the error of right answers.
 NOISE = {torch.float32: 2e-5, torch.float64: 1e-9, torch.bfloat16: 4e-3}
-NOISES = 2  # of one draw; it has to be read rightly under each
-TRIES = 20
+NOISES = 2  # noises tried on a draw: the output has to be read correctly under each
+TRIES = 20  # draws, after which the check is skipped
 
 
 class Drawn(NamedTuple):
-    """What a call is to be made with.
+    """Everything that one call of a submission is made with.
 
     Attributes:
-        changes: Arguments of the constructor beside those of the sizes.
-        dtype: Of module and inputs.
+        changes: Constructor arguments beside those that the contract derives from the sizes.
+        dtype: Dtype of the module and its inputs.
     """
 
     sizes: Sizes
@@ -39,7 +39,7 @@ class Drawn(NamedTuple):
     dtype: torch.dtype = torch.float32
 
     def planned(self, contract: Contract) -> Call:
-        """The call, planned for nobody: what is right can be computed."""
+        """Plan the call without a submission, so that its right output can be computed."""
         nobody: Any = NullSession()
         module = Harness(contract, nobody, Draw(0), {}).module(self.sizes, self.weights)
         return module.call(self.inputs)
@@ -48,12 +48,12 @@ class Drawn(NamedTuple):
 def readable(
     harness: Harness, draw: Callable[[], Drawn], read: Callable[[Call, Tensor], object]
 ) -> Drawn:
-    """Draw until what is read off the right output is right with rounding noise in it, too.
+    """Draw until the right output is read correctly even with rounding noise added to it.
 
     Args:
-        harness: Draws the noise.
-        draw: Draws what a call is made with.
-        read: Reads an output of that call, and raises ``CheckFailed`` where it is not right.
+        harness: Provides the contract and draws the noise.
+        draw: Draws what the call is made with.
+        read: Reads an output of that call, and raises ``CheckFailed`` if what it reads is wrong.
     """
     for _ in range(TRIES):
         drawn = draw()
@@ -66,13 +66,13 @@ def readable(
 def is_readable(
     draw: Draw, right: Tensor, dtype: torch.dtype, read: Callable[[Tensor], object]
 ) -> bool:
-    """Whether a right output is read rightly under rounding noise.
+    """Return whether a right output is still read correctly with rounding noise added to it.
 
     Args:
         draw: Draws the noise.
-        right: The output, in float64.
-        dtype: In which it will be computed.
-        read: Raises ``CheckFailed`` where what it reads is not right.
+        right: The right output, in float64.
+        dtype: Dtype in which the submission will compute the output.
+        read: Reads an output, and raises ``CheckFailed`` if what it reads is wrong.
     """
     try:
         for _ in range(NOISES):

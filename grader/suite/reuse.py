@@ -1,4 +1,4 @@
-"""One suite in another: its subject and its checks."""
+"""One suite reused in another: its definitions and its checks."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any
 
 
 def load_suite(beside: str, path: str) -> ModuleType:
-    """Another suite of the kit.
+    """Load another suite of the kit as a module.
 
     Args:
-        beside: The ``__file__`` of the suite that asks.
-        path: Of the other one, relative to it.
+        beside: The ``__file__`` of the suite that asks for it.
+        path: Path of the other suite, relative to the folder of the first.
     """
     whole = (Path(beside).parent / path).resolve()
     spec = importlib.util.spec_from_file_location(f"suite_{whole.stem}", whole)
@@ -26,5 +26,5 @@ def load_suite(beside: str, path: str) -> ModuleType:
 
 
 def checks_of(suite: ModuleType) -> dict[str, Callable[..., Any]]:
-    """The checks of a suite by name, in its order."""
+    """Return the checks of a suite by name, in the suite's order."""
     return {name: value for name, value in vars(suite).items() if name.startswith("test_")}

@@ -24,9 +24,9 @@ from grader.suite.plugin import SuitePlugin
 from grader.suite.situations.judging import Judgement
 from grader.suite.situations.trial import foresee
 
-M_ARENA_MAX = -8  # in glibc's malloc.h
+M_ARENA_MAX = -8  # as defined in glibc's malloc.h
 SETTINGS = Path(__file__).parent / "suite.ini"
-# Plugins of pytest that a suite does without; with them a run takes several times as long.
+# Plugins of pytest that no suite needs; with them a run takes several times as long.
 UNUSED_PLUGINS = (
     "assertion", "cacheprovider", "capture", "debugging", "doctest", "faulthandler", "junitxml",
     "logging", "monkeypatch", "pastebin", "recwarn", "reports", "setuponly", "setupplan",
@@ -36,7 +36,7 @@ UNUSED_PLUGINS = (
 
 
 class _Job(NamedTuple):
-    """What is to be run: the checks of these names, or all; up to the first that is lost."""
+    """A job for the pytest thread: run the checks in ``only``, or all, up to the ``first`` lost."""
 
     only: Collection[str] | None = None
     first: bool = False
@@ -45,11 +45,11 @@ class _Job(NamedTuple):
 class SuiteRunner:
     """A suite, collected once by a pytest session of its own, and run on one submission at a time.
 
-    The session lives in a thread, and waits in its test loop for submissions: so a second run is
-    spared what pytest takes to start and to collect.
+    The session lives in a thread and waits in its test loop for submissions, so that later runs
+    need not wait until pytest has started and collected the suite.
 
     Args:
-        suite: The file.
+        suite: Path of the suite's file.
 
     Raises:
         GraderFault: The suite is missing or broken.
@@ -64,7 +64,7 @@ class SuiteRunner:
         self._done: SimpleQueue[BaseException | None] = SimpleQueue()
         self._lock = threading.Lock()
         self.plugin = SuitePlugin()
-        self.spent = False  # by an interruption
+        self.spent = False  # whether an interruption has ended the session
         with _own_environment(), _own_module(suite.stem):
             threading.Thread(target=self._serve, daemon=True).start()
             ended = self._done.get()
@@ -86,27 +86,27 @@ class SuiteRunner:
         """Run the checks on a submission.
 
         Args:
-            session: Of the submission.
-            seed: Of the whole grading.
-            progress: Is told after each check how many are done, and of how many.
-            only: The names of the checks that are run; None for all.
-            first: Whether the first check that is lost is the last that is run.
+            session: Session of the submission.
+            seed: Seed of the whole grading.
+            progress: Called after each check with the number of checks done and of all checks.
+            only: Names of the checks to run; None for all.
+            first: Whether to stop after the first check that is lost.
 
         Raises:
             GraderFault: A check is broken.
             MachineBusy: The machine had no time for a check, and none when it was tried again.
-            TakesLong: The session's patience is over.
-            KeyboardInterrupt: Ctrl-C, or the sandbox was told to stop; this runner is spent.
+            TakesLong: The checks have taken longer than the session's patience.
+            KeyboardInterrupt: Ctrl-C, or the sandbox was told to stop; this runner is then spent.
         """
         return self._run(session, seed, progress, _Job(only, first))
 
     def run_again(self, session: Session, seed: int, lost: Collection[str]) -> list[CheckResult]:
-        """Run the checks that the last submission lost on another that stands for it.
+        """Run the checks that the last submission lost on another that stands in for it.
 
         Args:
-            session: Of the other.
-            seed: Of that grading.
-            lost: The names of the checks.
+            session: Session of the other submission.
+            seed: Seed of the grading of the last submission.
+            lost: Names of the lost checks.
 
         Raises:
             As ``run``.
@@ -139,17 +139,17 @@ class SuiteRunner:
     def try_on(
         self, session: Session, seed: int, own: Mapping[str, Any], sizes: Mapping[str, int]
     ) -> OwnTry:
-        """What a submission gives for inputs of one's own; as ``own_try`` has it."""
+        """Run a submission on inputs that the user chose; see ``own_try.try_on``."""
         with self._lock, one_thread():
             self.plugin.begin(session, seed)
             return self.plugin.try_on(own, sizes)
 
     def foresee(self, seed: int, enough: threading.Event | None = None) -> None:
-        """Compute what a grading of this seed can know before there is a submission.
+        """Compute what a grading with this seed can know before there is a submission.
 
         Args:
-            seed: Of the whole grading.
-            enough: Set, it leaves the rest to the grading.
+            seed: Seed of the whole grading.
+            enough: Event that another thread sets to stop; the grading then computes the rest.
         """
         contract = self.plugin.contract
         if contract is not None and contract.has_situations:
@@ -157,13 +157,13 @@ class SuiteRunner:
                 foresee(contract, seed, enough or threading.Event())
 
     def let_go(self) -> None:
-        """Forget the submission, and give its memory back to the system."""
+        """Drop the submission's data, and return its memory to the system."""
         self.plugin.let_go()
         with contextlib.suppress(OSError, AttributeError):  # other C libraries have no such call
             ctypes.CDLL(None).malloc_trim(0)
 
     def _serve(self) -> None:
-        """Be a pytest session, until it ends."""
+        """Run the pytest session in this thread until it ends."""
         arguments = [
             *(word for name in UNUSED_PLUGINS for word in ("-p", f"no:{name}")),
             *("-c", str(SETTINGS), "--rootdir", str(self._suite.parent), "--noconftest"),
@@ -181,7 +181,7 @@ class SuiteRunner:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
-        """In place of pytest's own loop: run the checks as often as there is a submission."""
+        """Replace pytest's own loop: run the checks of each job until the runner is spent."""
         if not session.items or session.testsfailed:
             return None
         self._session = session
@@ -207,13 +207,13 @@ class SuiteRunner:
                 if self.plugin.again:
                     item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
                 if isinstance(self.plugin.fault, MachineBusy | TakesLong):
-                    return  # no later check would fare better
+                    return  # every later check would fail for the same reason
                 if job.first and any(one.is_lost for one in self.plugin.results[-1:]):
                     return
 
 
 def suite_runner(suite: Path) -> SuiteRunner:
-    """The runner of a suite: the same one as long as its file is the same.
+    """Return the runner of a suite: the same one as long as the suite's file is unchanged.
 
     Raises:
         GraderFault: The suite is missing or broken.
@@ -222,11 +222,11 @@ def suite_runner(suite: Path) -> SuiteRunner:
     known = _runners.get(suite)
     if is_first := not _runners:
         _share_one_heap()
-        gc.freeze()  # what was imported stays: no collection need look at it again
+        gc.freeze()  # what is imported stays, so no garbage collection need look at it again
     if known is None or known[0] != stamp or known[1].spent:
         known = _runners[suite] = stamp, SuiteRunner(suite)
         if is_first:
-            gc.freeze()  # nor at what that took
+            gc.freeze()  # nor at what the first suite has added
     return known[1]
 
 
@@ -234,16 +234,17 @@ _runners: dict[Path, tuple[int, SuiteRunner]] = {}
 
 
 def _share_one_heap() -> None:
-    """Each suite has a thread; with a heap for each, glibc keeps what all of them needed once."""
+    """Limit glibc to one heap: with one per suite's thread, it keeps the peak of each."""
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).mallopt(M_ARENA_MAX, 1)
 
 
 @contextlib.contextmanager
 def one_thread() -> Iterator[None]:
-    """The tensors of a check are small: a second thread would only take the worker's core.
+    """Let torch compute in one thread inside the block, and never round products to TF32.
 
-    Nor are products rounded to TF32 meanwhile, where a solution of ours is asked on a GPU.
+    The tensors of a check are small: a second thread would only take the worker's core. TF32
+    matters where our solution is run on a GPU.
     """
     threads, precision = torch.get_num_threads(), torch.get_float32_matmul_precision()
     torch.set_num_threads(1)
@@ -257,7 +258,7 @@ def one_thread() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _own_environment() -> Iterator[None]:
-    """No variable that steers pytest, and no bytecode left beside a suite."""
+    """Hide environment variables of pytest, and write no bytecode, inside the block."""
     saved = {name: os.environ.pop(name) for name in list(os.environ) if name.startswith("PYTEST_")}
     written = sys.dont_write_bytecode
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
@@ -272,7 +273,7 @@ def _own_environment() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _own_module(name: str) -> Iterator[None]:
-    """A module of this name, imported meanwhile, is neither an earlier one nor left behind."""
+    """Let the block import a module of this name anew; restore any earlier one afterwards."""
     before = sys.modules.pop(name, None)
     try:
         yield

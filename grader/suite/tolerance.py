@@ -1,8 +1,8 @@
-"""Noise in every operation: what is right is computed again, each result rounded at random.
+"""Noise in every operation: the oracle is run again, with each result rounded at random.
 
-It is rounded as the answer's dtype rounds, so nothing is guessed: what cancels, what is steep and
-what lies at a jump shows by itself. `situations/rounding.py` bounds by it what an answer may be
-off, `benchmarks/rounding.py` measures by how much answers are.
+The noise is as large as the rounding of the answer's dtype, so no error has to be estimated:
+cancellation, steep functions and jumps show by themselves. `situations/rounding.py` derives from it
+how far off an answer may be, `benchmarks/rounding.py` measures how far off answers are.
 
 Source: Monte Carlo arithmetic, Parker 1997; CADNA and Verificarlo do it for whole programs.
 """
@@ -20,17 +20,17 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 from torch.utils._pytree import tree_map_only
 
-SIGNS = 1_000_003  # a prime, so that no rows of a tensor are given the same ones
+SIGNS = 1_000_003  # random signs kept; a prime, so that no rows of a tensor are given the same
 
 
 class Noise(TorchDispatchMode):
-    """Meanwhile, the result of each operation is off by chance: by ε·√K, of K terms added up.
+    """A dispatch mode that changes each operation's result at random, by ε·√K for K terms summed.
 
     Args:
-        dtype: Whose ε is meant.
-        seed: Draws.
+        dtype: Dtype whose ε is used.
+        seed: Seed of the noise.
         alike: Whether all rows of a result are off alike, as those of equal tokens are.
-        is_exact: Whether no constant is rounded.
+        is_exact: Whether constants are exact, so that they get no noise.
     """
 
     def __init__(
@@ -44,10 +44,10 @@ class Noise(TorchDispatchMode):
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
-        return False  # else the first operation imports all of torch._dynamo, to switch it off
+        return False  # otherwise the first operation imports all of torch._dynamo to disable it
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Carry an operation out and round what it makes; what it only looks at stays."""
+        """Carry out an operation and, if it makes a new tensor, add noise to that."""
         args = tuple(self.constant(one) if isinstance(one, float) else one for one in args)
         out = func(*args, **(kwargs or {}))
         if _only_looks(func):
@@ -58,26 +58,26 @@ class Noise(TorchDispatchMode):
         return _each(out, lambda one: self.shaken(one, times))
 
     def shaken(self, tensor: Tensor, times: float | Tensor = 1.0) -> Tensor:
-        """A tensor whose numbers are each off by so many roundings."""
+        """Return a tensor with each number off by so many roundings, up or down at random."""
         if not tensor.is_floating_point():
             return tensor
         ups = self._signs(tensor.shape[-1:] if self._alike else tensor.shape)
         return tensor * (1 + ups * (self._eps * times))
 
     def _off_in_rows(self, terms: Tensor) -> Tensor:
-        """By how much the sum of each row's terms is off."""
+        """Return by how much the sum of each row's terms is off."""
         size: Tensor = terms.abs().sum(-1, keepdim=True) * (self._eps * math.sqrt(terms.size(-1)))
         return size * self._signs(size.shape)
 
     def constant(self, number: float) -> float:
-        """A number that float32 does not have: it may have been rounded to that in any dtype."""
+        """Return a constant, with noise if it is no float32: an answer may have rounded it so."""
         if self._is_exact or torch.tensor(number, dtype=torch.float32).item() == number:
             return number
         up = self._dice.random() < 0.5
         return number * (1 + (up - 0.5) * torch.finfo(torch.float32).eps)
 
     def _signs(self, shape: torch.Size) -> Tensor:
-        """As many signs: from a place that is drawn among those that are drawn once."""
+        """Return signs of this shape: a stretch of the stored ones, from a random start."""
         count, signs = shape.numel(), _drawn_signs()
         if count >= SIGNS:
             signs = signs.repeat(2 + count // SIGNS)
@@ -86,60 +86,60 @@ class Noise(TorchDispatchMode):
 
 
 class Coarse(Noise):
-    """Meanwhile, the result of each operation in float32 is rounded as bfloat16 rounds it.
+    """A dispatch mode that rounds the result of each float32 operation to bfloat16.
 
-    So it is as far off as in bfloat16, which takes ten times as long where much is multiplied.
+    Results are as far off as in bfloat16, which takes ten times as long for large products.
     """
 
     def __init__(self) -> None:
         super().__init__(torch.bfloat16, 0)
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Carry an operation out and round what it makes; what it only looks at stays."""
+        """Carry out an operation and, if it makes a new tensor, round that."""
         out = func(*args, **(kwargs or {}))
         return out if _only_looks(func) else _each(out, self.shaken)
 
     def shaken(self, tensor: Tensor, times: float | Tensor = 1.0) -> Tensor:
-        """A tensor whose numbers are rounded."""
+        """Return a tensor whose numbers are rounded to bfloat16, in its own dtype."""
         return tensor.bfloat16().to(tensor.dtype) if tensor.is_floating_point() else tensor
 
     def constant(self, number: float) -> float:
-        """As it is: no operation keeps numbers in bfloat16."""
+        """Return the constant as it is: operations do not keep their constants in bfloat16."""
         return number
 
 
 def _each(out: Any, change: Callable[[Tensor], Tensor]) -> Any:
-    """What an operation gives, each tensor of it changed; most give one alone."""
+    """Return an operation's result with each tensor changed; most results are a single tensor."""
     return change(out) if isinstance(out, Tensor) else tree_map_only(Tensor, change, out)
 
 
 @cache
 def _only_looks(func: Any) -> bool:
-    """Whether an operation makes nothing, but looks at what there is, or fills it."""
+    """Return whether an operation makes no new values, but returns a view or fills a tensor."""
     return any(one.alias_info is not None for one in func._schema.returns)
 
 
 @cache
 def _drawn_signs() -> Tensor:
-    """Ups and downs, drawn once: drawing takes longer than what is computed with them."""
+    """Draw random signs, once: drawing takes longer than computing with them."""
     dice = torch.Generator().manual_seed(0)
-    with _disable_current_modes():  # or who is first would have them off by noise of its own
+    with _disable_current_modes():  # or the mode that asks first would add its noise
         return 2 * torch.randint(0, 2, (SIGNS,), generator=dice, dtype=torch.float64) - 1
 
 
 def _roundings(name: str, args: Any, out: Any, most: float) -> float | Tensor:
-    """By how many roundings a result is off: of the terms that each number of it adds up.
+    """Return by how many roundings a result is off, given how many terms each number sums.
 
     Args:
-        name: Of the operation.
-        args: What it was given.
-        out: What it gives.
-        most: As many take a number to half as much, or to as much again by half.
+        name: Name of the operation.
+        args: Arguments of the operation.
+        out: Result of the operation.
+        most: Limit for a softmax: so many roundings change a number by half of itself.
     """
     given = [one for one in args if isinstance(one, Tensor)]
     if not given or not isinstance(out, Tensor) or not out.numel():
         return 1.0
-    if name.endswith("softmax"):  # exp(score - what they add up to): of as large numbers
+    if name.endswith("softmax"):  # exp(score - logsumexp): the larger its terms, the further off
         scores = given[0].detach().abs().nan_to_num(posinf=0.0)
         return (1 + scores.amax(-1, keepdim=True)).clamp_(max=most)
     if "mm" in name:  # mm, bmm, addmm, baddbmm
@@ -152,7 +152,7 @@ class Gap(NamedTuple):
 
     Attributes:
         largest: The largest difference; infinity where one of two numbers alone is not finite.
-        length: Of all differences: the root of the sum of their squares.
+        length: The root of the sum of the squares of all differences.
     """
 
     largest: float = 0.0
@@ -160,7 +160,7 @@ class Gap(NamedTuple):
 
     @classmethod
     def between(cls, got: Tensor, right: Tensor) -> Gap:
-        """Between what came and what should have come."""
+        """Return the gap between a submission's tensor and the right one."""
         yours = got.detach().double().cpu()
         same = (yours == right) | (yours.isnan() & right.isnan())
         off = torch.where(same, 0.0, (yours - right).abs()).nan_to_num(

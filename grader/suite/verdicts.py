@@ -1,4 +1,4 @@
-"""What ended a check, as a report has it."""
+"""The verdict on a check, given the exception that ended it."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from grader.suite.compare import CheckFailed
 def verdict_on(
     name: str, error: BaseException | None
 ) -> tuple[Verdict, str, Difference | None, Fault | None]:
-    """What ended a check, as its verdict, message, difference and fault.
+    """Return a check's verdict, message, difference and fault, given the error that ended it.
 
     Raises:
-        MachineBusy: It was that: nothing is known of the check.
+        MachineBusy: The check ended with that error, so there is no verdict on it.
         GraderFault: The check itself failed.
     """
     match error:

@@ -1,7 +1,7 @@
 """Frames: a fixed head, a JSON header, a body of raw tensors. No torch here.
 
-A frame is 16 bytes (magic, header length, body length, little-endian), then both parts. Both
-lengths are bounded before a byte of what they announce is read.
+A frame is 16 bytes (magic, header length, body length, little-endian), then the header and the
+body. Both lengths are checked against their limits before a byte of either part is read.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from typing import Any, TypeVar
 
 import msgspec
 
-Buffer = bytes | bytearray  # the latter where a copy would double what was sent
+Buffer = bytes | bytearray  # a bytearray where a copy into bytes would double the memory
 
-MAX_BODY = 64 << 20  # ten times as much as our largest exercise sends
-MAX_REQUEST_HEADER = 4 << 20  # the trusted side sends whole sources
-MAX_REPLY_HEADER = 1 << 20
+MAX_BODY = 64 << 20  # bytes, ten times as many as our largest exercise sends
+MAX_REQUEST_HEADER = 4 << 20  # bytes: the trusted side sends whole sources
+MAX_REPLY_HEADER = 1 << 20  # bytes
 
 _HEAD = struct.Struct("<4sIQ")
 _MAGIC = b"ADW1"
@@ -25,11 +25,11 @@ _T = TypeVar("_T")
 
 
 class BadFrame(Exception):
-    """The other side sent something that is no frame of ours."""
+    """The other side sent something that is not a valid frame."""
 
 
 def pack(header: Any, *body: bytes) -> bytes:
-    """A frame of a message and the parts of a body: put together at once, as they may be large."""
+    """Return a frame of a message and the parts of its body, joined once, as they may be large."""
     text = msgspec.json.encode(header)
     return b"".join((_HEAD.pack(_MAGIC, len(text), sum(map(len, body))), text, *body))
 
@@ -40,13 +40,13 @@ def unpack(
     """Read one frame with ``receive``, which returns exactly as many bytes as it is asked for.
 
     Args:
-        receive: Gives the bytes.
-        max_header: That its header may have, in bytes.
-        message: What the header has to be.
+        receive: Returns as many bytes as its argument says.
+        max_header: The limit on the header's length, in bytes.
+        message: The type of message that the header must be.
 
     Raises:
-        BadFrame: The head is not ours, a length is over its bound, or the header is no such
-            message.
+        BadFrame: The frame's first bytes are not ours, a length is over its limit, or the header is
+            not such a message.
     """
     magic, header_length, body_length = _HEAD.unpack(receive(_HEAD.size))
     if magic != _MAGIC:

@@ -7,24 +7,24 @@ import math
 import msgspec
 
 LEVELS = ("full", "landlock", "process")  # the strongest first
-BUDGET_CHECKS = 6  # a grading may take as much as this many checks that time out
-GPU_CONTEXT = 512  # MiB that CUDA takes for each process, beside what torch gives out
-GPU_STANDING = 2  # workers that one process which grades has at once: one more stands ready
-GPU_LEAST = 512  # MiB that torch should have to give out to each
+BUDGET_CHECKS = 6  # a grading may take as long as this many checks that time out
+GPU_CONTEXT = 512  # MiB that CUDA takes for each process, in addition to what torch allocates
+GPU_STANDING = 2  # workers that one grading process has at a time: one in use, one standing ready
+GPU_LEAST = 512  # MiB that torch should be able to allocate in each worker
 
 
 class Limits(msgspec.Struct, frozen=True):
-    """What a worker may take.
+    """The resource limits of a worker.
 
     Attributes:
-        memory: Beyond what Python and torch take already, in MiB.
+        memory: Memory beyond what Python and torch take already, in MiB.
         cpu: Processor time, in seconds.
-        files: Open files.
-        file_size: Of one file that it writes, in MiB.
-        scratch: Of all files in its folder, in MiB, where namespaces can be had.
-        tasks: Processes and threads, where namespaces can be had.
-        gpu_memory: That torch gives out on a GPU, in MiB.
-        gpu_sharers: Processes that grade on the same GPU.
+        files: Number of open files.
+        file_size: Size of one file that the worker writes, in MiB.
+        scratch: Size of all files in the worker's folder, in MiB, where namespaces are available.
+        tasks: Number of processes and threads, where namespaces are available.
+        gpu_memory: Memory that torch may allocate on a GPU, in MiB.
+        gpu_sharers: Number of processes that grade on the same GPU.
     """
 
     memory: int = 2048
@@ -38,15 +38,15 @@ class Limits(msgspec.Struct, frozen=True):
 
 
 class Confinement(msgspec.Struct, frozen=True):
-    """What a zygote is told at its start.
+    """How a zygote is to confine its workers, as it is told at its start.
 
     Attributes:
-        levels: Those that will do, the best first, out of ``LEVELS``.
-        limits: What a worker may take.
+        levels: Acceptable levels of confinement out of ``LEVELS``, the best first.
+        limits: The resource limits of a worker.
         on_gpu: Whether a worker needs the devices of CUDA.
-        gpu: The device file of the one GPU that it is given; empty where it cannot be told.
-        paths: Folders that hold packages, beside Python's own.
-        spawned: Whether the process is to be the one worker itself.
+        gpu: The device file of the one GPU that a worker gets; empty if it cannot be determined.
+        paths: Folders that hold packages, in addition to Python's own.
+        spawned: Whether the process is itself to be the only worker.
     """
 
     levels: list[str]
@@ -58,12 +58,15 @@ class Confinement(msgspec.Struct, frozen=True):
 
 
 def sharers_that_fit(total: int) -> int:
-    """How many processes that grade a GPU with so much memory, in MiB, is enough for."""
+    """Return how many grading processes a GPU with ``total`` MiB of memory is enough for."""
     return total // (GPU_STANDING * (GPU_CONTEXT + GPU_LEAST))
 
 
 def limits_for(timeout: float, memory: int | None = None, gpu_sharers: int = 1) -> Limits:
-    """Limits of a worker whose checks may take so long, in seconds; memory in MiB."""
+    """Return the limits of a worker whose checks take at most ``timeout`` seconds.
+
+    The memory is given in MiB; None is for the default.
+    """
     usual = Limits()
     cpu = math.ceil(timeout * BUDGET_CHECKS) + 5
     memory = usual.memory if memory is None else memory

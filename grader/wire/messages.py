@@ -1,8 +1,8 @@
 """Every message between the trusted side, a zygote and a worker. No torch here.
 
-A request is a list of steps, carried out in their order, in each group up to the first that
-fails; a reply has an answer for each step that was tried. The tensors of a step or an answer are
-described in it and lie, one after the other, in the frame's body.
+A request is a list of steps, carried out in order. In each group of steps, those after the first
+that fails are not tried; a reply has an answer for each step that was tried. A step or an answer
+describes its tensors, whose bytes follow one another in the frame's body.
 """
 
 from __future__ import annotations
@@ -13,23 +13,24 @@ import msgspec
 
 Tree = Any  # a value as ``values.encode`` makes it
 Count = Annotated[int, msgspec.Meta(ge=0)]
-# How gradients are asked for: of the outputs as they are; of the sum of the first with something of
-# the same shape; of the transposed outputs; added to those of a step before; a second time.
+# How gradients are asked for: of the outputs as they are; of the sum of the first output with the
+# first input; of the transposed outputs; added to those of an earlier step; a second time.
 Way = Literal["plain", "residual", "transposed", "accumulated", "again"]
 MAX_DIMS = 16
-MAX_ELEMENTS = 1 << 40  # of a tensor; those of one on ``meta`` take no memory
+MAX_ELEMENTS = 1 << 40  # of a tensor; on ``meta``, they take no memory
 Size = Annotated[int, msgspec.Meta(ge=0, le=MAX_ELEMENTS)]
-# Bounded as they are read: nobody multiplies half a million numbers to find that they are many.
+# Bounded while they are decoded, so that nobody multiplies half a million sizes to count elements.
 Shape = Annotated[list[Size], msgspec.Meta(max_length=MAX_DIMS)]
 Stride = Annotated[list[int], msgspec.Meta(max_length=MAX_DIMS)]
 
 
 class TensorSpec(msgspec.Struct, omit_defaults=True):
-    """How a tensor is to be built on the other side.
+    """A description from which the other side builds a tensor.
 
     Attributes:
-        stride: Given where it is not the contiguous one; in elements.
-        offset: Where it begins in its storage, which has as much behind it; in elements.
+        stride: The strides, in elements; None for a contiguous tensor.
+        offset: Where the tensor begins in its storage, which has as much space after the tensor;
+            in elements.
     """
 
     dtype: str
@@ -49,7 +50,7 @@ class Rules(msgspec.Struct, omit_defaults=True, frozen=True):
 
     Attributes:
         forbidden: Names of torch that a submission may not call.
-        operations: Patterns of operations in torch's dispatcher that nobody may carry out.
+        operations: Patterns of operations in torch's dispatcher that may not be carried out.
     """
 
     forbidden: tuple[str, ...] = ()
@@ -60,10 +61,10 @@ NO_RULES = Rules()
 
 
 class Load(_Operation, tag="load", omit_defaults=True):
-    """Run a submission's source as a module of its own, by these rules.
+    """Run a submission's source as a module of its own, under these rules.
 
     Attributes:
-        device: Where all is to lie that comes from the trusted side, which has it on the CPU.
+        device: The device to which the worker moves all that the trusted side sends from the CPU.
     """
 
     source: str
@@ -73,16 +74,16 @@ class Load(_Operation, tag="load", omit_defaults=True):
 
 
 class Ping(_Operation, tag="ping"):
-    """Answer, so that the other side knows that somebody does."""
+    """Do nothing but answer, which shows that the worker is alive."""
 
 
 class Create(_Operation, tag="create"):
     """Construct a module.
 
     Attributes:
-        handle: What later steps call it by.
-        name: Its class.
-        with_values: Whether the values of its parameters are wanted.
+        handle: The number by which later steps refer to the module.
+        name: The name of the module's class.
+        with_values: Whether the answer is to have the values of the parameters.
     """
 
     handle: int
@@ -93,7 +94,7 @@ class Create(_Operation, tag="create"):
 
 
 class Move(_Operation, tag="move"):
-    """Move a module to a dtype and a device; None leaves it where it is."""
+    """Move a module to a dtype and a device; None leaves either as it is."""
 
     handle: int
     dtype: str | None = None
@@ -101,25 +102,25 @@ class Move(_Operation, tag="move"):
 
 
 class Renew(_Operation, tag="renew"):
-    """Put a module in the place of another: made anew, and given its state."""
+    """Replace a module by one that is constructed anew and given the state of the old one."""
 
     handle: int
 
 
 class Arguments(msgspec.Struct):
-    """Of one call; each has tensors of its own, so that what it does to them no other sees."""
+    """The arguments of one call, with tensors of its own, so that no other call sees changes."""
 
     args: Tree
     kwargs: Tree
 
 
 class Copies(msgspec.Struct, frozen=True):
-    """Numbers that a tensor may hold many times over.
+    """Which repeated numbers in a tensor count as a copy.
 
     Attributes:
-        times: So many times, each of them, or more.
-        least: How many different ones there are at least.
-        most: How many at most: more of them are copies of something else.
+        times: How many times, at least, the tensor holds each of the numbers.
+        least: How many different numbers there are at least.
+        most: How many different numbers there are at most: more are copies of something else.
     """
 
     times: Annotated[int, msgspec.Meta(ge=1)]
@@ -128,30 +129,32 @@ class Copies(msgspec.Struct, frozen=True):
 
 
 class Call(_Operation, tag="call", omit_defaults=True):
-    """Call a module, a method of it, or a function, once for each of several arguments.
+    """Call a module, a method of it, or a function, once for each set of arguments.
 
     Attributes:
         target: A module's handle, or a function's name.
-        method: Of the module; empty for the module itself.
+        method: The name of the module's method; empty for the module itself.
         weights: New values of parameters, as indices of tensors; set before the first call.
-        lent: Whether the weights are the module's during the calls alone, by ``functional_call``.
-        mode: Whether the module is in training; None where the worker knows.
-        keep: The handle by which later steps call what the calls give; None where none will.
-        gradients: Whether these may be asked for: of the inputs that require one, and of the
-            parameters in ``grad_parameters``.
-        frozen: Names of parameters that are not to learn.
-        inference: Whether in inference mode.
-        through: Whether inputs that require a gradient come out of an operation, as out of a layer.
-        detect_inplace: Whether to tell which inputs the calls change, and what else they leave.
-        overwrites: Whether what a call gave is told only after the last, which may have written
-            over it.
-        refills: Whether all calls are given the tensors of the first, filled anew.
-        elsewhere: Whether inputs are to lie on another device, which ``meta`` stands for, and what
-            comes is told with its values.
-        copies: What is looked for in each tensor that is made on the way; None for nothing.
-        weighs: Whether to tell how much memory lies behind what the calls gave.
-        counted: Whether to tell how much is made on the way, and is kept for a backward.
-        stops_at_nan: Whether to raise where an operation makes NaN of numbers that are none.
+        lent: Whether the module has the weights during the calls only, by ``functional_call``.
+        mode: Whether to switch the module to training; None leaves it as it is.
+        keep: The handle by which later steps refer to the results; None if none will.
+        gradients: Whether gradients may be asked for later: of the inputs that require one, and of
+            the parameters in ``grad_parameters``.
+        frozen: Names of parameters that must not learn.
+        inference: Whether to make the calls in inference mode.
+        through: Whether inputs that require a gradient are results of an operation, as of a layer.
+        detect_inplace: Whether to report which inputs the calls change, and what else they leave
+            changed.
+        overwrites: Whether to encode a result only after the last call, which may have overwritten
+            it.
+        refills: Whether all calls get the tensors of the first, filled with other values.
+        elsewhere: Whether to put the inputs on another device, which ``meta`` stands for, and to
+            answer with the values of results there.
+        copies: What to look for in each tensor that is made on the way; None for nothing.
+        weighs: Whether to report how much memory lies behind the results.
+        counted: Whether to report how many numbers operations make, and how many tensors are kept
+            for a backward.
+        stops_at_nan: Whether to raise where an operation makes NaN from tensors that hold none.
     """
 
     target: int | str
@@ -177,12 +180,12 @@ class Call(_Operation, tag="call", omit_defaults=True):
 
 
 class Backward(_Operation, tag="backward"):
-    """Ask for gradients behind calls that were kept, given those of some of their outputs.
+    """Compute gradients of calls that were kept, given the gradients of some of their outputs.
 
     Attributes:
-        handle: Of the calls.
-        outputs: Where each output is: the place of its call, then indices and keys.
-        way: How they are asked for.
+        handle: The handle of the calls.
+        outputs: The path to each output: the index of its call, then indices and keys.
+        way: How the gradients are asked for.
     """
 
     handle: int
@@ -194,11 +197,11 @@ Operation = Load | Ping | Create | Move | Renew | Call | Backward
 
 
 class Step(msgspec.Struct, omit_defaults=True):
-    """One operation.
+    """One operation of a request.
 
     Attributes:
-        size: Of its tensors in the body, in bytes.
-        seed: Of the random numbers, set before it.
+        size: The size of the step's tensors in the body, in bytes.
+        seed: The seed that the random numbers get before the operation; None for no new seed.
     """
 
     operation: Operation
@@ -208,14 +211,14 @@ class Step(msgspec.Struct, omit_defaults=True):
 
 
 class Request(msgspec.Struct):
-    """What a worker is asked.
+    """The steps that a worker is asked to carry out.
 
     Attributes:
-        groups: How many steps belong together, group by group; all of them where it is empty.
-        number: That the reply has to bear.
-        release: Handles of what nobody will ask for any more.
-        seconds: That it has; shortly before they are over by the wall, it writes down where it is.
-            0 for no limit.
+        groups: How many steps belong together, group by group; all of them if it is empty.
+        number: The number that the reply must repeat.
+        release: Handles of objects that no later step will refer to.
+        seconds: The wall-clock time that the worker has; shortly before the end, it prints which
+            line it is running. 0 for no limit.
     """
 
     steps: list[Step]
@@ -244,7 +247,7 @@ class FaultTensor(msgspec.Struct):
 
 
 class RaisedFault(msgspec.Struct):
-    """An exception as a worker tells it: to be believed in form alone."""
+    """An exception as a worker reports it; only its form can be trusted."""
 
     type: str
     kinds: list[str]
@@ -255,11 +258,11 @@ class RaisedFault(msgspec.Struct):
 
 
 class ParameterSpec(msgspec.Struct):
-    """A parameter of a module that was made.
+    """A parameter of a module that was constructed.
 
     Attributes:
-        value: Where it was asked for.
-        same_as: The first name that it goes by.
+        value: The parameter's value, if it was asked for.
+        same_as: The first name by which the module has this same parameter.
     """
 
     name: str
@@ -275,28 +278,28 @@ class _Answer(msgspec.Struct, tag_field="is", kw_only=True):
 
 
 class Done(_Answer, tag="done"):
-    """It is done, and nothing came of it."""
+    """The operation is done, and has no result."""
 
 
 class Created(_Answer, tag="created"):
-    """A module was made."""
+    """A module was constructed."""
 
     parameters: list[ParameterSpec]
 
 
 class Called(_Answer, tag="called"):
-    """What calls gave.
+    """The results of calls.
 
     Attributes:
-        results: Of each call.
-        grads: Whether each tensor in them carries a gradient.
-        changed: Places of the tensors that were sent and that the calls changed, if asked for.
-        left: What else they left changed, in words, if asked for.
-        inputs: A digest of each tensor that was sent, after the calls, if asked for.
-        elsewhere: Whether each tensor in them lies on the other device, where inputs were to.
-        copied: How many different numbers some tensor held so many times, if asked for.
-        behind: The bytes of memory that lie behind each tensor in them, if asked for; none where it
-            is the memory of one before.
+        results: The result of each call.
+        grads: Whether each tensor in the results requires a gradient.
+        changed: Indices of the inputs that the calls changed in place, if asked for.
+        left: What else the calls left changed, in words, if asked for.
+        inputs: A digest of each input after the calls, if asked for.
+        elsewhere: Whether each tensor in the results lies on the other device, if inputs did.
+        copied: How many different numbers some tensor held as often as was asked, if asked for.
+        behind: The bytes of memory behind each tensor in the results, if asked for; memory that an
+            earlier tensor has as well is not counted again.
         made: How many numbers operations made, if asked for.
         saved: How many tensors were kept for a backward, if asked for.
     """
@@ -314,13 +317,13 @@ class Called(_Answer, tag="called"):
 
 
 class Gradients(_Answer, tag="gradients"):
-    """Gradients of the inputs and parameters of calls; None where there is no graph."""
+    """The gradients of the inputs and parameters of calls; None if there is no graph."""
 
     result: Tree
 
 
 class Refused(_Answer, tag="refused"):
-    """The submission's own shape makes it impossible; the text is for the learner."""
+    """What the submission defines or returns rules the step out; the text is for the learner."""
 
     text: str
 
@@ -332,10 +335,10 @@ class Raised(_Answer, tag="raised"):
 
 
 class Forbidden(_Answer, tag="forbidden"):
-    """The submission called what its exercise forbids.
+    """The submission called something that its exercise forbids.
 
     Attributes:
-        line: Of the submission; 0 where it is not known.
+        line: The line of the submission; 0 if it is not known.
     """
 
     name: str
@@ -349,7 +352,7 @@ class Reply(msgspec.Struct):
     """The answers to a request, in each group up to the first that failed.
 
     Attributes:
-        spent: Whether the worker is of no more use.
+        spent: Whether the worker can no longer be used.
     """
 
     number: int
@@ -358,7 +361,7 @@ class Reply(msgspec.Struct):
 
 
 class PackedReply(msgspec.Struct):
-    """A reply whose answers are JSON already: one that cannot be told harms no other."""
+    """A reply whose answers are JSON already, so that one that cannot be encoded harms no other."""
 
     number: int
     answers: list[msgspec.Raw]
@@ -366,11 +369,11 @@ class PackedReply(msgspec.Struct):
 
 
 class Greeting(msgspec.Struct):
-    """A worker's first words, said before it has seen a line of the submission.
+    """A worker's first message, sent before it has seen a line of the submission.
 
     Attributes:
-        refused: Why it could not confine itself; empty where it did.
-        taken: Processor time that it took until then, in seconds.
+        refused: Why the worker could not confine itself; empty if it did.
+        taken: Processor time that the worker used until then, in seconds.
     """
 
     level: str
@@ -379,10 +382,10 @@ class Greeting(msgspec.Struct):
 
 
 class Offer(msgspec.Struct):
-    """A zygote's first words.
+    """A zygote's first message.
 
     Attributes:
-        level: The strongest level of confinement that it can put up; empty where there is none.
+        level: The strongest level of confinement that it can set up; empty if there is none.
         refused: Why each stronger one is not available.
         tasks: How many processes and threads a worker may have; 0 where only memory bounds them.
     """
@@ -396,7 +399,7 @@ class Forked(msgspec.Struct):
     """A zygote's answer to ``fork``.
 
     Attributes:
-        refused: Why there is no worker; empty where there is one.
+        refused: Why no worker was forked; empty if one was.
     """
 
     pid: int = 0
@@ -404,6 +407,6 @@ class Forked(msgspec.Struct):
 
 
 class Ended(msgspec.Struct):
-    """A zygote's answer to ``end``: how the process ended, as a wait status."""
+    """A zygote's answer to ``end``: how the worker's process ended, as a wait status."""
 
     status: int

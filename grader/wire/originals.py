@@ -1,7 +1,7 @@
-"""What torch itself says of a tensor: nothing that a submission has put in its place is asked.
+"""Read tensors through torch's classes in C, so that nothing a submission has replaced is used.
 
-The classes in C cannot be changed, and have what ``Tensor`` and ``UntypedStorage`` have: methods
-are called as ``BASE.clone(x)``, attributes read as ``shape_of(x)``.
+These classes cannot be changed, and have what ``Tensor`` and ``UntypedStorage`` have: methods are
+called as ``BASE.clone(x)``, attributes are read as ``shape_of(x)``.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ shape_of, layout_of, device_of = BASE.shape.__get__, BASE.layout.__get__, BASE.d
 dtype_of, version_of, grad_of = BASE.dtype.__get__, BASE._version.__get__, BASE.grad.__get__
 
 _requires_grad = BASE.requires_grad.__get__
-_WATCHING = gettrace(), getprofile()  # such as a debugger's, before a submission is loaded
+_WATCHING = gettrace(), getprofile()  # hooks (a debugger's, say) from before a submission is loaded
 
 
 class alone:  # a context manager
-    """Nobody sees what is asked here: no subclass, and no mode that was left open.
+    """A context in which no tensor subclass and no mode that was left open sees operations.
 
-    Nor does any function of Python's run that a submission may put another in the place of.
+    Nor does any Python function run that a submission may have replaced.
     """
 
     def __enter__(self) -> None:
@@ -39,7 +39,7 @@ class alone:  # a context manager
 
 
 def end_watching() -> None:
-    """Nobody sees, and changes, what the worker's own functions give: no hook of Python's."""
+    """Put back Python's trace and profile hooks: a submission's could change a worker's results."""
     trace, profile = _WATCHING
     if gettrace() is not trace:
         settrace(trace)
@@ -48,32 +48,32 @@ def end_watching() -> None:
 
 
 def learns(tensor: Any) -> bool:
-    """Whether a tensor requires a gradient."""
+    """Return whether a tensor requires a gradient."""
     with DisableTorchFunction():
         return bool(_requires_grad(tensor))
 
 
 def is_on_meta(tensor: Any) -> bool:
-    """Whether a tensor has no values."""
+    """Return whether a tensor lies on the ``meta`` device, and so has no values."""
     with DisableTorchFunction():
         return bool(device_of(tensor).type == "meta")
 
 
 def is_in_memory(tensor: Any) -> bool:
-    """Whether a tensor has values, one beside the other."""
+    """Return whether a tensor has values and a strided layout in memory."""
     return layout_of(tensor) is STRIDED and not is_on_meta(tensor)
 
 
 def begins_at(tensor: Any) -> int:
-    """Where the storage behind a tensor begins."""
+    """Return the address at which the storage behind a tensor begins."""
     return int(STORAGE.data_ptr(BASE.untyped_storage(tensor)))
 
 
 def size_behind(tensor: Any) -> int:
-    """Of the storage of a tensor, in bytes."""
+    """Return the size of the storage behind a tensor, in bytes."""
     return int(STORAGE.nbytes(BASE.untyped_storage(tensor)))
 
 
 def is_torchs(tensor: Any) -> bool:
-    """Whether torch has made the storage of a tensor, and not NumPy, say."""
+    """Return whether torch allocated the storage of a tensor, not NumPy, say."""
     return bool(STORAGE.resizable(BASE.untyped_storage(tensor)))

@@ -1,8 +1,8 @@
-"""Names that a submission chooses, as they may stand among the grader's own words."""
+"""Make names that a submission chose safe to show among the grader's own words."""
 
 from __future__ import annotations
 
 
 def one_line(name: str, most: int) -> str:
-    """So many letters of a name, on one line; what cannot be seen there is `�`."""
+    """Return at most ``most`` characters of a name, with `�` for each unprintable one."""
     return "".join(letter if letter.isprintable() else "�" for letter in name[:most])

@@ -1,9 +1,9 @@
-"""Values as they cross: a tree of plain JSON in which tensors stand by number.
+"""Encode values that go to and from a worker: a tree of plain JSON that has tensors by number.
 
-Scalars are themselves; a non-finite float, a list, tuple, dict or tensor is an object with a
-key of its own. A generator crosses to the worker alone, as the seed that it begins with; in the
-calls of one step, one seed is one generator. Whatever cannot cross is named by its type, as an
-``Opaque``.
+Scalars stand for themselves; a non-finite float, a list, tuple, dict or tensor is a JSON object
+whose one key names its kind. A generator is sent to the worker only, as its initial seed; in the
+calls of one step, the same seed means the same generator. Any other value is replaced by the name
+of its type, which is decoded as an ``Opaque``.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from grader.wire.originals import (
 from grader.wire.plain import one_line
 
 MAX_TENSORS = 4096
-_ALIGNMENT = 8  # bytes: where the data of each tensor may begin
+_ALIGNMENT = 8  # bytes; the data of each tensor begins at a multiple of this
 DTYPES = {
     str(dtype).removeprefix("torch."): dtype
     for dtype in (
@@ -49,17 +49,17 @@ Find = Callable[[int, list[int | str]], Any]
 
 
 class Unsendable(Exception):
-    """A tensor that cannot cross; the text says why."""
+    """A tensor cannot be sent; the text says why."""
 
 
 @dataclass(frozen=True)
 class Output:
-    """In the place of a value: a part of what calls gave that the worker keeps.
+    """A stand-in for a value: a part of the results of calls, which the worker keeps.
 
     Attributes:
-        handle: Of the calls.
-        path: The place of its call, then indices and keys.
-        owner: What has to live until this is sent.
+        handle: The handle of the calls.
+        path: The index of the call, then indices and keys into its result.
+        owner: An object that must live until this is sent.
     """
 
     handle: int
@@ -69,15 +69,15 @@ class Output:
 
 @dataclass(frozen=True)
 class Opaque:
-    """A value that could not cross: only the name of its type did."""
+    """A value that could not be sent; only the name of its type was."""
 
     type: str
 
 
 def encode(value: Any, tensors: list[Tensor]) -> Any:
-    """A value as JSON; its tensors are appended to ``tensors``.
+    """Return a value as JSON; append its tensors to ``tensors``.
 
-    Types are asked for with ``type``: an object's own ``__class__`` may run code or lie.
+    Types are read by ``type``: an object's own ``__class__`` may run code or lie.
     """
     kind = type(value)
     if value is None or kind in (bool, str) or (kind is int and abs(value) < 2**63):
@@ -106,17 +106,18 @@ def decode(
     generators: dict[int, torch.Generator] | None = None,
     home: torch.device = CPU,
 ) -> Any:
-    """What ``encode`` encoded.
+    """Return the value that ``encode`` encoded.
 
     Args:
-        tree: The value.
-        tensors: Those in it.
-        find: Gives what stands for an ``Output``, by handle and path; without it there is none.
-        generators: Those that were made before, by seed, to be gone on with; more are added.
+        tree: The encoded value.
+        tensors: The tensors that the tree refers to.
+        find: Returns the value of an ``Output``, by handle and path; None if there can be none.
+        generators: Generators made before, by seed, which are used again; new ones are added. None
+            if a generator is to be an ``Opaque``.
         home: The device of generators.
 
     Raises:
-        BadFrame: The tree is not of its making.
+        BadFrame: The tree was not made by ``encode``.
     """
     if not isinstance(tree, dict):
         if isinstance(tree, list):
@@ -172,15 +173,15 @@ def _index(content: Any) -> int:
 
 
 def dump_tensors(tensors: list[Tensor], strided: bool = False) -> tuple[list[TensorSpec], bytes]:
-    """Specs and bytes of tensors; a meta tensor has no bytes.
+    """Return the specs and bytes of tensors; a tensor on ``meta`` has no bytes.
 
     Args:
-        tensors: To be sent, of any layout in memory.
-        strided: Whether strides and ``requires_grad`` go with them, as a submission's inputs
-            need. What comes back from a worker is only data.
+        tensors: The tensors to send, of any layout in memory.
+        strided: Whether to send strides and ``requires_grad`` too, as a submission's inputs need.
+            What comes back from a worker is only data.
 
     Raises:
-        Unsendable: A dtype or layout that cannot cross, or more than the body may hold.
+        Unsendable: A dtype or layout cannot be sent, or there is more than the body may hold.
     """
     specs: list[TensorSpec] = []
     parts: list[bytes] = []
@@ -200,9 +201,9 @@ def dump_tensors(tensors: list[Tensor], strided: bool = False) -> tuple[list[Ten
 
 
 def settled(tensor: Tensor) -> Tensor:
-    """A tensor of torch's own class, of the same values, one beside the other on the CPU.
+    """Return a tensor of torch's own class with the same values, contiguous on the CPU.
 
-    What code of a submission is still to run for them runs here: none does where it is such a one.
+    If a submission's code must run to get the values, it runs here; none runs for the result.
     """
     if type(tensor) is not Tensor:
         tensor = tensor.detach().as_subclass(Tensor)
@@ -210,9 +211,9 @@ def settled(tensor: Tensor) -> Tensor:
 
 
 def digest(tensor: Tensor) -> str:
-    """One for the values of a tensor, of any layout in memory; empty where it has none.
+    """Return a digest of a tensor's values, whatever its layout; empty if it has no values.
 
-    By methods that a submission cannot put others in the place of.
+    Only methods that a submission cannot replace are used.
     """
     if is_on_meta(tensor):
         return ""
@@ -226,7 +227,7 @@ def _plain(tensor: Tensor) -> Tensor:
 
 
 def _bytes_of(plain: Tensor) -> bytes:
-    """The bytes of a tensor as ``settled`` gives it."""
+    """Return the bytes of a tensor that ``settled`` returned."""
     with alone():
         row = BASE.as_strided(plain, (BASE.numel(plain),), (1,))
         numbers = BASE.numpy(BASE.view(row, torch.uint8))
@@ -257,19 +258,19 @@ def load_tensors(
     strided: bool = False,
     home: torch.device = CPU,
 ) -> list[Tensor]:
-    """Build tensors anew from their bytes; each has a copy of its own, and keeps no other alive.
+    """Build tensors from their bytes; each has a copy of its own, and keeps no other alive.
 
-    Wherever they lay, all but those on ``meta`` are built on one device: so the trusted side, which
-    keeps to the CPU, computes with what a worker has on a GPU, and needs none of the GPU itself.
+    Wherever they lay before, all except those on ``meta`` are built on one device. So the trusted
+    side, which keeps to the CPU, can use results that a worker has on a GPU without a GPU itself.
 
     Args:
-        specs: Of each.
-        body: The bytes of all.
-        strided: Whether strides may come with them, which can make little data take much memory.
-        home: That device.
+        specs: The spec of each tensor.
+        body: The bytes of all tensors.
+        strided: Whether specs may have strides, by which little data can take much memory.
+        home: The device to build the tensors on.
 
     Raises:
-        BadFrame: Specs and bytes do not agree, or a spec asks for what is not there.
+        BadFrame: Specs and bytes do not agree, or a spec describes a tensor that cannot be built.
     """
     try:
         if len(specs) > MAX_TENSORS:
@@ -293,7 +294,7 @@ def load_tensors(
 def _build(
     spec: TensorSpec, data: memoryview, start: int, home: torch.device
 ) -> tuple[Tensor, int]:
-    """A tensor from the bytes at ``start``, and where the next one begins."""
+    """Build a tensor from the bytes at ``start``; return it and where the next one begins."""
     dtype = DTYPES.get(spec.dtype)
     if (
         dtype is None
@@ -323,7 +324,7 @@ def _build(
 
 
 def _restride(data: Tensor, stride: list[int], offset: int) -> Tensor:
-    """The same values with these strides; a stride of 0 repeats one element."""
+    """Copy a tensor's values to one with these strides; a stride of 0 repeats one element."""
     base = data
     for dim, step in enumerate(stride):
         if step == 0:

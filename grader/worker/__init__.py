@@ -1,1 +1,1 @@
-"""The worker side: imports nothing of ours but its wire, and holds nothing to be stolen."""
+"""The worker side: of the grader it imports ``grader.wire`` alone; it holds nothing to steal."""

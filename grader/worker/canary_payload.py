@@ -1,8 +1,8 @@
-"""Tries what no submission may do. Loaded into a worker as a submission is, never imported.
+"""Tries what no submission may do. A worker loads this file as a submission; nothing imports it.
 
-Every attempt that succeeds is named in the answer; a wall that holds raises an exception of the
-system. Any other shows nothing of the wall, and ends the trial. So nothing here needs what Python
-would first have to look up or import: no host's name, no codec.
+The answer names every attempt that succeeds; a wall that holds raises ``OSError`` or
+``MemoryError``. Any other exception shows nothing about the wall, and ends the trial. So nothing
+here uses what Python would first have to look up or import, such as a host's name or a codec.
 """
 
 import ctypes
@@ -93,7 +93,7 @@ ATTEMPTS = (
 
 
 def probe(path: str, port: int) -> list[str]:
-    """Names of the attempts that succeeded."""
+    """Return the names of the attempts that succeeded."""
     done = []
     for attempt in ATTEMPTS:
         try:

@@ -1,4 +1,4 @@
-"""The levels of confinement: which walls a worker puts up, before it reads a line.
+"""The levels of confinement: which walls a worker puts up before it sees a submission.
 
 ``full``: namespaces, Landlock, seccomp, no capabilities, limits. ``landlock``: the same without
 namespaces. ``process``: limits only.
@@ -24,7 +24,7 @@ DEVICES = ("/dev/null", "/dev/zero", "/dev/random", "/dev/urandom")
 DEV = Path("/dev")
 GPU_DEVICES = ("nvidiactl", "nvidia-uvm", "nvidia-uvm-tools", "nvidia-caps")
 EVERY_GPU = "nvidia[0-9]*"
-# What CUDA reads as it begins. At level `full`, /proc is the worker's own.
+# What CUDA reads when it is initialized. At level `full`, /proc is the worker's own.
 GPU_FILES = (
     "/proc/cpuinfo", "/proc/devices", "/proc/driver/nvidia", "/proc/meminfo", "/proc/modules",
     "/proc/self", "/proc/sys/vm", "/sys/bus/pci", "/sys/devices/system/cpu",
@@ -37,12 +37,12 @@ SYSTEM = (
 
 
 def own_package() -> Path:
-    """The folder of the grader itself, which a worker may not read."""
+    """Return the folder of the grader itself, which a worker may not read."""
     return Path(__file__).resolve().parents[1]
 
 
 def package_folders(extra: list[str]) -> list[Path]:
-    """The folders that Python imports from, the grader's checkout left out."""
+    """Return the folders that Python imports from, without the grader's checkout."""
     named = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
     found = [Path(path).resolve() for path in (*named, *site.getsitepackages(), *extra)]
     found.append(Path(sys.base_prefix).resolve() / "lib")
@@ -55,14 +55,17 @@ def _is_library(path: Path) -> bool:
 
 
 def readable(confinement: Confinement) -> list[Path]:
-    """All that a worker may read, in the order of their names."""
+    """Return all files and folders that a worker may read, in the order of their names."""
     folders = package_folders(confinement.paths)
     system = [Path(path) for path in (*SYSTEM, *DEVICES)]
     return sorted({*folders, *system, *gpu_devices(confinement)})
 
 
 def gpu_devices(confinement: Confinement) -> list[Path]:
-    """The device files of CUDA and of one GPU; none where it is not wanted."""
+    """Return the device files of CUDA and the worker's GPU; none where no GPU is wanted.
+
+    Where it is not known which GPU is the worker's, those of all GPUs are returned.
+    """
     if not confinement.on_gpu:
         return []
     names = (*GPU_DEVICES, Path(confinement.gpu).name or EVERY_GPU)
@@ -70,12 +73,12 @@ def gpu_devices(confinement: Confinement) -> list[Path]:
 
 
 def gpu_files(confinement: Confinement) -> list[Path]:
-    """What CUDA reads of the system; nothing where it is not wanted."""
+    """Return the system files that CUDA reads; none where no GPU is wanted."""
     return [Path(path) for path in GPU_FILES] if confinement.on_gpu else []
 
 
 def without_own_package(paths: list[Path]) -> Iterator[Path]:
-    """The same paths; a folder that holds the grader is named entry by entry without it."""
+    """Yield the paths without the grader: a folder that holds it becomes its other entries."""
     own = own_package()
     for path in paths:
         if path in own.parents:
@@ -93,7 +96,7 @@ def _siblings(path: Path, own: Path) -> Iterator[Path]:
 
 
 def _imported() -> list[Path]:
-    """The files that this process has imported, but for the grader's own, and their folders."""
+    """Return the files that this process imported, and their folders, without the grader's."""
     names = [getattr(module, "__file__", None) for module in sys.modules.values()]
     paths = {path for name in names if name for path in (Path(name), Path(name).parent)}
     own = own_package()
@@ -101,27 +104,27 @@ def _imported() -> list[Path]:
 
 
 class Walls:
-    """The walls of one zygote: what it prepares once, and what each worker does itself.
+    """The walls of a zygote's workers: the zygote prepares some once, each worker adds the rest.
 
     Args:
-        confinement: What is wanted.
-        level: One of its levels.
+        confinement: The confinement that is asked for.
+        level: The level to put up, out of the confinement's levels.
     """
 
     def __init__(self, confinement: Confinement, level: str) -> None:
         self.confinement = confinement
         self.level = level
-        self._is_root = os.geteuid() == 0  # whose tasks the kernel does not bound
-        self._as_another = False  # whether workers are another user instead
+        self._is_root = os.geteuid() == 0  # the kernel does not bound root's tasks
+        self._as_another = False  # whether workers run as another user instead
         if level == "full":
             self._enter_root()
         privileges.adopt_orphans()
 
     def _enter_root(self) -> None:
-        """Give the zygote a root of its own, which its workers inherit."""
+        """Give the zygote a root folder of its own, which its workers inherit."""
         files = [path for path in gpu_files(self.confinement) if path.parts[1] != "proc"]
         paths = [*readable(self.confinement), *files]
-        # The root must be built on some folder that hides nothing it is built from.
+        # The root is mounted over a folder, which must hold nothing that the root is built from.
         candidates = [Path(p) for p in ("/mnt", "/media", "/srv", "/opt", "/sys", "/var", "/home")]
         free = [
             c for c in candidates if c.is_dir() and not any(c in (p, *p.parents) for p in paths)
@@ -144,14 +147,14 @@ class Walls:
         return self.confinement.limits.tasks if bounded else 0
 
     def fork(self) -> tuple[int, str]:
-        """Fork a worker; its number, 0 in the worker, and a folder to be removed after it."""
+        """Fork a worker; return its process ID, 0 in the worker, and a folder to remove later."""
         if self.level == "full":
             return namespaces.fork_into(namespaces.ALL, self._as_another), ""
         folder = tempfile.mkdtemp(prefix=f"grade-{os.getpid()}-")
         return os.fork(), folder
 
     def confine(self, folder: str) -> None:
-        """Confine this process, a worker just forked, for good.
+        """Confine this process, a worker just forked, permanently.
 
         Raises:
             WallError: A wall of the level cannot be put up.
@@ -175,7 +178,7 @@ class Walls:
         seccomp.enter()
 
     def _ruleset(self, folder: Path) -> int:
-        if self.level == "full":  # its root holds nothing else
+        if self.level == "full":  # the worker's root holds nothing else
             paths: list[Path] = [Path("/")]
         else:
             paths = list(without_own_package(readable(self.confinement)))
@@ -185,10 +188,10 @@ class Walls:
 
 
 def choose(confinement: Confinement) -> tuple[str, dict[str, str]]:
-    """The first level that holds here, found by trying it in a child.
+    """Find the first level that is available here, by trying each in a child process.
 
     Returns:
-        The level, empty where none will do, and why each that was tried before it will not.
+        The level, empty where none is available, and why each level tried before it is not.
     """
     refused: dict[str, str] = {}
     for level in confinement.levels:
@@ -200,13 +203,13 @@ def choose(confinement: Confinement) -> tuple[str, dict[str, str]]:
 
 
 def _try(confinement: Confinement, level: str) -> str:
-    """Why a level is not available; empty where it is."""
+    """Return why a level is not available; empty where it is."""
     reader, writer = os.pipe()
     pid = os.fork()
     if pid == 0:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # what dies here is told in one line
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # a crash is reported in one line, below
         os.write(writer, _try_here(confinement, level).encode())
-        os._exit(1)  # a worker that could not confine itself comes here too: its reason is told
+        os._exit(1)  # a worker that could not confine itself gets here too: it has sent its reason
     os.close(writer)
     with os.fdopen(reader, encoding="utf-8") as pipe:
         reason = pipe.read()
@@ -215,7 +218,7 @@ def _try(confinement: Confinement, level: str) -> str:
 
 
 def _crash(status: int) -> str:
-    """How a process was ended by a signal, in words; empty where it was not."""
+    """Return in words by which signal a process was ended; empty where it was by none."""
     if not os.WIFSIGNALED(status):
         return ""
     return f"a worker that tried it was ended by {signal.Signals(os.WTERMSIG(status)).name}"
@@ -225,7 +228,7 @@ def _try_here(confinement: Confinement, level: str) -> str:
     try:
         walls = Walls(confinement, level)
         pid, folder = walls.fork()
-        if pid == 0:  # what it prints into the pipe is the reason
+        if pid == 0:  # if this fails, the worker writes its reason into the pipe
             walls.confine(folder)
             os._exit(0)
         _, status = os.waitpid(pid, 0)

@@ -11,32 +11,32 @@ from grader.wire.messages import Copies
 from grader.wire.originals import BASE, alone, begins_at, is_in_memory, size_behind
 from grader.worker.seeing import Sees
 
-LARGE = 1 << 17  # numbers in a storage, beyond which only the part that is in use is looked at
-ALIKE = 1e-6  # of a number: the same, computed in another order
+LARGE = 1 << 17  # numbers in a storage; of a larger one, only the part in use is looked at
+ALIKE = 1e-6  # relative difference up to which numbers are the same, computed in another order
 
 
 class CountsCopies(Sees):
-    """Looks at what lies in memory behind each tensor that an operation is given or gives.
+    """Looks at the memory behind each tensor that an operation takes or returns.
 
     A view holds nothing of its own: an expanded tensor is no copy until something makes it one,
     as a matmul does that has to broadcast it.
 
     Args:
-        asked: What is looked for.
+        asked: The copies to look for.
 
     Attributes:
-        most: How many different numbers a tensor holds so many times each, of those that are
-            looked for; 0 where none does.
+        most: The most different numbers that any tensor holds ``asked.times`` times or more, out
+            of those tensors that fit ``asked``; 0 where none does.
     """
 
     def __init__(self, asked: Copies) -> None:
         super().__init__()
         self.most = 0
         self._asked = asked
-        self._met: set[int] = set()  # where storages begin that were looked at
+        self._met: set[int] = set()  # addresses of storages that were looked at
 
     def meet(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
-        """Do the operation; look at what is new before it, and at what it makes or changes."""
+        """Carry out the operation; look at new inputs before it, and at its new outputs after."""
         with alone():
             given = _floats([args, list(kwargs.values())])
             for tensor in given:
@@ -46,7 +46,7 @@ class CountsCopies(Sees):
         result = func(*args, **kwargs)
         with alone():
             for tensor in _floats(result):
-                if begins_at(tensor) not in behind:  # else it is a view of what was looked at
+                if begins_at(tensor) not in behind:  # else it is a view of an input
                     self._look_at(tensor)
         return result
 
@@ -62,14 +62,14 @@ def _floats(value: Any) -> list[Tensor]:
 
 
 def in_memory(value: Any) -> list[Tensor]:
-    """The tensors among what an operation takes or gives that lie in memory."""
+    """Return the tensors among an operation's inputs or outputs that lie in memory."""
     if isinstance(value, list | tuple):
         return [tensor for item in value for tensor in in_memory(item)]
     return [value] if isinstance(value, Tensor) and is_in_memory(value) else []
 
 
 def _numbers_behind(tensor: Tensor) -> Tensor:
-    """All numbers behind a tensor, each once, (n,)."""
+    """Return all numbers in the memory behind a tensor, each place once, (n,)."""
     tensor = BASE.detach(tensor)
     if BASE.is_complex(tensor):
         tensor = view_as_real(BASE.resolve_conj(tensor))
@@ -82,11 +82,11 @@ def _numbers_behind(tensor: Tensor) -> Tensor:
 
 
 def repeated(numbers: Tensor, times: int) -> int:
-    """How many different numbers are there so many times or more; infinities are none.
+    """Count the different numbers that occur ``times`` times or more, leaving out infinities.
 
     Args:
-        numbers: Of any float dtype, (n,).
-        times: At least 1.
+        numbers: Numbers of any float dtype, (n,); NaN is left out too.
+        times: How often a number has to occur; at least 1.
     """
     found = BASE.numpy(BASE.to(numbers, "cpu", float64))
     found = found[isfinite(found)]

@@ -1,4 +1,4 @@
-"""How much a call makes on its way, and keeps: the same whatever the machine is at."""
+"""Counts what a call computes on its way and keeps; a busy machine does not change the counts."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from grader.worker.seeing import Sees
 
 
 class Counts(Sees):
-    """Counts what operations make, and what is kept for a backward.
+    """Counts the numbers that operations make, and the tensors kept for a backward.
 
-    A view makes nothing, nor does an operation in place.
+    A view makes no numbers, nor does an operation in place.
 
     Attributes:
-        made: How many numbers there were in all that was made.
+        made: How many numbers the operations made in all.
         saved: How many tensors were kept for a backward.
     """
 
@@ -39,11 +39,11 @@ class Counts(Sees):
         self._hooks.__exit__(*exception)
 
     def meet(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
-        """Do the operation, and count what is new of what it gives."""
+        """Carry out the operation, and count what is new in its outputs."""
         with alone():
             given = in_memory([args, list(kwargs.values())])
             behind = {begins_at(tensor) for tensor in given}
-            if is_grad_enabled() and top_hooks(True) != self._both:  # by other hooks, or by none
+            if is_grad_enabled() and top_hooks(True) != self._both:  # our hooks are not in use
                 self.saved += any(learns(tensor) for tensor in given)
         result = func(*args, **kwargs)
         with alone():

@@ -1,4 +1,4 @@
-"""An exception of the submission as plain data: its own frames, and the tensors at hand."""
+"""Describes an exception of the submission as plain data: its own frames, and local tensors."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from grader.wire.messages import FaultFrame, FaultTensor, RaisedFault
 MAX_TEXT = 2000
 MAX_FRAMES = 10
 MAX_TENSORS = 12
-BUILT_IN = dict(vars(builtins))  # before a submission puts others in their place
+BUILT_IN = dict(vars(builtins))  # as they are before a submission can replace any
 
 
 def describe(error: BaseException, filename: str) -> RaisedFault:
-    """What the trusted side is told of an exception.
+    """Return what the trusted side is told of an exception.
 
     Args:
-        error: Raised while a submission's code ran, or by its code.
-        filename: The submission's, as it was compiled.
+        error: An exception raised while a submission's code ran, or by its code.
+        filename: The submission's file name, as it was compiled.
     """
     steps = list(traceback.walk_tb(error.__traceback__))
     own = [(frame, line) for frame, line in steps if frame.f_code.co_filename == filename]
@@ -41,12 +41,15 @@ def describe(error: BaseException, filename: str) -> RaisedFault:
 
 
 def _kinds(kind: type[BaseException]) -> list[str]:
-    """The names of a type and its bases; a name of Python's own means Python's own."""
+    """Return the names of a type and its bases, without any that imitates one of Python's own."""
     return [one.__name__ for one in kind.__mro__[:20] if BUILT_IN.get(one.__name__, one) is one]
 
 
 def _is_raised_in(filename: str, trace: TracebackType | None) -> bool:
-    """Whether a `raise` or `assert` of this file raises it; what is not Python leaves no frame."""
+    """Whether a `raise` or `assert` of this file raised the exception, rather than C code.
+
+    C code leaves no frame, so the last frame is in this file in either case.
+    """
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
     if trace is None or trace.tb_frame.f_code.co_filename != filename:
@@ -55,7 +58,7 @@ def _is_raised_in(filename: str, trace: TracebackType | None) -> bool:
 
 
 def forget(trace: TracebackType | None) -> None:
-    """Clear the frames of a traceback, which hold a submission's tensors alive."""
+    """Clear the frames of a traceback, which keep a submission's tensors alive."""
     if trace is not None:
         traceback.clear_frames(trace)
 
@@ -75,7 +78,7 @@ def _text(error: BaseException) -> str:
 
 def _tensors(frame: FrameType) -> list[FaultTensor]:
     each = [(n, v) for n, v in frame.f_locals.items() if issubclass(type(v), torch.Tensor)]
-    found = [(name, value) for name, value in each if not value.is_nested]  # it has no shape
+    found = [(name, value) for name, value in each if not value.is_nested]  # those have no shape
     return [
         FaultTensor(
             name=name[:100],

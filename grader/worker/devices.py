@@ -1,4 +1,4 @@
-"""Finds a tensor on another device without having another device."""
+"""Finds a tensor that is on the wrong device, on a machine that has only one device."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from torch.overrides import TorchFunctionMode
 from grader.wire.originals import BASE, STRIDED, is_on_meta, layout_of
 from grader.worker.seeing import Sees
 
-# A copy is the way from one device to another, and indices may stay on the CPU.
+# Operations that may mix devices: a copy leads from one to another, and indices may be on the CPU.
 _MAY_MIX = {torch.ops.aten.copy_, torch.ops.aten.index, torch.ops.aten.index_put_}
 
 _FROM_NUMBERS = {torch.tensor, torch.as_tensor, torch.asarray, Tensor.new_tensor}
@@ -20,7 +20,8 @@ _READ_BACK = {
     torch.ops.aten._local_scalar_dense, torch.ops.aten.item, torch.ops.aten.equal,
     torch.ops.aten.is_nonzero, torch.ops.aten.allclose,
 }  # fmt: skip
-# By name: in inference mode others come as they are that need not know values, such as `one_hot`.
+# Operations whose result has a shape that depends on values. They are listed by name: in inference
+# mode others arrive whole that do not need values, such as `one_hot`.
 _COUNTED = {
     torch.ops.aten.nonzero, torch.ops.aten.masked_select, torch.ops.aten.bincount,
     torch.ops.aten._unique2, torch.ops.aten.unique_dim, torch.ops.aten.unique_consecutive,
@@ -29,26 +30,26 @@ _MASKS = (torch.bool, torch.uint8)
 
 
 class ReadsValues(RuntimeError):
-    """Values were asked for that another device need not have."""
+    """The submission reads values of a tensor on another device; on ``meta`` there are none."""
 
 
 class MixedDevices(RuntimeError):
-    """An operation met tensors of two devices."""
+    """An operation was given tensors on two devices."""
 
 
 class OneDevice(Sees):
-    """Lets tensors on ``meta`` stand for another device, and refuses to mix them with its own.
+    """Lets tensors on ``meta`` stand for another device, and refuses to mix the two devices.
 
-    Every tensor on ``meta`` has a twin at home that the operation is really done on. So a
-    matmul with a tensor on the CPU is refused, which ``meta`` allows, and the 800 modules that its
-    first operation imports are not needed. Tensors without dimensions may mix, as they may on a
-    GPU; but no value may be read back, nor decide how much comes of an operation.
+    Every tensor on ``meta`` has a twin at home, on which the operation is really carried out. So
+    a matmul with a tensor on the CPU is refused, which ``meta`` allows, and the 800 modules that
+    the first operation on ``meta`` imports are not needed. Tensors without dimensions may mix, as
+    they may on a GPU; but no value may be read back, nor determine the shape of a result.
 
     Args:
-        home: Where twins lie: the device that is really there, the CPU or a GPU.
+        home: The device of the twins, which is really there: the CPU or a GPU.
 
     Attributes:
-        invented: Whether some tensor's values are not known, and are others than it should have.
+        invented: Whether some tensor's values were unknown, so that random ones took their place.
     """
 
     def __init__(self, home: torch.device) -> None:
@@ -58,10 +59,10 @@ class OneDevice(Sees):
         self._values = _KeepsValues(self)
         self._twins: dict[int, tuple[Tensor, Tensor]] = {}  # by id of the tensor on meta
         self._stand_ins: dict[int, tuple[Tensor, Tensor]] = {}  # by id of the twin
-        self._odd: dict[int, Tensor] = {}  # by id: those that are there, and have no stand-in
+        self._odd: dict[int, Tensor] = {}  # by id: those on the other device without a stand-in
 
     def meet(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
-        """Do the operation on the twins, unless its tensors lie on two devices."""
+        """Carry out the operation on the twins, unless its tensors lie on two devices."""
         kwargs = dict(kwargs)
         tensors: list[Tensor] = []
         _map(tensors.append, [args, list(kwargs.values())])
@@ -92,11 +93,11 @@ class OneDevice(Sees):
         return is_on_meta(tensor) and not self.knows(tensor)
 
     def there(self, value: Tensor) -> Tensor:
-        """What stands on ``meta`` for a tensor at home."""
+        """Make a tensor on ``meta`` that stands for a tensor at home."""
         stand_in = torch.empty_strided(
             value.shape, value.stride(), dtype=value.dtype, device="meta"
         )
-        if offset := value.storage_offset():  # by which a backward knows what part it is
+        if offset := value.storage_offset():  # a backward tells by it which part this is
             whole = value.untyped_storage().nbytes() // value.element_size()
             behind = torch.empty(whole, dtype=value.dtype, device="meta")
             stand_in = behind.as_strided(value.shape, value.stride(), offset)
@@ -104,7 +105,7 @@ class OneDevice(Sees):
         return stand_in
 
     def here(self, value: Tensor) -> Tensor:
-        """What a tensor on ``meta`` stands for."""
+        """Return the tensor at home that a tensor on ``meta`` stands for."""
         return self._twin(value)
 
     def knows(self, value: Tensor) -> bool:
@@ -114,7 +115,7 @@ class OneDevice(Sees):
     def pair(self, stand_in: Tensor, twin: Tensor) -> None:
         """Let a tensor on ``meta`` stand for one at home."""
         self._twins[id(stand_in)] = (stand_in, twin)
-        self._stand_ins[id(twin)] = (stand_in, twin)  # which holds its id
+        self._stand_ins[id(twin)] = (stand_in, twin)  # kept, so that its id is not reused
 
     def _twin(self, value: Tensor) -> Tensor:
         if not is_on_meta(value):
@@ -135,14 +136,14 @@ class OneDevice(Sees):
             self.there(value)
         stand_in, _ = self._stand_ins[id(value)]
         if stand_in.shape != value.shape or stand_in.stride() != value.stride():
-            stand_in.as_strided_(value.shape, value.stride())  # it was transposed in place
+            stand_in.as_strided_(value.shape, value.stride())  # the twin was transposed in place
         return stand_in
 
 
 class _KeepsValues(TorchFunctionMode):
-    """Keeps what a tensor on ``meta`` stands for where no operation tells it.
+    """Pairs tensors on ``meta`` with twins where no dispatched operation shows which they are.
 
-    ``torch.tensor`` puts nothing there, and ``x.data`` is another tensor.
+    ``torch.tensor`` puts no values on ``meta``, and ``x.data`` is a new tensor object.
     """
 
     def __init__(self, device: OneDevice) -> None:
@@ -152,7 +153,10 @@ class _KeepsValues(TorchFunctionMode):
     def __torch_function__(
         self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        """Make tensors of numbers on the CPU, and know one that is the same as another."""
+        """Make tensors of numbers on the CPU first, and recognise a new object for a known tensor.
+
+        A result is such an object if it has the shape of the function's only tensor argument.
+        """
         kwargs = dict(kwargs or {})
         if func in _FROM_NUMBERS:
             of = args[0].device if func is Tensor.new_tensor else None
@@ -172,7 +176,7 @@ class _KeepsValues(TorchFunctionMode):
 
 
 def _map(change: Callable[[Tensor], Any], value: Any) -> Any:
-    """A value with its tensors changed: operations take and give them alone, in lists or tuples."""
+    """Return a value with its tensors changed; they stand alone, or in lists and tuples."""
     if isinstance(value, Tensor):
         return change(value)
     if isinstance(value, list | tuple):
@@ -182,7 +186,7 @@ def _map(change: Callable[[Tensor], Any], value: Any) -> Any:
 
 
 def _refuse_reading(func: Any, args: Any, kwargs: dict[str, Any]) -> None:
-    """Raise what a tensor without values would: none can be read, counted or copied."""
+    """Raise if an operation reads, counts or copies the values of a tensor without values."""
     if func.overloadpacket in _READ_BACK:
         raise ReadsValues(
             "a value is read back to decide what to do (`item`, `bool`, `equal`, `if tensor`); "
@@ -201,7 +205,7 @@ def _refuse_reading(func: Any, args: Any, kwargs: dict[str, Any]) -> None:
 
 
 def _leaves_for_the_cpu(func: Any, args: Any, kwargs: dict[str, Any]) -> bool:
-    """Whether values are copied from here to the CPU."""
+    """Whether an operation copies values from the other device to the CPU."""
     if func.overloadpacket is torch.ops.aten.copy_:
         return bool(args[0].device.type == "cpu")
     is_copy = func.overloadpacket is torch.ops.aten._to_copy
@@ -209,7 +213,7 @@ def _leaves_for_the_cpu(func: Any, args: Any, kwargs: dict[str, Any]) -> bool:
 
 
 def _counts_values(func: Any, args: Any, kwargs: dict[str, Any]) -> bool:
-    """Whether the shape of what an operation gives depends on values."""
+    """Whether the shape of an operation's result depends on values."""
     if func.overloadpacket is torch.ops.aten.index:
         masks = [x for x in args[1] if isinstance(x, Tensor) and x.dtype in _MASKS]
         return any(is_on_meta(mask) for mask in masks)
@@ -219,7 +223,7 @@ def _counts_values(func: Any, args: Any, kwargs: dict[str, Any]) -> bool:
 
 
 def _can_be_elsewhere(tensor: Tensor) -> bool:
-    """Whether ``meta`` has such tensors: what is sparse, nested or quantized stays at home."""
+    """Whether ``meta`` can hold such a tensor: sparse, nested and quantized ones stay at home."""
     strided = layout_of(tensor) is STRIDED
     return strided and not BASE.is_nested.__get__(tensor) and not BASE.is_quantized.__get__(tensor)
 

@@ -1,4 +1,4 @@
-"""The first touch of CUDA, which a worker does before it has seen a line of a submission."""
+"""Initializes CUDA in a worker, before the worker has seen a line of a submission."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ class NoGpu(Exception):
 
 
 def touch(limits: Limits) -> None:
-    """Begin with CUDA in this process: its memory bounded, its libraries loaded.
+    """Initialize CUDA in this process: bound its memory, and load its libraries.
 
     A context cannot be forked, so each worker makes its own. Nothing is done where torch was built
     without CUDA: then nobody is going to ask for it.
 
     Raises:
-        NoGpu: There is none that it can use, or not enough of its memory is free.
+        NoGpu: The process can use no GPU, or not enough GPU memory is free.
     """
     if not torch.backends.cuda.is_built():
         return
@@ -33,20 +33,20 @@ def touch(limits: Limits) -> None:
         torch.cuda.synchronize()
     except NoGpu:
         raise
-    except Exception as error:  # of torch, of its libraries, of the driver
+    except Exception as error:  # from torch, its libraries or the driver
         reason = str(error).strip().partition("\n")[0]
         raise NoGpu(f"CUDA cannot be used there: {reason[:200]}") from None
 
 
 def part(limits: Limits, total: int) -> float:
-    """The part of a GPU's memory that torch may give out to one worker.
+    """Return the fraction of a GPU's memory that torch may allocate in one worker.
 
     Args:
-        limits: What a worker may take, and how many processes that grade share the GPU.
-        total: Its memory, in MiB.
+        limits: Limits of a worker, and the number of grading processes that share the GPU.
+        total: The GPU's memory, in MiB.
 
     Raises:
-        NoGpu: Nothing is left for one of so many.
+        NoGpu: With so many processes, no memory is left for a worker.
     """
     room = total / (limits.gpu_sharers * GPU_STANDING) - GPU_CONTEXT
     if room <= 0:

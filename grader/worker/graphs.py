@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import torch
 
-# Before a submission is loaded, which may put others in their place.
+# Imported before a submission is loaded, which may replace these names in torch.
 from torch import Tensor
 from torch.autograd import backward
 from torch.autograd import grad as gradients_of
@@ -15,15 +15,15 @@ from torch.autograd.graph import saved_tensors_hooks
 from grader.wire.messages import Way
 from grader.worker.devices import OneDevice
 
-Pairs = Sequence[tuple[Tensor, Tensor]]  # outputs, and what each is multiplied by
+Pairs = Sequence[tuple[Tensor, Tensor]]  # outputs, each with its gradient
 
 
 class Graph:
-    """What gradients of calls may be asked for: kept until the trusted side lets it go.
+    """The autograd graph of calls, kept until the trusted side releases it.
 
     Args:
-        sources: Inputs and parameters, before the calls.
-        other: The device that they are on, if not the CPU.
+        sources: Inputs and parameters, as they are before the calls.
+        other: The stand-in for another device on which they are; None if they are at home.
     """
 
     def __init__(self, sources: Sequence[Tensor], other: OneDevice | None = None) -> None:
@@ -33,7 +33,7 @@ class Graph:
         self._before = [None if x.grad is None else x.grad.clone() for x in self._wanted]
 
     def backward(self, pairs: Pairs, way: Way = "plain") -> list[Tensor | None]:
-        """Gradients of the sources, given outputs with theirs; None where there is none."""
+        """Return the gradients of the sources, given those of outputs; None where there is none."""
         if self._other is None:
             found = self._backward(pairs, way)
         else:
@@ -44,7 +44,7 @@ class Graph:
         return [next(grads) if learns else None for learns in self._learns]
 
     def _backward(self, pairs: Pairs, way: Way) -> tuple[Tensor | None, ...]:
-        """Those of the sources that learn."""
+        """Return the gradients of the sources that require one."""
         match way:
             case "accumulated":
                 backward(_total(pairs), retain_graph=True)
@@ -55,7 +55,7 @@ class Graph:
             case "transposed":
                 turned = [[_turned(one) for one in pair] for pair in pairs]
                 pairs = [(out, grad.contiguous()) for out, grad in turned]
-            case "residual":  # the sum gives its gradient to both, as the same tensor
+            case "residual":  # a sum passes its gradient to both terms, as the same tensor
                 (out, grad), *others = pairs
                 pairs = [(out + self._wanted[0], grad), *others]
         return self._gradients(_total(pairs))
@@ -70,7 +70,7 @@ def _total(pairs: Pairs) -> Tensor:
 
 
 def _turned(value: Tensor) -> Tensor:
-    """With its last two axes exchanged, if there are two."""
+    """Return a tensor with its last two axes exchanged, if it has two."""
     return value.mT if value.dim() > 1 else value
 
 
@@ -79,16 +79,16 @@ def _added(grad: Tensor | None, before: Tensor | None) -> Tensor | None:
 
 
 def kept_for_backward(parameters: dict[str, Tensor]) -> saved_tensors_hooks:
-    """Let a graph keep its own copy of the parameters, which a later call may set anew.
+    """Return hooks by which a graph keeps copies of the parameters, which a later call may set.
 
-    Any other tensor that is changed between forward and backward is an error, as always.
+    Any other saved tensor that is changed between forward and backward is an error, as always.
     """
     storages = {p.untyped_storage().data_ptr() for p in parameters.values()}
 
     def pack(saved: Tensor) -> tuple[Tensor, int]:
         if saved.layout is torch.strided and saved.untyped_storage().data_ptr() in storages:
             saved = saved.clone()
-        # With a graph of its own, an output would hold the graph that holds it, for ever.
+        # Not detached, an output would hold the graph that holds it: neither would ever be freed.
         saved = saved.detach()
         return saved, saved._version
 

@@ -1,7 +1,7 @@
 """Loads one submission and answers requests about it, one at a time.
 
-It knows nothing of suites: a step names an operation, and the answer is data. Whatever the
-submission raises, ``SystemExit`` included, becomes an answer.
+The handler knows nothing of suites: a step names an operation, and the answer is data. Whatever
+the submission raises, ``SystemExit`` included, becomes an answer.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 import msgspec
 import torch
 
-# Before a submission is loaded, which may put others in their place.
+# Imported before a submission is loaded, which may replace these names in torch.
 from torch import Tensor, inference_mode, nn, no_grad, set_grad_enabled
 from torch.func import functional_call
 
@@ -47,7 +47,7 @@ MODULE = "submission"
 
 
 class Refusal(Exception):
-    """A step that the submission's own shape makes impossible; the text is for the learner."""
+    """The submission cannot serve a step, say for lack of a method; the text is for the learner."""
 
 
 class RequestHandler:
@@ -57,12 +57,12 @@ class RequestHandler:
         self.filename = "submission.py"
         self.home = values.CPU
         self.module = ModuleType(MODULE)
-        self.objects: dict[int, Any] = {}  # modules, and lists of what calls gave
-        self.makers: dict[int, Callable[[], nn.Module]] = {}  # of the modules
+        self.objects: dict[int, Any] = {}  # modules, and lists of calls' results
+        self.makers: dict[int, Callable[[], nn.Module]] = {}  # constructors of the modules
         self.graphs: dict[int, Graph] = {}
-        self.elsewhere: dict[int, OneDevice] = {}  # where a module is, if not at home
+        self.elsewhere: dict[int, OneDevice] = {}  # stand-ins for devices, of modules not at home
         self.sent: list[Tensor] = []
-        self.generators: dict[int, torch.Generator] = {}  # of a step, by the seeds they begin with
+        self.generators: dict[int, torch.Generator] = {}  # of the current step, by seed
         self.keeper = Keeper()
 
     def answer(self, request: messages.Request, body: frames.Buffer) -> bytes:
@@ -95,19 +95,19 @@ class RequestHandler:
         return frames.pack(messages.PackedReply(request.number, answers, lost), *parts)
 
     def _has_lost_its_device(self) -> bool:
-        """Whether nothing can be computed any more: one index out of range ends all of CUDA."""
+        """Whether CUDA is unusable in this process: one index out of range is enough for that."""
         if self.home.type != "cuda":
             return False
         try:
             torch.cuda.synchronize()
-        except Exception:  # whatever kind torch has for it
+        except Exception:  # of whatever type torch raises
             return True
         return False
 
     def _answer_step(
         self, step: messages.Step, data: memoryview
     ) -> tuple[msgspec.Raw, bytes, bool]:
-        """The answer to a step, its tensors, and whether the step failed."""
+        """Return the answer to a step, the bytes of its tensors, and whether the step failed."""
         answer, sent, failed = self._try(step, data)
         self.keeper.look()
         if self.keeper.broken is not None:  # even where the submission caught the exception
@@ -115,7 +115,7 @@ class RequestHandler:
         return answer, sent, failed
 
     def _try(self, step: messages.Step, data: memoryview) -> tuple[msgspec.Raw, bytes, bool]:
-        """The same, whatever rule is broken."""
+        """Return the same as ``_answer_step``, without looking at whether a rule was broken."""
         try:
             answer = self.carry_out(step, data)
             answer.tensors, sent = values.dump_tensors(self.sent)
@@ -129,10 +129,10 @@ class RequestHandler:
             return _encoded(messages.Raised(fault=fault)), b"", True
 
     def carry_out(self, step: messages.Step, data: memoryview) -> messages.Answer:
-        """Do what a step says; the tensors of its answer are left in ``sent``.
+        """Carry out a step; the tensors of its answer are left in ``sent``.
 
         Raises:
-            Refusal: The submission's own shape makes it impossible.
+            Refusal: The submission cannot serve the step.
             BaseException: Whatever the submission raises.
         """
         self.sent, self.generators = [], {}
@@ -157,8 +157,8 @@ class RequestHandler:
         return messages.Done()
 
     def settle(self, device: str) -> None:
-        """Have all that comes, and all modules, lie on a device from here on."""
-        self.home = torch.empty(0, device=device).device  # with its number
+        """Set the device on which all inputs and modules lie from here on."""
+        self.home = torch.empty(0, device=device).device  # with its index
 
     def do_ping(self, ping: messages.Ping, tensors: list[Tensor]) -> messages.Answer:
         """Do nothing."""
@@ -196,7 +196,7 @@ class RequestHandler:
         return messages.Created(parameters=specs)
 
     def do_move(self, move: messages.Move, tensors: list[Tensor]) -> messages.Answer:
-        """Move a module."""
+        """Move a module to a dtype and a device."""
         dtype = None if move.dtype is None else values.DTYPES[move.dtype]
         module = self.objects[move.handle]
         if move.device != "meta":
@@ -211,7 +211,7 @@ class RequestHandler:
         return messages.Done()
 
     def do_renew(self, renew: messages.Renew, tensors: list[Tensor]) -> messages.Answer:
-        """Put a module in the place of another: made anew, and given its state."""
+        """Replace a module by a newly constructed one that loads its state."""
         module = self.objects[renew.handle]
         made = self.makers[renew.handle]().train(module.training)
         made.load_state_dict(module.state_dict())
@@ -219,7 +219,7 @@ class RequestHandler:
         return messages.Done()
 
     def do_call(self, call: messages.Call, tensors: list[Tensor]) -> messages.Answer:
-        """Call a module, a method of it, or a function; keep what comes where it is wanted."""
+        """Call a module, a method of it, or a function; keep the results if asked to."""
         function, parameters = self._callable(call)
         other = self._other_device(call, tensors)
         if call.lent:
@@ -258,7 +258,8 @@ class RequestHandler:
         if call.weighs:
             called.behind = _behind(results)
         if before is not None:
-            # What still runs of a submission's code runs before it is looked at.
+            # Code of the submission that may still run for its results runs here, so that what it
+            # changes is seen below.
             self.sent[:] = [values.settled(x) if is_in_memory(x) else x for x in self.sent]
             del results
             called.changed, called.left = before.changed(), before.left()
@@ -266,7 +267,7 @@ class RequestHandler:
         return called
 
     def _other_device(self, call: messages.Call, tensors: list[Tensor]) -> OneDevice | None:
-        """Where a call is made, if not at home."""
+        """Return the stand-in for the device on which a call is made; None for a call at home."""
         if not (call.elsewhere or any(x.device.type == "meta" for x in tensors)):
             return None
         if isinstance(call.target, str):
@@ -280,13 +281,13 @@ class RequestHandler:
         tensors: list[Tensor],
         other: OneDevice | None,
     ) -> None:
-        """Set what is to be set before a call."""
+        """Set weights, training mode and frozen parameters before a call."""
         if not call.lent:
             _set_weights(parameters, call.weights, tensors)
         if other is not None:
             for name, index in call.weights.items():
                 other.pair(parameters[name], tensors[index].to(parameters[name].dtype))
-        if call.mode is not None:  # only now: a module may fold its weights when it is told
+        if call.mode is not None:  # after the weights, which a module may fold when its mode is set
             with other or nullcontext():
                 self.objects[call.target].train(call.mode)  # type: ignore[index]  # only a module has one
         for name in call.frozen:
@@ -301,12 +302,12 @@ class RequestHandler:
         before: Before | None,
         there: list[Tensor],
     ) -> tuple[list[Any], list[Any]]:
-        """What each call gives, as it is and as it is told."""
+        """Make each call; return the results as they are, and as they are encoded."""
         on_meta = isinstance(on[0], OneDevice)
         grad = call.gradients or call.counted
         results: list[Any] = []
         trees: list[Any] = []
-        each = len(inputs) // len(call.calls)  # where all have the same
+        each = len(inputs) // len(call.calls)  # inputs of a call, if all have equally many
         for place, one in enumerate(call.calls):
             if call.refills and place:
                 with inference_mode(call.inference):
@@ -334,7 +335,7 @@ class RequestHandler:
         return results, trees
 
     def do_backward(self, backward: messages.Backward, tensors: list[Tensor]) -> messages.Answer:
-        """Gradients behind kept calls."""
+        """Compute gradients of calls that were kept."""
         graph = self.graphs.get(backward.handle)
         pairs = [
             (out, grad)
@@ -345,17 +346,17 @@ class RequestHandler:
         return messages.Gradients(result=values.encode(found, self.sent))
 
     def _output(self, handle: int, path: list[int | str]) -> Any:
-        """A part of what kept calls gave; None where it has no such part."""
+        """Return a part of the results of kept calls; None where there is no such part."""
         found = self.objects.get(handle)
         for part in path:
             try:
-                found = found[part]  # type: ignore[index]  # or there is none
+                found = found[part]  # type: ignore[index]  # it may be None
             except (LookupError, TypeError):
                 return None
         return found
 
     def _find(self, handle: int, path: list[int | str]) -> Any:
-        """The same, which has to be there."""
+        """Return a part of the results of kept calls; raise ``Refusal`` if there is none."""
         found = self._output(handle, path)
         if found is None:
             name = "".join(f"[{part!r}]" for part in path[1:])
@@ -366,7 +367,7 @@ class RequestHandler:
         return values.decode(tree, tensors, self._find, self.generators, self.home)
 
     def _global(self, name: str) -> Any:
-        """What the file defines by a name, which may be that of a part: ``Function.apply``."""
+        """Return what the file defines under a name, which may be dotted: ``Function.apply``."""
         found: Any = self.module
         for part in name.split("."):
             try:
@@ -376,7 +377,7 @@ class RequestHandler:
         return found
 
     def _callable(self, call: messages.Call) -> tuple[Any, dict[str, Tensor]]:
-        """What to call, and the parameters that it learns by."""
+        """Return what a call has to call, and the parameters of its module by name."""
         if isinstance(call.target, str):
             return self._global(call.target), {}
         module = self.objects[call.target]
@@ -406,11 +407,11 @@ def _set_weights(own: dict[str, Tensor], given: dict[str, int], tensors: list[Te
         for name, index in given.items():
             if name not in own:
                 raise Refusal(f"the parameter `{name}` is gone since the module was made")
-            own[name].data.copy_(tensors[index])  # as an optimiser of any kind does it
+            own[name].data.copy_(tensors[index])  # in place, as optimisers do
 
 
 def _given(call: messages.Call, inputs: list[Tensor], other: OneDevice | None) -> list[Tensor]:
-    """What stands for inputs in a call."""
+    """Return the tensors that a call is given for its inputs."""
     with inference_mode(call.inference), set_grad_enabled(not call.inference):
         if call.inference:
             return [x.clone() for x in inputs]
@@ -428,7 +429,7 @@ def _refill(own: list[Tensor], given: list[Tensor]) -> None:
 
 
 def _behind(results: list[Any]) -> list[int]:
-    """The bytes of memory behind each tensor of results; none that one before has as well."""
+    """Return the bytes of memory behind each tensor of results, each storage counted once."""
     tensors: list[Tensor] = []
     values.encode(results, tensors)
     found: list[int] = []
@@ -444,7 +445,7 @@ def _behind(results: list[Any]) -> list[int]:
 
 
 def _seed(seed: int) -> None:
-    """Seed what is in use: ``torch.manual_seed`` leaves a stack trace with each back end."""
+    """Seed the generators in use; ``torch.manual_seed`` leaves a stack trace in each back end."""
     random.seed(seed)
     torch.default_generator.manual_seed(seed)
     if torch.cuda.is_initialized():

@@ -1,7 +1,7 @@
-"""Large pages for what a zygote's workers share with it.
+"""Puts the memory that a zygote shares with its workers into large pages.
 
-A fork copies the table of all its pages, and the end of a worker takes that copy down again: a
-third less time in all where 148 MiB lie in pages of 2 MiB instead of 4 KiB.
+A fork copies the page table, and the end of a worker takes that copy down again: together a third
+less time where 148 MiB lie in pages of 2 MiB instead of 4 KiB.
 
 Source: madvise(2), MADV_COLLAPSE, Linux 6.1
 """
@@ -22,7 +22,7 @@ def collapse() -> int:
     """Gather this process's own memory into large pages, where the kernel can.
 
     Returns:
-        How many there are now.
+        How many large pages there are now.
     """
     madvise = ctypes.CDLL(None).madvise
     size = ctypes.c_size_t(SIZE)
@@ -32,7 +32,7 @@ def collapse() -> int:
 
 
 def _places() -> Iterator[int]:
-    """Where a large page fits into what was allocated."""
+    """Yield the addresses at which a large page fits into allocated memory."""
     for line in Path("/proc/self/maps").read_text(encoding="utf-8").splitlines():
         if found := _ANONYMOUS.match(line):
             begin, end = (int(number, 16) for number in found.groups())

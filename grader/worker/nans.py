@@ -1,4 +1,4 @@
-"""Finds where NaN comes from: the first operation that makes it of numbers that are none."""
+"""Finds where NaN comes from: the first operation that makes NaN although its inputs hold none."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from grader.worker.seeing import Sees
 
 
 class NotANumber(ArithmeticError):
-    """An operation made NaN; the message names it, and the infinities that it was given."""
+    """An operation made NaN; the message names the operation and the infinities in its inputs."""
 
 
 class StopsAtNaN(Sees):
-    """Raises ``NotANumber`` where an operation makes NaN of tensors that hold none.
+    """Raises ``NotANumber`` where an operation makes NaN although its inputs hold none.
 
-    What makes a tensor of no tensor is let be: memory that nobody has written may hold anything.
+    Operations such as ``empty`` are exempt: memory that nobody has written may hold anything.
     """
 
     def meet(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
-        """Do the operation, and look at what it makes."""
+        """Carry out the operation, and look for NaN in its outputs."""
         given = [args, list(kwargs.values())]
         before = _oddities(given)
         result = func(*args, **kwargs)
@@ -33,7 +33,7 @@ class StopsAtNaN(Sees):
 
 
 def _oddities(value: Any) -> set[str]:
-    """Which of `nan`, `+inf` and `-inf` stand in what an operation is given or gives."""
+    """Return which of `nan`, `+inf` and `-inf` occur in an operation's inputs or outputs."""
     if isinstance(value, list | tuple):
         return {odd for item in value for odd in _oddities(item)}
     numbers = [value] if isinstance(value, float) else []

@@ -1,6 +1,6 @@
-"""What is registered with a module, read from where ``nn.Module`` keeps it.
+"""Reads what is registered with a module, from where ``nn.Module`` keeps it.
 
-A submission may override its methods, and so say of itself what it likes.
+The module's methods are not asked: a submission may override them to say what it likes.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from torch import Tensor, nn
 
 
 def parameters(module: nn.Module) -> dict[str, Tensor]:
-    """All parameters by name; one that goes by two names has both."""
+    """Return all parameters by name; a parameter with two names is listed under both."""
     return _tensors(module, "_parameters")
 
 
 def tensors(module: nn.Module) -> dict[str, Tensor]:
-    """All parameters and buffers by name."""
+    """Return all parameters and buffers by name."""
     return {**parameters(module), **_tensors(module, "_buffers")}
 
 
 def saved(module: nn.Module) -> list[str]:
-    """The names of all that is saved with a module."""
+    """Return the names of all parameters and buffers that are saved with a module."""
     passing = {f"{prefix}{name}" for prefix, held in each(module) for name in _passing(held)}
     return [name for name in tensors(module) if name not in passing]
 
@@ -30,7 +30,7 @@ def saved(module: nn.Module) -> list[str]:
 def each(
     module: nn.Module, prefix: str = "", above: tuple[int, ...] = ()
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """What a module and those inside it hold, each with what its names begin with."""
+    """Yield the prefix and the attributes of a module and of each module inside it."""
     held = object.__getattribute__(module, "__dict__")
     yield prefix, held
     for name, inner in _items(held.get("_modules")):
@@ -48,7 +48,7 @@ def _tensors(module: nn.Module, kept: str) -> dict[str, Tensor]:
 
 
 def _passing(held: dict[str, Any]) -> set[str]:
-    """The buffers of a module that are not saved."""
+    """Return the names of a module's buffers that are not saved."""
     names = held.get("_non_persistent_buffers_set")
     return names if type(names) is set else set()
 

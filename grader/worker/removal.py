@@ -1,4 +1,4 @@
-"""Removes the folders that workers leave, in a process of its own: nobody waits for it long.
+"""Removes the folders that workers leave, in a separate process, so that nobody waits for long.
 
 A submission can make folders faster than anybody removes them, and deeper than any path.
 """
@@ -9,14 +9,14 @@ import subprocess
 import time
 from pathlib import Path
 
-SECONDS = 300  # that the removal of one folder may take; on a disk, 11,000 folders took 37
-# What a submission has closed is opened first.
+SECONDS = 300  # limit for the removal of one folder; on a disk, 11,000 folders took 37 s
+# First makes readable and writable again what a submission has closed.
 SCRIPT = 'chmod -R u+rwX -- "$0"; exec rm -rf -- "$0"'
-PATIENCE = 0.5  # seconds that whoever leaves a folder waits for its removal
+PATIENCE = 0.5  # seconds that a caller of `remove` waits for the removal
 
 
 class Remover:
-    """Removes one folder after the other.
+    """Removes folders, one after the other.
 
     Attributes:
         failed: Folders that could not be removed, or not in time.
@@ -26,27 +26,27 @@ class Remover:
         self.failed: list[str] = []
         self._waiting: list[str] = []
         self._process: subprocess.Popen[bytes] | None = None
-        self._folder = ""  # that the process removes
+        self._folder = ""  # the folder that the process removes
 
     @property
     def pid(self) -> int:
-        """Of the process that removes; 0 where there is none."""
+        """The ID of the process that removes; 0 where there is none."""
         return 0 if self._process is None else self._process.pid
 
     @property
     def left(self) -> list[str]:
-        """Folders that are still there."""
+        """The folders that are not removed yet."""
         under_way = [] if self._process is None else [self._folder]
         return [*self.failed, *under_way, *self._waiting]
 
     def remove(self, folder: str) -> None:
-        """Remove a folder with all in it, now or as soon as the others are; a link by itself."""
+        """Remove a folder with its contents, now or after those before it; only unlink a link."""
         waits = bool(folder) and not _removed_at_once(Path(folder))
         self._waiting += [folder] if waits else []
         self.go_on(PATIENCE if waits else 0.0)
 
     def go_on(self, seconds: float) -> None:
-        """Wait until all is removed, for so long at most."""
+        """Remove the folders that wait, until all are removed or so many seconds have passed."""
         until = time.monotonic() + seconds
         while process := self._under_way():
             try:
@@ -55,7 +55,7 @@ class Remover:
                 return
 
     def _under_way(self) -> subprocess.Popen[bytes] | None:
-        """The process that removes, started for the next folder where the last is done."""
+        """Return the process that removes, started for the next folder if the last is done."""
         if self._process is not None and self._process.poll() is not None:
             if Path(self._folder).exists():
                 self.failed.append(self._folder)
@@ -69,7 +69,7 @@ class Remover:
 
 
 def _removed_at_once(path: Path) -> bool:
-    """Remove a link, or a folder with nothing in it, as most are."""
+    """Remove a link or an empty folder, as most folders are; return whether it is gone."""
     try:
         path.unlink() if path.is_symlink() else path.rmdir()
     except FileNotFoundError:

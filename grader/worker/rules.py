@@ -1,4 +1,4 @@
-"""What an exercise forbids is taken away: whatever name it is called by, the call says so."""
+"""Takes away what an exercise forbids: a forbidden call is refused, by whatever name it is made."""
 
 from __future__ import annotations
 
@@ -15,16 +15,18 @@ import torch
 
 from grader.wire import messages
 
-# Where an operation may have code; what is derived from these needs none of its own.
+# Dispatch keys under which an operation may have a kernel; keys that are derived from these need
+# none of their own.
 KEYS = (
     "CompositeImplicitAutograd", "CompositeExplicitAutograd",
     "CompositeExplicitAutogradNonFunctional", "CPU", "CUDA", "MPS", "Meta", "NestedTensorCPU",
     "NestedTensorCUDA", "FuncTorchBatched", "FuncTorchBatchedDecomposition", "FuncTorchVmapMode",
 )  # fmt: skip
-# The Transformer of `torch.fx` turns graphs, and torch derives classes of its own from it.
+# Modules that are left alone: the `Transformer` of `torch.fx` transforms graphs, and torch derives
+# classes from it.
 ELSEWHERE = ("torch.fx", "grader")
-UNGUARDED = ("__setstate__",)  # of a class: what Python itself calls to copy an object
-DECOMPOSED = ("torch._decomp", "torch._native", "torch._refs")  # operations in Python
+UNGUARDED = ("__setstate__",)  # methods of a class that Python itself calls to copy an object
+DECOMPOSED = ("torch._decomp", "torch._native", "torch._refs")  # modules: operations in Python
 CLOSED = ("torch.onnx.ops._impl",)  # modules with an attention in plain operations
 GENERIC = ("Module", "Sequential")  # classes of torch that call whatever they are given
 
@@ -37,11 +39,11 @@ class Keeper:
     """Takes away what an exercise forbids, in this process, for good.
 
     Args:
-        rules: Of the exercise.
-        filename: The submission's, as it is compiled.
+        rules: The rules of the exercise.
+        filename: The submission's file name, as it is compiled.
 
     Attributes:
-        broken: The first rule that was broken, whatever became of the exception.
+        broken: The first rule that was broken, even if the submission caught the exception.
     """
 
     def __init__(self, rules: messages.Rules = messages.NO_RULES, filename: str = "") -> None:
@@ -49,20 +51,20 @@ class Keeper:
         self._names = frozenset(rules.forbidden)
         self._operations = rules.operations
         self._filename = filename
-        self._modules = 0  # that are loaded, when they were last looked at
-        self._seen: set[str] = set()  # their names
-        self._stand_ins: dict[int, Any] = {}  # by id of what each stands for
+        self._modules = 0  # how many were loaded at the last look
+        self._seen: set[str] = set()  # names of the modules that were looked at
+        self._stand_ins: dict[int, Any] = {}  # by id of the original that each stands for
         self._originals: list[Any] = []
-        self._codes: set[CodeType] = set()  # of these
-        self._libraries: dict[str, Any] = {}  # each takes back what it did when it is let go
+        self._codes: set[CodeType] = set()  # of the originals
+        self._libraries: dict[str, Any] = {}  # kept: torch undoes what a freed library did
         self._take_operations(rules.operations)
         if self._names:
-            sys.modules.update(dict.fromkeys(CLOSED, cast(Any, None)))  # no such module is found
+            sys.modules.update(dict.fromkeys(CLOSED, cast(Any, None)))  # cannot be imported
             _look_at_what_is_run(self._take)
         self.look()
 
     def look(self) -> None:
-        """Take away what torch has loaded since the last time."""
+        """Take away what is forbidden in modules that torch has loaded since the last look."""
         if not self._names or len(sys.modules) == self._modules:
             return
         loaded = as_loaded()
@@ -72,7 +74,7 @@ class Keeper:
         self._modules = len(sys.modules)
 
     def _take(self, module: str, held: dict[str, Any]) -> None:
-        """Take away what a module of torch holds of what is forbidden."""
+        """Replace what is forbidden among the names that a module of torch holds."""
         if module.startswith(DECOMPOSED):
             for name in _matching(held, self._operations):
                 original = held[name]
@@ -83,15 +85,15 @@ class Keeper:
                 held[forbidden] = self._instead(held[forbidden], forbidden)
 
     def _instead(self, value: Any, name: str) -> Any:
-        """What stands where torch has a forbidden class or function."""
+        """Return what replaces a forbidden class or function of torch."""
         if id(value) not in self._stand_ins:
-            self._originals.append(value)  # so that its id stays its own
+            self._originals.append(value)  # kept, so that its id is not reused
             self._stand_ins[id(value)] = self._guarded(value, name)
             self._stand_ins[id(self._stand_ins[id(value)])] = self._stand_ins[id(value)]
         return self._stand_ins[id(value)]
 
     def _guarded(self, value: Any, name: str) -> Any:
-        if isinstance(value, type):  # stays what it is, for whoever asks `isinstance`
+        if isinstance(value, type):  # the class itself stays, so that `isinstance` works
             for method, held in list(vars(value).items()):
                 if isinstance(held, FunctionType) and method not in UNGUARDED:
                     setattr(value, method, self._function(held, name, method))
@@ -99,7 +101,7 @@ class Keeper:
         return self._function(value, name) if callable(value) else value
 
     def _function(self, original: Any, name: str, method: str = "") -> Callable[..., Any]:
-        called = name if method in ("", "__init__") else ""  # by what its caller's code has
+        called = name if method in ("", "__init__") else ""  # must stand in the caller's code
 
         def instead(*args: Any, **kwargs: Any) -> Any:
             if not self._is_torchs_own_call(sys._getframe(1), called):
@@ -112,7 +114,7 @@ class Keeper:
         return instead
 
     def _is_torchs_own_call(self, frame: FrameType | None, name: str) -> bool:
-        """Whether something of torch that is allowed calls this by its name, for its own ends."""
+        """Whether a part of torch that is allowed makes this call, by name and for its own ends."""
         frames = [one for one in _outwards(frame) if one.f_code.co_filename != __file__]
         if name and not (frames and name in frames[0].f_code.co_names):
             return False
@@ -127,9 +129,10 @@ class Keeper:
         return False
 
     def _owner(self, frame: FrameType) -> str:
-        """The module of torch or of ours whose own code a frame runs; empty where there is none.
+        """Return the module of torch or of ours whose own code a frame runs; empty for other code.
 
-        What a submission compiles may say that it is of any module, and lie in any.
+        The frame's own claim is not enough: code that a submission compiles may name any module,
+        and be stored in any.
         """
         name = str(frame.f_globals.get("__name__"))
         held = _loaded.get(name)
@@ -142,10 +145,10 @@ class Keeper:
         return name if frame.f_code in self._codes or frame.f_code in _codes(found) else ""
 
     def _take_operations(self, patterns: tuple[str, ...]) -> None:
-        """Refuse operations in torch's dispatcher, which every way to them ends in."""
+        """Refuse operations in torch's dispatcher, through which every call of them goes."""
         wanted = _matching(operations(), patterns)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # torch warns of what it is meant to do
+            warnings.simplefilter("ignore")  # torch warns that kernels are replaced
             for whole in [whole for name in wanted for whole in operations()[name]]:
                 space, _, name = whole.partition("::")
                 if space not in self._libraries:
@@ -168,9 +171,9 @@ class Keeper:
 
 
 def _look_at_what_is_run(look: Callable[[str, dict[str, Any]], None]) -> None:
-    """Have each file of torch looked at as soon as it has run as a module, whatever that's called.
+    """Call ``look`` on each file of torch as soon as it has run as a module, whatever its name.
 
-    Whoever imports from it has what is left then; one that is loaded again is looked at again.
+    So an import from the file finds what is left; a file that is loaded again is looked at again.
     """
     run = SourceFileLoader.exec_module
     folder = torch.__path__[0]
@@ -189,7 +192,7 @@ def _matching(names: Iterable[str], patterns: Sequence[str]) -> set[str]:
 
 
 def _replace(original: Any, instead: Any) -> None:
-    """Have torch's tables of decompositions hold another function."""
+    """Replace a function in torch's tables of decompositions."""
     tables = vars(sys.modules.get("torch._decomp", torch)).get("global_decomposition_table", {})
     for table in tables.values():
         for operation in [one for one, held in table.items() if held is original]:
@@ -197,7 +200,7 @@ def _replace(original: Any, instead: Any) -> None:
 
 
 class _Held(NamedTuple):
-    """What a module holds: now, and as it was when it was first looked at."""
+    """The names and values of a module: now, and when the module was first looked at."""
 
     now: dict[str, Any]
     first: dict[str, Any]
@@ -207,7 +210,7 @@ _loaded: dict[str, _Held] = {}
 
 
 def as_loaded() -> dict[str, _Held]:
-    """The modules of torch and of ours by name; those that are new are as they are now."""
+    """Return the loaded modules of torch and of ours by name; record new ones as they are now."""
     for name in sys.modules.keys() - _loaded.keys():
         module = sys.modules[name]
         if name.partition(".")[0] in ("torch", "grader") and isinstance(module, ModuleType):
@@ -217,7 +220,7 @@ def as_loaded() -> dict[str, _Held]:
 
 @functools.cache
 def operations() -> dict[str, list[str]]:
-    """Operations of torch's dispatcher, with their overloads, by their names in small letters."""
+    """Return the operations of torch's dispatcher: their overloads by name in lower case."""
     found: dict[str, list[str]] = {}
     for whole in torch._C._dispatch_get_all_op_names():
         found.setdefault(whole.partition("::")[2].partition(".")[0].lower(), []).append(whole)
@@ -231,7 +234,7 @@ def _outwards(frame: FrameType | None) -> Iterator[FrameType]:
 
 
 def _codes(function: Any) -> Iterator[CodeType]:
-    """The code of a function, and of what it stands for."""
+    """Yield the code objects of a function, and of the functions that it wraps."""
     while function is not None:
         if isinstance(code := getattr(function, "__code__", None), CodeType):
             yield code

@@ -1,4 +1,4 @@
-"""Modes that see each operation of a call."""
+"""Dispatch modes that see each operation of a call."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from grader.wire.originals import alone, begins_at, is_in_memory, is_torchs
 
 
 class Unseen(Exception):
-    """What a call gave came of operations that were hidden; the text is for the learner."""
+    """A call's result came from operations hidden from the mode; the text is for the learner."""
 
 
 class Sees(TorchDispatchMode):
-    """Is told of each operation, by ``meet``.
+    """A dispatch mode that hands each operation to its method ``meet``.
 
     Attributes:
-        seen: How many there were, since it was entered.
+        seen: How many operations there were since the mode was entered.
     """
 
     def __init__(self) -> None:
@@ -39,23 +39,23 @@ class Sees(TorchDispatchMode):
     def __torch_dispatch__(
         self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        """Carry out an operation."""
+        """Count an operation, and carry it out by ``meet``."""
         self.seen += 1
         return self.meet(func, args, kwargs or {})
 
     def meet(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
-        """The same, and see what it is about."""
+        """Carry out an operation, and examine what this mode is meant to find."""
         raise NotImplementedError
 
     def expect_to_have_seen(self, result: Any, there: Sequence[Tensor]) -> None:
-        """Whoever was not told of a single operation was taken off before them.
+        """Raise if a call hid its operations: a mode that saw none of them was switched off.
 
         Args:
-            result: Of a call.
-            there: The tensors that there were before it.
+            result: The result of the call.
+            there: The tensors that existed before the call.
 
         Raises:
-            Unseen: It has a tensor that torch made in the call.
+            Unseen: No operation was seen, yet the result has a tensor that torch made in the call.
         """
         if self.seen:
             return

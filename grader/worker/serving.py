@@ -1,4 +1,4 @@
-"""Serves requests to a worker, in a process that has nothing else left to do."""
+"""Answers the requests to a worker, in a process that does nothing else from then on."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from grader.wire import frames
 from grader.wire.messages import Request
 from grader.worker.handler import RequestHandler
 
-NEARLY = 0.9  # of the time there is
+NEARLY = 0.9  # part of a request's time, after which the stack is dumped
 
 
 def serve(connection: socket.socket, output: int) -> None:
     """Answer requests until the other side closes the connection.
 
     Args:
-        connection: To the trusted side.
-        output: The descriptor that everything printed goes to.
+        connection: The connection to the trusted side.
+        output: The file descriptor that everything printed goes to.
     """
     _settle(output)
 
@@ -50,12 +50,12 @@ def serve(connection: socket.socket, output: int) -> None:
 
 
 def _watched(handler: RequestHandler, request: Request, body: frames.Buffer) -> bytes:
-    """The answer; should it take nearly all the time there is, where it is goes to the output.
+    """Return the reply; when nearly all of its time is over, dump the stack to the output.
 
-    A thread without Python writes it, so it comes even from within one endless instruction.
+    A thread that needs no Python writes the dump, so it comes even during an endless instruction.
     """
     if request.seconds > 0:
-        with suppress(RuntimeError, OSError):  # no thread can be had: then nobody knows where
+        with suppress(RuntimeError, OSError):  # without a thread there is no dump
             faulthandler.dump_traceback_later(NEARLY * request.seconds, file=2)
     try:
         return handler.answer(request, body)
@@ -64,7 +64,7 @@ def _watched(handler: RequestHandler, request: Request, body: frames.Buffer) -> 
 
 
 def _settle(output: int) -> None:
-    """No input, no environment, all output to one pipe, and only our own paths to import from."""
+    """Leave the process no input, no environment, one pipe for output, no path to a checkout."""
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
     os.close(null)
@@ -77,11 +77,11 @@ def _settle(output: int) -> None:
         )
         setattr(sys, name, stream)
         setattr(sys, f"__{name}__", stream)
-    # What torch warns of on a line of ours would stand among what the submission printed.
+    # Torch's warnings on lines of ours would stand among what the submission printed.
     warnings.filterwarnings("ignore", module=r"grader\.")
     os.environ.clear()
-    tempfile.tempdir = str(Path.cwd())  # the zygote may have found another
-    sys.argv[:], sys.orig_argv[:] = [""], [""]  # they name folders too
+    tempfile.tempdir = str(Path.cwd())  # the zygote may have found another folder
+    sys.argv[:], sys.orig_argv[:] = [""], [""]  # the arguments name folders too
     home = Path(__file__).parents[2]  # a checkout, unless it is the libraries' own folder
     if home.name not in ("site-packages", "dist-packages"):
         sys.path[:] = [path for path in sys.path if Path(path).resolve() != home.resolve()]

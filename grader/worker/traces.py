@@ -1,4 +1,4 @@
-"""What a call leaves behind: its caller may rely on all that it did not ask to be changed."""
+"""Finds what a call leaves changed that its caller did not ask it to change."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MethodType
 from typing import Any
 
-# Before a submission is loaded, which may put others in their place.
+# Imported before a submission is loaded, which may replace these names in torch.
 from torch import Tensor, default_generator, get_default_dtype, is_grad_enabled, nn
 
 from grader.wire.originals import BASE, alone, grad_of, learns, shape_of, version_of
 from grader.worker import registered
 
 MOST = 100  # characters of a name
-FAR = 2**42  # from a step's seed to one that no step has: the next one has the next
+FAR = 2**42  # distance from a step's seed to one that no step has; steps have successive seeds
 GRAD = "gradients were switched on or off"
 
 
 class Before:
-    """How things are before a call.
+    """The state before a call, to compare with the state after it.
 
     Args:
-        function: That is called: a module, a method of one, or a function.
-        parameters: Of the module.
-        inputs: That it is given.
-        grad: Whether gradients are wanted.
+        function: What is called: a module, a method of one, or a function.
+        parameters: The parameters of the module.
+        inputs: The tensors that the call is given.
+        grad: Whether gradients are switched on for the call.
     """
 
     def __init__(
@@ -34,7 +34,7 @@ class Before:
         inputs: Sequence[Tensor],
         grad: bool,
     ) -> None:
-        # A class may give itself a `__self__`, which is asked of methods alone.
+        # A class may define a `__self__` of its own, so only methods are asked for it.
         owner = function.__self__ if type(function) is MethodType else function
         self._module = owner if isinstance(owner, nn.Module) else None
         self._inputs = inputs
@@ -48,17 +48,17 @@ class Before:
             self._learn = [learns(x) for x in inputs]
         self._names = self._state()
         self._modes = self._in_training()
-        generator = default_generator  # with a seed that nobody has set before
+        generator = default_generator  # gets a seed that nobody has set before
         generator.manual_seed((generator.initial_seed() + FAR) % 2**63)
         self._switches = {**_switches(), GRAD: grad}
         self._after = self._switches
 
     def look(self) -> None:
-        """See how all is set after a call, before its own settings end."""
+        """Record the program-wide settings after a call, before the call's own settings end."""
         self._after = _switches()
 
     def changed(self) -> list[int]:
-        """Places of the inputs that were changed in place."""
+        """Return the indices of the inputs that were changed in place."""
         each = enumerate(zip(self._inputs, self._copies, self._versions, strict=True))
         with alone():
             return [
@@ -68,7 +68,7 @@ class Before:
             ]
 
     def left(self) -> list[str]:
-        """What else was left changed, in words."""
+        """Return what else the call left changed, in words."""
         with alone():
             return self._left()
 
@@ -94,17 +94,17 @@ class Before:
         return found
 
     def _state(self) -> list[str]:
-        """Names of all that is saved with the module."""
+        """Return the names of all parameters and buffers that are saved with the module."""
         return [] if self._module is None else registered.saved(self._module)
 
     def _in_training(self) -> list[object]:
-        """Whether the module, and each inside it, is in training."""
+        """Return whether the module, and each module inside it, is in training mode."""
         module = self._module
         return [] if module is None else [one.get("training") for _, one in registered.each(module)]
 
 
 def _switches() -> dict[str, object]:
-    """What holds for a whole program."""
+    """Return the settings that hold for a whole program."""
     return {
         GRAD: is_grad_enabled(),
         "torch's random numbers were seeded": default_generator.initial_seed(),

@@ -4,8 +4,8 @@ Started as ``python -P -m grader.worker.zygote DESCRIPTOR CONFINEMENT`` with one
 for torch's pools (a fork after multi-threaded work hangs). It never sees a suite, a solution or
 an expected value, so there is none in the memory of the workers that it forks.
 
-Where the confinement says ``spawned`` it is the worker itself, for platforms where a fork is
-not safe.
+Where the confinement says ``spawned``, this process is the worker itself, for platforms where a
+fork is not safe.
 """
 
 from __future__ import annotations
@@ -35,23 +35,23 @@ from grader.worker.removal import Remover
 from grader.worker.walls.libc import WallError
 from grader.worker.walls.limits import in_use, limit_data, limit_resources
 
-LOOK = 0.1  # how often it is looked whether a removal is done, in seconds
-LAST_SECONDS = 3.0  # that the end of a session waits until what workers left is removed
-MANY = 10  # forks, after which there will be more: then what makes each faster pays off
+LOOK = 0.1  # seconds between two looks at whether a removal is done
+LAST_SECONDS = 3.0  # seconds that the end of a session waits for the removal of workers' folders
+MANY = 10  # forks; by then more are likely, and what makes each faster pays off
 
 
 class Zygote:
-    """Forks workers, and sees them out.
+    """Forks workers, ends them, and cleans up after them.
 
     Every request is one message on ``control``: ``fork`` with a connection and an output pipe,
-    answered by its process number; ``end`` with a process number, answered by how that process
+    answered by the worker's process ID; ``end`` with a process ID, answered by how that process
     ended, once nothing is left of it.
     """
 
     def __init__(self, control: socket.socket, walls: Walls) -> None:
         self.control = control
         self.walls = walls
-        self.folders: dict[int, str] = {}  # of the workers, by process number
+        self.folders: dict[int, str] = {}  # of the workers, by process ID
         self.remover = Remover()
         self.forks = 0
 
@@ -116,8 +116,8 @@ class Zygote:
         serving.serve(connection, descriptors[1])
 
     def _end(self, pid: int) -> int:
-        """Kill a worker if it still lives, wait for it and all it has started; its status."""
-        os.kill(pid, signal.SIGKILL)  # still ours, dead or alive, until it is waited for
+        """Kill a worker if it still lives, end all that it started, and return its wait status."""
+        os.kill(pid, signal.SIGKILL)  # the ID is still the worker's, until it is waited for
         _, status = os.waitpid(pid, 0)
         folder = self.folders.pop(pid)
         self._end_orphans()
@@ -125,7 +125,7 @@ class Zygote:
         return status
 
     def _end_orphans(self) -> None:
-        """End what workers have left behind: it has become the zygote's own child."""
+        """Kill the processes that workers left behind, which became the zygote's own children."""
         tasks = Path(f"/proc/self/task/{os.getpid()}/children")
         while tasks.exists():
             found = {int(pid) for pid in tasks.read_text(encoding="ascii").split()}
@@ -160,7 +160,7 @@ class Layer(nn.Module):
 
 
 def warm_up() -> None:
-    """Run what nearly every submission runs, so that no worker pays for its first use."""
+    """Run what nearly every submission runs, so that no worker spends time on its first use."""
     handler = RequestHandler()
 
     def ask(operation: messages.Operation, *tensors: Tensor) -> None:
@@ -214,5 +214,5 @@ def main(arguments: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    with contextlib.suppress(ConnectionError):  # whoever asked has left
+    with contextlib.suppress(ConnectionError):  # the trusted side has left
         main(sys.argv[1:])

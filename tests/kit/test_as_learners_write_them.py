@@ -270,7 +270,7 @@ def test_what_is_right_in_training_is_not_said_to_be_wrong() -> None:
     assert set(found.left) == set(found.right) == {TRAINED, DROPPED, DROPPED_MASKED}
     said = describe(found.sets, found.left, found.beginning, found.right)
     assert "Something else is wrong" not in said
-    assert said.endswith(f"This is right all the same: {', '.join(found.right)}.")
+    assert said.endswith(f"This is right nonetheless: {', '.join(found.right)}.")
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The claims that only attention can be held to."""
+"""The claims that apply to attention alone."""
 
 from grader.attention.claims.devices import is_pinned_to_no_device
 from grader.attention.claims.dropout import (

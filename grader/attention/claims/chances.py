@@ -1,8 +1,8 @@
-"""What chance says of dropped weights: how many there are, and that none tells of another.
+"""Statistical tests of dropped weights: how many there are, and whether one depends on another.
 
-Queries are zero, so that all weights are alike, and an output shows which of them were dropped.
-Each figure is compared with what independent draws give; all bounds together are passed by chance
-less than once in a million gradings.
+Queries are zero, so all weights are equal, and an output shows which of them were dropped. Each
+figure is compared with what independent draws give; all bounds together are exceeded by chance less
+than once in a million gradings.
 
 Source: Wilson and Hilferty (1931), for the tails of a chi-squared distribution.
 """
@@ -26,20 +26,20 @@ from grader.suite.contract import Sizes
 from grader.suite.harness import Harness
 from grader.suite.readable import Drawn, readable
 
-ROOM = 0.2  # of a kept weight, that rounding may be; from half of it on it would decide
-DEAR = 30  # positions, from which it takes long to read what is dropped once more
-BOUND = 6.5  # standard deviations; some 1,500 figures are compared
+ROOM = 0.2  # share of a kept weight that rounding may reach; from 0.5 on, rounding would decide
+DEAR = 30  # positions, above which a trial reading of what is dropped takes too long
+BOUND = 6.5  # standard deviations, for some 1,500 figures
 
 
 @dataclass(frozen=True)
 class Setting:
-    """How dropout is tried.
+    """One way in which dropout is tried.
 
     Attributes:
-        rate: That the constructor is given.
-        runs: How many calls.
-        shown: How many keys, the last ones, show whether they were dropped; 0 for all. Far fewer
-            than features: with about as many, rounding may decide.
+        rate: Dropout rate passed to the constructor.
+        runs: Number of calls.
+        shown: Number of keys, the last ones, that show whether they were dropped; 0 for all. Far
+            fewer than features: with about as many, rounding may decide.
     """
 
     sizes: Sizes
@@ -49,7 +49,7 @@ class Setting:
     shown: int = 0
 
     def __str__(self) -> str:
-        """Such as ``dropout_rate=0.5, T=24``."""
+        """Return a text such as ``dropout_rate=0.5, B=12, T=24, C=37``."""
         return f"dropout_rate={self.rate}, B={self.sizes.B}, T={self.sizes.T}, C={self.sizes.C}"
 
 
@@ -59,20 +59,20 @@ SETTINGS = (
     Setting(Sizes(B=1, T=128, C=140), 0.3),
     Setting(Sizes(B=8, T=40, C=16), 0.5, shown=10),  # more keys than features
     Setting(Sizes(B=300, T=2, C=7), 0.3),
-    Setting(Sizes(B=300, T=5, C=11), 0.5),  # so many maps that any two places can be compared
+    Setting(Sizes(B=300, T=5, C=11), 0.5),  # enough maps to compare any two places
     Setting(Sizes(B=300, T=1, C=3), 0.3),
     Setting(Sizes(B=4, T=64, C=70), 0.004),
     Setting(Sizes(B=4, T=16, C=29), 0.95),
     Setting(Sizes(B=2, T=257, C=290), 0.5),
 )
-FAR = 100_000  # flags, too many to look at every two of an axis
-REPEATED = 7.5  # standard deviations; some 130,000 lags are compared
-OVERLAP = 5000  # flags, of which fewer tell nothing of a repetition
-MANY = 200  # flags, from which a figure of them tells anything
+FAR = 100_000  # flags, from which on there are too many to compare every two along an axis
+REPEATED = 7.5  # standard deviations, for some 130,000 lags
+OVERLAP = 5000  # flags compared at a lag; fewer say nothing of a repetition
+MANY = 200  # flags, above which a figure of them is meaningful
 
 
 def observe(harness: Harness) -> dict[Setting, Tensor]:
-    """Which weights were dropped in every setting, (runs, B, T, S) of 0 and 1."""
+    """Return which weights were dropped in every setting, (runs, B, T, S) of 0 and 1."""
     settings = [replace(one, sizes=harness.within_reach(one.sizes, one.runs)) for one in SETTINGS]
     calls = {setting: _plan(harness, setting) for setting in settings}
     harness.ask()
@@ -81,11 +81,11 @@ def observe(harness: Harness) -> dict[Setting, Tensor]:
 
 def _plan(harness: Harness, setting: Setting) -> list[Call]:
     draw = partial(_draw, harness, setting)
-    is_dear = setting.sizes.T > DEAR  # nor was one ever drawn that rounding decides
+    is_dear = setting.sizes.T > DEAR  # rounding never decided at such lengths
     drawn = draw() if is_dear else readable(harness, draw, partial(_expect_told, setting))
     runs = [drawn.inputs] * setting.runs
     planned = []
-    for each in (runs, runs[:1]) if setting.runs > 1 else (runs,):  # a module of its own
+    for each in (runs, runs[:1]) if setting.runs > 1 else (runs,):  # each with its own module
         module = harness.module(setting.sizes, drawn.weights, dropout_rate=setting.rate)
         planned += module.to(setting.dtype).train().calls(each)
     return planned
@@ -97,20 +97,20 @@ def _draw(harness: Harness, setting: Setting) -> Drawn:
     weights = {name: w * (w.dim() > 1) for name, w in weights.items()}
     inputs = harness.inputs(setting.sizes)
     if setting.shown:
-        inputs["x"][:, : -setting.shown] = 0  # what is mixed has to be independent, or nothing
+        inputs["x"][:, : -setting.shown] = 0  # value vectors must be independent, or zero
     inputs = {name: value.to(setting.dtype) for name, value in inputs.items()}
     return Drawn(setting.sizes, weights, inputs, dtype=setting.dtype)
 
 
 def _expect_told(setting: Setting, call: Call, out: Tensor) -> None:
-    """Fail where a weight that is dropped would hardly be told from one that is kept."""
+    """Fail where rounding makes a dropped weight hard to tell from a kept one."""
     (weights,) = recover_attention(call, out)
     off = (weights.squeeze(-2)[..., -setting.shown :] - 1 / setting.sizes.T).abs()
     expect(float(off.max()) < ROOM * _kept(setting), "output")
 
 
 def _kept(setting: Setting) -> float:
-    """What a weight that is kept is in training, where all are alike."""
+    """Return the value of a kept weight in training, where all weights are equal."""
     return 1 / (setting.sizes.T * (1 - setting.rate))
 
 
@@ -119,14 +119,14 @@ def _dropped(setting: Setting, calls: list[Call]) -> Tensor:
     found = maps[..., -setting.shown :].abs()
     largest, still = float(found.max()), 1 / setting.sizes.T
     kept = min(_kept(setting), largest) if largest > still / 2 else _kept(setting)
-    return (found < kept / 2).double()  # where none grows, it is not told of a wrong rate
+    return (found < kept / 2).double()  # a lack of rescaling is no wrong rate
 
 
 def off_rate(observed: dict[Setting, Tensor]) -> Setting | None:
-    """Where more or fewer are dropped than chance makes of the rate; None where nowhere.
+    """Return a setting where more or fewer weights are dropped than chance allows; None if none.
 
-    A few that are dropped, or kept, do not show whether they are so together: where weights are
-    elsewhere, they tell nothing of the rate.
+    Where few weights are dropped, or few kept, the flags do not show whether weights are dropped
+    together. If another setting shows that they are, such flags say nothing about the rate.
     """
     off = [setting for setting, flags in observed.items() if share_is_off(setting.rate, flags)]
     shown = [setting for setting in off if _shows_dependence(setting, observed[setting])]
@@ -136,15 +136,15 @@ def off_rate(observed: dict[Setting, Tensor]) -> Setting | None:
 
 
 def share_is_off(rate: float, dropped: Tensor, known: Tensor | None = None) -> bool:
-    """Whether more or fewer are dropped than chance makes of the rate.
+    """Return whether more or fewer weights are dropped than chance allows at this rate.
 
-    Where weights are dropped together, chance has that much more to say: that they are is no fault
-    of the rate.
+    Where weights are dropped together, chance makes their number vary more. That they are dropped
+    together is no wrong rate.
 
     Args:
-        rate: That was asked for.
-        dropped: Which weights were, (runs, B, T, S) of 0 and 1.
-        known: Of which of them that is known, in a shape that broadcasts; None for all.
+        rate: Rate that was asked for.
+        dropped: Which weights were dropped, (runs, B, T, S) of 0 and 1.
+        known: For which weights this is known, in a shape that broadcasts; None for all.
     """
     known = torch.ones_like(dropped) if known is None else known.expand_as(dropped).double()
     count = float(known.sum())
@@ -155,10 +155,10 @@ def share_is_off(rate: float, dropped: Tensor, known: Tensor | None = None) -> b
 
 
 def dependence(setting: Setting, dropped: Tensor) -> str:
-    """How what is dropped depends on something; empty where it does not."""
+    """Return in words how dropped weights depend on something; empty where they do not."""
     if not _shows_dependence(setting, dropped):
         return ""
-    is_off = share_is_off(setting.rate, dropped)  # a wrong rate is no dependence
+    is_off = share_is_off(setting.rate, dropped)  # a wrong rate alone is no dependence
     share = float(dropped.mean()) if is_off else setting.rate
     z = (dropped - share) / sqrt(share * (1 - share))
     found = (*_slopes(z), *_counts(z), *(_pairs(z) if z.numel() < FAR else _repetitions(z)))
@@ -166,7 +166,7 @@ def dependence(setting: Setting, dropped: Tensor) -> str:
 
 
 def _shows_dependence(setting: Setting, dropped: Tensor) -> bool:
-    """Whether a few hundred flags are about normally distributed, and not all alike."""
+    """Return whether the flags vary, and sums of a few hundred are about normally distributed."""
     return 0.25 < setting.rate < 0.75 and 0 < float(dropped.mean()) < 1
 
 
@@ -174,7 +174,7 @@ def _is_far(z: Tensor) -> bool:
     return bool(z.sum().abs() > BOUND * sqrt(z.numel()))
 
 
-TOGETHER = (-1, -2, -3, (-1, -2))  # axes along which weights may be: a query's, a key's, …
+TOGETHER = (-1, -2, -3, (-1, -2))  # axes of weights dropped together: a query's, a key's, …
 AXES = ((-1, "keys"), (-2, "queries"), (-3, "sequences"), (-4, "calls"))
 
 
@@ -184,40 +184,43 @@ def _slopes(z: Tensor) -> Iterator[tuple[str, bool]]:
             place = torch.linspace(-1, 1, size, dtype=z.dtype)
             slope = z.sum([d for d in range(-4, 0) if d != dim]) @ place
             spread = place.norm() * sqrt(z.numel() / size)
-            yield f"later {name} are dropped at another rate", bool(slope.abs() > BOUND * spread)
+            yield (
+                f"later {name} are dropped at a different rate",
+                bool(slope.abs() > BOUND * spread),
+            )
     if z.size(-1) == z.size(-2) > 1:
         own = z.diagonal(dim1=-2, dim2=-1)
-        yield "a position's own weight is dropped at another rate", _is_far(own)
+        yield "a position's own weight is dropped at a different rate", _is_far(own)
         for away in range(1 - z.size(-1), z.size(-1)):
             diagonal = z.diagonal(away, dim1=-2, dim2=-1)
-            says = f"weights of keys {away} after the query are dropped at another rate"
+            says = f"weights of keys {away} after the query are dropped at a different rate"
             yield says, diagonal.numel() > MANY and _is_far(diagonal)
 
 
 def _counts(z: Tensor) -> Iterator[tuple[str, bool]]:
-    """Whether so many are dropped together as chance has it, not always the same number."""
+    """Test whether the number of dropped weights per query, key or sequence varies as by chance."""
     for dims, name in ((-1, "query"), (-2, "key"), ((-2, -1), "sequence")):
         sums = z.sum(dims)
         count = sums.numel()
         if count == z.numel():
             continue
-        mean = float(sums.square().mean()) * count / z.numel()  # 1 where each is on its own
+        mean = float(sums.square().mean()) * count / z.numel()  # 1 where each is independent
         third = 2 / (9 * count)
         is_off = abs(mean ** (1 / 3) - (1 - third)) > BOUND * sqrt(third)
-        yield f"the number that is dropped for a {name} is no chance", is_off
+        yield f"the number of weights dropped per {name} is not random", is_off
 
 
 def _repetitions(z: Tensor) -> Iterator[tuple[str, bool]]:
-    """Whether flags that were drawn in their order are used again further on."""
+    """Test whether flags, in the order they were drawn in, are used again further on."""
     flat = z.flatten()
     count = flat.numel()
-    period = 2 ** (2 * count - OVERLAP).bit_length()  # so long that no lag meets its complement
+    period = 2 ** (2 * count - OVERLAP).bit_length()  # too long for a lag to meet its complement
     spectrum = torch.fft.rfft(flat, n=period)
     together = torch.fft.irfft(spectrum.abs().square(), n=period)[1 : count - OVERLAP]
     overlap = torch.arange(count - 1, OVERLAP, -1, dtype=z.dtype)
     lags = (together.abs() > REPEATED * overlap.sqrt()).nonzero().flatten() + 1
     first = int(lags[0]) if lags.numel() else 0
-    yield f"weights {first} apart in memory are dropped alike", first > 0
+    yield f"weights {first} apart in memory are dropped together", first > 0
 
 
 def _pairs(z: Tensor) -> Iterator[tuple[str, bool]]:
@@ -225,24 +228,24 @@ def _pairs(z: Tensor) -> Iterator[tuple[str, bool]]:
         size = z.size(dim)
         for lag in range(1, size):
             together = z.narrow(dim, lag, size - lag) * z.narrow(dim, 0, size - lag)
-            says = f"{name} {lag} apart are dropped together, or by turns"
+            says = f"{name} {lag} apart are dropped together, or alternately"
             yield says, together.numel() > MANY and _is_far(together)
     for first, second in itertools.pairwise(z):
         for dim in (-1, -2, -3):
             yield "two calls drop mirror images", _is_far(first * second.flip(dim))
     if z.size(-1) == z.size(-2):
         swapped = (z * z.mT)[..., *torch.triu_indices(z.size(-1), z.size(-1), 1)]
-        says = "two positions drop each other, or by turns"
+        says = "two positions drop each other, or alternately"
         yield says, swapped.numel() > MANY and _is_far(swapped)
     yield from _any_two(z.flatten(0, -3).flatten(1))
 
 
 def _any_two(maps: Tensor) -> Iterator[tuple[str, bool]]:
-    """Whether two places of many maps are dropped together."""
+    """Test whether any two places are dropped together across many maps."""
     count, places = maps.shape
     if count > MANY > places:
         together = (maps.T @ maps).triu(1).abs().max()
         yield (
-            "two weights are always dropped together, or by turns",
+            "two weights are always dropped together, or alternately",
             bool(together > BOUND * sqrt(count)),
         )

@@ -1,4 +1,4 @@
-"""Claims about devices: whatever x and mask are like, and whatever the constructor was given."""
+"""Claims about devices, for all kinds of x and mask, and all arguments of the constructor."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def is_pinned_to_no_device(harness: Harness) -> None:
 
 
 def _every_kind(harness: Harness, contract: Any) -> list[dict[str, Tensor]]:
-    """Inputs for which a tensor may be made that others do without."""
+    """Return inputs of many kinds: a submission may create a tensor for some kinds only."""
     sizes, draw = harness.sizes, harness.draw
     longest = harness.within_reach(sizes.replace(T=LONG), ELSEWHERE)
     long = harness.inputs(longest)

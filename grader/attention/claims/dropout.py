@@ -1,6 +1,6 @@
 """Claims about dropout: on the weights, after the softmax, at the given rate, in training only.
 
-Judged by the ratio of the weights in training to the submission's own weights in evaluation.
+They judge by the ratio of the weights in training to the submission's own weights in evaluation.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from grader.suite.readable import Drawn, readable
 from grader.suite.situations.implied import expect_right
 
 SIZES = Sizes(B=7, T=11, C=37)  # few vectors of many features: an output reveals its weights
-ROOM = 0.005  # of a weight, that rounding may be; checks tell 0.02 and more
+ROOM = 0.005  # share of a weight that rounding may reach; checks react to 0.02 and more
 VISIBLE = 0.02  # weights below this are too small to be told from a dropped one
 RUNS = 4
 
 
 @dataclass(frozen=True)
 class Setting:
-    """How dropout is tried.
+    """One way in which dropout is tried.
 
     Attributes:
-        rate: That the constructor is given; None for none.
+        rate: Dropout rate passed to the constructor; None where none is passed.
         masked: Whether some keys are hidden.
     """
 
@@ -54,15 +54,15 @@ SETTINGS = (HALF, Setting(0.7), MASKED, Setting(None))
 
 @dataclass(frozen=True)
 class Observed:
-    """What came of one setting.
+    """Attention weights and outputs of a submission, observed in one setting.
 
     Attributes:
-        rate: Of dropout.
-        right: The attention weights that there should be in evaluation, (B, T, 1, T).
-        still: Those that there are.
-        maps: The same in training, of each run.
-        outs: The outputs in training.
-        mask: (B, T, T), if there was one.
+        rate: Dropout rate in effect.
+        right: Right attention weights in evaluation, (B, T, 1, T).
+        still: The submission's attention weights in evaluation, of the same shape.
+        maps: The submission's attention weights in training, for each run.
+        outs: The submission's outputs in training, for each run.
+        mask: The mask, (B, T, T); None where there was none.
     """
 
     rate: float
@@ -74,24 +74,24 @@ class Observed:
 
     @property
     def sure(self) -> Tensor:
-        """Where a weight is large enough to be told from a dropped one; not nowhere."""
+        """Where a weight is large enough to be told from a dropped one; fails if none is."""
         sure = self.still > VISIBLE
         expect(bool(sure.any()), "expected positive attention weights in evaluation, got none")
         return sure
 
     @property
     def kept(self) -> Tensor:
-        """Which weights were, of each run, (runs, B, T, 1, T); unknown where they are not sure."""
+        """Which weights each run kept, (runs, B, T, 1, T); meaningless where ``sure`` is False."""
         return torch.stack(self.maps).abs() > 0.05 * self.still
 
     @property
     def ratios(self) -> list[Tensor]:
-        """Weights in training over those in evaluation, of each run, where they are large."""
+        """Weights in training over those in evaluation, for each run, where ``sure`` is True."""
         return [(weights / self.still)[self.sure] for weights in self.maps]
 
 
 def observe(harness: Harness) -> dict[Setting, Observed]:
-    """Every setting, each with a module of its own; all are made before the first is called."""
+    """Observe each setting with a module of its own; all are made before the first is called."""
     drawn = {s: readable(harness, partial(_draw, harness, s), _expect_told) for s in SETTINGS}
     modules = {s: harness.module(SIZES, drawn[s].weights, dropout_rate=s.rate) for s in SETTINGS}
     calls = {setting: _plan(module, drawn[setting].inputs) for setting, module in modules.items()}
@@ -105,7 +105,7 @@ def _draw(harness: Harness, setting: Setting) -> Drawn:
 
 
 def _expect_told(call: Call, out: Tensor) -> None:
-    """Fail where a weight that is looked at would be read as another one."""
+    """Fail where rounding would change a weight that the checks look at."""
     weights, right = recover_attention(call, out, call.expected)
     sure = right > VISIBLE / 2
     ratios = weights[sure] / right[sure]
@@ -113,7 +113,7 @@ def _expect_told(call: Call, out: Tensor) -> None:
 
 
 def _plan(module: Module, inputs: Inputs) -> tuple[Call, list[Call]]:
-    """A call in evaluation, and some in training."""
+    """Plan a call in evaluation, and ``RUNS`` calls in training."""
     return module.call(inputs), module.train().calls([inputs] * RUNS)
 
 
@@ -128,7 +128,7 @@ def _observe(setting: Setting, still: Call, calls: list[Call]) -> Observed:
 @points(2)
 @needs(AttentionContract, "dropout", "masks", "value_vectors")
 def drops_weights(harness: Harness) -> None:
-    """Each weight is either dropped or kept whole, anew in every call."""
+    """Each weight is either dropped or kept whole, drawn anew in every call."""
     first, second, *_ = harness.shared(observe)[HALF].ratios
     kept = first[first.abs() > 0.05]
     expect(kept.numel() > 0, "training: expected some weights to be kept, all are 0")
@@ -141,7 +141,7 @@ def drops_weights(harness: Harness) -> None:
     )
     expect(
         bool((first - second).abs().max() > 0.1),
-        "training: expected other weights to be dropped in every call, two calls gave the same",
+        "training: expected different weights dropped in every call, two calls dropped the same",
     )
     expect_right(harness, "drops_weights")
 
@@ -149,7 +149,7 @@ def drops_weights(harness: Harness) -> None:
 @points(1)
 @needs(AttentionContract, "dropout", "masks", "value_vectors")
 def drops_each_weight_on_its_own(harness: Harness) -> None:
-    """Whether one weight is dropped says nothing about another of its row, column or batch."""
+    """Whether one weight is dropped says nothing about others in its row, column or batch."""
     seen = harness.shared(observe)[HALF]
     kept, sure = seen.kept.double(), seen.sure
     share = float(kept[:, sure].mean())  # a wrong rate is no dependence
@@ -161,12 +161,12 @@ def drops_each_weight_on_its_own(harness: Harness) -> None:
         correlation = float(together.sum()) / count
         expect(
             abs(correlation) < 6 / sqrt(count),  # six standard deviations
-            f"training: expected each weight to be dropped on its own, neighbours among "
+            f"training: expected each weight to be dropped independently, neighbours among "
             f"the {name} are dropped together (correlation {correlation:.2f})",
         )
     for setting, dropped in harness.shared(chances.observe).items():
         found = chances.dependence(setting, dropped)
-        expect(not found, f"training ({setting}): each weight is not dropped on its own: {found}")
+        expect(not found, f"training ({setting}): weights are not dropped independently: {found}")
 
 
 @points(1)
@@ -192,7 +192,7 @@ def uses_its_rate(harness: Harness) -> None:
 @points(1)
 @needs(AttentionContract, "dropout", "masks", "value_vectors")
 def keeps_the_mean(harness: Harness) -> None:
-    """Kept weights grow by 1/(1 - rate), so that the mean stays."""
+    """Kept weights are scaled up by 1/(1 - rate), which preserves the mean."""
     for setting, seen in harness.shared(observe).items():
         ratios = torch.cat(seen.ratios)
         kept = ratios[ratios.abs() > 0.05]
@@ -200,9 +200,7 @@ def keeps_the_mean(harness: Harness) -> None:
         if setting.rate is None or abs(mean * (1 - seen.rate) - 1) < 0.01:
             continue
         if bool((seen.still[seen.right > VISIBLE].abs() < ROOM).any()):
-            fail(
-                f"training with {setting}: weights are 0 in evaluation already, so no factor shows"
-            )
+            fail(f"training with {setting}: weights are already 0 in evaluation: no factor shows")
         fail(
             f"training with {setting}: expected the kept weights × {1 / (1 - seen.rate):.3g}, "
             f"got × {mean:.3g}"

@@ -1,4 +1,4 @@
-"""Claims about heads; of some the suite tells the names of its layers."""
+"""Claims about heads; a suite gives some of them the names of its layers."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ Check = Callable[[Harness], None]
 
 @points(1)
 def refuses_heads_that_do_not_divide(harness: Harness) -> None:
-    """C features are cut into H heads of the same size, or not at all."""
+    """C features are split into H heads of equal size, or not at all."""
     for C, H in ((15, 4), (14, 4), (12, 5), (9, 2), (3, 7)):
         constructor_raises(harness, "ValueError", embed_dim=C, num_heads=H)
 
 
 def heads_are_blocks(queries: str, output: str) -> Check:
-    """A check that the second head of the queries has the second block of features.
+    """Return a check that the second head of the queries has the second block of features.
 
     Args:
-        queries: The layer whose rows are the queries' features, (C, C).
-        output: The layer after the merging, (C, C), which leaves all as it is meanwhile.
+        queries: Name of the layer whose rows are the queries' features, (C, C).
+        output: Name of the layer after the merging, (C, C); the check makes it the identity.
     """
 
     @points(2)
     def check(harness: Harness) -> None:
-        """Other queries in the middle head change that head's block of features and no other."""
+        """Changing the middle head's queries changes that head's block of features and no other."""
         sizes = harness.sizes
         D = sizes.C // sizes.H
         module, inputs = harness.module(), harness.inputs()
@@ -52,11 +52,11 @@ def heads_are_blocks(queries: str, output: str) -> Check:
 
 
 def output_mixes_the_heads(output: str) -> Check:
-    """A check that the layer after the merging has the last word."""
+    """Return a check that nothing bypasses the layer after the merging."""
 
     @points(1)
     def check(harness: Harness) -> None:
-        """The last projection is the only place where heads meet: at zero it leaves nothing."""
+        """Heads meet only in the last projection: with its weights at zero, nothing is left."""
         weights = harness.weights(harness.sizes)
         weights[f"{output}.weight"] *= 0
         call = harness.module(weights=weights).call(harness.inputs())

@@ -16,7 +16,7 @@ from grader.suite.marks import needs, points
 from grader.suite.oracle import Weights
 from grader.suite.situations.implied import implied
 
-HIDDEN = 1  # the position that a mask hides from all
+HIDDEN = 1  # position of the key that a mask hides from all queries
 
 
 @points(2)
@@ -58,7 +58,7 @@ def nonzero_may_attend(harness: Harness) -> None:
 @points(2)
 @needs(AttentionContract, "masks")
 def hidden_key_has_no_influence(harness: Harness) -> None:
-    """A hidden position has no influence at all, whatever stands there."""
+    """A hidden position has no influence at all, whatever it holds."""
     module = harness.module()
     x, mask, others = _hiding(harness)
     changed = [x]
@@ -80,7 +80,7 @@ def hidden_key_has_no_influence(harness: Harness) -> None:
 
 
 def _under_far_scores(harness: Harness, weights: Weights, x: Tensor, mask: Tensor) -> Call | None:
-    """Scores that all lie far from 0: a number that was filled in for a hidden one shows."""
+    """Plan a call whose scores all lie far from 0: a finite fill for hidden scores shows."""
     contract: Any = harness.contract
     if contract.shift_keys is None:
         return None
@@ -90,7 +90,7 @@ def _under_far_scores(harness: Harness, weights: Weights, x: Tensor, mask: Tenso
 
 
 def _hiding(harness: Harness) -> tuple[Tensor, Tensor, list[int]]:
-    """x, a mask that hides one key from all, and the other positions."""
+    """Return x, a mask that hides one key from all queries, and the other positions."""
     T = harness.sizes.T
     mask = torch.ones(T, T, dtype=torch.bool)
     mask[:, HIDDEN] = False
@@ -101,7 +101,7 @@ def _hiding(harness: Harness) -> tuple[Tensor, Tensor, list[int]]:
 @needs(AttentionContract, "masks")
 @implied
 def hidden_key_gets_no_gradient(harness: Harness) -> None:
-    """A hidden future that gets gradient still leaks."""
+    """A hidden future that gets a gradient still leaks."""
     x, mask, others = _hiding(harness)
     letters = harness.contract.outputs[harness.contract.compared[0]]
     grad_output = harness.draw.normal(*harness.sizes.shape(letters or ""))
@@ -122,7 +122,7 @@ def hidden_key_gets_no_gradient(harness: Harness) -> None:
 @needs(AttentionContract, "masks")
 @implied
 def mask_broadcasts(harness: Harness) -> None:
-    """Padding gives (B, 1, T), causality (T, T): both broadcast to (B, T, T)."""
+    """A padding mask is (B, 1, T), a causal one (T, T): both broadcast to (B, T, T)."""
     B, T = harness.sizes.B, harness.sizes.T
     module, x = harness.module(), harness.input("x")
     masks = {

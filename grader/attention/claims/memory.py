@@ -1,7 +1,7 @@
-"""Claims about cross-attention: ``x`` reads a ``memory``, and ``memory_mask`` says what is padding.
+"""Claims about cross-attention: ``x`` attends to ``memory``, where ``memory_mask`` marks padding.
 
-The shapes are (B, T, C), (B, S, E) and (B, S); nonzero = a real token. What has nothing but padding
-to read gives zeros.
+The shapes are (B, T, C), (B, S, E) and (B, S); nonzero = a real token. A sequence whose memory is
+nothing but padding gives zeros.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from grader.suite.harness import Harness
 from grader.suite.marks import needs, points
 
 GIVEN = ("x", "memory", "memory_mask")
-LOUD = 1e6  # far above what a token holds: a share of a millionth of it shows
+LOUD = 1e6  # far above the numbers in a token, so that even a millionth of it shows
 LONG = 257
 TINY = 1e-60  # is 0 in every dtype but float64
 
@@ -29,7 +29,7 @@ TINY = 1e-60  # is 0 in every dtype but float64
 @points(2)
 @needs(inputs=GIVEN)
 def padding_has_no_influence(harness: Harness) -> None:
-    """Whatever stands there, each sequence has its own."""
+    """Each sequence has its own padding, and what it holds changes nothing."""
     every = harness.every_input()[-1]
     hidden = every["memory_mask"] == 0
     loud = [every["memory"].clone() for _ in range(3)]
@@ -48,7 +48,7 @@ def padding_has_no_influence(harness: Harness) -> None:
 @points(2)
 @needs(inputs=GIVEN)
 def padding_gets_no_gradient(harness: Harness) -> None:
-    """Not a small one: none."""
+    """Not even a small gradient: none at all."""
     every = harness.every_input()[-1]
     hidden = every["memory_mask"] == 0
     loud = every["memory"].clone()
@@ -67,7 +67,7 @@ def padding_gets_no_gradient(harness: Harness) -> None:
 
 
 def _with_an_empty_one(harness: Harness) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
-    """Inputs whose middle sequence has nothing to read, and the same ones without it."""
+    """Return inputs whose middle sequence has only padding, and the same ones without it."""
     sizes = harness.sizes.replace(B=3)
     whole = {**harness.inputs(sizes), "memory_mask": harness.input("memory_mask", sizes)}
     whole["memory_mask"][1] = False
@@ -77,7 +77,7 @@ def _with_an_empty_one(harness: Harness) -> tuple[dict[str, Tensor], dict[str, T
 @points(2)
 @needs(inputs=GIVEN)
 def nothing_to_read_gives_zeros(harness: Harness) -> None:
-    """Exact zeros, of neither a mean of the padding nor NaN; the others are as without it."""
+    """Exact zeros, not a mean of the padding or NaN; other sequences are as without this one."""
     module, (whole, rest) = harness.module(), _with_an_empty_one(harness)
     none = {**rest, "memory_mask": rest["memory_mask"] & False}
     calls = module.calls([whole, rest, none, {n: value[:1] for n, value in none.items()}])
@@ -96,7 +96,7 @@ def nothing_to_read_gives_zeros(harness: Harness) -> None:
 @points(2)
 @needs(inputs=GIVEN)
 def nothing_to_read_gives_no_gradient(harness: Harness) -> None:
-    """Nothing in it learns, and what all sequences share learns from the others alone."""
+    """Nothing in that sequence learns; what all sequences share learns from the others alone."""
     module, (whole, rest) = harness.module(), _with_an_empty_one(harness)
     grad_output = harness.draw.normal(*harness.sizes.replace(B=3).shape("B T C"))
     both = module.call(whole, grad_output=grad_output)
@@ -119,7 +119,7 @@ def nothing_to_read_gives_no_gradient(harness: Harness) -> None:
 @points(1)
 @needs(inputs=GIVEN)
 def memory_mask_means_the_same_in_every_form(harness: Harness) -> None:
-    """Nonzero is a real token, in whatever dtype and however large; zero is padding."""
+    """Nonzero means a real token, whatever the dtype and size; zero means padding."""
     every = harness.every_input()[-1]
     mask = every["memory_mask"].cpu()
     forms = harness.contract.inputs["memory_mask"].forms.values()
@@ -141,7 +141,7 @@ def memory_mask_means_the_same_in_every_form(harness: Harness) -> None:
 @points(1)
 @needs(inputs=GIVEN)
 def no_memory_mask_hides_nothing(harness: Harness) -> None:
-    """None, by position or by name, is what leaving it out is, and what ones are."""
+    """None, by position or by name, means the same as leaving it out and as all ones."""
     module, inputs = harness.module(), harness.inputs()
     ones = torch.ones(harness.sizes.shape("B S"))
     left_out = module.call(inputs)
@@ -162,20 +162,20 @@ def no_memory_mask_hides_nothing(harness: Harness) -> None:
         out, shape = nones.result(place), tuple(left_out.out.shape)
         got = expect_tensor(out, shape, "output for None as the mask", "(B, T, C)")
         expect_close(got, left_out.out, "output for None as the mask")
-    expect_close(named.out, named.expected, "output where all is given by name")
+    expect_close(named.out, named.expected, "output with all inputs given by name")
 
 
 @points(1)
 @needs(inputs=GIVEN)
 def order_of_the_memory_means_nothing(harness: Harness) -> None:
-    """Keys in another order, with their mask, are the same keys."""
+    """Keys reordered together with their mask are the same keys."""
     order = harness.draw.order(harness.sizes.S)
     calls = []
     for inputs in harness.every_input():
         moved = {n: inputs[n].index_select(1, order) for n in inputs if n != "x"}
         calls.append(harness.module().calls([inputs, {**inputs, **moved}]))
     harness.ask()
-    plain = calls[0][0].out  # under a mask there may be one key for all queries
+    plain = calls[0][0].out  # a mask may leave one key to all queries
     expect_differs(plain[:, 1:], plain[:, :-1], "the outputs of different queries")
     for before, after in calls:
         expect_close(after.out, before.out, "output for a memory in another order")
@@ -184,7 +184,7 @@ def order_of_the_memory_means_nothing(harness: Harness) -> None:
 @points(1)
 @needs(inputs=GIVEN)
 def memory_mask_is_not_remembered(harness: Harness) -> None:
-    """Neither as such nor by where it lies: the same tensor may be filled anew."""
+    """Neither by object nor by address: the same tensor may be refilled."""
     module, every = harness.module(), harness.every_input()[-1]
     other = {**every, "memory_mask": every["memory_mask"].roll(1, -1)}
     plain = {name: value for name, value in every.items() if name != "memory_mask"}
@@ -198,7 +198,7 @@ def memory_mask_is_not_remembered(harness: Harness) -> None:
 @points(1)
 @needs(inputs=GIVEN)
 def memory_may_have_any_length(harness: Harness) -> None:
-    """A single token is all there is; a memory that is said over and over is said once."""
+    """One token may be all there is; a memory repeated many times counts once."""
     lone = harness.sizes.replace(S=1)
     one = harness.module().call(harness.inputs(lone))
     said = []

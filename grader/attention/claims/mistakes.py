@@ -23,17 +23,17 @@ Check = Callable[[Harness], None]
 
 
 def mistake_is_gone(*names: str, why: str, worth: int = 4) -> Check:
-    """A check that none of these mistakes is among those that reproduce the submission.
+    """Return a check that none of these mistakes is among those that reproduce the submission.
 
     Args:
-        names: Of mistakes in the catalogue.
-        why: What stands behind the claim, for the report; it does not name the mistake.
-        worth: Points.
+        names: Names of mistakes in the catalogue.
+        why: Reason behind the claim, for the report; it does not name the mistake.
+        worth: Points for the check.
     """
 
     def check(harness: Harness) -> None:
         found = harness.shared(explain)
-        # What raised an exception was not seen; dropout may be by random numbers of one's own.
+        # Calls that raised an exception are missing; dropout may draw its own random numbers.
         known = OUTPUT in found.explained and not set(found.left) - {DROPPED, DROPPED_MASKED}
         there = any(mistake.name in names for one in found.sets for mistake in one)
         if known and not there:
@@ -46,7 +46,7 @@ def mistake_is_gone(*names: str, why: str, worth: int = 4) -> Check:
 
 
 def _show_what_is_wrong(harness: Harness) -> None:
-    """Fail by the numbers, where plain calls show them: these give no repair away."""
+    """Fail with wrong numbers where plain calls show some, as these give no repair away."""
     calls = harness.module().calls(harness.every_input())
     harness.ask()
     for call in calls:
@@ -54,9 +54,9 @@ def _show_what_is_wrong(harness: Harness) -> None:
 
 
 def planted_mistakes_are_gone(names: Sequence[str], whys: Sequence[str]) -> list[Check]:
-    """A check for each of several mistakes that may be there together, in any number.
+    """Return a check for each of several mistakes, of which any number may be made together.
 
-    A submission that these mistakes alone don't reproduce fails them all.
+    A submission that these mistakes alone do not reproduce fails all of the checks.
     """
 
     def explain_these(harness: Harness) -> tuple[Explanation, dict[str, float]]:
@@ -71,13 +71,13 @@ def planted_mistakes_are_gone(names: Sequence[str], whys: Sequence[str]) -> list
             found, effects = harness.shared(explain_these)
             expect(
                 {OUTPUT, TRAINED} <= set(found.explained) and not found.left,
-                "the output is neither right nor what the planted mistakes make of it: "
+                "the output is neither right nor what the planted mistakes give: "
                 "something else has changed",
             )
             effect = effects.get(name)
             expect(
                 effect is None,
-                f"not so yet: by this alone the output is off by up to {effect or 0:.3g}",
+                f"not yet: this alone puts the output off by up to {effect or 0:.3g}",
             )
 
         check.__doc__ = why

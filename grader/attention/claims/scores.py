@@ -1,4 +1,4 @@
-"""Claims about single steps: scale, softmax, what is mixed."""
+"""Claims about single steps: scale, softmax, mixing."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from grader.suite.readable import Drawn, readable
 from grader.suite.situations.implied import implied
 
 MAP_TOLERANCE = 1e-3
-FITS = 0.05  # of a score, which weights below a hundredth give back roughly
+FITS = 0.05  # relative error of a score: weights below 0.01 give it back only roughly
 SURE = 1e-3  # weights below this are too small for their logarithm
 
 
 def reveal(harness: Harness) -> list[tuple[Sizes, Tensor, Tensor]]:
-    """At two sizes: the weights (B, T, H, T) that the submission mixes with, and the right ones."""
+    """Return, at two sizes, the submission's attention weights (B, T, H, T) and the right ones."""
     contract: Any = harness.contract
 
     def read(call: Call, out: Tensor) -> None:
@@ -54,7 +54,7 @@ def _draw(harness: Harness, sizes: Sizes) -> Drawn:
 @needs(AttentionContract, "value_vectors")
 @implied
 def scores_are_scaled(harness: Harness) -> None:
-    """Dot products grow with the number of features; the right scale keeps softmax learning.
+    """Dot products grow with the number of features; the right scale keeps the softmax learning.
 
     The ratios of one query's weights give back the differences of its scores and, without what is
     added to them, the number that the products q·k were multiplied by.
@@ -76,20 +76,20 @@ def _expect_scaled(contract: Any, sizes: Sizes, weights: Tensor, right: Tensor) 
         got = "no multiple of q·k" if factor is None else f"q·k × {factor * scale:.4g}"
         if factor is not None and abs(factor - 1) < 0.01:
             lacking = int((sure & (weights <= SURE)).sum())
-            got = f"these, and no weight in {lacking} places of {int(sure.sum())}"
+            got = f"these, but no weight in {lacking} places of {int(sure.sum())}"
         fail(f"expected scores of q·k × {scale:.4g}, got {got} ({sizes})")
     expect_close(mine, wanted, "logarithms of the attention weights", 0.02)
 
 
 def _added(contract: Any, sizes: Sizes) -> Tensor:
-    """What the right scores have beside the products q·k, broadcastable to (B, T, H, T)."""
+    """Return what right scores add to the products q·k, broadcastable to (B, T, H, T)."""
     return torch.zeros(()) if contract.biases is None else contract.biases(sizes).transpose(0, 1)
 
 
 def _factor(weights: Tensor, right: Tensor, added: Tensor) -> float | None:
-    """How many times too large the scores are; None where that is not all that is wrong."""
+    """Return the factor by which scores are too large; None where more than that is wrong."""
     both = (right > SURE) & (weights > SURE)
-    both &= both.sum(-1, keepdim=True) > 2  # two differences of scores can disagree
+    both &= both.sum(-1, keepdim=True) > 2  # one difference alone fits any factor
     mine, wanted = _centred(weights, both, added), _centred(right, both, added)
     if not bool(both.any()):
         return None
@@ -99,8 +99,8 @@ def _factor(weights: Tensor, right: Tensor, added: Tensor) -> float | None:
 
 
 def _centred(weights: Tensor, sure: Tensor, added: Tensor) -> Tensor:
-    """Logarithms around the mean of their row; 0 where a weight is too small to be sure of."""
-    logs = torch.where(sure, weights.clamp(min=1e-6).log() - added, 0.0)  # below lies rounding
+    """Return log weights less ``added``, centred by row; 0 where a weight is not ``sure``."""
+    logs = torch.where(sure, weights.clamp(min=1e-6).log() - added, 0.0)  # below 1e-6 lies rounding
     mean = logs.sum(-1, keepdim=True) / sure.sum(-1, keepdim=True).clamp(min=1)
     return torch.where(sure, logs - mean, 0.0)
 
@@ -109,7 +109,7 @@ def _centred(weights: Tensor, sure: Tensor, added: Tensor) -> Tensor:
 @needs(AttentionContract, "value_vectors")
 @implied
 def weights_sum_to_one(harness: Harness) -> None:
-    """Each query shares out exactly 1 over the keys; a softmax over another axis does not."""
+    """A query's weights over the keys sum to exactly 1; with another softmax axis they don't."""
     (_, weights, _), *_ = harness.shared(reveal)
     _expect_sums_of_one(weights)
 

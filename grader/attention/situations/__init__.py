@@ -1,4 +1,4 @@
-"""The situations of attention: what they have beyond those of any contract."""
+"""The situations of attention, which vary more than those of other contracts."""
 
 from typing import Any
 
@@ -10,11 +10,11 @@ from grader.suite.situations.factors import Model
 
 
 class AttentionSituations:
-    """Masks, dropout, and what other methods give."""
+    """Situations that also vary masks, dropout, and which method is called."""
 
     @staticmethod
     def model(contract: Any) -> Model:
-        """What its situations are made of."""
+        """Return the model that a contract's situations are drawn from."""
         return with_extremes(contract, model_of(contract))
 
     fill = staticmethod(fill)

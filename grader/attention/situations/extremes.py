@@ -1,4 +1,4 @@
-"""Situations beyond the covering array: equal sizes, and each far larger than the usual ones."""
+"""Situations beyond the covering array: with equal sizes, or with one far larger than usual."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from grader.suite.contract import Sizes
 from grader.suite.situations.factors import NONE, Model, Row
 from grader.suite.situations.levels import EVALUATION, NO_GRADIENTS, ORDINARY, WAY
 
-WIDEST = 1100  # features
-MOST = 4_000_000  # numbers, that they take no long time and no large part of the memory
+WIDEST = 1100  # features, the most that a situation has
+MOST = 4_000_000  # numbers in the parameters, above which they take too much time and memory
 USUAL = {
     "T": "small", "B": "2", "width": "small", "heads": "several", "dtype": "float32",
     "mode": EVALUATION, "history": "first call", "method": "forward", MASK.name: "none",
@@ -28,14 +28,14 @@ CAUSAL = dict(
 PADDED = CAUSAL | {MASK.name: "(B, 1, T)"}
 RANDOM = CAUSAL | {MASK_PATTERN.name: "random"}
 MANY_SEQUENCES = {**LEARNING, "B": "above 64", "heads": "above 8", "dtype": "float64"}
-# What is told by its size alone may be taken for another axis where they are equal.
+# An axis that is recognised by its size may be taken for another one where sizes are equal.
 EQUAL_SIZES = {**LEARNING, "T": "small", "B": "as T", "width": "as T", "heads": "one"}
 MASKS_THEN = ("(T, T)", "(B, 1, T)", "(B, T, 1)")
 ROUND_SIZES = (
     {**LEARNING, "T": "192"}, {**LEARNING, "T": "above 192"}, {**LEARNING, "T": "2", "B": "16"},
 )  # fmt: skip
-# More than 2**19 scores; more than 2,048 tokens and 2**18 numbers. Both at once would take what
-# an answer holds for each score and feature beyond the memory that it has.
+# More than 2**19 scores; more than 2,048 tokens and 2**18 numbers. With both at once, what an
+# answer holds for each score and feature would exceed its memory.
 MANY_SCORES = {**WATCHING, "B": "8", "T": "257", "heads": "one"}
 MANY_TOKENS = {**WATCHING, "B": "64", "T": "33", "width": "above 127", "heads": "one"}
 MANY_FEATURES = {**WATCHING, "T": "2", "width": "above 1024", "heads": "one"}
@@ -43,7 +43,7 @@ DROPPING_FAR = {**LEARNING, "mode": DROPPING, "T": "above 128", "heads": "one"}
 
 
 def with_extremes(contract: Any, model: Model) -> Model:
-    """The model of a contract's situations, with those of equal and of far larger sizes."""
+    """Return a contract's model with rows added for equal and for far larger sizes."""
     levels = {factor.name: factor.levels for factor in model.factors}
     masked = MASK.name in levels
     many = MANY_SEQUENCES | (PADDED if masked else {})
@@ -58,7 +58,7 @@ def with_extremes(contract: Any, model: Model) -> Model:
 
 
 def _numbers(contract: Any) -> int:
-    """How many numbers the parameters have where there are very many features."""
+    """Return how many numbers the parameters hold at ``WIDEST`` features."""
     wide = {letter: WIDEST for letter in "CE" if letter in contract.sizes[0]}
     sizes = contract.fit(Sizes(**{**contract.sizes[0], **wide}))
     shapes = contract.parameters(sizes).values() if contract.parameters else ()
@@ -66,6 +66,6 @@ def _numbers(contract: Any) -> int:
 
 
 def _row(levels: Mapping[str, tuple[str, ...]], wanted: Row) -> Row:
-    """The levels that are wanted, else usual ones, of the factors that there are."""
+    """Return a level for each of the model's factors: the wanted one, or else a usual one."""
     usual = {name: ORDINARY if ORDINARY in some else some[0] for name, some in levels.items()}
     return {name: wanted.get(name, USUAL.get(name, usual[name])) for name in levels}

@@ -1,4 +1,4 @@
-"""The factors of attention beside those of any contract: masks, and what is dropped."""
+"""The factors of attention beyond those of any contract: masks and dropout."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from grader.suite.situations.levels import (
 )
 
 DROPPING = "training, dropping"
-FULL_RANK = ("ordinary", "with a constant token")  # x whose values tell which weights were kept
+FULL_RANK = ("ordinary", "with a constant token")  # levels of x that show which weights were kept
 MODE_WITH_DROPOUT = Factor(MODE.name, (EVALUATION, STILL, DROPPING))
 MASK = Factor(
     "mask",
@@ -48,7 +48,7 @@ MASK_WISH: Wish = (
 
 
 def model_of(contract: Any) -> Model:
-    """What its situations are made of: what all have first, then what only some have."""
+    """Return the model of a contract's situations: first factors of all contracts, then of some."""
     found = general_factors(contract, MODE_WITH_DROPOUT if contract.dropout else MODE)
     if contract.methods:
         found.append(Factor("method", ("forward", *contract.methods)))
@@ -78,7 +78,7 @@ OF_ATTENTION: tuple[Rule, ...] = (
         ((one.name, other.name), partial(_are_of_one_mask, one=one.name, other=other.name))
         for one, other in itertools.combinations(OF_MASKS, 2)
     ),
-    # Which weights were kept shows only in the output for values that are independent.
+    # An output shows which weights were kept only if the values are linearly independent.
     (("mode", "x"), lambda row: row["mode"] != DROPPING or row["x"] in (*FULL_RANK, OVERFLOWING)),
     (("mode", "T"), lambda row: row["mode"] != DROPPING or row["T"] not in LONG),
 )

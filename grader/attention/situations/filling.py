@@ -1,4 +1,4 @@
-"""One situation of attention in figures: with a mask, and a rate of dropout."""
+"""Fill a situation of attention with numbers, a mask and a dropout rate among them."""
 
 from __future__ import annotations
 
@@ -31,22 +31,22 @@ from grader.suite.situations.sizes import (
     most_heads,
 )
 
-BESIDE = 12  # features more than positions
+BESIDE = 12  # features beyond the number of positions, at least
 # Where weights are dropped in float64: neither 1/√C nor 1/(1 - rate) is rounded in any dtype.
 EXACT_WIDTH = 64
 EXACT_RATES = (0.5, 0.75)
-LONG = 129  # positions, hardly more where weights are dropped: with as many features, it takes T³
-OFTEN = 0.97  # the rate of a long sequence
-TRIES = 3  # of draws that tell what was dropped: where none of so many does, none of twenty did
+LONG = 129  # positions, hardly more where weights are dropped: with as many features, it costs T³
+OFTEN = 0.97  # dropout rate of a long sequence
+TRIES = 3  # draws, for one that shows what was dropped: where none does, none of twenty did
 
 
 @dataclass(frozen=True, kw_only=True)
 class AttentionSituation(filling.Situation):
-    """What is tried, and how.
+    """One situation of attention, with all that is needed to try it.
 
     Attributes:
-        rate: Of dropout; None where the constructor is given none.
-        tells: Whether an output tells what was dropped, whatever it is rounded by.
+        rate: Dropout rate passed to the constructor; None where none is passed.
+        tells: Whether an output shows what was dropped, however it is rounded.
     """
 
     contract: Any
@@ -55,7 +55,7 @@ class AttentionSituation(filling.Situation):
 
     @property
     def x(self) -> Tensor:
-        """(B, T, C) or (T, C), as it lies in memory."""
+        """The input x, (B, T, C) or (T, C), as it lies in memory."""
         return self.tensors["x"]
 
     @property
@@ -65,13 +65,13 @@ class AttentionSituation(filling.Situation):
 
     @property
     def kept_rate(self) -> float:
-        """The rate that weights are dropped at where they are: also the constructor's own."""
+        """The dropout rate in effect: the constructor's default where none is passed."""
         rate: float = self.contract.default_rate if self.rate is None else self.rate
         return rate
 
     @property
     def drops_exactly(self) -> bool:
-        """Whether weights are dropped where no constant is rounded."""
+        """Whether weights are dropped at a rate and a width by which no constant is rounded."""
         return self.drops and self.rate in EXACT_RATES and self.sizes.C == EXACT_WIDTH
 
     @property
@@ -87,21 +87,22 @@ class AttentionSituation(filling.Situation):
 
     @property
     def about(self) -> tuple[str, ...]:
-        """Claims that it is about beyond what its factors say."""
+        """Claims that the situation is about beyond those that its factors imply."""
         dropping = ("drops_weights", "hidden_keys_stay_hidden_in_training") if self.drops else ()
         masked = "attention_mask" in self.tensors
         return (*dropping, *(("matches_the_formula_under_a_mask",) if masked else ()))
 
     def without(self, names: Collection[str]) -> Self:
-        """The same; whether it tells what was dropped is looked at anew."""
+        """Return the situation with zeros for these weights, and ``tells`` determined anew."""
         bare = super().without(names)
         return replace(bare, tells=not bare.drops or _tells_what_is_kept(Draw(0), bare))
 
 
 def fill(harness: Harness, row: Row, turn: int) -> AttentionSituation:
-    """A situation of these levels; as ``filling.fill`` has it.
+    """Draw a situation of these levels; the arguments are those of ``filling.fill``.
 
-    Where weights are dropped, one whose output tells which, whatever it is rounded by.
+    Where weights are dropped, try ``TRIES`` times to draw one whose output shows which, however it
+    is rounded.
     """
     for _ in range(TRIES):
         situation = _fill(harness, row, turn)
@@ -168,9 +169,9 @@ def _sizes(harness: Harness, row: Row, turn: int) -> Sizes:
     T = draw_length(draw, row["T"], turn)
     B = draw_batch(draw, row, T)
     if "B" in row.get("mask", "") and row[PATTERN] != "all visible":
-        B = max(B, 2)  # with one sequence, its mask is everybody's
+        B = max(B, 2)  # one sequence alone could not get another's mask
     if row.get("mask") == "(T, T)" and T < FEW:
-        B = T  # where a mask may be taken for one of another shape
+        B = T  # equal sizes, so that the mask may be taken for one of another shape
     D = draw_width(draw, row, T)
     if contract.kinks is not None:
         D = max(D, 3)  # a norm of one or two features leaves nothing but signs
@@ -179,7 +180,7 @@ def _sizes(harness: Harness, row: Row, turn: int) -> Sizes:
         wide = draw.integer(20, 110) if T < SOME and not draw.integer(0, 2) else 0
         wide = draw.integer(129, 255) if D > 1024 else wide
         return Sizes(B=B, T=T, C=wide or draw.integer(2, 9), E=D)
-    if row.get("mode") == DROPPING:  # the vectors that are mixed have to be independent
+    if row.get("mode") == DROPPING:  # the value vectors have to be independent
         T = LONG + T % FEW if T > LONG else T
         D = max(D, T + BESIDE)
         D = EXACT_WIDTH if row["dtype"] == "float64" and D <= EXACT_WIDTH else D
@@ -189,7 +190,7 @@ def _sizes(harness: Harness, row: Row, turn: int) -> Sizes:
 
 
 def _heads(draw: Draw, row: Row, D: int) -> tuple[int, int]:
-    """Features of a token, and its heads."""
+    """Return how many features a token has, and how many heads there are."""
     match row.get("heads", "one"):
         case "several":
             H = HEADS[draw.integer(0, len(HEADS) - 1)]

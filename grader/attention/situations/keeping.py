@@ -1,4 +1,4 @@
-"""Which weights a submission kept where some are dropped, read off its output."""
+"""Read off a submission's output which attention weights its dropout kept."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from grader.suite.calls import Call
 from grader.suite.draw import Draw
 from grader.suite.readable import NOISE
 
-# Of the whole weight of a query, what may be read wrongly: it shows neither in an output nor in a
-# gradient, as these are compared.
+# Share of a query's total weight that may be misread: it shows neither in an output nor in a
+# gradient, by the tolerances with which these are compared.
 MISREAD = {torch.float32: 3e-3, torch.float64: 1e-6}
-ROWS = 4  # outputs of each sequence, whose rounding is drawn
+ROWS = 4  # draws of an output's rounding, for each sequence
 
 
 def kept_in(call: Call, rate: float, still: Tensor, out: Tensor) -> Tensor:
-    """What each weight was multiplied by: 0, or 1/(1 - rate), whichever is nearer, (…, T, S).
+    """Return the factor of each weight: 0, or 1/(1 - rate), whichever is nearer, (…, T, S).
 
     Args:
-        call: With one head.
-        rate: Of dropout.
-        still: The right output where nothing is dropped.
-        out: Where it is.
+        call: Call of an attention with one head.
+        rate: Dropout rate.
+        still: Right output where nothing is dropped.
+        out: Output where weights are dropped.
     """
     mine, right = recover_attention(call, out, still)
     whole = right / (1 - rate)
@@ -32,16 +32,16 @@ def kept_in(call: Call, rate: float, still: Tensor, out: Tensor) -> Tensor:
 
 
 def tells_what_is_kept(call: Call, dtype: torch.dtype, still: Tensor, draw: Draw) -> bool:
-    """Whether an output tells which weights were kept, whatever it is rounded by.
+    """Return whether an output shows which weights were kept, however it is rounded.
 
-    A weight that is read wrongly is smaller than what the rounding of the output makes of it. In
-    bfloat16, where outputs are compared by what our own is off by and gradients roughly, it is not
-    asked.
+    Only weights smaller than the effect of the output's rounding are misread. In bfloat16 the
+    result is always True: outputs are then compared by how far our own output is off, and gradients
+    only roughly.
 
     Args:
-        call: As ``kept_in`` has it.
-        dtype: In which it is computed.
-        still: As ``kept_in`` has it.
+        call: Call of an attention with one head.
+        dtype: Dtype in which the output is computed.
+        still: Right output where nothing is dropped.
         draw: Draws the rounding.
     """
     if dtype not in MISREAD:

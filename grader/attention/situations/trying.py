@@ -1,4 +1,4 @@
-"""One situation of attention, tried: what was dropped, and what other methods give."""
+"""Try one situation of attention, with dropped weights, or with a method besides ``forward``."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from grader.suite.oracle import exact, right_weights
 from grader.suite.situations.trying import Tensors, Tried
 from grader.suite.tolerance import Noise
 
-DROPPED = (2e-3, 1e-2)  # what was kept is recovered from the output
+DROPPED = (2e-3, 1e-2)  # slack of outputs and of gradients, as kept weights are read off the output
 
 
 class AttentionTried(Tried):
-    """A situation whose requests are planned; as ``Tried`` has it."""
+    """A situation of attention whose requests are planned; the arguments are those of ``Tried``."""
 
     situation: AttentionSituation
 
     def prepare(self) -> None:
-        """Compute what is right, while the worker is busy."""
+        """Compute the right values while the worker is busy."""
         if self.situation.drops:
             _ = self._still  # what was kept is not known yet
         else:
@@ -34,7 +34,7 @@ class AttentionTried(Tried):
 
     @cached_property
     def _outs(self) -> Tensors:
-        """What came, by name."""
+        """The submission's outputs, by name."""
         if not self.situation.method:
             return self.call.outs
         result = self.call.result
@@ -53,21 +53,21 @@ class AttentionTried(Tried):
 
     @property
     def _shows_nothing(self) -> bool:
-        """Whether what was kept cannot be told from the output."""
+        """Whether the output cannot show which weights were kept."""
         return self.situation.drops and (self._overflows or not self.situation.tells)
 
     @property
     def _is_exact(self) -> bool:
         """Whether a right answer is right to the last digits of float64."""
         situation = self.situation
-        # There 1/√D is exact in every dtype; dropping widens it.
+        # At a square width 1/√D is exact in every dtype, but dropping widens D.
         square = situation.row["width"] == "square" and not situation.drops
         is_exact = square or situation.drops_exactly
         return super()._is_exact or (situation.dtype == torch.float64 and is_exact)
 
     @property
     def _compares_gradients(self) -> bool:
-        # Outputs in bfloat16 tell too little of what was dropped.
+        # Outputs in bfloat16 show too little of what was dropped.
         is_untold = self._shows_nothing or self.situation.dtype == torch.bfloat16
         return super()._compares_gradients and not (self.situation.drops and is_untold)
 
@@ -77,12 +77,12 @@ class AttentionTried(Tried):
 
     @cached_property
     def _runs(self) -> dict[Any, Any]:
-        """Kept by itself where weights are dropped: of other ones, they tell nothing."""
+        """What was computed with noise, not shared with submissions that dropped other weights."""
         return {} if self.situation.drops else super()._runs
 
     @property
     def _still(self) -> Tensors:
-        """The right outputs where nothing is dropped."""
+        """The right outputs with nothing dropped."""
         return self._once("outputs", self.call.compute_rights)
 
     @cached_property
@@ -113,7 +113,7 @@ class AttentionTried(Tried):
             return super()._compute_gradients(dtype, noise)
 
     def _rounded(self, dtype: torch.dtype, noise: Noise | None) -> Tensors:
-        """The same; where weights are dropped, what was kept is told by it as well."""
+        """Return the right outputs as rounding makes them, with any misreading of kept weights."""
         came = super()._rounded(dtype, noise)
         if not self.situation.drops:
             return came
@@ -123,7 +123,7 @@ class AttentionTried(Tried):
         return {name: self._expected[name] + out - read}
 
     def _dropping(self, dtype: torch.dtype, noise: Noise | None) -> AbstractContextManager[None]:
-        """Meanwhile, what the submission dropped is dropped."""
+        """Return a context in which the oracle drops the weights that the submission dropped."""
         if not self.situation.drops:
             return nullcontext()
         kept = self._kept.to(dtype)
@@ -133,10 +133,10 @@ class AttentionTried(Tried):
 
     @cached_property
     def _kept(self) -> Tensor:
-        """What the submission multiplied each weight by."""
+        """The factor by which the submission multiplied each weight."""
         return self._kept_in(self.call.out)
 
     def _kept_in(self, out: Tensor) -> Tensor:
-        """What each weight was multiplied by: 0, or 1/(1 - rate), whichever is nearer."""
+        """Return the factor of each weight: 0, or 1/(1 - rate), whichever is nearer."""
         (still,) = self._still.values()
         return kept_in(self.call, self.situation.kept_rate, still, out)

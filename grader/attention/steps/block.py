@@ -1,4 +1,4 @@
-"""Around the attention: sums, norms, feed-forward."""
+"""The steps of a block around its attention: sums, norms, feed-forward."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _computed("by the variance", lambda x: _centred(x) / (x.var(-1, correction=0, ke
 
 @choice("learn norms", "norms detached", "norms computed")
 def norms_detached(s: State) -> None:
-    """Mean and deviation are numbers to the gradient."""
+    """Detach the norms' mean and deviation, so that no gradient passes through them."""
     s.normed = _detached_standardised
 
 
@@ -68,13 +68,13 @@ _placed("norms second", 1, "on the sublayer alone", "sublayer")
 
 
 def _enter(s: State, half: int, x: Tensor) -> Tensor:
-    """What goes into a sublayer."""
+    """Return a sublayer's input: ``x``, normed in a pre-norm block unless the norm is misplaced."""
     placed_otherwise = s.places[half] in ("nowhere", "sublayer")
     return s.norm(half, x) if s.pre_norm and not placed_otherwise else x
 
 
 def _leave(s: State, half: int, around: Tensor, found: Tensor) -> Tensor:
-    """What a half makes of what went around a sublayer and what was found in it."""
+    """Return a half's output: residual ``around`` plus sublayer result ``found``, normed if due."""
     if s.places[half] == "sublayer":
         return around + s.norm(half, found)
     left = s.pre_norm or s.places[half] == "nowhere"
@@ -83,20 +83,20 @@ def _leave(s: State, half: int, around: Tensor, found: Tensor) -> Tensor:
 
 @choice("arrange")
 def arrange(s: State) -> None:
-    """Post-norm: the attention sees the input itself."""
+    """Arrange a post-norm block, whose attention sees the input itself."""
     s.x = s.drop("input", s.given)
 
 
 @choice("arrange", "norms first")
 def arrange_norms_first(s: State) -> None:
-    """Pre-norm: what goes into a sublayer is normed, and not what comes out of its sum."""
+    """Arrange a pre-norm block: norm what goes into a sublayer, not the sum after it."""
     s.pre_norm = True
     s.x = _enter(s, 0, s.given)
 
 
 @choice("arrange", "feed-forward first", "feed", "add2")
 def arrange_feed_forward_first(s: State) -> None:
-    """The feed-forward stands where the attention should, and the other way around."""
+    """Swap the feed-forward and the attention."""
     s.swapped = True
     s.x = s.given = _leave(s, 0, s.given, _feed(s, s.given, F.relu))
 
@@ -122,7 +122,7 @@ def _feed(s: State, x: Tensor, activation: Callable[[Tensor], Tensor]) -> Tensor
 
 @choice("feed")
 def feed(s: State) -> None:
-    """Two linear layers with a ReLU between."""
+    """Apply two linear layers with a ReLU between."""
     if not s.swapped:
         s.scores = _feed(s, _enter(s, 1, s.out), F.relu)
 
@@ -144,25 +144,25 @@ _fed_with("GELU by tanh", lambda hidden: F.gelu(hidden, approximate="tanh"))
 
 @choice("feed", "activation after the second layer")
 def feed_activated_late(s: State) -> None:
-    """The ReLU stands after both layers."""
+    """Apply the ReLU after both layers, not between them."""
     s.scores = _feed(s, _enter(s, 1, s.out), lambda hidden: hidden).relu()
 
 
 @choice("feed", "activation after both layers")
 def feed_activated_twice(s: State) -> None:
-    """A second ReLU loses half of what the feed-forward says."""
+    """Apply a second ReLU after both layers, which loses half of the feed-forward's output."""
     s.scores = _feed(s, _enter(s, 1, s.out), F.relu).relu()
 
 
 @choice("feed", "from the input")
 def feed_from_input(s: State) -> None:
-    """The feed-forward sees the block's input, not what the first half made of it."""
+    """Feed the block's input to the feed-forward, not the first half's output."""
     s.scores = _feed(s, s.given, F.relu)
 
 
 @choice("feed", "from the sum before the norm")
 def feed_from_sum(s: State) -> None:
-    """The feed-forward sees the first sum before its norm."""
+    """Feed the first sum to the feed-forward before it is normed."""
     s.scores = _feed(s, s.mixed, F.relu)
 
 

@@ -1,4 +1,4 @@
-"""The steps as a module takes them: its own parameters, its own dtype, real dropout."""
+"""Run the steps as a module would: on its own parameters, in its own dtype, with real dropout."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from grader.attention.steps.state import BLOCK_STEPS, CHOICES, STEPS, State
 
 
 class LiveState(State):
-    """A state in whatever dtype and on whatever device a submission would be in."""
+    """A state that keeps the dtype and the device of the module's tensors."""
 
     def drop(self, where: str, value: Tensor) -> Tensor:
-        """The same with entries dropped by torch's own random numbers."""
+        """Return the value after dropout by torch's current random numbers, if it acts here."""
         if not self.drops(where):
             return value
         ones = torch.ones(self._noise_shape(value), dtype=value.dtype, device=value.device)
@@ -24,16 +24,16 @@ class LiveState(State):
 
 
 def through(layout: WeightLayout, choices: Mapping[str, str]) -> Callable[..., State]:
-    """All steps from a module's parameters and its input, by these choices, one a step.
+    """Return a function that runs all steps by these choices, at most one for each step.
 
-    What comes takes the weights by name, x (B, T, C) or (T, C), a mask or None, the constructor's
-    arguments by name, and whether the module trains.
+    The function takes the weights by name, x (B, T, C) or (T, C), a mask or None, the constructor's
+    arguments by name, and whether the module is in training. It returns the state after all steps.
     """
     names = [
         step
         for step in STEPS
         if (layout.block or step not in BLOCK_STEPS)
-        and (step in choices or "right" in CHOICES[step])  # else nothing is to be done in it
+        and (step in choices or "right" in CHOICES[step])  # else the step does nothing
     ]
 
     def go(

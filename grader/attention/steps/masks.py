@@ -12,32 +12,32 @@ from grader.attention.steps.state import State, choice
 
 @choice("mask")
 def mask(s: State) -> None:
-    """A key is hidden where the mask is zero."""
+    """Hide a key where the mask is zero."""
     if s.attention_mask is not None:
         s.hidden = _with_heads(s.attention_mask == 0, s)
 
 
 def _with_heads(given: Tensor, s: State) -> Tensor:
-    """(B, 1, T, T), from what broadcasts to (B, T, T)."""
+    """Expand what broadcasts to (B, T, T), and add an axis for the heads: (B, 1, T, T)."""
     shape = (s.scores.size(0), s.scores.size(-2), s.scores.size(-1))
     return given.expand(shape).unsqueeze(1)
 
 
 @choice("mask", "ignored", "mask scale", "mask fill")
 def mask_ignored(s: State) -> None:
-    """Every key is seen."""
+    """Show every key."""
 
 
 @choice("mask", "ignored in evaluation", "mask scale", "mask fill")
 def mask_in_training_only(s: State) -> None:
-    """Every key is seen outside training."""
+    """Apply the mask in training only."""
     if s.training:
         mask(s)
 
 
 @choice("mask", "ignored in training", "mask scale", "mask fill")
 def mask_in_evaluation_only(s: State) -> None:
-    """Every key is seen in training."""
+    """Apply the mask in evaluation only."""
     if not s.training:
         mask(s)
 
@@ -58,7 +58,7 @@ _misread("causal too", lambda hidden: hidden | _future(hidden))
 
 @choice("mask", "causal in training")
 def mask_causal_in_training(s: State) -> None:
-    """In training no position sees the ones after it."""
+    """Apply the mask, and in training hide all later positions too."""
     mask(s)
     if s.training:
         _hide_the_future(s)
@@ -66,7 +66,7 @@ def mask_causal_in_training(s: State) -> None:
 
 @choice("mask", "causal always")
 def mask_causal_always(s: State) -> None:
-    """No position sees the ones after it, whatever was asked."""
+    """Apply the mask, and always hide all later positions too."""
     mask(s)
     _hide_the_future(s)
 
@@ -77,21 +77,21 @@ def _hide_the_future(s: State) -> None:
 
 
 def _future(scores: Tensor) -> Tensor:
-    """What lies behind each position, as many as there are scores of, (T, T)."""
+    """Return which positions come after each position, (T, T), with T as in the scores."""
     T = scores.size(-1)
     return torch.ones(T, T, dtype=torch.bool, device=scores.device).triu(1)
 
 
 @choice("mask scale", "without the scale")
 def mask_drops_scale(s: State) -> None:
-    """The branch with a mask starts from the scores before they were scaled."""
+    """Where there is a mask, go on from the scores before they were scaled."""
     if s.attention_mask is not None:
         s.scores = s.unscaled
 
 
 @choice("mask fill")
 def fill(s: State) -> None:
-    """Hidden scores become -inf, or as low as makes no difference."""
+    """Set hidden scores to -inf, or so low that it makes no difference."""
     _fill(s, s.lowest)
 
 
@@ -115,26 +115,26 @@ _filled_with("filled with plus infinity", float("inf"))
 
 @choice("mask fill", "added")
 def mask_added(s: State) -> None:
-    """The mask's ones and zeros are added to the scores."""
+    """Add the mask's ones and zeros to the scores."""
     if s.hidden is not None:
         s.scores = s.scores + (~s.hidden).to(s.scores.dtype)
 
 
 @choice("mask fill", "zero times infinity")
 def mask_by_infinite_product(s: State) -> None:
-    """(1 - mask) · -inf: 0 · inf is NaN."""
+    """Add (1 - mask) · -inf to the scores, where 0 · inf is NaN."""
     if s.hidden is not None:
         s.scores = s.scores + s.hidden.to(s.scores.dtype) * float("-inf")
 
 
 @choice("mask fill", "after the softmax")
 def mask_after_softmax(s: State) -> None:
-    """Weights of hidden keys become 0, and the others don't share what is lost."""
+    """Set hidden weights to 0 after the softmax, so that a query's weights sum to less than 1."""
     s.mask_late = True
 
 
 @choice("mask fill", "weights become minus infinity")
 def mask_fills_weights(s: State) -> None:
-    """Hidden weights become -inf after the softmax."""
+    """Set hidden weights to -inf after the softmax."""
     s.mask_late = True
     s.late_fill = float("-inf")

@@ -1,4 +1,4 @@
-"""What the weights mix, and the projection after it."""
+"""Mixing the values by the weights, and the projection after it."""
 
 from __future__ import annotations
 
@@ -10,49 +10,49 @@ from grader.attention.steps.state import State, choice
 
 @choice("mix")
 def mix(s: State) -> None:
-    """Each query's weighted sum of the values."""
+    """Compute each query's weighted sum of the values."""
     s.mixed = s.attention @ s.drop("values", s.v)
 
 
 @choice("mix", "weights transposed")
 def mix_transposed(s: State) -> None:
-    """Each position is weighed by what others give to it, not by what it gives to others."""
+    """Mix for each position by the weights that others give it, not by those it gives others."""
     s.mixed = s.attention.mT @ s.v
 
 
 @choice("mix", "values alone")
 def mix_nothing(s: State) -> None:
-    """The values of the position itself: no other is looked at."""
+    """Take the position's own values, without looking at any other."""
     s.mixed = s.v
 
 
 @choice("mix", "mean of the values")
 def mix_evenly(s: State) -> None:
-    """All positions alike."""
+    """Take the mean of the values of all positions."""
     s.mixed = s.v.mean(-2, keepdim=True).expand_as(s.v)
 
 
 @choice("mix", "sum of the values")
 def mix_sum(s: State) -> None:
-    """All positions, each with weight 1."""
+    """Sum the values of all positions, each with weight 1."""
     s.mixed = s.v.sum(-2, keepdim=True).expand_as(s.v)
 
 
 @choice("mix", "first head's values")
 def mix_first_values(s: State) -> None:
-    """Every head mixes the values of the first."""
+    """Mix the first head's values in every head."""
     s.mixed = s.attention @ s.v[:, :1]
 
 
 @choice("mix", "first sequence's weights")
 def mix_by_first_sequence(s: State) -> None:
-    """Every sequence is mixed by the weights of the first."""
+    """Mix every sequence by the first sequence's weights."""
     s.mixed = s.attention[:1] @ s.v
 
 
 @choice("output")
 def output(s: State) -> None:
-    """The projection after the mixing, where there is one."""
+    """Apply the projection after the mixing, where there is one."""
     s.out = _projected(s)
 
 
@@ -64,32 +64,32 @@ def _projected(s: State) -> Tensor:
 
 @choice("output", "never projected")
 def output_unprojected(s: State) -> None:
-    """The projection is made and never applied."""
+    """Never apply the projection, though the module has one."""
     s.out = s.drop("output", s.mixed)
 
 
 @choice("output", "projected twice")
 def output_twice(s: State) -> None:
-    """The projection is applied to its own result."""
+    """Apply the projection to its own result."""
     s.out = s.linear(s.layout.output, s.linear(s.layout.output, s.mixed))
 
 
 @choice("output", "without bias")
 def output_without_bias(s: State) -> None:
-    """Its bias is never added."""
+    """Apply the projection without its bias."""
     s.out = s.linear(s.layout.output, s.mixed, bias=False)
 
 
 @choice("output", "input added")
 def output_with_residual(s: State) -> None:
-    """A residual that the exercise does not ask for."""
+    """Add the input, a residual that the exercise does not ask for."""
     output(s)
     s.out = s.out + s.given
 
 
 @choice("output", "weights transposed")
 def output_with_transposed_weights(s: State) -> None:
-    """X @ W where x @ Wᵀ is meant."""
+    """Compute x @ W where x @ Wᵀ is meant."""
     name = f"attention.{s.layout.output}" if s.layout.block else s.layout.output
     out = s.mixed @ s.weights[f"{name}.weight"]
     s.out = out + s.weights[f"{name}.bias"] if f"{name}.bias" in s.weights else out
@@ -97,25 +97,25 @@ def output_with_transposed_weights(s: State) -> None:
 
 @choice("output", "input projected")
 def output_of_input(s: State) -> None:
-    """The projection is applied to the input; what attention found is thrown away."""
+    """Project the input, and throw away the attention's result."""
     s.out = s.linear(s.layout.output, s.given)
 
 
 @choice("output", "input projected and added")
 def output_adds_projected_input(s: State) -> None:
-    """The projection is applied to the input, and added to what was mixed."""
+    """Project the input, and add it to what was mixed."""
     s.out = s.mixed + s.linear(s.layout.output, s.given)
 
 
 @choice("output", "normed")
 def output_normed(s: State) -> None:
-    """A norm that the exercise does not ask for."""
+    """Apply a norm that the exercise does not ask for."""
     output(s)
     s.out = F.layer_norm(s.out, s.out.shape[-1:])
 
 
 @choice("output", "scaled once more")
 def output_scaled_again(s: State) -> None:
-    """Divided by the root of the head size once more."""
+    """Divide by the root of the head size once more, before the projection."""
     s.mixed = s.mixed / s.D**0.5
     output(s)

@@ -1,4 +1,4 @@
-"""Queries, keys and values from the input; what is cut from the graph."""
+"""Projecting the input to queries, keys and values; detaching parts from the graph."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ for _part in ("queries", "keys", "values", "output"):
 
 @choice("project")
 def project(s: State) -> None:
-    """Each of q, k and v by its own weights, in this order where one layer makes them."""
+    """Make q, k and v by their own weights, in this order where one layer makes all three."""
     s.x = s.detached("input", s.drop("input", s.x))
     if "parameters" in s.cut:
         s.weights = {name: value.detach() for name, value in s.weights.items()}
@@ -79,7 +79,7 @@ for _letter in PARTS:
 
 
 def _swap(name: str, order: str) -> None:
-    """A choice that takes one for another: ``kqv`` makes queries of what should be keys."""
+    """Register a choice that mixes up q, k and v: ``kqv`` takes what should be keys as queries."""
     others = [
         f"project {PARTS[one]}" for one, other in zip("qkv", order, strict=True) if one != other
     ]
@@ -99,13 +99,13 @@ for _order in itertools.permutations("qkv"):
 
 @choice("project", "without bias")
 def project_without_bias(s: State) -> None:
-    """The biases are there and never added."""
+    """Never add the biases, though the module has them."""
     _made(s, *_projected(s, s.x, bias=False))
 
 
 @choice("project", "weights transposed")
 def project_with_transposed_weights(s: State) -> None:
-    """X @ W where x @ Wᵀ is meant, or the other way around."""
+    """Compute x @ W where x @ Wᵀ is meant, or the other way around."""
     whole = s.weights
     turned = {n: w.mT if w.dim() == 2 and w.size(0) == w.size(1) else w for n, w in whole.items()}
     s.weights = turned
@@ -115,14 +115,14 @@ def project_with_transposed_weights(s: State) -> None:
 
 @choice("project", "fused in turns")
 def project_in_turns(s: State) -> None:
-    """q, k and v taken in turns along the fused projection, not in thirds."""
+    """Take q, k and v in turns along the fused projection, not in thirds."""
     fused = s.linear(s.layout.fused, s.x)
     _made(s, *(fused[..., start::3] for start in range(3)))
 
 
 @choice("project", "fused across tokens")
 def project_across_tokens(s: State) -> None:
-    """(B, T, 3C) viewed as three of (B, T, C): each holds a third of the tokens."""
+    """View (B, T, 3C) as three of (B, T, C), so that each holds a third of the tokens."""
     fused = s.linear(s.layout.fused, s.x)
     B, T, C = s.x.shape
     _made(s, *fused.reshape(B, 3, T, C).unbind(1))
@@ -130,7 +130,7 @@ def project_across_tokens(s: State) -> None:
 
 @choice("project", "batch in one sequence")
 def project_batch_as_one(s: State) -> None:
-    """All sequences of a batch stand behind one another in a single one."""
+    """Concatenate all sequences of a batch into a single one."""
     s.given = s.given.reshape(1, -1, s.given.size(-1))
     s.x = s.x.reshape(1, -1, s.x.size(-1))
     project(s)
@@ -138,7 +138,7 @@ def project_batch_as_one(s: State) -> None:
 
 @choice("project", "mean of the batch for values")
 def project_batch_mean(s: State) -> None:
-    """The values of all sequences are averaged, and every sequence mixes these."""
+    """Average the values over the batch, so that every sequence mixes the same ones."""
     project(s)
     v = s.made["v"]
     _made(s, s.made["q"], s.made["k"], v.mean(0, keepdim=True).expand_as(v))
@@ -146,14 +146,14 @@ def project_batch_mean(s: State) -> None:
 
 @choice("project", "input centred")
 def project_centred(s: State) -> None:
-    """The mean of each token's features is taken off first."""
+    """Subtract the mean of each token's features first."""
     s.x = s.x - s.x.mean(-1, keepdim=True)
     project(s)
 
 
 @choice("project", "first sequence's keys and values")
 def project_first_sequence(s: State) -> None:
-    """Every sequence looks at the first one."""
+    """Have every sequence attend to the first one's keys and values."""
     project(s)
     k, v = s.made["k"], s.made["v"]
     _made(s, s.made["q"], k[:1].expand_as(k), v[:1].expand_as(v))

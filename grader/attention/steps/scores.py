@@ -12,61 +12,61 @@ from grader.attention.steps.state import State, choice
 
 @choice("score")
 def score(s: State) -> None:
-    """Each query with each key, (B, H, T, T)."""
+    """Multiply each query by each key, (B, H, T, T)."""
     s.scores = s.q @ s.k.mT
 
 
 @choice("score", "summed over heads")
 def score_summed(s: State) -> None:
-    """The scores of all heads in one sum, shared by all."""
+    """Sum the scores over all heads, and use the sum in each of them."""
     s.scores = (s.q @ s.k.mT).sum(1, keepdim=True).expand(-1, s.H, -1, -1)
 
 
 @choice("score", "first head for all")
 def score_of_first_head(s: State) -> None:
-    """Every head uses the scores of the first."""
+    """Use the first head's scores in every head."""
     s.scores = (s.q @ s.k.mT)[:, :1].expand(-1, s.H, -1, -1)
 
 
 @choice("score", "cosine")
 def score_cosine(s: State) -> None:
-    """Queries and keys are brought to length 1 first."""
+    """Normalise queries and keys to length 1 first."""
     s.scores = F.normalize(s.q, dim=-1) @ F.normalize(s.k, dim=-1).mT
 
 
 @choice("score", "keys viewed")
 def score_of_viewed_keys(s: State) -> None:
-    """(B, T, D) viewed as (B, D, T), where two axes should trade places."""
+    """View the keys (B, T, D) as (B, D, T), where two axes should be transposed."""
     s.scores = s.q @ s.k.reshape(*s.k.shape[:-2], s.k.size(-1), s.k.size(-2))
 
 
 @choice("score", "all keys' sum")
 def score_across_heads(s: State) -> None:
-    """Each head's queries meet the sum of all heads' keys."""
+    """Multiply each head's queries by the sum of all heads' keys."""
     s.scores = s.q @ s.k.sum(1, keepdim=True).mT
 
 
 @choice("score", "first head's keys")
 def score_with_first_keys(s: State) -> None:
-    """Each head's queries meet the keys of the first."""
+    """Multiply each head's queries by the first head's keys."""
     s.scores = s.q @ s.k[:, :1].mT
 
 
 @choice("score", "absolute")
 def score_absolute(s: State) -> None:
-    """The sign of the product is lost."""
+    """Take the absolute value of the product."""
     s.scores = (s.q @ s.k.mT).abs()
 
 
 @choice("score", "negative")
 def score_negative(s: State) -> None:
-    """The product with the wrong sign."""
+    """Negate the product."""
     s.scores = -(s.q @ s.k.mT)
 
 
 @choice("scale")
 def scale(s: State) -> None:
-    """By the root of the head size, where the exercise asks for it."""
+    """Divide by the root of the head size, where the exercise asks for it."""
     s.factor = 1 / sqrt(s.D) if s.layout.scaled else 1.0
 
 
@@ -103,13 +103,13 @@ _scaled_by("fixed at the root of 2", lambda s: 1 / sqrt(2))
 
 @choice("scale place")
 def scale_before_softmax(s: State) -> None:
-    """The scores are divided."""
+    """Scale the scores."""
     s.unscaled = s.scores
     s.scores = s.detached("scores", s.scores * s.factor)
 
 
 @choice("scale place", "after the softmax")
 def scale_after_softmax(s: State) -> None:
-    """The weights are divided, where the scores should have been."""
+    """Scale the weights after the softmax instead of the scores."""
     s.unscaled = s.scores = s.detached("scores", s.scores)
     s.late_scale = s.factor

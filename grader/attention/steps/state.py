@@ -1,4 +1,4 @@
-"""What the steps of attention work on, and how their choices are registered."""
+"""The state that the steps of attention work on, and the registry of their choices."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from torch.nn import functional as F
 
 from grader.attention.layout import WeightLayout
 
-# Steps of one part of attention begin with the same word: each can be done wrong beside the others.
+# Steps of one part of attention begin with the same word: each can be wrong beside the others.
 STEPS = (
     "learn", "learn queries", "learn keys", "learn values", "learn output", "learn norms",
     "drop", "norms used", "norms computed", "norms first", "norms second", "arrange",
@@ -27,7 +27,7 @@ BLOCK_STEPS = frozenset(
 
 
 def _generator(device: str) -> torch.Generator:
-    """What torch draws from on a device where it is given none; there was an operation there."""
+    """Return torch's default generator on a device where an operation has already run."""
     match device:
         case "cuda":
             return torch.cuda.default_generators[torch.cuda.current_device()]
@@ -42,49 +42,51 @@ def _standardised(x: Tensor) -> Tensor:
 
 @dataclass
 class State:
-    """One forward on its way through the steps.
+    """One forward pass on its way through the steps.
 
     Attributes:
-        layout: The exercise's.
-        weights: The submission's own, float64, by name.
+        layout: The exercise's layout.
+        weights: The submission's own weights, float64, by name.
         given: The input, (B, T, C).
-        attention_mask: Nonzero = may attend, broadcastable to (B, T, T), or None.
-        H: Heads.
+        attention_mask: The mask, nonzero = may attend, broadcastable to (B, T, T); or None.
+        H: Number of heads.
         training: Whether the module is in training.
-        rate: Of dropout.
-        seed: Of the random numbers at the start of the call.
-        device: Whose random numbers they are: each kind of device draws others.
+        rate: Dropout rate passed to the constructor.
+        seed: Seed of the random numbers at the start of the call.
+        device: Device that draws the random numbers: each kind of device draws others.
         recording: Whether gradients are recorded.
-        x: What the attention sees, (B, T, C).
-        made: What the projection made, by letter: ``q``, ``k``, ``v``, and ``x`` that went in.
-        q: Queries, (B, T, C), then (B, H, T, D); ``k`` and ``v`` likewise.
-        scores: (B, H, T, T).
-        factor: Multiplies the scores.
-        unscaled: The scores before they were scaled.
+        x: Input of the attention, (B, T, C).
+        made: Results of the projection, ``q``, ``k`` and ``v``, and its input ``x``, by letter.
+        q: Queries, (B, T, C), later (B, H, T, D); ``k`` and ``v`` likewise.
+        scores: Scores, (B, H, T, T).
+        factor: Factor of the scores.
+        unscaled: Scores before they were scaled.
         hidden: Which scores are hidden, broadcastable to (B, H, T, T); None where none is.
-        attention: The weights, (B, H, T, T).
-        mixed: (B, H, T, D), then (B, T, C).
-        out: (B, T, C).
+        attention: Attention weights, (B, H, T, T).
+        mixed: Mixed values, (B, H, T, D), later (B, T, C).
+        out: Output, (B, T, C).
         untransposed: Whether heads are left where a view has put them, (B, T, H, D).
-        late_scale: Multiplies the weights after the softmax.
-        drop_at: Where dropout acts: ``scores``, ``weights``, ``values``, ``mixed``, ``output``.
-        drop_rate: Its rate where that is not the constructor's.
-        drop_always: Whether it acts in evaluation too.
-        drop_by_gradients: Whether it acts where gradients are recorded instead.
-        rescale: Whether what is kept grows by 1/(1 - rate).
-        drop_by_hand: Whether what is dropped is drawn by ``torch.rand``, not by torch's dropout.
-        shared_noise: The shape of dropout's noise, where it is not that of the weights.
-        renormalise: Whether weights are shared out anew after dropout.
-        cut: What is detached, each by its name.
-        frozen: Layers whose parameters get no gradient.
-        lowest: What a hidden score becomes: -inf, or the least number of a dtype.
-        random: The state of the random numbers after the last dropout.
-        mask_late: Whether it is the weights that are filled, after the softmax.
-        late_fill: What they are filled with.
-        norms: The names of the first and the second norm.
-        normed: How a norm computes, (…, C) -> (…, C), before its weights.
-        places: Where the first and the second norm act, if not where they should.
-        pre_norm: Whether what goes into a sublayer is normed.
+        late_scale: Factor of the weights after the softmax.
+        drop_at: Where dropout acts: ``input``, ``scores``, ``weights``, ``values``, ``mixed``,
+            ``output``.
+        drop_rate: Dropout rate where it is not the constructor's; None where it is.
+        drop_always: Whether dropout acts in evaluation too.
+        drop_by_gradients: Whether dropout acts where gradients are recorded, not in training.
+        rescale: Whether kept entries grow by 1/(1 - rate).
+        drop_by_hand: Whether ``torch.rand`` draws what is dropped, not torch's dropout.
+        shared_noise: Largest shape of dropout's noise, with 1 for an axis whose entries share it;
+            empty where every entry has its own.
+        renormalise: Whether weights are normalised to sum to 1 again after dropout.
+        cut: Names of the places whose values are detached.
+        frozen: Names of the layers whose parameters get no gradient.
+        lowest: Number that replaces a hidden score: -inf, or the least number of a dtype.
+        random: State of the random numbers after the last dropout; None before the first.
+        mask_late: Whether the mask fills the weights after the softmax.
+        late_fill: Number that then replaces hidden weights.
+        norms: Names of the norms used as the first and the second one.
+        normed: Function that a norm computes before its weights, (…, C) -> (…, C).
+        places: Where the first and the second norm act; empty for one in its right place.
+        pre_norm: Whether the input of a sublayer is normed.
         swapped: Whether the feed-forward came before the attention.
     """
 
@@ -133,7 +135,7 @@ class State:
     swapped: bool = False
 
     def copy(self) -> State:
-        """A state that can go another way from here; its tensors are shared."""
+        """Return a copy that can take other choices from here; its tensors are shared."""
         made = State.__new__(State)
         made.__dict__.update(self.__dict__)
         return made
@@ -145,11 +147,11 @@ class State:
 
     @property
     def C(self) -> int:
-        """The width of what heads are cut from."""
+        """The width that is split into heads: H times the width of ``q``."""
         return self.q.size(-1) * self.H
 
     def linear(self, name: str, x: Tensor, bias: bool = True) -> Tensor:
-        """What a layer gives, (…, in) -> (…, out)."""
+        """Apply the layer of this name, (…, in) -> (…, out)."""
         cut = name in self.frozen
         name = f"attention.{name}" if self.layout.block else name
         names = (name, "") if self.layout.bare else (f"{name}.weight", f"{name}.bias")
@@ -162,26 +164,26 @@ class State:
         return out if added is None or not bias else out + added
 
     def norm(self, half: int, x: Tensor) -> Tensor:
-        """What the norm of the first or the second half gives, 0 or 1."""
+        """Apply the norm of a block's first or second half, 0 or 1."""
         name = self.norms[half]
         over = self.places[half] == "positions"
-        # Over the positions each feature is normed over all tokens of the batch.
+        # A norm over the positions norms each feature over all tokens of the batch.
         normed = self.normed(x.flatten(0, 1).mT).mT.reshape(x.shape) if over else self.normed(x)
         return normed * self.weights[f"{name}.weight"] + self.weights[f"{name}.bias"]
 
     def drops(self, where: str) -> bool:
-        """Whether dropout acts here."""
+        """Return whether dropout acts at this place."""
         when = self.recording if self.drop_by_gradients else self.training or self.drop_always
         return self.layout.dropout and where in self.drop_at and when
 
     def drop(self, where: str, value: Tensor) -> Tensor:
-        """The value after dropout, if it acts here.
+        """Return the value after dropout, if it acts at this place.
 
         The noise is what torch draws for a float32 tensor of this shape, from the same seed.
         """
         if not self.drops(where):
             return value
-        # One head has no axis of its own in a submission; the order of elements is the same.
+        # A submission with one head has no axis for it, but its elements have the same order.
         ones = torch.ones(self._noise_shape(value), device=self.device)
         generator = _generator(self.device)
         before = generator.get_state()
@@ -197,7 +199,7 @@ class State:
         return value * noise
 
     def noise(self, ones: Tensor) -> Tensor:
-        """What each of these entries is multiplied by, as torch draws it now."""
+        """Draw the factor by which dropout multiplies each of these entries."""
         rate = self.rate if self.drop_rate is None else self.drop_rate
         drawn = torch.rand_like(ones) >= rate if self.drop_by_hand else F.dropout(ones, rate)
         return drawn if self.rescale else (drawn != 0).to(ones.dtype)
@@ -208,14 +210,14 @@ class State:
         return tuple(min(pair) for pair in zip(shape, kept, strict=True))
 
     def detached(self, place: str, value: Tensor) -> Tensor:
-        """The value, without its graph if it is cut here."""
+        """Return the value, detached from its graph if this place is cut."""
         return value.detach() if place in self.cut else value
 
 
 Choice = Callable[[State], None]
-# Of each step by name. A step without the choice "right" is one in which nothing is to be done.
+# The choices of each step, by name. A step without the choice "right" is right if skipped.
 CHOICES: dict[str, dict[str, Choice]] = {step: {} for step in STEPS}
-SETTLED: dict[tuple[str, str], frozenset[str]] = {}  # the steps that a choice leaves no choice in
+SETTLED: dict[tuple[str, str], frozenset[str]] = {}  # steps that a choice settles
 
 
 def choice(step: str, name: str = "right", *settles: str) -> Callable[[Choice], Choice]:
@@ -223,8 +225,8 @@ def choice(step: str, name: str = "right", *settles: str) -> Callable[[Choice], 
 
     Args:
         step: One of ``STEPS``.
-        name: Of the way.
-        settles: Other steps in which nothing is left to be done wrong then.
+        name: Name of this choice.
+        settles: Other steps in which this choice leaves nothing to be done wrong.
     """
 
     def register(function: Choice) -> Choice:

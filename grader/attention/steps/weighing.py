@@ -37,19 +37,19 @@ _drop_at("before the softmax, in evaluation too, at one half", "scores", always=
 
 @choice("drop", "keeps what it should drop")
 def drop_the_rest(s: State) -> None:
-    """The rate is taken for the share that is kept."""
+    """Take the rate for the share that is kept."""
     s.drop_rate = 1 - s.rate
 
 
 @choice("drop", "where gradients are recorded")
 def drop_where_recorded(s: State) -> None:
-    """Not the module's mode decides, but whether there will be a gradient."""
+    """Drop where gradients are recorded, whatever the module's mode."""
     s.drop_by_gradients = True
 
 
 @choice("drop", "shared out again")
 def drop_and_share_again(s: State) -> None:
-    """What is kept is made to sum to 1 again."""
+    """Normalise the kept weights to sum to 1 again."""
     s.renormalise = s.training
 
 
@@ -67,18 +67,18 @@ _drop_together("the same in all sequences", (1, _MANY, _MANY, _MANY))
 
 @choice("drop", "without rescaling")
 def drop_without_rescaling(s: State) -> None:
-    """Kept weights stay as they were."""
+    """Leave kept weights as they were, not multiplied by 1/(1 - rate)."""
     s.rescale = False
 
 
 @choice("drop", "by hand, without rescaling")
 def drop_by_hand(s: State) -> None:
-    """Weights are multiplied by whether a number that is drawn reaches the rate."""
+    """Multiply each weight by whether a random number reaches the rate: by 1 or 0."""
     s.rescale, s.drop_by_hand = False, True
 
 
 def _weigh(s: State, normalise: Callable[[Tensor], Tensor]) -> None:
-    """Scores to weights; ``normalise`` stands for the softmax."""
+    """Turn scores into weights, with ``normalise`` in the place of the softmax."""
     weights = normalise(s.drop("scores", s.scores)) * s.late_scale
     if s.mask_late and s.hidden is not None:
         weights = weights.masked_fill(s.hidden, s.late_fill)
@@ -89,7 +89,7 @@ def _weigh(s: State, normalise: Callable[[Tensor], Tensor]) -> None:
 
 @choice("softmax")
 def softmax(s: State) -> None:
-    """Over the keys: each query's weights sum to 1."""
+    """Apply the softmax over the keys, so that each query's weights sum to 1."""
     _weigh(s, lambda scores: scores.softmax(-1))
 
 

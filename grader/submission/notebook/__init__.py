@@ -1,1 +1,1 @@
-"""Notebooks: their cells, what of these is Python, and what of that an exercise needs."""
+"""Notebooks: read their cells, keep the Python in them, and find what an exercise needs of it."""

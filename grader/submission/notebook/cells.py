@@ -1,4 +1,4 @@
-"""A notebook on disk -> its code cells, joined to one source."""
+"""Read the code cells of a notebook, and join them to one source."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from grader.errors import GradeError
 from grader.submission.notebook.magics import plain_python
 from grader.submission.source import MAX_BYTES
 
-MAX_JSON = 4 * MAX_BYTES  # that the code cells take in the file, where code is 1 to 2 times as long
+MAX_JSON = 4 * MAX_BYTES  # of code cells as JSON, which is 1 to 2 times as long as the code
 MAX_CELLS = 10_000
 
 
 class _Cell(msgspec.Struct, gc=False):
-    """What is read of a cell; its text stays as it is in the file until its length is known."""
+    """The fields read of a cell; its text is not decoded until its length is known."""
 
     cell_type: str
     source: msgspec.Raw = msgspec.Raw(b'""')
@@ -35,17 +35,17 @@ class _Notebook(msgspec.Struct):
 
 
 def read_cells(data: bytes, path: PurePath) -> list[str]:
-    """The text of each code cell, in the notebook's order.
+    """Return the text of each code cell, in the notebook's order.
 
-    Outputs are skipped, not decoded: a file that was made for it would take fifty times its size
-    in memory. What is left is two fields of a cell, so nothing beside JSON is needed to read it.
+    Outputs are skipped, not decoded: a file crafted for it would take fifty times its size in
+    memory. Only two fields of a cell are left, so no library beyond JSON is needed to read it.
 
     Args:
         data: The file's JSON, in UTF-8, of version 2 or later of the format.
         path: The file, as messages name it.
 
     Raises:
-        GradeError: It is not a notebook, or holds no code cell or too much code.
+        GradeError: The file is not a notebook, or holds no code cell or too much code.
     """
     try:
         text = memoryview(data)[len(BOM_UTF8) if data.startswith(BOM_UTF8) else 0 :]
@@ -68,21 +68,21 @@ def read_cells(data: bytes, path: PurePath) -> list[str]:
 
 
 def too_much_code(path: PurePath) -> GradeError:
-    """The error to raise for a notebook with too much code."""
+    """Return the error to raise for a notebook with too much code."""
     return GradeError(
         f"`{path}` holds more than {MAX_BYTES >> 10} KiB of code; a submission is short"
     )
 
 
 def join_cells(cells: Iterable[str | None]) -> tuple[str, tuple[int, ...]]:
-    """One source of the Python in code cells, each below a line ``# cell N``.
+    """Join the Python of code cells to one source, each below a line ``# cell N``.
 
     Args:
-        cells: Their texts in order; None for one that is left out and takes no line.
+        cells: The texts of the cells, in order; None for a cell left out, which takes no line.
 
     Returns:
-        The source, and the line of it on which each cell begins; one that is left out begins
-        where the next does.
+        The source, and the line of it on which each cell begins; a cell left out begins where the
+        next one does.
     """
     lines: list[str] = []
     starts = []

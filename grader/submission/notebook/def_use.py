@@ -1,4 +1,4 @@
-"""The statements of a notebook, and the names that each sets and reads."""
+"""Split a notebook into statements, and find the names that each of them sets and reads."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 @dataclass(frozen=True)
 class Part:
-    """Top-level statements that share a line; mostly it is one statement.
+    """Top-level statements that share a line; mostly a single statement.
 
     Attributes:
-        lines: Where it stands.
-        sets: The names that it may set or change.
-        replaces: The names whose earlier values it surely makes forgotten.
-        uses: The names that it reads when it runs.
-        calls: The names that its functions read when they are called.
-        imports_all: Whether it may set any name.
-        postpones: Whether it is ``from __future__ import annotations``.
+        lines: The lines of the source that the part takes.
+        sets: The names that the part may set or change.
+        replaces: The names that the part certainly gives a new value.
+        uses: The names that the part reads when it runs.
+        calls: The names that the part's functions read when they are called.
+        imports_all: Whether the part may set any name, as ``import *`` does.
+        postpones: Whether the part has ``from __future__ import annotations``.
     """
 
     lines: range
@@ -37,11 +37,12 @@ class Part:
 
 
 def read_parts(submission: Submission) -> list[Part]:
-    """The parts of a submission, in order.
+    """Return the parts of a submission, in order.
 
     Raises:
-        SourceProblem: It does not parse.
-        SyntaxError: It parses, but breaks a rule of Python's, such as ``nonlocal`` outside.
+        SourceProblem: The source does not parse.
+        SyntaxError: It parses, but breaks another rule of Python's, such as a ``nonlocal`` outside
+            a function.
     """
     groups: list[list[ast.stmt]] = []
     last = 0
@@ -85,7 +86,7 @@ def _last_line(statement: ast.stmt) -> int:
 
 
 def _reads(table: symtable.SymbolTable, called: bool) -> Iterator[tuple[str, bool]]:
-    """The names of the module that code reads, and whether only in a function's body."""
+    """Yield the module-level names that code reads, and whether only when a function is called."""
     inside = table.get_type() == "function"
     for symbol in table.get_symbols():
         if symbol.is_referenced() and (symbol.is_global() or not inside):
@@ -97,7 +98,7 @@ def _reads(table: symtable.SymbolTable, called: bool) -> Iterator[tuple[str, boo
 
 
 def _changed(statements: list[ast.stmt]) -> Iterator[str]:
-    """The names whose attributes or items are set, as in ``Attention.forward = forward``."""
+    """Yield the names whose attributes or items are set, as in ``Attention.forward = forward``."""
     for statement in statements:
         for node in [] if isinstance(statement, _Definition) else ast.walk(statement):
             if isinstance(node, ast.Attribute | ast.Subscript) and isinstance(node.ctx, ast.Store):
@@ -113,7 +114,7 @@ def _replaced(statement: ast.stmt) -> Iterator[str]:
         case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
             yield statement.name
         case ast.Import() | ast.ImportFrom():
-            # `import a.b` only adds to what `a` has, and `a.b` is no name that anything asks for.
+            # `import a.b` only adds to `a`, so it does not replace `a`; nothing reads a name `a.b`.
             yield from (alias.asname or alias.name for alias in statement.names)
         case ast.Assign():
             yield from (name for target in statement.targets for name in _whole(target))
@@ -122,7 +123,7 @@ def _replaced(statement: ast.stmt) -> Iterator[str]:
 
 
 def _whole(target: ast.expr) -> Iterator[str]:
-    """The names that an assignment gives a value to as a whole."""
+    """Yield the names that an assignment gives a new value, not those it sets an item of."""
     match target:
         case ast.Name():
             yield target.id

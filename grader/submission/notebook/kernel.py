@@ -1,4 +1,4 @@
-"""The cells that a kernel has run -> a Submission: one of them, and what it needs of the rest."""
+"""Make a Submission of a cell that a kernel has run, and of what it needs from the other cells."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from grader.submission.notebook.slicing import needed_parts
 from grader.submission.source import Submission
 
 NAME = Path("notebook")  # a kernel does not know the name of its file
-HEAD = 20  # bytes at most of the line above a cell
-MAX_RAN = 1 << 20  # bytes of cells that are looked at; they are the learner's own
+HEAD = 20  # bytes, at most, of the line ``# cell N`` above a cell
+MAX_RAN = 1 << 20  # bytes of cells that are read; all of them are the learner's own
 
 
 def submission_from(ran: Sequence[str], cell: str, entry_points: Sequence[str]) -> Submission:
-    """What is graded of a notebook that is running.
+    """Return the submission to grade from a notebook that is running.
 
     Args:
-        ran: Every cell that has run, in this order, the one that asks for a grading included; a
+        ran: Every cell that has run, in this order, including the one that asks for a grading; a
             cell that has run twice is there twice.
-        cell: The one to grade, with its magic.
+        cell: The cell to grade, with its magic.
         entry_points: The names that the exercise asks for.
 
     Returns:
-        That cell and, of those before it, the ones that hold what the entry points need. Cells
-        are numbered as they ran, which is how a kernel numbers them.
+        The cell to grade and those earlier ones that hold what the entry points need. Cells are
+        numbered in the order in which they ran, as a kernel numbers them.
     """
     body = cell.partition("\n")[2].rstrip("\n")
     if not ran or not ran[-1].endswith(body):  # the magic was called from within another cell
@@ -41,7 +41,10 @@ def submission_from(ran: Sequence[str], cell: str, entry_points: Sequence[str]) 
 
 
 def _usable(cells: Sequence[str], room: int) -> list[str | None]:
-    """The Python of cells; None for one that is none, and for the oldest where room is short."""
+    """Return the Python of each cell; None for one that does not parse or is beyond ``room`` bytes.
+
+    The room is given to the newest cells first.
+    """
     usable: list[str | None] = []
     for text in map(plain_python, reversed(cells)):
         room -= len(text.encode(errors="replace")) + HEAD

@@ -1,7 +1,7 @@
-"""What only IPython understands in a notebook's cell, turned into comments line by line.
+"""Turn what only IPython understands in a notebook's cell into comments, line by line.
 
 IPython's own transformer does not keep the number of lines, reads a cell anew for each magic, and
-is there only where IPython is; the tests hold this one to it.
+exists only where IPython is installed; the tests compare this one with it.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from grader.submission.source import has_endless_strings
 
 PYTHON_CELLS = {"capture", "grade", "time", "timeit"}  # cell magics whose cell is Python
 
-# What works without a `%` where it is all that a cell holds, unless it is Python.
+# Magics that work without a `%`, if the cell holds nothing else and is not Python.
 _BARE_MAGIC = re.compile(
     r"\s*(?:autoreload|cat|cd|conda|load_ext|ls|mamba|matplotlib|mkdir|pip|reload_ext|run|uv)\s"
 )
 _CELL_MAGIC = re.compile(r"(?:[ \t]*\n)*%%(?P<name>\w*)(?P<help>\??)[^\n]*\n?")
 _INDENT = re.compile(r"[ \t\f]*")
-_ESCAPE = re.compile(r"[ \t\f]*(?=[%!?,;/])")  # no line of Python begins so
-_ASSIGNED = re.compile(r"[ \t]*(?=!|%[A-Za-z_])")  # nor goes on so after a `=`
+_ESCAPE = re.compile(r"[ \t\f]*(?=[%!?,;/])")  # no line of Python begins like this
+_ASSIGNED = re.compile(r"[ \t]*(?=!|%[A-Za-z_])")  # no Python goes on like this after a `=`
 _LINES = re.compile(r"(?:[^\n]*\\\n)*[^\n]*\n?")  # a physical line, and those it is continued on
-# Each piece is taken for good, so that reading is linear in whatever comes.
+# A piece that has matched is never tried again, so reading any text takes linear time.
 _PIECE = re.compile(
     r"""
     (?P<string> \"{3} (?: \\. | [^\\] )*? (?: \"{3} | \\?\Z )
@@ -45,13 +45,13 @@ _PIECE = re.compile(
 
 
 def plain_python(cell: str) -> str:
-    """A cell's Python, with as many lines.
+    """Return a cell's Python, with as many lines as the cell has.
 
-    Line magics, shell lines and calls for help become ``pass``, what is assigned from them
-    becomes None. A cell under a cell magic is left out, unless the magic runs it as Python.
+    Line magics, shell lines and calls for help become ``pass``, a value assigned from one becomes
+    None. A cell under a cell magic becomes comments, unless the magic runs it as Python.
 
     Args:
-        cell: Its text, lines ended by newlines.
+        cell: The cell's text, with lines ended by newlines.
     """
     cell, at = textwrap.dedent(cell), 0
     while magic := _CELL_MAGIC.match(cell, at):
@@ -73,7 +73,7 @@ def _python_lines(text: str) -> str:
 
 
 def _logical_line(text: str, at: int) -> tuple[int, int, str]:
-    """Where a logical line ends, where it stops being Python, and what to write there instead."""
+    """Return where a logical line ends, where it stops being Python, and what to write there."""
     if escape := _ESCAPE.match(text, at):
         return _end_of(_LINES, text, at), escape.end(), "pass"
     depth, last = 0, ""
@@ -100,7 +100,7 @@ def _end_of(pattern: re.Pattern[str], text: str, at: int) -> int:
 
 
 def _instead(word: str, text: str) -> str:
-    """A word, and behind it as a comment what it stands for."""
+    """Return a word, followed by a comment with the text that the word replaces."""
     first, newline, rest = text.partition("\n")
     return f"{word}  # {first}{newline}{_commented(rest)}"
 
@@ -110,7 +110,7 @@ def _commented(text: str) -> str:
 
 
 def parses(text: str) -> bool:
-    """Whether this is Python."""
+    """Return whether a text is valid Python."""
     if has_endless_strings(text):
         return False
     try:

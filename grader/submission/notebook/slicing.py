@@ -1,7 +1,7 @@
-"""What of a notebook its entry points need: each name is followed to what sets it.
+"""Keep only what a notebook's entry points need, by following each name to what sets it.
 
-The demonstrations between the cells (prints, plots, training, a first try at the same class) are
-not run: they may need files, packages or minutes that a grading does not have.
+The demonstrations in between (prints, plots, training, a first try at the same class) are not run:
+they may need files, packages or minutes that a grading does not have.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from grader.submission.notebook.def_use import Part, read_parts
 from grader.submission.notebook.magics import parses
 from grader.submission.source import SourceProblem, Submission
 
-MAX_STEPS = 200_000  # of following names; what takes more was made to take more
+MAX_STEPS = 200_000  # of following names; only a notebook made to take long needs more
 AT_THE_END = 1 << 60
 
 
 def only_needed(submission: Submission, entry_points: Sequence[str]) -> Submission:
-    """A notebook with only what its entry points need, on the same lines; a plain file whole.
+    """Return a notebook with only what its entry points need, line for line; a plain file whole.
 
-    That is their last definitions, and whatever defines, imports or assigns a name that these
-    use, directly or by way of others. What only has an effect, such as ``table.append(1)``, is
-    left out. A cell that does not parse is none. A notebook that lacks an entry
-    point stays whole.
+    Kept are the last definitions of the entry points, and whatever defines, imports or assigns a
+    name that these use, directly or through others. A statement that only has an effect, such as
+    ``table.append(1)``, is left out, and so is a cell that does not parse. A notebook that lacks an
+    entry point stays whole.
 
     Args:
-        submission: What is graded.
+        submission: The submission to grade.
         entry_points: The names that the exercise asks for.
     """
     parts = needed_parts(submission, entry_points)
@@ -45,7 +45,7 @@ def only_needed(submission: Submission, entry_points: Sequence[str]) -> Submissi
 
 
 def needed_parts(submission: Submission, entry_points: Sequence[str]) -> list[Part] | None:
-    """The parts that ``only_needed`` keeps; None where it keeps all."""
+    """Return the parts that ``only_needed`` keeps; None if it keeps everything."""
     if not submission.cells:
         return None
     try:
@@ -57,7 +57,7 @@ def needed_parts(submission: Submission, entry_points: Sequence[str]) -> list[Pa
 
 
 def _parsing(submission: Submission) -> Submission:
-    """A notebook without the cells that don't parse: Jupyter runs the others all the same."""
+    """Return a notebook without the cells that do not parse: Jupyter runs the others regardless."""
     lines = submission.source.split("\n")
     for before, code in submission.parts():
         if not parses(code):
@@ -67,16 +67,16 @@ def _parsing(submission: Submission) -> Submission:
 
 
 def _follow(parts: Sequence[Part], entry_points: Iterable[str]) -> set[int]:
-    """The places of the parts that the entry points need.
+    """Return the indices of the parts that the entry points need.
 
     Raises:
-        LookupError: An entry point is set nowhere, or it takes too many steps.
+        LookupError: No part sets an entry point, or following the names takes too many steps.
     """
     setters = _setters(parts)
     if not setters.keys() >= set(entry_points):
         raise LookupError
     kept = {number for number, part in enumerate(parts) if part.imports_all}
-    asked = {(name, AT_THE_END) for name in entry_points}  # who has set it, before which part?
+    asked = {(name, AT_THE_END) for name in entry_points}  # which part before that place sets it?
     open_questions = list(asked)
     steps = 0
     while open_questions:
@@ -86,7 +86,7 @@ def _follow(parts: Sequence[Part], entry_points: Iterable[str]) -> set[int]:
             part = parts[found[place]]
             kept.add(found[place])
             questions = {(used, found[place]) for used in part.uses}
-            questions |= {(used, before) for used in part.calls}  # when that is called there
+            questions |= {(used, before) for used in part.calls}  # read when the function runs
             steps += 1 + len(questions)
             if steps > MAX_STEPS:
                 raise LookupError
@@ -98,7 +98,7 @@ def _follow(parts: Sequence[Part], entry_points: Iterable[str]) -> set[int]:
 
 
 def _setters(parts: Sequence[Part]) -> dict[str, list[int]]:
-    """The places of the parts that set each name, in order."""
+    """Return the indices of the parts that set each name, in order."""
     found: dict[str, list[int]] = {}
     for number, part in enumerate(parts):
         for name in part.sets:

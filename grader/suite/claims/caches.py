@@ -1,8 +1,8 @@
-"""Claims about what a call hands on to the next: a cache of what was seen so far.
+"""Claims about what a call hands on to the next: a cache of the tokens seen so far.
 
-What is handed on are the outputs of a contract that are inputs as well. A sequence is cut into
-parts along T; each part is given what the one before it gave, and all of it never leaves the
-worker. What comes is compared with the float64 oracle of the whole sequence, gradients included.
+Outputs of a contract that are inputs as well are handed on. A sequence is cut into parts along T;
+the call of each part takes what the call before it handed on, which never leaves the worker. The
+outputs and gradients are compared with those of the float64 oracle for the whole sequence.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from grader.suite.compare import (
 from grader.suite.contract import Sizes
 from grader.suite.harness import Harness
 
-TOLERANCE = 1e-4  # of gradients: longer sums than outputs, in another order
-EXACT = 1e-10  # of values in float64, where no constant is rounded
-TIMES = 30  # as far off as our own in the same dtype may be another order of operations
+TOLERANCE = 1e-4  # of gradients: these are longer sums than outputs, added up in another order
+EXACT = 1e-10  # tolerance of values in float64, where no constant is rounded
+TIMES = 30  # times our own error in the same dtype is allowed, for another order of operations
 DTYPES = (torch.float32, torch.float64, torch.bfloat16)
-KEPT = 2  # times as much memory as there are numbers may lie behind them
+KEPT = 2  # times the bytes of what is handed on may be kept alive by it
 
 Tensors = dict[str, Tensor]
 
@@ -41,13 +41,13 @@ def parts_agree_with_the_whole(
     dtype: torch.dtype = torch.float32,
     learns: bool = True,
 ) -> None:
-    """A sequence in parts gives what it gives at once, and learns the same.
+    """Fail the check unless a sequence in parts gives the outputs and gradients of the whole.
 
     Args:
         harness: Plans the calls.
-        every: Sizes, each with the lengths of the parts in their order, which T adds up to.
-        dtype: Of all that are floats.
-        learns: Whether gradients of the parameters are asked for, in training.
+        every: Sizes, each with the lengths of the parts, in order; T is set to their sum.
+        dtype: Dtype of the module and of the float inputs.
+        learns: Whether gradients of the parameters are compared too, in training mode.
     """
     planned = []
     for sizes, lengths in every:
@@ -61,21 +61,21 @@ def parts_agree_with_the_whole(
     for lengths, whole, parts in planned:
         given = f"in parts of {_listed(lengths)} tokens{_in(dtype)}"
         _expect_the_same(whole, parts, dtype, given)
-        if learns and dtype != torch.bfloat16:  # sums of which each part is rounded
+        if learns and dtype != torch.bfloat16:  # where each part of these sums is rounded
             _expect_the_same_gradients(whole, parts, dtype, given)
 
 
 def _expect_near(
     got: Tensor, right: Tensor, what: str, tolerance: float | None, rounded: Callable[[], Tensor]
 ) -> None:
-    """Fail the check where a value is off by more than its tolerance, and than ours allows for.
+    """Fail the check if a value is further off than its tolerance and ``TIMES`` our own error.
 
     Args:
-        got: What came.
-        right: What should have come.
-        what: Its name.
+        got: The submission's value.
+        right: The right value.
+        what: Name of the value.
         tolerance: As in ``expect_close``.
-        rounded: Computes what is right in the dtype that was asked for.
+        rounded: Computes the right value in the dtype that is tried.
     """
     try:
         expect_close(got, right, what, tolerance)
@@ -87,7 +87,7 @@ def _expect_near(
 def _expect_the_same_gradients(
     whole: Call, parts: Sequence[Call], dtype: torch.dtype, given: str
 ) -> None:
-    """What the parts teach each parameter, added up."""
+    """Fail the check unless the parts' gradients of each parameter add up to the right one."""
     rounded = cache(lambda: whole.compute_right_gradients(dtype))
     for name in whole.weights:
         right = whole.right_gradients[name]
@@ -105,14 +105,14 @@ def in_parts(
     before: Call | None = None,
     **how: Any,
 ) -> list[Call]:
-    """Plan a call for each part of a sequence, which is given what the one before it gave.
+    """Plan a call for each part of a sequence; each takes what the call before it handed on.
 
     Args:
-        module: Is called.
-        inputs: Of the whole sequence.
-        lengths: Of the parts, in their order.
-        grad_output: Of the whole output, where gradients are wanted.
-        before: What was said before the first part; None for nothing.
+        module: Module to call.
+        inputs: Inputs of the whole sequence.
+        lengths: Lengths of the parts, in order.
+        grad_output: Gradient of the whole output, if gradients are wanted.
+        before: Call that precedes the first part; None if there is none.
         how: As in ``Module.calls``.
     """
     parts = [before] if before else []
@@ -126,16 +126,16 @@ def in_parts(
 
 
 def branches_agree(harness: Harness, first: int, *others: Sequence[int]) -> None:
-    """What was handed on serves several calls: each goes on from there as if it were the only one.
+    """Fail the check unless several sequences can go on from one cache, each as if alone.
 
     Args:
         harness: Plans the calls.
-        first: How many tokens they have in common, at least 2.
-        others: The lengths of the parts in which each goes on; they take turns.
+        first: Number of tokens that the sequences have in common, at least 2.
+        others: For each sequence, the lengths of its further parts; the sequences take turns.
     """
     module, sizes = harness.module(), harness.sizes.replace(T=first)
     start = harness.inputs(sizes)
-    *_, before = in_parts(module, start, (1, first - 1))  # a cache that has grown may have room
+    *_, before = in_parts(module, start, (1, first - 1))  # a grown cache may have spare room
     every = [harness.inputs(sizes.replace(T=sum(lengths))) for lengths in others]
     wholes = module.calls(
         [{name: _joined(module, name, start[name], more[name]) for name in start} for more in every]
@@ -143,17 +143,17 @@ def branches_agree(harness: Harness, first: int, *others: Sequence[int]) -> None
     each = _in_turns(module, every, others, before)
     harness.ask()
     for place, (lengths, whole, said) in enumerate(zip(others, wholes, each, strict=True), 1):
-        given = f"where call {place} goes on from one cache, {_listed(lengths)} tokens"
+        given = f"where call {place} continues from one cache, {_listed(lengths)} tokens"
         _expect_the_same(whole, said, torch.float32, given, first)
 
 
 def conversations_are_apart(harness: Harness, *others: Sequence[int]) -> None:
-    """Nothing is kept but what is handed on: sequences that take turns know nothing of each other.
+    """Fail the check if the module itself keeps state: sequences in turns must not interfere.
 
     Args:
         harness: Plans the calls.
-        others: The lengths of the parts of each. Each begins a turn after the one before it, and
-            they take turns as long as they go on; at last each is said anew, at once.
+        others: For each sequence, the lengths of its parts. Each begins a turn after the one
+            before it; when all are through, each is passed once more as a whole.
     """
     module, sizes = harness.module(), harness.sizes
     every = [harness.inputs(sizes.replace(T=sum(lengths))) for lengths in others]
@@ -161,7 +161,7 @@ def conversations_are_apart(harness: Harness, *others: Sequence[int]) -> None:
     wholes = module.calls(every)
     harness.ask()
     for lengths, whole, said in zip(others, wholes, each, strict=True):
-        given = f"in parts of {_listed(lengths)} tokens, in turns with another sequence"
+        given = f"in parts of {_listed(lengths)} tokens, alternating with another sequence"
         _expect_the_same(whole, said, torch.float32, given)
         _expect_the_same(whole, [whole], torch.float32, "at once, after others in parts")
 
@@ -173,7 +173,7 @@ def _in_turns(
     before: Call | None = None,
     later: int = 0,
 ) -> list[list[Call]]:
-    """Plan a part of each sequence in its turn; each begins so many turns after the last one."""
+    """Plan the parts of sequences in turns; each begins ``later`` turns after the one before."""
     each: list[list[Call]] = [[] for _ in others]
     for turn in range(max(map(len, others)) + later * len(others)):
         for place, (lengths, inputs, said) in enumerate(zip(others, every, each, strict=True)):
@@ -187,15 +187,15 @@ def _in_turns(
 
 
 def keeps_no_more_alive(harness: Harness, every: Sequence[tuple[Sizes, Sequence[int]]]) -> None:
-    """Behind what is handed on lies no memory of more than it holds.
+    """Fail the check if what is handed on keeps more than ``KEPT`` times its own size alive.
 
-    A part of a tensor keeps all of it alive. Measured without gradients, since a graph needs what
+    A view of a tensor keeps all of it alive. Measured without gradients, since a graph keeps what
     it needs.
 
     Args:
         harness: Plans the calls.
-        every: Sizes, each with the lengths of the parts that are said there, in either mode; the
-            dtypes take turns.
+        every: Sizes, each with the lengths of the parts to call with, in evaluation and in
+            training; the dtypes take turns.
     """
     planned: list[Call] = []
     for turn, ((sizes, lengths), mode) in enumerate(itertools.product(every, (False, True))):
@@ -211,8 +211,8 @@ def keeps_no_more_alive(harness: Harness, every: Sequence[tuple[Sizes, Sequence[
         names = " and ".join(call.contract.carried)
         expect(
             behind <= KEPT * held,
-            f"{names} hold {held} bytes and keep {behind} alive ({call.sizes}): a part of a "
-            "tensor keeps all of it",
+            f"{names} hold {held} bytes and keep {behind} alive ({call.sizes}): a slice of "
+            "a tensor keeps all of it",
         )
 
 
@@ -223,7 +223,7 @@ def _expect_the_same(
     given: str,
     skipped: int = 0,
 ) -> None:
-    """The outputs of the parts, one after the other, and what is handed on at last."""
+    """Fail the check unless the parts' joined outputs, and what is handed on at last, are right."""
     rounded = cache(lambda: whole.compute_rights(dtype))
     is_exact = dtype == torch.float64 and whole.contract.is_exact(whole.sizes)
     tolerance = EXACT if is_exact else None
@@ -248,7 +248,7 @@ def _expect_the_same(
 def _of(
     every: Callable[[], Tensors], name: str, cut: Callable[[Tensor], Tensor] | None = None
 ) -> Tensor:
-    """One of what is computed only now, or what is cut from it."""
+    """Call ``every`` and return one of its tensors, or the part that ``cut`` takes from it."""
     found = every()[name]
     return found if cut is None else cut(found)
 
@@ -259,7 +259,7 @@ def _drawn_grad_output(harness: Harness, sizes: Sizes, dtype: torch.dtype) -> Te
 
 
 def _cut(module: Module, name: str, x: Tensor, start: int, end: int | None) -> Tensor:
-    """What of an input belongs to a part."""
+    """Return the part of an input along T; the whole input if it has no such axis."""
     axes = module.sizes.axes(module.contract.inputs[name].shape)
     if "T" not in axes:
         return x
@@ -271,7 +271,7 @@ def _part(x: Tensor, axis: int, start: int, end: int | None) -> Tensor:
 
 
 def _axis(module: Module) -> int:
-    """Along which the first output has a place for each token."""
+    """Return the axis of the first compared output that has a place for each token."""
     return module.sizes.axis(module.contract.outputs[module.contract.compared[0]] or "", "T")
 
 

@@ -15,10 +15,10 @@ from grader.suite.compare import expect, expect_close, fail
 from grader.suite.harness import Harness
 from grader.suite.marks import points
 
-ELSEWHERE = 40  # times as long as one call takes all those that are made on another device
-SEED = 1  # of calls that are to give the same, whatever they draw
-DTYPES = (torch.float32, torch.float64, torch.bfloat16)  # a module moves in any of them
-STRANGE_GRADIENT = {"invalid", "gradient", "device", "meta"}  # torch refuses it in these words
+ELSEWHERE = 40  # times as long as one call is what all calls on another device take together
+SEED = 1  # of calls whose results must agree, whatever random numbers they draw
+DTYPES = (torch.float32, torch.float64, torch.bfloat16)  # a module is moved in each of them
+STRANGE_GRADIENT = {"invalid", "gradient", "device", "meta"}  # words of torch's error message
 
 
 @points(1)
@@ -33,10 +33,10 @@ def is_pinned_to_no_device(harness: Harness) -> None:
 def expect_on_any_device(
     harness: Harness, every: list[dict[str, Tensor]], method: str = ""
 ) -> None:
-    """Fail the check where one of these calls mixes devices, or reads a value back.
+    """Fail the check if one of these calls mixes devices, or reads a value back to the CPU.
 
-    On either device a call gives the same values: so one that sees where it is, and computes
-    nothing there, fails as well.
+    A call has to give the same values on either device: so a module that detects the other device,
+    and computes nothing there, fails as well.
     """
     module = harness.module(weights={})
     _expect_the_same_there(module, every, method)
@@ -47,11 +47,14 @@ def expect_on_any_device(
 
 
 def _expect_the_same_there(module: Module, every: list[dict[str, Tensor]], method: str) -> None:
-    """Fail the check where a call mixes devices, or gives something else; then it is there."""
+    """Fail the check if a call on another device mixes devices or gives other values than here.
+
+    The module is on the other device afterwards.
+    """
     plain = module.calls(every, method=method, seed=SEED)
     module.batch.send()
-    _ = [call.result for call in plain]  # what fails here as well is no matter of devices
-    module.renew().to(device="meta")  # the CPU's tensors of the calls before are no part of it
+    _ = [call.result for call in plain]  # an error here has nothing to do with devices
+    module.renew().to(device="meta")  # a new one keeps no CPU tensors of the calls before
     calls = module.calls(every, method=method, seed=SEED, elsewhere=True)
     module.batch.send()
     _expect_there(calls)
@@ -66,7 +69,7 @@ def _expect_the_same_there(module: Module, every: list[dict[str, Tensor]], metho
 def _expect_moves(
     harness: Harness, inputs: dict[str, Tensor], dtype: torch.dtype, method: str
 ) -> None:
-    """Fail the check where a module that was called before it moves does not follow."""
+    """Fail the check if a module that was called on the CPU then fails on another device."""
     module = harness.module(weights={}).to(dtype)
     here = module.call(inputs, method=method)
     there = module.to(device="meta").call(inputs, method=method, elsewhere=True)
@@ -74,14 +77,14 @@ def _expect_moves(
     try:
         _ = here.result
     except SubmissionError:
-        return  # what fails here as well is no matter of devices
+        return  # an error here has nothing to do with devices
     _expect_there([there])
 
 
 def _expect_learning_there(
     harness: Harness, module: Module, every: list[dict[str, Tensor]], method: str
 ) -> None:
-    """Fail the check where a forward or a backward in training is of two devices, or reads."""
+    """Fail the check if training there mixes devices or reads a value, forward or backward."""
     calls = []
     for inputs in every:
         given = _grad_outputs(module, inputs)
@@ -97,17 +100,15 @@ def _expect_learning_there(
             _expect_lies_there(call)
             call.expect_backward()
         except SubmissionError as error:
-            # What torch does alone is not known to fail there.
+            # An error without a line of the submission may be torch's own, so it proves nothing.
             if error.fault.frames and _works_here(harness, inputs, method):
                 _fail_by(error)
             on_cpu = set(error.fault.message.split()) >= STRANGE_GRADIENT
-            expect(
-                not on_cpu, "a backward gives a gradient on the CPU to what is on another device"
-            )
+            expect(not on_cpu, "a backward gives a CPU gradient to a tensor on another device")
 
 
 def _works_here(harness: Harness, inputs: dict[str, Tensor], method: str) -> bool:
-    """Whether a call in training raises nothing where all is on one device."""
+    """Return whether a call in training raises no exception where all is on one device."""
     here = harness.module(weights={}).train().call(inputs, method=method)
     harness.ask()
     try:
@@ -147,13 +148,13 @@ def _expect_lies_there(call: Call) -> None:
 
 
 def _outs(call: Call) -> list[Any]:
-    """What is looked at of what came."""
+    """Return the outputs of a call that are looked at; all values of a dict."""
     result = call.result
     return list(result.values()) if isinstance(result, dict) else _compared(call, result)
 
 
 def _compared(call: Call, result: object) -> list[Any]:
-    """The outputs that are looked at."""
+    """Return the parts of a result that the contract looks at."""
     if call.contract.tuples:
         return [call.every_part[name] for name in call.contract.compared]
     parts = result if isinstance(result, tuple) else (result,)

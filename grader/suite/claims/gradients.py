@@ -1,4 +1,4 @@
-"""Claims about gradients, against those of the float64 oracle."""
+"""Claims about gradients, compared with those of the float64 oracle."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from grader.suite.harness import Harness
 from grader.suite.marks import needs, points
 from grader.suite.situations.implied import expect_right
 
-# Gradients are longer sums than outputs, in another order.
+# Larger than that of outputs: gradients are longer sums, added up in another order.
 TOLERANCE = 1e-4
-NEAR = 1e-5  # relative, of a derivative in float64 by small differences: these are off by 1e-8
-NEARLY_NONE = 1e-8  # torch multiplies it by thousands, as many numbers are looked at as one
+NEAR = 1e-5  # relative tolerance of gradcheck: finite differences in float64 are off by 1e-8
+NEARLY_NONE = 1e-8  # absolute one; torch multiplies it by thousands, as it sums many numbers
 
-Pair = tuple[dict[str, Tensor], Gradients]  # the right ones, those found
+Pair = tuple[dict[str, Tensor], Gradients]  # right gradients, and those found
 
 
 @points(1)
 @needs(Contract, "differentiable")
 def input_gradient_is_right(harness: Harness) -> None:
-    """What lies below this layer learns through it."""
+    """The layers below this one learn through it."""
     for right, found in harness.shared(observe):
         for name in [name for name in right if name in harness.contract.inputs]:
             if found[name] is None and harness.contract.may_go_unused(name, right[name]):
@@ -36,7 +36,7 @@ def input_gradient_is_right(harness: Harness) -> None:
 @points(2)
 @needs(Contract, "parameters")
 def parameter_gradients_are_right(harness: Harness) -> None:
-    """Right values with wrong gradients train to nothing."""
+    """A model with a right output but wrong gradients learns nothing."""
     for right, found in harness.shared(observe):
         for name in [name for name in right if name not in harness.contract.inputs]:
             _expect(name, found.get(name), right[name])
@@ -44,9 +44,9 @@ def parameter_gradients_are_right(harness: Harness) -> None:
 
 
 def observe(harness: Harness) -> list[Pair]:
-    """All gradients, without what a call may leave out and, if there is any, with it."""
+    """Return right and found gradients, without optional inputs and (if any) with them."""
     calls = []
-    # At the usual sizes in training: what is detached only there is never learned.
+    # The second is in training: what is detached only in training is never learned.
     for module in (harness.module(), harness.in_training(harness.sizes.usual())):
         inputs = harness.smooth_inputs(module)
         more = {name: harness.input(name, module.sizes) for name in harness.contract.optional}
@@ -59,7 +59,7 @@ def observe(harness: Harness) -> list[Pair]:
 
 
 def _plan_what_learns_alone(harness: Harness) -> list[tuple[Call, set[str]]]:
-    """Calls in which one layer or part learns, beside the inputs, or one parameter, without."""
+    """Plan calls in which a layer or part learns beside the inputs, or one parameter alone."""
     cases = (harness.contract, *harness.contract.variants.values())
     contract = max(cases, key=lambda one: len(_parameters(one)))
     harness, names = harness.of(contract), _parameters(contract)
@@ -87,12 +87,12 @@ def _parameters(contract: Contract) -> list[str]:
 
 def _seen_of(call: Call, names: set[str]) -> Pair:
     right = {name: one for name, one in call.right_gradients.items() if name in names}
-    _ = call.outs  # are Tensors of the right shapes
+    _ = call.outs  # fails unless these are Tensors of the right shapes
     return right, call.gradients if call.carries_gradients else dict.fromkeys(right)
 
 
 def _drawn(harness: Harness, module: Module, inputs: Inputs) -> dict[str, Tensor]:
-    """What each output is multiplied by before all is summed."""
+    """Draw a gradient for each compared output."""
     sizes = bound(harness.contract, module.sizes, inputs)
     letters = {name: harness.contract.outputs[name] or "" for name in harness.contract.compared}
     return {name: harness.draw.normal(*sizes.shape(one)) for name, one in letters.items()}
@@ -105,7 +105,7 @@ def _expect(name: str, got: Tensor | None, expected: Tensor) -> None:
 @points(2)
 @needs(Contract, "differentiable")
 def passes_gradcheck(harness: Harness) -> None:
-    """A backward that is written by hand is the derivative of its forward."""
+    """A hand-written backward is the derivative of its forward."""
     inputs = {name: value.double() for name, value in harness.inputs().items()}
     face = harness.face(dtype=torch.float64)
     leaves = [

@@ -1,4 +1,4 @@
-"""Claims about memory: what is made on the way to an output."""
+"""Claims about memory: which tensors a call makes on the way to its output."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from grader.suite.contract import Sizes
 from grader.suite.harness import Harness
 from grader.wire.messages import Copies
 
-PART = 8  # of the numbers, which a copy has at least: one sequence's, one head's
-WHOLE = 3  # times as many, which it has at most: keys, values and something beside them
+PART = 8  # a copy has at least an eighth of the numbers: those of one sequence or head
+WHOLE = 3  # a copy has at most so many times the numbers: keys, values and something else
 
 
 def same_numbers(count: int, times: int) -> Copies:
-    """What a copy of so many numbers looks like; what they come from may be so often larger."""
+    """Return what to look for: tensors that hold about ``count`` numbers ``times`` times each."""
     return Copies(times, count // PART, min(count * WHOLE, count * times - 1))
 
 
@@ -29,19 +29,19 @@ def makes_no_copies(
     numbers: Callable[[Sizes], int],
     times: Callable[[Sizes], int],
 ) -> None:
-    """No tensor that is made in a call holds the same numbers so many times each.
+    """Fail the check if a call makes a tensor that holds the same numbers many times each.
 
-    It is known by what it holds, wherever that comes from: by how many different numbers there
-    are, and how often each. Another thing that a right answer may hold as often has to be fewer
-    than an eighth of these numbers, or three times as many and more, at these sizes.
+    A copy is recognised by its contents, wherever they come from: by how many different numbers it
+    holds, and how often each. If a right answer holds other numbers as often, these have to be
+    fewer than an eighth of the numbers, or at least three times as many, at the sizes tried.
 
     Args:
         harness: Plans the calls, in evaluation and in training.
-        what: The numbers that are not to be copied, in words.
-        every: What is to be tried: sizes, each in a dtype. In bfloat16 many numbers are the same
-            by chance, so few of them, or a copy that holds each very often.
-        numbers: How many of them there are.
-        times: How often a copy would hold each; at least 2.
+        what: The numbers that must not be copied, in words.
+        every: Sizes to try, each in a dtype. In bfloat16 many numbers are equal by chance, so use
+            few of them, or a copy that would hold each very often.
+        numbers: Returns how many of these numbers there are at given sizes.
+        times: Returns how often a copy would hold each at given sizes; at least 2.
     """
     calls: list[Call] = []
     for sizes, dtype in every:
@@ -58,7 +58,7 @@ def makes_no_copies(
         often = times(call.module.sizes)
         expect(
             not call.copied,
-            f"{what}: a tensor on the way holds {call.copied} numbers {often} times each "
+            f"{what}: an intermediate tensor holds {call.copied} numbers {often} times each "
             f"({call.module.sizes}); expected no copies, by `repeat`, `repeat_interleave`, a "
             "`reshape` after `expand`, or a matmul that broadcasts",
         )

@@ -25,7 +25,7 @@ def _before(call: Call, name: str, count: int) -> Tensor:
 @points(2)
 @needs(letters="T")
 def future_has_no_influence(harness: Harness) -> None:
-    """What is still to come must not be known: else it is copied, and nothing is learned."""
+    """Tokens still to come must not be known, or they are copied and nothing is learned."""
     inputs, fresh = harness.inputs(), harness.inputs()
     T = harness.sizes.T
     seen = T // 2
@@ -44,7 +44,7 @@ def future_has_no_influence(harness: Harness) -> None:
 
 
 def _changed(harness: Harness, inputs: dict[str, Tensor]) -> dict[str, int]:
-    """The axes of what is said: numbers, or tokens where there are none."""
+    """Return the inputs to change, with their T axis: those of floats, or tokens if none is."""
     shapes = {name: harness.contract.inputs[name].shape for name in inputs}
     said = [name for name, shape in shapes.items() if "T" in harness.sizes.axes(shape)]
     numbers = [name for name in said if inputs[name].is_floating_point()]
@@ -54,7 +54,7 @@ def _changed(harness: Harness, inputs: dict[str, Tensor]) -> dict[str, int]:
 @points(1)
 @needs(letters="T")
 def future_gets_no_gradient(harness: Harness) -> None:
-    """A future that gets gradient from what came before it still leaks."""
+    """A future that gets a gradient from what came before it still leaks."""
     T, name = harness.sizes.T, harness.contract.compared[0]
     letters = harness.contract.outputs[name]
     seen, axis = T // 2, _axis(harness, letters)
@@ -77,7 +77,7 @@ def future_gets_no_gradient(harness: Harness) -> None:
 @needs(letters="T")
 @implied
 def handles_a_long_sequence_from_its_start(harness: Harness) -> None:
-    """No table or mask has a length of its own: what is said first gives what it gives alone."""
+    """No table or mask has a fixed length: the start of a sequence gives what it gives alone."""
     sizes = harness.sizes.replace(B=min(harness.sizes.B, 1), T=LONG)
     inputs, short = harness.inputs(sizes), {}
     for name, value in inputs.items():

@@ -1,4 +1,4 @@
-"""Claims that any reader takes for granted: dtypes, odd sizes, layouts, no memory."""
+"""Claims that any user takes for granted: dtypes, odd sizes, memory layouts, no hidden state."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from grader.suite.marks import needs, points
 from grader.suite.oracle import Weights
 from grader.suite.situations.implied import expect_right, implied
 
-TIMES = (3, 33)  # that a sequence of 8 is said
-LENGTH = 257  # is prime: no block fits
+TIMES = (3, 33)  # how often a sequence of 8 tokens is repeated
+LENGTH = 257  # how often a single token is repeated; a prime, so that no block size divides it
 
 
 @points(1)
 @implied
 def computes_in_float64(harness: Harness) -> None:
-    """Nothing is narrowed on the way.
+    """Nothing is cast to lower precision on the way.
 
     Where the contract has an input at which no constant matters, even a scale that was rounded
     to float32 has no effect there, so whatever a right submission misses to 1e-10 was narrowed. A
@@ -43,13 +43,13 @@ def computes_in_float64(harness: Harness) -> None:
 @points(1)
 @implied
 def computes_in_bfloat16(harness: Harness) -> None:
-    """Models run in bfloat16; every tensor made on the way follows the input."""
+    """Models run in bfloat16; every intermediate tensor takes the input's dtype."""
     call, own = _in_dtype(harness, torch.bfloat16)
     expect_all_close(call.outs, own.outs, "in bfloat16")
 
 
 def _in_dtype(harness: Harness, dtype: torch.dtype) -> tuple[Call, Call]:
-    """A call in a dtype, and the submission's own in float32."""
+    """Return a call in the given dtype, and the submission's own call in float32."""
     weights = harness.contract.plain_weights(harness.weights(harness.sizes))
     module, every = harness.module(weights=weights), harness.every_input()
     own = module.call(every[0])
@@ -64,7 +64,7 @@ def _in_dtype(harness: Harness, dtype: torch.dtype) -> tuple[Call, Call]:
 
 
 def cast(inputs: dict[str, Tensor], dtype: torch.dtype) -> dict[str, Tensor]:
-    """The inputs, those that are floats in another dtype."""
+    """Return the inputs with the float ones cast to a dtype."""
     return {n: v.to(dtype) if v.is_floating_point() else v for n, v in inputs.items()}
 
 
@@ -72,7 +72,7 @@ def cast(inputs: dict[str, Tensor], dtype: torch.dtype) -> dict[str, Tensor]:
 @needs(letters="T")
 @implied
 def handles_a_single_token(harness: Harness) -> None:
-    """One position attends to itself with weight 1."""
+    """A single position attends to itself with weight 1."""
     first, planned = harness.sizes, []
     for sizes in (first.replace(T=1), first.replace(B=min(first.B, 1))):
         inputs = harness.inputs(sizes)
@@ -85,14 +85,14 @@ def handles_a_single_token(harness: Harness) -> None:
             expect_all_close(once.outs, once.rights, f"at x of shape {shape}")
         for name in once.along("T"):
             cut, out = _first(twice, name, once.sizes.T), once.outs[name]
-            expect_close(cut, out, f"{name} at x of shape {shape}, said twice")
+            expect_close(cut, out, f"{name} at x of shape {shape}, given twice")
 
 
 @points(1)
 @needs(letters="T")
 @implied
 def handles_a_long_sequence(harness: Harness) -> None:
-    """No table or mask has a length of its own.
+    """No table or mask has a fixed length.
 
     A sequence that is said over and over gives what it gives once: every key has its copies.
     """
@@ -108,14 +108,14 @@ def handles_a_long_sequence(harness: Harness) -> None:
         T = once.sizes.T * times
         for name, axis in once.along("T").items():
             expected = torch.cat([once.outs[name]] * times, dim=axis)
-            what = f"{name} at T = {T}, a sequence said {times} times"
+            what = f"{name} at T = {T}, a sequence repeated {times} times"
             expect_close(many.outs[name], expected, what)
 
 
 def _repeated(
     harness: Harness, inputs: dict[str, Tensor], sizes: Sizes, times: int
 ) -> dict[str, Tensor]:
-    """The inputs with what lies along T so many times over."""
+    """Return the inputs, with those that have a T axis repeated so many times along it."""
     axes = {name: sizes.axes(harness.contract.inputs[name].shape) for name in inputs}
     return {
         name: torch.cat([value] * times, dim=axes[name].index("T")) if "T" in axes[name] else value
@@ -130,7 +130,7 @@ def _first(call: Call, name: str, count: int) -> Tensor:
 @points(1)
 @implied
 def handles_non_contiguous_input(harness: Harness) -> None:
-    """A transposed or sliced tensor is as good as any."""
+    """A transposed or sliced tensor is as good as any other."""
     module, inputs = harness.module(), harness.inputs()
     planned = {}
     for name, x in inputs.items():
@@ -145,7 +145,7 @@ def handles_non_contiguous_input(harness: Harness) -> None:
 def _layouts(x: Tensor) -> dict[str, Tensor]:
     wide = torch.zeros(*x.shape[:-1], 2 * x.shape[-1], dtype=x.dtype, device=x.device)
     wide[..., ::2] = x
-    found = {"features apart": wide[..., ::2]}
+    found = {"strided features": wide[..., ::2]}
     if x.dim() > 1:
         found["transposed"] = x.transpose(0, 1).contiguous().transpose(0, 1)
         found["one sequence repeated"] = x[:1].expand(x.shape)
@@ -170,9 +170,9 @@ def changes_no_input(harness: Harness) -> None:
 
 @points(1)
 def remembers_nothing(harness: Harness) -> None:
-    """A call gives the same, whatever came before it."""
+    """A call gives the same result, whatever came before it."""
     module, sizes = harness.module(), harness.sizes
-    _other = harness.module(harness.contract.sizes[-1])  # is made before the call, of other sizes
+    _other = harness.module(harness.contract.sizes[-1])  # another module, made before the call
     inputs, *whole = harness.every_input()
     changes = [{"B": sizes.B + 1}] if sizes.get("B") else []
     changes += [{}, *({letter: sizes[letter] + 2} for letter in "TS" if letter in sizes)]
@@ -194,7 +194,7 @@ def remembers_nothing(harness: Harness) -> None:
 
 
 def _with_weights_lent(harness: Harness, weights: Weights, inputs: Inputs) -> list[Call]:
-    """A call in training, as a module may fold its weights where it is told to evaluate."""
+    """Plan a call under ``functional_call``; in training, as evaluation may fold the weights."""
     contract = harness.contract
     if contract.parameters is None or contract.method:
         return []

@@ -1,7 +1,7 @@
-"""Claims about the next token: what its probabilities are, and how often each is drawn.
+"""Claims about sampling: the probabilities of the next token, and how often each token is drawn.
 
-Logits are divided by a temperature; then top-k and top-p leave tokens out, but never one that is
-as likely as another that is kept; what is kept is renormalised.
+Logits are divided by a temperature; then top-k and top-p remove tokens, but never one that is as
+likely as another that is kept; the probabilities of the rest are renormalised.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ from grader.suite.compare import (
 from grader.suite.contract import Contract, Input, Sizes
 from grader.suite.harness import Harness
 
-LINE = 2e-5  # of a sum of probabilities: rounding decides whether it has reached p
-EDGE = 5e-7  # of a logit, of the largest if that is more: float32 may find two so near equal
-CLEAR = 1e-3  # from the line and of the next rank: where logits are rounded as well
-LITTLE = 1e-20  # of a probability: less may be 0 in float32
-TAIL = log(2e10)  # of a count: chance alone exceeds it once in 10¹⁰
+LINE = 2e-5  # so near to p, rounding decides whether a sum of probabilities has reached it
+EDGE = 5e-7  # gap of two logits, over the largest if above 1, at which float32 may find them equal
+CLEAR = 1e-3  # gap to p, and between ranks, that is safe even where logits are rounded as well
+LITTLE = 1e-20  # a smaller probability may be 0 in float32
+TAIL = log(2e10)  # puts the bound of a count where chance alone exceeds it once in 10¹⁰
 
-Settings = dict[str, Any]  # temperature, top_k, top_p; those that are not given are left out
+Settings = dict[str, Any]  # temperature, top_k, top_p; a call leaves out what is not set
 SETTINGS: dict[str, Settings] = {
     "nothing": {},
     "a low temperature": {"temperature": 0.4},
     "a high temperature": {"temperature": 3.0},
     "top-k of 1": {"top_k": 1},
     "top-k": {"top_k": 3},
-    "top-k of more than there are": {"top_k": 300},
+    "a top-k above the number of tokens": {"top_k": 300},
     "top-p of 0": {"top_p": 0.0},
-    "top-p of little": {"top_p": 0.15},
+    "a small top-p": {"top_p": 0.15},
     "top-p": {"top_p": 0.6},
-    "top-p of much": {"top_p": 0.93},
+    "a large top-p": {"top_p": 0.93},
     "top-p of 1": {"top_p": 1.0},
     "top-k and top-p": {"top_k": 4, "top_p": 0.8},
     "a temperature and top-k": {"temperature": 2.0, "top_k": 2},
@@ -54,7 +54,7 @@ SETTINGS: dict[str, Settings] = {
 def share_out(
     logits: Tensor, temperature: float = 1.0, top_k: int | None = None, top_p: float | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Right probabilities, and the sums that were compared with p, (B, V) each."""
+    """Return the right probabilities, and the cumulative ones compared with p, (B, V) each."""
     scaled = logits.to(torch.promote_types(logits.dtype, torch.float32)) / (temperature or 1.0)
     is_highest = scaled == scaled.amax(-1, keepdim=True)
     if top_k is not None:
@@ -69,13 +69,13 @@ def share_out(
 
 
 def sampling(entry: str) -> Contract:
-    """The contract of a function of logits (B, V) that gives their probabilities, by settings."""
+    """Return the contract of a function that turns logits (B, V) into probabilities."""
     variants = {name: sampling_with(entry, how) for name, how in SETTINGS.items()}
     return replace(sampling_with(entry, {}), variants=variants, tried=True)
 
 
 def sampling_with(entry: str, how: Settings) -> Contract:
-    """The same by these settings."""
+    """Return the same contract, under these settings alone."""
 
     def left_to_rounding(logits: Tensor) -> float:
         shares, sums = share_out(logits.double(), **how)
@@ -102,13 +102,13 @@ def sampling_with(entry: str, how: Settings) -> Contract:
 
 
 def _off_the_line(sums: Tensor, how: Settings) -> Tensor:
-    """How far sums are from p, where one decides: the most likely token is kept at any p."""
+    """Return how far sums are from p; 1 where p decides nothing, as for the likeliest token."""
     p = how.get("top_p")
     return (sums if p is None else sums - p).abs().masked_fill((sums == 0) | (p is None), 1.0)
 
 
 def _has_near_ties(logits: Tensor, shares: Tensor) -> bool:
-    """Whether somebody who is left out may be as likely, once rounded, as the last who is kept."""
+    """Return whether rounding may make a removed token as likely as the last one that is kept."""
     last = logits.masked_fill(shares == 0, float("inf")).amin(-1)
     next_ = logits.masked_fill(shares != 0, float("-inf")).amax(-1)
     apart, largest = last - next_, logits.abs().amax(-1).clamp(min=1)
@@ -116,7 +116,7 @@ def _has_near_ties(logits: Tensor, shares: Tensor) -> bool:
 
 
 def _listed(how: Settings) -> str:
-    """Settings, as a call has them."""
+    """Return settings as a call has them, such as ``top_k=3``."""
     return ", ".join(f"{name}={value}" for name, value in how.items())
 
 
@@ -128,13 +128,13 @@ def _plan(harness: Harness, logits: Tensor, how: Settings, learns: bool = True) 
 
 
 def shares_are_right(harness: Harness, every: Iterable[tuple[Tensor, Settings]]) -> None:
-    """Probabilities by these settings are right, with their gradient.
+    """Fail the check unless probabilities and their gradients are right under these settings.
 
-    They are exactly 0 where they are 0, and at temperature 0 exactly 1. What is kept is compared by
-    its logarithm as well: who has little is there all the same.
+    Removed tokens must have exactly 0; at temperature 0 the one token that is kept has exactly 1.
+    Logarithms are compared as well, so that small probabilities count.
 
     Args:
-        harness: Plans the calls, of the function of its contract.
+        harness: Plans the calls of its contract's function.
         every: Logits, (B, V), each with settings.
     """
     planned = [
@@ -147,7 +147,7 @@ def shares_are_right(harness: Harness, every: Iterable[tuple[Tensor, Settings]])
         call.expect_form(call.out, logits.dtype, given)
         expect_close(call.out, call.expected, given, None if temperature else 0.0)
         left = int((call.out.cpu()[call.expected == 0] != 0).sum())
-        expect(left == 0, f"{given}: {left} tokens that are not kept have more than 0")
+        expect(left == 0, f"{given}: {left} tokens that are not kept are above 0")
         there = call.expected > LITTLE
         logs = call.out.cpu()[there].log()
         expect_close(logs, call.expected[there].log(), f"logarithms of {given}")
@@ -160,7 +160,7 @@ def shares_are_right(harness: Harness, every: Iterable[tuple[Tensor, Settings]])
 
 
 def many_shares_are_right(harness: Harness, every: Iterable[Settings]) -> None:
-    """Of many tokens in bfloat16, those are kept that float32 keeps, each with its digits."""
+    """Fail the check unless, of many tokens in bfloat16, those are kept that float32 keeps."""
     planned = []
     for how in every:
         logits = (harness.draw.permutation(997) / 150).bfloat16().repeat(2, 1)
@@ -171,32 +171,34 @@ def many_shares_are_right(harness: Harness, every: Iterable[Settings]) -> None:
         right, sums = share_out(exactly, **how)
         clear = _off_the_line(sums, how) > LINE
         wrong = int((((shares > 0) != (right > 0)) & clear).sum(-1).max())
-        expect(wrong == 0, f"{wrong} of 997 tokens are kept, or left out, wrongly ({_listed(how)})")
+        expect(wrong == 0, f"{wrong} of 997 tokens are wrongly kept or left out ({_listed(how)})")
         gap = (shares - right).abs() <= 0.01 * right + 1e-9
         expect(bool(gap[(right > 0) & (shares > 0)].all()), "probabilities have lost digits")
 
 
 def expect_continued(call: Call, count: int) -> Tensor:
-    """Tokens that begin with those that were given, and so many more, (B, T + count)."""
+    """Return the call's tokens: those it was given and ``count`` more, (B, T + count); or fail."""
     tokens = call.tensors["tokens"]
     B, T = tokens.shape
     found = expect_tensor(call.result, (B, T + count), "generated", "(B, T + num_tokens)")
     name = str(found.dtype).removeprefix("torch.")
     expect(found.dtype == torch.int64, f"generated: expected int64, got {name}")
     kept = torch.equal(found[:, :T].cpu(), tokens.cpu())
-    expect(kept, "generated: it does not begin with the tokens that were given")
+    expect(kept, "generated: it does not begin with the given tokens")
     inside = bool(((found >= 0) & (found < call.module.sizes.V)).all())
-    expect(inside, "generated: there are numbers that are no tokens")
+    expect(inside, "generated: some numbers are not tokens")
     return found.cpu()
 
 
 def draws_are_right(tokens: Tensor, logits: Tensor, how: Settings) -> None:
-    """Each token came as often as it should after the one before it, whatever came beside it.
+    """Fail the check unless each token was drawn as often as it should, given the one before it.
+
+    Sequences of the batch must be drawn independently of one another too.
 
     Args:
-        tokens: One that was given, then those that were drawn, (B, 1 + n).
-        logits: The right ones for each that was drawn, (B, n, V).
-        how: The settings by which they were.
+        tokens: A token that was given, then those that were drawn, (B, 1 + n).
+        logits: The right logits for each drawn token, (B, n, V).
+        how: The settings under which they were drawn.
     """
     (B, n, V), given = logits.shape, f"drawn with {_listed(how)}"
     clear = _is_clear(logits.flatten(0, 1), how)[:, None]
@@ -213,7 +215,7 @@ def draws_are_right(tokens: Tensor, logits: Tensor, how: Settings) -> None:
         off, spread = (drawn - shares)[last == token], (shares * (1 - shares))[last == token]
         what = f"counts of each token after {token}, {given}"
         _expect_chance(off.sum(0), spread.sum(0), what)
-    for by in (1, B // 2):  # every other one of these pairs has nothing to do with the rest
+    for by in (1, B // 2):  # disjoint pairs only, as these are independent
         alike, mean = (
             (one * one.roll(by, 0)).sum(-1).view(-1, 2 * by, n)[:, :by]
             for one in (drawn.view(B, n, V), shares.view(B, n, V))
@@ -223,7 +225,7 @@ def draws_are_right(tokens: Tensor, logits: Tensor, how: Settings) -> None:
 
 
 def _is_clear(logits: Tensor, how: Settings) -> Tensor:
-    """Of which of these no rounding decides who is kept, (B,)."""
+    """Return for which logits rounding does not decide which tokens are kept, (B,)."""
     clear = _off_the_line(share_out(logits, **how)[1], how).amin(-1) > CLEAR
     if k := how.get("top_k"):
         ranked = logits.sort(-1, descending=True).values
@@ -232,7 +234,7 @@ def _is_clear(logits: Tensor, how: Settings) -> Tensor:
 
 
 def _expect_chance(off: Tensor, variance: Tensor, what: str) -> None:
-    """Fail the check where chance alone leads nowhere so far off, by Freedman's inequality."""
+    """Fail the check if a sum is further off than chance allows, by Freedman's inequality."""
     most = (2 * variance * TAIL).sqrt() + TAIL
     worst = int((off.abs() / most).argmax())
     by, allowed = float(off.flatten()[worst]), float(most.flatten()[worst])

@@ -18,7 +18,7 @@ from grader.suite.harness import Harness
 from grader.suite.marks import needs, points
 from grader.suite.situations.implied import implied
 
-MOST_NUMBERS = 20  # in a message; who lists more says none of them
+MOST_NUMBERS = 20  # in a message; one that lists more counts as giving none of them
 
 
 @points(1)
@@ -54,7 +54,7 @@ def _has_its_parameters(harness: Harness, sizes: Sizes | None = None) -> None:
     wanted = harness.contract.parameters(sizes)
     found = module.made.parameters
     missing = [name for name in wanted if name not in found]
-    own = {found[name].same_as for name in wanted if name in found}  # a second name adds nothing
+    own = {found[name].same_as for name in wanted if name in found}  # an alias is no extra
     extra = [name for name, parameter in found.items() if parameter.same_as not in own]
     shapes = {name: parameter.shape for name, parameter in found.items()}
     why = likely(wanted, shapes, harness.contract.every_argument)
@@ -79,13 +79,13 @@ def _has_its_parameters(harness: Harness, sizes: Sizes | None = None) -> None:
 def constructor_raises(
     harness: Harness, kind: str, numbers: tuple[str, ...] = (), **arguments: int
 ) -> None:
-    """These arguments, with any for the others, are refused with an exception of this kind.
+    """Fail the check unless the constructor refuses these arguments with a kind of exception.
 
     Args:
-        harness: Asks for it.
-        kind: Of exception.
-        numbers: The arguments whose values its message has to give; all where there are none.
-        arguments: Of the constructor.
+        harness: Plans the call; the other arguments are those of the contract.
+        kind: Name of the exception's class, or of a base of it.
+        numbers: Arguments whose values the message has to give; all of them if empty.
+        arguments: Constructor arguments to be refused.
     """
     constructor_raises_for_each(harness, kind, [arguments], numbers)
 
@@ -96,7 +96,7 @@ def constructor_raises_for_each(
     every: Sequence[Mapping[str, int]],
     numbers: tuple[str, ...] = (),
 ) -> None:
-    """Each of these sets of arguments is refused likewise; all are tried in one request."""
+    """Apply ``constructor_raises`` to each of these sets of arguments, in one request."""
     entry, usual = harness.contract.entry, harness.contract.arguments(harness.sizes)
     planned = []
     for arguments in every:
@@ -111,7 +111,7 @@ def constructor_raises_for_each(
 
 
 def call_raises(harness: Harness, kind: str, inputs: Mapping[str, Tensor], number: int) -> None:
-    """A call of a function with these inputs is refused likewise, with this number."""
+    """Fail the check unless a call with these inputs is refused, with a number in the message."""
     shapes = ", ".join(f"{name} of shape {tuple(value.shape)}" for name, value in inputs.items())
     call = harness.module().call(inputs)
     harness.ask()
@@ -122,10 +122,10 @@ def expect_refusal(look: Callable[[], object], kind: str, given: str, *numbers: 
     """Fail the check unless what came is an exception of a kind, with numbers in its message.
 
     Args:
-        look: Looks at what came, and so raises what the submission raised.
-        kind: Such as ``ValueError``.
-        given: What is to be refused, in words.
-        numbers: That the message has to give.
+        look: Reads the result, and so raises what the submission raised.
+        kind: Name of the exception's class, such as ``ValueError``.
+        given: What has to be refused, in words.
+        numbers: Numbers that the message has to give.
     """
     try:
         look()
@@ -135,19 +135,19 @@ def expect_refusal(look: Callable[[], object], kind: str, given: str, *numbers: 
         got = error.fault.type
         expect(kind in error.kinds, f"`{given}`: expected {kind}, got {got}")
         told = re.findall(r"-?\d+", error.fault.message)
-        known = {*told, *(one.removeprefix("-") for one in told)}  # a hyphen may be no sign
+        known = {*told, *(one.removeprefix("-") for one in told)}  # it may be a hyphen
         is_list = len(told) > MOST_NUMBERS
         missing = [str(number) for number in numbers if is_list or str(number) not in known]
         wanted = "both numbers" if len(numbers) > 1 else "".join(missing)
         expect(not missing, f"`{given}`: expected {wanted} in the message")
     else:
-        fail(f"`{given}`: expected {kind}, no exception came")
+        fail(f"`{given}`: expected {kind}, no exception was raised")
 
 
 @points(1)
 @implied
 def keeps_shape_and_dtype(harness: Harness) -> None:
-    """The next layer relies on the form of the output."""
+    """The next layer relies on the output's shape, dtype and device."""
     calls = [
         harness.module(sizes, {}).call(harness.inputs(sizes))
         for sizes in harness.contract.sizes[:2]

@@ -1,7 +1,7 @@
 """Claims about the output: the whole formula, and how outputs are related.
 
 A relation is judged by the submission's own outputs, so that a wrong scale, say, is not reported
-as a leak between sequences; whether the values are right is for the claims with an oracle.
+as a leak between sequences; the claims with an oracle say whether the values are right.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from grader.suite.situations.implied import implied
 @points(3)
 @implied
 def matches_the_formula(harness: Harness) -> None:
-    """The whole formula, at several sizes, on numbers that leave a mistake no room to hide."""
+    """The whole formula, at several sizes, on numbers where no mistake can hide."""
     every = (*harness.contract.sizes, harness.sizes.usual())
     calls = [harness.module(sizes).call(harness.inputs(sizes)) for sizes in every]
     training = harness.in_training().call(harness.inputs())
@@ -30,7 +30,7 @@ def matches_the_formula(harness: Harness) -> None:
 @points(2)
 @implied
 def matches_the_formula_with_everything_given(harness: Harness) -> None:
-    """What may be left out changes the output when it is given."""
+    """Optional inputs change the output when they are given."""
     every = (*harness.contract.sizes, harness.sizes.usual())
     calls = [harness.module(sizes).call(harness.every_input(sizes)[-1]) for sizes in every]
     harness.ask()
@@ -42,7 +42,7 @@ def matches_the_formula_with_everything_given(harness: Harness) -> None:
 @needs(letters="B")
 @implied
 def batch_items_are_independent(harness: Harness) -> None:
-    """What one sequence says must not reach another."""
+    """Nothing in one sequence may reach another."""
     inputs, fresh = harness.inputs(), harness.inputs()
     other = {name: value.clone() for name, value in inputs.items()}
     for name in _along(harness, "B"):
@@ -60,7 +60,7 @@ def batch_items_are_independent(harness: Harness) -> None:
 @needs(letters="T")
 @implied
 def follows_a_permutation(harness: Harness) -> None:
-    """Without positions, tokens in another order give the same outputs in that order."""
+    """Without positions, reordered tokens give the same outputs in the new order."""
     inputs = harness.inputs()
     order = harness.draw.order(harness.sizes.T)
     axes = _along(harness, "T")
@@ -79,7 +79,7 @@ def _permuted(harness: Harness, name: str, out: Tensor, order: Tensor) -> Tensor
 
 
 def _along(harness: Harness, letter: str) -> dict[str, int]:
-    """The inputs that have an axis of this letter and must be there, and which axis it is."""
+    """Return the required inputs with an axis of this letter, and the index of that axis."""
     found = {}
     for name, spec in harness.contract.inputs.items():
         axes = harness.sizes.axes(spec.shape)

@@ -1,4 +1,4 @@
-"""Which situations are tried next, how many at once, and which of them with fewer positions."""
+"""Decide which situations to try next, how many at once, and which of them with fewer positions."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from grader.suite.situations.filling import Situation
 from grader.suite.situations.places import Place, Places
 
 TOGETHER = 16  # situations in a request; while the worker is busy, others are drawn and judged
-SLOW_SECONDS = 2.0  # that a request of slow situations is expected to take
-LONG_SHARE = 0.35  # of the time there is, that long ones may take where they are slow
-LONGEST_SHARE = 0.5  # of that, the one long situation may take
-KNOWN = 50  # positions, up to which what others took tells what a long one will
-MOST_SECONDS = 3.0  # that a short situation is expected to take: of many sequences, say
+SLOW_SECONDS = 2.0  # seconds that a request of several slow situations is expected to take at most
+LONG_SHARE = 0.35  # share of the time left that all long situations together may take, if slow
+LONGEST_SHARE = 0.5  # share of the time for long situations that the single longest may take
+KNOWN = 50  # positions; situations up to this length show how long a long one will take
+MOST_SECONDS = 3.0  # expected seconds, above which even a short situation gets only 2 positions
 
 Chosen = list[tuple[Place, Situation]]
 
 
 class Agenda:
-    """The situations that are still to be tried.
+    """The situations that are still to be tried, and their order.
 
-    As long as nothing is known to be wrong, many at once in an order that is drawn. Once they are
-    seen to be slow, from the shortest on; those for which there is no time are drawn anew with few
-    positions, but for one that is as long as there is time for.
+    At first, many situations are tried in one request, in a random order. Once the submission is
+    seen to be slow, they are tried from the shortest on. Those for which there is no time are drawn
+    again with few positions, except one, which is as long as the time allows.
 
     Args:
-        places: The situations.
-        pace: What they take, as far as it was measured.
-        left: Tells how much time is left for them, in seconds of processor time.
+        places: The contract's situations.
+        pace: The submission's speed, as far as it was measured.
+        left: Returns the time left for situations, in seconds of processor time.
     """
 
     def __init__(self, places: Places, pace: Pace, left: Callable[[], float]) -> None:
@@ -38,19 +38,19 @@ class Agenda:
         self._pace = pace
         self._left = left
         self._requests = places.requests(TOGETHER)
-        self._rest: Chosen | None = None  # once each is looked at by itself
+        self._rest: Chosen | None = None  # a list once situations are chosen one by one
         self._alone = self._has_a_long_one = False
-        self._last = inf  # positions, from which they come last
+        self._last = inf  # positions; situations with as many or more are tried last
         self._too_long: list[Situation] = []
         self._for_long = LONG_SHARE * left()
 
     @property
     def is_plain(self) -> bool:
-        """Whether requests are made as they were laid out at the beginning."""
+        """Whether situations are still sent in the requests laid out at the beginning."""
         return self._rest is None and not self._pace.is_slow
 
     def next(self) -> Chosen:
-        """The situations of the next request; none where all were tried."""
+        """Return the situations of the next request; an empty list once all were tried."""
         if self.is_plain:
             return self._drawn(self._requests.pop(0)) if self._requests else []
         self.rest.sort(key=lambda one: (one[1].sizes.length >= self._last, one[1].work.size))
@@ -60,13 +60,13 @@ class Agenda:
 
     @property
     def rest(self) -> Chosen:
-        """All that are left, to be chosen from one by one from here on."""
+        """The situations still to be tried; once this is read, they are chosen one by one."""
         if self._rest is None:
             self._rest = self._drawn([place for some in self._requests for place in some])
         return self._rest
 
     def put_back(self, chosen: Chosen, alone: bool = False) -> None:
-        """Take up again what was not tried; ``alone``, each by itself from here on."""
+        """Put back situations that were not tried; ``alone``: from now on, one per request."""
         self._alone |= alone
         if alone or self._rest is not None:
             self.rest[:0] = chosen
@@ -74,11 +74,11 @@ class Agenda:
             self._requests.insert(0, [place for place, _ in chosen])
 
     def put_last(self, length: int) -> None:
-        """Have those of at least so many positions be tried last."""
+        """Try situations with at least this many positions last."""
         self._last = min(self._last, length)
 
     def too_slow(self, tried: Sequence[Sizes]) -> str:
-        """Why none of those that were tried is about as long as the longest; empty where one is."""
+        """Return why no tried situation is about as long as the longest; empty if one is."""
         wanted = max((about(one.sizes) for one in self._too_long), default=0)
         if max(map(about, tried), default=0) >= wanted:
             return ""
@@ -94,7 +94,7 @@ class Agenda:
         return [(place, self._places.situation(place)) for place in places]
 
     def _bring_a_long_one_forward(self) -> None:
-        """Once it is known what takes how long, have the longest that there is time for be next."""
+        """Move the longest situation that there is time for to the front, once speed is known."""
         if self.rest[0][1].sizes.length < KNOWN:
             return
         self._has_a_long_one = True
@@ -106,7 +106,10 @@ class Agenda:
             self.rest.insert(0, chosen)
 
     def _shows_length(self, one: tuple[Place, Situation]) -> tuple[int, bool, float]:
-        """How well it serves as the long one: of a backward, short ones tell too little."""
+        """Rate a situation as the single long one: longer is better, then one without a backward.
+
+        Short situations tell too little about the time that a long backward takes.
+        """
         _, situation = one
         return about(situation.sizes), not situation.wants_gradients, -self._takes(situation)
 
@@ -119,14 +122,14 @@ class Agenda:
             takes = self._takes(situation)
             alike = not found or situation.wants_gradients == found[0][1].wants_gradients
             if not alike or (found and seconds + takes > SLOW_SECONDS):
-                break  # else it is not known what took so long
+                break  # otherwise nobody would know which situation took so long
             seconds += takes
             self._for_long -= takes if situation.sizes.length > SHORT else 0
             found.append(self.rest.pop(0))
         return found
 
     def _shorten_the_first(self, left: float) -> None:
-        """Draw the next one anew with fewer positions, if it takes longer than there is time."""
+        """Redraw the next situation with fewer positions if there is no time for it as it is."""
         place, situation = self.rest[0]
         if situation.sizes.length > SHORT:
             free = min(self._for_long, left - sum(self._least(one) for _, one in self.rest[1:]))
@@ -138,18 +141,21 @@ class Agenda:
         self.rest[0] = (place, situation)
 
     def _least(self, situation: Situation) -> float:
-        """What it takes at few positions."""
+        """Return the expected seconds for a situation if it were redrawn with few positions."""
         part = min(SHORT / situation.sizes.length, 1.0)
         scores = int(situation.sizes.scores * part**2)
         return self._pace.seconds_for(Work.of(scores, situation.wants_gradients, 1))
 
     def _takes(self, situation: Situation) -> float:
-        """In seconds; for ever, where what is kept for a backward would be too much."""
+        """Return the expected seconds; infinity if memory may not hold what a backward needs."""
         if self._pace.is_too_much(situation.sizes.scores):
             return inf
         return self._pace.seconds_for(situation.work)
 
 
 def about(sizes: Sizes) -> int:
-    """Which power of two the length is nearest to: as long as others of the same."""
+    """Return the exponent of the power of two nearest to the length.
+
+    Two situations with the same exponent are about as long.
+    """
     return round(log2(sizes.length))

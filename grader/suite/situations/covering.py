@@ -1,4 +1,4 @@
-"""Covering arrays: made ahead, kept by what they cover, and drawn from at each grading."""
+"""Covering arrays: made in advance, stored by what they cover, and drawn from at each grading."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ import msgspec
 from grader.suite.draw import Draw
 from grader.suite.situations.factors import Model, Row
 
-Levels = dict[str, str]  # of a row, to be changed
+Levels = dict[str, str]  # a row whose levels may be changed
 KEPT = Path(__file__).parent / "arrays"
-ARRAYS = 6  # for each model: another one shows what has not met in the first
-WISHED = 0.7  # of the wishes are fulfilled, so that all else is met as well
-Array = tuple[tuple[int, ...], ...]  # rows, each with the place of a level for each factor
+ARRAYS = 6  # per model: three levels that never meet in one array may meet in another
+WISHED = 0.7  # probability that a wish is applied to a row, so that other levels occur there too
+Array = tuple[tuple[int, ...], ...]  # rows, each with the index of a level for each factor
 
 
 def rows_of(model: Model, draw: Draw) -> list[Row]:
-    """Situations in which every two levels that can meet do so, in an order of their own."""
+    """Return rows, in random order, in which every two levels that can meet do so."""
     arrays = arrays_of(model)
     array = arrays[draw.integer(0, len(arrays) - 1)]
     order = draw.permutation(len(array))
@@ -34,7 +34,7 @@ def rows_of(model: Model, draw: Draw) -> list[Row]:
 
 @cache
 def arrays_of(model: Model) -> tuple[Array, ...]:
-    """The arrays of a model; where they are not kept, one is made anew, which takes seconds."""
+    """Return the stored arrays of a model; if none are stored, make one, which takes seconds."""
     file = kept_at(model)
     if not file.is_file():
         return (make(model),)
@@ -42,7 +42,7 @@ def arrays_of(model: Model) -> tuple[Array, ...]:
 
 
 def kept_at(model: Model) -> Path:
-    """Where an array is kept: by its factors, their levels and what is delicate."""
+    """Return the file of a model's arrays, named by a hash of its factors, rules and wishes."""
     words = [[factor.name, *factor.levels] for factor in model.factors]
     words += [list(of) for of, _ in model.rules] + [list(three) for three in model.delicate]
     words += [[name, level] for name, level, _ in model.wishes]
@@ -50,8 +50,8 @@ def kept_at(model: Model) -> Path:
 
 
 def make(model: Model, seed: int = 0) -> Array:
-    """Make an array of strength 2, and of strength 3 where levels are delicate together."""
-    from covertable import make as cover  # most gradings need none
+    """Make an array of strength 2, and of strength 3 for triples of factors that are delicate."""
+    from covertable import make as cover  # imported here, as most gradings make no array
     from covertable.shortcuts import Constraint
 
     chance = Random(seed)
@@ -63,7 +63,7 @@ def make(model: Model, seed: int = 0) -> Array:
     )
     free = _Free(model, [dict(row) for row in rows])
     for name, factor in free.factors.items():
-        for row in free.rows:  # else what any level would do for has the level that was tried last
+        for row in free.rows:  # else any cell that is free holds the level that was tried last
             free.change(row, name, chance.choice(factor.levels))
     for name, level, is_meant in model.wishes:
         for row in free.rows:
@@ -73,7 +73,7 @@ def make(model: Model, seed: int = 0) -> Array:
 
 
 class _Free:
-    """Rows whose levels may be changed where every meeting is kept."""
+    """Rows of an array whose levels may be changed as long as all levels that met still meet."""
 
     def __init__(self, model: Model, rows: list[Levels]) -> None:
         self.factors = {factor.name: factor for factor in model.factors}
@@ -83,7 +83,7 @@ class _Free:
         self._meetings = Counter(_meeting(row, group) for row in rows for group in self._groups)
 
     def change(self, row: Levels, name: str, level: str) -> None:
-        """Give a row another level, unless a meeting would be lost or a rule forbids it."""
+        """Give a row another level, unless two levels would no longer meet or a rule forbids it."""
         about = [group for group in self._groups if name in group]
         changed = {**row, name: level}
         lost = [_meeting(row, group) for group in about]

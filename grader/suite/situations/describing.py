@@ -1,4 +1,4 @@
-"""Where an answer fails: the shortest description of all that fails and of nothing else."""
+"""Describe where a submission fails: the shortest description that fits its failures alone."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from dataclasses import dataclass
 from grader.suite.situations.factors import NONE
 from grader.suite.situations.outcomes import Situation
 
-MOST = 2  # levels of a factor that are still easy to read
-SIZES = ("T", "S", "B", "width", "E", "heads")  # are told in numbers
-LETTERS = ("T", "S", "B", "C", "E", "H")  # the plainest first, then an author's own
+MOST = 2  # levels of one factor that a condition may name and still be easy to read
+SIZES = ("T", "S", "B", "width", "E", "heads")  # factors that are described by numbers, not levels
+LETTERS = ("T", "S", "B", "C", "E", "H")  # plainest first; the letters of the contract's own follow
 
 
 @dataclass(frozen=True)
 class Condition:
-    """Something that holds for some situations.
+    """A condition that holds for some situations and not for others.
 
     Attributes:
-        factor: That it is about.
-        says: Such as ``T above 128``.
-        holds: Whether it does for a situation.
+        factor: The factor, or the size letter, that the condition is about.
+        says: Its wording, such as ``T of 128 or more``.
+        holds: Returns whether the condition holds for a situation.
     """
 
     factor: str
@@ -32,11 +32,11 @@ class Condition:
 def describe(
     failed: Sequence[Situation], passed: Sequence[Situation]
 ) -> tuple[Condition, ...] | None:
-    """Up to two conditions that hold for all that failed, together for nothing that passed.
+    """Return up to two conditions that hold for all that failed, and together for none that passed.
 
     Returns:
-        The first that do, the plainest first, a dtype before what else happens to coincide; none
-        where everything failed, None where no two conditions tell them apart.
+        The first such conditions, tried from the plainest on, with a dtype before others that
+        happen to coincide; empty if everything failed, None if no two conditions suffice.
     """
     if not passed:
         return ()
@@ -53,7 +53,7 @@ def describe(
 
 
 def _conditions(failed: Sequence[Situation]) -> list[Condition]:
-    """What may be said of those that failed, the plainest first."""
+    """Return candidate conditions for the situations that failed, the plainest first."""
     found = _numbers(failed)
     for name in failed[0].row:
         levels = sorted({one.row.get(name, NONE) for one in failed})
@@ -64,12 +64,12 @@ def _conditions(failed: Sequence[Situation]) -> list[Condition]:
 
 
 def _of(name: str, levels: list[str]) -> Condition:
-    """One of some levels of a factor."""
+    """Return the condition that a factor has one of these levels."""
     return Condition(name, f"{name} {' or '.join(levels)}", lambda s: s.row.get(name) in levels)
 
 
 def _numbers(failed: Sequence[Situation]) -> list[Condition]:
-    """Bounds of the sizes, as tight as those that failed allow."""
+    """Return bounds on each size, as tight as the failed situations allow."""
     own = [letter for letter in failed[0].row if letter in failed[0].sizes]
     there = [one for one in dict.fromkeys((*LETTERS, *own)) if one in failed[0].sizes]
     return [one for letter in there for one in _bounds(letter, failed)]

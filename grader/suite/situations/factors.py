@@ -1,4 +1,4 @@
-"""What a contract's situations are made of: factors with their levels, and what cannot meet."""
+"""The model of a contract's situations: factors with their levels, and which levels cannot meet."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from dataclasses import dataclass, field
 
 Row = Mapping[str, str]  # the level of each factor, by the factor's name
 
-# What cannot meet: the factors that it is about, and whether their levels can.
+# A rule: the factors that it is about, and a function that tells whether a row's levels can meet.
 Rule = tuple[tuple[str, ...], Callable[[Row], bool]]
 
-# What is preferred where any level would do: a factor, its level, and in which rows.
+# A level that is preferred where any would do: its factor, the level, and in which rows.
 Wish = tuple[str, str, Callable[[Row], bool]]
 
-NONE = "-"  # the level of what a situation does not have, such as the dtype of no mask
+NONE = "-"  # level of a factor that a situation lacks, such as the mask's dtype without a mask
 
 
 @dataclass(frozen=True)
 class Factor:
-    """A condition that may vary, by its levels."""
+    """A condition that may vary, with the levels that it may have."""
 
     name: str
     levels: tuple[str, ...]
@@ -26,13 +26,13 @@ class Factor:
 
 @dataclass(frozen=True)
 class Model:
-    """What a contract's situations are made of.
+    """The factors of a contract's situations, and what is known of their combinations.
 
     Attributes:
-        rules: What cannot meet.
-        delicate: Three factors of which every three levels meet, not every two alone.
+        rules: Which levels cannot meet.
+        delicate: Triples of factors of which every three levels meet, not only every two.
         wishes: Which levels are preferred where any would do, the most important first.
-        extremes: Rows that are tried beside those in which all levels meet.
+        extremes: Rows that are tried in addition to those of the covering array.
     """
 
     factors: tuple[Factor, ...]
@@ -42,7 +42,7 @@ class Model:
     extremes: tuple[Row, ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
-        """Leave out what is about factors or levels that are not there."""
+        """Drop rules, triples and wishes about factors or levels that the model does not have."""
         levels = {factor.name: factor.levels for factor in self.factors}
         rules = tuple(rule for rule in self.rules if set(rule[0]) <= set(levels))
         object.__setattr__(self, "rules", rules)

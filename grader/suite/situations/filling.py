@@ -1,4 +1,4 @@
-"""One situation in figures: sizes, weights and inputs, drawn anew for each grading."""
+"""One situation in numbers: sizes, weights and inputs, drawn anew for each grading."""
 
 from __future__ import annotations
 
@@ -34,27 +34,27 @@ from grader.suite.situations.levels import (
 from grader.suite.situations.sizes import draw_sizes
 
 DTYPES = {"float32": torch.float32, "float64": torch.float64, "bfloat16": torch.bfloat16}
-LARGER = 30  # times as large are large weights; x is as much smaller
+LARGER = 30  # factor by which large weights exceed the usual ones; x is divided by it
 SCALES = {"times 65536": 65536.0, "times 1e-6": 1e-6}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Situation:
-    """What is tried, and how.
+    """One combination of conditions in which a submission is tried, with all its numbers.
 
     Attributes:
         row: The level of each factor.
-        changes: Arguments of the constructor beside those of the sizes; None leaves one out.
-        weights: In the situation's dtype.
-        inputs: What it is called with, as it lies in memory; None for what is left out.
-        others: Those of another call that may follow, or come before.
-        before: Those of another call that comes before, where it may differ in all.
-        grad_outputs: What gradients of the outputs are asked for, where they are, by output.
-        other_weights: That the module has first; none where it has its own at once.
-        frozen: Parameters that are not to learn.
-        coin: For what is done in one of two ways.
-        visible: Which rows of the outputs are looked at; None for all.
-        right: What is right, by name, once it was computed: the same for whoever is tried.
+        changes: Constructor arguments in addition to those of the sizes; None leaves one out.
+        weights: The module's weights, in the situation's dtype.
+        inputs: The inputs of the call, with their layout in memory; None for one that is left out.
+        others: The inputs of another call that may follow or come before.
+        before: The inputs of an earlier call that may differ in every input, the mask included.
+        grad_outputs: The gradient of each output, by name, from which a backward starts.
+        other_weights: Weights that the module has first; empty if it has its own at once.
+        frozen: Names of parameters that must not learn.
+        coin: A random bit that decides what is done in one of two ways.
+        visible: Which rows of the outputs are compared; None for all.
+        right: The right answers computed so far, by name; every submission tried here shares them.
     """
 
     row: Row
@@ -74,77 +74,77 @@ class Situation:
 
     @property
     def dtype(self) -> torch.dtype:
-        """Of the module and of all inputs that gradients are asked of."""
+        """The dtype of the module and of all inputs that gradients are asked of."""
         return DTYPES[self.row["dtype"]]
 
     @cached_property
     def tensors(self) -> dict[str, Tensor]:
-        """The inputs that are given."""
+        """The inputs that are not left out, by name."""
         return {name: value for name, value in self.inputs.items() if value is not None}
 
     @cached_property
     def learning(self) -> dict[str, Tensor]:
-        """The inputs that gradients are asked of."""
+        """The inputs that gradients are asked of, by name."""
         wanted = self.contract.differentiable
         return {name: value for name, value in self.tensors.items() if name in wanted}
 
     @property
     def kinds(self) -> dict[str, str]:
-        """What the inputs are like that are given and are numbers around 0, by name."""
+        """The kind (such as ``very large``) of each given input of numbers around 0, by name."""
         wanted = [name for name in like(self.contract) if name in self.tensors]
         return {name: self.row[name] for name in wanted if name in self.row}
 
     @property
     def training(self) -> bool:
-        """Whether the module is in training."""
+        """Whether the module is in training mode."""
         return self.row.get("mode", EVALUATION) != EVALUATION
 
     @property
     def wants_gradients(self) -> bool:
-        """Whether a backward follows; a row that may attend to nothing may make it NaN."""
+        """Whether a backward follows; not if a row may attend to nothing, so that it may be NaN."""
         wanted = self.row["gradients"] not in NO_GRADIENTS
         return wanted and not self.method and self.visible is None
 
     @property
     def work(self) -> Work:
-        """How much has to be computed."""
+        """The amount of computation, by which the time it takes is estimated."""
         return Work.of(self.sizes.scores, self.wants_gradients, 1)
 
     @property
     def scale(self) -> float:
-        """What gradients are multiplied by."""
+        """The factor that all gradients are multiplied by."""
         return SCALES.get(self.row[WAY.name], 1.0)
 
     @property
     def learns_alone(self) -> bool:
-        """Whether some other parameter learns while one layer is frozen, and x does not."""
+        """Whether, with one layer frozen, gradients are asked of other parameters but not of x."""
         beside_residual = self.row[WAY.name] == RESIDUAL
         others = len(self.weights) - len(self.contract.frozen)
         return self.coin and not beside_residual and len(self.frozen) < others
 
     @property
     def method(self) -> str:
-        """The method that is called; empty for the module itself."""
+        """The name of the method that is called; empty for the module itself."""
         return ""
 
     @property
     def by_name(self) -> tuple[str, ...]:
-        """The inputs that are given by their names."""
+        """The names of the inputs that are passed by keyword."""
         given = {name: given_of(leading(self.contract, name)) for name in self.inputs}
         return tuple(name for name, factor in given.items() if self.row.get(factor) == "by name")
 
     @property
     def about(self) -> tuple[str, ...]:
-        """Claims that it is about beyond what its factors say."""
+        """Names of claims that the situation is about, beyond those that its factors imply."""
         return ()
 
     @property
     def size(self) -> int:
-        """How many numbers its inputs have: the fewer, the easier to look at."""
+        """The count of numbers in the inputs: the fewer, the easier a failure is to look at."""
         return sum(value.numel() for value in (self.learning or self.tensors).values())
 
     def without(self, names: Collection[str]) -> Self:
-        """The same with zeros for these weights; nothing is known of what is right then."""
+        """Return the situation with these weights set to 0 and no right answers known yet."""
         weights, others = (
             {name: weight * (name not in names) for name, weight in some.items()}
             for some in (self.weights, self.other_weights)
@@ -153,12 +153,12 @@ class Situation:
 
 
 def fill(harness: Harness, row: Row, turn: int) -> Situation:
-    """A situation of these levels, with numbers of its own.
+    """Draw the numbers of a situation with these levels.
 
     Args:
-        harness: Draws them.
-        row: The levels.
-        turn: How many before it are about as long.
+        harness: Gives the contract and the random numbers.
+        row: The level of each factor.
+        turn: How many earlier situations are about as long.
     """
     contract = variant_of(harness.contract, row)
     one = harness.of(contract)
@@ -186,7 +186,7 @@ def fill(harness: Harness, row: Row, turn: int) -> Situation:
 def _before(
     harness: Harness, row: Row, name: str, other: Tensor | None, sizes: Sizes
 ) -> Tensor | None:
-    """For a call that comes before: another mask, say, so that none is kept."""
+    """Draw an input of an earlier call: another mask, say, to catch a submission that keeps it."""
     is_drawn = other is not None or row.get(name) == NONE
     if name in like(harness.contract) or not is_drawn:
         return other
@@ -194,17 +194,17 @@ def _before(
 
 
 def variant_of(contract: Contract, row: Row) -> Contract:
-    """The contract with the arguments of the row."""
+    """Return the variant of the contract that has the constructor arguments of the row."""
     return contract.variants[row["arguments"]] if "arguments" in row else contract
 
 
 def in_dtype(row: Row, weights: Weights) -> Weights:
-    """Weights in the dtype of the row."""
+    """Convert weights to the dtype of the row."""
     return {name: weight.to(DTYPES[row["dtype"]]) for name, weight in weights.items()}
 
 
 def draw_weights(harness: Harness, row: Row, sizes: Sizes) -> Weights:
-    """Weights; where they are large, x is as much smaller."""
+    """Draw weights as large as the row says; for large ones, ``draw_like`` makes x smaller."""
     drawn, gains = harness.weights(sizes), harness.contract.around_one
     match row.get("weights"):
         case "with biases of zero":
@@ -212,7 +212,7 @@ def draw_weights(harness: Harness, row: Row, sizes: Sizes) -> Weights:
         case "small":
             small = {n: w * (0.1 if w.dim() > 1 or n in gains else 1) for n, w in drawn.items()}
             for name in gains & small.keys():
-                small[name][0] = 0  # as many begin
+                small[name][0] = 0  # many modules start with a gain of 0
             return small
         case "large":
             return {n: w * (LARGER if w.dim() > 1 else 1) for n, w in drawn.items()}
@@ -220,19 +220,19 @@ def draw_weights(harness: Harness, row: Row, sizes: Sizes) -> Weights:
 
 
 def draw_other_weights(harness: Harness, row: Row, sizes: Sizes) -> Weights:
-    """Those of another life, where the row wants one."""
+    """Draw the weights that the module has before its own, if the row's history wants some."""
     return in_dtype(row, harness.weights(sizes)) if row.get("history") in ANOTHER_LIFE else {}
 
 
 def draw_grad_outputs(harness: Harness, row: Row, sizes: Sizes) -> dict[str, Tensor]:
-    """What each output is multiplied by before all is summed."""
+    """Draw what each output is multiplied by before everything is summed for a backward."""
     contract, dtype = harness.contract, DTYPES[row["dtype"]]
     letters = {name: contract.outputs[name] or "" for name in contract.compared}
     return {n: harness.draw.normal(*sizes.shape(one)).to(dtype) for n, one in letters.items()}
 
 
 def draw_frozen(harness: Harness, row: Row, names: list[str]) -> list[str]:
-    """Names of all parameters, or of those of a layer, that are not to learn."""
+    """Return which parameters must not learn: all, those of a drawn layer, or none."""
     match row["gradients"]:
         case "of x alone":
             return names
@@ -253,7 +253,7 @@ def _input(harness: Harness, row: Row, name: str, sizes: Sizes) -> Tensor | None
 
 
 def _given(harness: Harness, row: Row, name: str, sizes: Sizes) -> Tensor:
-    """An input of the row's kind and form; of any kind where the row has none."""
+    """Draw an input of the row's kind and form; of the contract's own kind if the row has none."""
     given = harness.contract.inputs[name]
     draw = given.kinds.get(row.get(name, NONE), given.draw)
     drawn = draw(harness.draw, sizes.shape(given.shape), sizes)
@@ -267,7 +267,7 @@ def _given(harness: Harness, row: Row, name: str, sizes: Sizes) -> Tensor:
 def _other(
     harness: Harness, row: Row, name: str, value: Tensor | None, sizes: Sizes
 ) -> Tensor | None:
-    """An input of another call: of the same kind, where it has one."""
+    """Return an input for another call: with other numbers of its kind, else the same value."""
     if value is None:
         return None
     if name in like(harness.contract):
@@ -278,7 +278,7 @@ def _other(
 
 
 def draw_like(harness: Harness, row: Row, name: str, sizes: Sizes) -> Tensor:
-    """An input of the row's kind, dtype and layout."""
+    """Draw an input of the row's kind, dtype and layout."""
     is_free = not harness.contract.inputs[name].confined
     is_smaller = row.get("weights") == "large" and is_free
     drawn = _of_kind(harness, row, name, sizes) / (LARGER if is_smaller else 1)
@@ -291,20 +291,20 @@ def draw_like(harness: Harness, row: Row, name: str, sizes: Sizes) -> Tensor:
 
 
 def _may_be_equal(row: Row, name: str, coin: bool) -> bool:
-    """Whether all tokens may be one: else gradients cancel out, or rounding decides."""
+    """Return whether all tokens may be equal: not if gradients cancel out or rounding decides."""
     is_plain = row[name] == ORDINARY and row.get("weights") != "large"
     watched = row["gradients"] in NO_GRADIENTS and row.get("mode", EVALUATION) == EVALUATION
     return row[name] == ALL_EQUAL or (coin and is_plain and watched)
 
 
 def another(value: Tensor) -> Tensor:
-    """The same input with other numbers."""
+    """Return an input of the same shape with other numbers."""
     return (value * 0.5 + 0.25).contiguous()
 
 
 def _of_kind(harness: Harness, row: Row, name: str, sizes: Sizes) -> Tensor:
     drawn = harness.input(name, sizes)
-    x: Tensor = torch.atleast_2d(drawn)  # of one axis it is a single token
+    x: Tensor = torch.atleast_2d(drawn)  # an input with one axis is a single token
     place = harness.draw.integer(0, x.size(-2) - 1)
     match row[name]:
         case "with a constant token":
@@ -329,10 +329,10 @@ def _of_kind(harness: Harness, row: Row, name: str, sizes: Sizes) -> Tensor:
 
 def _laid_out(x: Tensor, layout: str, coin: bool) -> Tensor:
     match layout:
-        case "transposed" if x.dim() > 1:  # as (T, B, C), or as (B, C, T)
+        case "transposed" if x.dim() > 1:  # in memory, it lies as (T, B, C) or as (B, C, T)
             axes = (-2, -1) if coin else (0, 1)
             return x.transpose(*axes).contiguous().transpose(*axes)
-        case "strided":  # every second feature, or the first of more
+        case "strided":  # every second feature of a tensor that is twice as wide, or its first half
             wide = torch.zeros(*x.shape[:-1], 2 * x.shape[-1], dtype=x.dtype, device=x.device)
             part = wide[..., : x.shape[-1]] if coin else wide[..., ::2]
             return part.copy_(x)
@@ -340,6 +340,6 @@ def _laid_out(x: Tensor, layout: str, coin: bool) -> Tensor:
             axis = max(x.dim() - 2, 0)
             before = torch.ones_like(x.narrow(axis, 0, 1))
             return torch.cat([before, x], dim=axis).narrow(axis, 1, x.size(axis))
-        case "expanded" if x.dim() >= 3:  # else all tokens would be the same
+        case "expanded" if x.dim() >= 3:  # with fewer axes, all tokens would be the same
             return x[:1].expand(x.shape)
     return x

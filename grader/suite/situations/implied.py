@@ -1,4 +1,4 @@
-"""Claims that hold where every situation is right."""
+"""Claims that are known to hold once the submission is right in every situation."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Claim = Callable[[Harness], None]
 
 
 def judgement(harness: Harness) -> Judgement | None:
-    """What came of all situations, once for all checks; None where the contract has none."""
+    """Return the judgement on all situations, made once for all checks; None if there are none."""
     return harness.shared(_judge)
 
 
@@ -32,23 +32,23 @@ def _judge(harness: Harness) -> Judgement | None:
 
 
 def _other(_: Harness) -> Judgement | None:
-    """What came of another that goes wrong alike, as far as is known; a memo may have it."""
+    """Return None: ``standing_for`` puts the judgement on another submission into the memo."""
     return None
 
 
 def standing_for(other: Judgement | None, contract: Contract | None) -> dict[Any, Any]:
-    """The memo of a submission that is tried only where another was wrong."""
+    """Return the memo for a submission that is tried only where ``other`` was wrong."""
     return {(contract, _other): other}
 
 
 def judged(memo: Mapping[Any, Any], contract: Contract | None) -> Judgement | None:
-    """What came of all situations, where a memo of what checks have seen has it."""
+    """Return the judgement on all situations from a memo; None if the memo has none."""
     found = memo.get((contract, _judge))
     return found if isinstance(found, Judgement) else None
 
 
 def expect_right(harness: Harness, claim: str) -> None:
-    """Fail the check by what its claim is told of the situations."""
+    """Fail or skip the check if the judgement on the situations has a reason for its claim."""
     found = judgement(harness)
     if found is not None:
         _expect_right(found, claim)
@@ -62,10 +62,11 @@ def _expect_right(found: Judgement, claim: str) -> None:
 
 
 def implied(claim: Claim) -> Claim:
-    """A claim that holds where every situation is right, and fails by what it is told of them.
+    """Decorate a claim so that it passes without a try if every situation is right.
 
-    Only where something is wrong is it tried itself, to tell one mistake from another; not where
-    the submission did not get through its situations, or there was no time for them.
+    If one is wrong, or there are none, the claim itself is tried, to tell one mistake from another.
+    If it holds, the judgement may still fail it. It is not tried if the submission did not get
+    through its situations, or if there was no time for them.
     """
 
     @functools.wraps(claim)
@@ -81,7 +82,7 @@ def implied(claim: Claim) -> Claim:
 
 
 def try_situations(harness: Harness) -> None:
-    """Try them now, so that what follows knows what takes how long; what fails, fails there."""
+    """Try all situations now, to learn the submission's speed; the checks report what fails."""
     with contextlib.suppress(SubmissionError, SubmissionRefused, WorkerEnded):
         judgement(harness)
 

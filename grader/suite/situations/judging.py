@@ -1,4 +1,4 @@
-"""Which check is told of what fails, and where."""
+"""Judge the outcomes of all situations: which claims fail, and under which conditions."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from grader.suite.situations.factors import Row
 from grader.suite.situations.levels import layout_of
 from grader.suite.situations.outcomes import Aspect, Outcome, Situation
 
-WHOLE = "matches_the_formula"  # the claim that is told of what is no other's
-# Which claim is told of what fails where, by what is wrong and by the factor that tells where.
+WHOLE = "matches_the_formula"  # the claim that fails if no other is about what is wrong
+# Which claims fail, by the aspect that is wrong or by the factor that describes where.
 TOLD: dict[Aspect | str, tuple[str, ...]] = {
     Aspect.CHANGED: ("changes_no_input",),
     Aspect.LEFT: ("remembers_nothing",),
@@ -36,7 +36,7 @@ TOLD: dict[Aspect | str, tuple[str, ...]] = {
     "x": ("large_scores_stay_finite",),
 }
 OF_LENGTH = TOLD["T"][:2]
-# Which situations a claim is about, where these are not all of them nor those that say it.
+# Which situations a claim is about, unless it is about all or about those that name it themselves.
 ABOUT: dict[str, Callable[[Situation], bool]] = {
     "computes_in_float64": lambda one: one.row.get("dtype") == "float64",
     "computes_in_bfloat16": lambda one: one.row.get("dtype") == "bfloat16",
@@ -46,22 +46,23 @@ ABOUT: dict[str, Callable[[Situation], bool]] = {
     **dict.fromkeys(TOLD["mask"] + TOLD["dtype of the mask"], lambda one: _is_masked(one.row)),
     "remembers_nothing": lambda one: one.row.get("history") != "first call",
 }
-# Times as many go wrong in another way: then gradients alone do where no value shows it, by chance.
+# If this many times as many situations are wrong as have wrong gradients alone, the latter are not
+# reported by themselves: it is by chance that no value shows the mistake there.
 FAR_MORE = 5
-SURE = 3  # situations: what fewer have in common two by two may be chance
-LONG = 100  # positions, from which a sequence is a long one
+SURE = 3  # failed situations; two conditions that fewer have in common may be chance
+LONG = 100  # positions, above which a sequence is long
 BY_DTYPE = {"float64": "computes_in_float64", "bfloat16": "computes_in_bfloat16"}
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """What came of all situations.
+    """The outcomes of all situations, and the claims that fail because of them.
 
     Attributes:
-        outcomes: Of each.
-        told: What a claim fails by, by the claim's name.
-        skipped: Why a claim cannot be looked at, likewise.
-        inside: Of each situation of what is inside the contract.
+        outcomes: The outcome of each situation.
+        told: The exception that a claim fails with, by the claim's name.
+        skipped: Why a claim cannot be checked, by the claim's name.
+        inside: The outcomes of the situations of the contract's parts.
     """
 
     outcomes: tuple[Outcome, ...]
@@ -71,11 +72,11 @@ class Judgement:
 
     @property
     def wrong(self) -> list[Outcome]:
-        """Of those in which something is wrong."""
+        """The outcomes in which something is wrong."""
         return [one for one in self.outcomes if one.aspect is not None]
 
     def beside(self, other: Judgement) -> Judgement:
-        """With that of what is inside; a claim that is told by both is told by this one."""
+        """Return this judgement with that on a part; where both fail a claim, this one counts."""
         told, inside = {**other.told, **self.told}, (*self.inside, *other.outcomes)
         return replace(self, told=told, inside=inside)
 
@@ -83,13 +84,13 @@ class Judgement:
 def judge(
     outcomes: Sequence[Outcome], claims: frozenset[str], of: str = "", too_slow: str = ""
 ) -> Judgement:
-    """Which claim is told of what fails.
+    """Judge which claims fail because of the outcomes.
 
     Args:
-        outcomes: Of all situations.
-        claims: Those that a suite makes.
-        of: What part of an answer it is; empty for the whole.
-        too_slow: Why no long sequence could be tried; empty where one was.
+        outcomes: The outcomes of all situations.
+        claims: The names of the claims that the suite checks.
+        of: Which part of the submission the messages are about; empty for the whole.
+        too_slow: Why no long sequence could be tried; empty if one was.
     """
     told: dict[str, Exception] = {}
     wrong = [one for one in outcomes if one.aspect is not None]
@@ -111,7 +112,7 @@ def judge(
 
 
 def _about(claim: str, outcomes: Sequence[Outcome]) -> Sequence[Outcome]:
-    """What came of the situations that a claim is about: of all where it names none."""
+    """Return the outcomes of the situations that a claim is about: all if none names it."""
     if claim in ABOUT:
         return [one for one in outcomes if ABOUT[claim](one.situation)]
     return [one for one in outcomes if claim in one.situation.about] or outcomes
@@ -127,7 +128,7 @@ def _claim(
     failed: Sequence[Outcome],
     claims: frozenset[str],
 ) -> str:
-    """The claim that is about what fails; the whole formula where none is."""
+    """Return the suite's claim about what fails; the one about the whole formula if none is."""
     return next((name for name in _candidates(aspect, where, failed) if name in claims), WHOLE)
 
 
@@ -162,7 +163,10 @@ def _told(factor: str) -> tuple[str, ...]:
 
 
 def _reason(failed: Sequence[Outcome], where: tuple[Condition, ...] | None, says: str) -> Exception:
-    """The failure at the smallest situation, and where else; the first that ended the worker."""
+    """Return the exception to fail with, which says in which other situations it fails as well.
+
+    It is the one of the smallest situation, or of the first that stopped or ended the worker.
+    """
     ends = [one for one in failed if one.aspect in (Aspect.STOPPED, Aspect.ENDED)]
     smallest = ends[0] if ends else min(failed, key=lambda one: one.situation.size)
     reason, aspect = smallest.reason, smallest.aspect

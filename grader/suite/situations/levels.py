@@ -1,4 +1,4 @@
-"""The factors along which an answer to any contract may go wrong, and their levels."""
+"""The factors that may make a submission to any contract go wrong, and their levels."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BATCH_OR_NOT = Factor("B", ("none", "1", "2", "more"))
 WIDTH = Factor("width", ("1", "small", "odd", "even", "square", "large"))
 HEADS = Factor("heads", ("one", "several", "as many as features"))
 GROUPS = Factor("groups", ("one", "several", "as many as heads"))
-OF_OTHER_FACTORS = "TSBCDEHG"  # letters; an author's own ones vary by themselves
+OF_OTHER_FACTORS = "TSBCDEHG"  # size letters; a contract's other letters are factors themselves
 OF_OWN_LETTER = ("1", "2", "small", "any")
 
 ORDINARY = "ordinary"
@@ -57,7 +57,7 @@ WAY = Factor(
 )  # fmt: skip
 WAY_OF_ANOTHER_FORM = Factor(WAY.name, WAY.levels[:-1])
 WEIGHTS = Factor("weights", ("as drawn", "small", "large", "with biases of zero"))
-WEIGHTS_OF_KINKS = Factor(WEIGHTS.name, WEIGHTS.levels[:-1])  # zeros lie at a kink
+WEIGHTS_OF_KINKS = Factor(WEIGHTS.name, WEIGHTS.levels[:-1])  # biases of zero may lie at a kink
 ANOTHER_INPUT = "after another input"
 ANOTHER_LIFE = ("after other weights", "loaded from a state")
 HISTORY = Factor(
@@ -74,7 +74,7 @@ HISTORY_OF_FUNCTIONS = Factor(
 
 
 def like(contract: Contract) -> list[str]:
-    """Names of the inputs that are drawn of all kinds: those that gradients are asked of."""
+    """Return the names of the drawn inputs that have gradients and no kinds of their own."""
     return [
         name
         for name, given in contract.inputs.items()
@@ -83,12 +83,12 @@ def like(contract: Contract) -> list[str]:
 
 
 def first_of(contract: Contract) -> str:
-    """The input whose kind is the first to be looked at."""
+    """Return the name of the first of the inputs in ``like``; empty if there is none."""
     return next(iter(like(contract)), "")
 
 
 def own_letters(contract: Contract) -> list[str]:
-    """The letters of inputs that no other factor varies, and that follow from no other letter."""
+    """Return the size letters of inputs that no other factor and no other letter determines."""
     sizes = contract.sizes[0]
     shapes = " ".join(given.shape for given in contract.inputs.values())
     there = [word for word in dict.fromkeys(shapes.split()) if word in sizes]
@@ -102,27 +102,27 @@ def _is_free(contract: Contract, letter: str) -> bool:
 
 
 def layout_of(name: str) -> str:
-    """The factor of how an input lies in memory."""
+    """Return the name of the factor for how an input lies in memory."""
     return f"layout of {name}"
 
 
 def given_of(name: str) -> str:
-    """The factor of how an input is given that may be left out."""
+    """Return the name of the factor for how an optional input is passed."""
     return f"{name} given"
 
 
 def leading(contract: Contract, name: str) -> str:
-    """The first part of the argument that an input is in: how the whole is given, it says."""
+    """Return the first part of an input's argument, by which the whole argument is passed."""
     return contract.parts_of(contract.whole_of(name))[0]
 
 
 def form_of(name: str) -> str:
-    """The factor of how an input is written down that can be in several ways."""
+    """Return the name of the factor for the form, such as a dtype, that an input is written in."""
     return f"{name} as"
 
 
 def general_factors(contract: Contract, mode: Factor = MODE) -> list[Factor]:
-    """What any contract's answers may go wrong along; ``mode`` of a module."""
+    """Return the factors that apply to any contract; ``mode`` is the factor of a module's mode."""
     letters = contract.sizes[0]
     found = [one for one in (T, OTHER_LENGTH) if one.name in letters]
     if "B" in letters:
@@ -146,7 +146,7 @@ def general_factors(contract: Contract, mode: Factor = MODE) -> list[Factor]:
 
 
 def model_of(contract: Contract) -> Model:
-    """What the situations of a contract of no known kind are made of."""
+    """Return the model of the situations of a contract of no known kind."""
     found = general_factors(contract)
     more, rules = of_variants(contract)
     if "C" in contract.sizes[0] and "E" in contract.sizes[0]:
@@ -169,7 +169,7 @@ def _is_of_a_kind_or_not(name: str, first: str, row: Row) -> bool:
 
 
 def of_variants(contract: Contract) -> tuple[list[Factor], list[Rule]]:
-    """The factor of the constructor's arguments, and its rules, where there are several."""
+    """Return the factor of the constructor's arguments with its rules, if there are variants."""
     if not contract.variants:
         return [], []
     factor = Factor("arguments", tuple(contract.variants))
@@ -180,12 +180,12 @@ def _takes_a_batch(contract: Any, row: Row) -> bool:
     return row["B"] == "none" or contract.variants[row["arguments"]].sizes[0].B > 0
 
 
-# What is delicate: every three of their levels meet.
+# Triples of factors of which every three levels meet, not only every two.
 DELICATE = ((MODE.name, GRADIENTS.name, DTYPE.name),)
 
 
 def is_long(row: Row) -> bool:
-    """Whether what is computed grows large."""
+    """Return whether sequences are so long that the computation grows large."""
     return row.get("T") in LONG or row.get("S") in LONG
 
 
@@ -194,14 +194,14 @@ def _is_rounded(row: Row) -> bool:
 
 
 def wishes(x: str) -> tuple[Wish, ...]:
-    """What any level would do for: what is long is made cheap, all else as most users have it."""
+    """Return the levels preferred where any would do: cheap for long sequences, else usual ones."""
     return (
         (GRADIENTS.name, NO_GRADIENTS[0], is_long),
         (HISTORY.name, "first call", is_long),
         ("B", "1", is_long),
         (WIDTH.name, "small", is_long),
         ("B", "2", lambda row: not is_long(row)),
-        # In bfloat16, gradients tell something where all else is ordinary.
+        # In bfloat16, gradients tell something only where all else is ordinary.
         (x, ORDINARY, _is_rounded),
         (WEIGHTS.name, "as drawn", _is_rounded),
         (GRADIENTS.name, "wanted", lambda row: _is_rounded(row) and row[WAY.name] != NONE),
@@ -212,19 +212,19 @@ def wishes(x: str) -> tuple[Wish, ...]:
     )
 
 
-# What cannot meet: the factors that a rule is about, and whether their levels can.
+# Rules about levels that cannot meet; each tells for its factors whether a row's levels can.
 RULES: tuple[Rule, ...] = (
-    # Gradients are asked for in some way where they are wanted at all.
+    # There is a way to ask for gradients exactly where gradients are wanted.
     (
         (GRADIENTS.name, WAY.name),
         lambda row: (row["gradients"] in NO_GRADIENTS) == (row[WAY.name] == NONE),
     ),
-    # The gradient of a residual reaches x.
+    # A residual also passes its gradient to x, so gradients cannot be of the parameters alone.
     (
         (GRADIENTS.name, WAY.name),
         lambda row: row[WAY.name] != RESIDUAL or row["gradients"] != "of the parameters alone",
     ),
-    # What is long and wide takes too long, and shows no more than one of them alone.
+    # A situation both long and wide takes too long, and shows no more than either alone.
     (("T", "width"), lambda row: row["T"] not in LONG or row["width"] != "large"),
     (("S", "width"), lambda row: row["S"] not in LONG or row["width"] != "large"),
     (("T", "S"), lambda row: row["T"] not in LONG or row["S"] not in LONG),

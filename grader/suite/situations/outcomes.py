@@ -1,4 +1,4 @@
-"""What comes of a situation."""
+"""The outcome of one situation: whether the submission is right in it, and if not, why."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ class Situation(Protocol):
 
     @property
     def sizes(self) -> Sizes:
-        """Those that are tried."""
+        """The sizes that are tried."""
 
     @property
     def size(self) -> int:
-        """How many numbers the input has: the fewer, the easier to look at."""
+        """The count of numbers in the inputs: the fewer, the easier a failure is to look at."""
 
     @property
     def about(self) -> tuple[str, ...]:
-        """Claims that it is about beyond what its factors say."""
+        """Names of claims that the situation is about, beyond those that its factors imply."""
 
 
 class Aspect(StrEnum):
-    """What of a situation is wrong."""
+    """A respect in which a submission is wrong in a situation."""
 
     RAISES = "raises an exception"
     FORM = "has another shape, dtype or device"
@@ -46,11 +46,11 @@ class Aspect(StrEnum):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a situation.
+    """The outcome of one situation.
 
     Attributes:
-        aspect: What is wrong; None where it is right.
-        reason: Why; None where it is right.
+        aspect: What is wrong; None if the submission is right.
+        reason: The exception that says why; None if the submission is right.
     """
 
     situation: Situation
@@ -64,5 +64,5 @@ class Outcome:
 
     @property
     def is_known(self) -> bool:
-        """Whether something came that is right or wrong."""
+        """Whether the submission was tried to the end, so that it is right or wrong."""
         return self.aspect not in (Aspect.STOPPED, Aspect.ENDED, Aspect.UNTRIED)

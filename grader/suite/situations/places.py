@@ -1,4 +1,4 @@
-"""The situations of a grading, in their order, each drawn when it is wanted."""
+"""The situations of a grading in their order, each drawn when it is needed."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from grader.suite.situations.factors import Model, Row
 from grader.suite.situations.filling import Situation
 from grader.suite.situations.trying import Tried
 
-CACHED_LISTS = 12  # of situations, of some 30 MB each: the exercises that a batch goes through
-SHORT_LEVELS = ("1", "2", "small", "as T")  # of no more than ``SHORT`` positions
-LADDER = (("about 16", "about 32"), ("about 64",))  # lengths, of which few are tried first
+CACHED_LISTS = 12  # lists of situations, some 30 MB each: one per exercise of a batch
+SHORT_LEVELS = ("1", "2", "small", "as T")  # levels of at most ``SHORT`` positions
+LADDER = (("about 16", "about 32"), ("about 64",))  # lengths, of which a few are tried early
 
 
 class SituationModel(Protocol):
-    """What the situations of a kind of contract are."""
+    """How the situations of one kind of contract are modelled, drawn and tried."""
 
     def model(self, contract: Contract) -> Model:
-        """Their factors."""
+        """Return the factors of the situations, and what is known of their combinations."""
 
     def fill(self, harness: Harness, row: Row, turn: int) -> Situation:
-        """One of them; as ``filling.fill`` has it."""
+        """Draw the numbers of one situation; the arguments are those of ``filling.fill``."""
 
     def tried(self, harness: Harness, situation: Situation) -> Tried:
-        """One that is planned."""
+        """Plan the requests of one situation."""
 
 
 class _Any:
-    """Those of any contract."""
+    """The situations of a contract of no known kind."""
 
     model = staticmethod(levels.model_of)
     fill = staticmethod(filling.fill)
@@ -43,24 +43,24 @@ class _Any:
 
 
 def kind_of(contract: Contract) -> SituationModel:
-    """What the situations of a contract are."""
+    """Return how the situations of a contract are modelled, drawn and tried."""
     found: SituationModel = contract.kind or _Any()
     return found
 
 
 @cache
 def model_of(contract: Contract) -> Model:
-    """What the situations of a contract are made of."""
+    """Return the model of a contract's situations, made once per contract."""
     return kind_of(contract).model(contract)
 
 
 class Place(NamedTuple):
-    """Where a situation stands among those of a grading.
+    """The place of a situation among those of a grading.
 
     Attributes:
-        number: From 0.
+        number: The index of the situation, from 0.
         row: The level of each factor.
-        turn: How many before it are about as long.
+        turn: How many earlier situations are about as long.
     """
 
     number: int
@@ -69,21 +69,21 @@ class Place(NamedTuple):
 
     @property
     def lengths(self) -> set[str]:
-        """The levels of how many positions there are."""
+        """The levels of the factors T and S, the counts of query and key positions."""
         return {self.row.get(letter, "1") for letter in "TS"}
 
     @property
     def is_short(self) -> bool:
-        """Whether it has few positions."""
+        """Whether the situation has few positions."""
         return self.lengths <= {*SHORT_LEVELS}
 
 
 class Places:
-    """The situations of a contract in one grading: for the same seed, the same ones.
+    """The situations of a contract in one grading; the same seed gives the same ones.
 
     Args:
-        harness: Draws them.
-        each: Of so many situations one is tried.
+        harness: Gives the contract, the seed and the random numbers.
+        each: Of this many situations, one is tried.
     """
 
     def __init__(self, harness: Harness, each: int = 1) -> None:
@@ -94,7 +94,7 @@ class Places:
         self._each = each
 
     def __iter__(self) -> Iterator[Place]:
-        """All of them, in an order that is drawn."""
+        """Yield the places of all situations that are tried, in random order."""
         model, as_long = model_of(self._harness.contract), Counter[str]()
         for number, row in enumerate((*rows_of(model, Draw(self._seed)), *model.extremes)):
             length = row.get("T", "")
@@ -103,15 +103,15 @@ class Places:
             as_long[length] += 1
 
     def requests(self, size: int) -> list[list[Place]]:
-        """The same in requests of so many: some short ones first, then few that are longer.
+        """Split all places into requests of ``size`` or fewer: short ones first, then longer ones.
 
-        So it is soon known what takes how long, and longer ones can be drawn to fit.
+        This shows the submission's speed early, so that long situations can be drawn to fit it.
         """
         left, first = list(self), []
         for is_meant, count in (
             (lambda one: one.is_short, size),
             *((lambda one, some=some: one.lengths & {*some}, size // 2) for some in LADDER),
-            (lambda one: one.is_short, size),  # while the ones before are measured
+            (lambda one: one.is_short, size),  # tried while the longer ones before are measured
         ):
             chosen = [one for one in left if is_meant(one)][:count]
             left = [one for one in left if one not in chosen]
@@ -120,13 +120,13 @@ class Places:
         return [some for some in first if some]
 
     def situation(self, place: Place) -> Situation:
-        """The one at a place: made once for a batch."""
+        """Return the situation at a place, drawn once for all submissions of a batch."""
         if place.number not in self._made:
             self._made[place.number] = self._drawn(str(place.number), place.row, place.turn)
         return self._made[place.number]
 
     def shortened(self, place: Place, level: str) -> Situation:
-        """The same conditions, at as many positions as a level has at most."""
+        """Redraw the situation at a place with at most as many positions as ``level`` allows."""
         shorter = SHORT_LEVELS[: SHORT_LEVELS.index(level)]
         longer = {n for n in "TS" if place.row.get(n, "1") not in (*shorter, "as T")}
         row = {**place.row, **dict.fromkeys(longer, level)}
@@ -138,17 +138,17 @@ class Places:
 
 
 def situations_of(harness: Harness) -> Iterator[Situation]:
-    """All situations of a contract."""
+    """Iterate over all situations of a contract."""
     places = Places(harness)
     return map(places.situation, places)
 
 
 @lru_cache(maxsize=CACHED_LISTS)
 def _made(*drawn_for: object) -> dict[int, Situation]:
-    """Those that are made already, by their places; more are added."""
+    """Return the situations that are drawn already, by number; callers add more to it."""
     return {}
 
 
 def forget() -> None:
-    """Let what was made for gradings that are over go."""
+    """Free the situations that were drawn for gradings that are over."""
     _made.cache_clear()

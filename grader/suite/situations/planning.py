@@ -1,4 +1,4 @@
-"""What is planned for a situation: what came before, the call, what follows it."""
+"""Plan the steps of a situation: earlier calls, the call under test, and what follows it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WAYS: dict[str, Way] = {
 
 
 def plan(harness: Harness, situation: Situation) -> Call:
-    """Plan the call that is looked at; what it needs fails by itself."""
+    """Plan the call under test; if a step of it fails, other situations are still tried."""
     by_position = situation.coin and None not in situation.changes.values()
     with harness.batch.apart():
         module = harness.module(
@@ -33,7 +33,7 @@ def plan(harness: Harness, situation: Situation) -> Call:
 
 
 def _plan_call(module: Module, situation: Situation) -> Call:
-    """The call that is looked at, with what follows it."""
+    """Plan the call under test, and the calls and the backward that go with it."""
     level = situation.row["gradients"]
     given: list[dict[str, Tensor | None]] = [dict(situation.inputs)]
     if level == "under no_grad, of an x that learns":
@@ -65,7 +65,7 @@ def _plan_call(module: Module, situation: Situation) -> Call:
 
 
 def _recorded(inputs: dict[str, Tensor | None]) -> dict[str, Tensor | None]:
-    """The same of which gradients might be asked too."""
+    """Return copies of the inputs; those that are floats require a gradient."""
     return {
         name: x.detach().clone().requires_grad_() if x is not None and x.is_floating_point() else x
         for name, x in inputs.items()
@@ -77,7 +77,7 @@ def _grad_outputs(situation: Situation) -> dict[str, Tensor]:
 
 
 def _is_refilled(situation: Situation) -> bool:
-    """Whether another call was given the same tensors, with other values."""
+    """Return whether an earlier call was given the same tensors, filled with other values."""
     meant = situation.row.get("history") == "in the same tensor, filled anew"
     tensors = situation.tensors.items()
     apart = all(0 not in value.stride() for _, value in tensors)
@@ -87,7 +87,7 @@ def _is_refilled(situation: Situation) -> bool:
 
 
 def _go_through_history(module: Module, situation: Situation) -> None:
-    """What came before: nothing of it may show."""
+    """Plan what comes before the call under test; the result of that call must not depend on it."""
     plain: Inputs = {
         **situation.inputs,
         **{name: x.contiguous() for name, x in situation.learning.items()},

@@ -1,10 +1,10 @@
-"""How far off a right answer may be: a tight bound by its dtype, and beyond that, what noise says.
+"""Tolerances: a tight bound for each dtype, and where that fails, the effect of random noise.
 
-Only where the tight bound fails is what is right computed again as rounding makes it: in the dtype
-that is tried, then with noise in every operation, on the way back as well. So no kind of input, no
-size and no contract needs a bound of its own: what cancels, is steep or lies at a jump is as far
-off under noise too. Most of what is wrong is further off than it would be in bfloat16, which is
-computed sooner.
+Only if the tight bound fails is the right answer computed again as rounding may change it: in the
+dtype under test, then with noise in every operation, including those of the backward. So no kind
+of input, size or contract needs a bound of its own: results that cancel, are steep or lie at a jump
+are as far off under noise too. Most wrong answers are even further off than bfloat16 makes the
+right one, and that is quicker to compute.
 """
 
 from __future__ import annotations
@@ -19,41 +19,41 @@ from grader.suite.compare import CheckFailed, expect_close, expect_finite
 from grader.suite.tolerance import Coarse, Gap, Noise
 
 OUTPUTS, GRADIENTS = 0, 1
-# Relative to the largest expected value: of outputs, of gradients; in float64 by whether no
-# constant, such as 1/√D, may have been rounded to float32.
+# Tolerances of outputs and of gradients, relative to the largest expected value. The key is the
+# dtype, and whether it is certain that no constant, such as 1/√D, was rounded to float32.
 TIGHT = {
     (torch.float32, False): (2e-5, 1e-4),
     (torch.float64, False): (1e-6, 1e-6),
     (torch.float64, True): (1e-10, 1e-9),
     (torch.bfloat16, False): (0.1, 0.1),
 }
-ROUGH = 0.3  # of a gradient's length, as far off as bfloat16 may always be
-# So many times as far off as under noise a right answer may be. None was more than 1.3 times, but
-# one that mixes x in the place of keys: 9 times, in float32.
+ROUGH = 0.3  # error relative to a gradient's length that is always allowed in bfloat16
+# How many times as far off as under noise a right answer may be. None was more than 1.3 times,
+# except one that mixes x in the place of keys: 9 times, in float32.
 TIMES = {torch.float32: 24, torch.float64: 24, torch.bfloat16: 6}
-SURELY = 4  # times as far off as our own in bfloat16: nothing else need be computed
-RUNS = 4  # of noise at most; in every second one all rows are off alike
-KINKED = 0.05  # of a gradient's length, where rounding decides on which side of a jump some are
+SURELY = 4  # times the right answer's error in bfloat16; beyond that, no more runs are needed
+RUNS = 4  # runs with noise at most; in every second one, all rows are off alike
+KINKED = 0.05  # error relative to a gradient's length that is allowed beside a jump of the gradient
 
 Tensors = Mapping[str, Tensor]
 
 
 class Rounding:
-    """What rounding makes of the right outputs, or gradients, of a situation.
+    """The effect of rounding on the right outputs, or on the right gradients, of a situation.
 
     Args:
-        right: What is right, by name.
-        compute: The same in a dtype, with noise where some is given.
+        right: The right values, by name.
+        compute: Computes the right values in a dtype, with noise if some is given.
         place: ``OUTPUTS`` or ``GRADIENTS``.
-        dtype: That is tried.
-        slack: By how much more than by rounding they may be off, relative to the largest.
+        dtype: The dtype under test.
+        slack: The error allowed beyond rounding, relative to the largest value.
         is_exact: Whether no constant is rounded, in float64.
-        near_a_kink: Tells whether rounding may decide on which side of a jump they are.
-        runs: What was computed, to be kept.
+        near_a_kink: Returns whether rounding may decide on which side of a jump the values are.
+        runs: Cache to which the results of runs are added.
 
     Attributes:
         right, place, dtype: As given.
-        left_out: Names of those that are next to nothing beside what rounding may make of them.
+        left_out: Names of values that are no larger than the error that rounding may cause.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class Rounding:
         self.left_out: list[str] = []
 
     def expect_near(self, got: Tensor, name: str, what: str) -> None:
-        """Fail where a value, of a name in the message, is further off than rounding takes it."""
+        """Fail if rounding cannot explain the error of a value, called ``what`` in the message."""
         right = self.right[name]
         try:
             expect_close(got, right, what, self._rate)
@@ -84,25 +84,25 @@ class Rounding:
                 raise
 
     def is_rounding(self, name: str, off: Gap) -> bool:
-        """Whether rounding takes a value as far; of gradients in bfloat16, little is asked."""
+        """Return whether rounding explains an error; in bfloat16, gradients may be far off."""
         share = off.length / max(float(self.right[name].norm()), off.length)
         if self.place == GRADIENTS and self.dtype == torch.bfloat16 and share <= ROUGH:
             return True
-        # Noise crosses few kinks.
+        # Noise takes few values across a kink, so it cannot explain a jump of the gradient.
         has_jumped = self.place == GRADIENTS and share <= KINKED and self._near_a_kink()
         return has_jumped or self._is_noise(name, off)
 
     def _is_beyond_doubt(self, name: str, off: Gap, times: int = 1) -> bool:
-        """Whether not even bfloat16 is as far off: most of what is wrong is seen at once."""
+        """Return whether an error exceeds ``times`` that of bfloat16, as with most mistakes."""
         if self.dtype == torch.bfloat16:
             return False
         coarse = self.gap(name, torch.bfloat16)
         if coarse.length <= torch.finfo(torch.bfloat16).eps / 8 * float(self.right[name].norm()):
-            return False  # by luck: of one-hot weights, say, a gradient is 0 in any dtype
+            return False  # exact by luck: the gradient of one-hot weights, say, is always 0
         return off.largest > times * coarse.largest + self._least(name, torch.bfloat16)
 
     def _is_noise(self, name: str, off: Gap) -> bool:
-        """Whether it is at most so many times as far off as one of more and more runs."""
+        """Return whether an error is at most ``TIMES`` that of a run in the dtype or with noise."""
         if self._is_beyond_doubt(name, off, SURELY):
             return False
         most, least, times = Gap(), self._least(name), TIMES[self.dtype]
@@ -114,11 +114,11 @@ class Rounding:
             if not seed and self._is_beyond_doubt(name, off):
                 break
             if seed > 1 and off.length > times**2 * most.length + least:
-                break  # nor will other noise take it there
+                break  # more noise would not reach this error either
         return False
 
     def gap(self, name: str, dtype: torch.dtype, seed: int = 0) -> Gap:
-        """How far off a value is where it is computed so, with noise where it has a seed."""
+        """Return the error of a value computed in a dtype, with noise if ``seed`` is not 0."""
         if (run := (self.place, dtype, seed)) not in self._runs:
             self._runs[run] = self._run(dtype, seed)
         return Gap.between(self._runs[run][name], self.right[name])
@@ -131,7 +131,10 @@ class Rounding:
         return self._compute(dtype, None)
 
     def _least(self, name: str, dtype: torch.dtype | None = None) -> float:
-        """A rounding of the largest; of all gradients: terms that cancel may be as large."""
+        """Return one rounding step of the largest number.
+
+        For a gradient, that is the largest of all gradients: terms that cancel may be as large.
+        """
         whole = self.right.values() if self.place else [self.right[name]]
         largest = max(float(one.abs().max()) for one in whole if one.numel())
         return torch.finfo(dtype or self.dtype).eps * largest

@@ -1,4 +1,4 @@
-"""Runs the situations of a contract: what ends the worker costs the situation that does it."""
+"""Run the situations of a contract; one that ends the worker does not cost the others."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from grader.suite.situations.outcomes import Aspect, Outcome
 from grader.suite.situations.places import Place, Places, kind_of
 from grader.suite.situations.trying import Tried
 
-SHARE = 0.75  # of the time that is left, that situations may take
-SOONER = 10  # a request of several is stopped after this part of a check's limit
-MORE = 4  # times as long as that one alone may take where it is slow
-LEAST_SECONDS = 0.1  # that a situation has, however many were stopped before it
-HOPELESS = 16  # situations of which each one ended the worker: so would the others
+SHARE = 0.75  # share of the time left that situations may take
+SOONER = 10  # a request of several situations is stopped after a check's limit divided by this
+MORE = 4  # factor on the time limit of a request with a single situation of a slow submission
+LEAST_SECONDS = 0.1  # seconds that a situation has at least, however many were stopped before
+HOPELESS = 16  # situations that all ended the worker, after which no other one is tried
 
 
 class _Planned(NamedTuple):
@@ -31,32 +31,33 @@ class _Planned(NamedTuple):
 
 
 class SituationRunner:
-    """All situations, a few in a request: while the worker is busy, others are planned, judged.
+    """A run of all situations, a few per request; meanwhile, others are planned and judged.
 
-    Once one has ended the worker, each is tried by itself, so that the others lose nothing.
+    Once a request has ended the worker, each situation gets a request of its own, so that one which
+    ends the worker does not cost the others.
 
     Args:
-        harness: Plans, asks.
-        each: Of so many situations one is tried.
+        harness: Plans the requests and sends them.
+        each: Of this many situations, one is tried.
     """
 
     def __init__(self, harness: Harness, each: int = 1) -> None:
         self._harness, self._session = harness, harness.session
         self._kind = kind_of(harness.contract)
-        self._kept = self._session.left * (1 - SHARE)  # for what comes after
+        self._kept = self._session.left * (1 - SHARE)  # seconds for what comes after the situations
         self._agenda = Agenda(Places(harness, each), self._session.pace, lambda: self._left)
         self._came: list[_Planned] = []
-        self._exchange: Exchange | None = None  # in which they came
+        self._exchange: Exchange | None = None  # the exchange with the worker in which they came
         self._outcomes: list[Outcome] = []
-        self._is_fresh = False  # the worker has tried nothing yet
-        self._ended = self._stopped = 0  # so many ended the worker; so many of them by taking long
+        self._is_fresh = False  # whether the worker has tried nothing yet
+        self._ended = self._stopped = 0  # situations that ended the worker; of these, by a timeout
 
     def run(self) -> list[Outcome]:
-        """What came of each."""
+        """Try all situations and return their outcomes."""
         contract = self._harness.contract
         for one in (contract, *contract.variants.values()):
             with self._session.timed(self._session.timeout):
-                _ = self._harness.of(one).fit  # while others are tried, nothing else can be asked
+                _ = self._harness.of(one).fit  # asks the worker, which is busy once situations run
         planned = self._plan()
         while planned:
             planned = self._try(planned) or self._plan()
@@ -65,17 +66,17 @@ class SituationRunner:
 
     @property
     def too_slow(self) -> str:
-        """Why no situation as long as the longest was tried; empty where one was."""
+        """Why no situation as long as the longest was tried; empty if one was."""
         tried = [one for one in self._outcomes if one.aspect is not Aspect.UNTRIED]
         return self._agenda.too_slow([one.situation.sizes for one in tried])
 
     @property
     def _left(self) -> float:
-        """The time that is left for situations, in seconds."""
+        """The time that is left for situations, in seconds of processor time."""
         return self._session.left - self._kept
 
     def _plan(self) -> list[_Planned]:
-        """Plan the next request, with a living worker; nothing where there is none to be made."""
+        """Plan the next request, with a living worker; return nothing if none is to be made."""
         try:
             with self._session.timed(self._session.timeout):
                 self._is_fresh |= self._session.revive()
@@ -90,13 +91,13 @@ class SituationRunner:
         return [_Planned(place, one, self._kind.tried(self._harness, one)) for place, one in chosen]
 
     def _give_up(self, error: Exception) -> list[_Planned]:
-        """Try none of the others."""
+        """Record all remaining situations as not tried, because of ``error``; plan no more."""
         rest, self._agenda.rest[:] = [*self._agenda.rest], []
         self._outcomes += [Outcome(one, Aspect.UNTRIED, error) for _, one in rest]
         return []
 
     def _try(self, asked: list[_Planned]) -> list[_Planned]:
-        """Try what is planned; what is planned meanwhile."""
+        """Send the planned situations; return those that were planned while the worker was busy."""
         ahead: list[_Planned] = []
         try:
             with self._session.timed(self._limit(asked)) as clock:
@@ -110,14 +111,14 @@ class SituationRunner:
                 self._note_end(asked[0].situation, error, clock.seconds)
             return []
         self._came, self._exchange = asked, self._session.exchanges[-1]
-        if not self._is_fresh:  # else what a worker does once is among it
+        if not self._is_fresh:  # a worker's first request includes one-time work
             longest = max(one.situation.sizes.length for one in asked)
             self._session.pace.measure(_work(asked), longest, clock.taken)
         self._is_fresh = False
         return ahead
 
     def _go_on(self, asked: list[_Planned], ahead: list[_Planned]) -> None:
-        """Do what can be done while the worker is busy."""
+        """Plan the next request, compute right answers and judge, while the worker is busy."""
         if self._agenda.is_plain:
             ahead += self._next()
         for one in asked:
@@ -132,18 +133,18 @@ class SituationRunner:
         self._came, self._exchange = [], None
 
     def _limit(self, asked: list[_Planned]) -> float:
-        """What a request may take, in seconds: less once others took too long."""
+        """Return the time limit of a request, in seconds: less once others took too long."""
         takes = MARGIN * self._session.pace.seconds_for(_work(asked))
         if self._session.pace.is_slow and len(asked) == 1:
-            takes *= MORE  # of an answer that looks at fewer scores than there are, say
+            takes *= MORE  # the estimate is low if the submission skips some scores, say
         timeout = self._session.timeout
-        usual = timeout if len(asked) == 1 else timeout / SOONER  # they are tried once more
+        usual = timeout if len(asked) == 1 else timeout / SOONER  # several are tried once more
         if self._stopped:
             usual = max(timeout / (SHORTER * self._stopped**2), LEAST_SECONDS)
         return min(max(usual, takes), max(self._left, LEAST_SECONDS))
 
     def _note_end(self, situation: Situation, error: WorkerEnded, limit: float) -> None:
-        """Note that a situation has ended the worker: those as long as it come last."""
+        """Record that a situation ended the worker, and put others at least as long last."""
         self._ended += 1
         aspect = Aspect.ENDED
         if isinstance(error, WorkerTimeout):
@@ -159,5 +160,5 @@ class SituationRunner:
 
 
 def _work(asked: list[_Planned]) -> Work:
-    """How much has to be computed in all."""
+    """Return the amount of computation of all planned situations together."""
     return sum((one.situation.work for one in asked), Work())

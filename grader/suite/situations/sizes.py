@@ -1,4 +1,4 @@
-"""The sizes of a situation, by its levels."""
+"""Draw the sizes of a situation by its levels."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from grader.suite.situations.factors import Row
 from grader.suite.situations.levels import ANOTHER_LIFE, own_letters
 
 HEADS = (2, 3, 4, 6, 8)
-FEW = 12  # positions, as there may be sequences
-SOME = 30  # positions, up to which many features take no large part of the memory
-MANY = 100  # positions, from which the other sizes are kept small
+FEW = 12  # positions, below which a batch may have many sequences
+SOME = 30  # positions, below which many features take no large part of the memory
+MANY = 100  # positions, above which the other sizes are kept small
 MOST_HEADS = 72
-WIDE = 130  # features, from which there are few positions
-HEADS_OF_MANY = 136  # where there are as many as features
-BATCHES = (8, 24)  # from and to so many, where there are few positions
+WIDE = 130  # features, from which on there are few positions
+HEADS_OF_MANY = 136  # most heads of one feature each, from ``WIDE`` features on
+BATCHES = (8, 24)  # fewest and most sequences, where there are few positions
 MORE_HEADS = (9, 16)
-MANY_SCORES = 250  # positions, of which 5 sequences have more than 2**18 scores
-SQUARE = (4, 16, 64)  # head sizes whose root is exact in every dtype
+MANY_SCORES = 250  # positions, above which 5 sequences have more than 2**18 scores
+SQUARE = (4, 16, 64)  # head sizes whose square root is exact in every dtype
 
 
 def draw_sizes(harness: Harness, row: Row, turn: int) -> Sizes:
-    """Sizes of these levels; those that no level names are the contract's first.
+    """Draw sizes of these levels; sizes that no level names are those of the contract's first.
 
     Args:
-        harness: Draws them.
-        row: The levels.
-        turn: How many before it are about as long.
+        harness: Gives the contract and the random numbers.
+        row: The level of each factor.
+        turn: How many earlier situations are about as long.
     """
     draw, contract = harness.draw, harness.contract
     found = dict(contract.sizes[0])
@@ -50,12 +50,12 @@ def draw_sizes(harness: Harness, row: Row, turn: int) -> Sizes:
 
 
 def _features(draw: Draw, row: Row, width: int, by_head: bool) -> dict[str, int]:
-    """Features of a token, or of each of its heads, with the heads and their groups."""
+    """Draw the features of a token, or of each head, and the numbers of heads and groups."""
     letter = "D" if by_head else "C"
     if "heads" not in row:
         return {letter: width}
     if by_head and row["heads"] == "as many as features":
-        width = min(width, MOST_HEADS)  # else what is sent has more numbers than a request may
+        width = min(width, MOST_HEADS)  # otherwise, a request would send more numbers than it may
     several = HEADS[draw.integer(0, len(HEADS) - 1)]
     most = most_heads(width)
     H = {"one": 1, "several": several}.get(row["heads"]) or min(width, most)
@@ -66,7 +66,7 @@ def _features(draw: Draw, row: Row, width: int, by_head: bool) -> dict[str, int]
 
 
 def draw_groups(draw: Draw, row: Row, H: int) -> dict[str, int]:
-    """Into how many groups of one size so many heads fall, where there are any."""
+    """Draw the number of groups of equal size that H heads form; nothing if there are no groups."""
     if "groups" not in row:
         return {}
     divisors = [n for n in range(1, H + 1) if H % n == 0]
@@ -76,8 +76,8 @@ def draw_groups(draw: Draw, row: Row, H: int) -> dict[str, int]:
 
 
 def draw_width(draw: Draw, row: Row, T: int) -> int:
-    """So many features that it takes no long time."""
-    # All are drawn, so that what comes after is the same for each.
+    """Draw the number of features, small enough that a situation does not take long."""
+    # Every level is drawn, so that the random numbers that follow are the same for each.
     return {
         "1": 1,
         "small": draw.integer(2, 5),
@@ -92,12 +92,12 @@ def draw_width(draw: Draw, row: Row, T: int) -> int:
 
 
 def most_heads(width: int) -> int:
-    """As many as there may be of one feature each."""
+    """Return the largest number of heads of one feature each."""
     return MOST_HEADS if width < WIDE else HEADS_OF_MANY
 
 
 def draw_other_width(draw: Draw, level: str, width: int) -> int:
-    """So many features of an input of another width than the model's."""
+    """Draw the number of features of an input whose width may differ from the model's."""
     match level:
         case "small":
             return draw.integer(2, 5)
@@ -109,7 +109,7 @@ def draw_other_width(draw: Draw, level: str, width: int) -> int:
 
 
 def _large(draw: Draw, row: Row, T: int) -> int:
-    """Many features; very many where T is 2 or small, as it is in some situation of each array."""
+    """Draw many features; very many if T is 2 or small, as in some situation of each array."""
     if T < FEW and row.get("T") in ("2", "small"):
         is_cheap = row["dtype"] == "float32" and row.get("history") not in ANOTHER_LIFE
         return (
@@ -119,7 +119,7 @@ def _large(draw: Draw, row: Row, T: int) -> int:
 
 
 def draw_length(draw: Draw, level: str, turn: int) -> int:
-    """So many positions; of those about a power of two, each in its turn."""
+    """Draw the number of positions; ``turn`` chooses among those next to a power of two."""
     match level:
         case "small":
             return draw.integer(3, 9)
@@ -133,7 +133,7 @@ def draw_length(draw: Draw, level: str, turn: int) -> int:
 
 
 def draw_batch(draw: Draw, row: Row, T: int) -> int:
-    """So many sequences that it takes no long time; 0 for one without a batch."""
+    """Draw the number of sequences, small enough not to take long; 0 means no batch axis."""
     match row["B"]:
         case "none":
             return 0

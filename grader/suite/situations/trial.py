@@ -1,4 +1,4 @@
-"""The situations of a contract, tried: which claims are told of what came of them."""
+"""Try the situations of a contract, and judge which claims fail by the outcomes."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from grader.suite.situations.outcomes import Aspect, Outcome
 from grader.suite.situations.places import Places, forget, kind_of
 from grader.suite.situations.running import SituationRunner
 
-INSIDE = 4  # of so many situations, one is tried with what is inside
-FEW = 4  # situations that are wrong alike, in which it is looked whether another is wrong there too
+INSIDE = 4  # of this many situations of a part inside the contract, one is tried
+FEW = 4  # situations per wrong aspect, in which another submission is tried first
 
 
 def judge_situations(harness: Harness) -> Judgement:
-    """Try every situation of a contract, and of what is inside it, some.
+    """Try every situation of a contract, and some situations of each part inside it.
 
-    It is a phase of its own: the check that happens to need it first does not pay for it.
+    This is a phase of its own: its time does not count for the check that needs it first.
     """
     with harness.session.beside(derive_seed(harness.seed, "situations/worker")):
         runner = SituationRunner(harness)
@@ -33,14 +33,14 @@ def judge_situations(harness: Harness) -> Judgement:
 
 
 def judge_where_wrong(harness: Harness, other: Judgement) -> Judgement:
-    """Try what may be wrong where another is: which claims would be told of it.
+    """Try a submission only in situations where another one was wrong, and judge it.
 
-    What goes wrong as the other does in the few smallest situations, of each way to be wrong,
-    counts as wrong in all in which the other is.
+    If, in the few smallest situations of each aspect, it is wrong in the same aspect as the other
+    submission, then it counts as wrong in all situations in which the other one is.
 
     Args:
-        harness: Of what is tried.
-        other: What came of the other, in a grading of the same seed.
+        harness: The harness of the submission to try.
+        other: The judgement on the other submission, from a grading of the same seed.
     """
     wrong = sorted(other.wrong, key=lambda one: one.situation.size)
     ways = [[one for one in wrong if one.aspect is aspect] for aspect in Aspect]
@@ -55,7 +55,7 @@ def judge_where_wrong(harness: Harness, other: Judgement) -> Judgement:
 
 
 def _with_inside(found: Judgement, harness: Harness) -> Judgement:
-    """What came of a contract's situations, and of some of what is inside it."""
+    """Try some situations of each part inside the contract, and add the judgements on them."""
     for part in harness.contract.inside:
         inside = SituationRunner(harness.of(part), INSIDE).run()
         found = found.beside(judge(inside, harness.claims, f"`{part.entry}` alone: "))
@@ -63,7 +63,7 @@ def _with_inside(found: Judgement, harness: Harness) -> Judgement:
 
 
 def _again(harness: Harness, outcomes: Sequence[Outcome]) -> dict[int, Outcome]:
-    """What comes in the same situations, by the identity of what came before."""
+    """Try a submission in the situations of these outcomes; map the ``id`` of each to a new one."""
     kind = kind_of(harness.contract)
     found: dict[int, Outcome] = {}
     for start in range(0, len(outcomes), TOGETHER):
@@ -75,14 +75,14 @@ def _again(harness: Harness, outcomes: Sequence[Outcome]) -> dict[int, Outcome]:
 
 
 def foresee(contract: Contract, seed: int, enough: Event) -> None:
-    """Draw the situations of a grading to come, and compute what is right in each.
+    """Draw the situations of a grading to come, and compute the right answers in each.
 
     Args:
-        contract: Of its suite.
-        seed: Of the whole grading.
-        enough: Set, it leaves the rest to the grading.
+        contract: The contract of the suite.
+        seed: The seed of the whole grading.
+        enough: Once this event is set, the rest is left to the grading.
     """
-    forget()  # what was drawn for gradings that are over; in a batch others follow
+    forget()  # frees what was drawn for earlier gradings, which a batch would still need
     nobody: Any = NullSession()
     for one, each in ((contract, 1), *((part, INSIDE) for part in contract.inside)):
         kind, harness = kind_of(one), Harness(one, nobody, Draw(seed), {}, seed=seed)

@@ -1,4 +1,4 @@
-"""One situation, tried: what is planned for it, what came, what should have come."""
+"""Try one situation: plan its requests, and compare what the submission gives with the oracle."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ _T = TypeVar("_T")
 
 
 class Tried:
-    """A situation whose requests are planned.
+    """A situation whose requests are planned, and later their results and the right ones.
 
     Args:
-        harness: Whose plan they go to.
-        situation: What is tried.
+        harness: The harness whose batch the requests are planned in.
+        situation: The situation to try.
     """
 
     def __init__(self, harness: Harness, situation: Situation) -> None:
@@ -44,13 +44,13 @@ class Tried:
         self.call = plan(self._harness, self.situation)
 
     def prepare(self) -> None:
-        """Compute what is right, while the worker is busy."""
+        """Compute the right answers, while the worker is busy."""
         _ = self._expected
         if self._compares_gradients:
             _ = self._right_gradients
 
     def outcome(self) -> Outcome:
-        """What came of it; the first of its aspects that is wrong."""
+        """Return the outcome, with the first aspect in which the submission is wrong, if any."""
         for aspect, look in (
             (Aspect.FORM, self._look_at_form),
             (Aspect.VALUE, self._look_at_values),
@@ -62,13 +62,13 @@ class Tried:
                 look()
             except (SubmissionError, SubmissionRefused) as error:
                 return Outcome(self.situation, Aspect.RAISES, error.with_traceback(None))
-            except CheckFailed as error:  # a traceback would hold all that came
+            except CheckFailed as error:  # its traceback would keep all results in memory
                 return Outcome(self.situation, aspect, error.with_traceback(None))
         return Outcome(self.situation)
 
     @property
     def _outs(self) -> Tensors:
-        """What came, by name."""
+        """The submission's outputs, by name."""
         return self.call.outs
 
     def _look_at_form(self) -> None:
@@ -90,18 +90,18 @@ class Tried:
 
     @property
     def _shows_nothing(self) -> bool:
-        """Whether what should have come cannot be told."""
+        """Whether the right outputs cannot be determined, so that values are not compared."""
         return False
 
     @property
     def _is_exact(self) -> bool:
-        """Whether a right answer is right to the last digits of float64."""
+        """Whether a right answer must be right to the last digits of float64."""
         situation = self.situation
         return situation.dtype == torch.float64 and situation.contract.is_exact(situation.sizes)
 
     @property
     def _compares_gradients(self) -> bool:
-        """Whether the values of gradients tell anything, not their being there alone."""
+        """Whether gradients are compared by value, not only expected to exist and be finite."""
         situation = self.situation
         is_coarse = situation.dtype == torch.bfloat16 and situation.row.get("weights") == "large"
         return situation.wants_gradients and not (self._overflows or is_coarse)
@@ -146,7 +146,7 @@ class Tried:
         return self.situation.contract.may_go_unused(name, self._right_gradients[name])
 
     def _expect_silence(self, name: str, found: Tensor, what: str) -> None:
-        """Fail where something is left that the contract wants to be exactly 0."""
+        """Fail if a number that the contract wants to be exactly 0 is not."""
         if name in self._silent:
             left = found.detach().cpu().masked_fill(~self._silent[name].cpu(), 0)
             worst = float(left.abs().max())
@@ -176,12 +176,12 @@ class Tried:
         )
 
     def _slack(self, place: int) -> float:
-        """By how much more than by rounding a right answer may be off, relative to the largest."""
+        """Return the error allowed beyond rounding, relative to the largest value."""
         return self.situation.contract.slack_at(self.situation.tensors)
 
     @property
     def _runs(self) -> dict[Any, Any]:
-        """What was computed with noise: for the first who is tried in this situation."""
+        """Cache of right answers with noise, which all submissions tried in the situation share."""
         return self.situation.right
 
     @cached_property
@@ -209,11 +209,11 @@ class Tried:
         return {name: grad / self.situation.scale for name, grad in found.items()}
 
     def _rounded(self, dtype: torch.dtype, noise: Noise | None) -> Tensors:
-        """The right outputs as rounding makes them."""
+        """Compute the right outputs in a dtype, or with noise, as rounding would change them."""
         return self._compute_outputs(dtype, noise)
 
     def _once(self, what: str, compute: Callable[[], _T]) -> _T:
-        """What is right: computed for the first who is tried in this situation."""
+        """Return a right answer, computed once for all submissions tried in the situation."""
         right = self.situation.right
         if what not in right:
             right[what] = compute()

@@ -1,1 +1,1 @@
-"""The walls that a worker puts around itself, one file a mechanism."""
+"""The walls that a worker puts around itself, one file for each mechanism."""

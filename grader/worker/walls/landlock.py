@@ -1,4 +1,4 @@
-"""Landlock: which files a process may touch, what it may connect to and signal.
+"""Landlock: restricts which files a process may touch, and what it may connect to or signal.
 
 Source: https://docs.kernel.org/userspace-api/landlock.html, linux/landlock.h
 """
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from grader.worker.walls.libc import prctl, syscall
 
-CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446  # the same on every machine
+CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446  # system calls, the same everywhere
 GET_VERSION = 1
 RULE_PATH_BENEATH = 1
 PR_SET_NO_NEW_PRIVS = 38
@@ -22,17 +22,17 @@ PR_SET_NO_NEW_PRIVS = 38
 EXECUTE, WRITE_FILE, READ_FILE, READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
 TRUNCATE, IOCTL_DEV = 1 << 14, 1 << 15
 READ = READ_FILE | READ_DIR
-# Rights over files that each version of the interface knows, cumulated.
+# Bits of all rights over files that each version of the interface knows.
 FILE_RIGHTS = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 5: (1 << 16) - 1}
 NET_RIGHTS = 0b11  # bind and connect TCP, from version 4
 SCOPES = 0b11  # abstract Unix sockets and signals, from version 6
 
 
 def version() -> int:
-    """The version of the kernel's interface.
+    """Return the version of the kernel's Landlock interface.
 
     Raises:
-        WallError: The kernel has none.
+        WallError: The kernel has no Landlock.
     """
     return syscall("landlock", CREATE_RULESET, None, 0, GET_VERSION)
 
@@ -40,7 +40,7 @@ def version() -> int:
 def make_ruleset(
     readable: Iterable[Path], writable: Iterable[Path], devices: Iterable[Path]
 ) -> int:
-    """A ruleset, to be entered by this process or one that it forks.
+    """Make a ruleset, to be entered by this process or one that it forks.
 
     Args:
         readable: Files and folders that may be read, with all beneath them.
@@ -48,7 +48,7 @@ def make_ruleset(
         devices: Device files that may be read, written and controlled.
 
     Returns:
-        Its descriptor.
+        The ruleset's file descriptor.
 
     Raises:
         WallError: The kernel has no Landlock.
@@ -84,7 +84,7 @@ def _allow(ruleset: int, path: Path, rights: int) -> None:
 
 
 def enter(ruleset: int) -> None:
-    """Restrict this process to a ruleset, for good; its descriptor is closed.
+    """Restrict this process to a ruleset permanently, and close the ruleset's descriptor.
 
     Raises:
         WallError: The kernel refuses.

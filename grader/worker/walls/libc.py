@@ -26,10 +26,10 @@ def syscall(
     """Make a system call.
 
     Args:
-        name: For the error.
-        number: The call's, on this machine.
-        arguments: Integers, or buffers by address.
-        locked: Whether the interpreter's lock is kept meanwhile, as a fork needs it.
+        name: Name of the call, for the error message.
+        number: Number of the call on this machine.
+        arguments: Integers, or buffers that are passed by address.
+        locked: Whether the interpreter's lock is kept during the call, as a fork needs it.
 
     Raises:
         WallError: The call failed.
@@ -56,7 +56,7 @@ def prctl(name: str, option: int, *arguments: int | ctypes.Array[ctypes.c_char])
 
 
 def mount(source: str, target: str, kind: str, flags: int, data: str = "") -> None:
-    """Put something into the tree of files.
+    """Mount a file system or a folder into the tree of files.
 
     Source: mount(2)
 

@@ -15,14 +15,14 @@ MIB = 1 << 20
 
 
 class InUse(NamedTuple):
-    """What this process takes already, in bytes: addresses, and those that it may write to."""
+    """The memory that this process already uses, in bytes: address space, and writable part."""
 
     space: int
     data: int
 
 
 def in_use() -> InUse:
-    """What this process takes now, to be asked while there is a /proc; a guess without one."""
+    """Return the memory that this process uses now, as /proc tells; a guess without a /proc."""
     try:
         status = Path("/proc/self/status").read_text(encoding="utf-8")
     except OSError:
@@ -32,15 +32,15 @@ def in_use() -> InUse:
 
 
 def limit_resources(limits: Limits, used: InUse, own_users: bool, on_gpu: bool) -> None:
-    """Bound memory, processor time, files and locks, for good.
+    """Bound memory, processor time, files and locks of this process, permanently.
 
     Args:
-        limits: The bounds; of memory, beyond what is in use.
-        used: What was in use before any of it was the submission's.
-        own_users: Whether this process is in a user namespace of its own: elsewhere the number
-            of tasks counts everything that the user runs.
+        limits: The bounds; that on memory is added to what is in use.
+        used: Memory that was in use before any of it was the submission's.
+        own_users: Whether this process is in a user namespace of its own. Only there is the number
+            of tasks bounded: elsewhere it counts everything that the user runs.
         on_gpu: Whether CUDA is wanted, which reserves more addresses than it uses: then memory is
-            bounded by ``limit_data``, once it has begun.
+            bounded by ``limit_data``, once CUDA is initialized.
     """
     values = {
         resource.RLIMIT_CORE: 0,
@@ -62,7 +62,7 @@ def limit_resources(limits: Limits, used: InUse, own_users: bool, on_gpu: bool) 
 
 
 def limit_data(limits: Limits) -> None:
-    """Bound the memory that this process may write to, beyond what it may now, for good.
+    """Bound how much writable memory this process may add to what it has now, permanently.
 
     Addresses that are only reserved do not count, nor does the memory of a device.
     """

@@ -1,4 +1,4 @@
-"""Namespaces: a world with no other process, no network, and a root of its own.
+"""Namespaces: a process sees no other process and no network, and has a root of its own.
 
 Source: namespaces(7), user_namespaces(7), pivot_root(2), mount(2)
 """
@@ -21,7 +21,7 @@ MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC = 1, 2, 4, 8
 MS_REMOUNT, MS_BIND, MS_REC, MS_PRIVATE = 32, 4096, 16384, 1 << 18
 MNT_DETACH = 2
 INSIDE_UID = 1000
-ANOTHER_UID = 1001  # in a zygote of root's: nobody, for the kernel bounds no task of root's
+ANOTHER_UID = 1001  # in a zygote that root runs: nobody, as the kernel does not bound root's tasks
 NOBODY = 65534
 NUMBERS = {
     "x86_64": {"clone": 56, "unshare": 272, "pivot_root": 155, "umount2": 166},
@@ -48,10 +48,12 @@ def unshare(flags: int) -> None:
 
 
 def unshare_with_nobody(flags: int) -> bool:
-    """The same for root, with a second user in it: nobody, to be ``fork_into``'s ``another``.
+    """Move this process of root's into namespaces of its own, with a second user: nobody.
+
+    ``fork_into`` with ``another`` forks a child as that second user.
 
     Returns:
-        Whether it can be had; else there is root alone.
+        Whether there is a second user; if not, there is root alone.
 
     Raises:
         WallError: The system refuses.
@@ -59,7 +61,7 @@ def unshare_with_nobody(flags: int) -> bool:
     zygote = os.getpid()
     waits, go = os.pipe()
     helper = os.fork()
-    if helper == 0:  # only who stays outside may say who is inside
+    if helper == 0:  # only a process outside may map the users inside
         try:
             os.close(go)
             os.read(waits, 1)
@@ -79,7 +81,7 @@ def unshare_with_nobody(flags: int) -> bool:
 
 
 def readable_by_another(paths: Iterable[Path]) -> bool:
-    """Whether the second user may read all of these, as it needs what it imports."""
+    """Whether the second user may read all these files, which its imports need."""
     reader = os.fork()
     if reader == 0:
         try:
@@ -91,19 +93,20 @@ def readable_by_another(paths: Iterable[Path]) -> bool:
 
 
 def fork_into(flags: int, another: bool = False) -> int:
-    """Fork a child that is born into namespaces of its own; in it, the first process.
+    """Fork a child into namespaces of its own, in which it is the first process.
 
-    ``os.fork`` takes no flags, so this does what it does: the interpreter is told before and
-    after, on both sides, and keeps its lock between. It takes locks before a fork that the child
-    releases, and from Python 3.13 on dies of one that it does not hold. The C library's own
-    handlers don't run; they are about locks of other threads, and there are none here.
+    ``os.fork`` takes no flags, so this function repeats what ``os.fork`` does: it tells the
+    interpreter before and after, on both sides, and keeps the interpreter's lock in between. The
+    interpreter takes locks before a fork, which the child releases; from Python 3.13 on, the child
+    dies if it does not hold one of them. The C library's own fork handlers do not run; they are
+    about locks of other threads, and there are none here.
 
     Args:
-        flags: The namespaces.
-        another: Whether the child is the second user that ``unshare_with_nobody`` gave.
+        flags: Which namespaces the child gets.
+        another: Whether the child is the second user that ``unshare_with_nobody`` made.
 
     Returns:
-        The child's number here, 0 in the child.
+        The child's process ID here, 0 in the child.
 
     Raises:
         WallError: The system refuses.
@@ -127,7 +130,7 @@ def fork_into(flags: int, another: bool = False) -> int:
 
 
 def _settle_as_another(pid: int, waits: int, go: int) -> None:
-    """On both sides of a fork: the child waits until its parent has said who it is."""
+    """Finish a fork, on both sides: the child waits until its parent has mapped its user."""
     if pid == 0:
         os.close(go)
         os.read(waits, 1)
@@ -168,12 +171,12 @@ def _map_user(user: int, group: int) -> None:
 
 
 def build_root(root: Path, readable: Iterable[Path], hidden: Iterable[Path]) -> None:
-    """Make ``root`` the root of this process: nothing but what may be read, and /dev/null.
+    """Make ``root`` the root of this process: it holds what may be read, /scratch and /proc.
 
     Args:
-        root: An empty folder.
-        readable: Files and folders to be seen, read-only, under their own names.
-        hidden: Folders among them to be seen empty.
+        root: The folder to mount the new root on.
+        readable: Files and folders that appear, read-only, under their own names.
+        hidden: Folders among them that appear empty.
 
     Raises:
         WallError: The system refuses.
@@ -198,7 +201,7 @@ def build_root(root: Path, readable: Iterable[Path], hidden: Iterable[Path]) -> 
 def _bind(path: Path, root: Path, recursive: int = 0) -> None:
     inside = root / path.relative_to("/")
     if inside.exists() and not recursive:
-        return  # beneath a folder that is there already
+        return  # it lies beneath a folder that is mounted already
     if path.is_dir():
         inside.mkdir(parents=True, exist_ok=True)
     elif path.exists():
@@ -215,10 +218,10 @@ def _bind(path: Path, root: Path, recursive: int = 0) -> None:
 
 
 def cover_proc(own: bool) -> None:
-    """Cover the /proc that the making of namespaces needed.
+    """Cover the /proc that was needed to make namespaces.
 
     Args:
-        own: Whether a fresh one, of this namespace's processes alone, takes its place.
+        own: Whether a fresh /proc, with this namespace's processes alone, takes its place.
 
     Raises:
         WallError: The system refuses.
@@ -231,6 +234,6 @@ def cover_proc(own: bool) -> None:
 
 
 def mount_scratch(mebibytes: int) -> None:
-    """Mount a folder of this process alone on /scratch, which goes with it."""
+    """Mount on /scratch a folder in memory that only this process has, and that ends with it."""
     flags = MS_NOSUID | MS_NODEV | MS_NOEXEC
     mount("tmpfs", "/scratch", "tmpfs", flags, f"size={mebibytes}m,nr_inodes=4096,mode=700")

@@ -1,4 +1,4 @@
-"""Capabilities and the marks of a process that others may look at.
+"""Drops a process's capabilities, and sets how it relates to its parent and to other processes.
 
 Source: capabilities(7), capset(2), prctl(2)
 """
@@ -18,7 +18,7 @@ LAST_CAPABILITY = 40
 
 
 def drop_capabilities() -> None:
-    """Give up every capability, and any chance of getting one back.
+    """Give up every capability of this process, and any chance of getting one back.
 
     Raises:
         WallError: The kernel refuses.
@@ -46,5 +46,5 @@ def adopt_orphans() -> None:
 
 
 def die_with_parent(signal_number: int) -> None:
-    """Get a signal when the process that forked this one ends."""
+    """Have the kernel signal this process when the process that forked it ends."""
     prctl("parent death signal", PR_SET_PDEATHSIG, signal_number)

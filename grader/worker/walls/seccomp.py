@@ -26,7 +26,7 @@ ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 X32_BIT = 0x40000000
 NEWEST = 462  # mseal, Linux 6.10
 CLONE_THREAD = 0x00010000
-CLONE_VFORK = 0x00004000  # whoever clones so waits in a state that no clock counts
+CLONE_VFORK = 0x00004000  # a process that clones so waits in a state that no clock counts
 
 EQUALS, HAS_BITS = 0x15, 0x45  # BPF_JMP | BPF_K with BPF_JEQ, BPF_JSET
 
@@ -90,8 +90,8 @@ CLONE, CLONE3 = (56, 220), (435, 435)
 KILL, TGKILL, PRLIMIT = (62, 129), (234, 131), (302, 261)
 SENDTO, FCNTL, IOCTL, AFFINITY, PRCTL = (44, 206), (72, 25), (16, 29), (203, 122), (157, 167)
 FALLOCATE = (285, 47)
-# Of fcntl: leases, owners of signals, watching a folder, locks, larger pipes. Of ioctl: owners,
-# writing to a terminal, flags of files. Of prctl: outliving the parent.
+# What is refused of fcntl: leases, owners of signals, watching a folder, locks, larger pipes; of
+# ioctl: owners, writing to a terminal, flags of files; of prctl: outliving the parent.
 FCNTL_REFUSED = (1024, 1026, 8, 15, 10, 6, 7, 37, 38, 1031)
 IOCTL_REFUSED = (0x8901, 0x8902, 0x5412, 0x541C, 0x40086602, 0x401C5820, 0x40806685)
 PRCTL_REFUSED = (1,)
@@ -118,7 +118,7 @@ ABSENT = _answer(ERRNO | errno.ENOSYS)
 
 
 def program() -> bytes:
-    """The filter for this process, whose number it lets itself signal.
+    """Return the filter for this process, which lets it send signals to its own ID only.
 
     Raises:
         WallError: There is no table for this machine.
@@ -137,20 +137,20 @@ def program() -> bytes:
     parts += _only(CLONE[column], (_low(0), HAS_BITS, CLONE_THREAD))
     for numbers in (KILL, TGKILL):
         parts += _only(numbers[column], (_low(0), EQUALS, own))
-    # In no mode: one of them takes room on a disk that the size of a file does not tell.
+    # Without a mode: one of the modes takes room on a disk that the size of a file does not show.
     parts += _only(FALLOCATE[column], (_low(1), EQUALS, 0))
     for numbers in (PRLIMIT, AFFINITY):
         parts += _only(numbers[column], (_low(0), EQUALS, 0))
     parts += _never(FCNTL[column], _low(1), FCNTL_REFUSED)
     parts += _never(IOCTL[column], _low(1), IOCTL_REFUSED)
     parts += _never(PRCTL[column], _low(0), PRCTL_REFUSED)
-    # To where a socket is connected, never to an address: no pointer in either half.
+    # To the peer of a connected socket only, never to an address: that pointer is 0 in both halves.
     parts += _only(SENDTO[column], (_low(4), EQUALS, 0), (_low(4) + 4, EQUALS, 0))
     return b"".join([*parts, _answer(ALLOW)])
 
 
 def _low(argument: int) -> int:
-    """Where the lower half of a call's argument lies."""
+    """Return the offset of the lower half of a call's argument."""
     return ARGUMENTS + 8 * argument
 
 
@@ -172,13 +172,13 @@ def _never(number: int, offset: int, values: tuple[int, ...]) -> list[bytes]:
 
 
 def _without(number: int, offset: int, bits: int) -> list[bytes]:
-    """Refuse a call where the argument at an offset has some bits; else, go on."""
+    """Refuse a call where the argument at an offset has any of some bits; otherwise go on."""
     steps = [_load(offset), _op(HAS_BITS, bits, 0, 1), REFUSE, _load(NUMBER)]
     return [_unless_equal(number, len(steps)), *steps]
 
 
 def enter() -> None:
-    """Filter this process's system calls, for good; no new privileges must be set.
+    """Filter this process's system calls, permanently; "no new privileges" must be set before.
 
     Raises:
         WallError: The kernel refuses, or there is no table for this machine.

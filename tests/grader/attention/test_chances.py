@@ -63,7 +63,7 @@ def mirrored() -> Tensor:
 @pytest.mark.parametrize(
     ("draw", "says"),
     [
-        (exactly_half_of_a_sequence, "the number that is dropped for a sequence"),
+        (exactly_half_of_a_sequence, "the number of weights dropped per sequence"),
         (later_keys_more, "later keys"),
         (spares_itself, "own weight"),
         (spares_its_neighbours, "keys 1 after the query"),
@@ -80,7 +80,7 @@ def test_what_is_no_chance_is_seen(draw: Callable[[], Tensor], says: str) -> Non
 
 def test_query_that_never_loses_all_is_seen() -> None:
     torch.manual_seed(3)
-    assert "for a query" in dependence(SETTINGS[4], never_all_of_a_query())
+    assert "per query" in dependence(SETTINGS[4], never_all_of_a_query())
 
 
 def test_any_two_weights_that_are_dropped_together_are_seen() -> None:

@@ -20,14 +20,14 @@ def test_what_was_lost_is_tried_again_at_its_seed_and_not_recorded(grade: Grade)
     assert grade("warmup1", "--seed", 3)[0] == 1
     code, out, _ = grade("warmup1", "--again")
     assert code == 1
-    lost = int(out.splitlines()[-1].partition(" checks that were lost pass now  seed 3")[0][-1])
+    lost = int(out.splitlines()[-1].partition(" checks that had failed pass now  seed 3")[0][-1])
     assert f"0 of {lost} checks" in out
     mine.write_text(SOLUTION, encoding="utf-8")
     code, out, _ = grade("warmup1", "--again")
     assert code == 0
     assert out.count("  pass  ") == lost
     says, following = out.splitlines()[-2:]
-    assert says == f"{lost} of {lost} checks that were lost pass now  seed 3"
+    assert says == f"{lost} of {lost} checks that had failed pass now  seed 3"
     assert following == "next: `grade warmup1` tries all"
     with open_history(load_kit(Path())) as history:
         assert [one.solved for one in history.gradings("warmup1")] == [False]

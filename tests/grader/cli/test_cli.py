@@ -214,8 +214,8 @@ def test_next_step_fits_the_state(grade: Grade) -> None:
     for _ in range(2):
         grade("hint", "bug4")
     _, out, _ = grade("bug4", "--html", "page.html")
-    assert "next: no hint is left; `grade solution bug4 --reveal` shows ours" in out
-    assert "no hint is left" in Path("page.html").read_text(encoding="utf-8")
+    assert "next: no hints left; `grade solution bug4 --reveal` shows ours" in out
+    assert "no hints left" in Path("page.html").read_text(encoding="utf-8")
 
 
 def test_own_kit_by_path(grade: Grade, tmp_path: Path) -> None:

@@ -182,8 +182,8 @@ FORWARD = "class A:\n def __init__(self): self.query = x\n def forward(self, x):
 @pytest.mark.parametrize(
     ("source", "says"),
     [
-        ("e = x.exp()\ntotal = e.sum(dim=-1)\ne / total", "`e.sum(dim=-1)` loses the axis"),
-        ("e = x.exp()\ne / torch.sum(e, -1)", "`torch.sum(e, -1)` loses the axis"),
+        ("e = x.exp()\ntotal = e.sum(dim=-1)\ne / total", "`e.sum(dim=-1)` drops the axis"),
+        ("e = x.exp()\ne / torch.sum(e, -1)", "`torch.sum(e, -1)` drops the axis"),
         ("e = x.sum(-1, keepdim=True)\nx * torch.ones(4)", "element by element"),
         ("total = x.sum()\nx * torch.ones(4) * total", "element by element"),
         ("q, k = x.mT, x.mT\nq @ k", "ends in the 5 positions of x"),
@@ -195,9 +195,9 @@ FORWARD = "class A:\n def __init__(self): self.query = x\n def forward(self, x):
         (f"{FORWARD}  score = x\n  scores = scores * 2\nA().forward(x)", "did you mean `score`"),
         (
             "class A(nn.Module):\n def _init_(self, d): self.d = d\nA(hidden_dim=3)",
-            "`_init_` is no constructor",
+            "`_init_` is not a constructor",
         ),
-        ("class A(nn.Module):\n def __int__(self, d): self.d = d\nA(3)", "`__int__` is no con"),
+        ("class A(nn.Module):\n def __int__(self, d): self.d = d\nA(3)", "`__int__` is not a con"),
         (
             "class A(nn.Module):\n def __init__(self, d, *, rate): pass\nA(3)",
             "was called without 'rate'",
@@ -206,20 +206,20 @@ FORWARD = "class A:\n def __init__(self): self.query = x\n def forward(self, x):
         ("class A(nn.Module):\n def forward(self, x): return x\nx + None", "One side is None"),
         ("torch.full((2, 3), '-inf')", '`float("-inf")`'),
         ("torch.where(x > 0, x, '-inf')", '`float("-inf")`'),
-        ("nn.Linear(x, 7)", "a size is a whole number"),
-        ("torch.zeros(2, x)", "a size is a whole number"),
-        ("x.view(x)", "a size is a whole number"),
-        ("nn.Linear(7 / 1, 7)", "a size is a whole number"),
+        ("nn.Linear(x, 7)", "a size is an integer"),
+        ("torch.zeros(2, x)", "a size is an integer"),
+        ("x.view(x)", "a size is an integer"),
+        ("nn.Linear(7 / 1, 7)", "a size is an integer"),
         (
             "mask = torch.ones(2, 5, 5)\nscores = torch.ones(2, 3, 5, 5)\n"
             "scores.masked_fill(mask == 0, 0)",
-            "need an axis more",
+            "need one more axis",
         ),
         (
             "class A(nn.Module):\n def __init__(self):\n  super().__init__()\n  self.make()\n"
             " def make(self): self.w = nn.Parameter(torch.ones(7, 7).double())\n"
             " def forward(self, x): return x @ self.w\nA()(x)",
-            "has to follow its input",
+            "has to take the dtype of its input",
         ),
     ],
 )

@@ -143,8 +143,8 @@ def test_sentence_and_hint_are_told_with_what_follows(kit: Kit, sandbox: Sandbox
             "hidden scores filled with -1e4",
             "Where your output is wrong, it is exactly",
         ),
-        ("decoder1", "assert instead of an error", "Your output is right wherever one comes, and"),
-        ("decoder2", "mask turned around in place", "Your values are right, and what is wrong"),
+        ("decoder1", "assert instead of an error", "Your output is right wherever there is one"),
+        ("decoder2", "mask turned around in place", "Your output is right, and what else is wrong"),
     ],
 )
 def test_sentence_says_what_is_wrong_and_names_one_alone(
@@ -198,7 +198,7 @@ def test_what_only_gradients_show_is_said_so(kit: Kit, sandbox: Sandbox) -> None
     report = graded(exercise_of("norm", kit), source, sandbox)
     assert report.cause is not None
     text = report.cause.says
-    assert text.startswith("Your values are right, and your gradients are exactly those")
+    assert text.startswith("Your output is right, but your gradients are exactly those")
 
 
 @pytest.mark.parametrize(

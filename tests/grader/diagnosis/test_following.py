@@ -26,7 +26,7 @@ KIT = load_kit(ROOT)
 EXERCISE = KIT.find("exercise5")
 SAYS = "Your output is exactly what comes out when the scores are not scaled at all."
 ADVICE = "Dot products grow with the head size"
-WHY = "Right values with wrong gradients train to nothing."
+WHY = "A model with a right output but wrong gradients learns nothing."
 
 
 def source(*edits: tuple[str, str]) -> str:
@@ -84,7 +84,7 @@ def test_report_begins_with_the_cause_and_counts_what_follows(unscaled: Report) 
     assert lines[1].strip() == SAYS
     assert lines[2].strip().startswith(ADVICE)
     assert lines[3].strip() == "more of it: `grade mistakes never-scaled`"
-    follow = "fail    0/10  and 5 checks that follow from it (--verbose lists them)"
+    follow = "fail    0/10  5 checks fail for this reason (--verbose lists them)"
     assert lines[4].strip() == follow
     assert "values differ" not in "\n".join(lines)
     assert WHY not in "\n".join(lines)
@@ -106,7 +106,7 @@ def test_screen_of_watch_begins_with_the_score_and_the_cause(unscaled: Report) -
 def test_page_tells_the_cause_above_all_checks(unscaled: Report) -> None:
     text = text_of(report_page([(unscaled, UNSCALED)]))
     assert text.count(SAYS) == 1
-    assert text.index(SAYS) < text.index("and 5 checks that follow from it") < text.index("differ")
+    assert text.index(SAYS) < text.index("5 checks fail for this reason") < text.index("differ")
     assert WHY not in text
 
 
@@ -120,7 +120,7 @@ def test_forms_of_single_checks_tell_the_cause_once(unscaled: Report) -> None:
     for name, text in forms.items():
         assert 1 <= text.count(SAYS) <= 2, name  # JUnit repeats a message's first line
         if name != "github":
-            assert text.count("It follows from what is said of") == 4, name
+            assert text.count("It follows from what is said about") == 4, name
     assert forms["github"].count("::error") == 1
     assert SAYS in render_gradescope([unscaled], {"exercise5": 1.0})
 

@@ -145,9 +145,9 @@ def test_gradescope_score_of_a_file_to_repair_begins_where_the_file_as_given_sta
     found = json.loads(render_gradescope([given], {given.exercise: 1}))
     assert found["score"] == 0
     assert sum(test.get("max_score", 0) for test in found["tests"]) == pytest.approx(100)
-    assert f"beyond the {given.begins_at} of the file as given" in found["output"]
+    assert f"not counting the {given.begins_at} that the file as given earns" in found["output"]
     taken_off, *checks = found["tests"]
-    assert taken_off["name"] == "exercise3: less what the file earns as it was given"
+    assert taken_off["name"] == "exercise3: less what the file earns as given"
     assert taken_off["output"].endswith("count for nobody: beyond them are 0 of 8.")
     assert (taken_off["score"], "max_score" in taken_off) == (-20, False)
     assert sum(test.get("score", 0) for test in checks) == pytest.approx(20)
@@ -173,7 +173,7 @@ def test_what_names_the_repair_is_not_told() -> None:
     for text in (render_gradescope([told], {"exercise3": 1.0}), render_exercism(told)):
         assert text.count("3 of 6 differ") == 1  # of the first
         assert "wrong" not in text  # no name of a check, and no explanation
-        assert "Its name would say what there is to repair." in text
+        assert "Its name would give away what there is to repair." in text
 
 
 def test_exercism_has_its_fields_and_no_others() -> None:

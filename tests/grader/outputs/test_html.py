@@ -128,7 +128,7 @@ def test_same_exception_is_told_once(kit: Kit, sandbox: Sandbox) -> None:
     page = report_page([(report, source)])
     assert page.count("double.py:2</a>") == 1
     assert page.count('class="note"') == 1
-    assert text_of(page).count("and 2 more checks as above") == 1
+    assert text_of(page).count("2 more checks, as above") == 1
 
 
 def test_wrong_is_above_what_is_to_do_and_above_what_passed() -> None:

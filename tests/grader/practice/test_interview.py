@@ -140,7 +140,7 @@ def test_report_says_right_wrong_time_and_what_to_practise(
     practise = out.partition("to practise")[2]
     assert "`grade mistakes softmax-over-the-queries`" in practise
     assert "warmup2 again" in practise
-    assert "exercise4 was not begun" in practise
+    assert "exercise4 was not started" in practise
     assert "<html" in Path("report.html").read_text(encoding="utf-8")
     assert run_command(["interview", "submit"]) == 2
     assert "was handed in on 20" in capsys.readouterr().err

@@ -19,7 +19,7 @@ contract = variant.contract
 
 @points(4)
 def test_fresh_module_spreads_its_attention(harness: Harness) -> None:
-    """A saturated softmax has hardly a gradient to learn from."""
+    """A saturated softmax has hardly any gradient to learn from."""
     sizes = Sizes(B=2, T=16, C=256, E=256)
     claims.has_its_parameters(harness, sizes)
     module = harness.module(sizes, {}, with_values=True)

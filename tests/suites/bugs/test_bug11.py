@@ -31,7 +31,7 @@ def seeing(harness: Harness, mask: Tensor) -> Tensor:
 
 @points(4)
 def test_query_that_sees_nothing_gets_zeros(harness: Harness) -> None:
-    """Nothing to attend to is nothing to say; all other queries are as they were."""
+    """With nothing to attend to, there is nothing to output; all other queries are unchanged."""
     still, dropping = harness.in_training(), harness.module(dropout_rate=0.5).train()
     planned = []
     for mask in masks_of(harness):
@@ -52,7 +52,7 @@ def test_query_that_sees_nothing_gets_zeros(harness: Harness) -> None:
 
 @points(2)
 def test_no_gradient_is_nan(harness: Harness) -> None:
-    """0 · NaN is NaN: a loss that leaves those queries out does not keep it away."""
+    """0 · NaN is NaN: leaving those queries out of the loss does not keep it away."""
     calls = []
     for mask in masks_of(harness):
         x = harness.input("x")

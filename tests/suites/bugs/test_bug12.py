@@ -8,7 +8,7 @@ contract = variant.contract
 
 test_every_token_gets_its_own_results = attention.mistake_is_gone(
     "heads-merged-without-transposing",
-    why="All heads of one token stand side by side, and nobody else's.",
+    why="Each token gets its own heads' results side by side, and no other token's.",
 )
 
 globals().update(checks_of(variant))

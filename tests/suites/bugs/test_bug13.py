@@ -7,7 +7,7 @@ contract = load_suite(__file__, "../variants/test_exercise6.py").contract
 PLANTED = {
     "scaled-by-the-length": "One of two in the attention, in the order in which it computes.",
     "softmax-over-the-queries": "The other of the two in the attention.",
-    "feed-forward-without-activation": "One of three in the block, in no order.",
+    "feed-forward-without-activation": "One of three in the block, in no particular order.",
     "second-sum-from-the-input": "Another of the three in the block.",
     "first-norm-for-both": "The last of the three in the block.",
 }

@@ -64,7 +64,7 @@ def _with(source: str, version: str) -> str:
         if isinstance(node, ast.ClassDef) and node.name == "SelfAttentionV2"
     ]
     if not classes:
-        fail("the file defines no `SelfAttentionV2` any more")
+        fail("the file no longer defines `SelfAttentionV2`")
     first, last = classes[-1].lineno, classes[-1].end_lineno
     lines = source.splitlines(keepends=True)
     return "".join([*lines[: first - 1], "import torch\n", version, *lines[last:]])
@@ -90,13 +90,13 @@ def finds(old: str, new: str, why: str) -> Callable[[Harness], None]:
 
 
 test_missing_scale_is_found = finds(
-    " / C**0.5", "", "With scores that are nearly 0, no scale is missed."
+    " / C**0.5", "", "With scores near 0, a missing scale goes unnoticed."
 )
 test_scale_after_the_softmax_is_found = finds(
     "return torch.einsum(", "return C**-0.5 * torch.einsum(", "The output is too small."
 )
 test_another_scale_is_found = finds(
-    "C**0.5", "(3 * C)**0.5", "The weights are a little too even: a loose tolerance lets it pass."
+    "C**0.5", "(3 * C)**0.5", "The weights are a bit too uniform: a loose tolerance lets it pass."
 )
 test_softmax_over_the_queries_is_found = finds(
     "torch.softmax(scores, dim=-1)",
@@ -106,16 +106,16 @@ test_softmax_over_the_queries_is_found = finds(
 test_softmax_over_the_batch_is_found = finds(
     "torch.softmax(scores, dim=-1)",
     "torch.softmax(scores, dim=0)",
-    "Where a batch is as large as a sequence is long, shapes don't tell.",
+    "Where the batch is as large as the sequence is long, shapes don't tell.",
 )
 test_another_order_is_found = finds(
-    "q, k, v = p", "q, v, k = p", "The order of the fused layer is a part of the contract."
+    "q, k, v = p", "q, v, k = p", "The order inside the fused layer is part of the contract."
 )
 test_input_in_the_place_of_values_is_found = finds(
     "weights, v)", "weights, x)", "The shapes are the same."
 )
 test_mean_of_the_values_is_found = finds(
-    "weights, v)", "weights * 0 + 1 / x.size(1), v)", "At nearly uniform weights it is near."
+    "weights, v)", "weights * 0 + 1 / x.size(1), v)", "At nearly uniform weights it comes close."
 )
 test_missing_bias_is_found = finds(
     "p = self.proj(x)",
@@ -123,12 +123,12 @@ test_missing_bias_is_found = finds(
     "A bias that is never used is never trained.",
 )
 test_detached_weights_are_found = finds(
-    "weights, v)", "weights.detach(), v)", "Right in value, and it never learns."
+    "weights, v)", "weights.detach(), v)", "The output is right, but it never learns."
 )
 
 
 @points(3)
 def test_right_versions_pass(harness: Harness) -> None:
-    """A test that refuses right work is worse than none: every style passes."""
+    """A test that rejects right work is worse than none: every style has to pass."""
     expect(harness.shared(lets_right_versions_pass), "it refuses a right version")
     expect(not passed(harness, RIGHT.replace("weights, v)", "weights, 2 * v)")), "it never fails")

@@ -10,7 +10,7 @@ contract = decoder.contract
 
 @points(4)
 def test_new_tokens_know_the_latest_of_what_came_before(harness: Harness) -> None:
-    """What was said last is the first that the next token has to know."""
+    """The latest token is the first one that the next token has to know."""
     sizes = decoder.ROWS.replace(T=3)
     given = harness.every_input(sizes)[-1]
     for name, start, count in (("places", 0, sizes.S), ("positions", sizes.S, sizes.T)):
@@ -20,7 +20,7 @@ def test_new_tokens_know_the_latest_of_what_came_before(harness: Harness) -> Non
     before, after = harness.module(sizes).calls([given, other])
     harness.ask()
     for t in range(sizes.T):
-        what = f"the output of new token {t}, where the latest cached value is another"
+        what = f"the output of new token {t}, where the latest cached value has changed"
         expect_differs(after.out[:, t], before.out[:, t], what)
     expect_close(before.out, before.expected, "output behind a cache")
 

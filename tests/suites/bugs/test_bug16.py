@@ -10,7 +10,7 @@ contract = decoder.contract
 
 @points(4)
 def test_new_tokens_know_how_long_ago_it_was(harness: Harness) -> None:
-    """In pieces, each distance is what it is in one piece."""
+    """In a text fed piece by piece, each distance is the same as in one piece."""
     inputs, module = harness.inputs(decoder.ROWS), harness.module(decoder.ROWS)
     whole = module.call(inputs)
     pieces = [claims.in_parts(module, inputs, lengths) for lengths in decoder.PARTS]

@@ -8,7 +8,7 @@ contract = variant.contract
 
 @points(3)
 def test_a_token_alone_says_the_same_wherever_it_stands(harness: Harness) -> None:
-    """It attends to itself with a weight of 1, and what it says is no matter of its place."""
+    """It attends to itself with a weight of 1, and its output does not depend on its place."""
     one = harness.of(variant.placed)
     inputs = one.inputs(one.sizes.replace(T=1))
     places = (0, 1, 40, 500, -3)

@@ -10,7 +10,7 @@ contract = variant.contract
 
 @points(4)
 def test_a_position_learns_what_comes_next(harness: Harness) -> None:
-    """By its own logits: what it would lose to each token, if that one came next."""
+    """By its own logits: the loss that each token would give, if it came next."""
     module, V = harness.of(variant.loss).module(), harness.sizes.V
     tokens = harness.draw.order(V)[None, :4]  # no two alike: each foretells something else
     logits = harness.module(weights=module.weights).call({"tokens": tokens})

@@ -8,7 +8,7 @@ contract = variant.contract
 
 @points(4)
 def test_what_was_loaded_goes_on_learning(harness: Harness) -> None:
-    """As what was never saved does: by all that it reads, and by all that it foretells."""
+    """As a model that was never saved does: from all that it reads and all that it predicts."""
     module, name = harness.module(), "embedding.weight"
     before = module.call(harness.inputs())
     doubled = module.renew().set({name: module.weights[name] * 2})

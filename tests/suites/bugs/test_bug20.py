@@ -8,7 +8,7 @@ contract = variant.contract
 
 @points(4)
 def test_what_is_kept_reaches_the_line(harness: Harness) -> None:
-    """What is kept adds up to p at least, and nobody who is kept could be done without."""
+    """The kept tokens sum to at least p, and without any one of them they would not."""
     logits, calls = variant.uneven(harness.draw, 11), []
     sizes = Sizes(B=2, T=11, V=11)
     for p in (0.12, 0.35, 0.58, 0.81, 0.97):

@@ -10,7 +10,7 @@ test_heads_are_as_many_and_as_wide_as_asked = attention.mistake_is_gone(
     "heads-take-features-in-turns",
     "heads-merged-in-turns",
     "heads-count-and-size-swapped",
-    why="H heads of D = C/H features, head beside head.",
+    why="H heads of D = C/H features, one head beside the other.",
 )
 
 globals().update(checks_of(variant))

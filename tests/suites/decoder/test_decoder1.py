@@ -89,7 +89,7 @@ test_parameters_are_those_of_the_contract = claims.has_its_parameters
 
 @points(2)
 def test_state_holds_the_parameters_alone(harness: Harness) -> None:
-    """What is saved with one ``max_len`` is loaded with another."""
+    """A state saved with one ``max_len`` can be loaded with another."""
     shorter = harness.sizes.replace(T=13, L=17)
     module, other = harness.module(), harness.module(shorter, {})
     saved, also = (one.call({}, method="state_dict") for one in (module, other))
@@ -100,8 +100,8 @@ def test_state_holds_the_parameters_alone(harness: Harness) -> None:
     harness.ask()
     own = {module.fit.own(name) for name in module.weights} | set(module.fit.surplus)
     more = [name for call in (saved, also) for name in call.result if name not in own]
-    expect(not more, f"expected no `{''.join(more[:1])}` in the state: it is no parameter")
-    expect_close(loaded.out, expected.out, "output of a module of another max_len that is loaded")
+    expect(not more, f"expected no `{''.join(more[:1])}` in the state: it is not a parameter")
+    expect_close(loaded.out, expected.out, "output of a module of another max_len after loading")
 
 
 test_heads_that_do_not_divide_are_a_value_error = attention.refuses_heads_that_do_not_divide
@@ -109,7 +109,7 @@ test_heads_that_do_not_divide_are_a_value_error = attention.refuses_heads_that_d
 
 @points(2)
 def test_longer_than_max_len_is_a_value_error(harness: Harness) -> None:
-    """More tokens than were promised are refused, in any mode, and what follows is not."""
+    """More tokens than ``max_len`` are refused, in any mode; a call that fits afterwards is not."""
     for T, L, B, dtype in TOO_LONG:
         sizes = harness.sizes.replace(B=B, L=L)
         for learns in (False, True):
@@ -126,7 +126,7 @@ def test_longer_than_max_len_is_a_value_error(harness: Harness) -> None:
 
 @points(2)
 def test_any_length_up_to_max_len(harness: Harness) -> None:
-    """Of a mask that is made for the longest sequence, the first rows and columns are used."""
+    """If a mask is made for the longest sequence, its first rows and columns are used."""
     calls = []
     for T, L in ((1, 1), (1, 19), (2, 19), (18, 19), (19, 19), (19, LONGEST)):
         sizes = harness.sizes.replace(T=T, L=L)
@@ -165,7 +165,7 @@ def test_longest_sequence_is_learned_from(harness: Harness) -> None:
 
 @points(1)
 def test_scores_are_no_more_than_the_tokens_need(harness: Harness) -> None:
-    """T tokens take T × T scores: of ``max_len`` × ``max_len`` there would be 128 GiB here.
+    """T tokens take T × T scores: ``max_len`` × ``max_len`` would need 128 GiB here.
 
     Of T × ``max_len`` there would be 2 GiB, several times over; right ones take 32 MiB.
     """
@@ -236,7 +236,7 @@ def test_huge_numbers_in_the_future_change_nothing(harness: Harness) -> None:
         got = louder.gradients[name]
         if got is None or right is None:
             fail(f"{name} gets no gradient")
-        what = f"gradient of {name} behind what comes before huge numbers"
+        what = f"gradient of {name} through outputs before huge numbers"
         expect_close(got, right, what, 1e-4)
 
 
@@ -263,7 +263,7 @@ def test_no_score_is_below_a_hidden_one(harness: Harness) -> None:
 
 @points(1)
 def test_each_token_sees_itself_and_all_before_it(harness: Harness) -> None:
-    """Another token changes all outputs from its own place on."""
+    """Changing a token changes all outputs from its own place on."""
     T = harness.sizes.T
     module, inputs, fresh = harness.module(), harness.inputs(), harness.inputs()
     changed = []
@@ -275,13 +275,13 @@ def test_each_token_sees_itself_and_all_before_it(harness: Harness) -> None:
     harness.ask()
     for place, call in enumerate(after):
         for t in range(place, T):
-            what = f"the output at {t}, where the token at {place} is another"
+            what = f"the output at {t}, where the token at {place} has changed"
             expect_differs(call.out[:, t], before.out[:, t], what)
 
 
 @points(2)
 def test_beginning_of_a_sequence_gives_what_it_gives_alone(harness: Harness) -> None:
-    """So what was computed for a text need not change as it grows."""
+    """So what was computed for a text stays valid as it grows."""
     x = harness.inputs(harness.sizes.replace(T=11))["x"]
     whole, *starts = harness.module().calls([{"x": x}, *({"x": x[:, :t]} for t in range(1, 11))])
     harness.ask()

@@ -131,7 +131,7 @@ test_parameters_are_those_of_the_contract = claims.has_its_parameters
 
 @points(1)
 def test_heads_that_do_not_divide_are_a_value_error(harness: Harness) -> None:
-    """C features are cut into H heads of the same size, or not at all."""
+    """C features are split into H heads of equal size, or not at all."""
     for C, H, E in ((15, 4, 4), (14, 4, 14), (12, 5, 5), (9, 2, 9), (3, 7, 7)):
         given = {"embed_dim": C, "num_heads": H, "memory_dim": E}
         claims.constructor_raises(harness, "ValueError", **given)
@@ -144,7 +144,7 @@ test_output_matches_the_formula_under_a_mask = claims.matches_the_formula_with_e
 
 @points(2)
 def test_scores_are_divided_by_the_root_of_the_head_size(harness: Harness) -> None:
-    """Of two keys, the ratio of their weights gives back by how much their scores differ."""
+    """With two keys, the ratio of their weights tells how much their scores differ."""
     calls = []
     for sizes in (harness.sizes.replace(S=2), Sizes(B=2, T=7, S=2, C=22, E=13, H=2)):
         drawn = readable(harness, partial(_without_o_proj, harness, sizes), _expect_scaled)
@@ -183,7 +183,7 @@ def _scale_of(call: Call, whole: Tensor) -> float:
 
 @points(2)
 def test_weights_of_each_query_sum_to_one(harness: Harness) -> None:
-    """Where all tokens of the memory are the same, that token is what comes, whoever asks."""
+    """If all tokens of the memory are the same, every query gets that token."""
     inputs = harness.inputs()
     inputs["memory"] = inputs["memory"][:, :1].expand(inputs["memory"].shape).contiguous()
     call = harness.module().call(inputs)
@@ -193,7 +193,7 @@ def test_weights_of_each_query_sum_to_one(harness: Harness) -> None:
 
 @points(2)
 def test_keys_and_values_are_read_from_the_memory(harness: Harness) -> None:
-    """Without queries the output is the mean of the memory's values, whatever ``x`` is."""
+    """With all queries at zero, the output is the mean of the memory's values for any ``x``."""
     module = harness.module(weights=without_queries(harness.weights(harness.sizes)))
     inputs = harness.inputs()
     one, other = module.calls([inputs, {**inputs, "x": harness.input("x")}])
@@ -204,7 +204,7 @@ def test_keys_and_values_are_read_from_the_memory(harness: Harness) -> None:
 
 @points(2)
 def test_heads_are_blocks_of_consecutive_features(harness: Harness) -> None:
-    """Other queries in the middle head change that head's block of features and no other."""
+    """Changing the middle head's queries changes that head's block of features and no other."""
     D = harness.sizes.C // harness.sizes.H
     module, inputs = harness.module(), harness.inputs()
     before = module.set({"o_proj.weight": torch.eye(harness.sizes.C)})
@@ -232,7 +232,7 @@ test_no_mask_hides_nothing = attention.no_memory_mask_hides_nothing
 
 @points(1)
 def test_shapes_that_are_alike_mean_nothing(harness: Harness) -> None:
-    """Where B, T, S and H are the same, a mask of other axes fits; and x may read itself."""
+    """Where B, T, S and H are equal, a mask on the wrong axes fits; and x may be its own memory."""
     calls = []
     for size in (2, 3):
         sizes = Sizes(B=size, T=size, S=size, C=5 * size, E=5 * size, H=size)
@@ -247,7 +247,7 @@ def test_shapes_that_are_alike_mean_nothing(harness: Harness) -> None:
 
 @points(2)
 def test_batch_items_are_independent_on_both_sides(harness: Harness) -> None:
-    """What one sequence asks, reads or hides must not reach another."""
+    """One sequence's queries, memory and mask must not reach another."""
     every, fresh = harness.every_input()[-1], harness.every_input()[-1]
     every["memory_mask"][0, :] = True
     fresh["memory_mask"][0, 1:] = False
@@ -261,7 +261,9 @@ def test_batch_items_are_independent_on_both_sides(harness: Harness) -> None:
     for name, call in zip(every, others, strict=True):
         expect_differs(call.out[0], first.out[0], f"the output of a sequence whose {name} changed")
         expect_close(
-            call.out[1:], first.out[1:], f"output of others than the one whose {name} changed"
+            call.out[1:],
+            first.out[1:],
+            f"output of sequences other than the one whose {name} changed",
         )
 
 

@@ -216,7 +216,7 @@ test_rotate_matches_its_formula = of_rotate(claims.matches_the_formula, worth=3)
 
 @points(2)
 def test_rotate_pairs_the_two_halves(harness: Harness) -> None:
-    """A single feature is turned into its partner, half of D further on, and nothing else."""
+    """A single feature is rotated into its partner, D/2 further on, and into nothing else."""
     one = harness.of(plain)
     sizes = one.sizes
     alone = torch.eye(sizes.D).expand(sizes.B, sizes.H, -1, -1)
@@ -231,7 +231,7 @@ def test_rotate_pairs_the_two_halves(harness: Harness) -> None:
 
 @points(2)
 def test_rotate_takes_its_base(harness: Harness) -> None:
-    """The larger the base, the slower the last pair; it need be no whole number."""
+    """The larger the base, the slower the last pair turns; it need not be a whole number."""
     powers = (harness.draw.integer(low, low + 198) / 100 for low in (1, 201, 401))
     every = (plain, slow, fast, *(with_base(10**power) for power in powers))
     calls = [harness.of(one).module().call(harness.of(one).inputs()) for one in every]
@@ -242,13 +242,13 @@ def test_rotate_takes_its_base(harness: Harness) -> None:
 
 @points(2)
 def test_rotate_sees_no_place_but_positions(harness: Harness) -> None:
-    """A token in another place of the row, at the same position, is turned alike."""
+    """A token elsewhere in the row, at the same position, is rotated the same way."""
     claims.follows_a_permutation(harness.of(plain))
 
 
 @points(2)
 def test_each_sequence_has_its_own_positions(harness: Harness) -> None:
-    """Also where there are as many sequences as tokens or heads, and axes are easily mistaken."""
+    """Also with as many sequences as tokens or heads, where axes are easily mixed up."""
     rotate, whole = harness.of(plain), harness.of(placed)
     calls = []
     for one, sizes in (
@@ -267,7 +267,7 @@ def test_each_sequence_has_its_own_positions(harness: Harness) -> None:
 
 @points(2)
 def test_products_see_only_differences(harness: Harness) -> None:
-    """All moved by the same number, every product of a query and a key stays."""
+    """If all positions move by the same number, every query-key product stays the same."""
     one = harness.of(plain)
     queries, keys = one.inputs(), one.inputs()
     module, calls = one.module(), []
@@ -282,7 +282,7 @@ def test_products_see_only_differences(harness: Harness) -> None:
 
 @points(1)
 def test_odd_head_size_is_a_value_error(harness: Harness) -> None:
-    """A feature without a partner cannot be turned."""
+    """A feature without a partner cannot be rotated."""
     for D in (5, 1, 13):
         inputs = harness.of(plain).inputs(plain.sizes[0].replace(D=D))
         claims.call_raises(harness.of(plain), "ValueError", inputs, D)
@@ -290,7 +290,7 @@ def test_odd_head_size_is_a_value_error(harness: Harness) -> None:
 
 @points(2)
 def test_angles_are_float32_for_bfloat16(harness: Harness) -> None:
-    """bfloat16 counts 256, 258, 260: its angles are off by a radian and more."""
+    """bfloat16 counts 256, 258, 260: its angles are off by a radian or more."""
     calls = []
     for one in (harness.of(plain), harness.of(placed)):
         for far in FAR[:2]:
@@ -311,7 +311,7 @@ test_rotate_remembers_nothing = of_rotate(claims.remembers_nothing)
 
 @points(1)
 def test_rotate_is_pinned_to_no_device(harness: Harness) -> None:
-    """A table that stays on the CPU does not meet an input on a GPU."""
+    """A table that stays on the CPU cannot be used with an input on a GPU."""
     claims.is_pinned_to_no_device(harness.of(plain))
 
 
@@ -320,7 +320,7 @@ test_parameters_are_those_of_the_contract = claims.has_its_parameters
 
 @points(1)
 def test_heads_that_do_not_divide_are_a_value_error(harness: Harness) -> None:
-    """C features are cut into H heads of the same even size, or not at all."""
+    """C features are split into H heads of the same even size, or not at all."""
     for C, H in ((15, 4), (14, 4), (12, 5), (9, 2), (3, 7), (15, 3), (12, 4), (7, 1)):
         claims.constructor_raises(harness, "ValueError", embed_dim=C, num_heads=H)
 
@@ -334,7 +334,7 @@ test_weights_of_each_query_sum_to_one = attention.weights_sum_to_one
 
 @points(2)
 def test_values_are_not_rotated(harness: Harness) -> None:
-    """With all queries at zero, the output is the mean of the values, wherever tokens stand."""
+    """With all queries at zero, the output is the mean of the values, whatever the positions."""
     one = harness.of(placed)
     weights = contract.zero_queries(one.weights(one.sizes)) if contract.zero_queries else {}
     call = one.module(weights=weights).call(one.inputs())
@@ -344,7 +344,7 @@ def test_values_are_not_rotated(harness: Harness) -> None:
 
 @points(2)
 def test_only_differences_of_positions_matter(harness: Harness) -> None:
-    """A sequence that begins elsewhere says the same; one that is spread out does not."""
+    """Shifting all positions changes nothing; spreading them out does."""
     one = harness.of(placed)
     inputs, sizes = one.inputs(), one.sizes
     places, x = inputs["positions"], inputs["x"]
@@ -371,7 +371,7 @@ test_single_token_and_single_sequence = of_placed(claims.handles_a_single_token)
 
 @points(1)
 def test_long_sequence(harness: Harness) -> None:
-    """No table has a length of its own, be positions given or counted."""
+    """No table has a fixed length, whether positions are given or counted."""
     claims.handles_a_long_sequence(harness.of(placed))
     sizes = harness.within_reach(harness.sizes.replace(B=1, T=257))
     call = harness.module(sizes).call(harness.inputs(sizes))

@@ -98,7 +98,7 @@ def expect_slopes(harness: Harness, *counts: int) -> None:
         expect(got.dtype == torch.float32, f"{what}: expected dtype float32, got {kind}")
         right = torch.tensor(slopes_of(count), dtype=torch.float64)
         expect_close(got, right, what)
-        expect_close(got.double().cpu() / right, right / right, f"{what}, as shares", 2e-5)
+        expect_close(got.double().cpu() / right, right / right, f"{what}, as ratios", 2e-5)
 
 
 test_parameters_are_those_of_the_contract = claims.has_its_parameters
@@ -106,7 +106,7 @@ test_parameters_are_those_of_the_contract = claims.has_its_parameters
 
 @points(1)
 def test_state_holds_nothing_but_the_parameters(harness: Harness) -> None:
-    """Slopes follow from the number of heads: saved, they are in every checkpoint's way."""
+    """Slopes follow from the number of heads: saved, they get in every checkpoint's way."""
     batch, states = harness.batch, []
     for used in (False, True):
         with batch.apart():  # a call that fails is for other checks
@@ -118,7 +118,7 @@ def test_state_holds_nothing_but_the_parameters(harness: Harness) -> None:
     harness.ask()
     for made, state in [s for s in states if not isinstance(s[1].came, Exception)] or states:
         extra = [name for name in state.result() if name not in made.parameters]
-        expect(not extra, f"`state_dict()`: expected parameters alone, got `{''.join(extra[:1])}`")
+        expect(not extra, f"`state_dict()`: expected only parameters, got `{''.join(extra[:1])}`")
 
 
 test_heads_that_do_not_divide_are_a_value_error = attention.refuses_heads_that_do_not_divide
@@ -126,13 +126,13 @@ test_heads_that_do_not_divide_are_a_value_error = attention.refuses_heads_that_d
 
 @points(2)
 def test_slopes_of_a_power_of_two_fall_geometrically(harness: Harness) -> None:
-    """From 2^(-8/H) to 2^-8: some heads look at what is near, some far back."""
+    """From 2^(-8/H) to 2^-8: some heads look nearby, some far back."""
     expect_slopes(harness, *POWERS)
 
 
 @points(2)
 def test_slopes_of_other_numbers_of_heads(harness: Harness) -> None:
-    """Those of the next lower power of two, and between them some of the next higher."""
+    """Those of the next lower power of two, and some of the next higher in between."""
     expect_slopes(harness, *OTHERS, *(harness.draw.integer(131, 999) for _ in range(2)))
 
 
@@ -164,7 +164,7 @@ test_long_sequence = claims.handles_a_long_sequence_from_its_start
 
 @points(2)
 def test_longer_than_anything_before(harness: Harness) -> None:
-    """What is far is worth little, and that is all: no table ends, whatever came before."""
+    """Far tokens count for little, nothing more: no table ends, whatever came before."""
     one, two = Sizes(B=1, T=7, C=3, H=1), Sizes(B=2, T=7, C=10, H=2)
     some = harness.within_reach(one.replace(T=harness.draw.integer(513, 600)), 3)
     drawn = harness.within_reach(two.replace(T=harness.draw.integer(300, 1000)), 2, learns=True)
@@ -191,7 +191,7 @@ def test_longer_than_anything_before(harness: Harness) -> None:
 
 @points(2)
 def test_distances_are_exact_in_bfloat16(harness: Harness) -> None:
-    """Above 256 it knows every second whole number alone, and above 512 every fourth."""
+    """Above 256, bfloat16 has only every second integer, and above 512 every fourth."""
     H = (3, 5, 6, 8)[harness.draw.integer(0, 3)]
     sizes = Sizes(B=1, T=harness.draw.integer(600, 900), C=2 * H, H=H)
     x, module = harness.input("x", sizes), module_of_biases(harness, sizes).to(torch.bfloat16)
@@ -214,7 +214,7 @@ test_non_contiguous_input = claims.handles_non_contiguous_input
 
 @points(1)
 def test_computes_in_float64(harness: Harness) -> None:
-    """Nothing is narrowed on the way: where biases are small, so is what float32 slopes are off."""
+    """No cast to lower precision: where biases are small, so is the error of float32 slopes."""
     sizes = Sizes(B=31, T=3, C=16, H=1)  # √16 is exact in every dtype
     call = harness.module(sizes).to(torch.float64).call({"x": harness.input("x", sizes).double()})
     harness.ask()

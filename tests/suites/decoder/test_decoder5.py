@@ -83,14 +83,14 @@ test_parameters_are_those_of_the_contract = claims.has_its_parameters
 
 @points(1)
 def test_keys_and_values_have_a_head_for_each_group(harness: Harness) -> None:
-    """That is what the groups are for: all that a cache would hold is H/G times smaller."""
+    """That is the point of groups: all that a cache would hold is H/G times smaller."""
     for sizes in harness.contract.sizes:
         claims.has_its_parameters(harness, sizes)
 
 
 @points(1)
 def test_heads_that_do_not_divide_are_a_value_error(harness: Harness) -> None:
-    """C features are cut into H heads of the same size, or not at all."""
+    """C features are split into H heads of equal size, or not at all."""
     numbers = ("embed_dim", "num_heads")
     for C, H in ((15, 4), (14, 4), (12, 5), (9, 2), (3, 7)):
         given = {"embed_dim": C, "num_heads": H, "num_groups": 1}
@@ -99,7 +99,7 @@ def test_heads_that_do_not_divide_are_a_value_error(harness: Harness) -> None:
 
 @points(1)
 def test_groups_that_do_not_divide_are_a_value_error(harness: Harness) -> None:
-    """H heads are cut into G groups of the same size; there are no more groups than heads."""
+    """H heads are split into G groups of equal size; there are no more groups than heads."""
     numbers = ("num_heads", "num_groups")
     for C, H, G in ((30, 6, 4), (24, 8, 3), (20, 10, 4), (28, 4, 8), (18, 2, 9)):
         given = {"embed_dim": C, "num_heads": H, "num_groups": G}
@@ -114,7 +114,7 @@ test_weights_of_each_query_sum_to_one = attention.weights_sum_to_one
 
 @points(3)
 def test_consecutive_heads_share_a_group(harness: Harness) -> None:
-    """Another key and value head changes the features of the H/G heads of its group alone."""
+    """Changing a key and value head changes only the features of the H/G heads in its group."""
     planned = []
     for sizes in GROUPED:
         D, wide = sizes.C // sizes.H, sizes.C // sizes.G  # of a head, of a group
@@ -138,7 +138,7 @@ def test_consecutive_heads_share_a_group(harness: Harness) -> None:
 
 @points(2)
 def test_one_group_serves_all_heads(harness: Harness) -> None:
-    """With one key head, all that differs between the heads is what they ask."""
+    """With one key head, the heads differ only in their queries."""
     call = harness.of(one_group).module().call(harness.of(one_group).inputs())
     harness.ask()
     expect_close(call.out, call.expected, "output at G = 1")
@@ -146,7 +146,7 @@ def test_one_group_serves_all_heads(harness: Harness) -> None:
 
 @points(2)
 def test_as_many_groups_as_heads_is_multi_head(harness: Harness) -> None:
-    """A head of keys for each head, the same within a group: nothing else changes."""
+    """One key head per head, the same within a group, changes nothing else."""
     planned = []
     for sizes in GROUPED:
         each, D = sizes.H // sizes.G, sizes.C // sizes.H
@@ -166,7 +166,7 @@ def test_as_many_groups_as_heads_is_multi_head(harness: Harness) -> None:
 
 @points(3)
 def test_keys_and_values_are_not_copied(harness: Harness) -> None:
-    """A copy for each head costs what the groups were to save."""
+    """A copy for each head costs what the groups were meant to save."""
     claims.makes_no_copies(
         harness,
         "keys and values",

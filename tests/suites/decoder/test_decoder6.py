@@ -280,7 +280,7 @@ test_parameters_are_those_of_the_contract = claims.has_its_parameters
 
 @points(1)
 def test_keys_and_values_have_a_head_for_each_group(harness: Harness) -> None:
-    """That is what the groups are for: all that the cache holds is H/G times smaller."""
+    """That is the point of groups: all that the cache holds is H/G times smaller."""
     for sizes in contract.sizes[1:3]:
         claims.has_its_parameters(harness, sizes)
 
@@ -299,7 +299,7 @@ def test_state_holds_the_weights_alone(harness: Harness) -> None:
 
 @points(1)
 def test_heads_that_do_not_divide_are_a_value_error(harness: Harness) -> None:
-    """C features are cut into H heads of the same even size, or not at all."""
+    """C features are split into H heads of the same even size, or not at all."""
     pairs = ((15, 4), (14, 4), (12, 5), (9, 2), (3, 7), (15, 3), (12, 4), (7, 1))
     every = [{"embed_dim": C, "num_heads": H, "num_groups": 1} for C, H in pairs]
     numbers = ("embed_dim", "num_heads")
@@ -308,7 +308,7 @@ def test_heads_that_do_not_divide_are_a_value_error(harness: Harness) -> None:
 
 @points(1)
 def test_groups_that_do_not_divide_are_a_value_error(harness: Harness) -> None:
-    """H heads are cut into G groups of the same size; there are no more groups than heads."""
+    """H heads are split into G groups of equal size; there are no more groups than heads."""
     numbers = ("embed_dim", "num_heads", "num_groups")
     sizes = ((36, 6, 4), (32, 8, 3), (40, 10, 4), (24, 4, 8), (36, 2, 9))
     every = [dict(zip(numbers, some, strict=True)) for some in sizes]
@@ -324,7 +324,7 @@ test_weights_of_each_query_sum_to_one = attention.weights_sum_to_one
 
 @points(2)
 def test_consecutive_heads_share_a_group(harness: Harness) -> None:
-    """Another cached head changes the features of the H/G heads of its group alone."""
+    """Changing a cached head changes only the features of the H/G heads in its group."""
     planned = []
     for sizes in GROUPED:
         eye = {"o_proj.weight": torch.eye(sizes.C)}
@@ -348,7 +348,7 @@ test_o_proj_mixes_the_concatenated_heads = attention.output_mixes_the_heads("o_p
 
 @points(2)
 def test_values_are_not_rotated(harness: Harness) -> None:
-    """With all queries at zero, the output is the mean of the values, wherever tokens stand."""
+    """With all queries at zero, the output is the mean of the values, whatever the positions."""
     weights = plain.plain_weights(harness.weights(harness.sizes))
     module, every = harness.module(weights=weights), harness.every_input()
     calls = module.calls([*every, {**every[0], "positions": every[0]["positions"] * 7}])
@@ -360,7 +360,7 @@ def test_values_are_not_rotated(harness: Harness) -> None:
 
 @points(2)
 def test_base_is_taken(harness: Harness) -> None:
-    """The larger the base, the slower the last pair; it need be no whole number."""
+    """The larger the base, the slower the last pair turns; it need not be a whole number."""
     powers = (harness.draw.integer(low, low + 198) / 100 for low in (1, 201, 401))
     every = (plain, slow, fast, *(with_base(10**power) for power in powers))
     calls = [harness.of(one).module().call(harness.of(one).every_input()[-1]) for one in every]
@@ -372,7 +372,7 @@ def test_base_is_taken(harness: Harness) -> None:
 
 @points(2)
 def test_angles_are_float32_for_bfloat16(harness: Harness) -> None:
-    """bfloat16 counts 256, 258, 260: its angles are off by a radian and more."""
+    """bfloat16 counts 256, 258, 260: its angles are off by a radian or more."""
     calls = []
     for far in FAR[:2]:
         inputs = claims.cast(harness.every_input()[-1], torch.bfloat16)
@@ -385,7 +385,7 @@ def test_angles_are_float32_for_bfloat16(harness: Harness) -> None:
 
 @points(3)
 def test_token_by_token_is_as_at_once(harness: Harness) -> None:
-    """What was cached is all that a new token needs of the past."""
+    """The cache is all that a new token needs of the past."""
     for one in (plain, filled_up):
         every = [(ROWS, PARTS[0])]
         claims.parts_agree_with_the_whole(harness.of(one), every, learns=False)
@@ -393,7 +393,7 @@ def test_token_by_token_is_as_at_once(harness: Harness) -> None:
 
 @points(3)
 def test_chunk_by_chunk_is_as_at_once(harness: Harness) -> None:
-    """Several new tokens see all of the cache, and of themselves the past only."""
+    """Several new tokens see the whole cache, but among themselves only the past."""
     for one, some in ((plain, PARTS[1:3]), (filled_up, PARTS[3:])):
         every = [(ROWS, lengths) for lengths in some]
         claims.parts_agree_with_the_whole(harness.of(one), every, learns=False)
@@ -408,7 +408,7 @@ def test_gradients_in_parts_are_as_at_once(harness: Harness) -> None:
 
 @points(3)
 def test_sequences_of_different_lengths_go_side_by_side(harness: Harness) -> None:
-    """Each is given in a batch what it is given alone, wherever padding fills it up."""
+    """Each gets in a batch what it gets alone, wherever the padding is."""
     inputs = rows(harness)
     module = harness.module(ROWS)
     together = [claims.in_parts(module, inputs, lengths) for lengths in ((11,), (1, 10), (4, 1, 6))]
@@ -428,7 +428,7 @@ def test_sequences_of_different_lengths_go_side_by_side(harness: Harness) -> Non
 
 @points(2)
 def test_positions_need_not_begin_at_zero(harness: Harness) -> None:
-    """A text that begins elsewhere says the same, in parts too; one that is spread out does not."""
+    """Shifting all positions changes nothing, in parts too; spreading them out does."""
     inputs = harness.inputs(ROWS)
     places = inputs["positions"]
     start = torch.arange(ROWS.B)[:, None] * 7 + 5
@@ -446,7 +446,7 @@ def test_positions_need_not_begin_at_zero(harness: Harness) -> None:
 
 @points(2)
 def test_padding_has_no_influence(harness: Harness) -> None:
-    """Whatever stands there, in the cache or among the new tokens."""
+    """Whatever the padding holds, in the cache or among the new tokens."""
     given = harness.every_input(ROWS)[-1] | rows(harness)
     given["places"] = torch.tensor([[-1, 0, 1, 2, 3], [0, 1, -2, 2, 3], [0, 1, 2, -1, -1]])
     gone, hidden = given["places"] < 0, given["positions"] < 0
@@ -468,7 +468,7 @@ def test_padding_has_no_influence(harness: Harness) -> None:
 
 @points(2)
 def test_padding_gives_zeros_and_no_gradient(harness: Harness) -> None:
-    """Not small ones: none. And nothing that is not finite comes of a softmax of nothing."""
+    """Not small ones: none. And a softmax over nothing yields no NaN or infinity."""
     calls = []
     for training in (False, True):
         every = harness.every_input(ROWS)
@@ -491,19 +491,19 @@ def test_padding_gives_zeros_and_no_gradient(harness: Harness) -> None:
 
 @points(2)
 def test_conversations_do_not_mix(harness: Harness) -> None:
-    """One module serves many: what it knows of each is in that one's cache."""
+    """One module serves many: what it knows of each conversation is in that one's cache."""
     claims.conversations_are_apart(harness.of(filled_up), (2, 1, 4), (2, 1, 3, 1), (3, 1))
 
 
 @points(2)
 def test_one_cache_may_be_gone_on_from_twice(harness: Harness) -> None:
-    """As a search does that tries several words: no branch writes into another one's past."""
+    """As in a search that tries several words: no branch writes into another one's past."""
     claims.branches_agree(harness.of(plain), 2, (1, 1, 2), (1, 2), (4,))
 
 
 @points(2)
 def test_cache_goes_on_as_it_was(harness: Harness) -> None:
-    """Old keys, values and positions come back to the last digit, in every dtype."""
+    """Old keys, values and positions come back exact to the last digit, in every dtype."""
     calls, third = [], 1 / 3  # is no number of float32
     for dtype in DTYPES:
         for sizes in contract.sizes[:2]:
@@ -526,7 +526,7 @@ def test_cache_goes_on_as_it_was(harness: Harness) -> None:
 
 @points(1)
 def test_far_positions_are_told_apart(harness: Harness) -> None:
-    """As integers they are: in bfloat16, 291 is 292, and the next token is no later than this."""
+    """As integers they are: in bfloat16, 291 becomes 292, and the next token is no later."""
     planned = []
     for far, dtype in zip(FAR, itertools.cycle((torch.bfloat16, torch.float32))):
         inputs = claims.cast(harness.inputs(), dtype)
@@ -558,7 +558,7 @@ test_single_token_and_single_sequence = claims.handles_a_single_token
 
 @points(1)
 def test_long_sequence(harness: Harness) -> None:
-    """Neither a table nor a mask has a length of its own; a long text is learned from as well."""
+    """Neither a table nor a mask has a fixed length; a long text is learned from as well."""
     claims.handles_a_long_sequence_from_its_start(harness)
     planned = []
     long = [harness.within_reach(sizes, 4, learns=True) for sizes in LONG]

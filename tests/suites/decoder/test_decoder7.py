@@ -135,7 +135,7 @@ test_parameters_are_those_of_the_contract = claims.has_its_parameters
 
 @points(2)
 def test_state_holds_the_parameters_alone(harness: Harness) -> None:
-    """What is saved with one window is loaded with another, after calls as well."""
+    """A state saved with one window can be loaded with another, after calls as well."""
     wider = harness.sizes.replace(W=harness.sizes.W + 2)
     module, other = harness.module(), harness.module(wider, {})
     inputs = harness.inputs(None, *harness.contract.optional)
@@ -148,13 +148,13 @@ def test_state_holds_the_parameters_alone(harness: Harness) -> None:
     _ = before.outs
     own = {module.fit.own(name) for name in module.weights} | set(module.fit.surplus)
     more = [name for call in (saved, also) for name in call.result if name not in own]
-    expect(not more, f"expected no `{''.join(more[:1])}` in the state: it is no parameter")
-    expect_close(loaded.out, expected.out, "output of a module of another window that is loaded")
+    expect(not more, f"expected no `{''.join(more[:1])}` in the state: it is not a parameter")
+    expect_close(loaded.out, expected.out, "output of a module of another window after loading")
 
 
 @points(1)
 def test_heads_that_do_not_divide_are_a_value_error(harness: Harness) -> None:
-    """C features are cut into H heads of the same size, or not at all."""
+    """C features are split into H heads of equal size, or not at all."""
     pairs = ((15, 4), (14, 4), (12, 5), (9, 2), (3, 7))
     every = [{"embed_dim": C, "num_heads": H} for C, H in pairs]
     claims.constructor_raises_for_each(harness, "ValueError", every)
@@ -181,7 +181,7 @@ test_o_proj_mixes_the_concatenated_heads = attention.output_mixes_the_heads("o_p
 
 @points(3)
 def test_window_ends_at_its_last_token(harness: Harness) -> None:
-    """Another token changes the outputs of a window from its own place on, and no other."""
+    """Changing a token changes the outputs in one window from its place on, and no others."""
     planned = []
     for W, place, B in ((1, 3, 2), (2, 0, 23), (3, 4, 3), (3, 0, 1), (5, 2, 2), (8, 1, 67)):
         sizes = harness.sizes.replace(B=B, T=11, W=W)
@@ -194,7 +194,7 @@ def test_window_ends_at_its_last_token(harness: Harness) -> None:
     for W, place, before, after in planned:
         for t in range(11):
             new, old = after.out[:, t], before.out[:, t]
-            where = f"the output at {t}, where the token at {place} is another, at window = {W}"
+            where = f"the output at {t}, where the token at {place} has changed, at window = {W}"
             if 0 <= t - place < W:
                 expect_differs(new, old, where)
             else:
@@ -203,7 +203,7 @@ def test_window_ends_at_its_last_token(harness: Harness) -> None:
 
 @points(2)
 def test_gradient_ends_at_the_window(harness: Harness) -> None:
-    """An output teaches the tokens that it saw, in the cache as well, and no other."""
+    """An output sends gradients to the tokens that it saw, also in the cache, and to no others."""
     for W, T, t in ((1, 5, 2), (3, 7, 5), (4, 3, 0), (5, 9, 4), (5, 9, 8)):
         sizes = harness.sizes.replace(T=T, W=W, S=W)
         inputs = harness.inputs(sizes, "keys", "values")
@@ -233,7 +233,7 @@ def _expect_gradient_at(call: Call, name: str, places: list[int], at: str) -> No
 
 @points(2)
 def test_no_longer_than_the_window_is_causal(harness: Harness) -> None:
-    """Of a window that is never full nothing shows, and however large it is it costs nothing."""
+    """A window that never fills up has no effect and, however large it is, costs nothing."""
     inputs = harness.inputs()
     T = harness.sizes.T
     calls = [
@@ -273,14 +273,14 @@ def _some_cache(harness: Harness, sizes: Sizes) -> dict[str, Tensor]:
 
 @points(3)
 def test_token_by_token_is_as_at_once(harness: Harness) -> None:
-    """So text is made: what was said is in the cache and is never computed again."""
+    """This is how text is generated: the past is in the cache and is never recomputed."""
     every = [(harness.sizes.replace(W=W), PARTS[0]) for W in (1, 2, 3, 5, 11, 12, 40)]
     claims.parts_agree_with_the_whole(harness, every, learns=False)
 
 
 @points(3)
 def test_part_by_part_is_as_at_once(harness: Harness) -> None:
-    """Several tokens at once see the cache, and of themselves the past alone."""
+    """Several tokens at once see the cache, but among themselves only the past."""
     sizes, usual = harness.sizes, harness.sizes.usual().replace(W=48)
     every = [(sizes.replace(W=W), some) for W in (2, 4, 5, 9, 30) for some in PARTS[1:]]
     every += [(usual.replace(H=H), (60, 1, 70, 1, 2)) for H in (4, 1)]
@@ -289,7 +289,7 @@ def test_part_by_part_is_as_at_once(harness: Harness) -> None:
 
 @points(2)
 def test_gradients_flow_through_the_cache(harness: Harness) -> None:
-    """A cache that is detached teaches the last part alone."""
+    """With a detached cache, only the last part is learned from."""
     wider = [sizes.replace(W=sizes.W + 2) for sizes in harness.contract.sizes[:2]]
     every = [(sizes, some) for sizes in wider for some in ((3, 1, 1, 2), (2, 5, 1), (1,) * 6)]
     claims.parts_agree_with_the_whole(harness, every, torch.float64)
@@ -297,7 +297,7 @@ def test_gradients_flow_through_the_cache(harness: Harness) -> None:
 
 @points(1)
 def test_cache_is_of_the_dtype_of_x(harness: Harness) -> None:
-    """A cache in another dtype takes more memory, or makes the next output another one."""
+    """A cache in another dtype takes more memory or changes the next output."""
     for dtype in DTYPES:
         every = [(harness.sizes, PARTS[1])]
         claims.parts_agree_with_the_whole(harness, every, dtype, learns=False)
@@ -322,7 +322,7 @@ def test_cache_holds_the_last_tokens_of_a_window(harness: Harness) -> None:
 
 @points(2)
 def test_cache_does_not_grow(harness: Harness) -> None:
-    """After two hundred tokens it holds and keeps alive what it does after a window."""
+    """After two hundred tokens it holds, and keeps alive, as much as after one window."""
     sizes = harness.sizes.replace(W=5)
     inputs = harness.inputs(sizes.replace(T=211))
     parts = claims.in_parts(harness.module(sizes), inputs, (1,) * 211)
@@ -333,7 +333,7 @@ def test_cache_does_not_grow(harness: Harness) -> None:
 
 @points(2)
 def test_several_calls_go_on_from_one_cache(harness: Harness) -> None:
-    """Two ways to go on are tried from one beginning, and neither knows of the other."""
+    """Two continuations are tried from one beginning, and neither knows of the other."""
     for W, first in ((3, 2), (3, 7), (5, 5), (1, 3), (9, 4)):
         one = harness.of(replace(plain, sizes=(harness.sizes.replace(W=W),)))
         claims.branches_agree(one, first, (1, 1, 2), (4,), (1, 6))
@@ -341,7 +341,7 @@ def test_several_calls_go_on_from_one_cache(harness: Harness) -> None:
 
 @points(2)
 def test_conversations_in_turns_know_nothing_of_each_other(harness: Harness) -> None:
-    """All that is known of what was said is in the cache, nothing in the module."""
+    """All that is known of the past is in the cache, nothing in the module."""
     claims.conversations_are_apart(harness, (3, 1, 1, 1), (1, 4, 1), (5, 1))
 
 
@@ -376,7 +376,7 @@ def test_huge_numbers_outside_the_window_change_nothing(harness: Harness) -> Non
 
 @points(1)
 def test_loud_tokens_outside_the_window_teach_nothing(harness: Harness) -> None:
-    """What is not seen takes no part in what is learned."""
+    """What is not seen has no effect on what is learned."""
     W, T, place = 3, 11, 4
     sizes = harness.sizes.replace(W=W, T=T)
     x = harness.input("x", sizes)
@@ -396,7 +396,7 @@ def test_loud_tokens_outside_the_window_teach_nothing(harness: Harness) -> None:
 
 @points(1)
 def test_no_score_is_below_a_hidden_one(harness: Harness) -> None:
-    """A token that sees itself alone does so however far below 0 its score is."""
+    """A token that sees only itself does so however far below 0 its score is."""
     sizes = harness.sizes.replace(W=1)
     weights = harness.weights(sizes)
     weights["k_proj.weight"] = -weights["q_proj.weight"]

@@ -184,7 +184,7 @@ def test_parameters_are_those_of_the_contract(harness: Harness) -> None:
 
 @points(1)
 def test_heads_that_do_not_divide_are_a_value_error(harness: Harness) -> None:
-    """The block hands both numbers to its attention, which refuses them."""
+    """The block passes both numbers to its attention, which refuses them."""
     for C, H in ((15, 4), (14, 4), (12, 5), (9, 2), (3, 7)):
         claims.constructor_raises(harness.of(attention), "ValueError", embed_dim=C, num_heads=H)
         arguments = {"embed_dim": C, "num_heads": H, "hidden_dim": C}
@@ -197,7 +197,7 @@ test_output_matches_the_formula = claims.matches_the_formula
 
 @points(2)
 def test_norm_alone_matches_its_formula(harness: Harness) -> None:
-    """One vector is divided by one number: no mean is subtracted, no other vector has a say."""
+    """Each vector is divided by one number: no mean is subtracted, no other vector matters."""
     one = harness.of(plain_norm)
     claims.matches_the_formula(one)
     inputs = one.inputs()
@@ -209,7 +209,7 @@ def test_norm_alone_matches_its_formula(harness: Harness) -> None:
 
 @points(2)
 def test_eps_is_added_inside_the_root(harness: Harness) -> None:
-    """Only where the mean square is about as small as eps does it show where eps is added."""
+    """Where eps is added shows only when the mean square is about as small as eps."""
     calls = []
     for of in (plain_norm, loose_norm):
         one = harness.of(of)
@@ -240,7 +240,7 @@ def test_zeros_stay_finite(harness: Harness) -> None:
 
 @points(2)
 def test_norm_is_computed_in_float32_for_bfloat16(harness: Harness) -> None:
-    """Rounded once, each value is the nearest that bfloat16 has; the mean has 8 bits otherwise."""
+    """Rounded once, each value is the nearest in bfloat16; otherwise the mean has only 8 bits."""
     one, draw = harness.of(plain_norm), harness.draw
     calls = []
     for C in (draw.integer(2, 4), draw.integer(5, 40), draw.integer(100, 300), 1031):
@@ -269,7 +269,7 @@ def test_feed_forward_alone_matches_its_formula(harness: Harness) -> None:
 
 @points(2)
 def test_silu_is_taken_of_the_gate_not_of_what_it_lets_through(harness: Harness) -> None:
-    """What up_proj gives goes through as it is: twice as much of it gives twice the output."""
+    """What up_proj gives passes through unchanged: doubling it doubles the output."""
     one = harness.of(ffn)
     weights, inputs = one.weights(one.sizes), one.inputs()
     twice = {**weights, "up_proj.weight": weights["up_proj.weight"] * 2}
@@ -307,13 +307,13 @@ test_future_gets_no_gradient = claims.future_gets_no_gradient
 
 @points(2)
 def test_what_comes_in_reaches_the_output_as_it_is(harness: Harness) -> None:
-    """With both sublayers silent x is left: norms stand on the branches, before and not after."""
+    """With both sublayers silent, x is left: norms come before the sublayers, not after."""
     expect_block(harness, *NO_ATTENTION, *NO_FEED_FORWARD)
 
 
 @points(2)
 def test_attention_of_the_normed_input_is_added(harness: Harness) -> None:
-    """With the feed-forward silent, h is left: the second sum goes on from it, not from x."""
+    """With the feed-forward silent, h is left: the second sum starts from h, not from x."""
     expect_block(harness, *NO_FEED_FORWARD)
 
 
@@ -333,7 +333,7 @@ def test_the_two_norms_have_their_own_weights(harness: Harness) -> None:
 
 @points(1)
 def test_eps_reaches_both_norms(harness: Harness) -> None:
-    """What the block is given is what its norms add."""
+    """The eps that the block is given is the one that its norms add."""
     for silent in (NO_FEED_FORWARD, NO_ATTENTION):
         expect_block(harness.of(loose), *silent)
 

@@ -226,7 +226,7 @@ def of(one: Contract, claim: Any, worth: int = 1) -> Callable[[Harness], None]:
 
 @points(1)
 def test_parameters_are_those_of_the_contract(harness: Harness) -> None:
-    """What is tied is one parameter under two names: trained once, counted once."""
+    """Tied weights are one parameter under two names: trained once, counted once."""
     claims.has_its_parameters(harness)
     claims.has_its_parameters(harness, harness.contract.sizes[2])
     module = harness.module(weights={})
@@ -238,7 +238,7 @@ def test_parameters_are_those_of_the_contract(harness: Harness) -> None:
 
 @points(1)
 def test_heads_that_do_not_divide_are_a_value_error(harness: Harness) -> None:
-    """The model hands both numbers to its blocks, which refuse them."""
+    """The model passes both numbers to its blocks, which refuse them."""
     every = [{"embed_dim": C, "num_heads": H} for C, H in ((15, 4), (9, 2), (3, 7))]
     claims.constructor_raises_for_each(harness, "ValueError", every)
 
@@ -249,19 +249,19 @@ test_logits_match_the_formula = claims.matches_the_formula
 
 @points(2)
 def test_embedding_and_head_stay_tied(harness: Harness) -> None:
-    """Also once a state was loaded: whoever sets the one has set the other."""
+    """Also after a state has been loaded: setting one sets the other."""
     tokens, module = harness.inputs(), harness.module()
     before = module.call(tokens)
     after = module.renew().set({"embedding.weight": module.weights["embedding.weight"] * 2})
     calls = [before, after.call(tokens), after.renew().train().call(tokens)]
     harness.ask()
     for call in calls:
-        expect_close(call.out, call.expected, "logits, once the embedding was set anew")
+        expect_close(call.out, call.expected, "logits, after the embedding was changed")
 
 
 @points(2)
 def test_what_is_tied_learns_from_both_ends(harness: Harness) -> None:
-    """A token that is never read learns by the head alone, one that is read by both."""
+    """A token that is never read learns through the head alone, one that is read through both."""
     tokens = harness.inputs()["tokens"] % (harness.sizes.V - 1)
     grad_output = harness.draw.normal(*harness.sizes.shape("B T V"))
     call = harness.module().train().call({"tokens": tokens}, grad_output=grad_output)
@@ -277,7 +277,7 @@ test_batch_items_are_independent = claims.batch_items_are_independent
 
 @points(3)
 def test_pieces_with_caches_agree_with_the_whole(harness: Harness) -> None:
-    """Token by token, in chunks or at once: a position is judged alike, and teaches the same."""
+    """Token by token, in chunks or at once: each position has the same logits and gradients."""
     first, *others = harness.contract.sizes
     alone, long = first.replace(B=1), Sizes(B=1, C=6, H=2, V=5, L=2)
     ways = [(first, (1,) * 5), (first, (1, 5, 1)), *((each, (1, 2)) for each in others)]
@@ -295,13 +295,13 @@ def test_caches_can_be_gone_on_from_twice(harness: Harness) -> None:
 
 @points(1)
 def test_caches_are_one_for_each_block(harness: Harness) -> None:
-    """A list of what the blocks gave, in their order."""
+    """A list of what the blocks returned, in their order."""
     call = harness.module(harness.contract.sizes[2]).call(harness.inputs(harness.contract.sizes[2]))
     harness.ask()
     _, (_, caches) = call.out, call.result
     expect(isinstance(caches, list), f"caches: expected a list, got `{type(caches).__name__}`")
     count = call.module.sizes.L
-    expect(len(caches) == count, f"caches: expected {count}, one a block, got {len(caches)}")
+    expect(len(caches) == count, f"caches: expected {count}, one per block, got {len(caches)}")
 
 
 test_loss_matches_the_formula = of(loss, claims.matches_the_formula, worth=3)
@@ -323,7 +323,7 @@ def expect_losses(harness: Harness, every: Iterable[Tensor], tokens: Tensor) -> 
 
 @points(2)
 def test_labels_are_shifted_once(harness: Harness) -> None:
-    """One label alone is judged: by the logits just before it, and by no others."""
+    """A single label is judged by the logits just before it, and by no others."""
     tokens = harness.of(loss).inputs()["tokens"]
     alone = torch.eye(harness.sizes.T, dtype=torch.bool)[1:, None]
     expect_losses(harness, tokens.where(alone, IGNORED), tokens)
@@ -331,7 +331,7 @@ def test_labels_are_shifted_once(harness: Harness) -> None:
 
 @points(2)
 def test_ignored_labels_do_not_count(harness: Harness) -> None:
-    """Neither in the sum nor in what it is divided by; and nothing judged is no NaN."""
+    """Neither in the sum nor in its divisor; and if all labels are ignored, nothing is NaN."""
     tokens = harness.of(loss).inputs()["tokens"]
     shape, sizes = tuple(tokens.shape), harness.sizes
     every = [kind(harness.draw, shape, sizes) for kind in IGNORING.values()]
@@ -345,7 +345,7 @@ test_loss_remembers_nothing = of(loss, claims.remembers_nothing)
 
 @points(1)
 def test_loss_computes_in_bfloat16(harness: Harness) -> None:
-    """Of many labels as well, whose sum one more would not change."""
+    """Also over many labels, whose bfloat16 sum one more would not change."""
     of(loss, claims.computes_in_bfloat16)(harness)
     many = harness.within_reach(MANY)
     tokens, module = harness.inputs(many)["tokens"], harness.of(loss).module(many)
@@ -356,7 +356,7 @@ def test_loss_computes_in_bfloat16(harness: Harness) -> None:
 
 @points(3)
 def test_loss_falls_on_a_small_corpus(harness: Harness) -> None:
-    """Forty steps down its own gradients, on words that always follow one another alike."""
+    """Forty steps down its own gradients, on words that always follow in the same order."""
     one, draw = harness.of(loss), harness.draw
     sizes = Sizes(B=4, T=9, C=12, H=2, V=7, L=1)
     follows = draw.order(sizes.V)
@@ -392,7 +392,7 @@ def uneven(draw: Draw, V: int) -> Tensor:
 
 @points(2)
 def test_temperature_divides_before_anything_is_left_out(harness: Harness) -> None:
-    """Who is in the set of top-p depends on the temperature; top-k comes before top-p."""
+    """Which tokens top-p keeps depends on the temperature; top-k comes before top-p."""
     settings = (
         {"temperature": 3.0, "top_p": 0.5}, {"temperature": 0.3, "top_p": 0.9},
         {"top_k": 3, "top_p": 0.55}, {"top_k": 3, "top_p": 0.8}, {"temperature": 2.5, "top_k": 4},
@@ -407,7 +407,7 @@ def test_temperature_divides_before_anything_is_left_out(harness: Harness) -> No
 
 @points(3)
 def test_token_that_crosses_the_line_is_kept(harness: Harness) -> None:
-    """For each token in its turn, p lies a little below and above what is reached with it."""
+    """For each token in turn, p is a little below and above the sum reached with it."""
     logits = uneven(harness.draw, 7)[:1]
     sums = logits.softmax(-1).sort(descending=True).values[0].cumsum(0)
     every = [(logits, {"top_p": float(s) + by}) for s in sums[:-1] for by in (-0.004, 0.004)]
@@ -416,7 +416,7 @@ def test_token_that_crosses_the_line_is_kept(harness: Harness) -> None:
 
 @points(3)
 def test_ties_are_kept_together(harness: Harness) -> None:
-    """Whoever is as likely as the last that is kept is kept, wherever it stands."""
+    """Every token as likely as the last one kept is kept, whatever its index."""
     every, dtypes = [], (torch.float32, torch.bfloat16, torch.float64)
     ranks = ((2, 1, 1, 0), (1, 1, 0, 0, 0), (3, 2, 2, 2, 1, 1), (0, 0, 0), (2, 2, -1))
     for turn, worth in enumerate((*ranks, (1,) * 2 + (0,) * 30 + (-4,) * 5)):
@@ -432,7 +432,7 @@ def test_ties_are_kept_together(harness: Harness) -> None:
 
 @points(2)
 def test_temperature_of_zero_is_greedy(harness: Harness) -> None:
-    """All the mass on one token: of several that are the most likely, on the first."""
+    """All the mass on one token: the most likely, or the first of several that tie."""
     tied = torch.tensor([[0.0, 2, 1, 2, 2], [1, 1, 1, 1, 1], [-3, -1, -2, -1, -4]])
     apart, every = harness.draw.normal(3, 41) * 900, []
     for how in ({}, {"top_k": 2}, {"top_p": 0.1}, {"top_k": 3, "top_p": 0.9}):
@@ -449,7 +449,7 @@ test_distribution_computes_in_float64 = of(distribution, claims.computes_in_floa
 
 @points(1)
 def test_distribution_is_computed_in_float32_for_bfloat16(harness: Harness) -> None:
-    """Many tokens of nearly nothing each: added up in bfloat16 they would never reach the line."""
+    """Many tokens of tiny probability: summed in bfloat16, they would never reach the line."""
     every = (
         {"top_p": 0.9}, {"top_p": 0.5, "temperature": 3.0}, {"temperature": 0.3},
         {"top_p": 0.7}, {"top_p": 0.3, "temperature": 2.0},
@@ -459,7 +459,7 @@ def test_distribution_is_computed_in_float32_for_bfloat16(harness: Harness) -> N
 
 @points(1)
 def test_distribution_is_pinned_to_no_device(harness: Harness) -> None:
-    """Settings are numbers: nothing of them has to lie anywhere."""
+    """Settings are numbers: they need not be on any device."""
     for variant in distribution.variants.values():
         claims.is_pinned_to_no_device(harness.of(variant))
 
@@ -482,7 +482,7 @@ def speaker(harness: Harness, sizes: Sizes | None = None) -> Module:
 
 @points(3)
 def test_greedy_takes_the_most_likely(harness: Harness) -> None:
-    """One token after another, each judged with all that was added before it."""
+    """One token after another, each chosen given all that was added before it."""
     planned, (first, _, third) = [], harness.contract.sizes
     for turn, (sizes, count) in enumerate((
         *((sizes, 6) for sizes in harness.contract.sizes),
@@ -499,7 +499,7 @@ def test_greedy_takes_the_most_likely(harness: Harness) -> None:
 
 @points(1)
 def test_generates_in_every_dtype(harness: Harness) -> None:
-    """Models run in bfloat16, and are debugged in float64, where what is nearly equal is not."""
+    """Models run in bfloat16, and are debugged in float64, where nearly equal is not equal."""
     given, planned = {**harness.inputs(), "num_tokens": 5}, []
     for dtype, tie in ((torch.float64, 1e-11), (torch.bfloat16, 0.1)):
         module = speaker(harness).to(dtype)
@@ -516,7 +516,7 @@ def test_generates_in_every_dtype(harness: Harness) -> None:
 
 @points(2)
 def test_generation_remembers_nothing(harness: Harness) -> None:
-    """Another prompt, however it lies, other weights, the same again: each call begins anew."""
+    """Another prompt, any layout, other weights, the same again: each call begins anew."""
     sizes, module = harness.sizes.replace(B=7), speaker(harness)
     drawn = [draw(harness.draw, (7, sizes.T), sizes) for draw in (spoken, transposed, apart)]
     first, second, third = ({"tokens": tokens, "num_tokens": 5} for tokens in drawn)
@@ -530,7 +530,7 @@ def test_generation_remembers_nothing(harness: Harness) -> None:
 
 @points(2)
 def test_each_step_feeds_its_new_token_alone(harness: Harness) -> None:
-    """With caches, as much is made as by reading the tokens once, then one at a time."""
+    """With caches, as much is computed as by reading the prompt once, then a token at a time."""
     one, planned = harness.of(generation), []
     for T, count in ((61, 2), (2, 6)):
         sizes = Sizes(B=2, T=T + count - 1, C=24, H=2, V=5, L=2)
@@ -547,13 +547,13 @@ def test_each_step_feeds_its_new_token_alone(harness: Harness) -> None:
         expect(
             generated.made < ONCE_MORE * least,
             f"{count} tokens after {sizes.T} take {generated.made / least:.2f} times what reading "
-            "each token once does; expected that a step feeds its new token alone, and the caches",
+            "each token once does; expected each step to feed only its new token and the caches",
         )
 
 
 @points(1)
 def test_generation_keeps_no_gradient_and_no_mode(harness: Harness) -> None:
-    """A graph of all steps would fill the memory; who was training goes on training."""
+    """A graph of all steps would fill the memory; a model in training mode stays in it."""
     (B, T), calls = harness.sizes.shape("B T"), []
     longer = spoken(harness.draw, (B, 2 * T), harness.sizes)
     given = {"tokens": longer[:, :T], "num_tokens": 4}  # with room behind it, which is not ours
@@ -571,7 +571,7 @@ def test_generation_keeps_no_gradient_and_no_mode(harness: Harness) -> None:
 
 @points(3)
 def test_tokens_are_drawn_by_the_distribution(harness: Harness) -> None:
-    """Each token as often as it should, however far, each sequence on its own."""
+    """Each token as often as it should, at every step, each sequence on its own."""
     sizes, calls, draw = Sizes(B=ROWS, T=2, C=6, H=2, V=7, L=1), [], harness.draw
     for number, how in enumerate(DRAWN):
         given = {**harness.inputs(sizes), "num_tokens": FAR, **how}
@@ -588,7 +588,7 @@ def test_tokens_are_drawn_by_the_distribution(harness: Harness) -> None:
 
 @points(2)
 def test_generator_is_what_all_is_drawn_from(harness: Harness) -> None:
-    """The same generator gives the same tokens, whatever torch's own stands at; another others."""
+    """The same generator gives the same tokens, whatever torch's own state; another does not."""
     one, planned, draw = harness.of(generation), [], harness.draw
     by_place = replace(generation, inputs={**generation.inputs, **dict.fromkeys(HOW, GIVEN)})
     for B, dtype, how in (
@@ -619,7 +619,7 @@ def test_generator_is_what_all_is_drawn_from(harness: Harness) -> None:
             (first, again, True, "torch's own generator, seeded alike"),
             (by, by_other, False, "another generator"),
             (by, by_then, False, "the same generator, a second time"),
-            (first, other, False, "torch's own generator, seeded otherwise"),
+            (first, other, False, "torch's own generator, seeded differently"),
             (first, then, False, "torch's own generator, a second time"),
             (first[:1], first[1:2], False, "another sequence"),
         ):
@@ -640,7 +640,7 @@ test_computes_in_bfloat16 = claims.computes_in_bfloat16
 
 @points(1)
 def test_no_tensor_is_pinned_to_a_device(harness: Harness) -> None:
-    """Forward, loss and generation make what they need where the tokens are."""
+    """Forward, loss and generation create what they need on the tokens' device."""
     claims.is_pinned_to_no_device(harness)
     claims.is_pinned_to_no_device(harness.of(loss))
     greedy = {**harness.inputs(), "num_tokens": 3}

@@ -96,7 +96,7 @@ test_parameters_are_those_of_the_contract = claims.has_its_parameters
 
 @points(1)
 def test_heads_that_do_not_divide_are_a_value_error(harness: Harness) -> None:
-    """The block hands both numbers to its attention, which refuses them."""
+    """The block passes both numbers to its attention, which refuses them."""
     for C, H in ((15, 4), (14, 4), (12, 5), (9, 2), (3, 7)):
         claims.constructor_raises(harness, "ValueError", embed_dim=C, num_heads=H)
         claims.constructor_raises(harness.of(attention), "ValueError", embed_dim=C, num_heads=H)
@@ -108,7 +108,7 @@ test_output_matches_the_formula = claims.matches_the_formula
 
 @points(2)
 def test_attention_alone_matches_its_formula(harness: Harness) -> None:
-    """The block is only as right as the attention inside, which exercise5 takes apart."""
+    """The block is only as right as the attention inside, which exercise5 checks in detail."""
     claims.matches_the_formula(harness.of(attention))
 
 

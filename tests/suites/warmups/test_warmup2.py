@@ -39,7 +39,7 @@ test_output_matches_the_formula = claims.matches_the_formula
 
 @points(1)
 def test_sequence_without_a_batch(harness: Harness) -> None:
-    """(T, d_in) in, (T, d_out) out: `.T` turns all axes of a batch around, `.mT` the last two."""
+    """(T, d_in) in, (T, d_out) out: `.T` reverses all axes of a batch, `.mT` the last two."""
     alone = {"sizes": ONE_SEQUENCE, "unbatched": False, "variants": {}, "tried": False}
     claims.matches_the_formula(harness.of(replace(harness.contract, **alone)))
 

@@ -123,7 +123,7 @@ test_parameters_are_those_of_the_contract = claims.has_its_parameters
 
 @points(3)
 def test_seed_42_gives_the_figures_of_the_source(harness: Harness) -> None:
-    """The layers are made in the order of the contract, with torch's own first values."""
+    """The layers are created in the order of the contract, with torch's own initial values."""
     alone = harness.of(one_sequence)
     module = alone.module(Sizes(B=0, T=3, C=2), {}, seed=42, d_model=None)
     x = torch.tensor(TOKENS)
@@ -148,12 +148,12 @@ def expect_first_values(harness: Harness, C: int, seed: int) -> None:
         bound = C**-0.5
         drawn = torch.empty(C, C).uniform_(-bound, bound, generator=generator)
         expect(name in first, f"expected a parameter `{name}`")
-        expect_close(first[name], drawn.double(), f"first values of {name} at seed {seed}", 1e-6)
+        expect_close(first[name], drawn.double(), f"initial values of {name} at seed {seed}", 1e-6)
 
 
 @points(1)
 def test_intermediates_are_a_dict_with_seven_keys(harness: Harness) -> None:
-    """The names under which the steps can be looked at."""
+    """The names under which the steps can be inspected."""
     call = harness.module().call(harness.inputs(), method="intermediates")
     harness.ask()
     expect_steps_of(call.result, call.tensors["x"])
@@ -181,13 +181,13 @@ def test_scaled_are_similarities_over_the_root_of_d_model(harness: Harness) -> N
 
 @points(2)
 def test_weights_are_a_softmax_over_the_keys(harness: Harness) -> None:
-    """Each row, the keys of one query, sums to one."""
+    """Each row, over the keys of one query, sums to one."""
     expect_steps(harness, "weights")
 
 
 @points(2)
 def test_output_is_weights_times_v(harness: Harness) -> None:
-    """Each query gets the values in the shares of its weights."""
+    """Each query gets the values in proportion to its weights."""
     expect_steps(harness, "output")
 
 

@@ -93,7 +93,7 @@ def test_function_is_given_its_arguments_by_name(begin: Begin) -> None:
         ("raise ValueError('4 is too many')", ""),
         ("raise ValueError('too many')", "expected 4 in the message"),
         ("raise TypeError('4')", "expected ValueError, got TypeError"),
-        ("return x", "no exception came"),
+        ("return x", "no exception was raised"),
     ],
 )
 def test_call_that_is_refused(begin: Begin, body: str, says: str) -> None:

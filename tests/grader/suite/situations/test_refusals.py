@@ -44,7 +44,7 @@ def refusing(begin: Begin, error: str) -> Harness:
 def test_what_is_refused_is_told_by_its_own_numbers(begin: Begin) -> None:
     harness = refusing(begin, "ValueError(f'{width} by {heads}')")
     claims.constructor_raises(harness, "ValueError", width=15, heads=4)
-    with pytest.raises(CheckFailed, match="no exception came"):
+    with pytest.raises(CheckFailed, match="no exception was raised"):
         claims.constructor_raises(harness, "ValueError", width=15, heads=5)
 
 
@@ -78,7 +78,7 @@ def test_each_of_several_is_refused_by_itself(begin: Begin) -> None:
     every = [{"width": 15, "heads": 4}, {"width": 17, "heads": 3}]
     claims.constructor_raises_for_each(harness, "ValueError", every)
     every.insert(1, {"width": 15, "heads": 5})
-    with pytest.raises(CheckFailed, match=r"heads=5.*no exception came"):
+    with pytest.raises(CheckFailed, match=r"heads=5.*no exception was raised"):
         claims.constructor_raises_for_each(harness, "ValueError", every)
 
 

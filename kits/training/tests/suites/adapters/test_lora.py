@@ -54,7 +54,7 @@ test_no_tensor_is_pinned_to_a_device = claims.is_pinned_to_no_device
 
 
 def test_computes_in_float64(harness: Harness) -> None:
-    """Nothing is narrowed on the way."""
+    """Nothing is cast to lower precision on the way."""
     x = harness.inputs()["x"].double()
     call = harness.module().to(x.dtype).call({"x": x})
     harness.ask()

@@ -75,7 +75,7 @@ test_no_tensor_is_pinned_to_a_device = and_right(claims.is_pinned_to_no_device)
 
 @points(1)
 def test_computes_in_float64(harness: Harness) -> None:
-    """Nothing is narrowed on the way."""
+    """Nothing is cast to lower precision on the way."""
     inputs = harness.inputs()
     call = harness.module().call({**inputs, "logits": inputs["logits"].double()})
     harness.ask()

@@ -50,7 +50,7 @@ test_no_tensor_is_pinned_to_a_device = claims.is_pinned_to_no_device
 
 
 def test_computes_in_float64(harness: Harness) -> None:
-    """Nothing is narrowed on the way, and nothing added to the sum, which is never 0."""
+    """Nothing is cast to lower precision, and nothing is added to the sum, which is never 0."""
     call = harness.module().call({"logits": harness.inputs()["logits"].double()})
     harness.ask()
     expect_close(call.out, call.expected, "weights in float64", tolerance=1e-10)

@@ -105,7 +105,7 @@ def grade(submission: Submission, exercise: Exercise, options: Options, sandbox:
             options.case(runner.plugin.first_case(source))
         told = Told(checks)
         maps: list[AttentionMap] = []
-        with suppress(SourceProblem):  # a broken rule that only shows at run time
+        with suppress(SourceProblem):  # a forbidden use that shows only as code runs; see below
             if explain is not Explain.NOTHING:
                 told = tell(checks, runner.plugin, session, exercise, explain, options.search)
             maps = [] if session.own_time_is_up else _maps(runner.plugin, told, options)

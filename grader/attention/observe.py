@@ -113,7 +113,7 @@ def _observe(harness: Harness, what: str, sizes: Sizes, *, first: bool) -> Obser
     call = module.train(trains).call(inputs, grad_output=grad, seed=seed)
     again = [module.call(inputs, seed=one) for one in (seed + 1, seed)] if what == OUTPUT else []
     harness.ask()
-    out = call.result if grad is None else call.out  # `out` enforces the shape of `grad`
+    out = call.result if grad is None else call.out  # raises unless shaped as `grad`
     if not isinstance(out, Tensor) or out.device.type == "meta":
         raise CheckFailed("no tensor was returned")
     if out.numel() > MOST:  # before float64 makes it up to eight times as large

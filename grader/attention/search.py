@@ -65,7 +65,7 @@ class Search:
     def run(self) -> Explanation:
         """Explain stage by stage: each adds mistakes that the stages before it could not show."""
         self._left, self._cut = self._tried, False
-        self._kept_back = self._tried * 2 // 5  # sets left for a second climb
+        self._kept_back = self._tried * 2 // 5  # sets of mistakes, kept for a second `_climb`
         self._until = time.thread_time() + SECONDS
         whole = self._climb(list(self._stages))
         if whole.left:

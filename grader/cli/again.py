@@ -29,7 +29,7 @@ class Again(NamedTuple):
     lost: tuple[str, ...]
 
     def in_place_of_all(self, options: Options, seed: int | None) -> Options:
-        """Return the options with these checks alone, at the given seed or else the last one."""
+        """Return options that grade only what was lost; a seed of None means the last grading's."""
         return replace(options, seed=self.seed if seed is None else seed, only=self.lost)
 
 

@@ -58,7 +58,10 @@ def _cannot(level: str) -> str:
 
 
 def _examine(sandbox: Sandbox, level: str) -> str:
-    """Return a text on whether a level's walls hold, as a canary in its sandbox finds them."""
+    """Return whether an isolation level holds here, in words.
+
+    A canary, code that attempts what no submission may do, has tried it in the sandbox.
+    """
     try:
         assert sandbox.isolation
     except GraderFault as fault:

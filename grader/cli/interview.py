@@ -62,7 +62,7 @@ def interview(
 
 
 def _run(kit: Kit, known: Interview | None) -> int:
-    """Print the exercises of an interview and, in a terminal, show the clock until time is up."""
+    """Print an interview's exercises; in a terminal, show the clock and hand in when time is up."""
     current = known or interviews.read(kit.home)
     echo(f"{'resumed' if known else 'begun'}: seed {current.seed}, in {kit.home}")
     for exercise in kit.exercises:

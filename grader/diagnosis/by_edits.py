@@ -137,7 +137,7 @@ class EditSearch:
     def _is_contradicted(self, mistakes: Mistakes, evidence: list[Unit]) -> bool:
         """Return whether a larger unit contradicts these mistakes; it is then used as evidence."""
         replay, right = self._planted(mistakes), self._solution
-        assert replay is not None  # it gave the answers of smaller units
+        assert replay is not None  # it was made before, to compare smaller units
         assert right is not None
         for unit in list(self._later):
             if time.thread_time() > self._until:

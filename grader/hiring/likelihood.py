@@ -42,7 +42,7 @@ class ScoredPair(NamedTuple):
 
     Attributes:
         first: The index of one submission.
-        second: A greater index, or the same one for two submissions with the same code.
+        second: A greater index; or the same one, as submissions with the same code share an index.
         evidence: The weight of evidence, as a natural logarithm.
     """
 

@@ -22,7 +22,7 @@ from grader.wire.levels import sharers_that_fit
 
 TRIES = 2  # attempts at a grading whose process dies
 BASE = 700  # MiB that a grading process takes with its template, without submissions
-BASE_ON_GPU = 1700  # the same with what CUDA keeps for each of its workers
+BASE_ON_GPU = 1700  # MiB: `BASE`, and what CUDA keeps for the process's workers
 START_SECONDS = 180.0
 
 

@@ -250,7 +250,10 @@ class Results:
         )
 
     def _numbers(self) -> dict[str, int]:
-        """Return the number that stands for each name, drawn once; later names get higher ones."""
+        """Return the number that is shown in place of each candidate's name.
+
+        It is drawn at random once, then kept; all who join later get higher numbers than before.
+        """
         called = {**self._gone, **self._names}
         kept = [key for key in self._store.fact("numbers").split("/") if key in called]
         new = sorted(called.keys() - set(kept))

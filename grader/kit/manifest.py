@@ -101,7 +101,7 @@ class Exercise:
     operations: tuple[str, ...]
     imports: frozenset[str]  # packages allowed beside the standard library; all where empty
     stub: Path  # as shipped
-    file: Path  # the learner's file; in a repository's own kit, the stub itself
+    file: Path  # that a learner edits: a copy of the stub, or where a kit was not copied, the stub
     solution: Path
     suite: Path
     mistakes: Path  # known mistakes, as edits of the solution; may be missing in an installed kit

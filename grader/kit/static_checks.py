@@ -43,7 +43,12 @@ def check_source(
 
 
 def forbidden_use(name: str, line: int) -> SourceProblem:
-    """Return the problem of a forbidden name that is used on a line; 0 for an unknown line."""
+    """Return the problem to report where a submission uses a forbidden name.
+
+    Args:
+        name: The forbidden name.
+        line: The number of the line that uses it; 0 if that is not known.
+    """
     return SourceProblem(
         f"uses `{name}`, which this exercise forbids; write that step yourself", line
     )

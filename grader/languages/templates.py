@@ -62,7 +62,7 @@ class Template:
 
     @cached_property
     def is_weak(self) -> bool:
-        """Whether the template has too few words of its own to match reliably."""
+        """Whether fewer than two words stand around the fields: any text might match by chance."""
         return sum(len(WORD.findall(piece)) for piece in self.pieces) < 2
 
     def match(self, text: str) -> dict[str, str] | None:

@@ -204,7 +204,7 @@ def grouped(checks: Sequence[CheckResult]) -> list[tuple[CheckResult, list[Check
     found: list[tuple[CheckResult, list[CheckResult]]] = []
     said: dict[tuple[str, tuple[Frame, ...]], list[CheckResult]] = {}
     for check in checks:
-        fault = check.fault  # an exception is known by its type and its lines
+        fault = check.fault  # exceptions of one type from the same lines say the same
         first = check.message.partition("\n")[0]
         says = (fault.type, fault.frames) if fault and fault.frames else (first, ())
         if check.difference is None and check.message and says in said:

@@ -26,7 +26,7 @@ MARGIN = 4  # a step may take this many times the time that it is expected to ta
 
 
 class Session:
-    """A submission in a worker: a fresh worker after a timeout or a crash.
+    """A submission loaded in a worker, a sandboxed process; after a timeout or a crash, a new one.
 
     The submission works on copies of its inputs, so it never changes what a check holds.
 
@@ -36,13 +36,14 @@ class Session:
         timeout: Limit of one check, loading included, in seconds of the worker's processor time;
             checks after one that took longer have a tenth of it, plus the time of loading.
         budget: Limit of all checks together, in the same seconds.
-        rules: What the exercise forbids, for the worker to take away.
-        clock: One clock for all checks; where None, each check has its own.
-        device: The device on which the worker has everything; here, all lies on the CPU.
-        patience: What all checks together may take before ``is_late``, in the same seconds.
+        rules: What the exercise forbids; the worker makes it unusable for the submission.
+        clock: A clock that all checks share; None to time each check with one of its own.
+        device: The device of all tensors in the worker; in this process, they lie on the CPU.
+        patience: Time after which ``is_late`` holds and no further check is tried, in the same
+            seconds; the caller may put the grading off until later.
 
     Attributes:
-        asked: The exchanges of each check.
+        asked: For each check, the requests to the worker, with its answers.
         clock: The clock of the current check.
         pace: The speed of the submission, as far as it was measured.
         device: The device on which the worker has everything.

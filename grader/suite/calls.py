@@ -293,7 +293,12 @@ class Call:
     def plan_gradients(
         self, grad_output: Tensor | Mapping[str, Tensor], way: Way = "plain"
     ) -> None:
-        """Plan a request for gradients; the arguments are as in ``Module.calls``."""
+        """Plan a request for the gradients of this call, to be sent with all that is planned.
+
+        Args:
+            grad_output: Gradient of the first compared output, or of outputs by name.
+            way: Way in which the gradients are requested.
+        """
         if isinstance(grad_output, Tensor):
             grad_output = {self.contract.compared[0]: grad_output}
         self._grad_outputs = dict(grad_output)

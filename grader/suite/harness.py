@@ -26,7 +26,7 @@ _T = TypeVar("_T")
 # are neither uniform nor one-hot, so that a wrong scale shows.
 GAIN = 1.2
 NEAR = 3e-5  # distance up to which a value is near a kink; float32 is off by 3e-6 there
-MISFIT = "misfit"  # memo key, set once a check has reported that the module does not fit
+MISFIT = "misfit"  # memo key, set once a check has reported a misfit: others compensate for it
 PART = 0.1  # share of the time left that one part of a check may take
 COPIES = 4  # times as much is kept for backward if calls are made on another device as well
 DRAWS = 1000  # of inputs at most, of which about every sixth lies near a kink

@@ -77,7 +77,14 @@ def _axis(shape: str, value: Tensor) -> int | None:
 
 
 def _difference(call: Call, before: Tensor, after: Tensor, place: int | None = None) -> Tensor:
-    """Return an output's change, 0 for rounding, at all positions but ``place`` (0 or -1)."""
+    """Return ``after - before``, element by element, with 0 where rounding explains it.
+
+    Args:
+        call: The call whose contract tells the shape of the output.
+        before: The output of that call.
+        after: The output of another call, with other inputs or weights.
+        place: The position that is left out of the result, 0 or -1; None for none.
+    """
     one, other = (x.detach().cpu().double().nan_to_num(0, 0, 0) for x in (before, after))
     change = other - one
     letters = (call.contract.outputs[call.contract.compared[0]] or "").split()

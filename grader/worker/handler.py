@@ -258,8 +258,8 @@ class RequestHandler:
         if call.weighs:
             called.behind = _behind(results)
         if before is not None:
-            # Code of the submission that may still run for its results runs here, so that what it
-            # changes is seen below.
+            # A result may be a tensor of the submission's own class, whose code runs as its values
+            # are read. They are read here, so that what that code changes is seen below.
             self.sent[:] = [values.settled(x) if is_in_memory(x) else x for x in self.sent]
             del results
             called.changed, called.left = before.changed(), before.left()

@@ -171,9 +171,10 @@ class Keeper:
 
 
 def _look_at_what_is_run(look: Callable[[str, dict[str, Any]], None]) -> None:
-    """Call ``look`` on each file of torch as soon as it has run as a module, whatever its name.
+    """Have ``look`` called each time that Python has run a file of torch as a module.
 
-    So an import from the file finds what is left; a file that is loaded again is looked at again.
+    ``look`` gets the name that the file's path gives, whatever the module calls itself, and the
+    names in the module. It may replace these before an import hands them out.
     """
     run = SourceFileLoader.exec_module
     folder = torch.__path__[0]

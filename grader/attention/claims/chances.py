@@ -38,8 +38,9 @@ class Setting:
     Attributes:
         rate: Dropout rate passed to the constructor.
         runs: Number of calls.
-        shown: Number of keys, the last ones, that show whether they were dropped; 0 for all. Far
-            fewer than features: with about as many, rounding may decide.
+        shown: Number of tokens, the last ones, that are not zero, so that the output shows which
+            of their weights were dropped; 0 for all. Far fewer than features: with about as many,
+            rounding blurs which were.
     """
 
     sizes: Sizes
@@ -59,7 +60,7 @@ SETTINGS = (
     Setting(Sizes(B=1, T=128, C=140), 0.3),
     Setting(Sizes(B=8, T=40, C=16), 0.5, shown=10),  # more keys than features
     Setting(Sizes(B=300, T=2, C=7), 0.3),
-    Setting(Sizes(B=300, T=5, C=11), 0.5),  # enough maps to compare any two places
+    Setting(Sizes(B=300, T=5, C=11), 0.5),  # 300 maps: enough to compare any two weights
     Setting(Sizes(B=300, T=1, C=3), 0.3),
     Setting(Sizes(B=4, T=64, C=70), 0.004),
     Setting(Sizes(B=4, T=16, C=29), 0.95),

@@ -71,7 +71,7 @@ class AttentionSituation(filling.Situation):
 
     @property
     def drops_exactly(self) -> bool:
-        """Whether weights are dropped at a rate and a width by which no constant is rounded."""
+        """Whether weights are dropped, and rounding changes neither 1/(1 - rate) nor 1/√C."""
         return self.drops and self.rate in EXACT_RATES and self.sizes.C == EXACT_WIDTH
 
     @property

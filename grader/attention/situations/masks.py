@@ -25,7 +25,10 @@ TINY = {torch.float64: 1e-60, torch.float32: 1e-40, torch.float16: 6e-5}  # 1e-3
 
 
 def draw_mask(harness: Harness, row: Row, sizes: Sizes) -> Tensor:
-    """Draw a mask of the row's shape, and hide by the row's pattern what that shape can hide."""
+    """Draw a mask of the shape and the pattern of hidden keys that the row of levels names.
+
+    A shape without an axis of keys hides whole queries or whole sequences instead, or nothing.
+    """
     letters = {"B": sizes.B, "T": sizes.T, "1": 1}
     words = row["mask"].strip("()").replace(" ", "").split(",")
     shape = tuple(letters[word] for word in words if word)

@@ -77,7 +77,10 @@ class AttentionTried(Tried):
 
     @cached_property
     def _runs(self) -> dict[Any, Any]:
-        """What was computed with noise, not shared with submissions that dropped other weights."""
+        """Cache of right answers with simulated rounding, shared unless weights are dropped.
+
+        If they are, the right answers depend on which weights this submission dropped.
+        """
         return {} if self.situation.drops else super()._runs
 
     @property

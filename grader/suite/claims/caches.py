@@ -135,7 +135,8 @@ def branches_agree(harness: Harness, first: int, *others: Sequence[int]) -> None
     """
     module, sizes = harness.module(), harness.sizes.replace(T=first)
     start = harness.inputs(sizes)
-    *_, before = in_parts(module, start, (1, first - 1))  # a grown cache may have spare room
+    # In two parts, as a cache that has grown may have spare room, which sequences must not share.
+    *_, before = in_parts(module, start, (1, first - 1))
     every = [harness.inputs(sizes.replace(T=sum(lengths))) for lengths in others]
     wholes = module.calls(
         [{name: _joined(module, name, start[name], more[name]) for name in start} for more in every]

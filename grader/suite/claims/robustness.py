@@ -172,7 +172,8 @@ def changes_no_input(harness: Harness) -> None:
 def remembers_nothing(harness: Harness) -> None:
     """A call gives the same result, whatever came before it."""
     module, sizes = harness.module(), harness.sizes
-    _other = harness.module(harness.contract.sizes[-1])  # another module, made before the call
+    # Made before the calls: modules must not share what a constructor remembers.
+    _other = harness.module(harness.contract.sizes[-1])
     inputs, *whole = harness.every_input()
     changes = [{"B": sizes.B + 1}] if sizes.get("B") else []
     changes += [{}, *({letter: sizes[letter] + 2} for letter in "TS" if letter in sizes)]

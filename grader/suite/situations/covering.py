@@ -62,8 +62,9 @@ def make(model: Model, seed: int = 0) -> Array:
         constraints=[Constraint().fn(list(of), holds) for of, holds in model.rules],
     )
     free = _Free(model, [dict(row) for row in rows])
+    # Where a row needs no level in particular, `cover` leaves the last that it tried: draw one.
     for name, factor in free.factors.items():
-        for row in free.rows:  # else any cell that is free holds the level that was tried last
+        for row in free.rows:
             free.change(row, name, chance.choice(factor.levels))
     for name, level, is_meant in model.wishes:
         for row in free.rows:

@@ -267,7 +267,11 @@ def _given(harness: Harness, row: Row, name: str, sizes: Sizes) -> Tensor:
 def _other(
     harness: Harness, row: Row, name: str, value: Tensor | None, sizes: Sizes
 ) -> Tensor | None:
-    """Return an input for another call: with other numbers of its kind, else the same value."""
+    """Return an input for another call of the same shapes, made from the value of the first call.
+
+    An input that gradients are asked of gets other numbers, and one with kinds is drawn anew; all
+    others stay the same.
+    """
     if value is None:
         return None
     if name in like(harness.contract):

@@ -83,7 +83,7 @@ def like(contract: Contract) -> list[str]:
 
 
 def first_of(contract: Contract) -> str:
-    """Return the name of the first of the inputs in ``like``; empty if there is none."""
+    """Return the first name that ``like`` gives, of a drawn input with gradients; empty if none."""
     return next(iter(like(contract)), "")
 
 

@@ -94,7 +94,10 @@ class Places:
         self._each = each
 
     def __iter__(self) -> Iterator[Place]:
-        """Yield the places of all situations that are tried, in random order."""
+        """Yield the place of each situation to try: its number, its levels, and its turn.
+
+        First come the rows of the covering array, in random order, then the model's extreme rows.
+        """
         model, as_long = model_of(self._harness.contract), Counter[str]()
         for number, row in enumerate((*rows_of(model, Draw(self._seed)), *model.extremes)):
             length = row.get("T", "")

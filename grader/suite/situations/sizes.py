@@ -22,12 +22,15 @@ SQUARE = (4, 16, 64)  # head sizes whose square root is exact in every dtype
 
 
 def draw_sizes(harness: Harness, row: Row, turn: int) -> Sizes:
-    """Draw sizes of these levels; sizes that no level names are those of the contract's first.
+    """Draw the sizes of a situation, such as B and T, by the levels that its row names.
+
+    A size that the row says nothing of is the one in ``contract.sizes[0]``.
 
     Args:
         harness: Gives the contract and the random numbers.
-        row: The level of each factor.
-        turn: How many earlier situations are about as long.
+        row: The level of each factor, such as ``about 16`` for the factor T.
+        turn: How many earlier situations are about as long; by turns, such a length is a power of
+            two, one more or one less.
     """
     draw, contract = harness.draw, harness.contract
     found = dict(contract.sizes[0])

@@ -2,7 +2,7 @@
 
 from grader.suite.contract import Sizes
 
-FEW_HEADS = 8
+FEW_HEADS = 8  # up to this many, heads are not reduced any further
 
 
 def with_few_scores(sizes: Sizes, most: int) -> Sizes:

@@ -45,12 +45,13 @@ class AttentionContract(Contract):
     The input is named ``x``, and a mask that hides keys ``attention_mask``, nonzero = may attend.
 
     Attributes:
-        scale: Function from sizes to the factor of the right scores.
+        scale: Function from sizes to the factor that right scores multiply q·k by.
         biases: Function from sizes to what is then added to the scores, (H, T, T); None for
             nothing.
         value_vectors: Function from weights, sizes and x to the vectors that the attention weights
             mix, (B, H·T, E), and what is added to the mixture. None where no such vectors exist.
-        zero_queries: Function that changes weights so that every query attends to all keys alike.
+        zero_queries: Function that changes weights so that every query attends to all keys alike;
+            None where there are no such weights.
         shift_keys: Function that changes weights so that a vector (C,) is added to every key, which
             adds the same number to all scores of a query. None where keys have no bias.
         default_rate: Dropout rate where the constructor is given none.
@@ -90,7 +91,7 @@ class AttentionContract(Contract):
 
     @property
     def every_argument(self) -> Mapping[str, Any]:
-        """The constructor's arguments, with those of the variants among them."""
+        """All arguments that the constructor may take, by name, those of variants among them."""
         found = dict(super().every_argument)
         for variant in self.variants.values():
             found |= variant.arguments(variant.sizes[0])
@@ -115,7 +116,7 @@ class AttentionContract(Contract):
         return self.fit(sizes.replace(B=max(sizes.B, 2), T=FEW, **wide))
 
     def plain_weights(self, weights: Weights) -> Weights:
-        """Return the weights with queries zeroed, if possible, so that no scale has an effect."""
+        """Return weights that make all queries 0, if possible: the scores' factor has no effect."""
         return weights if self.zero_queries is None else self.zero_queries(weights)
 
     @property
@@ -124,15 +125,15 @@ class AttentionContract(Contract):
         return AttentionSituations() if set(self.inputs) <= {"x", "attention_mask"} else None
 
     def observe(self, harness: Any) -> list[Any]:
-        """Return observations of the submission for a diagnosis; none without a layout."""
+        """Return what the submission computes in calls for a diagnosis; none without a layout."""
         return [] if self.layout is None else observe(harness)
 
     def maps_of(self, call: Any) -> list[AttentionMap]:
-        """Return the submission's attention maps in one call, beside the right ones."""
+        """Return the submission's attention weights per head in a call, beside the right ones."""
         return maps_of(call)
 
     def maps(self, harness: Any) -> list[AttentionMap]:
-        """Return the submission's attention maps for drawn inputs, beside the right ones."""
+        """Return each head's attention weights for random inputs, beside the right ones."""
         return attention_maps(harness)
 
 

@@ -1,7 +1,8 @@
-"""Find the failed checks that follow from known mistakes: they fail where these are planted.
+"""Find the failed checks that follow from known mistakes of a submission.
 
-The solution with the mistakes planted takes the submission's place, in this process. The checks run
-on it with the same seed, and so with the same inputs.
+The same mistakes are planted in the solution: its code is changed to make them. It then takes the
+submission's place, in this process. The checks run on it with the same seed, and so with the same
+inputs; a failed check follows from the mistakes if it fails here in the same way.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from grader.suite.situations.judging import Judgement
 from grader.suite.situations.outcomes import Aspect
 
 SECONDS = 60.0  # timeout of a check, and budget of all; no check is known to take even one second
-KEPT = 200  # cached results; submissions that lose the same by the same mistakes share one
+KEPT = 200  # cached results; submissions that fail the same checks by the same mistakes share one
 LOST = (Verdict.FAIL, Verdict.ERROR)
 
 _known: dict[tuple[Any, ...], list[CheckResult]] = {}
@@ -44,11 +45,11 @@ def following(
     seed: int,
     device: str,
 ) -> tuple[str, ...]:
-    """Return the names of the failed checks that fail in the same way with the mistakes planted.
+    """Return the names of failed checks that fail alike on the solution with the mistakes planted.
 
     Args:
         checks: Results of the submission's checks.
-        mistakes: Mistakes that reproduce the submission.
+        mistakes: Mistakes that reproduce what the submission computes.
         runner: Runner of the exercise's suite.
         solution: File of the exercise's solution.
         stop: Event of the submission's sandbox; once set, it ends this run as well.
@@ -80,7 +81,10 @@ def _where_wrong(judged: Judgement | None) -> tuple[Aspect | None, ...]:
 def _planted(
     mistakes: Sequence[KnownMistake], source: str, contract: Contract | None
 ) -> Callable[[], ModuleType] | None:
-    """Return a function that makes the solution with these mistakes; None if that cannot be."""
+    """Return a function that makes a module of the solution with these mistakes.
+
+    The result is None if the mistakes cannot all be planted in the solution.
+    """
     steps = [one for one in mistakes if isinstance(one, Mistake)]
     edits = [one for one in mistakes if isinstance(one, EditMistake)]
     if len(edits) == len(mistakes) and (text := edited(source, edits)) is not None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class WeightLayout:
-    """The layers of an exercise's attention, by name, and the features that it has.
+    """The names of the layers in an exercise's attention, and what else this attention has.
 
     Attributes:
         queries: Name of the layer that makes queries; this and the next two are empty where one
@@ -16,7 +16,7 @@ class WeightLayout:
         values: Name of the layer that makes values.
         fused: Name of the one layer that makes all three instead, queries first.
         output: Name of the layer after the mixing.
-        bare: Whether these three are parameters (in, out) themselves, not linear layers.
+        bare: Whether these names are those of parameters (in, out), not of linear layers.
         bias: Whether the layers have biases.
         widens: Whether queries, keys and values may have another width than the input.
         scaled: Whether scores are divided by the root of the head size.
@@ -42,7 +42,7 @@ class WeightLayout:
 
     @property
     def features(self) -> frozenset[str]:
-        """The features that a mistake may need: ``weights``, ``fused``, ``bias``, ``heads`` etc."""
+        """What the exercise has of what mistakes may need: ``weights``, ``bias``, ``heads`` etc."""
         has = {
             "weights": bool(self.queries or self.fused),
             "fused": bool(self.fused),

@@ -14,7 +14,7 @@ from grader.suite.oracle import exact
 
 SHOWN = 16  # positions, at most, of a learner's own input for which a map is shown
 T = 6  # positions: enough to see a pattern, few enough for a terminal
-DEPENDENT = 1e-9  # of the largest remainder in QR; a row with no more depends on the others
+DEPENDENT = 1e-9  # share of the largest diagonal entry of R in QR; less means dependent rows
 
 
 def recover_attention(call: Call, *outs: Tensor) -> list[Tensor]:
@@ -33,7 +33,12 @@ def recover_attention(call: Call, *outs: Tensor) -> list[Tensor]:
 
 
 def mixing(call: Call) -> tuple[Tensor | float, Tensor]:
-    """Return what is added to mixtures, and the matrix that gives their weights back; cached."""
+    """Return what it takes to recover attention weights from an output of a call; cached.
+
+    Returns:
+        What is added to the mixture of value vectors, and the right inverse of the matrix of value
+        vectors: the weights are ``(output - added) @ inverse``.
+    """
     found: tuple[Tensor | float, Tensor] = call.once("mixing", lambda: _mixing(call))
     return found
 
@@ -58,10 +63,11 @@ def _right_inverse(vectors: Tensor) -> Tensor:
 
 
 def attention_maps(harness: Harness) -> list[AttentionMap]:
-    """Return each head's map for one sequence, unmasked and, if the contract has masks, masked.
+    """Return each head's attention map (its weights) for one random sequence.
 
-    The maps are recovered from outside: the value vectors are known, so the output reveals the
-    weights that they were mixed with.
+    There is one without a mask and, if the contract has masks, one under a causal mask. The maps
+    are recovered from outside: the value vectors are known, so the output reveals the weights that
+    they were mixed with.
 
     Raises:
         SubmissionError: The submission raised an exception.
@@ -84,7 +90,10 @@ def attention_maps(harness: Harness) -> list[AttentionMap]:
 
 
 def maps_of(call: Call) -> list[AttentionMap]:
-    """Return each head's map in a call; none for too many positions to show, or to recover.
+    """Return each head's attention map (its weights) in a call, for the first sequence.
+
+    There is none for more than ``SHOWN`` positions, nor where the value vectors are linearly
+    dependent, so that the output does not reveal the weights.
 
     Raises:
         CheckFailed: The output has the wrong shape.

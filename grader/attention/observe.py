@@ -32,7 +32,10 @@ EARLY = (INSIDE, EVEN)  # these show only part of what the output shows
 
 
 def with_zero_queries(harness: Harness, sizes: Sizes | None = None, **changes: Any) -> Module:
-    """Plan a module whose queries all attend to all keys alike."""
+    """Plan a module, to be made when ``harness.ask`` sends all that is planned.
+
+    Its weights make all queries attend to all keys alike, where the contract tells how.
+    """
     contract: Any = harness.contract
     weights = harness.weights(sizes or harness.sizes)
     zeroed = weights if contract.zero_queries is None else contract.zero_queries(weights)
@@ -40,9 +43,10 @@ def with_zero_queries(harness: Harness, sizes: Sizes | None = None, **changes: A
 
 
 def observe(harness: Harness) -> list[Observation]:
-    """Observe inputs of two sizes for each feature of the exercise: mask, gradients, dropout.
+    """Call the submission at two sizes in each way that its exercise has; return what it computed.
 
-    The observations that few mistakes show in come first, so that a search is short. A call that
+    The ways are: with queries of zero, plainly, under a mask, with gradients, and with dropout.
+    Those in which few mistakes show come first, so that a search is short. A call that
     raises an exception is left out, since values cannot explain it. So is a call whose output
     torch itself refuses to compute with, such as a tensor on another device.
     """
@@ -65,13 +69,16 @@ def observe(harness: Harness) -> list[Observation]:
 def explain(
     harness: Harness, among: Sequence[str] | None = None, tried: int | None = None
 ) -> Explanation:
-    """Find the mistakes that reproduce the submission; for the arguments, see ``Search``."""
+    """Observe the submission, and return the catalogue's mistakes that reproduce what it computed.
+
+    ``among`` and ``tried`` are arguments of ``Search``.
+    """
     contract: Any = harness.contract
     return Search(contract.layout, observe(harness), EARLY, among, tried).run()
 
 
 def effects_of(mistakes: Sequence[Mistake], harness: Harness) -> dict[str, float]:
-    """Return, by name, how far each of these mistakes alone moves a right output at most."""
+    """Return, by name, the largest difference that each mistake alone makes to a right output."""
     found = dict.fromkeys((mistake.name for mistake in mistakes), 0.0)
     for seen in observe(harness) if mistakes else ():
         pipeline = Pipeline.pooled(seen)
@@ -139,7 +146,13 @@ def _observe(harness: Harness, what: str, sizes: Sizes, *, first: bool) -> Obser
 
 
 def _differs_by_chance(out: Tensor, other_seed: object, same_seed: object) -> bool:
-    """Return whether an output depends on random numbers, and on nothing left by earlier calls."""
+    """Return whether an output depends on random numbers, and on nothing left by earlier calls.
+
+    Args:
+        out: Output of a call.
+        other_seed: Output of the same call with another seed.
+        same_seed: Output of the same call, made again later with its own seed.
+    """
     if not isinstance(other_seed, Tensor) or not isinstance(same_seed, Tensor):
         return False
     return torch.equal(out, same_seed) and not torch.equal(out, other_seed)

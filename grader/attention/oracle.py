@@ -21,7 +21,10 @@ _kept: ContextVar[Tensor | None] = ContextVar("_kept", default=None)
 
 @contextmanager
 def dropped(factors: Tensor) -> Iterator[None]:
-    """Have ``attention_map`` multiply its weights by these factors: 0, or 1/(1 - rate)."""
+    """Make ``attention_map`` multiply its weights by dropout's factors within this context.
+
+    ``factors`` holds one for each weight: 0, or 1/(1 - rate).
+    """
     token = _kept.set(factors)
     try:
         yield
@@ -67,11 +70,11 @@ def multi_head(q: Tensor, k: Tensor, v: Tensor, heads: int) -> Tensor:
 def values_of_heads(
     values: str, output: str
 ) -> Callable[[Weights, Sizes, Tensor], tuple[Tensor, float]]:
-    """Return the contract's ``value_vectors``: each head's values, as projected by ``output``.
+    """Return a contract's ``value_vectors``: a function that gives each head's projected values.
 
     Args:
         values: Name of the layer that makes values, for each head or each of G groups of heads.
-        output: Name of the layer after the mixing.
+        output: Name of the layer after the mixing, which projects them.
     """
 
     def value_vectors(weights: Weights, sizes: Sizes, x: Tensor) -> tuple[Tensor, float]:
@@ -85,10 +88,12 @@ def values_of_heads(
 
 
 def angles_left_to_rounding(x: Tensor, positions: Tensor) -> float:
-    """Return by how much rotated vectors may be off: an angle is a position × a rounded frequency.
+    """Return how far rotated vectors may be off, in relation to their length.
+
+    An angle is a position times a frequency, so that the frequency's rounding grows with it.
 
     Args:
-        x: Tensor whose dtype the angles have at least.
+        x: Input of the call; angles are taken as float64 if this is, and else as float32.
         positions: Integers of any shape.
     """
     return float(positions.abs().max()) * ROUNDED[x.dtype == torch.float64]

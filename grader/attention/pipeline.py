@@ -62,7 +62,7 @@ class Observation:
         return self.layout, self.heads, self.training, *drawn, self.recording
 
     def asks_the_same(self, other: Observation) -> bool:
-        """Return whether both were made from the same inputs, whatever their outputs."""
+        """Return whether both have the same inputs, weights and settings; outputs may differ."""
         return (
             self._settings == other._settings
             and self.weights.keys() == other.weights.keys()
@@ -75,16 +75,26 @@ class Observation:
 
 @dataclass
 class _Node:
-    """A state, and the nodes that choices of the next steps lead to, by step and choice."""
+    """A node in a tree of cached states.
+
+    Attributes:
+        state: State after some steps.
+        after: The nodes that were reached by one more step, by step and choice.
+    """
 
     state: State
     after: dict[tuple[str, str], _Node] = field(default_factory=dict)
 
 
 class Pipeline:
-    """A pipeline that repeats one observed call with any choices.
+    """A pipeline that repeats one observed call, with each step done right or wrong as chosen.
 
-    Choices that begin alike share the states after their first steps, which are cached.
+    A choice is the name of one way to do a step. Choices that begin alike share the states after
+    their first steps, which are cached.
+
+    Args:
+        seen: The observed call.
+        lowest: Number that replaces a hidden score: -inf, or the least number of a dtype.
     """
 
     def __init__(self, seen: Observation, lowest: float = float("-inf")) -> None:
@@ -98,7 +108,7 @@ class Pipeline:
 
     @classmethod
     def pooled(cls, seen: Observation, lowest: float = float("-inf")) -> Pipeline:
-        """Return a shared pipeline for these inputs, with the states that it has cached so far.
+        """Return the pipeline that all observations with these inputs share, with its cache.
 
         With one seed, all submissions of a batch are given the same inputs.
         """
@@ -111,13 +121,13 @@ class Pipeline:
         return _pool[-1]
 
     def output(self, choices: Choices) -> Tensor | None:
-        """Return the output by these choices, in the observed shape; None if one cannot apply."""
+        """Return the output by these choices, in the shape of x; None if a choice cannot apply."""
         with torch.no_grad():
             state = self.state(choices)
         return None if state is None else self._flat(state.out)
 
     def state(self, choices: Choices) -> State | None:
-        """Return the state after all steps, with all that led to it; None as in ``output``."""
+        """Return the state after all steps, with intermediate results; None as in ``output``."""
         if self._root is None:
             self._root = _Node(self._begin())
         node: _Node | None = self._root
@@ -128,7 +138,10 @@ class Pipeline:
         return None if node is None else node.state
 
     def _go_on(self, node: _Node, way: tuple[str, str]) -> _Node | None:
-        """Apply one more choice; return None where the sizes or parameters do not allow it."""
+        """Do one more step, ``way`` = (step, choice), and return the node that it leads to.
+
+        The result is None where the sizes or parameters do not allow this choice.
+        """
         step, name = way
         state = node.state.copy()
         go = CHOICES[step][name]
@@ -141,7 +154,7 @@ class Pipeline:
         return node.after[way]
 
     def gradients(self, choices: Choices) -> dict[str, Tensor | None]:
-        """Return gradients of ``(output · grad_output).sum()`` by the input and each parameter.
+        """Return gradients of ``(output · grad_output).sum()`` for x and each parameter, by name.
 
         Raises:
             ValueError: Gradients were not observed.
@@ -179,7 +192,7 @@ class Pipeline:
         )
 
     def _flat(self, out: Tensor) -> Tensor:
-        """Reshape an output like the input: drop an added batch axis, separate joined sequences."""
+        """Give an output the axes of x: drop an added batch axis, split joined sequences."""
         shape = (*self._seen.x.shape[:-1], out.size(-1))
         return out.reshape(shape) if out.dim() == 3 and out.numel() == prod(shape) else out
 

@@ -1,4 +1,7 @@
-"""Plant mistakes in a solution: the pipeline does its steps, and all else is left as it is."""
+"""Plant mistakes in a solution: the pipeline computes its attention, with some steps done wrong.
+
+All else in the solution is left as it is.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,13 @@ SHOWN = {"similarities": "unscaled", "scaled": "scores", "weights": "attention",
 
 
 def plant(source: str, contract: AttentionContract, choices: Mapping[str, str]) -> ModuleType:
-    """Return a solution's module with its attention done by these choices, one for each step."""
+    """Return a solution's module whose attention does the steps by these choices.
+
+    Args:
+        source: Source of the solution.
+        contract: Contract of the exercise.
+        choices: Name of the way in which a step is done, by step; a step left out is done right.
+    """
     module = module_of(source)
     for one in (contract, contract.inner):
         if one is not None and one.layout is not None:

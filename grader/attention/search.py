@@ -19,8 +19,8 @@ from grader.diagnosis.same import same, same_where_finite
 from grader.diagnosis.words import BY_CHANCE
 
 MOST = 3  # mistakes in one set, at most, unless the caller says which mistakes to try
-TRIED = 10_000  # sets, after which a search gives up: the same ones however busy the machine is
-SECONDS = 4.0  # of processor time, after which a search gives up too, as some sets cost more
+TRIED = 10_000  # sets, after which a search gives up: the same sets however busy the machine is
+SECONDS = 4.0  # of processor time, after which a search gives up too: some sets take longer to try
 TOLERANCE = 1e-4  # relative; submissions compute in float32, and mistakes differ by 1e-3 and more
 Set = frozenset[str]  # names of mistakes
 RIGHT: Set = frozenset()
@@ -30,10 +30,10 @@ class Search:
     """A search for the mistakes that explain everything observed of one submission.
 
     Args:
-        layout: The exercise's layout.
+        layout: The exercise's layout, which tells which mistakes are possible.
         observations: The observations, plainest first; those with one ``what`` are explained
             together.
-        early: Each ``what`` that shows only part of what later observations show.
+        early: Each ``what`` whose observations show only part of what later ones show.
         among: Names of the only mistakes to try; None for all that are possible.
         tried: Number of sets after which the search gives up; None for ``TRIED``.
     """
@@ -63,7 +63,11 @@ class Search:
         self._until = 0.0
 
     def run(self) -> Explanation:
-        """Explain stage by stage: each adds mistakes that the stages before it could not show."""
+        """Return the smallest sets of mistakes that reproduce the observations.
+
+        One kind of observation after another is explained, plainest first: each may add mistakes
+        that do not show in the kinds before it.
+        """
         self._left, self._cut = self._tried, False
         self._kept_back = self._tried * 2 // 5  # sets of mistakes, kept for a second `_climb`
         self._until = time.thread_time() + SECONDS
@@ -79,6 +83,7 @@ class Search:
         note = BY_CHANCE if self._by_chance and not whole.sets else ""
         return replace(whole, cut=self._cut, note=note)
 
+    # Explains these kinds of observations one after another, by larger and larger sets of mistakes.
     def _climb(self, whats: list[str]) -> Explanation:
         found: list[Set] = [RIGHT]
         explained: list[str] = []
@@ -102,10 +107,16 @@ class Search:
         return Explanation(sets, tuple(explained), tuple(left), right=tuple(right))
 
     def _extend(self, found: list[Set], stages: list[_Stage], settled: list[_Stage]) -> list[Set]:
-        """Return the smallest supersets of ``found`` that explain these and the settled stages."""
+        """Return the smallest supersets of the sets found that reproduce ``stages`` too, if any.
+
+        Args:
+            found: Sets of mistakes that reproduce all of ``settled``.
+            stages: The observations to be reproduced as well.
+            settled: The observations that were reproduced before.
+        """
         most = 0 if any(stage.proves_nothing for stage in stages) else self._most
         for more in range(most + 1):
-            # Most of many sets are known by now not to explain the settled stages: ask these first.
+            # Of many sets, most are known (cached) not to explain settled stages: ask these first.
             order = (*stages, *settled) if more < 2 else (*settled, *stages)
             matching = [
                 names
@@ -117,7 +128,10 @@ class Search:
         return []
 
     def _supersets(self, found: list[Set], more: int, stages: list[_Stage]) -> Iterator[Set]:
-        """Yield each set with ``more`` mistakes added, all of which show in these stages."""
+        """Yield supersets of sets in ``found``: with ``more`` mistakes that show in these stages.
+
+        Ends early where a limit of the search is reached.
+        """
         for start in found:
             if len(start) + more > self._most:
                 continue
@@ -183,7 +197,7 @@ class _Stage:
 
     @cached_property
     def proves_nothing(self) -> bool:
-        """Whether the observed values are wrong only where they are not finite."""
+        """Whether the submission's values are wrong only where they are NaN or infinite."""
         seen, pipeline = self._seen, self._pipelines[0]
         pairs = [(seen.output, pipeline.output({}))]
         if seen.gradients is not None:

@@ -1,4 +1,4 @@
-"""What a report says of a failing submission: its mistakes, and the checks that follow."""
+"""Find what a report says of a failing submission: its mistakes, and what follows from them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Told:
 
     Attributes:
         checks: Results of the checks, with explanations of their exceptions.
-        cause: The mistake behind the failures.
+        cause: Text on the mistake behind the failures; None where the report says nothing of it.
         mistakes: The sets of mistakes that reproduce the submission, if the report may name them.
     """
 
@@ -55,7 +55,7 @@ class Told:
         seed: int,
         device: str,
     ) -> Told:
-        """Return a copy whose cause names the checks that follow from it."""
+        """Return a copy whose cause names the failed checks that its mistakes account for."""
         assert self.cause is not None
         found = following(
             *(self.checks, self.mistakes[0], runner, exercise.solution, stop, seed, device)
@@ -76,7 +76,7 @@ def tell(
     Args:
         checks: Results of the checks.
         plugin: Plugin of the suite.
-        session: Session of the submission.
+        session: Session in which the submission was graded.
         exercise: Exercise that the submission is graded as.
         explain: How much to reveal.
         tried: Number of sets of mistakes to try at most; None for the usual number.
@@ -109,7 +109,7 @@ def tell(
 
 
 def _where_nan_begins(asked: Sequence[Check], session: Session, exercise: Exercise) -> str:
-    """Return a sentence on the line where a wrong NaN begins; empty where the reason is unknown."""
+    """Return a sentence on the submission's line where NaN begins; empty if that is not known."""
     with suppress(SubmissionError, WorkerEnded):
         session.begin_check(0)
         fault = first_nan(asked, exercise.solution, session)
@@ -129,7 +129,10 @@ def _by_edits(
     exercise: Exercise,
     pairs: bool,
 ) -> Explanation:
-    """Return the known edits that reproduce the submission; if none does, what was found before."""
+    """Return the exercise's own known mistakes that reproduce the submission; else ``found``.
+
+    These mistakes are edits of the solution. ``pairs`` tells whether two at once are tried as well.
+    """
     edits = explain_by_edits(
         exercise.solution, exercise.mistakes, asked, session.device, pairs=pairs
     )
@@ -138,7 +141,7 @@ def _by_edits(
 
 def _by_steps(plugin: SuitePlugin, device: str, tried: int | None) -> Explanation:
     """Return the pipeline's mistakes that reproduce the submission; none without a pipeline."""
-    with suppress(RuntimeError):  # a GPU without room; what it would draw stays unexplained
+    with suppress(RuntimeError):  # no memory on the GPU: what dropout draws there is not explained
         torch.ones(1, device=device).sum()  # the device starts up here, not in the search's time
     try:
         seen = plugin.observe()

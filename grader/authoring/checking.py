@@ -80,7 +80,7 @@ class Finding(NamedTuple):
 
 
 class Inspection:
-    """Inspects one exercise of a kit in every respect.
+    """Finds all respects in which one exercise of a kit falls short of our standards.
 
     Args:
         kit: The kit, whose suites run unconfined.
@@ -108,7 +108,10 @@ class Inspection:
         self._at = ""  # name of what is being graded
 
     def findings(self) -> Iterator[Finding]:
-        """Yield what falls short; where a file cannot be used, nothing else is looked at."""
+        """Yield all in which the exercise falls short.
+
+        If a file is missing or the suite cannot be loaded, only that is looked at.
+        """
         broken = [*self._files(), *self._suite()]
         yield from broken
         if broken:

@@ -22,9 +22,10 @@ LEVELS_FOR_STRANGERS = ("full", "landlock")
 
 
 def home_of(submissions: Path, store: Store) -> str:
-    """Return the submissions folder that identifies a batch.
+    """Return the folder under which a batch records its submissions.
 
-    That is the folder that the store has recorded, if it is no longer there: it may have moved.
+    Normally that is ``submissions``. If the folder recorded before is gone, its path is kept:
+    ``submissions`` may be the same folder, moved.
     """
     known = store.known_settings()
     if known is not None and not Path(known.submissions).is_dir():
@@ -35,7 +36,20 @@ def home_of(submissions: Path, store: Store) -> str:
 def what_was_sent(
     record: Path | None, names: tuple[str, ...], kit: Kit
 ) -> tuple[dict[str, float], str, int | None]:
-    """Return the exercises' weights in order, the take-home's unweighted record, and its seed."""
+    """Return which exercises the candidates of a batch were sent.
+
+    Args:
+        record: The take-home's record that ``grade pack`` wrote; None if exercises are named.
+        names: The exercises to grade, each with weight 1, if there is no take-home.
+        kit: The kit that has the exercises.
+
+    Returns:
+        The weight of each exercise, in order; the record as text with every weight 1, since weights
+        may change later; the take-home's seed. Without a take-home, an empty text and None.
+
+    Raises:
+        GradeError: There is neither a record nor a name, or both.
+    """
     from grader.hiring.takehome import read_takehome
 
     if (record is None) == (not names):

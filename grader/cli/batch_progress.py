@@ -112,7 +112,10 @@ def tell_of_unknown(path: Path, people: Sequence[str]) -> None:
 def what_changed(
     everyone: Sequence[Candidate], chosen: Sequence[Candidate], store: Store
 ) -> dict[tuple[str, str], str]:
-    """Return advice for each (candidate key, exercise) whose file changed since it was graded."""
+    """Return advice for each (candidate key, exercise) whose file changed since it was graded.
+
+    On standard error, say for which there was no file to grade before, and is one now.
+    """
     from grader.hiring.batch import take_anew
 
     again, changed = take_anew(everyone, chosen, store)
@@ -145,6 +148,9 @@ def sum_up(
     unread: Mapping[str, str],
 ) -> int:
     """Print a summary of the batch and return the exit code.
+
+    The code is 3 if a grading failed through a fault of the grader, else 1 if a candidate's work
+    is missing or could not be read, else 0.
 
     Args:
         progress: Progress at the end of the batch.

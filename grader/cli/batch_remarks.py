@@ -105,7 +105,11 @@ def batch_in(out: Path) -> Store:
 
 
 def _find(name: str, store: Store) -> str:
-    """Return the key of the candidate with this name or key."""
+    """Return the key, unique in a batch, of the only candidate with this name or key.
+
+    Raises:
+        GradeError: There is no such candidate, or several have this name.
+    """
     names = store.names()
     found = [key for key, called in names.items() if name in (key, called)]
     if len(found) == 1:

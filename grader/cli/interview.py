@@ -82,7 +82,11 @@ def _run(kit: Kit, known: Interview | None) -> int:
 
 
 def _tick(kit: Kit, current: Interview) -> bool:
-    """Show the clock; return True when time is up, False when it was handed in elsewhere."""
+    """Show the clock until the interview ends.
+
+    Returns:
+        True if time is up, False if the learner handed in from another terminal.
+    """
     from grader.practice.file_watcher import watch_files
 
     with watch_files(kit.home / "exercises", lambda path: interviews.note_save(kit, path)):

@@ -46,7 +46,7 @@ class _Grading:
 
 
 class Bench:
-    """A warm session shared by concurrent tool calls.
+    """A grader, with a sandbox that is kept running, which concurrent tool calls share.
 
     Args:
         start: Starts a sandbox, and a new one if that is lost.
@@ -150,7 +150,7 @@ class Bench:
 async def open_bench(
     start: Callable[[], Sandbox], device: str, timeout: float
 ) -> AsyncIterator[Bench]:
-    """Open a bench, and end its processes afterwards."""
+    """Open a bench, the grader that all tools share; end its processes when the context ends."""
     bench = Bench(start, device, timeout)
     try:
         yield bench

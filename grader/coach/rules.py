@@ -60,7 +60,7 @@ class Rules:
         return kit
 
     def most(self, kit: Kit) -> Explain:
-        """Return the most that may be told of any mistake."""
+        """Return the most that may be told of any mistake: the user's limit, else the kit's."""
         return kit.explain if self.explain is None else self.explain
 
     def depth(
@@ -142,7 +142,10 @@ def _interviews(here: Kit) -> Iterator[Kit]:
 
 
 def _handed_in(folder: Path) -> bool:
-    """Return whether the record says handed in; if it is damaged, leave that to the manifest."""
+    """Return whether an interview's record says that it was handed in.
+
+    A damaged record says nothing: then the folder's manifest decides.
+    """
     with suppress(GradeError):
         return read(folder).submitted is not None
     return False

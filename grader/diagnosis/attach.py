@@ -40,7 +40,10 @@ def say_why_not(checks: Sequence[CheckResult], why: str) -> list[CheckResult]:
 
 
 def cause_of(found: Explanation, explain: Explain) -> Cause:
-    """Return as much about the mistakes that reproduce a submission as ``explain`` allows."""
+    """Return what a report says of the mistakes that reproduce a submission: as ``explain`` allows.
+
+    That is a question, the step in which they lie, or what they are and why they matter.
+    """
     mistakes = found.sets[0]
     if explain is Explain.QUESTION:
         return Cause(ask(mistakes))

@@ -1,4 +1,7 @@
-"""Find the smallest set of edits of a solution that reproduces what a submission answered."""
+"""Find the smallest set of edits of a solution that reproduces what a submission answered.
+
+A unit is a part of what checks asked that can be asked again by itself, with the answers.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +16,10 @@ from grader.diagnosis.replay import TOO_LONG, Check, Replay, Unit, aside, units_
 from grader.diagnosis.words import BESIDE, MODULE, ONLY, RAISED, WHERE_WRONG, WHOLE
 from grader.submission import read_submission
 
-TRIED = 500  # sets, after which a search gives up: the same ones however busy the machine is
+TRIED = 500  # sets, after which a search gives up: the same sets however busy the machine is
 ENOUGH = 20  # units with wrong answers that a search collects, at most
-RIGHT = 40  # units with right answers, at most, that a set has to leave right
-SECONDS = 8.0  # of processor time, after which a search gives up too, as some sets cost more
+RIGHT = 40  # units with right answers, at most, that a set of mistakes has to leave right
+SECONDS = 8.0  # of processor time, after which a search gives up too: some sets take longer to try
 NOTHING = Explanation((), (), ())
 Mistakes = tuple[EditMistake, ...]
 
@@ -53,7 +56,7 @@ class EditSearch:
 
     Args:
         source: Source of the solution.
-        units: What the submission was asked, and what it answered.
+        units: What the submission was asked, and what it answered, in parts that can be repeated.
         device: Device on which the submission had its tensors.
     """
 
@@ -64,7 +67,7 @@ class EditSearch:
         self._unsteady: list[Unit] = []  # wrong, maybe by chance or rounding
         self._right: list[Unit] = []
         self._kinds: set[str] = set()
-        self._single: dict[Mistakes, Replay | None] = {}  # kept for pairs
+        self._single: dict[Mistakes, Replay | None] = {}  # of single mistakes, kept for pairs
         self._solution = right = Replay.of(source, device)
         by_size = iter(sorted(units, key=lambda one: one.size) if right else ())
         for unit in by_size:
@@ -77,7 +80,10 @@ class EditSearch:
         self._later_fine = [unit for unit in later if unit.fine]
 
     def _sort(self, right: Replay, unit: Unit) -> list[Unit] | None:
-        """Add a unit to the list of its kind, and return that list; None where it shows nothing."""
+        """Add a unit to the wrong, unsteady or right ones, judged by the solution: ``right``.
+
+        Return the list of these; None if the unit proves nothing, so that it was not added.
+        """
         kinds = set(right.differences(unit))
         if kinds and (unit.fine or TOO_LONG in kinds or right.proves_nothing(unit)):
             return None
@@ -89,7 +95,7 @@ class EditSearch:
         return place
 
     def run(self, known: list[EditMistake], pairs: bool = True) -> Explanation:
-        """Return the smallest sets that reproduce what is wrong, all of the same size."""
+        """Return the smallest sets of known mistakes that give the submission's wrong answers."""
         evidence = self._wrong or self._unsteady
         sets = self._sets(known, evidence) if pairs else ((one,) for one in known)
         found, cut = self._smallest(sets, evidence)
@@ -117,7 +123,7 @@ class EditSearch:
         return found, False
 
     def _sets(self, known: list[EditMistake], evidence: list[Unit]) -> Iterator[Mistakes]:
-        """Yield each single mistake, then the pairs that may have given the answers."""
+        """Yield each single mistake, then the pairs that may have given the wrong answers."""
         yield from ((mistake,) for mistake in known)
         planted = {one: replay for one in known if (replay := self._planted((one,))) is not None}
         assert self._solution is not None  # without it, no unit counts as wrong

@@ -17,7 +17,8 @@ REDUCTIONS = {"sum", "mean", "amax", "amin", "max", "min", "norm", "std", "var",
 NUMBERS = {"size", "dim", "ndim", "shape", "numel", "dtype", "device"}
 _N = TypeVar("_N", bound=ast.AST)
 Function = ast.FunctionDef | ast.AsyncFunctionDef
-Clue = Callable[[Fault, str], str | None]  # returns the text for `{clue}`, or None
+# Searches an exception and a source; returns the text for `{clue}`, or None if nothing was found.
+Clue = Callable[[Fault, str], str | None]
 
 
 @functools.lru_cache(maxsize=1)
@@ -216,7 +217,7 @@ def _variables(function: Function) -> set[str]:
 
 
 def hidden_from(source: str, line: int) -> set[str]:
-    """Return the names that are variables only of functions that do not contain this line."""
+    """Return the names that a line cannot see: variables only of functions without that line."""
     around: set[str] = set()
     others: set[str] = set()
     for function in _functions(source):

@@ -25,9 +25,14 @@ EVERY_CLUE = CLUES | CLUES_OF_SHAPES
 
 
 class Crash(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A known exception.
+    """A known exception, and what it means.
 
     Attributes:
+        name: Name of the entry.
+        type: Type of the exception.
+        message: Regular expression to be found in its message.
+        says: The explanation, in which ``{clue}``, ``{1}`` or ``{near}`` stands for what was found.
+        line: Regular expression to be found in the failing line; empty for any line.
         clue: Key in ``EVERY_CLUE`` of what must be found beside the message; empty for nothing.
     """
 
@@ -82,7 +87,7 @@ def find_crash(fault: Fault, source: str) -> tuple[Crash, re.Match[str], str] | 
 
 @functools.lru_cache(maxsize=64)  # the same exception often fails many checks
 def _nearest(owner: str, name: str, source: str, line: int) -> str:
-    """Return the end of a sentence about an unknown name: which names may have been meant."""
+    """Return the end of a sentence on an unknown name: which names of ``owner`` may be meant."""
     known = [word for word in _known(owner, source, line) if word != name and len(word) <= MAX_NAME]
     parts = [word for word in known if _is_part(word, name) or _is_part(name, word)]
     close = difflib.get_close_matches(name[: MAX_NAME + 1], known, n=3, cutoff=0.65)
@@ -96,7 +101,11 @@ def _is_part(word: str, name: str) -> bool:
 
 
 def _known(owner: str, source: str, line: int) -> list[str]:
-    """Return the names that an owner has, each once; of a file's own at most ``MAX_NAMES``."""
+    """Return the names that exist in ``owner``: ``Tensor``, a part of torch, or else a class.
+
+    For an empty ``owner``, these are the names that the line may use, with Python's builtins. Of
+    the file's own names at most ``MAX_NAMES`` are returned.
+    """
     if owner == "Tensor":
         return [word for word in dir(Tensor) if not word.startswith("_")]
     if owner.startswith("torch"):  # a message may hold anything: nothing is imported for it

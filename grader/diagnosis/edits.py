@@ -15,7 +15,8 @@ from grader.errors import GradeError
 class EditMistake(KnownMistake, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A known way to get one exercise wrong: its solution with some text replaced.
 
-    A mistake that ``says`` nothing only proves the suite; the others also explain submissions.
+    Each is there to prove that the suite notices it; one that ``says`` something also explains
+    submissions.
 
     Attributes:
         seen: Where the mistake was seen.

@@ -67,7 +67,7 @@ class OwnWorker:
         return frames.unpack(take, frames.MAX_REPLY_HEADER, messages.Reply)
 
     def reject(self, problem: str) -> WorkerEnded:
-        """Return the error to raise for an answer that is not valid."""
+        """Return the error to raise for an answer that ``problem`` says is not valid."""
         return WorkerEnded(f"gave an answer that cannot be read: {problem}")
 
     def take_output(self) -> str:

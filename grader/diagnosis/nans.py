@@ -17,7 +17,9 @@ from grader.sandbox.session import Session
 from grader.submission import read_submission
 from grader.wire import messages, values
 
-TRIED = 9  # units, at most: where NaN begins late in one, another may show an earlier line
+# Units (parts of checks that can be asked again by themselves) that are asked, at most: where NaN
+# begins late in one, another may show an earlier line.
+TRIED = 9
 
 
 def first_nan(checks: Sequence[Check], solution: Path, session: Session) -> Fault | None:
@@ -53,7 +55,7 @@ def _is_sound(unit: Unit) -> bool:
 
 
 def _raised(units: Sequence[Unit], session: Session) -> Iterator[Fault]:
-    """Yield the exceptions raised where NaN begins on a line of the submission."""
+    """Ask units of the submission again, to raise where NaN begins; yield the exceptions."""
     groups = [group for unit in units for group in unit.groups]
     steps = [
         Outgoing(_stopping(one.step.operation), _sent(one), one.step.seed)

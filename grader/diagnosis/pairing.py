@@ -9,16 +9,17 @@ from typing import NamedTuple
 from grader.diagnosis.edits import EditMistake
 from grader.diagnosis.replay import Replay, Unit, forms, same_answers
 
-PROBES = 4  # units with wrong answers, and as many with right ones, that are looked at
-LARGE = 1 << 15  # bytes of a unit, from which it takes too long to ask it of each mistake
+PROBES = 4  # units with wrong answers, and as many with right ones, that are looked at, at most
+LARGE = 1 << 15  # size of a unit, from which it takes too long to ask it of each mistake
 AGAINST = 4  # units that may contradict a pair; one more rules it out
 LIKELY = 250  # pairs, at most; they are tried in some seconds
 
 
 class Alone(NamedTuple):
-    """The effect of one mistake alone on the answers of a unit.
+    """The effect of one mistake alone on the answers to a unit, some requests of a check.
 
-    Each attribute has two values: for the answers' forms, and for the answers as a whole.
+    Each attribute has two values: for the answers' forms (types and shapes), and for the answers
+    as a whole.
 
     Attributes:
         shows: Whether the mistake changes the solution's answers.
@@ -29,7 +30,10 @@ class Alone(NamedTuple):
     agrees: tuple[bool, ...]
 
     def may_go_with(self, other: Alone, fine: tuple[bool, ...]) -> bool:
-        """Return whether both may explain the answers: where only one shows, it has to agree.
+        """Return whether both mistakes together may explain the submission's answers.
+
+        Where one of them alone changes the solution's answers, it has to give the submission's;
+        where none does, the submission's have to be the solution's.
 
         Args:
             other: Effect of the other mistake.
@@ -52,13 +56,13 @@ def likely_pairs(
     Args:
         right: Replay of the solution.
         planted: Replay of the solution with each mistake.
-        wrong: Units that the submission answered wrongly; some are looked at.
+        wrong: Units (requests of checks) that the submission answered wrongly; some are looked at.
         fine: Units that the submission answered rightly; some are looked at.
     """
     against = dict.fromkeys(itertools.combinations(planted, 2), 0)
     for came in sorted([*_some_of(wrong), *_some_of(fine)], key=lambda unit: unit.size):
         if len(against) <= len(planted):
-            break  # trying the rest takes no longer than looking on
+            break  # to try these pairs takes no longer than to look at one more unit
         due = right.answered(came)
         is_fine = _agree(came, due)
         alone = {}

@@ -1,4 +1,8 @@
-"""Replay a submission's requests on another source: one of ours, as there is no sandbox."""
+"""Replay a submission's requests on a source of ours: the solution, maybe with known mistakes.
+
+It runs in this process, without a sandbox. A unit is a part of what checks asked that can be asked
+again by itself, with the answers.
+"""
 
 from __future__ import annotations
 
@@ -23,9 +27,11 @@ from grader.worker.handler import Refusal, RequestHandler
 
 FILE = "<solution>"
 MOST = 200_000  # instructions of a source in one step: the same however busy the machine is
-ROUNDINGS = 8  # that an input is off by; where they show, reordered operations would show too
+# Rounding errors by which ``shaken`` moves an input, at most; where they show in an answer,
+# reordered operations would show too.
+ROUNDINGS = 8
 SHIFT = 1 << 40  # added to a seed, to get another one
-TOO_LONG = "time"  # a kind of difference: the answer that would have come is not known
+TOO_LONG = "time"  # a kind of difference: our source took too long, so its answer is not known
 
 
 class Asked(NamedTuple):
@@ -44,9 +50,10 @@ class Check(NamedTuple):
 
 
 class Unit(NamedTuple):
-    """Groups of steps that can be asked without any other unit.
+    """A part of what checks asked of a submission that can be asked again without any other unit.
 
     Attributes:
+        groups: Groups of steps with the answers; a step that failed ended its group.
         fine: Whether the answers passed the check: then other answers might pass as well.
     """
 
@@ -104,12 +111,12 @@ def _groups(exchange: Exchange) -> list[list[Asked]]:
 
 
 def forms(unit: Unit) -> list[list[object]]:
-    """Return types and shapes of the answers, without numbers, up to each group's first failure."""
+    """Return types and shapes of a unit's answers, up to the first failure in each group."""
     return [[_form(asked.answer) for asked in _answers(group)] for group in unit.groups]
 
 
 def same_answers(one: Unit, other: Unit) -> bool:
-    """Return whether two units have the same answers, as far as those of the first are known."""
+    """Return whether two sources answered a unit alike, where the first one's answers are known."""
     return not any(
         _difference(came.answer, mine.answer)
         for group, others in zip(one.groups, other.groups, strict=True)
@@ -149,7 +156,7 @@ def _difference(came: Answered | Exception, mine: Answered | Exception) -> str:
 
 
 def _where_finite(came: Answered | Exception, mine: Answered | Exception) -> Answered | Exception:
-    """Return our answer with the submission's non-finite numbers put in, if their forms agree."""
+    """Return our answer with the submission's non-finite numbers put in, if their shapes agree."""
     if not isinstance(came, Answered) or not isinstance(mine, Answered):
         return mine
     if _form(came) != _form(mine) or any(one.is_meta for one in (*came.tensors, *mine.tensors)):
@@ -159,7 +166,7 @@ def _where_finite(came: Answered | Exception, mine: Answered | Exception) -> Ans
 
 
 def shaken(unit: Unit) -> Unit:
-    """Return the unit with other random numbers, and with inputs changed by some roundings."""
+    """Return the unit with other random seeds, and with inputs changed by a few rounding errors."""
     return unit._replace(groups=[[_shaken(asked) for asked in group] for group in unit.groups])
 
 
@@ -181,7 +188,9 @@ def _rounded(tensor: Tensor) -> Tensor:
 
 
 class Replay:
-    """A source of ours that answers a submission's requests, from its own module in this process.
+    """A source of ours (the solution, maybe with mistakes) that answers a submission's requests.
+
+    It runs as a module in this process.
 
     Args:
         code: The compiled source.
@@ -205,7 +214,7 @@ class Replay:
             return None
 
     def differences(self, unit: Unit) -> Iterator[str]:
-        """Yield the kind of difference for each of our answers that is not the submission's."""
+        """Yield the kind, such as ``output``, of each difference of our answers from a unit's."""
         self._handler.objects.clear()
         self._handler.graphs.clear()
         for group in unit.groups:
@@ -226,15 +235,18 @@ class Replay:
         )
 
     def is_steady(self, unit: Unit) -> bool:
-        """Return whether neither chance nor rounding decides our answers."""
+        """Return whether neither chance nor rounding decides our answers to a unit.
+
+        Other random seeds and slightly changed inputs must not change them beyond rounding.
+        """
         return not any(self.differences(shaken(self.answered(unit))))
 
     def answered(self, unit: Unit) -> Unit:
-        """Return the unit with our answers."""
+        """Return the unit with our answers in place of the submission's."""
         return unit._replace(groups=[[self.own(a) for a in group] for group in unit.groups])
 
     def own(self, asked: Asked) -> Asked:
-        """Return the step with our answer."""
+        """Return the step with our answer in place of the submission's."""
         try:
             with bounded():
                 answer = self._handler.carry_out(asked.step, memoryview(asked.body))
@@ -276,7 +288,7 @@ def aside() -> Iterator[None]:
 
 @contextmanager
 def bounded() -> Iterator[None]:
-    """End a source of ours after ``MOST`` instructions, even in an endless loop on one line."""
+    """End a source of ours by an exception after ``MOST`` instructions, even in a one-line loop."""
     left = MOST
 
     def trace(frame: FrameType, event: str, argument: Any) -> Any:

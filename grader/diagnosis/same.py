@@ -13,9 +13,9 @@ from grader.wire import messages, values
 
 # Relative, as in the search through the pipeline; in float64, below what float32 would lose.
 TOLERANCE = {torch.float64: 1e-9, torch.bfloat16: 0.1, torch.float16: 1e-2}
-USUAL = 1e-4
+USUAL = 1e-4  # relative tolerance for all other dtypes
 GRADIENTS = 10  # times the tolerance for gradients, which are longer sums
-MORE = 1.5  # times as many numbers made on the way show that they are made in another way
+MORE = 1.5  # ratio of the counts of numbers made on the way, above which memory use differs
 
 
 def same(one: Tensor, other: Tensor, tolerance: float, least: float = 0.0) -> bool:
@@ -49,7 +49,13 @@ def same_where_finite(came: Tensor, due: Tensor, tolerance: float) -> bool:
 
 
 def difference(came: Answered, answer: messages.Answer, sent: list[Tensor]) -> str:
-    """Return the kind of difference between two answers; empty where there is none."""
+    """Return the kind of difference between two answers, such as ``output``; empty for none.
+
+    Args:
+        came: The submission's answer, with its tensors.
+        answer: The answer of a source of ours to the same step.
+        sent: The tensors of our answer.
+    """
     match came.answer, answer:
         case messages.Created(parameters=theirs), messages.Created(parameters=ours):
             alike = _forms(theirs) == _forms(ours) and _all_same(sent, came.tensors)
@@ -74,7 +80,7 @@ def difference(came: Answered, answer: messages.Answer, sent: list[Tensor]) -> s
 
 
 def _forms(parameters: list[messages.ParameterSpec]) -> Any:
-    """Return parameters by name, in no order, with the names that share each of them."""
+    """Return what is compared of parameters but their values, with shared names, by name."""
     groups: dict[str, list[str]] = {}
     for one in parameters:
         groups.setdefault(one.same_as, []).append(one.name)
@@ -101,7 +107,7 @@ def _same_gradients(theirs: list[Tensor | None], ours: list[Tensor | None]) -> b
 
 
 def _rounding_of(gradient: Tensor) -> float:
-    """Return the rounding error of the largest value: cancelling terms may leave it elsewhere."""
+    """Return the rounding error of the largest value: as terms cancel, any may be off by it."""
     if not gradient.is_floating_point() or gradient.is_meta or not gradient.numel():
         return 0.0
     largest = float(gradient.nan_to_num(posinf=0, neginf=0).abs().max())

@@ -25,7 +25,7 @@ def _product_in(fault: Fault, source: str) -> tuple[ast.expr, ast.expr] | None:
 
 
 def _shape_of(side: ast.expr, fault: Fault) -> tuple[int, ...]:
-    """Return the shape of a variable, or of its last two axes swapped; empty if not known."""
+    """Return the shape of a variable, maybe with its last two axes swapped; empty if not known."""
     name = ast.unparse(side)
     turned = re.fullmatch(r"(\w+)\.(?:mT|(?:transpose|swapaxes)\((?:-2, -1|-1, -2)\))", name)
     shape = next((t.shape for t in fault.tensors if t.name == (turned[1] if turned else name)), ())
@@ -33,7 +33,7 @@ def _shape_of(side: ast.expr, fault: Fault) -> tuple[int, ...]:
 
 
 def _left_is_transposed(fault: Fault, source: str) -> str | None:
-    """Return T if the left operand of a product is (…, D, T), as a transposed q is; else None."""
+    """Return T if a product's left operand is (…, D, T), as a transposed q is; else None."""
     found = re.search(r"\[\d+, (\d+)\] but got: \[\d+, (\d+)\]", fault.message)
     shapes = [one.shape for one in fault.tensors if one.name == "x" and len(one.shape) > 1]
     product = _product_in(fault, source)

@@ -73,13 +73,13 @@ def describe(
 
 
 def reasons(mistakes: Sequence[KnownMistake]) -> str:
-    """Return why these mistakes matter; for one that does not say so, its hint."""
+    """Return why these mistakes matter; for one without such a text, its hint."""
     whys = [mistake.hurts or mistake.hint for mistake in mistakes]
     return whys[0] if len(whys) == 1 else " ".join(f"({i}) {w}" for i, w in enumerate(whys, 1))
 
 
 def where(mistakes: Sequence[KnownMistake]) -> str:
-    """Return where these mistakes are, without saying what they are."""
+    """Return a sentence that tells in which step the mistakes are, without saying what they are."""
     places = dict.fromkeys(
         f"the step `{PARTS[one.part]}`"
         if isinstance(one, Mistake)

@@ -143,7 +143,11 @@ def _people(entries: Sequence[Path], names: Mapping[str, Listed]) -> list[_Perso
 
 
 def _called(people: Sequence[_Person]) -> Iterator[tuple[_Person, str]]:
-    """Yield each person with a name; an entry of an unknown kind takes no other's name."""
+    """Yield each person with a name: from the list, else the course system, else the entry's.
+
+    The entry's name loses its ending, unless the entry is of an unknown kind and the name without
+    its ending is that of another entry.
+    """
     taken = {_own_name(entry) for one in people for entry in one.entries if _is_known(entry)}
     alike = Counter(one.owner.name for one in people if one.owner)
     for one in people:
@@ -274,7 +278,15 @@ def _read_all(folder: Path, entries: Sequence[Path], sent: Sent) -> list[_Read]:
 
 
 def _kept(place: int, found: _Read, read: Callable[[], list[_Read]]) -> Handed:
-    """Keep a file that was read until it is graded; a large one is read again then."""
+    """Return a file that was read as a ``Handed``; it reads a large file again when it is graded.
+
+    So that memory does not fill up, only small files keep their bytes until then.
+
+    Args:
+        place: The index of the file in what ``read`` returns.
+        found: The file as it was read.
+        read: Reads all files of the candidate once more.
+    """
     if len(found.data) > MOST_KEPT:
         return Handed(found.name, lambda: read()[place].data, found.problem, found.note)
     return Handed(found.name, lambda: found.data, found.problem, found.note)

@@ -103,9 +103,9 @@ class _Looked:
             return None
 
     def is_as_sent(self, stub: str) -> bool:
-        """Return whether classes and functions differ from the stub's in comments at most.
+        """Return whether classes and functions are the stub's, but for comments and docstrings.
 
-        A notebook may have other cells.
+        Other code, as in further cells of a notebook, does not count.
         """
         if not stub or self.source == stub:
             return bool(stub)
@@ -153,7 +153,10 @@ class _Chooser:
         return _found(meant[0], self._notes(meant, exercise, stub, asked))
 
     def _rival(self, exercise: str, asked: Set[str]) -> str:
-        """Return another sent exercise that asks for some of the same names; else empty."""
+        """Return another exercise that was sent and shares a name of ``asked``; else empty.
+
+        A file that defines these names could belong to either.
+        """
         others = [one for one in self._exercises if one != exercise]
         same = [one for one in others if not asked.isdisjoint(self._defines.get(one, ()))]
         return same[0] if same else ""

@@ -11,7 +11,7 @@ from pathlib import Path
 
 @contextlib.contextmanager
 def claim(folder: Path) -> Iterator[bool]:
-    """Lock a folder for a while; yield whether the lock was free, or another process has it."""
+    """Lock a folder until the context ends; yield False if another process holds the lock."""
     if sys.platform == "win32":  # where nothing is graded
         yield True
         return

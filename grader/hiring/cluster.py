@@ -137,7 +137,7 @@ class Cluster:
         self._settings = structs.replace(settings, device=device, kit=kit)
 
     def _gather(self) -> NodeCapabilities:
-        """Wait for processes to start, slow ones not too long; return what all nodes can do."""
+        """Wait for processes to start, slow ones not too long; return the nodes' capabilities."""
         self._look()
         if not self._slots:
             gpu = " and a GPU" if self._on_gpu else ""
@@ -222,7 +222,7 @@ class Cluster:
         return found.unlike(self._first[1], self._first[0].name)
 
     def _begin(self, again: deque[_Work], left: Iterator[_Work]) -> None:
-        """Give a task to each idle process, first those that were begun before."""
+        """Give a task to each idle process; tasks whose process died come first."""
         for slot in self._slots:
             if slot.up and slot.work is None:
                 slot.work = again.popleft() if again else next(left, None)

@@ -76,7 +76,7 @@ class GraderProcess:
         )
 
     def do(self, task: Task) -> Outcome:
-        """Grade one task."""
+        """Grade a task, one file at one seed; the outcome says why, if that fails or is put off."""
         exercise = self._kit.find(task.exercise)
         submission = as_submission(exercise.name, task.file, task.data, task.problem)
         try:

@@ -61,7 +61,13 @@ class Evidence:
     def __init__(
         self, held: Sequence[TraitSets], known: Sequence[TraitSets], given: TraitSets
     ) -> None:
-        """Count the traits of the submissions, ``held``, of known answers, and of the stub."""
+        """Count the traits.
+
+        Args:
+            held: The traits of each submission.
+            known: The traits of each right answer that was written independently.
+            given: The traits of the stub, which are no evidence.
+        """
         self._count = len(held)
         self.least = math.log(max(math.comb(len(held), 2), LEAST_PAIRS) / CHANCE_PAIRS)
         self._kinds = [
@@ -73,20 +79,22 @@ class Evidence:
         self._whole = np.cumsum([kind.whole() for kind in self._kinds], axis=0)
 
     def same(self, number: int) -> ScoredPair:
-        """Return the pair of two submissions with the same code, both of this index."""
+        """Return the scored pair of two submissions with the same code, which share an index."""
         return ScoredPair(number, number, float(self._whole[-1, number]))
 
     def telling(self, kinds: int = len(KINDS)) -> list[int]:
-        """Return the submissions of which a copy would be near enough to be listed.
+        """Return the indices of submissions unusual enough that a copy of one would be listed.
 
         The copy keeps all traits of the first ``kinds`` kinds; the other kinds are not counted.
         """
         return np.flatnonzero(self._whole[kinds - 1] >= self.least).tolist()
 
     def nearest(self) -> tuple[list[ScoredPair], Indices]:
-        """Return each submission's nearest, where it is near enough, and labels of groups.
+        """Return pairs of near submissions, and the label of each submission's group.
 
-        Submissions have the same label if near pairs connect them.
+        Each submission is paired with the one that has the most evidence with it, if that is at
+        least ``least``. Submissions have the same label if pairs of at least that much connect
+        them.
         """
         found: dict[tuple[int, int], float] = {}
         labels = np.arange(self._count)
@@ -178,7 +186,7 @@ class TraitModel:
             self._whole.append(np.array([alone[held].sum() for held in self._holds]))
 
     def row(self, number: int) -> Floats:
-        """Return the evidence between this submission and each, in natural logarithms.
+        """Return the evidence between one submission and every submission, in natural logarithms.
 
         With itself it is the evidence that a copy of everything would give.
         """
@@ -190,7 +198,7 @@ class TraitModel:
         ways = [np.zeros(len(self._holds))]
         for shared, missing, whole in zip(self._shared, self._missing, self._whole, strict=True):
             weights = np.repeat(shared[held], ends - starts)
-            own = np.maximum(missing, missing[form])  # the one with less of its own is the original
+            own = np.maximum(missing, missing[form])  # original: the one with fewer own traits
             way = np.bincount(holders, weights, len(self._holds)) + own
             way[form] = whole[form]
             ways.append(way)

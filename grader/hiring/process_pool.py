@@ -21,7 +21,7 @@ from grader.sandbox.gpu import Gpu
 from grader.wire.levels import sharers_that_fit
 
 TRIES = 2  # attempts at a grading whose process dies
-BASE = 700  # MiB that a grading process takes with its template, without submissions
+BASE = 700  # MiB that a grading process and its zygote take, without any submission
 BASE_ON_GPU = 1700  # MiB: `BASE`, and what CUDA keeps for the process's workers
 START_SECONDS = 180.0
 

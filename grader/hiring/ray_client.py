@@ -94,6 +94,8 @@ class RayClient:
     def answers(self, awaited: Sequence[Any], seconds: float) -> Iterator[tuple[Any, bytes | Gone]]:
         """Yield the awaited answers that are there; wait for one at least, with a time limit.
 
+        Each comes with its reference; ``Gone`` stands for the answer of a process that is lost.
+
         Args:
             awaited: The references that calls of actors' methods returned.
             seconds: The time limit, in seconds.

@@ -90,9 +90,10 @@ class Results:
         forms: Sequence[str] = (),
         alike: Mapping[str, Similarity] | None = None,
     ) -> Iterator[Path]:
-        """Write results, gradebook, pages and the forms that were asked for; yield each path.
+        """Write results, gradebook, pages and further forms; yield each path.
 
-        Each path is yielded as soon as it is written: the pages of thousands take a minute.
+        A form is a format for another tool, such as ``junit`` or ``canvas``. Each path is yielded
+        as soon as it is written: the pages of thousands take a minute.
 
         Args:
             folder: The folder to write to.
@@ -171,7 +172,7 @@ class Results:
         ]
 
     def _wanted(self, forms: Sequence[str]) -> list[str]:
-        """Return the forms that were asked for now or before, and keep them for later runs."""
+        """Return the forms (formats such as ``junit``) asked for now or before, and keep them."""
         wanted = sorted({*forms, *self._store.fact("forms").split()})
         self._store.keep("forms", " ".join(wanted))
         return wanted

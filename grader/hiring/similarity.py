@@ -24,7 +24,7 @@ from grader.hiring.likelihood import Evidence, Indices, ScoredPair
 from grader.hiring.tokens import COMMENTS, KINDS, TooLong, TraitSets, read, words_of
 from grader.records import Group, LeftOut, Pair, Similarity, Span
 
-MAX_CHARS = 1 << 16
+MAX_CHARS = 1 << 16  # characters of a submission; a longer one is not compared
 MAX_TOKENS = 4_000  # tokens; six times as many as our longest answer holds
 SAME_CODE = "same code"
 LOUD = math.log(10)  # the evidence from which on a kind of trait is named
@@ -130,7 +130,7 @@ def _pair(
 
 
 def _loud(evidence: Sequence[float]) -> list[str]:
-    """Return the kinds with enough evidence, the strongest first; the strongest in any case."""
+    """Return the kinds of trait to name as evidence, strongest first; at least the strongest."""
     order = sorted(zip(evidence, KINDS, strict=True), reverse=True)
     return [kind for weight, kind in order if weight >= LOUD] or [order[0][1]]
 

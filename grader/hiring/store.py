@@ -242,7 +242,7 @@ class Store:
             return dict(read(query, (exercise,)))
 
     def meet(self, names: Mapping[str, str]) -> None:
-        """Keep the current names of candidates, by their keys."""
+        """Record the current names of candidates, by their keys."""
         with self._writing() as connection:
             connection.executemany("INSERT OR REPLACE INTO candidate VALUES (?, ?)", names.items())
 
@@ -267,13 +267,13 @@ class Store:
             return dict(read("SELECT key, name FROM candidate ORDER BY key"))
 
     def fact(self, name: str) -> str:
-        """Return the fact that was kept under a name; empty where there is none."""
+        """Return a fact, a short text about the batch, by its name; empty if none was kept."""
         with self._reading() as read:
             row = read("SELECT value FROM fact WHERE name = ?", (name,)).fetchone()
             return str(row[0]) if row else ""
 
     def keep(self, name: str, value: str) -> None:
-        """Keep a fact about the batch under a name."""
+        """Keep a fact, a short text about the batch, under a name, in place of an earlier one."""
         with self._writing() as connection:
             connection.execute("INSERT OR REPLACE INTO fact VALUES (?, ?)", (name, value))
 

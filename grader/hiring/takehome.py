@@ -63,7 +63,10 @@ class Takehome(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     seed: int | None = None
 
     def unweighted(self) -> Takehome:
-        """Return this record with every weight as one: what grading takes, not how it counts."""
+        """Return this record with every weight set to 1, so that it tells only what was sent.
+
+        A batch compares such records, as weights may change between its runs.
+        """
         return structs.replace(
             self, sent=tuple(structs.replace(one, weight=1.0) for one in self.sent)
         )

@@ -60,7 +60,7 @@ class Reading:
     traits: tuple[Trait, ...]
 
     def held(self) -> TraitSets:
-        """Return the set of traits of each kind."""
+        """Return three sets of texts: shapes of statements, own names, words of comments."""
         return tuple(
             frozenset(sys.intern(trait.what) for trait in self.traits if trait.kind == kind)
             for kind in KINDS
@@ -103,7 +103,7 @@ def read(source: str, given: frozenset[str], most: int = sys.maxsize) -> Reading
 
 
 def _without_repeats(traits: list[Trait], imported: set[str]) -> Iterator[Trait]:
-    """Leave out imported names, and single names that are also bound in a group: ``q, k, v``."""
+    """Return traits without imported names, and without a name that a group also has: ``q, k``."""
     together = [trait.what.split() for trait in traits if trait.kind == NAMES]
     said = imported.union(*(names for names in together if len(names) > 1))
     return (trait for trait in traits if trait.kind != NAMES or trait.what not in said)

@@ -42,9 +42,10 @@ class ExerciseEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class KitEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The ``[kit]`` entry of a manifest; ``stubs_of`` makes it a learner's folder of stubs.
+    """The ``[kit]`` entry of a manifest, either of a whole kit or of a learner's folder of stubs.
 
     Attributes:
+        stubs_of: Name of the kit whose stubs a learner's folder holds; empty for a whole kit.
         forbidden: Names of torch that no submission may use.
         operations: Patterns of operations in torch's dispatcher that no submission may have carried
             out, by any way: ``*attention*`` covers ``torch.ops.aten._flash_attention…``. Patterns
@@ -182,7 +183,10 @@ class Kit:
         raise GradeError(f"there is no exercise `{name}`; {advice}")
 
     def meant(self, word: str) -> Exercise | None:
-        """Return the exercise that a word names, in any case, or by `3` for `exercise3`, if any."""
+        """Return the exercise that a word names; None if there is none.
+
+        Upper and lower case are the same, and `3` names `exercise3`.
+        """
         names = (word, word.lower(), f"exercise{word}" if word.isdecimal() else "")
         known = {exercise.name: exercise for exercise in self.exercises}
         return next((known[name] for name in names if name in known), None)
@@ -232,7 +236,7 @@ def installed_kit(name: str = "") -> Kit:
 
 
 def _places() -> Iterator[tuple[Path, bool]]:
-    """Yield where kits of this package may lie, and whether their stubs may be edited there."""
+    """Yield folders where kits of this package may lie, and whether stubs may be edited there."""
     yield Path(__file__).parents[2], True
     for scheme in (None, sysconfig.get_preferred_scheme("user")):
         data = sysconfig.get_path("data", scheme) if scheme else sysconfig.get_path("data")

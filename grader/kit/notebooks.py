@@ -57,7 +57,7 @@ def notebook_of(exercise: Exercise) -> bytes:
 
 
 def is_notebook_edited(exercise: Exercise) -> bool:
-    """Whether the code of the learner's notebook differs from that of a notebook as shipped."""
+    """Return whether the code in the learner's notebook differs from that in one as shipped."""
     file = notebook_file(exercise)
     if not file.is_file():
         return False
@@ -106,7 +106,11 @@ def _address() -> str:
 
 
 def _contract(exercise: Exercise, stub: str) -> str:
-    """Return the title, the typeset formula and the stub's text, which leaves out the title."""
+    """Return the Markdown of a notebook's first cell: what the exercise asks for.
+
+    It has the title, the formula in LaTeX, the docstring of the stub without the title, and the
+    rules that stand in the stub.
+    """
     told = ast.get_docstring(ast.parse(stub)) or ""
     told = told.removeprefix(f"{exercise.title}.\n").lstrip("\n")
     told = "\n\n".join(part for part in (told, rules_of(stub)) if part)

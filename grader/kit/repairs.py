@@ -13,7 +13,10 @@ BOUND = "self"
 
 
 def given_as(source: str, kit: Kit) -> list[Exercise]:
-    """Return the fix-it exercises whose file, as given, a text holds; none if it is no Python."""
+    """Return the fix-it exercises whose file, as handed out with its mistakes, ``source`` holds.
+
+    The result is empty if ``source`` is no Python.
+    """
     try:
         there = _shapes(ast.parse(source))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -27,7 +30,7 @@ def _given(exercise: Exercise) -> Shapes:
 
 
 def _shapes(tree: ast.AST) -> Shapes:
-    """Return a form of each function that is the same whatever it and its variables are called."""
+    """Return a text for each function that is the same whatever it and its variables are called."""
     nodes = list(ast.walk(tree))
     return frozenset(_shape(node) for node in nodes if isinstance(node, ast.FunctionDef))
 

@@ -18,12 +18,15 @@ from grader.kit.stubs import pristine
 
 
 def spoiler(kit: Kit, exercises: Sequence[Exercise]) -> str:
-    """Return why exercises do not belong in one pack, by the first such pair; empty if they do."""
+    """Return why one person should not get all these exercises; empty if nothing speaks against it.
+
+    The reason is the first pair of exercises of which one gives the other away.
+    """
     return next(spoilers(kit, exercises), "")
 
 
 def spoilers(kit: Kit, exercises: Sequence[Exercise]) -> Iterator[str]:
-    """Yield a sentence for each pair: which exercise gives the other away, and by what."""
+    """Yield a sentence for each pair of exercises of which one gives the other away."""
     for pair in combinations(exercises, 2):
         for giver, taker in (pair, pair[::-1]):
             if reason := _reason(giver, taker, kit):
@@ -32,14 +35,14 @@ def spoilers(kit: Kit, exercises: Sequence[Exercise]) -> Iterator[str]:
 
 
 def twins(exercises: Sequence[Exercise]) -> bool:
-    """Whether two exercises ask for the same, so that nearly the same code solves both."""
+    """Return whether two exercises ask for the same, so that nearly the same code solves both."""
     written = [e for e in exercises if not written_out(e).issuperset(e.entry_points)]
     asked = [one.asks for one in written if one.asks is not None]
     return len(set(asked)) < len(asked)
 
 
 def _reason(giver: Exercise, taker: Exercise, kit: Kit) -> str:
-    """Return what in one exercise's file gives another away; empty where nothing does."""
+    """Return what in the file of ``giver`` gives ``taker`` away; empty where nothing does."""
     there = written_out(giver)
     for name in taker.entry_points:
         if name in there:

@@ -34,7 +34,7 @@ def _suite(exercise: Exercise) -> bytes:
 
 
 def is_edited(exercise: Exercise) -> bool:
-    """Whether the learner's file differs from every version of the stub."""
+    """Return whether the learner's file differs from every version of the stub."""
     if not exercise.file.is_file():
         return False
     return digest(exercise.file.read_bytes()) not in exercise.stubs

@@ -36,7 +36,10 @@ class TorchNames:
         return None
 
     def _find_root(self, node: ast.AST) -> None:
-        """Record the name that begins a chain of attributes; `getattr` and `vars` may be in it."""
+        """Record the name with which ``node`` begins, if it is a chain of attributes.
+
+        `getattr`, `vars` and `__dict__` may be links of the chain.
+        """
         inner: ast.AST | None = None
         match node:
             case ast.Name(name):
@@ -56,7 +59,7 @@ class TorchNames:
             self._roots[id(node)] = self._roots[id(inner)]
 
     def _follow(self, nodes: Sequence[ast.AST]) -> None:
-        """Record the names that are assigned such a chain, if they are bound only once."""
+        """Record variables that are assigned a name of torch, if they are bound only once."""
         given = [n for n in nodes if isinstance(n, ast.Assign) and _is_plain(n)]
         times = Counter(_bound(nodes))
         for node in sorted(given, key=lambda one: one.lineno):
@@ -97,7 +100,7 @@ def _imports(nodes: Sequence[ast.AST]) -> Iterator[tuple[str, str]]:
 
 
 def is_torch(module: str | None) -> bool:
-    """Whether a module is torch or a part of it."""
+    """Return whether a module is torch or a part of it."""
     return module is not None and (module == "torch" or module.startswith("torch."))
 
 

@@ -12,7 +12,7 @@ from string import Formatter
 MOST = 1_000  # characters of a line that is looked up, at most: no line of ours is longer
 START = 3  # leading characters of a text by which templates are looked up
 DEEP = 4  # levels of templates within templates, at most
-TRIES = 300  # template look-ups per text, at most: a submission's may be made to need any number
+TRIES = 300  # template look-ups per text, at most: a submission could craft one that needs more
 MANY = 6  # leading sentences that are looked up as one text, at most
 WORD = re.compile(r"[^\W\d_]{2,}")
 NEUTRAL = re.compile(r"([\W\d_]|\b[^\W\d_]\b)*|`[^`]*`")  # text that is the same in every language

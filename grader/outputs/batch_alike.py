@@ -42,7 +42,12 @@ class Side:
 
 @dataclass(frozen=True)
 class ShownPair:
-    """A pair of similar submissions as the templates need it."""
+    """A pair of similar submissions as the templates need it.
+
+    Attributes:
+        digits: The rounded score: of 10 to this power pairs of strangers, one comes as close.
+        evidence: Which kinds of trait the two share, such as ``same names``.
+    """
 
     sides: tuple[Side, Side]
     digits: int
@@ -51,7 +56,13 @@ class ShownPair:
 
 @dataclass(frozen=True)
 class ShownGroup:
-    """A group of similar submissions as the templates need it."""
+    """A group of similar submissions as the templates need it.
+
+    Attributes:
+        people: The candidates that are named, at most ``NAMED``.
+        more: The number of further candidates in the group.
+        same_code: Whether all of the group have the same code.
+    """
 
     people: Sequence[Who]
     more: int
@@ -74,7 +85,7 @@ class ShownAlike:
 
 
 def wanted(found: Similarity) -> set[str]:
-    """Return the names of the candidates whose sources are to be shown."""
+    """Return the names of all candidates in a pair, whose sources are shown side by side."""
     return {name for pair in found.pairs for name in (pair.first, pair.second)}
 
 

@@ -106,7 +106,10 @@ class CheckCount:
 
     @property
     def separates(self) -> float | None:
-        """Point-biserial correlation of passing with ``rest``; None where it is undefined."""
+        """Point-biserial correlation of passing this check with the share earned by all others.
+
+        None for fewer than ``FEW`` candidates, or if passing or that share is the same for all.
+        """
         failed = self.tried - self.passed
         if self.tried < FEW or not (self.passed and failed):
             return None

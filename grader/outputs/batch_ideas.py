@@ -14,7 +14,7 @@ Ideas = Mapping[str, Sequence[str]]
 
 @dataclass(frozen=True)
 class IdeaScore:
-    """The points of all checks that are about one idea."""
+    """The points of all checks that are about one idea, such as scale or mask."""
 
     earned: int
     possible: int
@@ -26,7 +26,10 @@ class IdeaScore:
 
 
 def names_of(ideas: Ideas) -> list[str]:
-    """Return the kit's ideas in its order, then ``robustness``; nothing for a kit without ideas."""
+    """Return the names of a kit's ideas, such as ``mask``, in its order, then ``robustness``.
+
+    For a kit without ideas, return no name.
+    """
     return [*ideas, REST] if ideas else []
 
 
@@ -41,7 +44,7 @@ def idea_of(check: str, ideas: Ideas) -> str:
 
 
 def by_idea(reports: Sequence[Report], ideas: Ideas) -> dict[str, IdeaScore]:
-    """Return the points of each idea with points to earn, in the kit's order.
+    """Return the points of each idea, such as ``mask``, that has points to earn, in kit order.
 
     Args:
         reports: One for each exercise; that of a file that could not be tried is left out.

@@ -138,7 +138,10 @@ class Overview:
 
 
 def _figures(lines: Sequence[Line], ideas: Sequence[str], found: Sequence[str]) -> str:
-    """Return the script's data as an element in ASCII, which nothing in the data can close."""
+    """Return the table's data for the page's script, as JSON in an HTML element.
+
+    Nothing in the data can close the element.
+    """
     numbers = {name: number for number, name in enumerate(found)}
     figures = []
     for line in lines:

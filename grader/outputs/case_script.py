@@ -81,11 +81,11 @@ class _Writer:
         self._names: set[str] = set()
         self._modules: dict[int, str] = {}
         self._made: dict[int, str] = {}  # the expression that makes each module, by handle
-        self._outputs: dict[tuple[int, int], str] = {}  # name of each output, by handle and place
+        self._outputs: dict[tuple[int, int], str] = {}  # name of each output, by handle and call
         self._sources: dict[int, str] = {}  # name of the list of learning tensors, by handle
-        self._learning: dict[int, list[int]] = {}  # their places among all sources
+        self._learning: dict[int, list[int]] = {}  # their indices among all sources
         self._lent = ""  # name of the weights of the last call
-        self._last: dict[int, str] = {}  # results of the last step, by place
+        self._last: dict[int, str] = {}  # the last step's results, by index
 
     def lines(self) -> Iterator[str]:
         """Yield the lines of Python, from the first step to the assert."""
@@ -222,7 +222,7 @@ class _Writer:
         self._last = {place: f"{found}[{n}]" for n, place in learning}
 
     def _input_names(self, call: messages.Call, count: int) -> list[str]:
-        """Return a name for each tensor of the calls: the contract's, or that of its keyword."""
+        """Return a variable name for each tensor: its input's name, its keyword, or ``given``."""
         names = [""] * count
         for one in call.calls:
             positional = one.args.get("tuple", []) if isinstance(one.args, dict) else []

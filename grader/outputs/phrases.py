@@ -26,7 +26,7 @@ def still_a_stub(report: Report) -> str:
 
 
 def beyond_what_was_given(report: Report) -> str:
-    """Say how many points the file as given earns, which do not count; empty for none."""
+    """Say how many points a fix-it file earns as handed out, which do not count; empty for none."""
     begins_at = report.begins_at
     return say(f"not counting the {begins_at} that the file as given earns") if begins_at else ""
 
@@ -200,7 +200,7 @@ def located(report: Report, line: int, message: str) -> str:
 
 
 def grouped(checks: Sequence[CheckResult]) -> list[tuple[CheckResult, list[CheckResult]]]:
-    """Return each check with the later ones that say the same and are not shown again."""
+    """Return each check to show, with the later checks whose message or exception is the same."""
     found: list[tuple[CheckResult, list[CheckResult]]] = []
     said: dict[tuple[str, tuple[Frame, ...]], list[CheckResult]] = {}
     for check in checks:

@@ -29,7 +29,7 @@ def strided(values, shape, stride, offset):
 def tensor_text(tensor: Tensor) -> str:
     """Return a Python expression that rebuilds a tensor.
 
-    It may use the names ``inf`` and ``nan``, and the two functions above.
+    It may use the names ``inf`` and ``nan``, and the functions in ``PACKED`` and ``STRIDED``.
     """
     text = _strided(tensor.detach())
     return f"{text}.requires_grad_()" if tensor.requires_grad else text

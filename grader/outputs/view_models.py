@@ -144,7 +144,7 @@ class ShownReport:
 
     @property
     def beyond(self) -> str:
-        """A phrase on the points that the file as given earns; empty where it earns none."""
+        """A phrase on the points that a fix-it file earns as handed out; empty if it earns none."""
         return beyond_what_was_given(self.report)
 
     @property

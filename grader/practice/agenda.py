@@ -79,11 +79,11 @@ def review_lines(
 
 
 def ago(days: int) -> str:
-    """Return how long ago a number of days was, in words."""
+    """Return a number of days in the past in words: ``today``, ``1 day ago``, ``3 days ago``."""
     return {0: "today", 1: "1 day ago"}.get(days, f"{days} days ago")
 
 
 def from_now(when: datetime, now: datetime) -> str:
-    """Return the time from now until then, in words: in hours up to 36, else in days."""
+    """Return the time from ``now`` to ``when`` in words: below 36 hours in hours, else in days."""
     hours = (when - now).total_seconds() / 3600
     return f"in {hours:.0f} hours" if hours < 36 else f"in {hours / 24:.0f} days"

@@ -138,7 +138,8 @@ def update_folder(kit: Kit, notebooks: bool = False) -> dict[str, str]:
         notebooks: Whether to add missing notebooks.
 
     Returns:
-        What was done, by exercise: ``new``, ``renewed``, ``renamed`` or ``kept``.
+        What was done, by exercise: ``new`` (its file was missing), ``renewed`` (an unedited stub
+        was replaced), ``renamed``, or ``kept`` (the learner had edited it).
 
     Raises:
         GradeError: The folder is not a learner's, or cannot be written.
@@ -159,7 +160,7 @@ def update_folder(kit: Kit, notebooks: bool = False) -> dict[str, str]:
 
 
 def _update(exercise: Exercise, home: Path) -> str:
-    """Update one exercise and return what was done; empty if there was nothing to do."""
+    """Update one exercise; return what was done, as ``update_folder`` does, or an empty text."""
     for old in exercise.formerly:
         for notebook in (home / "exercises").glob(f"*/{old}.ipynb"):
             if not notebook_file(exercise).exists():

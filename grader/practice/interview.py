@@ -69,7 +69,7 @@ def draw(
 ) -> list[str]:
     """Draw exercises from the tracks in turn, some to write and some to repair if possible.
 
-    None of them gives another away or is nearly the same.
+    No exercise shows how another is solved, or is nearly the same as another.
 
     Args:
         kit: The kit to draw from.
@@ -132,7 +132,11 @@ def new_folder(parent: Path) -> Path:
 def _drawn(
     kit: Kit, tracks: Sequence[Sequence[Exercise]], count: int, dice: random.Random
 ) -> list[Exercise]:
-    """Draw up to `count` exercises that go together, from the tracks in turn."""
+    """Draw up to `count` exercises from the tracks in turn.
+
+    An exercise is passed over if it and one drawn before are nearly the same, or one gives the
+    other away.
+    """
     heaps = [dice.sample(track, len(track)) for track in dice.sample(tracks, len(tracks))]
     drawn: list[Exercise] = []
     while len(drawn) < count and any(heaps):

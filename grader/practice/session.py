@@ -58,7 +58,10 @@ class Session:
         maps: bool = False,
         explain: Explain | None = None,
     ) -> None:
-        """Begin a grading after the previous one; `maps` and `explain` are as in ``Options``."""
+        """Begin a grading in the background, once the previous one has ended.
+
+        ``tell`` is called with its outcome. `maps` and `explain` are as in ``Options``.
+        """
         self._wanted.set()
         self._thread.join()  # by now the thread at most prepares a worker or computes ahead
         self._wanted.clear()

@@ -136,7 +136,7 @@ class Watch:
         self._graded[exercise.name] = submission.source
         if exercise is self._exercise:
             self._news, self._report = "", report
-            self._draw()  # first, before the history is written
+            self._draw()  # at once, as writing the history takes time
         trouble = self._remember(report, submission)
         if exercise is self._exercise:
             self._go_on(report)

@@ -16,8 +16,8 @@ class OwnTry:
 
     Attributes:
         made: How the module was made, or the function called: ``MultiHead(hidden_dim=2)``.
-        given: The inputs by name: the learner's own, and those that were drawn.
-        weights: The module's parameters, by name; their values are drawn.
+        given: The inputs by name: the learner's own, and those that were drawn at random.
+        weights: The module's parameters, by name; their values are drawn at random.
         yours: The submission's outputs, by name.
         right: The right outputs, by name.
         wrong: What is wrong with each output that differs, by name.

@@ -247,7 +247,7 @@ class Report:
         return bool(tried) and all(check.verdict is Verdict.TODO for check in tried)
 
     def following(self, check: CheckResult) -> bool:
-        """Return whether the reported cause explains a failed check, so that this is all to say."""
+        """Return whether the reported cause explains a failed check, which needs no more words."""
         return self.cause is not None and check.name in self.cause.follows
 
     def place(self, line: int) -> str:

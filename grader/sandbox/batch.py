@@ -1,8 +1,9 @@
 """Plans the steps that a submission carries out, and sends them in one request.
 
 An exchange with a worker takes longer than the small computation that it asks for. So modules and
-calls are planned first, then ``send`` asks for all of them in order, and then their results can be
-read. A call may take the output of an earlier one as input; that output never leaves the worker.
+calls are planned first, which only queues them; then ``send`` asks for all of them in order, and
+then their results can be read. A call may take the output of an earlier one as input; that output
+never leaves the worker.
 """
 
 from __future__ import annotations
@@ -50,14 +51,16 @@ class How(TypedDict, total=False):
 
 
 class NotAsked(Exception):
-    """A result is read before its step was sent: a bug in the code that planned the step."""
+    """A result is read before its step was sent: a bug in the code that queued the step."""
 
 
 class PendingRequest:
-    """A planned step and, once it was sent, its answer.
+    """A step that is queued to be sent to the worker and, once it was sent, its answer.
 
     Attributes:
         channel: The channel to the worker.
+        outgoing: The step.
+        came: Its answer, or why there is none; None until it was sent.
     """
 
     def __init__(self, channel: Channel, outgoing: Outgoing) -> None:
@@ -83,7 +86,7 @@ class PendingRequest:
 
 
 class PendingModule(PendingRequest):
-    """A planned construction of a module."""
+    """The construction of a module in the worker, queued and, once it was sent, answered."""
 
     def __init__(self, channel: Channel, outgoing: Outgoing, handle: int) -> None:
         super().__init__(channel, outgoing)
@@ -98,7 +101,7 @@ class PendingModule(PendingRequest):
 
 
 class PendingGradients(PendingRequest):
-    """A planned backward pass through earlier calls."""
+    """A backward pass through earlier calls, queued and, once it was sent, answered."""
 
     def __init__(
         self, channel: Channel, outgoing: Outgoing, forms: list[tuple[torch.Size, torch.device]]
@@ -114,7 +117,7 @@ class PendingGradients(PendingRequest):
 
 
 class PendingCalls(PendingRequest):
-    """Planned calls of one module or function."""
+    """Calls of one module or function, queued and, once they were sent, answered."""
 
     def __init__(
         self, channel: Channel, outgoing: Outgoing, call: Call, inputs: Sequence[Tensor]
@@ -132,7 +135,10 @@ class PendingCalls(PendingRequest):
         return self.channel.validated(lambda: read_results(answered, self.call, self.inputs))
 
     def result(self, place: int = 0) -> Any:
-        """Return the result of one call; an ``Opaque`` stands for what cannot leave the worker."""
+        """Return the result of one call, by its index.
+
+        In the result, an ``Opaque`` stands for each object that cannot leave the worker.
+        """
         return values.decode(self.results.trees[place], self.results.outputs)
 
     def output(self, *path: int | str) -> values.Output:
@@ -151,11 +157,11 @@ class PendingCalls(PendingRequest):
 
 
 class RequestBatch:
-    """The steps that are planned for one worker.
+    """The steps that are planned for one worker: queued, to be sent in one request.
 
     Args:
         channel: The channel to the worker.
-        allow: Called with the work of a request before it is sent.
+        allow: Called before a request is sent, with the work, how much the request has to compute.
 
     Attributes:
         device: The device on which the worker puts what it is sent.
@@ -216,7 +222,7 @@ class RequestBatch:
         with_values: bool = False,
         seed: int | None = None,
     ) -> PendingModule:
-        """Plan the construction of a module.
+        """Queue the construction of a module.
 
         Args:
             name: Name of its class.
@@ -234,13 +240,13 @@ class RequestBatch:
     def move(
         self, module: PendingModule, dtype: torch.dtype | None = None, device: str | None = None
     ) -> None:
-        """Plan to move a module to a dtype and a device."""
+        """Queue a move of a module to a dtype and a device; None leaves either as it is."""
         name = None if dtype is None else str(dtype).removeprefix("torch.")
         move = Move(module.handle, name, device)
         self._planned(PendingRequest(self.channel, Outgoing(move)), module)
 
     def renew(self, module: PendingModule) -> None:
-        """Plan to replace a module by a newly constructed one that loads its state."""
+        """Queue the replacement of a module by a newly constructed one that loads its state."""
         self._planned(PendingRequest(self.channel, Outgoing(Renew(module.handle))), module)
 
     def call(
@@ -255,7 +261,7 @@ class RequestBatch:
         seed: int | None = None,
         **how: Unpack[How],
     ) -> PendingCalls:
-        """Plan calls of a module or a function, one for each pair of arguments and keywords.
+        """Queue calls of a module or a function, one for each pair of arguments and keywords.
 
         Args:
             target: A module, or a function's name.
@@ -298,10 +304,10 @@ class RequestBatch:
         parameters: Sequence[Tensor] = (),
         way: Way = "plain",
     ) -> PendingGradients:
-        """Plan a backward pass through earlier calls.
+        """Queue a backward pass through earlier calls.
 
         Args:
-            calls: The calls, which were planned with gradients.
+            calls: The calls, which were queued with gradients.
             grad_outputs: Gradients of the calls' outputs, by path.
             parameters: The parameters that the calls name, for their shapes and devices.
             way: How the gradients are asked for.
@@ -314,6 +320,6 @@ class RequestBatch:
         return self._planned(PendingGradients(self.channel, outgoing, forms), calls)
 
     def _planned(self, pending: _P, needs: object = None) -> _P:
-        """Queue a step, and keep alive what it needs until it is sent."""
+        """Queue a step, and keep the objects in ``needs`` alive until it is sent."""
         self._waiting.append((pending, needs))
         return pending

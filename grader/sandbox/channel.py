@@ -35,7 +35,11 @@ class Outgoing(NamedTuple):
 
 
 class Store:
-    """The room, in bytes, for the answers that a session's exchanges keep."""
+    """A limit to the memory for the answers that a session's exchanges (requests) keep.
+
+    Args:
+        room: The limit for all exchanges of a session together, in bytes.
+    """
 
     def __init__(self, room: int = 160 << 20) -> None:
         self._room = room
@@ -59,7 +63,7 @@ class Exchange:
         bodies: The bytes of each step's tensors.
         groups: How many steps each group has.
         answers: The answer to each step, as ``Channel.exchange`` returns them.
-        fine: Whether each group's answers are right; None where the check that asked tells that.
+        fine: Whether each group's answers are right; None if that follows from the check's verdict.
         computes: Whether any step is a call or a backward, rather than only making modules.
     """
 
@@ -115,11 +119,11 @@ class Channel:
         self.exchanges = exchanges
 
     def new_handle(self) -> int:
-        """Return an unused handle, for what a step is to make."""
+        """Return an unused handle: a number by which steps refer to an object in the worker."""
         return next(self._handles)
 
     def release_after(self, owner: object, handle: int) -> None:
-        """Once the owner is garbage-collected, release its handle with the next request.
+        """Once ``owner`` is garbage-collected, have the next request free the handle's object.
 
         The finalizer refers to a list of numbers only, not to the channel: a channel refers to
         exceptions, and these to owners, so none of them would ever be freed.
@@ -167,7 +171,7 @@ class Channel:
     def post(
         self, steps: Sequence[Outgoing], groups: Sequence[int] = ()
     ) -> tuple[list[Step], list[bytes]]:
-        """Send steps without waiting for answers; return them as sent, and the bytes of each."""
+        """Send steps without waiting for answers; return them, and the bytes of their tensors."""
         packed, parts = [], []
         for outgoing in steps:
             specs, body = values.dump_tensors(list(outgoing.tensors), strided=True)

@@ -34,8 +34,8 @@ class Clock:
 
     Args:
         seconds: The limit, in seconds.
-        patience: How long the workers may be waited for, in wall-clock seconds; ``STARVED``
-            times the limit where None.
+        patience: How long the workers may be waited for, in wall-clock seconds, before the machine
+            counts as too busy; ``STARVED`` times the limit where None.
 
     Attributes:
         seconds: The limit, in seconds.
@@ -107,7 +107,7 @@ class Meter:
         self._unseen = 0.0  # seconds that the worker was waited for since the last look
 
     def begin(self, taken: float) -> None:
-        """Charge nothing for the processor time that the worker has taken so far, in seconds."""
+        """Begin to measure after ``taken`` seconds of processor time, which are not charged."""
         self._own, self._unseen = taken, 0.0
 
     def read(self, clock: Clock, waited: float = 0.0) -> None:
@@ -130,7 +130,7 @@ class Meter:
             self._unseen = 0.0
 
     def _look(self, clock: Clock) -> None:
-        """Charge the processor time of children, and the time in which no thread wanted a core."""
+        """Charge the clock with processor time of descendants, and with time when all slept."""
         pids = [self._pid, *_descendants(self._pid)]
         tasks = {task: found for pid in pids for task, found in _tasks(pid)}
         children = sum(tasks[pid].reaped for pid in pids if pid in tasks)

@@ -35,7 +35,7 @@ class SubmissionRefused(Exception):
 
 
 def read_fault(fault: RaisedFault) -> SubmissionError:
-    """Return the error to raise for a fault, its texts cut to what a person reads."""
+    """Return the error to raise for an exception in the worker, its texts cut to be read."""
     frames = tuple(
         Frame(one_line(f.file, 200), f.line, one_line(f.function, 200), one_line(f.source, 200))
         for f in fault.frames[:10]

@@ -47,7 +47,7 @@ class Face:
         return values.decode(trees[0], list(outputs))
 
     def run(self, tensors: Sequence[Tensor]) -> PendingCalls:
-        """Have the worker call the module or function."""
+        """Have the worker call the module or function, and return this call with its answer."""
         inputs = tensors[: len(tensors) - len(self._weights)]
         weights = dict(zip(self._weights, tensors[len(inputs) :], strict=True))
         calls = self._batch.call(

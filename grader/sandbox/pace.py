@@ -76,7 +76,10 @@ class Pace:
         return max(self.plain, self.learning / BACKWARD) > SLOW
 
     def is_too_much(self, scores: int) -> bool:
-        """Whether a slow submission may keep more for a backward of so many scores than fits."""
+        """Return whether the submission is slow, and so many scores may exceed its memory.
+
+        A slow one may keep tensors of its own for each score until the backward.
+        """
         return self.is_slow and scores > MOST_SCORES
 
     def seconds_for(self, work: Work) -> float:

@@ -1,4 +1,7 @@
-"""Starts a zygote process and gives out the workers that it forks. Does not import torch."""
+"""Starts a zygote process and gives out the workers that it forks. Does not import torch.
+
+A zygote is a process that imports torch once; a worker is a process that runs one submission.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,9 @@ _T = TypeVar("_T")
 
 
 class Sandbox:
-    """Gives out workers; where the platform can fork, a zygote process forks them.
+    """Gives out workers, processes that each run one submission, confined.
+
+    Where the platform can fork, a zygote forks them: a process that has imported torch already.
 
     One sandbox serves a whole session. Creating it returns at once: the zygote imports torch
     while the trusted side does the same.
@@ -70,7 +75,7 @@ class Sandbox:
         self.spawns = spawn
         self.stop = threading.Event()  # when set, the grading under way ends with ``Stopped``
         self._lock = threading.Lock()
-        self.open_walls: list[str] = []  # what a worker at the level in force may do
+        self.open_walls: list[str] = []  # what a canary could do at the level in force
         self.tasks = 0  # processes and threads of a worker; 0 where only memory bounds them
         self._offer = ""  # the level that the zygote offers and the canary is to try
         self._level = ""  # the level in force, once the canary has tried it
@@ -89,6 +94,8 @@ class Sandbox:
     def isolation(self) -> str:
         """The level of confinement in force; reading it waits until a canary has tried the level.
 
+        A canary is code that attempts in a worker what no submission may do.
+
         Raises:
             GraderFault: None of the acceptable levels is available here.
         """
@@ -103,11 +110,11 @@ class Sandbox:
 
     @property
     def refused(self) -> dict[str, str]:
-        """Why each stronger level is not available here; known once ``isolation`` was read."""
+        """Why each stronger level of confinement is not available, once ``isolation`` was read."""
         return dict(self._refused)
 
     def _offered(self) -> str:
-        """Return the strongest level that the zygote can put up; empty where it can put up none."""
+        """Return the strongest level of confinement that the zygote can provide; empty if none."""
         if self.spawns:
             return "process"
         self._wait_for_zygote()
@@ -130,7 +137,10 @@ class Sandbox:
                 return
 
     def _try(self, level: str) -> None:
-        """Let a canary try a level; if it does not hold, start a zygote with the weaker levels."""
+        """Test a level of confinement by a canary: code that attempts what no submission may do.
+
+        If the level does not hold, start another zygote with the weaker levels.
+        """
         memory_is_bounded = not (self.spawns or self.on_gpu)
         tried = try_walls(level, WorkerProcess(self._start_worker, self.stop), memory_is_bounded)
         if not tried.problem:

@@ -63,7 +63,7 @@ class Session:
         self._sandbox = sandbox
         self._rules = rules
         self.device = device
-        self._broken: list[SourceProblem] = []  # rules that it broke as it ran
+        self._broken: list[SourceProblem] = []  # rules that the submission broke as it ran
         self._store = Store()
         self._submission = submission
         self._timeout = timeout
@@ -78,7 +78,7 @@ class Session:
         self._load_seconds = 0.0  # that loading the source took
         self._load_error: Exception | None = None
         self._whereabouts: Whereabouts | None = None
-        self._said = ""  # what workers printed that are gone
+        self._said = ""  # output of workers that have ended
         self._seed = 0  # of the current check
         self.pace = Pace()
         self.asked: list[list[Exchange]] = []
@@ -100,7 +100,7 @@ class Session:
         return self._submission.source
 
     def rewritten(self, source: str) -> Session:
-        """Return a session for the same file name with another source, by the current clock.
+        """Return a session for the same file name with another source, on the current clock.
 
         The caller has to close it.
         """
@@ -117,12 +117,15 @@ class Session:
 
     @property
     def load_error(self) -> Exception | None:
-        """Why no check can be tried: the reason given to ``refuse``, or how the source failed."""
+        """Why no check can be tried; None where checks can be.
+
+        It is the reason given to ``refuse``, how the source failed, or a rule that was broken.
+        """
         return self._load_error or self.broken_rule
 
     @property
     def broken_rule(self) -> SourceProblem | None:
-        """The rule that the submission was seen to break: from then on no check is tried."""
+        """The first rule that the submission was seen to break, after which no check is tried."""
         return self._broken[0] if self._broken else None
 
     @property
@@ -206,7 +209,10 @@ class Session:
 
     @contextmanager
     def timed(self, limit: float) -> Iterator[Clock]:
-        """Run another clock instead, with a limit in seconds; its time comes off the budget."""
+        """Time requests in this context by a clock of its own, with a limit in seconds.
+
+        The clock of the check stands still meanwhile, but the time comes off the budget.
+        """
         outer, clock = self.clock, self._new_clock(limit)
         self._set_clock(clock)
         try:
@@ -254,11 +260,11 @@ class Session:
 
     @property
     def is_late(self) -> bool:
-        """Whether the checks have taken longer than the patience with this submission allows."""
+        """Whether the checks have taken longer than ``patience``, given to the constructor."""
         return self._left <= self._until
 
     def be_patient(self) -> None:
-        """Lift the limit of patience from here on: the checks are done."""
+        """Lift the limit that ``patience`` set from here on, as all checks are done."""
         self._until = -inf
 
     def end_check(self) -> str:
@@ -286,7 +292,7 @@ class Session:
         return output
 
     def look_where(self) -> str:
-        """Return ``whereabouts`` at once; the output read for it is kept for the current check."""
+        """Return ``whereabouts`` before the check ends; output read for it is not lost."""
         self._said = self.take_output()
         return self.whereabouts
 

@@ -1,4 +1,4 @@
-"""Tests whether the walls really hold: a canary in a worker tries what no submission may do."""
+"""Tests whether a sandbox's walls hold: a canary in a worker attempts what no submission may do."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Tried(NamedTuple):
 
 
 def try_walls(level: str, worker: WorkerProcess, memory_is_bounded: bool) -> Tried:
-    """Let a canary try the walls of a worker, then end the worker.
+    """Run a canary, code that attempts what no submission may do, in a worker; then end the worker.
 
     Args:
         level: The level of confinement that the worker says it is in.

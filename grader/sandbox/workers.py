@@ -22,7 +22,7 @@ from grader.sandbox.clock import LOOK, Clock, Meter
 from grader.wire import frames
 from grader.wire.messages import Greeting, Reply, Request
 
-MAX_OUTPUT = 64 << 10
+MAX_OUTPUT = 64 << 10  # bytes of output that are kept until they are taken; more is dropped
 START_SECONDS = 120.0  # seconds that a worker may take to confine itself and to initialize a GPU
 SOON = 0.01  # seconds that a wait lasts at least before the next look
 
@@ -174,7 +174,7 @@ class WorkerProcess:
         return WorkerEnded(f"gave an answer that cannot be read: {problem}")
 
     def take_output(self) -> str:
-        """Return what was printed since the last call; if it was cut, a last line says so."""
+        """Return what the worker printed since the last call; a last line says if it was cut."""
         self._drain()
         text = self._output.decode("utf-8", errors="replace")
         if self._overflow:

@@ -45,7 +45,9 @@ Gradients = dict[str, Tensor | None]
 
 
 class Module:
-    """A planned module of the submission, or its function.
+    """A planned module of the submission, or its function, for planning steps with it.
+
+    Planned steps wait in the batch until it is sent; they are carried out in order.
 
     Attributes:
         contract: Contract whose entry the module or function is.
@@ -54,7 +56,7 @@ class Module:
         weights: Values of the module's parameters, set before the next call; if empty, the
             parameters stay as the constructor made them.
         made: The planned construction of the module; None for a function.
-        fit: How the module fits the contract.
+        fit: The module's deviations from the contract that are compensated for.
     """
 
     def __init__(
@@ -85,13 +87,13 @@ class Module:
         return self
 
     def to(self, dtype: torch.dtype | None = None, device: str | None = None) -> Module:
-        """Move the module to another dtype or device."""
+        """Plan to move the module to another dtype or device; do nothing for a function."""
         if self.made is not None:
             self.batch.move(self.made, dtype, device)
         return self
 
     def renew(self) -> Module:
-        """Continue with a new module that is given the state of this one."""
+        """Plan to replace the module by a newly constructed one that loads its state."""
         if self.made is not None:
             self.batch.renew(self.made)
         return self
@@ -146,7 +148,7 @@ class Module:
                 gradients are wanted, and then for a single call.
             seed: Seed of the worker's random numbers, set before the first call.
             leaves: Whether gradients of the inputs are wanted too, not of the parameters alone.
-            way: Way in which the gradients are requested.
+            way: Way in which the gradients are requested; see ``messages.Way``.
             before_backward: Plans steps between the call and the request for its gradients.
             how: Further fields of the message; see ``messages.Call``.
         """
@@ -195,7 +197,7 @@ class Module:
         }
 
     def _arguments(self, inputs: Inputs, by_keyword: tuple[str, ...]) -> CallArguments:
-        """Return the arguments in the contract's order; after one that is left out, by name."""
+        """Return positional and keyword arguments: by keyword all that follow one left out."""
         args: list[Any] = []
         kwargs = dict(self.contract.arguments(self.sizes)) if self.made is None else {}
         by_name = False
@@ -210,7 +212,7 @@ class Module:
         return tuple(args), kwargs
 
     def _argument(self, inputs: Inputs, name: str) -> Any:
-        """Return what is passed for an argument; None if it is left out."""
+        """Return the value of an argument, a tuple if it has parts; None if it is left out."""
         values = [inputs.get(part) for part in self.contract.parts_of(name)]
         sent = [x.call.kept(x.name) if isinstance(x, Handle) else x for x in values]
         if name not in self.contract.tuples:
@@ -297,7 +299,7 @@ class Call:
 
         Args:
             grad_output: Gradient of the first compared output, or of outputs by name.
-            way: Way in which the gradients are requested.
+            way: Way in which the gradients are requested; see ``messages.Way``.
         """
         if isinstance(grad_output, Tensor):
             grad_output = {self.contract.compared[0]: grad_output}
@@ -307,7 +309,7 @@ class Call:
         self._back = self.module.batch.backward(self._pending, given, learning, way)
 
     def handle(self, name: str) -> Handle:
-        """Return an output as an input for a later call; only before this call is sent."""
+        """Return a handle that passes an output to a later call; only before this call is sent."""
         self.kept(name)
         return Handle(self, name)
 
@@ -316,7 +318,10 @@ class Call:
         return {part: self.handle(part) for part in self.contract.parts_of(name)}
 
     def kept(self, name: str = "") -> Any:
-        """Return an output as a later request encodes it; the whole result if no name is given."""
+        """Return a reference to an output, or to the whole result if no name is given.
+
+        A later request may pass it on; the result itself is kept in the worker.
+        """
         return self._pending.output(*(self._path(name) if name else (self._place,)))
 
     def _path(self, name: str) -> tuple[int | str, ...]:
@@ -391,7 +396,10 @@ class Call:
 
     @property
     def changed(self) -> list[str]:
-        """Names of inputs that the call, the first of a step to detect this, changed in place."""
+        """Names of inputs that the call changed in place, if planned with ``detect_inplace``.
+
+        Of several calls planned together, only the first can tell.
+        """
         self.module.expect_fit()
         names = [name for name in self.contract.inputs if name in self.tensors]
         return [names[place] for place in self._pending.results.changed if place < len(names)]
@@ -404,12 +412,18 @@ class Call:
 
     @property
     def left(self) -> list[str]:
-        """What else a call that detects changes has left changed, in words."""
+        """What else the call left changed, such as the default dtype, in words.
+
+        Like ``changed``, this needs ``detect_inplace``.
+        """
         return self._pending.results.left
 
     @property
     def copied(self) -> int:
-        """How many different numbers a tensor held as often as the call's ``copies`` asked for."""
+        """How many different numbers a tensor made by the call holds many times; 0 for none.
+
+        How often is many is said by the option ``copies``, with which the call was planned.
+        """
         self.module.expect_fit()
         return self._pending.results.copied
 
@@ -432,12 +446,12 @@ class Call:
 
     @property
     def carries_gradients(self) -> bool:
-        """Whether any output carries a gradient."""
+        """Whether any output requires a gradient, so that a graph leads back from it."""
         return any(self._pending.results.grads)
 
     @property
     def gradients(self) -> Gradients:
-        """The gradients of the inputs and the weights, by name.
+        """The submission's gradients of the inputs and the weights, by name; None for no gradient.
 
         Raises:
             CheckFailed: The output carries no gradient.
@@ -472,7 +486,7 @@ class Call:
 
     @cached_property
     def every_right(self) -> dict[str, Tensor]:
-        """All right outputs by name; cached, as later calls that take handles ask again."""
+        """All right outputs by name; cached, as later calls may take some of them as inputs."""
         return self.once("outputs", self.compute_rights)
 
     @property
@@ -494,7 +508,7 @@ class Call:
         }
 
     def once(self, what: str, compute: Callable[[], _T]) -> _T:
-        """Return what ``compute`` makes of inputs, weights and contract, from a cache if there."""
+        """Return the result of ``compute``, cached by ``what`` and all values of this call."""
         inputs = self.right_inputs
         grads = map(exact, self._grad_outputs.values())
         given = (*inputs.values(), *grads, *self.weights.values())
@@ -504,14 +518,17 @@ class Call:
     def compute_rights(
         self, dtype: torch.dtype = torch.float64, noise: Noise | None = None
     ) -> dict[str, Tensor]:
-        """Compute the right outputs anew in a dtype, or with noise, so with errors of rounding."""
+        """Compute the right outputs, without a cache, with errors of rounding.
+
+        The errors come from a coarser dtype, or from noise: a random error in each operation.
+        """
         with noise or nullcontext():
             return self._right(*self._sources(dtype, noise))
 
     def compute_right_gradients(
         self, dtype: torch.dtype = torch.float64, noise: Noise | None = None
     ) -> dict[str, Tensor]:
-        """Compute the right gradients in a dtype, or with noise."""
+        """Compute the right gradients with errors of rounding; see ``compute_rights``."""
         with noise or nullcontext():
             return self._right_gradients(dtype, noise)
 
@@ -542,7 +559,7 @@ class Call:
 
 
 def bound(contract: Contract, sizes: Sizes, inputs: Inputs) -> Sizes:
-    """Return sizes with those that the inputs have, and those that follow from these."""
+    """Return a module's sizes, updated by those of a call's inputs and what follows from them."""
     found: dict[str, int] = {}
     for name, spec in contract.inputs.items():
         value = inputs.get(name)
@@ -561,7 +578,7 @@ def bound(contract: Contract, sizes: Sizes, inputs: Inputs) -> Sizes:
 
 
 def _length(spec: Input, sizes: Sizes, value: Tensor | Handle | None) -> int:
-    """Return the size that an input alone decides: 0 if the input is left out."""
+    """Return an input's size along the axis named ``spec.length``; 0 if the input is left out."""
     if value is None:
         return 0
     axis = sizes.axis(spec.shape, spec.length)

@@ -44,10 +44,10 @@ def first_case(
     solution: str,
     inputs: Sequence[str] = (),
 ) -> Case | None:
-    """Return the first failed comparison that one file alone can repeat; None if there is none.
+    """Return the first failed comparison that a script can reproduce; None if there is none.
 
-    Its value comes from a call or a gradient, and our solution gives the expected value as well:
-    so the expected value is not another answer of the submission.
+    Its value is the result of a call or a gradient. Our solution must pass the comparison: so the
+    expected value is right, and not another answer of the submission with which it was compared.
 
     Args:
         compared: The comparisons that failed, each after the name of its check.
@@ -89,7 +89,7 @@ def _steps(exchange: Exchange) -> Iterator[Asked]:
 
 
 def _results(asked: Asked) -> list[tuple[int, tuple[int | str, ...]]]:
-    """Return the number of each tensor that a step returned, and its path in the result."""
+    """Return the index of each tensor that a step returned, and its path in the result."""
     if not isinstance(asked.answer, Answered):
         return []
     match asked.answer.answer:

@@ -176,7 +176,10 @@ def expect_close(
 
 
 def _unequal(yours: Tensor, right: Tensor, wrong: Tensor) -> tuple[Tensor, str]:
-    """Return which of the wrong values say the most, as a mask, and the words for it."""
+    """Return a mask of the wrong values to report, and how they are wrong, in words.
+
+    Where some are nan or infinite on either side, the mask leaves out those that only differ.
+    """
     mine, theirs = yours.isfinite(), right.isfinite()
     if bool((~mine & theirs).any()):
         return ~mine & theirs, "are nan or infinite where they should be finite"

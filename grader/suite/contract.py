@@ -116,8 +116,8 @@ class Input:
         differentiable: Whether gradients of the input are requested.
         by_keyword: Whether the input is always passed by name.
         handed_on: Whether the input is never drawn, but always an output of an earlier call.
-        kinds: Other ways to draw the input, by name; these are the levels of a factor of its own.
-        forms: Ways to represent what was drawn, such as dtypes of a mask: levels of another factor.
+        kinds: Other ways to draw the input, by name; the names are the levels of a factor.
+        forms: Ways to represent what was drawn, such as dtypes of a mask, by name: another factor.
         length: Letter of a size that is 0 where the input is left out; empty if there is none.
         confined: Whether the input is only ever tried as drawn, since not all numbers are allowed
             (weights above 0, say). Otherwise it is also tried as zeros, as very large, and so on.
@@ -145,7 +145,8 @@ class Contract:
         entry: Name of the class or function to call, or of a part of one: ``Function.apply``.
         method: Name of the method to call; empty to call the module itself.
         sizes: Sizes to try; the first are used where one set is enough. In situations every letter
-            of an input varies: one known from attention by its meaning, any other on its own.
+            of an input varies: one known from attention, such as T, as suits its meaning; any
+            other as a factor of its own.
         inputs: Inputs by name, in the order of the arguments.
         outputs: Shape of each output in letters, by name; None for one that is only handed on. A
             single output is returned as it is, several as a tuple in this order.
@@ -162,21 +163,20 @@ class Contract:
         deterministic: Constructor arguments that remove all randomness from training mode.
         kinks: Computes, from weights, sizes and the inputs, numbers at whose zeros a right gradient
             jumps, such as the input of a ReLU. None where everything is smooth.
-        slack: Computes from the inputs how much further off than by rounding a right answer may
-            be in any dtype, relative to the largest value: where angles are float32, say. None
-            for nothing.
+        slack: Computes from the inputs by how much, beyond rounding, a right answer may be off in
+            any dtype, relative to the largest value (if angles are float32, say). None for 0.
         silent: Computes from the inputs, for outputs and gradients of inputs by name, where they
             have to be exactly 0: a bool Tensor that broadcasts to each. None for nowhere.
         is_exact: Returns whether no constant is rounded in any dtype at given sizes, so that in
             float64 a right answer is right to the last digits.
-        fit: Makes drawn sizes fit one another: an even D, say.
+        fit: Returns drawn sizes, changed so that they fit one another: to an even D, say.
         derived: Returns sizes with those added that follow from the others in a call: how many
             tokens a cache holds afterwards, say.
         unbatched: Whether a single sequence without a batch dimension is accepted as well.
         variants: The same contract with other arguments, by a name that describes these.
         tried: Whether the claims have to hold in every situation.
         inner: Contract of a part inside this one that the submission defines as well.
-        parts: Contracts of further parts of that sort.
+        parts: Contracts of further such parts.
         default_arguments: Constructor arguments that may be left out, with their defaults.
     """
 
@@ -213,7 +213,7 @@ class Contract:
 
     @property
     def kind(self) -> Any:
-        """What situations of this kind of contract have beyond those of any; None for nothing."""
+        """The ``SituationModel`` of this kind of contract; None for the one that suits any."""
         return None
 
     @property
@@ -234,11 +234,14 @@ class Contract:
 
     @property
     def every_argument(self) -> Mapping[str, Any]:
-        """All arguments that the constructor may be given, by name."""
+        """All arguments that the constructor may be given, by name, as at the first sizes."""
         return self.arguments(self.sizes[0]) if self.sizes else {}
 
     def may_go_unused(self, name: str, gradient: Tensor) -> bool:
-        """Return whether a gradient may be missing: an optional input's, all zeros if right."""
+        """Return whether the submission may give no gradient of an input or parameter.
+
+        It may for an optional input whose right gradient, passed as ``gradient``, is all zeros.
+        """
         return name in self.optional and not bool(gradient.any())
 
     @property
@@ -263,19 +266,19 @@ class Contract:
         return [n for n, given in self.inputs.items() if given.optional and not given.handed_on]
 
     def whole_of(self, name: str) -> str:
-        """Return the tuple that an input or output is part of; the name itself if there is none."""
+        """Return the name of the tuple that an input or output is part of; its own name if none."""
         return next((whole for whole, parts in self.tuples.items() if name in parts), name)
 
     def wholes(self, names: Iterable[str]) -> list[str]:
-        """Return the arguments or outputs that these parts make up, in order, each once."""
+        """Return the names of the arguments or outputs that these parts make up, each name once."""
         return list(dict.fromkeys(map(self.whole_of, names)))
 
     def parts_of(self, whole: str) -> tuple[str, ...]:
-        """Return the parts of an argument or output; the name itself if it is no tuple."""
+        """Return the names of an argument's or output's parts; its own name if it is no tuple."""
         return self.tuples.get(whole, (whole,))
 
     def slack_at(self, inputs: Mapping[str, Tensor]) -> float:
-        """Return how much further off than by rounding a right answer may be at these inputs."""
+        """Return by how much, beyond rounding, a right answer may be off; see ``slack``."""
         return self.slack(**inputs) if self.slack else 0.0
 
     def right(
@@ -286,17 +289,17 @@ class Contract:
         return {self.compared[0]: found} if isinstance(found, Tensor) else dict(found)
 
     def plain_weights(self, weights: Weights) -> Weights:
-        """Return the weights, changed where possible so that a rounded constant has no effect."""
+        """Return these weights; a subclass may change them so that no rounded constant matters."""
         return weights
 
     def observe(self, harness: Any) -> list[Any]:
-        """Return what a diagnosis has to explain: nothing for a contract of no particular kind."""
+        """Return observations of the submission for a diagnosis to explain; none in this class."""
         return []
 
     def maps_of(self, call: Any) -> list[AttentionMap]:
-        """Return the attention maps of a call: none for a contract of no particular kind."""
+        """Return the attention maps of a call; none in this class."""
         return []
 
     def maps(self, harness: Any) -> list[AttentionMap]:
-        """Return the attention maps of a submission, where its contract is about attention."""
+        """Return the attention maps of the submission for drawn inputs; none in this class."""
         return []

@@ -9,7 +9,7 @@ from torch import Tensor
 
 
 def derive_seed(seed: int, name: str) -> int:
-    """Return a seed of 63 bits for one purpose, the same for the same seed and name."""
+    """Return the seed of 63 bits that ``seed`` and ``name``, which names a purpose, determine."""
     digest = hashlib.sha256(f"{seed}/{name}".encode()).digest()
     return int.from_bytes(digest[:8], "big") >> 1
 
@@ -46,7 +46,7 @@ class Draw:
         return shuffled[shift[inverse]]
 
     def mask(self, *shape: int) -> Tensor:
-        """Draw a bool mask with a True and, if T > 1, a False in each row of the last axis."""
+        """Draw a bool mask; each row of the last axis has a True and, if longer than 1, a False."""
         chosen = torch.rand(shape, generator=self._generator) < 0.5
         rows, T = (*shape[:-1], 1), shape[-1]
         shown = torch.randint(T, rows, generator=self._generator)

@@ -1,4 +1,4 @@
-"""How a module that differs from its contract in small ways is tried all the same.
+"""Compensates for a module's small deviations from its contract, to try it all the same.
 
 Some deviations cost a check of their own: parameters of other names, a bias too many or too few, a
 missing default. They would fail every other check too, so they are compensated for in those.
@@ -23,7 +23,7 @@ class Fit:
     """The deviations of a module from its contract that are compensated for.
 
     Attributes:
-        names: The module's names of parameters, by the contract's, where they differ.
+        names: The module's name of each parameter that is named otherwise, by the contract's name.
         surplus: Biases of layers that have none in the contract; they are set to zero.
         missing: Biases of the contract that the module lacks; the oracle takes them as zeros.
         needed: Constructor arguments without a default, though the contract has one.
@@ -47,7 +47,10 @@ AS_IT_SHOULD_BE = Fit()
 
 
 def fit_of(contract: Contract, session: Session) -> Fit:
-    """Make a submission's module, with and without its defaults, and return how it fits."""
+    """Construct a submission's module, with and without optional arguments; return its deviations.
+
+    A module whose construction fails counts as one without deviations.
+    """
     assert contract.parameters is not None
     sizes = contract.sizes[0]
     arguments, batch = contract.arguments(sizes), session.batch()
@@ -60,7 +63,7 @@ def fit_of(contract: Contract, session: Session) -> Fit:
     try:
         found = {name: one.shape for name, one in whole.parameters.items()}
     except (SubmissionError, SubmissionRefused):
-        return AS_IT_SHOULD_BE  # no compensation: a check that makes one raises the error
+        return AS_IT_SHOULD_BE  # compensate for nothing: a check that needs the module raises this
     try:
         _ = made.answered
         needed: frozenset[str] = frozenset()
@@ -73,7 +76,14 @@ def fit_of(contract: Contract, session: Session) -> Fit:
 
 
 def renamed(wanted: Shapes, found: Shapes) -> dict[str, str]:
-    """Pair missing parameters with unexpected ones, if their shapes agree one by one; else {}."""
+    """Return the module's name of each of the contract's parameters that was renamed.
+
+    Missing and unexpected parameters are paired in order if all their shapes agree; {} if not.
+
+    Args:
+        wanted: Shapes of the contract's parameters, by name.
+        found: Shapes of the module's parameters, by name.
+    """
     missing = [name for name in wanted if name not in found]
     extra = [name for name in found if name not in wanted]
     alike = [wanted[name] for name in missing] == [found[name] for name in extra]
@@ -81,7 +91,7 @@ def renamed(wanted: Shapes, found: Shapes) -> dict[str, str]:
 
 
 def surplus(wanted: Shapes, found: Shapes) -> tuple[str, ...]:
-    """Return the biases of layers that have no bias in the contract."""
+    """Return the module's biases, by name, of layers that have no bias in the contract."""
     return tuple(
         name
         for name, shape in found.items()
@@ -93,7 +103,7 @@ def surplus(wanted: Shapes, found: Shapes) -> tuple[str, ...]:
 
 
 def without_bias(wanted: Iterable[str], found: Container[str]) -> frozenset[str]:
-    """Return the biases of the contract that the module's layers lack."""
+    """Return the contract's biases, by name, of layers that have no bias in the module."""
     return frozenset(
         name
         for name in wanted
@@ -102,7 +112,7 @@ def without_bias(wanted: Iterable[str], found: Container[str]) -> frozenset[str]
 
 
 def zeros_of(names: tuple[str, ...], contract: Contract, sizes: Sizes) -> dict[str, int]:
-    """Return how many numbers each of these biases has at given sizes."""
+    """Return how many numbers each of these biases has at given sizes, by its name."""
     shapes = contract.parameters(sizes) if contract.parameters else {}
     return {name: shapes[_weight_of(name)][0] for name in names}
 

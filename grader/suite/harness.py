@@ -1,4 +1,4 @@
-"""What a check tries a submission with: planned modules and calls, drawn weights and inputs."""
+"""Gives a check what it tries a submission with: planned modules, drawn weights and inputs."""
 
 from __future__ import annotations
 
@@ -25,21 +25,23 @@ _T = TypeVar("_T")
 # Queries and keys drawn with this gain give scores of about ±1.4 after scaling: weights that
 # are neither uniform nor one-hot, so that a wrong scale shows.
 GAIN = 1.2
-NEAR = 3e-5  # distance up to which a value is near a kink; float32 is off by 3e-6 there
-MISFIT = "misfit"  # memo key, set once a check has reported a misfit: others compensate for it
-PART = 0.1  # share of the time left that one part of a check may take
-COPIES = 4  # times as much is kept for backward if calls are made on another device as well
+NEAR = 3e-5  # distance to a kink (a jump of a gradient) that counts as near; float32 is off by 3e-6
+MISFIT = "misfit"  # memo key, set once a check has reported a misfit: see `Harness.tell_misfit`
+PART = 0.1  # share of the time left that the calls of `Harness.within_reach` may take
+COPIES = 4  # factor on what is kept for a backward, as calls may be made on another device as well
 DRAWS = 1000  # of inputs at most, of which about every sixth lies near a kink
 
 
 class Harness:
     """A check's access to the submission: plans modules and calls, draws inputs, sends requests.
 
+    To plan a step, such as a call, is to queue it; ``ask`` sends all planned steps to the worker.
+
     Args:
         contract: Contract that the submission is tried by.
         session: Session of the submission.
         draw: The check's source of random numbers.
-        memo: Observations of earlier checks of the same grading.
+        memo: Cache of what checks of the same grading have observed; see ``shared``.
         claims: Names of the functions that are the suite's checks.
         seed: Seed of the whole grading.
     """
@@ -63,18 +65,18 @@ class Harness:
 
     @property
     def batch(self) -> RequestBatch:
-        """The steps that are planned and not yet sent to the worker."""
+        """The batch of steps that are planned and not yet sent; a new one for each new worker."""
         if self._batch is None or self._batch.channel is not self.session.channel:
             self._batch = self.session.batch()
         return self._batch
 
     @property
     def sizes(self) -> Sizes:
-        """The first sizes of the contract."""
+        """The contract's first sizes, which are used where one set of sizes is enough."""
         return self.contract.sizes[0]
 
     def of(self, contract: Contract, claims: frozenset[str] | None = None) -> Harness:
-        """Return a harness for another contract, which plans into the same request.
+        """Return a harness for another contract; its steps are sent in the same request as these.
 
         Args:
             contract: The other contract.
@@ -106,11 +108,11 @@ class Harness:
         self.batch.send(meanwhile)
 
     def within_reach(self, sizes: Sizes, calls: int = 1, learns: bool = False) -> Sizes:
-        """Return sizes, with positions halved until time and memory suffice for the calls.
+        """Return the sizes, with T and S halved until time and memory suffice for some calls.
 
         Args:
             sizes: The sizes that are wanted.
-            calls: Number of calls.
+            calls: Number of calls to be made at these sizes.
             learns: Whether the calls are made with gradients.
         """
         while sizes.length > 2 * SHORT and (
@@ -136,7 +138,7 @@ class Harness:
             except WorkerEnded as error:
                 self._memo[key] = error
             for exchange in self.session.exchanges[before:]:
-                exchange.fine = exchange.fine or []  # other checks than this one judge it too
+                exchange.fine = exchange.fine or []  # not None: this check alone does not judge it
         found: _T | WorkerEnded = self._memo[key]
         if isinstance(found, WorkerEnded):
             raise found.with_traceback(None)
@@ -160,12 +162,12 @@ class Harness:
         by_position: bool = False,
         **changes: Any,
     ) -> Module:
-        """Plan the contract's module, in evaluation mode, or its function.
+        """Plan to construct the contract's module, in evaluation mode; a function needs no step.
 
         Args:
-            sizes: Sizes of the module; None for the contract's first.
+            sizes: Sizes of the module; None for the contract's first sizes.
             weights: Weights to set; None to draw them, empty to keep those of the constructor.
-            with_values: Whether to return the values that the constructor gives the parameters.
+            with_values: Whether the worker sends the values that the constructor gives parameters.
             seed: Seed of the worker's random numbers, set before the module is made.
             by_position: Whether the constructor's arguments are passed by position, not by name.
             changes: Constructor arguments to change; None leaves one out.
@@ -184,24 +186,24 @@ class Harness:
 
     @property
     def fit(self) -> Fit:
-        """How the module differs from the contract, once a check has reported that it does."""
+        """The module's deviations to compensate for; none until a check has reported a misfit."""
         if MISFIT not in self._memo or self.contract.parameters is None:
             return AS_IT_SHOULD_BE
         key = (self.contract, MISFIT)
         if key not in self._memo:
             try:
                 self._memo[key] = fit_of(self.contract, self.session)
-            except WorkerEnded:  # no compensation: a check that makes one raises the error
+            except WorkerEnded:  # compensate for nothing: a check that needs the module raises this
                 self._memo[key] = AS_IT_SHOULD_BE
         found: Fit = self._memo[key]
         return found
 
     def tell_misfit(self) -> None:
-        """Compensate from here on for what is wrong with the module, as a check has reported it."""
+        """Note that a check has reported a misfit of the module: later checks compensate for it."""
         self._memo[MISFIT] = True
 
     def in_training(self, sizes: Sizes | None = None) -> Module:
-        """Plan a module in training mode, with all randomness removed."""
+        """Plan a module in training mode, with constructor arguments by which nothing is random."""
         return self.module(sizes, **self.contract.deterministic).train()
 
     def face(
@@ -215,7 +217,7 @@ class Harness:
         For ``torch.autograd.gradcheck`` and the like: each call is a request of its own.
 
         Args:
-            sizes: Sizes of the module; None for the contract's first.
+            sizes: Sizes of the module; None for the contract's first sizes.
             weights: Names of parameters whose values are passed after the inputs.
             dtype: Dtype of the module's parameters.
         """
@@ -238,13 +240,13 @@ class Harness:
         return self.draw.normal(*shape, std=GAIN / fan_in**0.5)
 
     def input(self, name: str, sizes: Sizes | None = None) -> Tensor:
-        """Draw one input."""
+        """Draw the input of this name, at the contract's first sizes if ``sizes`` is None."""
         sizes = self.contract.derived(sizes or self.sizes)
         given = self.contract.inputs[name]
         return given.draw(self.draw, sizes.shape(given.shape), sizes)
 
     def inputs(self, sizes: Sizes | None = None, *optional: str) -> dict[str, Tensor]:
-        """Draw the inputs that every call needs, and those in ``optional``."""
+        """Draw the inputs that every call needs and those named in ``optional``, by name."""
         return {
             name: self.input(name, sizes)
             for name, given in self.contract.inputs.items()
@@ -252,7 +254,7 @@ class Harness:
         }
 
     def every_input(self, sizes: Sizes | None = None) -> list[dict[str, Tensor]]:
-        """Draw inputs without the optional ones, and the same ones with them if there are any."""
+        """Draw the inputs of a call without the optional ones, then with them if there are any."""
         plain = self.inputs(sizes)
         more = {name: self.input(name, sizes) for name in self.contract.optional}
         whole = {**plain, **more}
@@ -260,12 +262,15 @@ class Harness:
         return [plain, ordered] if more else [plain]
 
     def smooth_inputs(self, module: Module, *optional: str) -> dict[str, Tensor]:
-        """Draw inputs at which no right gradient jumps, since rounding would decide its side."""
+        """Draw inputs until they do not lie near a kink, where a right gradient jumps.
+
+        There, rounding would decide which of two gradients comes out.
+        """
         drawn = (self.inputs(module.sizes, *optional) for _ in range(DRAWS))
         return next(inputs for inputs in drawn if not self.near_a_kink(module, inputs))
 
     def near_a_kink(self, module: Module, inputs: Mapping[str, Tensor]) -> bool:
-        """Return whether rounding may decide on which side of a jump a right gradient is."""
+        """Return whether inputs lie so near a jump of a gradient that rounding may cross it."""
         if self.contract.kinks is None:
             return False
         plain = {name: exact(value) for name, value in inputs.items()}

@@ -1,4 +1,4 @@
-"""Whether a submission does its work at all: many claims also hold for one that does nothing.
+"""Finds submissions that do none of their work, for which many claims hold all the same.
 
 That batch items are independent, say, or that nothing is remembered, holds for zeros too.
 """
@@ -13,17 +13,19 @@ from torch import Tensor
 from grader.suite.calls import Call
 from grader.suite.harness import Harness
 
-PLACES = (7, 9, 11)  # numbers of positions, one of which is drawn; none is a number of heads
-STILL = 1e-5  # of the largest output: up to this, a change is rounding alone
-ALIKE = 1e-3  # second singular value of a change over the first, up to which it has one direction
+PLACES = (7, 9, 11)  # sequence lengths, of which the seed picks one; none equals a number of heads
+STILL = 1e-5  # share of the largest output, up to which a change may be rounding alone
+ALIKE = 1e-3  # ratio of a change's two largest singular values, up to which it has one direction
 
 
 def idle(harness: Harness) -> str:
     """Return why the submission does none of its work; empty if it does some of it.
 
-    The first or the last position of an input is drawn anew. Where that changes the right output
-    at other positions, it must change the submission's output there, and not along one direction
-    alone, as it changes a mean, unless weights that the contract knows to matter change it too.
+    The first position of an input is drawn anew, then the last. Where that changes the right
+    output at other positions, it must change the submission's output there too, and not along one
+    direction alone, as where tokens are mixed by fixed shares. Such a change will do if
+    ``contract.plain_weights`` gives weights that change the output as well or, where it gives none,
+    if the right output also changes along one direction alone.
     """
     contract = harness.contract
     places = PLACES[harness.seed % len(PLACES)]
@@ -62,7 +64,7 @@ def idle(harness: Harness) -> str:
 
 
 def _unmoved(before: Call, others: list[Call]) -> str:
-    """Return why the submission does nothing if no other input changes its output; else empty."""
+    """Return a reason if the other calls change the right output but not the submission's."""
     right = [_difference(before, before.expected, one.expected) for one in others]
     mine = [_difference(before, before.out, one.out) for one in others]
     moves, stays = any(map(torch.any, right)), not any(map(torch.any, mine))
@@ -95,7 +97,7 @@ def _difference(call: Call, before: Tensor, after: Tensor, place: int | None = N
 
 
 def _has_one_direction(change: Tensor) -> bool:
-    """Return whether each sequence's rows changed along one line: the mixing weights stayed."""
+    """Return whether each sequence's rows all changed along one direction, as if mixed alike."""
     if change.dim() < 2:
         return False
     lengths = torch.linalg.svdvals(change.reshape(-1, *change.shape[-2:]))

@@ -24,7 +24,7 @@ def once(what: Hashable, tensors: Iterable[Tensor | None], compute: Callable[[],
     """Return a value computed from these tensors, computing it on the first request only.
 
     Args:
-        what: Key of the computation; no other use has an equal one.
+        what: Key of the computation; another computation must have another key.
         tensors: All else that the value depends on, in a fixed order.
         compute: Computes the value, which nobody may change in place.
     """

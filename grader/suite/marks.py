@@ -20,7 +20,7 @@ def needs(
     inputs: tuple[str, ...] = (),
     letters: str = "",
 ) -> Callable[[_C], _C]:
-    """Declare what a claim needs of a contract; a suite that uses it without is broken.
+    """Declare what a claim needs of a contract; a suite whose contract lacks it is broken.
 
     Args:
         kind: Class that the contract must be an instance of.
@@ -37,7 +37,7 @@ def needs(
 
 
 def unmet(check: object, contract: Contract) -> str:
-    """Return what a check needs and its contract lacks, to end a sentence; empty if nothing."""
+    """Return what a check needs and its contract lacks, as the end of a sentence; may be empty."""
     kind, fields, inputs, letters = getattr(check, "__needs__", (Contract, (), (), ""))
     if not isinstance(contract, kind):
         return f"needs a `{kind.__name__}`, not a `{type(contract).__name__}`"

@@ -22,7 +22,7 @@ def right_weights(weights: Mapping[str, Tensor], dtype: torch.dtype = torch.floa
 
 
 def under(name: str, weights: Weights) -> Weights:
-    """Return the weights of a submodule, by the names that it has for them."""
+    """Return the weights of the submodule ``name``, by the names that they have inside it."""
     return {n.removeprefix(f"{name}."): w for n, w in weights.items() if n.startswith(f"{name}.")}
 
 

@@ -31,7 +31,7 @@ def try_on(harness: Harness, own: Mapping[str, Any], sizes: Mapping[str, int]) -
     Raises:
         GradeError: The inputs or sizes do not fit the contract.
         SubmissionError: The submission raised an exception.
-        SubmissionRefused: There is no such class, or its result cannot be looked at.
+        SubmissionRefused: The submission lacks the class, or its result cannot be looked at.
         WorkerEnded: The worker crashed, exited or took too long.
     """
     contract = harness.contract
@@ -104,7 +104,7 @@ def _sizes_for(contract: Contract, given: Mapping[str, Tensor], wanted: Mapping[
 
 
 def _compared(call: Call, right: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], dict[str, str]]:
-    """Return the submission's outputs by name, and what is wrong with each that is."""
+    """Return the submission's outputs and, for those that are wrong, why; both by name."""
     wrong: dict[str, str] = {}
     try:
         yours = {**call.outs, **call.counts}

@@ -30,7 +30,7 @@ from grader.suite.situations.judging import Judgement
 from grader.suite.situations.places import model_of
 from grader.suite.verdicts import verdict_on
 
-MUCH = 0.3  # share of the situations: a submission wrong in fewer of them does do something
+MUCH = 0.3  # share of the situations; a submission that is wrong in fewer surely does some work
 
 _T = TypeVar("_T")
 
@@ -111,7 +111,10 @@ class SuitePlugin:
             self.broken = str(report.longrepr)[-4000:]
 
     def pytest_collection_modifyitems(self, items: list[pytest.Function]) -> None:
-        """Record the suite's contract and claims, and any check that the contract cannot serve."""
+        """Record the suite's contract and claims.
+
+        A check that needs something that the contract lacks makes the suite ``broken``.
+        """
         self._count = len(items)
         self._claims = frozenset(item.function.__name__ for item in items)
         self._of_form = {i.name for i in items if i.function.__name__ == "has_its_parameters"}

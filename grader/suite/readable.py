@@ -1,4 +1,4 @@
-"""Draws at which rounding cannot change what a check reads off an output."""
+"""Finds random inputs at which rounding cannot change what a check reads off an output."""
 
 from __future__ import annotations
 
@@ -49,6 +49,8 @@ def readable(
     harness: Harness, draw: Callable[[], Drawn], read: Callable[[Call, Tensor], object]
 ) -> Drawn:
     """Draw until the right output is read correctly even with rounding noise added to it.
+
+    Skip the check if that takes more than ``TRIES`` draws.
 
     Args:
         harness: Provides the contract and draws the noise.

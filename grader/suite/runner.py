@@ -36,7 +36,12 @@ UNUSED_PLUGINS = (
 
 
 class _Job(NamedTuple):
-    """A job for the pytest thread: run the checks in ``only``, or all, up to the ``first`` lost."""
+    """A job for the pytest thread: to run checks on a submission.
+
+    Attributes:
+        only: Names of the checks to run; None for all.
+        first: Whether to stop after the first check that is lost.
+    """
 
     only: Collection[str] | None = None
     first: bool = False
@@ -95,13 +100,15 @@ class SuiteRunner:
         Raises:
             GraderFault: A check is broken.
             MachineBusy: The machine had no time for a check, and none when it was tried again.
-            TakesLong: The checks have taken longer than the session's patience.
+            TakesLong: The checks have taken longer than the ``patience`` given to the session.
             KeyboardInterrupt: Ctrl-C, or the sandbox was told to stop; this runner is then spent.
         """
         return self._run(session, seed, progress, _Job(only, first))
 
     def run_again(self, session: Session, seed: int, lost: Collection[str]) -> list[CheckResult]:
         """Run the checks that the last submission lost on another that stands in for it.
+
+        The other one is tried only in situations in which the last submission was wrong.
 
         Args:
             session: Session of the other submission.
@@ -145,7 +152,7 @@ class SuiteRunner:
             return self.plugin.try_on(own, sizes)
 
     def foresee(self, seed: int, enough: threading.Event | None = None) -> None:
-        """Compute what a grading with this seed can know before there is a submission.
+        """Draw the situations of a grading to come, and compute the right answers in advance.
 
         Args:
             seed: Seed of the whole grading.

@@ -20,7 +20,7 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 from torch.utils._pytree import tree_map_only
 
-SIGNS = 1_000_003  # random signs kept; a prime, so that no rows of a tensor are given the same
+SIGNS = 1_000_003  # random signs kept; a prime, so that no two rows of a tensor get the same
 
 
 class Noise(TorchDispatchMode):
@@ -29,7 +29,7 @@ class Noise(TorchDispatchMode):
     Args:
         dtype: Dtype whose ε is used.
         seed: Seed of the noise.
-        alike: Whether all rows of a result are off alike, as those of equal tokens are.
+        alike: Whether all rows of a result get the same noise, as those of equal tokens would.
         is_exact: Whether constants are exact, so that they get no noise.
     """
 
@@ -58,19 +58,19 @@ class Noise(TorchDispatchMode):
         return _each(out, lambda one: self.shaken(one, times))
 
     def shaken(self, tensor: Tensor, times: float | Tensor = 1.0) -> Tensor:
-        """Return a tensor with each number off by so many roundings, up or down at random."""
+        """Return a tensor with each number off by ``times`` · ε of itself, up or down at random."""
         if not tensor.is_floating_point():
             return tensor
         ups = self._signs(tensor.shape[-1:] if self._alike else tensor.shape)
         return tensor * (1 + ups * (self._eps * times))
 
     def _off_in_rows(self, terms: Tensor) -> Tensor:
-        """Return by how much the sum of each row's terms is off."""
+        """Draw the error, by rounding, of the sum of each row's terms."""
         size: Tensor = terms.abs().sum(-1, keepdim=True) * (self._eps * math.sqrt(terms.size(-1)))
         return size * self._signs(size.shape)
 
     def constant(self, number: float) -> float:
-        """Return a constant, with noise if it is no float32: an answer may have rounded it so."""
+        """Return a constant, with noise if float32 rounds it, as a right submission may do."""
         if self._is_exact or torch.tensor(number, dtype=torch.float32).item() == number:
             return number
         up = self._dice.random() < 0.5
@@ -115,7 +115,7 @@ def _each(out: Any, change: Callable[[Tensor], Tensor]) -> Any:
 
 @cache
 def _only_looks(func: Any) -> bool:
-    """Return whether an operation makes no new values, but returns a view or fills a tensor."""
+    """Return whether an operation returns a view of a tensor, or one that it wrote into."""
     return any(one.alias_info is not None for one in func._schema.returns)
 
 
@@ -123,18 +123,18 @@ def _only_looks(func: Any) -> bool:
 def _drawn_signs() -> Tensor:
     """Draw random signs, once: drawing takes longer than computing with them."""
     dice = torch.Generator().manual_seed(0)
-    with _disable_current_modes():  # or the mode that asks first would add its noise
+    with _disable_current_modes():  # or the signs would get the noise that they are for
         return 2 * torch.randint(0, 2, (SIGNS,), generator=dice, dtype=torch.float64) - 1
 
 
 def _roundings(name: str, args: Any, out: Any, most: float) -> float | Tensor:
-    """Return by how many roundings a result is off, given how many terms each number sums.
+    """Return by how many times ε a result is off, estimated from how many terms it sums.
 
     Args:
         name: Name of the operation.
         args: Arguments of the operation.
         out: Result of the operation.
-        most: Limit for a softmax: so many roundings change a number by half of itself.
+        most: Limit for a softmax: so many times ε change a number by half of itself.
     """
     given = [one for one in args if isinstance(one, Tensor)]
     if not given or not isinstance(out, Tensor) or not out.numel():

@@ -142,7 +142,8 @@ class Call(_Operation, tag="call", omit_defaults=True):
             the parameters in ``grad_parameters``.
         frozen: Names of parameters that must not learn.
         inference: Whether to make the calls in inference mode.
-        through: Whether inputs that require a gradient are results of an operation, as of a layer.
+        through: Whether inputs that require a gradient are passed as results of an operation, as
+            of an earlier layer, not as leaves.
         detect_inplace: Whether to report which inputs the calls change, and what else they leave
             changed.
         overwrites: Whether to encode a result only after the last call, which may have overwritten
@@ -150,7 +151,8 @@ class Call(_Operation, tag="call", omit_defaults=True):
         refills: Whether all calls get the tensors of the first, filled with other values.
         elsewhere: Whether to put the inputs on another device, which ``meta`` stands for, and to
             answer with the values of results there.
-        copies: What to look for in each tensor that is made on the way; None for nothing.
+        copies: Which repeated numbers to look for in each tensor that operations of the calls take
+            or return; None for no search.
         weighs: Whether to report how much memory lies behind the results.
         counted: Whether to report how many numbers operations make, and how many tensors are kept
             for a backward.
@@ -214,7 +216,8 @@ class Request(msgspec.Struct):
     """The steps that a worker is asked to carry out.
 
     Attributes:
-        groups: How many steps belong together, group by group; all of them if it is empty.
+        groups: The number of steps in each group; if it is empty, all steps are one group. After a
+            step that fails, the rest of its group is not tried.
         number: The number that the reply must repeat.
         release: Handles of objects that no later step will refer to.
         seconds: The wall-clock time that the worker has; shortly before the end, it prints which
@@ -247,7 +250,12 @@ class FaultTensor(msgspec.Struct):
 
 
 class RaisedFault(msgspec.Struct):
-    """An exception as a worker reports it; only its form can be trusted."""
+    """An exception as a worker reports it; the submission may have forged everything in it.
+
+    Attributes:
+        kinds: The names of the exception's type and of its base classes.
+        raised_here: Whether a ``raise`` or ``assert`` of the submission raised the exception.
+    """
 
     type: str
     kinds: list[str]
@@ -372,6 +380,7 @@ class Greeting(msgspec.Struct):
     """A worker's first message, sent before it has seen a line of the submission.
 
     Attributes:
+        level: The level of confinement that the worker is under; empty if it could not be set up.
         refused: Why the worker could not confine itself; empty if it did.
         taken: Processor time that the worker used until then, in seconds.
     """
@@ -382,11 +391,11 @@ class Greeting(msgspec.Struct):
 
 
 class Offer(msgspec.Struct):
-    """A zygote's first message.
+    """The first message of a zygote, the process that forks workers.
 
     Attributes:
         level: The strongest level of confinement that it can set up; empty if there is none.
-        refused: Why each stronger one is not available.
+        refused: Why each stronger level is not available, by the level's name.
         tasks: How many processes and threads a worker may have; 0 where only memory bounds them.
     """
 
@@ -396,9 +405,10 @@ class Offer(msgspec.Struct):
 
 
 class Forked(msgspec.Struct):
-    """A zygote's answer to ``fork``.
+    """A zygote's answer to ``fork``, the request for a new worker.
 
     Attributes:
+        pid: The worker's process ID; 0 if none was forked.
         refused: Why no worker was forked; empty if one was.
     """
 
@@ -407,6 +417,10 @@ class Forked(msgspec.Struct):
 
 
 class Ended(msgspec.Struct):
-    """A zygote's answer to ``end``: how the worker's process ended, as a wait status."""
+    """A zygote's answer to ``end``, the request to end a worker.
+
+    Attributes:
+        status: How the worker's process ended, as ``os.waitpid`` returns it.
+    """
 
     status: int

@@ -54,7 +54,7 @@ class Unsendable(Exception):
 
 @dataclass(frozen=True)
 class Output:
-    """A stand-in for a value: a part of the results of calls, which the worker keeps.
+    """A reference, sent in place of a value, to a part of call results that the worker keeps.
 
     Attributes:
         handle: The handle of the calls.
@@ -203,7 +203,7 @@ def dump_tensors(tensors: list[Tensor], strided: bool = False) -> tuple[list[Ten
 def settled(tensor: Tensor) -> Tensor:
     """Return a tensor of torch's own class with the same values, contiguous on the CPU.
 
-    If a submission's code must run to get the values, it runs here; none runs for the result.
+    If a submission's code must run to get the values, it runs here; to read the result, none runs.
     """
     if type(tensor) is not Tensor:
         tensor = tensor.detach().as_subclass(Tensor)

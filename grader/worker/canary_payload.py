@@ -93,7 +93,12 @@ ATTEMPTS = (
 
 
 def probe(path: str, port: int) -> list[str]:
-    """Return the names of the attempts that succeeded."""
+    """Attempt everything in ``ATTEMPTS``; return the names of the attempts that succeeded.
+
+    Args:
+        path: A file that the sandbox should hide.
+        port: A port of this machine on which the process outside listens.
+    """
     done = []
     for attempt in ATTEMPTS:
         try:

@@ -78,7 +78,7 @@ def gpu_files(confinement: Confinement) -> list[Path]:
 
 
 def without_own_package(paths: list[Path]) -> Iterator[Path]:
-    """Yield the paths without the grader: a folder that holds it becomes its other entries."""
+    """Yield the paths without the grader; in place of a folder that holds it, its other entries."""
     own = own_package()
     for path in paths:
         if path in own.parents:
@@ -104,7 +104,9 @@ def _imported() -> list[Path]:
 
 
 class Walls:
-    """The walls of a zygote's workers: the zygote prepares some once, each worker adds the rest.
+    """The walls (namespaces, Landlock, limits and so on) that confine the workers of a zygote.
+
+    The zygote, which forks the workers, prepares some walls once; each worker puts up the rest.
 
     Args:
         confinement: The confinement that is asked for.
@@ -188,7 +190,7 @@ class Walls:
 
 
 def choose(confinement: Confinement) -> tuple[str, dict[str, str]]:
-    """Find the first level that is available here, by trying each in a child process.
+    """Find the first level of confinement available here, by trying each in a child process.
 
     Returns:
         The level, empty where none is available, and why each level tried before it is not.
@@ -203,7 +205,7 @@ def choose(confinement: Confinement) -> tuple[str, dict[str, str]]:
 
 
 def _try(confinement: Confinement, level: str) -> str:
-    """Return why a level is not available; empty where it is."""
+    """Return why a level of confinement is not available here; empty where it is."""
     reader, writer = os.pipe()
     pid = os.fork()
     if pid == 0:

@@ -19,7 +19,7 @@ BUILT_IN = dict(vars(builtins))  # as they are before a submission can replace a
 
 
 def describe(error: BaseException, filename: str) -> RaisedFault:
-    """Return what the trusted side is told of an exception.
+    """Return the description of an exception that the trusted side, the grader, receives.
 
     Args:
         error: An exception raised while a submission's code ran, or by its code.

@@ -62,7 +62,12 @@ class OneDevice(Sees):
         self._odd: dict[int, Tensor] = {}  # by id: those on the other device without a stand-in
 
     def meet(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
-        """Carry out the operation on the twins, unless its tensors lie on two devices."""
+        """Carry out the operation on the twins, the real tensors behind those on ``meta``.
+
+        Raises:
+            MixedDevices: Its tensors lie on two devices.
+            ReadsValues: It reads values, which are not there on ``meta``.
+        """
         kwargs = dict(kwargs)
         tensors: list[Tensor] = []
         _map(tensors.append, [args, list(kwargs.values())])
@@ -93,7 +98,7 @@ class OneDevice(Sees):
         return is_on_meta(tensor) and not self.knows(tensor)
 
     def there(self, value: Tensor) -> Tensor:
-        """Make a tensor on ``meta`` that stands for a tensor at home."""
+        """Make a tensor on ``meta`` that stands for a real tensor, which becomes its twin."""
         stand_in = torch.empty_strided(
             value.shape, value.stride(), dtype=value.dtype, device="meta"
         )
@@ -105,15 +110,18 @@ class OneDevice(Sees):
         return stand_in
 
     def here(self, value: Tensor) -> Tensor:
-        """Return the tensor at home that a tensor on ``meta`` stands for."""
+        """Return the twin of a tensor on ``meta``: the real tensor that it stands for.
+
+        A tensor without a twin gets one with made-up values, and ``invented`` is set.
+        """
         return self._twin(value)
 
     def knows(self, value: Tensor) -> bool:
-        """Whether a tensor on ``meta`` stands for one at home."""
+        """Whether a tensor on ``meta`` has a twin: a real tensor that it stands for."""
         return id(value) in self._twins
 
     def pair(self, stand_in: Tensor, twin: Tensor) -> None:
-        """Let a tensor on ``meta`` stand for one at home."""
+        """Record that a tensor on ``meta`` stands for a real one, its twin."""
         self._twins[id(stand_in)] = (stand_in, twin)
         self._stand_ins[id(twin)] = (stand_in, twin)  # kept, so that its id is not reused
 
@@ -223,7 +231,7 @@ def _counts_values(func: Any, args: Any, kwargs: dict[str, Any]) -> bool:
 
 
 def _can_be_elsewhere(tensor: Tensor) -> bool:
-    """Whether ``meta`` can hold such a tensor: sparse, nested and quantized ones stay at home."""
+    """Whether ``meta`` can hold such a tensor: no sparse, nested or quantized one."""
     strided = layout_of(tensor) is STRIDED
     return strided and not BASE.is_nested.__get__(tensor) and not BASE.is_quantized.__get__(tensor)
 

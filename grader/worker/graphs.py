@@ -23,7 +23,7 @@ class Graph:
 
     Args:
         sources: Inputs and parameters, as they are before the calls.
-        other: The stand-in for another device on which they are; None if they are at home.
+        other: What plays the other device on which they are; None if they are on the worker's own.
     """
 
     def __init__(self, sources: Sequence[Tensor], other: OneDevice | None = None) -> None:
@@ -33,7 +33,12 @@ class Graph:
         self._before = [None if x.grad is None else x.grad.clone() for x in self._wanted]
 
     def backward(self, pairs: Pairs, way: Way = "plain") -> list[Tensor | None]:
-        """Return the gradients of the sources, given those of outputs; None where there is none."""
+        """Return the gradient of each source; None for a source that has none.
+
+        Args:
+            pairs: Outputs of the calls, each with its gradient.
+            way: How the gradients are computed, as in ``messages.Way``.
+        """
         if self._other is None:
             found = self._backward(pairs, way)
         else:

@@ -60,7 +60,7 @@ class RequestHandler:
         self.objects: dict[int, Any] = {}  # modules, and lists of calls' results
         self.makers: dict[int, Callable[[], nn.Module]] = {}  # constructors of the modules
         self.graphs: dict[int, Graph] = {}
-        self.elsewhere: dict[int, OneDevice] = {}  # stand-ins for devices, of modules not at home
+        self.elsewhere: dict[int, OneDevice] = {}  # by handle of a module on another device
         self.sent: list[Tensor] = []
         self.generators: dict[int, torch.Generator] = {}  # of the current step, by seed
         self.keeper = Keeper()
@@ -158,7 +158,7 @@ class RequestHandler:
 
     def settle(self, device: str) -> None:
         """Set the device on which all inputs and modules lie from here on."""
-        self.home = torch.empty(0, device=device).device  # with its index
+        self.home = torch.empty(0, device=device).device  # with its index: `cuda:0` for `cuda`
 
     def do_ping(self, ping: messages.Ping, tensors: list[Tensor]) -> messages.Answer:
         """Do nothing."""
@@ -211,7 +211,7 @@ class RequestHandler:
         return messages.Done()
 
     def do_renew(self, renew: messages.Renew, tensors: list[Tensor]) -> messages.Answer:
-        """Replace a module by a newly constructed one that loads its state."""
+        """Replace a module by a newly constructed one that loads the old one's state."""
         module = self.objects[renew.handle]
         made = self.makers[renew.handle]().train(module.training)
         made.load_state_dict(module.state_dict())
@@ -267,7 +267,7 @@ class RequestHandler:
         return called
 
     def _other_device(self, call: messages.Call, tensors: list[Tensor]) -> OneDevice | None:
-        """Return the stand-in for the device on which a call is made; None for a call at home."""
+        """Return what plays the other device of a call; None for a call on the worker's own."""
         if not (call.elsewhere or any(x.device.type == "meta" for x in tensors)):
             return None
         if isinstance(call.target, str):
@@ -411,7 +411,11 @@ def _set_weights(own: dict[str, Tensor], given: dict[str, int], tensors: list[Te
 
 
 def _given(call: messages.Call, inputs: list[Tensor], other: OneDevice | None) -> list[Tensor]:
-    """Return the tensors that a call is given for its inputs."""
+    """Return the tensors that a call is given: its inputs, or what its settings make of them.
+
+    In inference mode these are clones, with ``through`` views; on another device, those on ``meta``
+    that stand for the inputs.
+    """
     with inference_mode(call.inference), set_grad_enabled(not call.inference):
         if call.inference:
             return [x.clone() for x in inputs]

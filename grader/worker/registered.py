@@ -22,7 +22,7 @@ def tensors(module: nn.Module) -> dict[str, Tensor]:
 
 
 def saved(module: nn.Module) -> list[str]:
-    """Return the names of all parameters and buffers that are saved with a module."""
+    """Return the names of a module's parameters and persistent buffers, as its state dict has."""
     passing = {f"{prefix}{name}" for prefix, held in each(module) for name in _passing(held)}
     return [name for name in tensors(module) if name not in passing]
 
@@ -48,7 +48,7 @@ def _tensors(module: nn.Module, kept: str) -> dict[str, Tensor]:
 
 
 def _passing(held: dict[str, Any]) -> set[str]:
-    """Return the names of a module's buffers that are not saved."""
+    """Return the names of a module's own buffers that its state dict leaves out."""
     names = held.get("_non_persistent_buffers_set")
     return names if type(names) is set else set()
 

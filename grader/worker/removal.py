@@ -40,7 +40,10 @@ class Remover:
         return [*self.failed, *under_way, *self._waiting]
 
     def remove(self, folder: str) -> None:
-        """Remove a folder with its contents, now or after those before it; only unlink a link."""
+        """Remove a folder with its contents, at once or after the folders that wait already.
+
+        Of a symbolic link, only the link itself is removed; an empty name is ignored.
+        """
         waits = bool(folder) and not _removed_at_once(Path(folder))
         self._waiting += [folder] if waits else []
         self.go_on(PATIENCE if waits else 0.0)

@@ -101,7 +101,7 @@ class Keeper:
         return self._function(value, name) if callable(value) else value
 
     def _function(self, original: Any, name: str, method: str = "") -> Callable[..., Any]:
-        called = name if method in ("", "__init__") else ""  # must stand in the caller's code
+        called = name if method in ("", "__init__") else ""  # the caller's code must use this name
 
         def instead(*args: Any, **kwargs: Any) -> Any:
             if not self._is_torchs_own_call(sys._getframe(1), called):

@@ -44,7 +44,7 @@ class Sees(TorchDispatchMode):
         return self.meet(func, args, kwargs or {})
 
     def meet(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
-        """Carry out an operation, and examine what this mode is meant to find."""
+        """Carry out an operation, and examine its tensors for what the subclass looks for."""
         raise NotImplementedError
 
     def expect_to_have_seen(self, result: Any, there: Sequence[Tensor]) -> None:

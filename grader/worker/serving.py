@@ -50,7 +50,7 @@ def serve(connection: socket.socket, output: int) -> None:
 
 
 def _watched(handler: RequestHandler, request: Request, body: frames.Buffer) -> bytes:
-    """Return the reply; when nearly all of its time is over, dump the stack to the output.
+    """Return the reply to a request; if that takes nearly all of its time, dump the stack first.
 
     A thread that needs no Python writes the dump, so it comes even during an endless instruction.
     """

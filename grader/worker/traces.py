@@ -48,7 +48,7 @@ class Before:
             self._learn = [learns(x) for x in inputs]
         self._names = self._state()
         self._modes = self._in_training()
-        generator = default_generator  # gets a seed that nobody has set before
+        generator = default_generator  # gets an unusual seed, so that seeding by the call shows
         generator.manual_seed((generator.initial_seed() + FAR) % 2**63)
         self._switches = {**_switches(), GRAD: grad}
         self._after = self._switches
@@ -94,7 +94,7 @@ class Before:
         return found
 
     def _state(self) -> list[str]:
-        """Return the names of all parameters and buffers that are saved with the module."""
+        """Return the names of all parameters and buffers in the module's state dict."""
         return [] if self._module is None else registered.saved(self._module)
 
     def _in_training(self) -> list[object]:

@@ -56,7 +56,7 @@ class Zygote:
         self.forks = 0
 
     def run(self) -> None:
-        """Serve until the trusted side is gone; then end every worker."""
+        """Serve until the trusted side, the grader, is gone; then end every worker."""
         with contextlib.suppress(ConnectionError):
             while self._serve():
                 pass

@@ -1,8 +1,9 @@
 """Statistical tests of dropped weights: how many there are, and whether one depends on another.
 
 Queries are zero, so all weights are equal, and an output shows which of them were dropped. Each
-figure is compared with what independent draws give; all bounds together are exceeded by chance less
-than once in a million gradings.
+statistic is compared with what independent draws give; all bounds together are exceeded by chance
+less than once in a million gradings. Flags are numbers of 0 and 1, where 1 stands for a dropped
+weight.
 
 Source: Wilson and Hilferty (1931), for the tails of a chi-squared distribution.
 """
@@ -28,7 +29,7 @@ from grader.suite.readable import Drawn, readable
 
 ROOM = 0.2  # share of a kept weight that rounding may reach; from 0.5 on, rounding would decide
 DEAR = 30  # positions, above which a trial reading of what is dropped takes too long
-BOUND = 6.5  # standard deviations, for some 1,500 figures
+BOUND = 6.5  # standard deviations, for some 1,500 statistics
 
 
 @dataclass(frozen=True)
@@ -69,11 +70,11 @@ SETTINGS = (
 FAR = 100_000  # flags, from which on there are too many to compare every two along an axis
 REPEATED = 7.5  # standard deviations, for some 130,000 lags
 OVERLAP = 5000  # flags compared at a lag; fewer say nothing of a repetition
-MANY = 200  # flags, above which a figure of them is meaningful
+MANY = 200  # flags, above which a statistic of them is meaningful
 
 
 def observe(harness: Harness) -> dict[Setting, Tensor]:
-    """Return which weights were dropped in every setting, (runs, B, T, S) of 0 and 1."""
+    """Return which weights were dropped in every setting, (runs, B, T, S): 1 = dropped, else 0."""
     settings = [replace(one, sizes=harness.within_reach(one.sizes, one.runs)) for one in SETTINGS]
     calls = {setting: _plan(harness, setting) for setting in settings}
     harness.ask()
@@ -126,8 +127,9 @@ def _dropped(setting: Setting, calls: list[Call]) -> Tensor:
 def off_rate(observed: dict[Setting, Tensor]) -> Setting | None:
     """Return a setting where more or fewer weights are dropped than chance allows; None if none.
 
-    Where few weights are dropped, or few kept, the flags do not show whether weights are dropped
-    together. If another setting shows that they are, such flags say nothing about the rate.
+    Where few weights are dropped, or few kept, ``observed`` (1 = dropped) does not show whether
+    weights are dropped together. If another setting shows that they are, such a setting says
+    nothing about the rate.
     """
     off = [setting for setting, flags in observed.items() if share_is_off(setting.rate, flags)]
     shown = [setting for setting in off if _shows_dependence(setting, observed[setting])]
@@ -144,8 +146,8 @@ def share_is_off(rate: float, dropped: Tensor, known: Tensor | None = None) -> b
 
     Args:
         rate: Rate that was asked for.
-        dropped: Which weights were dropped, (runs, B, T, S) of 0 and 1.
-        known: For which weights this is known, in a shape that broadcasts; None for all.
+        dropped: Which weights were dropped, (runs, B, T, S): 1 = dropped, else 0.
+        known: For which weights ``dropped`` is known, in a shape that broadcasts; None for all.
     """
     known = torch.ones_like(dropped) if known is None else known.expand_as(dropped).double()
     count = float(known.sum())
@@ -156,7 +158,10 @@ def share_is_off(rate: float, dropped: Tensor, known: Tensor | None = None) -> b
 
 
 def dependence(setting: Setting, dropped: Tensor) -> str:
-    """Return in words how dropped weights depend on something; empty where they do not."""
+    """Return in words how dropped weights depend on one another or on their position.
+
+    The text is empty where the draws look independent.
+    """
     if not _shows_dependence(setting, dropped):
         return ""
     is_off = share_is_off(setting.rate, dropped)  # a wrong rate alone is no dependence
@@ -167,7 +172,10 @@ def dependence(setting: Setting, dropped: Tensor) -> str:
 
 
 def _shows_dependence(setting: Setting, dropped: Tensor) -> bool:
-    """Return whether the flags vary, and sums of a few hundred are about normally distributed."""
+    """Return whether a dependence can show: both kinds of flags occur, at a rate far from 0 and 1.
+
+    Sums of a few hundred such flags are about normally distributed.
+    """
     return 0.25 < setting.rate < 0.75 and 0 < float(dropped.mean()) < 1
 
 
@@ -212,10 +220,10 @@ def _counts(z: Tensor) -> Iterator[tuple[str, bool]]:
 
 
 def _repetitions(z: Tensor) -> Iterator[tuple[str, bool]]:
-    """Test whether flags, in the order they were drawn in, are used again further on."""
+    """Test whether a stretch of flags, in the order in which they were drawn, occurs once more."""
     flat = z.flatten()
     count = flat.numel()
-    period = 2 ** (2 * count - OVERLAP).bit_length()  # too long for a lag to meet its complement
+    period = 2 ** (2 * count - OVERLAP).bit_length()  # so long that no lag wraps around
     spectrum = torch.fft.rfft(flat, n=period)
     together = torch.fft.irfft(spectrum.abs().square(), n=period)[1 : count - OVERLAP]
     overlap = torch.arange(count - 1, OVERLAP, -1, dtype=z.dtype)
@@ -242,7 +250,7 @@ def _pairs(z: Tensor) -> Iterator[tuple[str, bool]]:
 
 
 def _any_two(maps: Tensor) -> Iterator[tuple[str, bool]]:
-    """Test whether any two places are dropped together across many maps."""
+    """Test whether any two weights are dropped together, or alternately, across many maps."""
     count, places = maps.shape
     if count > MANY > places:
         together = (maps.T @ maps).triu(1).abs().max()

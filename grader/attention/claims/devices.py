@@ -32,7 +32,7 @@ def is_pinned_to_no_device(harness: Harness) -> None:
 
 
 def _every_kind(harness: Harness, contract: Any) -> list[dict[str, Tensor]]:
-    """Return inputs of many kinds: a submission may create a tensor for some kinds only."""
+    """Return inputs of many kinds, as a submission may create a tensor for some of them only."""
     sizes, draw = harness.sizes, harness.draw
     longest = harness.within_reach(sizes.replace(T=LONG), ELSEWHERE)
     long = harness.inputs(longest)

@@ -80,7 +80,10 @@ def hidden_key_has_no_influence(harness: Harness) -> None:
 
 
 def _under_far_scores(harness: Harness, weights: Weights, x: Tensor, mask: Tensor) -> Call | None:
-    """Plan a call whose scores all lie far from 0: a finite fill for hidden scores shows."""
+    """Queue a call whose scores all lie far from 0: a finite number for hidden scores shows.
+
+    The result is None where keys cannot be shifted.
+    """
     contract: Any = harness.contract
     if contract.shift_keys is None:
         return None

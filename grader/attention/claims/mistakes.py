@@ -46,7 +46,7 @@ def mistake_is_gone(*names: str, why: str, worth: int = 4) -> Check:
 
 
 def _show_what_is_wrong(harness: Harness) -> None:
-    """Fail with wrong numbers where plain calls show some, as these give no repair away."""
+    """Fail with wrong numbers if plain calls show some, as numbers do not give the repair away."""
     calls = harness.module().calls(harness.every_input())
     harness.ask()
     for call in calls:
@@ -54,9 +54,14 @@ def _show_what_is_wrong(harness: Harness) -> None:
 
 
 def planted_mistakes_are_gone(names: Sequence[str], whys: Sequence[str]) -> list[Check]:
-    """Return a check for each of several mistakes, of which any number may be made together.
+    """Return a check for each mistake planted in an exercise's file: that it is repaired.
 
-    A submission that these mistakes alone do not reproduce fails all of the checks.
+    Any number of the mistakes may still be there. A submission that these mistakes alone do not
+    reproduce fails all of the checks.
+
+    Args:
+        names: Names of the planted mistakes in the catalogue.
+        whys: Reason behind each check, for the report.
     """
 
     def explain_these(harness: Harness) -> tuple[Explanation, dict[str, float]]:

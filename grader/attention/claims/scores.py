@@ -99,8 +99,11 @@ def _factor(weights: Tensor, right: Tensor, added: Tensor) -> float | None:
 
 
 def _centred(weights: Tensor, sure: Tensor, added: Tensor) -> Tensor:
-    """Return log weights less ``added``, centred by row; 0 where a weight is not ``sure``."""
-    logs = torch.where(sure, weights.clamp(min=1e-6).log() - added, 0.0)  # below 1e-6 lies rounding
+    """Return log-weights minus ``added``, then minus their mean over the keys of each query.
+
+    Where ``sure`` is False, the result is 0.
+    """
+    logs = torch.where(sure, weights.clamp(min=1e-6).log() - added, 0.0)  # less is rounding
     mean = logs.sum(-1, keepdim=True) / sure.sum(-1, keepdim=True).clamp(min=1)
     return torch.where(sure, logs - mean, 0.0)
 

@@ -14,6 +14,7 @@ from grader.suite.situations.levels import EVALUATION, NO_GRADIENTS, ORDINARY, W
 
 WIDEST = 1100  # features, the most that a situation has
 MOST = 4_000_000  # numbers in the parameters, above which they take too much time and memory
+# The level that an extreme row has for a factor of which it needs no level in particular.
 USUAL = {
     "T": "small", "B": "2", "width": "small", "heads": "several", "dtype": "float32",
     "mode": EVALUATION, "history": "first call", "method": "forward", MASK.name: "none",
@@ -43,7 +44,10 @@ DROPPING_FAR = {**LEARNING, "mode": DROPPING, "T": "above 128", "heads": "one"}
 
 
 def with_extremes(contract: Any, model: Model) -> Model:
-    """Return a contract's model with rows added for equal and for far larger sizes."""
+    """Return a contract's model with extreme rows added: with equal sizes, or far larger ones.
+
+    A row has a level for each factor, and so describes one situation.
+    """
     levels = {factor.name: factor.levels for factor in model.factors}
     masked = MASK.name in levels
     many = MANY_SEQUENCES | (PADDED if masked else {})

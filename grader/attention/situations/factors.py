@@ -48,7 +48,10 @@ MASK_WISH: Wish = (
 
 
 def model_of(contract: Any) -> Model:
-    """Return the model of a contract's situations: first factors of all contracts, then of some."""
+    """Return the model of a contract's situations: which factors vary, and which levels may meet.
+
+    The factors that every contract has come first.
+    """
     found = general_factors(contract, MODE_WITH_DROPOUT if contract.dropout else MODE)
     if contract.methods:
         found.append(Factor("method", ("forward", *contract.methods)))

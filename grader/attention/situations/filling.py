@@ -31,7 +31,7 @@ from grader.suite.situations.sizes import (
     most_heads,
 )
 
-BESIDE = 12  # features beyond the number of positions, at least
+BESIDE = 12  # features beyond the number of positions, at least, where weights are dropped
 # Where weights are dropped in float64: neither 1/√C nor 1/(1 - rate) is rounded in any dtype.
 EXACT_WIDTH = 64
 EXACT_RATES = (0.5, 0.75)
@@ -46,7 +46,7 @@ class AttentionSituation(filling.Situation):
 
     Attributes:
         rate: Dropout rate passed to the constructor; None where none is passed.
-        tells: Whether an output shows what was dropped, however it is rounded.
+        tells: Whether an output shows which weights were dropped, however it is rounded.
     """
 
     contract: Any
@@ -82,27 +82,27 @@ class AttentionSituation(filling.Situation):
 
     @property
     def by_name(self) -> tuple[str, ...]:
-        """The inputs that are given by their names."""
+        """The names of the inputs that are passed by keyword."""
         return ("attention_mask",) if self.row.get("mask given") == "by name" else ()
 
     @property
     def about(self) -> tuple[str, ...]:
-        """Claims that the situation is about beyond those that its factors imply."""
+        """Names of claims that the situation is about, beyond those that its factors imply."""
         dropping = ("drops_weights", "hidden_keys_stay_hidden_in_training") if self.drops else ()
         masked = "attention_mask" in self.tensors
         return (*dropping, *(("matches_the_formula_under_a_mask",) if masked else ()))
 
     def without(self, names: Collection[str]) -> Self:
-        """Return the situation with zeros for these weights, and ``tells`` determined anew."""
+        """Return the situation with zeros for the weights so named, ``tells`` determined anew."""
         bare = super().without(names)
         return replace(bare, tells=not bare.drops or _tells_what_is_kept(Draw(0), bare))
 
 
 def fill(harness: Harness, row: Row, turn: int) -> AttentionSituation:
-    """Draw a situation of these levels; the arguments are those of ``filling.fill``.
+    """Draw the numbers of a situation; the arguments are those of ``filling.fill``.
 
-    Where weights are dropped, try ``TRIES`` times to draw one whose output shows which, however it
-    is rounded.
+    Where weights are dropped, try ``TRIES`` times to draw a situation whose output shows which
+    weights were dropped, however the output is rounded.
     """
     for _ in range(TRIES):
         situation = _fill(harness, row, turn)
@@ -190,7 +190,7 @@ def _sizes(harness: Harness, row: Row, turn: int) -> Sizes:
 
 
 def _heads(draw: Draw, row: Row, D: int) -> tuple[int, int]:
-    """Return how many features a token has, and how many heads there are."""
+    """Return how many features a token has, and how many heads there are, for a drawn width."""
     match row.get("heads", "one"):
         case "several":
             H = HEADS[draw.integer(0, len(HEADS) - 1)]

@@ -17,13 +17,15 @@ ROWS = 4  # draws of an output's rounding, for each sequence
 
 
 def kept_in(call: Call, rate: float, still: Tensor, out: Tensor) -> Tensor:
-    """Return the factor of each weight: 0, or 1/(1 - rate), whichever is nearer, (…, T, S).
+    """Return the factor by which dropout multiplied each weight, as read off an output, (…, T, S).
+
+    The factor is 0 or 1/(1 - rate), whichever is nearer to what the output shows.
 
     Args:
         call: Call of an attention with one head.
         rate: Dropout rate.
         still: Right output where nothing is dropped.
-        out: Output where weights are dropped.
+        out: Output of the submission, where weights are dropped.
     """
     mine, right = recover_attention(call, out, still)
     whole = right / (1 - rate)

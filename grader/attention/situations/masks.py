@@ -46,7 +46,10 @@ def draw_mask(harness: Harness, row: Row, sizes: Sizes) -> Tensor:
 
 
 def mask_forms() -> Mapping[str, Callable[[Draw, Tensor], Tensor]]:
-    """Return, for each dtype, a way to write a mask: with any number for visible keys."""
+    """Return functions, by name of a dtype, that write a bool mask as one of that dtype.
+
+    Hidden keys get 0, visible ones nonzero numbers of a random kind; the layout in memory varies.
+    """
     return {dtype: partial(_written, dtype) for dtype in MASK_DTYPE.levels if dtype != NONE}
 
 
@@ -59,7 +62,7 @@ def _written(dtype: str, draw: Draw, chosen: Tensor) -> Tensor:
 def _in_another_shape(harness: Harness, row: Row, chosen: Tensor) -> Tensor:
     """Return the mask, now and then with a leading axis of 1, or shared by queries or sequences.
 
-    Where sizes are equal, its shape stays: it is to be taken for another one.
+    Where B equals T, its shape stays: a submission may take an axis for another of that size.
     """
     if harness.draw.integer(0, 2) or row["B"] == "as T":
         return chosen
@@ -96,7 +99,7 @@ def _one_visible(harness: Harness, shape: tuple[int, ...]) -> Tensor:
 def _causal(harness: Harness, shape: tuple[int, ...]) -> Tensor:
     """Return a causal mask of this shape.
 
-    A mask without an axis of queries hides padding instead, one for each sequence hides both.
+    A mask without an axis of queries hides padding instead; a mask (B, T, T) hides both.
     """
     T = shape[-1]
     square = len(shape) > 1 and shape[-2] == T
@@ -117,7 +120,7 @@ _PATTERNS: dict[str, Callable[[Harness, tuple[int, ...]], Tensor]] = {
 
 
 def _with_numbers(draw: Draw, row: Row, chosen: Tensor) -> Tensor:
-    """Write zeros where keys are hidden, else numbers of the row's kind, in the row's dtype."""
+    """Return a bool mask as numbers: 0 for hidden keys, else of the kind and dtype in ``row``."""
     kind = row["dtype of the mask"]
     if kind == "bool":
         return chosen

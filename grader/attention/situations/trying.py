@@ -21,7 +21,10 @@ DROPPED = (2e-3, 1e-2)  # slack of outputs and of gradients, as kept weights are
 
 
 class AttentionTried(Tried):
-    """A situation of attention whose requests are planned; the arguments are those of ``Tried``."""
+    """A situation of attention whose requests to the worker are planned (queued, not sent yet).
+
+    The arguments are those of ``Tried``.
+    """
 
     situation: AttentionSituation
 
@@ -34,7 +37,7 @@ class AttentionTried(Tried):
 
     @cached_property
     def _outs(self) -> Tensors:
-        """The submission's outputs, by name."""
+        """The outputs of the submission's module or method, by name."""
         if not self.situation.method:
             return self.call.outs
         result = self.call.result
@@ -85,7 +88,7 @@ class AttentionTried(Tried):
 
     @property
     def _still(self) -> Tensors:
-        """The right outputs with nothing dropped."""
+        """The right outputs, by name, if no weight were dropped."""
         return self._once("outputs", self.call.compute_rights)
 
     @cached_property
@@ -116,7 +119,10 @@ class AttentionTried(Tried):
             return super()._compute_gradients(dtype, noise)
 
     def _rounded(self, dtype: torch.dtype, noise: Noise | None) -> Tensors:
-        """Return the right outputs as rounding makes them, with any misreading of kept weights."""
+        """Return the right outputs with simulated rounding, and what follows from that rounding.
+
+        It may change which weights an output seems to have kept, and so what is expected.
+        """
         came = super()._rounded(dtype, noise)
         if not self.situation.drops:
             return came
@@ -140,6 +146,6 @@ class AttentionTried(Tried):
         return self._kept_in(self.call.out)
 
     def _kept_in(self, out: Tensor) -> Tensor:
-        """Return the factor of each weight: 0, or 1/(1 - rate), whichever is nearer."""
+        """Return the factor by which dropout multiplied each weight, as read off ``out``."""
         (still,) = self._still.values()
         return kept_in(self.call, self.situation.kept_rate, still, out)

@@ -68,13 +68,19 @@ _placed("norms second", 1, "on the sublayer alone", "sublayer")
 
 
 def _enter(s: State, half: int, x: Tensor) -> Tensor:
-    """Return a sublayer's input: ``x``, normed in a pre-norm block unless the norm is misplaced."""
+    """Return the input of a block's first or second sublayer, 0 or 1, made from ``x``.
+
+    In a pre-norm block ``x`` is normed, unless the norm is misplaced.
+    """
     placed_otherwise = s.places[half] in ("nowhere", "sublayer")
     return s.norm(half, x) if s.pre_norm and not placed_otherwise else x
 
 
 def _leave(s: State, half: int, around: Tensor, found: Tensor) -> Tensor:
-    """Return a half's output: residual ``around`` plus sublayer result ``found``, normed if due."""
+    """Return the output of a block's first or second half, 0 or 1.
+
+    It is the residual ``around`` plus the sublayer's result ``found``, with a norm where one acts.
+    """
     if s.places[half] == "sublayer":
         return around + s.norm(half, found)
     left = s.pre_norm or s.places[half] == "nowhere"

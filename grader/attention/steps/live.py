@@ -24,7 +24,7 @@ class LiveState(State):
 
 
 def through(layout: WeightLayout, choices: Mapping[str, str]) -> Callable[..., State]:
-    """Return a function that runs all steps by these choices, at most one for each step.
+    """Return a function that runs all steps: by these choices, and the right way without a choice.
 
     The function takes the weights by name, x (B, T, C) or (T, C), a mask or None, the constructor's
     arguments by name, and whether the module is in training. It returns the state after all steps.

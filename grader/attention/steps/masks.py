@@ -25,7 +25,7 @@ def _with_heads(given: Tensor, s: State) -> Tensor:
 
 @choice("mask", "ignored", "mask scale", "mask fill")
 def mask_ignored(s: State) -> None:
-    """Show every key."""
+    """Ignore the mask, so that every key is visible."""
 
 
 @choice("mask", "ignored in evaluation", "mask scale", "mask fill")

@@ -116,6 +116,6 @@ def output_normed(s: State) -> None:
 
 @choice("output", "scaled once more")
 def output_scaled_again(s: State) -> None:
-    """Divide by the root of the head size once more, before the projection."""
+    """Divide the mixed values by the root of the head size, before the projection."""
     s.mixed = s.mixed / s.D**0.5
     output(s)

@@ -115,7 +115,7 @@ def project_with_transposed_weights(s: State) -> None:
 
 @choice("project", "fused in turns")
 def project_in_turns(s: State) -> None:
-    """Take q, k and v in turns along the fused projection, not in thirds."""
+    """Take every third feature of the fused projection for q, for k and for v, not whole thirds."""
     fused = s.linear(s.layout.fused, s.x)
     _made(s, *(fused[..., start::3] for start in range(3)))
 
@@ -146,7 +146,7 @@ def project_batch_mean(s: State) -> None:
 
 @choice("project", "input centred")
 def project_centred(s: State) -> None:
-    """Subtract the mean of each token's features first."""
+    """Subtract the mean of each token's features before the projection."""
     s.x = s.x - s.x.mean(-1, keepdim=True)
     project(s)
 

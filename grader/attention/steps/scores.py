@@ -54,19 +54,19 @@ def score_with_first_keys(s: State) -> None:
 
 @choice("score", "absolute")
 def score_absolute(s: State) -> None:
-    """Take the absolute value of the product."""
+    """Take the absolute value of each product of query and key."""
     s.scores = (s.q @ s.k.mT).abs()
 
 
 @choice("score", "negative")
 def score_negative(s: State) -> None:
-    """Negate the product."""
+    """Negate each product of query and key."""
     s.scores = -(s.q @ s.k.mT)
 
 
 @choice("scale")
 def scale(s: State) -> None:
-    """Divide by the root of the head size, where the exercise asks for it."""
+    """Set the factor of the scores: 1/√D where the exercise asks for scaling, else 1."""
     s.factor = 1 / sqrt(s.D) if s.layout.scaled else 1.0
 
 

@@ -77,7 +77,7 @@ class State:
         shared_noise: Largest shape of dropout's noise, with 1 for an axis whose entries share it;
             empty where every entry has its own.
         renormalise: Whether weights are normalised to sum to 1 again after dropout.
-        cut: Names of the places whose values are detached.
+        cut: Which intermediate values are detached from the graph: ``scores``, ``queries`` etc.
         frozen: Names of the layers whose parameters get no gradient.
         lowest: Number that replaces a hidden score: -inf, or the least number of a dtype.
         random: State of the random numbers after the last dropout; None before the first.
@@ -85,7 +85,8 @@ class State:
         late_fill: Number that then replaces hidden weights.
         norms: Names of the norms used as the first and the second one.
         normed: Function that a norm computes before its weights, (…, C) -> (…, C).
-        places: Where the first and the second norm act; empty for one in its right place.
+        places: Where the first and the second norm act: ``nowhere``, on the ``sublayer`` alone or
+            over the ``positions``; empty for a norm in its right place.
         pre_norm: Whether the input of a sublayer is normed.
         swapped: Whether the feed-forward came before the attention.
     """
@@ -135,7 +136,7 @@ class State:
     swapped: bool = False
 
     def copy(self) -> State:
-        """Return a copy that can take other choices from here; its tensors are shared."""
+        """Return a copy with which other steps can be done; it shares this state's tensors."""
         made = State.__new__(State)
         made.__dict__.update(self.__dict__)
         return made
@@ -172,12 +173,12 @@ class State:
         return normed * self.weights[f"{name}.weight"] + self.weights[f"{name}.bias"]
 
     def drops(self, where: str) -> bool:
-        """Return whether dropout acts at this place."""
+        """Return whether dropout acts in this call at the place ``where``, such as ``scores``."""
         when = self.recording if self.drop_by_gradients else self.training or self.drop_always
         return self.layout.dropout and where in self.drop_at and when
 
     def drop(self, where: str, value: Tensor) -> Tensor:
-        """Return the value after dropout, if it acts at this place.
+        """Return the value after dropout, if this acts at the place ``where``, such as ``scores``.
 
         The noise is what torch draws for a float32 tensor of this shape, from the same seed.
         """
@@ -210,18 +211,19 @@ class State:
         return tuple(min(pair) for pair in zip(shape, kept, strict=True))
 
     def detached(self, place: str, value: Tensor) -> Tensor:
-        """Return the value, detached from its graph if this place is cut."""
+        """Return the value, detached from its graph if ``cut`` names this place."""
         return value.detach() if place in self.cut else value
 
 
 Choice = Callable[[State], None]
 # The choices of each step, by name. A step without the choice "right" is right if skipped.
 CHOICES: dict[str, dict[str, Choice]] = {step: {} for step in STEPS}
-SETTLED: dict[tuple[str, str], frozenset[str]] = {}  # steps that a choice settles
+# By step and choice: the steps in which that choice leaves nothing else to be done wrong.
+SETTLED: dict[tuple[str, str], frozenset[str]] = {}
 
 
 def choice(step: str, name: str = "right", *settles: str) -> Callable[[Choice], Choice]:
-    """Register a way to do a step.
+    """Return a decorator that registers a function as one way to do a step.
 
     Args:
         step: One of ``STEPS``.

@@ -37,7 +37,7 @@ _drop_at("before the softmax, in evaluation too, at one half", "scores", always=
 
 @choice("drop", "keeps what it should drop")
 def drop_the_rest(s: State) -> None:
-    """Take the rate for the share that is kept."""
+    """Take the rate for the share that is kept: drop at 1 - rate."""
     s.drop_rate = 1 - s.rate
 
 

@@ -28,9 +28,9 @@ from grader.suite.harness import Harness
 
 TOLERANCE = 1e-4  # of gradients: these are longer sums than outputs, added up in another order
 EXACT = 1e-10  # tolerance of values in float64, where no constant is rounded
-TIMES = 30  # times our own error in the same dtype is allowed, for another order of operations
+TIMES = 30  # factor on our own error in the same dtype, to allow for another order of operations
 DTYPES = (torch.float32, torch.float64, torch.bfloat16)
-KEPT = 2  # times the bytes of what is handed on may be kept alive by it
+KEPT = 2  # times its own bytes that what is handed on may keep alive
 
 Tensors = dict[str, Tensor]
 
@@ -61,7 +61,7 @@ def parts_agree_with_the_whole(
     for lengths, whole, parts in planned:
         given = f"in parts of {_listed(lengths)} tokens{_in(dtype)}"
         _expect_the_same(whole, parts, dtype, given)
-        if learns and dtype != torch.bfloat16:  # where each part of these sums is rounded
+        if learns and dtype != torch.bfloat16:  # in bfloat16 each part of these sums is rounded
             _expect_the_same_gradients(whole, parts, dtype, given)
 
 
@@ -153,8 +153,9 @@ def conversations_are_apart(harness: Harness, *others: Sequence[int]) -> None:
 
     Args:
         harness: Plans the calls.
-        others: For each sequence, the lengths of its parts. Each begins a turn after the one
-            before it; when all are through, each is passed once more as a whole.
+        others: For each sequence, the lengths of its parts. In a turn, each sequence that has
+            begun is passed one part further; each begins a turn after the one before it. When all
+            are through, each is passed once more as a whole.
     """
     module, sizes = harness.module(), harness.sizes
     every = [harness.inputs(sizes.replace(T=sum(lengths))) for lengths in others]
@@ -174,7 +175,15 @@ def _in_turns(
     before: Call | None = None,
     later: int = 0,
 ) -> list[list[Call]]:
-    """Plan the parts of sequences in turns; each begins ``later`` turns after the one before."""
+    """Plan calls for several sequences, in turns of one part of each; return those of each.
+
+    Args:
+        module: Module to call.
+        every: Inputs of each whole sequence.
+        others: Lengths of each sequence's parts.
+        before: Call whose cache all sequences continue; None for none.
+        later: Number of turns after which each sequence begins, counted from the one before it.
+    """
     each: list[list[Call]] = [[] for _ in others]
     for turn in range(max(map(len, others)) + later * len(others)):
         for place, (lengths, inputs, said) in enumerate(zip(others, every, each, strict=True)):
@@ -224,7 +233,7 @@ def _expect_the_same(
     given: str,
     skipped: int = 0,
 ) -> None:
-    """Fail the check unless the parts' joined outputs, and what is handed on at last, are right."""
+    """Fail the check unless the parts' joined outputs, and what the last hands on, are right."""
     rounded = cache(lambda: whole.compute_rights(dtype))
     is_exact = dtype == torch.float64 and whole.contract.is_exact(whole.sizes)
     tolerance = EXACT if is_exact else None
@@ -272,7 +281,7 @@ def _part(x: Tensor, axis: int, start: int, end: int | None) -> Tensor:
 
 
 def _axis(module: Module) -> int:
-    """Return the axis of the first compared output that has a place for each token."""
+    """Return the axis of the first compared output along which the tokens lie."""
     return module.sizes.axis(module.contract.outputs[module.contract.compared[0]] or "", "T")
 
 

@@ -15,7 +15,7 @@ from grader.suite.compare import expect, expect_close, fail
 from grader.suite.harness import Harness
 from grader.suite.marks import points
 
-ELSEWHERE = 40  # times as long as one call is what all calls on another device take together
+ELSEWHERE = 40  # calls in whose time all calls on another device can be made
 SEED = 1  # of calls whose results must agree, whatever random numbers they draw
 DTYPES = (torch.float32, torch.float64, torch.bfloat16)  # a module is moved in each of them
 STRANGE_GRADIENT = {"invalid", "gradient", "device", "meta"}  # words of torch's error message
@@ -33,7 +33,7 @@ def is_pinned_to_no_device(harness: Harness) -> None:
 def expect_on_any_device(
     harness: Harness, every: list[dict[str, Tensor]], method: str = ""
 ) -> None:
-    """Fail the check if one of these calls mixes devices, or reads a value back to the CPU.
+    """Fail the check if a call with one of these inputs mixes devices, or copies values to the CPU.
 
     A call has to give the same values on either device: so a module that detects the other device,
     and computes nothing there, fails as well.
@@ -47,7 +47,7 @@ def expect_on_any_device(
 
 
 def _expect_the_same_there(module: Module, every: list[dict[str, Tensor]], method: str) -> None:
-    """Fail the check if a call on another device mixes devices or gives other values than here.
+    """Fail the check if a call on another device mixes devices or gives other values than the CPU.
 
     The module is on the other device afterwards.
     """
@@ -84,7 +84,10 @@ def _expect_moves(
 def _expect_learning_there(
     harness: Harness, module: Module, every: list[dict[str, Tensor]], method: str
 ) -> None:
-    """Fail the check if training there mixes devices or reads a value, forward or backward."""
+    """Fail the check if training on another device mixes devices or reads values there.
+
+    Forward and backward are tried, with the module already on that device.
+    """
     calls = []
     for inputs in every:
         given = _grad_outputs(module, inputs)
@@ -148,13 +151,13 @@ def _expect_lies_there(call: Call) -> None:
 
 
 def _outs(call: Call) -> list[Any]:
-    """Return the outputs of a call that are looked at; all values of a dict."""
+    """Return the outputs of a call that the contract describes; for a dict, all its values."""
     result = call.result
     return list(result.values()) if isinstance(result, dict) else _compared(call, result)
 
 
 def _compared(call: Call, result: object) -> list[Any]:
-    """Return the parts of a result that the contract looks at."""
+    """Return the parts of a result that the contract describes, not those only handed on."""
     if call.contract.tuples:
         return [call.every_part[name] for name in call.contract.compared]
     parts = result if isinstance(result, tuple) else (result,)

@@ -16,7 +16,7 @@ from grader.suite.situations.implied import expect_right
 # Larger than that of outputs: gradients are longer sums, added up in another order.
 TOLERANCE = 1e-4
 NEAR = 1e-5  # relative tolerance of gradcheck: finite differences in float64 are off by 1e-8
-NEARLY_NONE = 1e-8  # absolute one; torch multiplies it by thousands, as it sums many numbers
+NEARLY_NONE = 1e-8  # its absolute one; torch multiplies it by thousands, as it sums many numbers
 
 Pair = tuple[dict[str, Tensor], Gradients]  # right gradients, and those found
 
@@ -44,7 +44,11 @@ def parameter_gradients_are_right(harness: Harness) -> None:
 
 
 def observe(harness: Harness) -> list[Pair]:
-    """Return right and found gradients, without optional inputs and (if any) with them."""
+    """Return the right gradients and the submission's, for each of several calls.
+
+    They are made without optional inputs and with them, in evaluation and in training, and then
+    with most parameters frozen.
+    """
     calls = []
     # The second is in training: what is detached only in training is never learned.
     for module in (harness.module(), harness.in_training(harness.sizes.usual())):
@@ -59,7 +63,10 @@ def observe(harness: Harness) -> list[Pair]:
 
 
 def _plan_what_learns_alone(harness: Harness) -> list[tuple[Call, set[str]]]:
-    """Plan calls in which a layer or part learns beside the inputs, or one parameter alone."""
+    """Plan calls with gradients of one layer or part and the inputs, or of one parameter alone.
+
+    All other parameters are frozen. Return each call with the names of what has gradients.
+    """
     cases = (harness.contract, *harness.contract.variants.values())
     contract = max(cases, key=lambda one: len(_parameters(one)))
     harness, names = harness.of(contract), _parameters(contract)
@@ -92,7 +99,7 @@ def _seen_of(call: Call, names: set[str]) -> Pair:
 
 
 def _drawn(harness: Harness, module: Module, inputs: Inputs) -> dict[str, Tensor]:
-    """Draw a gradient for each compared output."""
+    """Draw a gradient for each compared output, by name, from which a backward starts."""
     sizes = bound(harness.contract, module.sizes, inputs)
     letters = {name: harness.contract.outputs[name] or "" for name in harness.contract.compared}
     return {name: harness.draw.normal(*sizes.shape(one)) for name, one in letters.items()}

@@ -13,12 +13,12 @@ from grader.suite.contract import Sizes
 from grader.suite.harness import Harness
 from grader.wire.messages import Copies
 
-PART = 8  # a copy has at least an eighth of the numbers: those of one sequence or head
-WHOLE = 3  # a copy has at most so many times the numbers: keys, values and something else
+PART = 8  # a copy holds an eighth of the numbers or more, such as those of one sequence or head
+WHOLE = 3  # times the numbers, at most, that a copy holds: keys, values and something else
 
 
 def same_numbers(count: int, times: int) -> Copies:
-    """Return what to look for: tensors that hold about ``count`` numbers ``times`` times each."""
+    """Return what counts as a copy: ``times`` repetitions of about ``count`` different numbers."""
     return Copies(times, count // PART, min(count * WHOLE, count * times - 1))
 
 

@@ -44,7 +44,7 @@ def future_has_no_influence(harness: Harness) -> None:
 
 
 def _changed(harness: Harness, inputs: dict[str, Tensor]) -> dict[str, int]:
-    """Return the inputs to change, with their T axis: those of floats, or tokens if none is."""
+    """Return the names of inputs to change and their T axes: the float ones; if none, all."""
     shapes = {name: harness.contract.inputs[name].shape for name in inputs}
     said = [name for name, shape in shapes.items() if "T" in harness.sizes.axes(shape)]
     numbers = [name for name in said if inputs[name].is_floating_point()]

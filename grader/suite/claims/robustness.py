@@ -49,7 +49,7 @@ def computes_in_bfloat16(harness: Harness) -> None:
 
 
 def _in_dtype(harness: Harness, dtype: torch.dtype) -> tuple[Call, Call]:
-    """Return a call in the given dtype, and the submission's own call in float32."""
+    """Return a call of the submission in the given dtype, and the same call in float32."""
     weights = harness.contract.plain_weights(harness.weights(harness.sizes))
     module, every = harness.module(weights=weights), harness.every_input()
     own = module.call(every[0])

@@ -25,7 +25,7 @@ from grader.suite.compare import (
 from grader.suite.contract import Contract, Input, Sizes
 from grader.suite.harness import Harness
 
-LINE = 2e-5  # so near to p, rounding decides whether a sum of probabilities has reached it
+LINE = 2e-5  # distance to p, below which rounding decides whether a sum of probabilities reaches p
 EDGE = 5e-7  # gap of two logits, over the largest if above 1, at which float32 may find them equal
 CLEAR = 1e-3  # gap to p, and between ranks, that is safe even where logits are rounded as well
 LITTLE = 1e-20  # a smaller probability may be 0 in float32
@@ -54,7 +54,10 @@ SETTINGS: dict[str, Settings] = {
 def share_out(
     logits: Tensor, temperature: float = 1.0, top_k: int | None = None, top_p: float | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Return the right probabilities, and the cumulative ones compared with p, (B, V) each."""
+    """Return the right probabilities and, for each token, the sum of all that are larger.
+
+    Both are (B, V). Top-p keeps the tokens whose sum is below p, and the likeliest in any case.
+    """
     scaled = logits.to(torch.promote_types(logits.dtype, torch.float32)) / (temperature or 1.0)
     is_highest = scaled == scaled.amax(-1, keepdim=True)
     if top_k is not None:
@@ -69,13 +72,13 @@ def share_out(
 
 
 def sampling(entry: str) -> Contract:
-    """Return the contract of a function that turns logits (B, V) into probabilities."""
+    """Return the contract of a function from logits (B, V) to probabilities, for all settings."""
     variants = {name: sampling_with(entry, how) for name, how in SETTINGS.items()}
     return replace(sampling_with(entry, {}), variants=variants, tried=True)
 
 
 def sampling_with(entry: str, how: Settings) -> Contract:
-    """Return the same contract, under these settings alone."""
+    """Return the contract of the function of ``sampling``, under these settings alone."""
 
     def left_to_rounding(logits: Tensor) -> float:
         shares, sums = share_out(logits.double(), **how)
@@ -102,7 +105,7 @@ def sampling_with(entry: str, how: Settings) -> Contract:
 
 
 def _off_the_line(sums: Tensor, how: Settings) -> Tensor:
-    """Return how far sums are from p; 1 where p decides nothing, as for the likeliest token."""
+    """Return how far each sum is from p; 1 where p decides nothing, as for the likeliest token."""
     p = how.get("top_p")
     return (sums if p is None else sums - p).abs().masked_fill((sums == 0) | (p is None), 1.0)
 
@@ -154,13 +157,16 @@ def shares_are_right(harness: Harness, every: Iterable[tuple[Tensor, Settings]])
         if temperature:
             grad = expect_gradient(call.gradients["logits"], "logits")
             rate = 0.1 if grad.dtype == torch.bfloat16 else 1e-4
-            more = max(1.0, 1 / temperature)  # what is left of terms that cancel
+            more = max(1.0, 1 / temperature)  # a low temperature makes terms large that cancel
             right = call.right_gradients["logits"]
             expect_close(grad, right, f"gradient of logits of {given}", rate * more)
 
 
 def many_shares_are_right(harness: Harness, every: Iterable[Settings]) -> None:
-    """Fail the check unless, of many tokens in bfloat16, those are kept that float32 keeps."""
+    """Fail the check unless the right ones of 997 tokens are kept where logits are bfloat16.
+
+    Their probabilities must be right to 1 %.
+    """
     planned = []
     for how in every:
         logits = (harness.draw.permutation(997) / 150).bfloat16().repeat(2, 1)
@@ -177,7 +183,10 @@ def many_shares_are_right(harness: Harness, every: Iterable[Settings]) -> None:
 
 
 def expect_continued(call: Call, count: int) -> Tensor:
-    """Return the call's tokens: those it was given and ``count`` more, (B, T + count); or fail."""
+    """Return the tokens that a call generated, (B, T + count), after a check of their form.
+
+    Fail the check unless they are the T given ones and ``count`` more, as int64.
+    """
     tokens = call.tensors["tokens"]
     B, T = tokens.shape
     found = expect_tensor(call.result, (B, T + count), "generated", "(B, T + num_tokens)")
@@ -225,7 +234,7 @@ def draws_are_right(tokens: Tensor, logits: Tensor, how: Settings) -> None:
 
 
 def _is_clear(logits: Tensor, how: Settings) -> Tensor:
-    """Return for which logits rounding does not decide which tokens are kept, (B,)."""
+    """Return for each row of logits whether rounding cannot change which tokens are kept, (B,)."""
     clear = _off_the_line(share_out(logits, **how)[1], how).amin(-1) > CLEAR
     if k := how.get("top_k"):
         ranked = logits.sort(-1, descending=True).values
@@ -234,7 +243,13 @@ def _is_clear(logits: Tensor, how: Settings) -> Tensor:
 
 
 def _expect_chance(off: Tensor, variance: Tensor, what: str) -> None:
-    """Fail the check if a sum is further off than chance allows, by Freedman's inequality."""
+    """Fail the check if a sum is further from its mean than chance allows (Freedman's inequality).
+
+    Args:
+        off: The difference of each sum from its mean.
+        variance: The variance of each sum.
+        what: Name of the sums in the message.
+    """
     most = (2 * variance * TAIL).sqrt() + TAIL
     worst = int((off.abs() / most).argmax())
     by, allowed = float(off.flatten()[worst]), float(most.flatten()[worst])

@@ -18,7 +18,7 @@ from grader.suite.harness import Harness
 from grader.suite.marks import needs, points
 from grader.suite.situations.implied import implied
 
-MOST_NUMBERS = 20  # in a message; one that lists more counts as giving none of them
+MOST_NUMBERS = 20  # numbers in a message; one that lists more counts as giving none of them
 
 
 @points(1)
@@ -111,7 +111,7 @@ def constructor_raises_for_each(
 
 
 def call_raises(harness: Harness, kind: str, inputs: Mapping[str, Tensor], number: int) -> None:
-    """Fail the check unless a call with these inputs is refused, with a number in the message."""
+    """Fail the check unless a call raises this kind of exception, with a number in its message."""
     shapes = ", ".join(f"{name} of shape {tuple(value.shape)}" for name, value in inputs.items())
     call = harness.module().call(inputs)
     harness.ask()
@@ -119,7 +119,7 @@ def call_raises(harness: Harness, kind: str, inputs: Mapping[str, Tensor], numbe
 
 
 def expect_refusal(look: Callable[[], object], kind: str, given: str, *numbers: int) -> None:
-    """Fail the check unless what came is an exception of a kind, with numbers in its message.
+    """Fail the check unless the submission raised a kind of exception, with numbers in its message.
 
     Args:
         look: Reads the result, and so raises what the submission raised.

@@ -14,7 +14,7 @@ TOGETHER = 16  # situations in a request; while the worker is busy, others are d
 SLOW_SECONDS = 2.0  # seconds that a request of several slow situations is expected to take at most
 LONG_SHARE = 0.35  # share of the time left that all long situations together may take, if slow
 LONGEST_SHARE = 0.5  # share of the time for long situations that the single longest may take
-KNOWN = 50  # positions; situations up to this length show how long a long one will take
+KNOWN = 50  # positions; once all shorter situations were tried, they tell how long a long one takes
 MOST_SECONDS = 3.0  # expected seconds, above which even a short situation gets only 2 positions
 
 Chosen = list[tuple[Place, Situation]]
@@ -28,7 +28,7 @@ class Agenda:
     again with few positions, except one, which is as long as the time allows.
 
     Args:
-        places: The contract's situations.
+        places: The contract's situations, each drawn on request.
         pace: The submission's speed, as far as it was measured.
         left: Returns the time left for situations, in seconds of processor time.
     """
@@ -66,7 +66,7 @@ class Agenda:
         return self._rest
 
     def put_back(self, chosen: Chosen, alone: bool = False) -> None:
-        """Put back situations that were not tried; ``alone``: from now on, one per request."""
+        """Put back situations that were not tried; with ``alone``, later requests have one each."""
         self._alone |= alone
         if alone or self._rest is not None:
             self.rest[:0] = chosen
@@ -78,7 +78,11 @@ class Agenda:
         self._last = min(self._last, length)
 
     def too_slow(self, tried: Sequence[Sizes]) -> str:
-        """Return why no tried situation is about as long as the longest; empty if one is."""
+        """Return why none of the longest situations was tried; empty if one was.
+
+        Args:
+            tried: Sizes of the situations that were tried.
+        """
         wanted = max((about(one.sizes) for one in self._too_long), default=0)
         if max(map(about, tried), default=0) >= wanted:
             return ""
@@ -106,7 +110,7 @@ class Agenda:
             self.rest.insert(0, chosen)
 
     def _shows_length(self, one: tuple[Place, Situation]) -> tuple[int, bool, float]:
-        """Rate a situation as the single long one: longer is better, then one without a backward.
+        """Return a sort key by which to choose one long situation: by length, then by no backward.
 
         Short situations tell too little about the time that a long backward takes.
         """
@@ -147,7 +151,7 @@ class Agenda:
         return self._pace.seconds_for(Work.of(scores, situation.wants_gradients, 1))
 
     def _takes(self, situation: Situation) -> float:
-        """Return the expected seconds; infinity if memory may not hold what a backward needs."""
+        """Return a situation's expected seconds; infinity if its backward may exceed the memory."""
         if self._pace.is_too_much(situation.sizes.scores):
             return inf
         return self._pace.seconds_for(situation.work)

@@ -1,4 +1,4 @@
-"""Covering arrays: made in advance, stored by what they cover, and drawn from at each grading."""
+"""Covering arrays of situations: made in advance and stored; each grading draws one of them."""
 
 from __future__ import annotations
 
@@ -16,13 +16,16 @@ from grader.suite.situations.factors import Model, Row
 
 Levels = dict[str, str]  # a row whose levels may be changed
 KEPT = Path(__file__).parent / "arrays"
-ARRAYS = 6  # per model: three levels that never meet in one array may meet in another
+ARRAYS = 6  # stored for each model: three levels that never meet in one may meet in another
 WISHED = 0.7  # probability that a wish is applied to a row, so that other levels occur there too
 Array = tuple[tuple[int, ...], ...]  # rows, each with the index of a level for each factor
 
 
 def rows_of(model: Model, draw: Draw) -> list[Row]:
-    """Return rows, in random order, in which every two levels that can meet do so."""
+    """Draw one of the model's arrays, and return its rows in random order.
+
+    A row names a level for each factor; every two levels that can meet are together in some row.
+    """
     arrays = arrays_of(model)
     array = arrays[draw.integer(0, len(arrays) - 1)]
     order = draw.permutation(len(array))
@@ -50,7 +53,7 @@ def kept_at(model: Model) -> Path:
 
 
 def make(model: Model, seed: int = 0) -> Array:
-    """Make an array of strength 2, and of strength 3 for triples of factors that are delicate."""
+    """Make an array: every two levels meet in it, and every three of a triple in ``delicate``."""
     from covertable import make as cover  # imported here, as most gradings make no array
     from covertable.shortcuts import Constraint
 

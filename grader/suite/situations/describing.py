@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from grader.suite.situations.factors import NONE
 from grader.suite.situations.outcomes import Situation
 
 MOST = 2  # levels of one factor that a condition may name and still be easy to read
+ENOUGH = 4  # failed situations; what fewer have in common may be chance
 SIZES = ("T", "S", "B", "width", "E", "heads")  # factors that are described by numbers, not levels
 LETTERS = ("T", "S", "B", "C", "E", "H")  # plainest first; the letters of the contract's own follow
 
@@ -32,7 +33,7 @@ class Condition:
 def describe(
     failed: Sequence[Situation], passed: Sequence[Situation]
 ) -> tuple[Condition, ...] | None:
-    """Return up to two conditions that hold for all that failed, and together for none that passed.
+    """Return up to two conditions that all failed situations meet and no passed one meets in full.
 
     Returns:
         The first such conditions, tried from the plainest on, with a dtype before others that
@@ -50,6 +51,29 @@ def describe(
         if len(spared[id(one)] | spared[id(other)]) == len(passed):
             return one, other
     return None
+
+
+def mostly(
+    failed: Sequence[Situation], passed: Sequence[Situation], factors: Collection[object]
+) -> tuple[Condition, ...]:
+    """Return the levels that all failures share, and at which a third or more failed.
+
+    They tell what a mistake is about where rounding or chance hides it in a few situations, so that
+    no condition describes the failures exactly.
+
+    Args:
+        failed: The situations that failed.
+        passed: The situations that passed.
+        factors: Names of the factors to look at.
+    """
+    if len(failed) < ENOUGH:
+        return ()
+    shared = [_of(name, [level]) for name, level in failed[0].row.items() if name in factors]
+    return tuple(
+        one
+        for one in shared
+        if all(map(one.holds, failed)) and sum(map(one.holds, passed)) <= 2 * len(failed)
+    )
 
 
 def _conditions(failed: Sequence[Situation]) -> list[Condition]:

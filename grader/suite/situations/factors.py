@@ -1,4 +1,7 @@
-"""The model of a contract's situations: factors with their levels, and which levels cannot meet."""
+"""The model of a contract's situations: factors with their levels, and which levels cannot meet.
+
+Levels of different factors meet in a row that has all of them.
+"""
 
 from __future__ import annotations
 

@@ -48,11 +48,11 @@ class Situation:
         weights: The module's weights, in the situation's dtype.
         inputs: The inputs of the call, with their layout in memory; None for one that is left out.
         others: The inputs of another call that may follow or come before.
-        before: The inputs of an earlier call that may differ in every input, the mask included.
+        before: The inputs of an earlier call, with another mask, say, and not only another x.
         grad_outputs: The gradient of each output, by name, from which a backward starts.
-        other_weights: Weights that the module has first; empty if it has its own at once.
-        frozen: Names of parameters that must not learn.
-        coin: A random bit that decides what is done in one of two ways.
+        other_weights: Weights of the module in an earlier call; empty if there is no such call.
+        frozen: Names of parameters that have ``requires_grad=False`` in the call.
+        coin: A random bit for choices of two, such as arguments by position or by name.
         visible: Which rows of the outputs are compared; None for all.
         right: The right answers computed so far, by name; every submission tried here shares them.
     """
@@ -101,7 +101,7 @@ class Situation:
 
     @property
     def wants_gradients(self) -> bool:
-        """Whether a backward follows; not if a row may attend to nothing, so that it may be NaN."""
+        """Whether gradients are asked for; not if a query that sees no key may give NaN."""
         wanted = self.row["gradients"] not in NO_GRADIENTS
         return wanted and not self.method and self.visible is None
 
@@ -158,7 +158,7 @@ def fill(harness: Harness, row: Row, turn: int) -> Situation:
     Args:
         harness: Gives the contract and the random numbers.
         row: The level of each factor.
-        turn: How many earlier situations are about as long.
+        turn: How many earlier situations are about as long; see ``draw_sizes``.
     """
     contract = variant_of(harness.contract, row)
     one = harness.of(contract)
@@ -186,7 +186,10 @@ def fill(harness: Harness, row: Row, turn: int) -> Situation:
 def _before(
     harness: Harness, row: Row, name: str, other: Tensor | None, sizes: Sizes
 ) -> Tensor | None:
-    """Draw an input of an earlier call: another mask, say, to catch a submission that keeps it."""
+    """Return an input of an earlier call: ``other``, or where that is a mask, say, another one.
+
+    This catches a submission that keeps the mask of its first call.
+    """
     is_drawn = other is not None or row.get(name) == NONE
     if name in like(harness.contract) or not is_drawn:
         return other
@@ -225,14 +228,14 @@ def draw_other_weights(harness: Harness, row: Row, sizes: Sizes) -> Weights:
 
 
 def draw_grad_outputs(harness: Harness, row: Row, sizes: Sizes) -> dict[str, Tensor]:
-    """Draw what each output is multiplied by before everything is summed for a backward."""
+    """Draw the gradient of each compared output, from which a backward starts, by name."""
     contract, dtype = harness.contract, DTYPES[row["dtype"]]
     letters = {name: contract.outputs[name] or "" for name in contract.compared}
     return {n: harness.draw.normal(*sizes.shape(one)).to(dtype) for n, one in letters.items()}
 
 
 def draw_frozen(harness: Harness, row: Row, names: list[str]) -> list[str]:
-    """Return which parameters must not learn: all, those of a drawn layer, or none."""
+    """Return which of these parameters to freeze: all, those of a random layer, or none."""
     match row["gradients"]:
         case "of x alone":
             return names
@@ -253,7 +256,7 @@ def _input(harness: Harness, row: Row, name: str, sizes: Sizes) -> Tensor | None
 
 
 def _given(harness: Harness, row: Row, name: str, sizes: Sizes) -> Tensor:
-    """Draw an input of the row's kind and form; of the contract's own kind if the row has none."""
+    """Draw an input of the row's kind and form; as ``Input.draw`` does if the row has no kind."""
     given = harness.contract.inputs[name]
     draw = given.kinds.get(row.get(name, NONE), given.draw)
     drawn = draw(harness.draw, sizes.shape(given.shape), sizes)
@@ -282,7 +285,7 @@ def _other(
 
 
 def draw_like(harness: Harness, row: Row, name: str, sizes: Sizes) -> Tensor:
-    """Draw an input of the row's kind, dtype and layout."""
+    """Draw an input such as x, of the kind, dtype and layout in memory that the row names."""
     is_free = not harness.contract.inputs[name].confined
     is_smaller = row.get("weights") == "large" and is_free
     drawn = _of_kind(harness, row, name, sizes) / (LARGER if is_smaller else 1)
@@ -295,7 +298,11 @@ def draw_like(harness: Harness, row: Row, name: str, sizes: Sizes) -> Tensor:
 
 
 def _may_be_equal(row: Row, name: str, coin: bool) -> bool:
-    """Return whether all tokens may be equal: not if gradients cancel out or rounding decides."""
+    """Return whether an expanded input may have all tokens equal.
+
+    It may if the row wants equal tokens. Otherwise it may only if ``coin`` is True, no gradients
+    are wanted, as they would cancel out, and no large numbers let rounding decide.
+    """
     is_plain = row[name] == ORDINARY and row.get("weights") != "large"
     watched = row["gradients"] in NO_GRADIENTS and row.get("mode", EVALUATION) == EVALUATION
     return row[name] == ALL_EQUAL or (coin and is_plain and watched)

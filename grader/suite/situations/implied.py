@@ -32,12 +32,21 @@ def _judge(harness: Harness) -> Judgement | None:
 
 
 def _other(_: Harness) -> Judgement | None:
-    """Return None: ``standing_for`` puts the judgement on another submission into the memo."""
+    """Return None: the submission stands in for no other.
+
+    For one that does, ``standing_for`` has put the other's judgement into the memo already.
+    """
     return None
 
 
 def standing_for(other: Judgement | None, contract: Contract | None) -> dict[Any, Any]:
-    """Return the memo for a submission that is tried only where ``other`` was wrong."""
+    """Return the first content of a memo, the cache of what is observed of a submission.
+
+    Args:
+        other: Judgement on another submission: only where that was wrong, this one is to be tried.
+            None to try it in all situations.
+        contract: Contract of the suite.
+    """
     return {(contract, _other): other}
 
 
@@ -48,7 +57,7 @@ def judged(memo: Mapping[Any, Any], contract: Contract | None) -> Judgement | No
 
 
 def expect_right(harness: Harness, claim: str) -> None:
-    """Fail or skip the check if the judgement on the situations has a reason for its claim."""
+    """Fail or skip the check if the situations showed that its claim fails or cannot be checked."""
     found = judgement(harness)
     if found is not None:
         _expect_right(found, claim)
@@ -62,10 +71,10 @@ def _expect_right(found: Judgement, claim: str) -> None:
 
 
 def implied(claim: Claim) -> Claim:
-    """Decorate a claim so that it passes without a try if every situation is right.
+    """Decorate a claim so that it holds without being run if every situation is right.
 
-    If one is wrong, or there are none, the claim itself is tried, to tell one mistake from another.
-    If it holds, the judgement may still fail it. It is not tried if the submission did not get
+    If one is wrong, or there are none, the claim itself is run, to tell one mistake from another.
+    If it passes, the judgement may still fail it. It is not run if the submission did not get
     through its situations, or if there was no time for them.
     """
 

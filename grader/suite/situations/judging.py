@@ -9,7 +9,7 @@ from grader.sandbox.errors import SubmissionError
 from grader.sandbox.pace import SHORT
 from grader.sandbox.workers import WorkerEnded
 from grader.suite.compare import CheckFailed
-from grader.suite.situations.describing import Condition, describe
+from grader.suite.situations.describing import SIZES, Condition, describe, mostly
 from grader.suite.situations.factors import Row
 from grader.suite.situations.levels import layout_of
 from grader.suite.situations.outcomes import Aspect, Outcome, Situation
@@ -72,11 +72,14 @@ class Judgement:
 
     @property
     def wrong(self) -> list[Outcome]:
-        """The outcomes in which something is wrong."""
+        """The outcomes that are not right: the submission is wrong, or was not tried to the end."""
         return [one for one in self.outcomes if one.aspect is not None]
 
     def beside(self, other: Judgement) -> Judgement:
-        """Return this judgement with that on a part; where both fail a claim, this one counts."""
+        """Return this judgement with that on a part of the contract added.
+
+        If both have a reason for which a claim fails, that of this judgement counts.
+        """
         told, inside = {**other.told, **self.told}, (*self.inside, *other.outcomes)
         return replace(self, told=told, inside=inside)
 
@@ -101,7 +104,8 @@ def judge(
         if failed and not (aspect is Aspect.GRADIENT and FAR_MORE * len(failed) < len(wrong)):
             others = [one.situation for one in known if one.aspect is not aspect]
             where = describe([one.situation for one in failed], others)
-            claim = WHOLE if aspect is Aspect.UNTRIED else _claim(aspect, where, failed, claims)
+            about = where or mostly([one.situation for one in failed], others, set(TOLD) - {*SIZES})
+            claim = WHOLE if aspect is Aspect.UNTRIED else _claim(aspect, about, failed, claims)
             told.setdefault(claim, _reason(failed, where, says))
     if len(known) < len(outcomes) and not of:
         for claim in claims - told.keys():
@@ -163,9 +167,10 @@ def _told(factor: str) -> tuple[str, ...]:
 
 
 def _reason(failed: Sequence[Outcome], where: tuple[Condition, ...] | None, says: str) -> Exception:
-    """Return the exception to fail with, which says in which other situations it fails as well.
+    """Return the exception to fail a claim with, which also says in which situations it fails.
 
-    It is the one of the smallest situation, or of the first that stopped or ended the worker.
+    It is the reason of the smallest failed situation, or of the first that took too long or ended
+    the worker.
     """
     ends = [one for one in failed if one.aspect in (Aspect.STOPPED, Aspect.ENDED)]
     smallest = ends[0] if ends else min(failed, key=lambda one: one.situation.size)

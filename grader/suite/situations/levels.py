@@ -74,7 +74,7 @@ HISTORY_OF_FUNCTIONS = Factor(
 
 
 def like(contract: Contract) -> list[str]:
-    """Return the names of the drawn inputs that have gradients and no kinds of their own."""
+    """Return the names of inputs such as x: drawn, with gradients, and with no ``kinds`` set."""
     return [
         name
         for name, given in contract.inputs.items()
@@ -83,7 +83,7 @@ def like(contract: Contract) -> list[str]:
 
 
 def first_of(contract: Contract) -> str:
-    """Return the first name that ``like`` gives, of a drawn input with gradients; empty if none."""
+    """Return the first name in ``like``, of an input with gradients such as x; empty if none."""
     return next(iter(like(contract)), "")
 
 
@@ -102,7 +102,7 @@ def _is_free(contract: Contract, letter: str) -> bool:
 
 
 def layout_of(name: str) -> str:
-    """Return the name of the factor for how an input lies in memory."""
+    """Return the name of the factor for an input's layout in memory, such as ``transposed``."""
     return f"layout of {name}"
 
 
@@ -112,7 +112,7 @@ def given_of(name: str) -> str:
 
 
 def leading(contract: Contract, name: str) -> str:
-    """Return the first part of an input's argument, by which the whole argument is passed."""
+    """Return the first part of an input's argument; its level says how all parts are passed."""
     return contract.parts_of(contract.whole_of(name))[0]
 
 
@@ -146,7 +146,7 @@ def general_factors(contract: Contract, mode: Factor = MODE) -> list[Factor]:
 
 
 def model_of(contract: Contract) -> Model:
-    """Return the model of the situations of a contract of no known kind."""
+    """Return factors, rules and wishes for situations of a contract of no particular kind."""
     found = general_factors(contract)
     more, rules = of_variants(contract)
     if "C" in contract.sizes[0] and "E" in contract.sizes[0]:
@@ -169,7 +169,7 @@ def _is_of_a_kind_or_not(name: str, first: str, row: Row) -> bool:
 
 
 def of_variants(contract: Contract) -> tuple[list[Factor], list[Rule]]:
-    """Return the factor of the constructor's arguments with its rules, if there are variants."""
+    """Return a factor for the contract's variants, with its rules; empty lists for no variants."""
     if not contract.variants:
         return [], []
     factor = Factor("arguments", tuple(contract.variants))
@@ -185,7 +185,7 @@ DELICATE = ((MODE.name, GRADIENTS.name, DTYPE.name),)
 
 
 def is_long(row: Row) -> bool:
-    """Return whether sequences are so long that the computation grows large."""
+    """Return whether a row has so many positions that the computation grows large."""
     return row.get("T") in LONG or row.get("S") in LONG
 
 
@@ -194,7 +194,11 @@ def _is_rounded(row: Row) -> bool:
 
 
 def wishes(x: str) -> tuple[Wish, ...]:
-    """Return the levels preferred where any would do: cheap for long sequences, else usual ones."""
+    """Return the levels preferred where any would do: cheap for long sequences, else usual ones.
+
+    Args:
+        x: Name of the first input that gradients are asked of; a factor has the same name.
+    """
     return (
         (GRADIENTS.name, NO_GRADIENTS[0], is_long),
         (HISTORY.name, "first call", is_long),

@@ -11,7 +11,7 @@ from grader.suite.situations.factors import Row
 
 
 class Situation(Protocol):
-    """One combination of conditions in which an answer is tried."""
+    """One combination of conditions in which a submission is tried."""
 
     @property
     def row(self) -> Row:

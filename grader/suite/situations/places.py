@@ -31,7 +31,7 @@ class SituationModel(Protocol):
         """Draw the numbers of one situation; the arguments are those of ``filling.fill``."""
 
     def tried(self, harness: Harness, situation: Situation) -> Tried:
-        """Plan the requests of one situation."""
+        """Plan the requests of one situation; the result can judge their answers once sent."""
 
 
 class _Any:
@@ -43,7 +43,7 @@ class _Any:
 
 
 def kind_of(contract: Contract) -> SituationModel:
-    """Return how the situations of a contract are modelled, drawn and tried."""
+    """Return the contract's own ``SituationModel``, or the one that suits any contract."""
     found: SituationModel = contract.kind or _Any()
     return found
 
@@ -55,12 +55,12 @@ def model_of(contract: Contract) -> Model:
 
 
 class Place(NamedTuple):
-    """The place of a situation among those of a grading.
+    """The place of a situation among those of a grading, from which its numbers can be drawn.
 
     Attributes:
         number: The index of the situation, from 0.
         row: The level of each factor.
-        turn: How many earlier situations are about as long.
+        turn: How many earlier situations have the same level of T; see ``draw_sizes``.
     """
 
     number: int
@@ -83,7 +83,7 @@ class Places:
 
     Args:
         harness: Gives the contract, the seed and the random numbers.
-        each: Of this many situations, one is tried.
+        each: One of every ``each`` situations is tried; 1 for all.
     """
 
     def __init__(self, harness: Harness, each: int = 1) -> None:
@@ -106,7 +106,7 @@ class Places:
             as_long[length] += 1
 
     def requests(self, size: int) -> list[list[Place]]:
-        """Split all places into requests of ``size`` or fewer: short ones first, then longer ones.
+        """Split all situations into requests of ``size`` or fewer: short ones first, then longer.
 
         This shows the submission's speed early, so that long situations can be drawn to fit it.
         """
@@ -148,10 +148,13 @@ def situations_of(harness: Harness) -> Iterator[Situation]:
 
 @lru_cache(maxsize=CACHED_LISTS)
 def _made(*drawn_for: object) -> dict[int, Situation]:
-    """Return the situations that are drawn already, by number; callers add more to it."""
+    """Return a cache of drawn situations, by number, to which callers add.
+
+    It is the same cache as long as the contract's oracle and sizes, and the seed, are the same.
+    """
     return {}
 
 
 def forget() -> None:
-    """Free the situations that were drawn for gradings that are over."""
+    """Drop all drawn situations, to free their memory."""
     _made.cache_clear()

@@ -18,7 +18,10 @@ WAYS: dict[str, Way] = {
 
 
 def plan(harness: Harness, situation: Situation) -> Call:
-    """Plan the call under test; if a step of it fails, other situations are still tried."""
+    """Plan all steps of a situation, and return its call under test.
+
+    They are a group of their own: if one fails, the steps of other situations are still tried.
+    """
     by_position = situation.coin and None not in situation.changes.values()
     with harness.batch.apart():
         module = harness.module(
@@ -33,7 +36,7 @@ def plan(harness: Harness, situation: Situation) -> Call:
 
 
 def _plan_call(module: Module, situation: Situation) -> Call:
-    """Plan the call under test, and the calls and the backward that go with it."""
+    """Plan the call under test with the calls and the backward that belong to it; return it."""
     level = situation.row["gradients"]
     given: list[dict[str, Tensor | None]] = [dict(situation.inputs)]
     if level == "under no_grad, of an x that learns":
@@ -77,7 +80,7 @@ def _grad_outputs(situation: Situation) -> dict[str, Tensor]:
 
 
 def _is_refilled(situation: Situation) -> bool:
-    """Return whether an earlier call was given the same tensors, filled with other values."""
+    """Return whether an earlier call gets the same tensors, which are filled anew afterwards."""
     meant = situation.row.get("history") == "in the same tensor, filled anew"
     tensors = situation.tensors.items()
     apart = all(0 not in value.stride() for _, value in tensors)
@@ -87,7 +90,7 @@ def _is_refilled(situation: Situation) -> bool:
 
 
 def _go_through_history(module: Module, situation: Situation) -> None:
-    """Plan what comes before the call under test; the result of that call must not depend on it."""
+    """Plan what comes before the call under test, such as another call, and must not affect it."""
     plain: Inputs = {
         **situation.inputs,
         **{name: x.contiguous() for name, x in situation.learning.items()},

@@ -53,7 +53,8 @@ class Rounding:
 
     Attributes:
         right, place, dtype: As given.
-        left_out: Names of values that are no larger than the error that rounding may cause.
+        left_out: Names of values no larger than the error that rounding may cause: to compare them
+            proves nothing.
     """
 
     def __init__(
@@ -74,7 +75,7 @@ class Rounding:
         self.left_out: list[str] = []
 
     def expect_near(self, got: Tensor, name: str, what: str) -> None:
-        """Fail if rounding cannot explain the error of a value, called ``what`` in the message."""
+        """Fail the check unless rounding explains how far ``got`` is off the right ``name``."""
         right = self.right[name]
         try:
             expect_close(got, right, what, self._rate)
@@ -84,7 +85,10 @@ class Rounding:
                 raise
 
     def is_rounding(self, name: str, off: Gap) -> bool:
-        """Return whether rounding explains an error; in bfloat16, gradients may be far off."""
+        """Return whether rounding explains that the value ``name`` is off by ``off``.
+
+        In bfloat16, gradients may be far off.
+        """
         share = off.length / max(float(self.right[name].norm()), off.length)
         if self.place == GRADIENTS and self.dtype == torch.bfloat16 and share <= ROUGH:
             return True
@@ -93,7 +97,7 @@ class Rounding:
         return has_jumped or self._is_noise(name, off)
 
     def _is_beyond_doubt(self, name: str, off: Gap, times: int = 1) -> bool:
-        """Return whether an error exceeds ``times`` that of bfloat16, as with most mistakes."""
+        """Return whether an error is over ``times`` that of bfloat16, as most mistakes are."""
         if self.dtype == torch.bfloat16:
             return False
         coarse = self.gap(name, torch.bfloat16)
@@ -102,7 +106,7 @@ class Rounding:
         return off.largest > times * coarse.largest + self._least(name, torch.bfloat16)
 
     def _is_noise(self, name: str, off: Gap) -> bool:
-        """Return whether an error is at most ``TIMES`` that of a run in the dtype or with noise."""
+        """Return whether an error is at most ``TIMES`` our own, in the dtype or with noise."""
         if self._is_beyond_doubt(name, off, SURELY):
             return False
         most, least, times = Gap(), self._least(name), TIMES[self.dtype]
@@ -118,7 +122,7 @@ class Rounding:
         return False
 
     def gap(self, name: str, dtype: torch.dtype, seed: int = 0) -> Gap:
-        """Return the error of a value computed in a dtype, with noise if ``seed`` is not 0."""
+        """Return our own error: of the right value in a dtype, with noise if ``seed`` is not 0."""
         if (run := (self.place, dtype, seed)) not in self._runs:
             self._runs[run] = self._run(dtype, seed)
         return Gap.between(self._runs[run][name], self.right[name])
@@ -131,7 +135,7 @@ class Rounding:
         return self._compute(dtype, None)
 
     def _least(self, name: str, dtype: torch.dtype | None = None) -> float:
-        """Return one rounding step of the largest number.
+        """Return the rounding step (ε) of the largest number of a value.
 
         For a gradient, that is the largest of all gradients: terms that cancel may be as large.
         """

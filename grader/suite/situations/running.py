@@ -38,7 +38,7 @@ class SituationRunner:
 
     Args:
         harness: Plans the requests and sends them.
-        each: Of this many situations, one is tried.
+        each: One of every ``each`` situations is tried; 1 for all.
     """
 
     def __init__(self, harness: Harness, each: int = 1) -> None:
@@ -66,7 +66,7 @@ class SituationRunner:
 
     @property
     def too_slow(self) -> str:
-        """Why no situation as long as the longest was tried; empty if one was."""
+        """Why none of the longest situations was tried, in words; empty if one was."""
         tried = [one for one in self._outcomes if one.aspect is not Aspect.UNTRIED]
         return self._agenda.too_slow([one.situation.sizes for one in tried])
 
@@ -76,7 +76,7 @@ class SituationRunner:
         return self._session.left - self._kept
 
     def _plan(self) -> list[_Planned]:
-        """Plan the next request, with a living worker; return nothing if none is to be made."""
+        """Load the submission again if its worker ended, and plan the next request; [] for none."""
         try:
             with self._session.timed(self._session.timeout):
                 self._is_fresh |= self._session.revive()
@@ -97,7 +97,11 @@ class SituationRunner:
         return []
 
     def _try(self, asked: list[_Planned]) -> list[_Planned]:
-        """Send the planned situations; return those that were planned while the worker was busy."""
+        """Send the planned situations; return those that were planned while the worker was busy.
+
+        If the request ends the worker, return none, and put all of them back, to be tried later. A
+        situation that was sent alone is not put back: it is what ended the worker.
+        """
         ahead: list[_Planned] = []
         try:
             with self._session.timed(self._limit(asked)) as clock:

@@ -53,7 +53,14 @@ def draw_sizes(harness: Harness, row: Row, turn: int) -> Sizes:
 
 
 def _features(draw: Draw, row: Row, width: int, by_head: bool) -> dict[str, int]:
-    """Draw the features of a token, or of each head, and the numbers of heads and groups."""
+    """Draw the numbers of heads and groups; return C (or D), H and G, as far as the row has them.
+
+    Args:
+        draw: Gives the random numbers.
+        row: The level of each factor.
+        width: Number of features of a token, or of each head; C is made a multiple of H.
+        by_head: Whether to return D, the features of each head, instead of C.
+    """
     letter = "D" if by_head else "C"
     if "heads" not in row:
         return {letter: width}
@@ -69,7 +76,7 @@ def _features(draw: Draw, row: Row, width: int, by_head: bool) -> dict[str, int]
 
 
 def draw_groups(draw: Draw, row: Row, H: int) -> dict[str, int]:
-    """Draw the number of groups of equal size that H heads form; nothing if there are no groups."""
+    """Draw G, the number of groups of equal size that H heads form; {} for a row without groups."""
     if "groups" not in row:
         return {}
     divisors = [n for n in range(1, H + 1) if H % n == 0]
@@ -79,7 +86,7 @@ def draw_groups(draw: Draw, row: Row, H: int) -> dict[str, int]:
 
 
 def draw_width(draw: Draw, row: Row, T: int) -> int:
-    """Draw the number of features, small enough that a situation does not take long."""
+    """Draw a number of features by the row's level of width; at many positions T, not too large."""
     # Every level is drawn, so that the random numbers that follow are the same for each.
     return {
         "1": 1,
@@ -95,7 +102,7 @@ def draw_width(draw: Draw, row: Row, T: int) -> int:
 
 
 def most_heads(width: int) -> int:
-    """Return the largest number of heads of one feature each."""
+    """Return the largest number of heads of one feature each that is tried at a width."""
     return MOST_HEADS if width < WIDE else HEADS_OF_MANY
 
 
@@ -112,7 +119,7 @@ def draw_other_width(draw: Draw, level: str, width: int) -> int:
 
 
 def _large(draw: Draw, row: Row, T: int) -> int:
-    """Draw many features; very many if T is 2 or small, as in some situation of each array."""
+    """Draw a large number of features; a very large one in rows where T is 2 or small."""
     if T < FEW and row.get("T") in ("2", "small"):
         is_cheap = row["dtype"] == "float32" and row.get("history") not in ANOTHER_LIFE
         return (
@@ -122,7 +129,10 @@ def _large(draw: Draw, row: Row, T: int) -> int:
 
 
 def draw_length(draw: Draw, level: str, turn: int) -> int:
-    """Draw the number of positions; ``turn`` chooses among those next to a power of two."""
+    """Draw a number of positions by a level such as ``small`` or ``about 16``.
+
+    For ``about 16``, that is 16, 17 and 15 by turns, where ``turn`` counts the turns from 0.
+    """
     match level:
         case "small":
             return draw.integer(3, 9)

@@ -82,7 +82,7 @@ def foresee(contract: Contract, seed: int, enough: Event) -> None:
         seed: The seed of the whole grading.
         enough: Once this event is set, the rest is left to the grading.
     """
-    forget()  # frees what was drawn for earlier gradings, which a batch would still need
+    forget()  # earlier gradings are over; only the next submission of a batch would need theirs
     nobody: Any = NullSession()
     for one, each in ((contract, 1), *((part, INSIDE) for part in contract.inside)):
         kind, harness = kind_of(one), Harness(one, nobody, Draw(seed), {}, seed=seed)

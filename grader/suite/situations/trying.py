@@ -30,7 +30,7 @@ _T = TypeVar("_T")
 
 
 class Tried:
-    """A situation whose requests are planned, and later their results and the right ones.
+    """A try of a submission in a situation: planned requests, then their results and an outcome.
 
     Args:
         harness: The harness whose batch the requests are planned in.
@@ -146,7 +146,7 @@ class Tried:
         return self.situation.contract.may_go_unused(name, self._right_gradients[name])
 
     def _expect_silence(self, name: str, found: Tensor, what: str) -> None:
-        """Fail if a number that the contract wants to be exactly 0 is not."""
+        """Raise ``CheckFailed`` if a number is not 0 that the contract wants to be exactly 0."""
         if name in self._silent:
             left = found.detach().cpu().masked_fill(~self._silent[name].cpu(), 0)
             worst = float(left.abs().max())
@@ -181,7 +181,7 @@ class Tried:
 
     @property
     def _runs(self) -> dict[Any, Any]:
-        """Cache of right answers with noise, which all submissions tried in the situation share."""
+        """Cache of right answers with simulated rounding, for all submissions of the situation."""
         return self.situation.right
 
     @cached_property
@@ -209,7 +209,7 @@ class Tried:
         return {name: grad / self.situation.scale for name, grad in found.items()}
 
     def _rounded(self, dtype: torch.dtype, noise: Noise | None) -> Tensors:
-        """Compute the right outputs in a dtype, or with noise, as rounding would change them."""
+        """Compute the right outputs with the rounding of a dtype, or of noise that imitates one."""
         return self._compute_outputs(dtype, noise)
 
     def _once(self, what: str, compute: Callable[[], _T]) -> _T:

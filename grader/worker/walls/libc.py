@@ -14,7 +14,10 @@ _locked_libc.syscall.restype = ctypes.c_long
 
 
 class WallError(Exception):
-    """A wall cannot be put up here; the text says which call was refused and why."""
+    """A wall, one mechanism of confinement, cannot be put up on this system.
+
+    The text says which system call was refused and why.
+    """
 
 
 def syscall(

@@ -218,10 +218,11 @@ def _bind(path: Path, root: Path, recursive: int = 0) -> None:
 
 
 def cover_proc(own: bool) -> None:
-    """Cover the /proc that was needed to make namespaces.
+    """Mount over /proc, which was needed to make namespaces, so that a submission cannot read it.
 
     Args:
-        own: Whether a fresh /proc, with this namespace's processes alone, takes its place.
+        own: Whether to mount a fresh /proc, with this namespace's processes alone; else, an empty
+            folder.
 
     Raises:
         WallError: The system refuses.

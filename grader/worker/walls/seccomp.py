@@ -155,7 +155,10 @@ def _low(argument: int) -> int:
 
 
 def _only(number: int, *tests: tuple[int, int, int]) -> list[bytes]:
-    """Allow a call only where every test of its arguments (offset, jump, value) holds."""
+    """Return instructions that allow a call if every test of its arguments holds, else refuse it.
+
+    A test is the argument's offset, the jump instruction that compares it, and the value.
+    """
     steps = []
     for position, (offset, jump, value) in enumerate(tests, start=1):
         left = 2 * (len(tests) - position)  # instructions up to the refusal
@@ -164,7 +167,10 @@ def _only(number: int, *tests: tuple[int, int, int]) -> list[bytes]:
 
 
 def _never(number: int, offset: int, values: tuple[int, ...]) -> list[bytes]:
-    """Refuse a call where the argument at an offset has one of some values."""
+    """Return instructions that refuse a call if the argument at an offset has one of the values.
+
+    With any other value, the call is allowed.
+    """
     steps = [_load(offset)]
     for value in values:
         steps += [_unless_equal(value, 1), REFUSE]
@@ -172,7 +178,10 @@ def _never(number: int, offset: int, values: tuple[int, ...]) -> list[bytes]:
 
 
 def _without(number: int, offset: int, bits: int) -> list[bytes]:
-    """Refuse a call where the argument at an offset has any of some bits; otherwise go on."""
+    """Return instructions that refuse a call if the argument at an offset has any of these bits.
+
+    Otherwise, the instructions after these decide about the call.
+    """
     steps = [_load(offset), _op(HAS_BITS, bits, 0, 1), REFUSE, _load(NUMBER)]
     return [_unless_equal(number, len(steps)), *steps]
 

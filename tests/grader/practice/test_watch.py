@@ -50,7 +50,7 @@ def test_saves_are_graded_until_it_is_solved(folder: Path, mine: Path) -> None:
         mine.write_text(WRONG)
         screen = terminal.until("the softmax runs over the queries", "score ", "pass ")
         assert screen.index("fail ") < screen.index("pass ")
-        assert "follow from it (v lists them)" in screen
+        assert "checks fail for this reason (v lists them)" in screen
         terminal.press("v")
         terminal.until("0/3  output matches the formula")
         terminal.press("m")  # that it is solved is noticed with maps as well

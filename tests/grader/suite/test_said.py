@@ -97,9 +97,9 @@ def test_dropout_in_evaluation_is_told_no_number_that_is_right(
 ) -> None:
     report = graded("exercise3", "weights = self.dropout(weights)", f"{IMPORT}{dropped}", sandbox)
     scaled = check_of(report, "test_scores_are_divided_by_the_root_of_hidden_dim")
-    assert re.search(r"× 0.1374, got these, and no weight in \d+ places of \d+", scaled.message)
+    assert re.search(r"× 0.1374, got these, but no weight in \d+ places of \d+", scaled.message)
     rescaled = check_of(report, "test_dropout_rescales_what_it_keeps")
-    assert "weights are 0 in evaluation already, so no factor shows" in rescaled.message
+    assert "weights are already 0 in evaluation: no factor shows" in rescaled.message
 
 
 def test_dropout_that_rescales_nothing_is_told_of_no_wrong_rate(sandbox: Sandbox) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from grader.diagnosis.catalogue import KnownMistake, Mistake
 
 WHERE_WRONG = "Where your output is wrong, it is exactly what comes out"
-MODULE = "Your module is exactly what comes out"
+MODULE = "Your module behaves exactly as one does"
 WHOLE = "Your output is exactly what comes out"
 ONLY = {
     "learn": "Your output is right, but your gradients are exactly those that come out",

@@ -104,8 +104,8 @@ def judge(
         if failed and not (aspect is Aspect.GRADIENT and FAR_MORE * len(failed) < len(wrong)):
             others = [one.situation for one in known if one.aspect is not aspect]
             where = describe([one.situation for one in failed], others)
-            about = where or mostly([one.situation for one in failed], others, set(TOLD) - {*SIZES})
-            claim = WHOLE if aspect is Aspect.UNTRIED else _claim(aspect, about, failed, claims)
+            near = where or mostly([one.situation for one in failed], others, TOLD.keys() - SIZES)
+            claim = WHOLE if aspect is Aspect.UNTRIED else _claim(aspect, near, failed, claims)
             told.setdefault(claim, _reason(failed, where, says))
     if len(known) < len(outcomes) and not of:
         for claim in claims - told.keys():

@@ -85,7 +85,7 @@ class _File(msgspec.Struct, forbid_unknown_fields=True):
 
 @functools.cache
 def catalogue() -> dict[str, Mistake]:
-    """Return every mistake by its name, in the order of the pipeline."""
+    """Return all mistakes of ``catalogue.toml`` by name, in the order of the steps they spoil."""
     text = Path(__file__).with_name("catalogue.toml").read_text(encoding="utf-8")
     return {m.name: m for m in msgspec.convert(tomllib.loads(text), _File).mistake}
 

@@ -262,7 +262,7 @@ class Store:
         self.meet({**{key: names[key] for key in names.keys() & known.keys()}, **there})
 
     def names(self) -> dict[str, str]:
-        """Return the last name of everybody who was ever in the folder, by key."""
+        """Return the latest name of each candidate who was ever in the batch's folder, by key."""
         with self._reading() as read:
             return dict(read("SELECT key, name FROM candidate ORDER BY key"))
 

@@ -110,7 +110,10 @@ def _without_repeats(traits: list[Trait], imported: set[str]) -> Iterator[Trait]
 
 
 def _statements(source: str, most: int) -> Iterator[list[TokenInfo]]:
-    """Yield statements, cut at line ends, ``;`` and after ``if …:``; each comment is one too."""
+    """Yield a source's statements, as lists of tokens, without annotations of variables.
+
+    Each comment counts as a statement, and so does the head of a block, such as ``for x in y:``.
+    """
     statement: list[TokenInfo] = []
     depth, annotation = 0, False
     for token in _tokens(source, most):
@@ -198,7 +201,7 @@ def _shape(statement: list[TokenInfo], given: frozenset[str]) -> list[str]:
         elif token.type != tokenize.NAME:
             shape.append(_spelling(token))
         elif text in given if dot == "." and before == "self" else dot == "." or text in FIXED:
-            shape.append(text)  # of the contract, of torch, of Python
+            shape.append(text)  # a name from the contract, torch or Python, not the author's
         else:
             shape.append("V")
     return shape

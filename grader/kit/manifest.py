@@ -17,7 +17,7 @@ from grader.errors import GradeError
 from grader.records import Explain
 
 MANIFEST = "kit.toml"
-NAME = re.compile(r"[a-z][a-z0-9-]*")  # for kits that come with this package
+NAME = re.compile(r"[a-z][a-z0-9-]*")  # names of this package's kits; other text is a path
 
 
 class ExerciseEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -227,7 +227,7 @@ def spent(kit: Kit, interview: Interview) -> dict[str, Spent]:
 
 
 def _changed(exercise: Exercise, interview: Interview) -> datetime | None:
-    """Return when an exercise's file was last saved; None if it is gone or still the stub."""
+    """Return when a file was last saved after the interview began; None if not so, or if gone."""
     try:
         at = datetime.fromtimestamp(exercise.file.stat().st_mtime, UTC)
     except FileNotFoundError:

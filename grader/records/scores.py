@@ -13,7 +13,7 @@ class Status(StrEnum):
     SOLVED = "solved"
     GRADED = "graded"  # and not solved
     DISAGREES = "disagrees"  # several gradings gave different scores
-    AS_SENT = "as sent"  # the candidate did not change the file
+    AS_SENT = "as sent"  # the candidate, a person, handed the file back unchanged
     CANNOT_BE_TRIED = "cannot be tried"
     CANNOT_BE_READ = "cannot be read"
     MISSING = "missing"

@@ -171,7 +171,11 @@ class Channel:
     def post(
         self, steps: Sequence[Outgoing], groups: Sequence[int] = ()
     ) -> tuple[list[Step], list[bytes]]:
-        """Send steps without waiting for answers; return them, and the bytes of their tensors."""
+        """Send steps without waiting for answers.
+
+        Returns:
+            The steps as they were sent, and the tensors of each, packed into bytes.
+        """
         packed, parts = [], []
         for outgoing in steps:
             specs, body = values.dump_tensors(list(outgoing.tensors), strided=True)

@@ -85,7 +85,8 @@ class Pace:
     def seconds_for(self, work: Work) -> float:
         """Return the expected seconds of processor time for some work.
 
-        A kind of score that was not measured yet is estimated from the other kind.
+        Each situation and each attention score takes the time that was measured. For scores with
+        gradients, until they were measured, it is estimated from those without, and vice versa.
         """
         plain = self.plain or self.learning / BACKWARD
         learning = self.learning or self.plain * BACKWARD

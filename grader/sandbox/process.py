@@ -154,10 +154,10 @@ class Sandbox:
             self._start_zygote()
 
     def reveals(self, path: Path) -> Path | None:
-        """Return the library folder through which a worker may read a file; None if it may not.
+        """Return the folder of libraries, open to workers, that a file lies in; None if in none.
 
-        At level ``process`` the answer is always None: that level lets a worker read every file,
-        and promises nothing else.
+        At level ``process`` this is None for every file: a worker can read them all there, in
+        whichever folder they lie, and nothing is promised to be hidden from it.
         """
         if self.isolation == "process":
             return None

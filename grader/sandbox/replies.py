@@ -16,7 +16,7 @@ from grader.wire import messages, values
 from grader.wire.frames import BadFrame, Buffer
 
 MAX_NAME, MAX_TEXT = 500, 1000  # characters: of a name, of a sentence for the learner
-MAX_LEFT = 20  # sentences on what calls left changed
+MAX_LEFT = 20  # sentences, at most, on side effects of a call: a parameter that it changed, say
 
 _A = TypeVar("_A", bound=messages.Answer)
 
@@ -87,7 +87,8 @@ def read_reply(
     if (ends[-1] if ends else 0) != len(body):
         raise BadFrame("its answers do not share out its bytes")
     if len(reply.answers) == 1 and isinstance(reply.answers[0], messages.Refused):
-        return [_read(reply.answers[0], b"")] * sum(groups)  # a whole reply may be too large
+        # A worker whose answers are too large to send refuses once, in place of all of them.
+        return [_read(reply.answers[0], b"")] * sum(groups)
     places = zip(reply.answers, [0, *ends], ends, strict=False)
     whole = memoryview(body)
     answers = (_read(answer, whole[start:end]) for answer, start, end in places)

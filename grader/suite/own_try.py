@@ -16,7 +16,7 @@ from grader.suite.compare import CheckFailed, expect_close, expect_integers
 from grader.suite.contract import Contract, Sizes
 from grader.suite.harness import Harness
 
-MOST = 4096  # numbers of an input; nobody reads more than that
+MOST = 4096  # numbers in an input of the user's; more are refused, as nobody reads that many
 CLOSE = 1e-4  # tolerance relative to the largest value: right answers in float32 are closer
 
 

@@ -120,8 +120,9 @@ def _dropped(setting: Setting, calls: list[Call]) -> Tensor:
     maps = torch.stack(recover_attention(calls[0], *(call.out for call in calls))).squeeze(-2)
     found = maps[..., -setting.shown :].abs()
     largest, still = float(found.max()), 1 / setting.sizes.T
+    # Kept weights are smaller if 1/(1 - rate) was left out; they must not count as dropped.
     kept = min(_kept(setting), largest) if largest > still / 2 else _kept(setting)
-    return (found < kept / 2).double()  # a lack of rescaling is no wrong rate
+    return (found < kept / 2).double()
 
 
 def off_rate(observed: dict[Setting, Tensor]) -> Setting | None:

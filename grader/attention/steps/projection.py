@@ -130,7 +130,7 @@ def project_across_tokens(s: State) -> None:
 
 @choice("project", "batch in one sequence")
 def project_batch_as_one(s: State) -> None:
-    """Concatenate all sequences of a batch into a single one."""
+    """Join a batch's sequences into one, then project it: they will attend to one another."""
     s.given = s.given.reshape(1, -1, s.given.size(-1))
     s.x = s.x.reshape(1, -1, s.x.size(-1))
     project(s)

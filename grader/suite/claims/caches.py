@@ -258,7 +258,7 @@ def _expect_the_same(
 def _of(
     every: Callable[[], Tensors], name: str, cut: Callable[[Tensor], Tensor] | None = None
 ) -> Tensor:
-    """Call ``every`` and return one of its tensors, or the part that ``cut`` takes from it."""
+    """Return the tensor ``every()[name]``; if ``cut`` is given, what it cuts out of that."""
     found = every()[name]
     return found if cut is None else cut(found)
 

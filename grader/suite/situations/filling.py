@@ -223,7 +223,10 @@ def draw_weights(harness: Harness, row: Row, sizes: Sizes) -> Weights:
 
 
 def draw_other_weights(harness: Harness, row: Row, sizes: Sizes) -> Weights:
-    """Draw the weights that the module has before its own, if the row's history wants some."""
+    """Draw weights for an earlier call, before the module gets those of the call under test.
+
+    Empty unless the row, which has a level of each factor, wants such a call by its ``history``.
+    """
     return in_dtype(row, harness.weights(sizes)) if row.get("history") in ANOTHER_LIFE else {}
 
 

@@ -47,7 +47,7 @@ class SituationRunner:
         self._kept = self._session.left * (1 - SHARE)  # seconds for what comes after the situations
         self._agenda = Agenda(Places(harness, each), self._session.pace, lambda: self._left)
         self._came: list[_Planned] = []
-        self._exchange: Exchange | None = None  # the exchange with the worker in which they came
+        self._exchange: Exchange | None = None  # the request that tried ``_came``, and its reply
         self._outcomes: list[Outcome] = []
         self._is_fresh = False  # whether the worker has tried nothing yet
         self._ended = self._stopped = 0  # situations that ended the worker; of these, by a timeout

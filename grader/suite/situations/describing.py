@@ -10,7 +10,7 @@ from grader.suite.situations.factors import NONE
 from grader.suite.situations.outcomes import Situation
 
 MOST = 2  # levels of one factor that a condition may name and still be easy to read
-ENOUGH = 4  # failed situations; what fewer have in common may be chance
+CHANCE = 1e-3  # that failures which have nothing to do with a level all have it
 SIZES = ("T", "S", "B", "width", "E", "heads")  # factors that are described by numbers, not levels
 LETTERS = ("T", "S", "B", "C", "E", "H")  # plainest first; the letters of the contract's own follow
 
@@ -53,12 +53,12 @@ def describe(
     return None
 
 
-def mostly(
+def shared(
     failed: Sequence[Situation], passed: Sequence[Situation], factors: Collection[object]
 ) -> tuple[Condition, ...]:
-    """Return the levels that all failures share, and at which a third or more failed.
+    """Return the levels that all failures share, where chance hardly ever has them share one.
 
-    They tell what a mistake is about where rounding or chance hides it in a few situations, so that
+    They tell what a mistake is about where rounding or chance hides it in some situations, so that
     no condition describes the failures exactly.
 
     Args:
@@ -66,14 +66,17 @@ def mostly(
         passed: The situations that passed.
         factors: Names of the factors to look at.
     """
-    if len(failed) < ENOUGH:
-        return ()
-    shared = [_of(name, [level]) for name, level in failed[0].row.items() if name in factors]
+    levels = [_of(name, [level]) for name, level in failed[0].row.items() if name in factors]
     return tuple(
         one
-        for one in shared
-        if all(map(one.holds, failed)) and sum(map(one.holds, passed)) <= 2 * len(failed)
+        for one in levels
+        if all(map(one.holds, failed)) and _share(one, [*failed, *passed]) ** len(failed) < CHANCE
     )
+
+
+def _share(condition: Condition, situations: Sequence[Situation]) -> float:
+    """Return in which share of situations a condition holds."""
+    return sum(map(condition.holds, situations)) / len(situations)
 
 
 def _conditions(failed: Sequence[Situation]) -> list[Condition]:

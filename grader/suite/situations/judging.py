@@ -9,7 +9,7 @@ from grader.sandbox.errors import SubmissionError
 from grader.sandbox.pace import SHORT
 from grader.sandbox.workers import WorkerEnded
 from grader.suite.compare import CheckFailed
-from grader.suite.situations.describing import SIZES, Condition, describe, mostly
+from grader.suite.situations.describing import SIZES, Condition, describe, shared
 from grader.suite.situations.factors import Row
 from grader.suite.situations.levels import layout_of
 from grader.suite.situations.outcomes import Aspect, Outcome, Situation
@@ -35,6 +35,7 @@ TOLD: dict[Aspect | str, tuple[str, ...]] = {
     "B": ("handles_a_single_token",),
     "x": ("large_scores_stay_finite",),
 }
+SHARED = {"dtype", *TOLD} - {*SIZES}  # factors whose level a claim may be told by
 OF_LENGTH = TOLD["T"][:2]
 # Which situations a claim is about, unless it is about all or about those that name it themselves.
 ABOUT: dict[str, Callable[[Situation], bool]] = {
@@ -104,7 +105,7 @@ def judge(
         if failed and not (aspect is Aspect.GRADIENT and FAR_MORE * len(failed) < len(wrong)):
             others = [one.situation for one in known if one.aspect is not aspect]
             where = describe([one.situation for one in failed], others)
-            near = where or mostly([one.situation for one in failed], others, TOLD.keys() - SIZES)
+            near = where or shared([one.situation for one in failed], others, SHARED)
             claim = WHOLE if aspect is Aspect.UNTRIED else _claim(aspect, near, failed, claims)
             told.setdefault(claim, _reason(failed, where, says))
     if len(known) < len(outcomes) and not of:

@@ -151,14 +151,14 @@ def test_what_few_situations_have_in_common_two_by_two_may_be_chance() -> None:
     assert "with dtype float64 and T = 257" in str(told(3)["computes_in_float64"])
 
 
-@pytest.mark.parametrize(("passing", "claim"), [(8, "mask_broadcasts"), (9, "matches_the_formula")])
-def test_level_that_all_failures_share_is_told_where_a_third_of_its_situations_fail(
-    passing: int, claim: str
+@pytest.mark.parametrize(("others", "claim"), [(30, "mask_broadcasts"), (5, "matches_the_formula")])
+def test_level_that_all_failures_share_is_told_where_chance_hardly_has_it(
+    others: int, claim: str
 ) -> None:
-    wrong = [tried(T, mask="(T, T)") for T in (1, 2, 17, 257)]
-    right = [*ALL, *[tried(5, mask="(T, T)")] * passing]
-    outcomes = [*(Outcome(one, Aspect.VALUE, AssertionError()) for one in wrong)]
-    told = judge([*outcomes, *map(Outcome, right)], frozenset({"mask_broadcasts"})).told
+    failed = [tried(T, mask="(T, T)") for T in (1, 2, 17, 257)]
+    passed = [*[tried(5)] * others, *[tried(T, mask="(T, T)") for T in (3, 4)]]
+    wrong = [Outcome(one, Aspect.VALUE, AssertionError()) for one in failed]
+    told = judge([*wrong, *map(Outcome, passed)], frozenset({"mask_broadcasts"})).told
     assert list(told) == [claim]
 
 

@@ -39,7 +39,7 @@ MANY = 12  # failed situations; an answer with fewer counts as caught by few
 
 
 class Killed(msgspec.Struct):
-    """The situations in which a wrong answer failed, and the first check that it lost.
+    """The situations in which a wrong answer failed, and the checks that it lost.
 
     Attributes:
         situations: Number of situations tried, of the exercise's contract and those inside it.
@@ -96,7 +96,7 @@ def dominated(results: list[Killed]) -> Iterator[Killed]:
 
 
 def _is_within(one: Killed, other: Killed) -> bool:
-    """Return whether an answer that fails as the first does fails as the other does as well."""
+    """Return whether the other fails wherever this one fails, and loses what this one loses."""
     alike = (one.exercise, one.seed) == (other.exercise, other.seed)
     is_told = bool(one.failed) or not other.failed  # else situations say nothing of the two
     narrower = all(row in other.failed for row in one.failed) and {*one.lost} <= {*other.lost}

@@ -70,6 +70,7 @@ SETTINGS = (
 FAR = 100_000  # flags, from which on there are too many to compare every two along an axis
 REPEATED = 7.5  # standard deviations, for some 130,000 lags
 OVERLAP = 5000  # flags compared at a lag; fewer say nothing of a repetition
+TOGETHER = (-1, -2, -3, (-1, -2))  # axes of weights dropped together: a query's, a key's, …
 MANY = 200  # flags, above which a statistic of them is meaningful
 
 
@@ -184,7 +185,6 @@ def _is_far(z: Tensor) -> bool:
     return bool(z.sum().abs() > BOUND * sqrt(z.numel()))
 
 
-TOGETHER = (-1, -2, -3, (-1, -2))  # axes of weights dropped together: a query's, a key's, …
 AXES = ((-1, "keys"), (-2, "queries"), (-3, "sequences"), (-4, "calls"))
 
 

@@ -87,7 +87,8 @@ class Observed:
     @property
     def ratios(self) -> list[Tensor]:
         """Weights in training over those in evaluation, for each run, where ``sure`` is True."""
-        return [(weights / self.still)[self.sure] for weights in self.maps]
+        sure = self.sure
+        return [(weights / self.still)[sure] for weights in self.maps]
 
 
 def observe(harness: Harness) -> dict[Setting, Observed]:
@@ -160,8 +161,8 @@ def drops_weights(harness: Harness) -> None:
 def drops_each_weight_on_its_own(harness: Harness) -> None:
     """Whether one weight is dropped says nothing about others in its row, column or batch."""
     seen = harness.shared(observe)[HALF]
-    kept, sure = seen.kept.double(), seen.sure
     _whole_or_dropped(harness)  # otherwise nothing tells which weights were dropped
+    kept, sure = seen.kept.double(), seen.sure
     share = float(kept[:, sure].mean())  # a wrong rate is no dependence
     z = (kept - share) / sqrt(share * (1 - share)) * sure  # (runs, B, T, 1, S): 0 where unknown
     for dim, name in ((1, "sequences"), (2, "queries"), (-1, "keys")):

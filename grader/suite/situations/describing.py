@@ -67,16 +67,10 @@ def shared(
         factors: Names of the factors to look at.
     """
     levels = [_of(name, [level]) for name, level in failed[0].row.items() if name in factors]
-    return tuple(
-        one
-        for one in levels
-        if all(map(one.holds, failed)) and _share(one, [*failed, *passed]) ** len(failed) < CHANCE
-    )
-
-
-def _share(condition: Condition, situations: Sequence[Situation]) -> float:
-    """Return in which share of situations a condition holds."""
-    return sum(map(condition.holds, situations)) / len(situations)
+    common = [one for one in levels if all(map(one.holds, failed))]
+    count = len(failed)
+    shares = [(count + sum(map(one.holds, passed))) / (count + len(passed)) for one in common]
+    return tuple(one for one, share in zip(common, shares, strict=True) if share**count < CHANCE)
 
 
 def _conditions(failed: Sequence[Situation]) -> list[Condition]:

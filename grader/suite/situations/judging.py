@@ -103,9 +103,10 @@ def judge(
     for aspect in Aspect:
         failed = [one for one in wrong if one.aspect is aspect]
         if failed and not (aspect is Aspect.GRADIENT and FAR_MORE * len(failed) < len(wrong)):
+            here = [one.situation for one in failed]
             others = [one.situation for one in known if one.aspect is not aspect]
-            where = describe([one.situation for one in failed], others)
-            near = where or shared([one.situation for one in failed], others, SHARED)
+            where = describe(here, others)
+            near = where or shared(here, others, SHARED)
             claim = WHOLE if aspect is Aspect.UNTRIED else _claim(aspect, near, failed, claims)
             told.setdefault(claim, _reason(failed, where, says))
     if len(known) < len(outcomes) and not of:

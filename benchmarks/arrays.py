@@ -14,35 +14,40 @@ import msgspec
 
 from grader.kit import load_kit
 from grader.suite import Contract, load_suite
-from grader.suite.situations.covering import ARRAYS, KEPT, kept_at, make
-from grader.suite.situations.factors import Model
+from grader.suite.situations.covering import (
+    ARRAYS_FOLDER,
+    ARRAYS_PER_MODEL,
+    array_file_of,
+    make_array,
+)
+from grader.suite.situations.factors import FactorModel
 from grader.suite.situations.places import model_of
 
 
-def models() -> Iterator[tuple[str, Model]]:
+def models() -> Iterator[tuple[str, FactorModel]]:
     """Yield an exercise's name and the model of factors behind its situations, for each model."""
     for exercise in load_kit(Path(__file__).parent.parent).exercises:
         suite = load_suite(str(exercise.suite), exercise.suite.name)
         contracts = [one for one in vars(suite).values() if isinstance(one, Contract)]
         tried = [one for one in contracts if one.has_situations]
         found = [model_of(part) for one in tried for part in (one, *one.inside)]
-        for model in {kept_at(model): model for model in found}.values():
+        for model in {array_file_of(model): model for model in found}.values():
             yield exercise.name, model
 
 
 def main(*, anew: bool) -> None:
     """Write a file of arrays for each set of factors, and remove files that no contract uses."""
-    KEPT.mkdir(exist_ok=True)
+    ARRAYS_FOLDER.mkdir(exist_ok=True)
     written: set[Path] = set()
     for name, model in models():
-        file = kept_at(model)
+        file = array_file_of(model)
         if anew or not file.exists():
-            arrays = [make(model, seed) for seed in range(ARRAYS)]
+            arrays = [make_array(model, seed) for seed in range(ARRAYS_PER_MODEL)]
             file.write_bytes(msgspec.json.encode(arrays) + b"\n")
             count, lengths = len(model.factors), [len(array) for array in arrays]
             print(f"{name}: {count} factors, {lengths} situations, strength 2")
         written.add(file)
-    for file in set(KEPT.glob("*.json")) - written:
+    for file in set(ARRAYS_FOLDER.glob("*.json")) - written:
         file.unlink()
 
 

@@ -29,7 +29,7 @@ EXERCISE = "exercise3"
 COMMAND = [sys.executable, "-c", "from grader.cli import main; main()", "batch"]
 # Of a thousand submissions, how many are wrong, cannot be tried, raise, and hang; others are right.
 WRONG, BROKEN, RAISING, HANGING = 300, 60, 60, 5
-CRASHES = ("import os\nos._exit(3)\n", "import nowhere\n", "class SelfAttentionV3(:\n", "")
+BROKEN_SOURCES = ("import os\nos._exit(3)\n", "import nowhere\n", "class SelfAttentionV3(:\n", "")
 
 
 def sources() -> Iterator[str]:
@@ -44,7 +44,7 @@ def sources() -> Iterator[str]:
     hanging = solution.replace("return ", "while True:\n            pass\n        return ", 1)
     while True:
         thousand = [dice.choice(wrongs) for _ in range(WRONG)]
-        thousand += [dice.choice(CRASHES) for _ in range(BROKEN)]
+        thousand += [dice.choice(BROKEN_SOURCES) for _ in range(BROKEN)]
         thousand += [raising] * RAISING + [hanging] * HANGING
         thousand += [dice.choice(rights) for _ in range(1000 - len(thousand))]
         dice.shuffle(thousand)

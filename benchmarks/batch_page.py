@@ -22,7 +22,7 @@ from playwright.sync_api import Page, sync_playwright
 
 from grader.grading import Options, grade
 from grader.kit import Exercise, installed_kit
-from grader.outputs.batch_candidate import Entry, candidate_page
+from grader.outputs.batch_candidate import CandidateEntry, candidate_page
 from grader.outputs.batch_page import Overview
 from grader.sandbox.process import Sandbox
 from grader.submission import Submission
@@ -30,11 +30,11 @@ from tests.support.answers import right_answers
 from tests.support.batch_samples import Graded, entry, head_of, named
 from tests.support.wrong import wrong_versions
 
-KINDS = 12  # right answers graded per exercise, at most, and as many wrong ones
-NAMES = ("exercise3", "exercise5", "exercise4", "exercise6")
+MAX_ANSWERS = 12  # right ones graded per exercise, and as many wrong ones
+EXERCISES = ("exercise3", "exercise5", "exercise4", "exercise6")
 REPEATS = 7
 # The time of an action until the page is laid out and painted, in milliseconds.
-TIMED = """async () => {
+TIMED_ACTION_JS = """async () => {
   const painted = () => new Promise(next => requestAnimationFrame(() => setTimeout(next)));
   await painted();
   const began = performance.now();
@@ -42,7 +42,7 @@ TIMED = """async () => {
   await painted();
   return performance.now() - began;
 }"""
-SCROLL = """async () => {
+SCROLL_JS = """async () => {
   const box = document.querySelector(".listing");
   let last = await new Promise(requestAnimationFrame), worst = 0;
   for (let i = 0; i < 120; i++) {
@@ -57,14 +57,14 @@ SCROLL = """async () => {
 
 def answers(exercise: Exercise, sandbox: Sandbox) -> list[Graded]:
     """Grade real answers of an exercise, right and wrong, once each."""
-    sources = [one.submission.source for one in right_answers(exercise)[:KINDS]]
-    sources += [wrong.submission().source for wrong in wrong_versions(exercise)[:KINDS]]
+    sources = [one.submission.source for one in right_answers(exercise)[:MAX_ANSWERS]]
+    sources += [wrong.submission().source for wrong in wrong_versions(exercise)[:MAX_ANSWERS]]
     options = Options(seed=1, device="cpu", search=2_000)
     path = Path(f"{exercise.name}.py")
     return [(grade(Submission(path, s), exercise, options, sandbox), s) for s in sources]
 
 
-def batch(count: int, found: Mapping[str, Sequence[Graded]]) -> Iterator[Entry]:
+def batch(count: int, found: Mapping[str, Sequence[Graded]]) -> Iterator[CandidateEntry]:
     """Yield the entries of candidates whose files differ at least by a comment."""
     draw = random.Random(1)
     for number in range(count):
@@ -81,7 +81,7 @@ def kept(found: Mapping[str, Sequence[Graded]]) -> float:
     """Return the memory that an overview page keeps per candidate while it is made, in KiB."""
     held: list[int] = []
 
-    def watched() -> Iterator[Entry]:
+    def watched() -> Iterator[CandidateEntry]:
         for number, one in enumerate(batch(401, found)):
             if number in (100, 400):
                 held.append(tracemalloc.get_traced_memory()[0])
@@ -97,7 +97,7 @@ def kept(found: Mapping[str, Sequence[Graded]]) -> float:
 
 def median(page: Page, action: str) -> float:
     """Return the median time of an action in the browser, in milliseconds."""
-    return sorted(page.evaluate(TIMED % action) for _ in range(REPEATS))[REPEATS // 2]
+    return sorted(page.evaluate(TIMED_ACTION_JS % action) for _ in range(REPEATS))[REPEATS // 2]
 
 
 def in_browser(file: Path) -> None:
@@ -117,7 +117,7 @@ def in_browser(file: Path) -> None:
         print(f"filter        {median(page, find):7.0f} ms (to reach: 100)")
         reveal = "document.getElementById('reveal').click();"
         print(f"reveal, hide  {median(page, reveal):7.0f} ms")
-        print(f"worst frame   {page.evaluate(SCROLL):7.0f} ms while scrolling")
+        print(f"worst frame   {page.evaluate(SCROLL_JS):7.0f} ms while scrolling")
         browser.close()
 
 
@@ -125,7 +125,7 @@ def main(count: str = "5000", exercises: str = "1") -> None:
     """Print all figures."""
     kit = installed_kit()
     with Sandbox() as sandbox:
-        found = {name: answers(kit.find(name), sandbox) for name in NAMES[: int(exercises)]}
+        found = {name: answers(kit.find(name), sandbox) for name in EXERCISES[: int(exercises)]}
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "report.html")
         began, people = time.perf_counter(), int(count)

@@ -22,16 +22,16 @@ from pathlib import Path
 
 from benchmarks.batch import command, handed
 
-LOOPS = 4
+BUSY_LOOPS = 4
 OUTCOMES = ("failure", "error", "skipped")
-Found = Mapping[str, object]  # by the name of a test, or of a candidate
+ResultsByName = Mapping[str, object]  # of a test, or of a candidate
 
 
 @contextmanager
-def busy() -> Iterator[None]:
-    """Keep ``LOOPS`` busy loops running, each competing for a core as much as our own session."""
+def busy_loops() -> Iterator[None]:
+    """Keep ``BUSY_LOOPS`` loops busy, each competing for a core as much as this process does."""
     words = [sys.executable, "-S", "-c", "while True: pass"]
-    loops = [subprocess.Popen(words, start_new_session=True) for _ in range(LOOPS)]
+    loops = [subprocess.Popen(words, start_new_session=True) for _ in range(BUSY_LOOPS)]
     try:
         yield
     finally:
@@ -40,11 +40,11 @@ def busy() -> Iterator[None]:
             loop.wait()
 
 
-def compare(what: str, run: Callable[[], Found]) -> int:
+def compare(what: str, run: Callable[[], ResultsByName]) -> int:
     """Run twice, in quiet and with busy loops; print times and differences, return their number."""
     quiet = _timed(f"{what}, quiet", run)
-    with busy():
-        crowded = _timed(f"{what}, with {LOOPS} busy loops", run)
+    with busy_loops():
+        crowded = _timed(f"{what}, with {BUSY_LOOPS} busy loops", run)
     differ = sorted(
         name for name in quiet.keys() | crowded.keys() if quiet.get(name) != crowded.get(name)
     )
@@ -54,7 +54,7 @@ def compare(what: str, run: Callable[[], Found]) -> int:
     return len(differ)
 
 
-def _timed(what: str, run: Callable[[], Found]) -> Found:
+def _timed(what: str, run: Callable[[], ResultsByName]) -> ResultsByName:
     started, load = time.perf_counter(), os.getloadavg()[0]
     found = run()
     taken = time.perf_counter() - started
@@ -62,7 +62,7 @@ def _timed(what: str, run: Callable[[], Found]) -> Found:
     return found
 
 
-def run_tests(words: list[str]) -> Found:
+def run_tests(words: list[str]) -> ResultsByName:
     """Run pytest and return the outcome of each test."""
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.xml"
@@ -76,7 +76,7 @@ def run_tests(words: list[str]) -> Found:
         }
 
 
-def run_batch(submissions: Path, results: Path) -> Found:
+def run_batch(submissions: Path, results: Path) -> ResultsByName:
     """Grade a batch and return each candidate's score, the checks' verdicts, and the diagnosis."""
     words = command(submissions, results)
     subprocess.run(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)

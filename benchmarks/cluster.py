@@ -13,9 +13,9 @@ import time
 from pathlib import Path
 
 from benchmarks.batch import command, handed
-from grader.hiring.store import Store
+from grader.hiring.store import BatchStore
 
-WAYS = {"built in": [], "ray": ["--ray"]}
+WAY_OPTIONS = {"built in": [], "ray": ["--ray"]}
 
 
 def seconds(submissions: Path, results: Path, more: list[str], count: int) -> tuple[float, float]:
@@ -23,30 +23,30 @@ def seconds(submissions: Path, results: Path, more: list[str], count: int) -> tu
     words = [*command(submissions, results), "--jobs", str(os.cpu_count()), *more]
     started = time.perf_counter()
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
-        while process.poll() is None and not graded(results):
+        while process.poll() is None and not count_graded(results):
             time.sleep(0.02)
         first = time.perf_counter() - started
         said, _ = process.communicate()
     whole = time.perf_counter() - started
-    if process.returncode or graded(results) != count:
+    if process.returncode or count_graded(results) != count:
         sys.exit(f"{words} failed:\n{said.decode()}")
     return first, whole
 
 
-def graded(results: Path) -> int:
+def count_graded(results: Path) -> int:
     """Return how many results a batch has so far."""
     if not (results / "results.sqlite").exists():
         return 0
-    with Store(results / "results.sqlite") as store:
+    with BatchStore(results / "results.sqlite") as store:
         return len(store.done())
 
 
 def main(count: str = "400", pairs: str = "5") -> None:
     """Time both ways in turn, and print the medians and the ratio of ray to built in."""
-    found: dict[str, list[tuple[float, float]]] = {way: [] for way in WAYS}
+    found: dict[str, list[tuple[float, float]]] = {way: [] for way in WAY_OPTIONS}
     with handed(int(count)) as (submissions, results):
         for number in range(int(pairs)):
-            for way, more in WAYS.items():
+            for way, more in WAY_OPTIONS.items():
                 out = results / f"{way} {number}"
                 found[way].append(seconds(submissions, out, more, int(count)))
                 first, whole = found[way][-1]

@@ -26,8 +26,8 @@ import msgspec
 import torch
 
 from grader.errors import GradeError
-from grader.hiring.archives import in_archive, unpacked
-from grader.hiring.store import BatchSettings, Result, Store
+from grader.hiring.archives import archive_contents, nested_contents
+from grader.hiring.store import BatchSettings, BatchStore, GradingResult
 from grader.kit import installed_kit
 from grader.outputs.progress_page import progress_page
 from grader.practice.history import Event, History
@@ -39,10 +39,10 @@ from grader.wire import frames, messages, values
 from grader.wire.frames import BadFrame
 
 CALL = messages.Call("f", [messages.Arguments({"tuple": []}, {"dict": {}})])
-OF_FRAMES = (BadFrame, EOFError, ValueError)
+FRAME_ERRORS = (BadFrame, EOFError, ValueError)
 KIT = installed_kit()
-WARM = 100  # inputs after which memory is measured, as first uses allocate more
-Kind = tuple[list[bytes], Callable[[bytes], object]]
+WARM_UP_INPUTS = 100  # after which memory is measured, as first uses allocate more
+FuzzTarget = tuple[list[bytes], Callable[[bytes], object]]
 
 
 def reader(data: bytes) -> Callable[[int], bytes]:
@@ -62,9 +62,9 @@ def reader(data: bytes) -> Callable[[int], bytes]:
 
 def read_frame(data: bytes) -> None:
     """Read a frame as the channel and a call do."""
-    reply, body = frames.unpack(reader(data), frames.MAX_REPLY_HEADER, messages.Reply)
+    reply, body = frames.unpack(reader(data), frames.MAX_REPLY_HEADER_BYTES, messages.Reply)
     for answered in replies.read_reply(reply, body, [2]):
-        if isinstance(answered, replies.Answered):
+        if isinstance(answered, replies.StepAnswer):
             replies.read_results(answered, CALL, [torch.zeros(1)])
 
 
@@ -129,8 +129,8 @@ def archives() -> list[bytes]:
 def read_archive(data: bytes) -> None:
     """Read an archive as a batch does in a process of its own."""
     endings = {b"PK": ".zip", b"\xfd7": ".tar.xz", b"\x1f\x8b": ".tar.gz"}
-    contents = in_archive(f"a{endings.get(data[:2], '.tar')}", lambda: io.BytesIO(data))
-    contents.files.update(unpacked(contents).files)
+    contents = archive_contents(f"a{endings.get(data[:2], '.tar')}", lambda: io.BytesIO(data))
+    contents.files.update(nested_contents(contents).files)
     for path, read in contents.files.items():
         submission_of(Path(path.name), read())
 
@@ -170,11 +170,11 @@ def databases() -> tuple[bytes, bytes]:
             history.record(report(), "x = 1", own=True)
             history.note("exercise3", Event.SAVED, datetime.now(UTC))
             history.show_hints("exercise3", 1)
-        with Store(second) as store:
+        with BatchStore(second) as store:
             store.hold_to(
                 BatchSettings("", ("exercise3",), (1,), "full", "cpu", 1.0, 1, "", "", "")
             )
-            store.add(Result("ann", "exercise3", 1, "exercise3.py", report(), "x = 1"))
+            store.add(GradingResult("ann", "exercise3", 1, "exercise3.py", report(), "x = 1"))
             store.meet({"ann": "Ann"})
         for path in (first, second):  # with small pages, so that less of the file is empty
             with closing(sqlite3.connect(path)) as connection:
@@ -201,7 +201,7 @@ def read_results(data: bytes) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "results.sqlite"
         path.write_bytes(data)
-        with Store(path) as store:
+        with BatchStore(path) as store:
             store.known_settings()
             store.done()
             store.names()
@@ -212,7 +212,7 @@ def read_results(data: bytes) -> None:
 
 def main(kind: str = "frames", count: str = "10000") -> None:
     """Read changed inputs of one kind, and print refusals, the longest time and memory growth."""
-    made: dict[str, Callable[[], Kind]] = {
+    made: dict[str, Callable[[], FuzzTarget]] = {
         "frames": lambda: (answers(), read_frame),
         "archives": lambda: (archives(), read_archive),
         "notebooks": lambda: (notebooks(), lambda data: submission_of(Path("a.ipynb"), data)),
@@ -220,10 +220,10 @@ def main(kind: str = "frames", count: str = "10000") -> None:
         "results": lambda: ([databases()[1]], read_results),
     }
     rng, (honest, read) = random.Random(0), made[kind]()
-    declared = OF_FRAMES if kind == "frames" else (GradeError,)
+    declared = FRAME_ERRORS if kind == "frames" else (GradeError,)
     refused, before, longest = 0, 0, 0.0
     for number in range(int(count)):
-        if number == WARM:
+        if number == WARM_UP_INPUTS:
             before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         data = change(rng, rng.choice(honest))
         began = time.process_time()

@@ -26,12 +26,19 @@ from pathlib import Path
 
 import torch
 
-from benchmarks.gpu_files import HARMS, ROOT, differences, harmed, opened, seen_of_another
+from benchmarks.gpu_files import (
+    HARMS,
+    ROOT,
+    differences,
+    opened,
+    seen_of_another,
+    unexpected_verdicts,
+)
 from grader.diagnosis.edits import edited, read_edits
 from grader.errors import GradeError
 from grader.grading import Options, grade
 from grader.hiring.process_pool import GradingPool
-from grader.hiring.tasks import Settings, Task
+from grader.hiring.tasks import PoolSettings, Task
 from grader.kit import Exercise, load_kit
 from grader.records import Explain
 from grader.sandbox.clock import Clock
@@ -40,13 +47,13 @@ from grader.sandbox.process import Sandbox
 from grader.submission import Submission, read_submission
 from grader.wire.messages import Load, Ping, Request, Step
 
-RUNS = 5  # timed runs, of which the median is printed
-TIMES = 3.0  # how many times as long as on the CPU a warm grading on a GPU may take
+TIMED_RUNS = 5  # of which the median is printed
+MAX_SLOWDOWN = 3.0  # of a warm grading on a GPU, compared with one on the CPU
 PROCESSES, TASKS = 3, 12
-MOST = 300  # seconds that the whole benchmark may take
-WARM = ("exercise3", "decoder2")
+MAX_TOTAL_S = 300  # for the whole benchmark
+WARM_EXERCISES = ("exercise3", "decoder2")
 KIT = load_kit(ROOT)
-PLAIN = Options(1, explain=Explain.NOTHING, timeout=30.0)
+BASE_OPTIONS = Options(1, explain=Explain.NOTHING, timeout=30.0)
 
 
 class Table:
@@ -112,19 +119,19 @@ def first_touch(table: Table, device: str, on: dict[str, Sandbox]) -> None:
 
 def warm(table: Table, device: str, on: dict[str, Sandbox]) -> None:
     """Print the times of warm gradings, each with a worker already started."""
-    for exercise in map(KIT.find, WARM):
+    for exercise in map(KIT.find, WARM_EXERCISES):
         took = {name: graded_warm(exercise, name, sandbox) for name, sandbox in on.items()}
         ratio = took[device] / took["cpu"]
         told = f"{took['cpu']:.2f} s on the CPU, {took[device]:.2f} s: {ratio:.2f} times"
-        asked = f"at most {TIMES:g} times"
-        table.row(f"warm grading of {exercise.name}", told, asked, ratio <= TIMES)
+        asked = f"at most {MAX_SLOWDOWN:g} times"
+        table.row(f"warm grading of {exercise.name}", told, asked, ratio <= MAX_SLOWDOWN)
 
 
 def graded_warm(exercise: Exercise, device: str, sandbox: Sandbox) -> float:
     """Return the median time of a grading after the first, in seconds."""
-    file, options = read_submission(exercise.solution), replace(PLAIN, device=device)
+    file, options = read_submission(exercise.solution), replace(BASE_OPTIONS, device=device)
     times = []
-    for _ in range(RUNS + 1):
+    for _ in range(TIMED_RUNS + 1):
         sandbox.prepare()
         time.sleep(0.0 if device == "cpu" else 2.0)  # seconds that a learner takes to save again
         times.append(seconds(lambda: grade(file, exercise, options, sandbox)))
@@ -133,10 +140,10 @@ def graded_warm(exercise: Exercise, device: str, sandbox: Sandbox) -> float:
 
 def batch(table: Table, device: str) -> None:
     """Print the rate of several processes that share the device, and whether all is solved."""
-    exercise = KIT.find(WARM[0])
+    exercise = KIT.find(WARM_EXERCISES[0])
     data = exercise.solution.read_bytes()
     tasks = [Task(str(n), exercise.name, n, "a.py", data, "") for n in range(TASKS)]
-    settings = Settings(str(ROOT), "auto", device, 30.0, 2048, 0)
+    settings = PoolSettings(str(ROOT), "auto", device, 30.0, 2048, 0)
     with GradingPool(settings, PROCESSES) as pool:
         solved: list[bool] = []
 
@@ -168,8 +175,8 @@ def verdicts(table: Table, device: str, on: dict[str, Sandbox], share: float) ->
     for exercise, file in files():
         if time.monotonic() > end:
             break
-        one = grade(file, exercise, replace(PLAIN, device="cpu"), on["cpu"])
-        other = grade(file, exercise, replace(PLAIN, device=device), on[device])
+        one = grade(file, exercise, replace(BASE_OPTIONS, device="cpu"), on["cpu"])
+        other = grade(file, exercise, replace(BASE_OPTIONS, device=device), on[device])
         here = differences(one, other)
         changed += [f"{exercise.name}, {file.path.name}: {what}" for what in here]
         compared += 1
@@ -183,7 +190,7 @@ def verdicts(table: Table, device: str, on: dict[str, Sandbox], share: float) ->
 
 def leaked(device: str, sandbox: Sandbox) -> list[str]:
     """Return what workers find in their memory of earlier workers; empty if nothing."""
-    counts = [seen_of_another(device, sandbox) for _ in range(RUNS)]
+    counts = [seen_of_another(device, sandbox) for _ in range(TIMED_RUNS)]
     return [f"{count} numbers" for count in counts if count]
 
 
@@ -208,14 +215,14 @@ def main() -> int:
         table.trial("reached beside its own GPU", "nothing", lambda: opened(device, there))
         for name in HARMS:
             what = f"lost with what {name}, beside its check"
-            table.trial(what, "nothing", lambda name=name: harmed(name, device, there))
+            table.trial(what, "nothing", lambda name=name: unexpected_verdicts(name, device, there))
         table.trial("memory of another that is read", "nothing", lambda: leaked(device, there))
         for measure in (first_touch, warm):
             measure(table, device, on)
         verdicts(table, device, on, given.seconds)
     batch(table, device)
     took = time.monotonic() - began
-    table.row("all of it", f"{took:.0f} s", f"less than {MOST} s", took < MOST)
+    table.row("all of it", f"{took:.0f} s", f"less than {MAX_TOTAL_S} s", took < MAX_TOTAL_S)
     return 0 if table.holds else 1
 
 

@@ -15,21 +15,25 @@ from grader.sandbox.process import Sandbox
 from grader.submission import Submission
 
 ROOT = Path(__file__).parent.parent
-HARMLESS = ("test_three_numbers", "test_seven_numbers")
-START = "import os\nimport torch\n\n\ndef double(x):\n    if len(x) == 5:\n        harm(x)\n"
-REST = "    return 2 * x\n\n\ndef harm(x):\n"
-SLEEP = "    if x.is_cuda:\n        torch.cuda._sleep(1 << 62)\n"
+UNHARMED_CHECKS = ("test_three_numbers", "test_seven_numbers")
+HARMFUL_START = (
+    "import os\nimport torch\n\n\ndef double(x):\n    if len(x) == 5:\n        harm(x)\n"
+)
+HARMFUL_REST = "    return 2 * x\n\n\ndef harm(x):\n"
+GPU_SLEEP = "    if x.is_cuda:\n        torch.cuda._sleep(1 << 62)\n"
 HARMS = {
     "takes all memory": "    held = []\n    while True:\n"
     "        held.append(torch.ones(64 << 20, device=x.device))\n",
-    "hangs in a kernel": f"{SLEEP}        torch.cuda.synchronize()\n"
+    "hangs in a kernel": f"{GPU_SLEEP}        torch.cuda.synchronize()\n"
     "    while True:\n        pass\n",
-    "ends in a kernel": f"{SLEEP}    os._exit(9)\n",
+    "ends in a kernel": f"{GPU_SLEEP}    os._exit(9)\n",
     "reads out of range": "    torch.ones(3, device=x.device)[torch.tensor([7], device=x.device)]"
     ".sum().item()\n",
 }
-VERDICTS = {"hangs in a kernel": Verdict.TIMEOUT}  # of the check that is harmed; others: an error
-LEAVES = """
+EXPECTED_VERDICTS = {
+    "hangs in a kernel": Verdict.TIMEOUT
+}  # of the check that is harmed; others: an error
+LEAVES_TENSORS = """
 import torch
 
 held = []
@@ -39,7 +43,7 @@ def double(x):
     held.append(torch.full((64 << 20,), 2.0**97, device=x.device))  # 256 MiB
     return 2 * x
 """
-LOOKS = """
+LOOKS_FOR_TENSORS = """
 import torch
 
 
@@ -47,7 +51,7 @@ def double(x):
     print("seen", int((torch.empty(64 << 20, device=x.device) == 2.0**97).sum()))
     return 2 * x
 """
-OPENS = """
+OPENS_FORBIDDEN = """
 import ctypes
 import os
 import re
@@ -113,12 +117,14 @@ def graded(source: str, device: str, sandbox: Sandbox) -> Report:
     return grade(Submission(Path("double.py"), source), double(), options, sandbox)
 
 
-def harmed(name: str, device: str, sandbox: Sandbox) -> list[str]:
+def unexpected_verdicts(name: str, device: str, sandbox: Sandbox) -> list[str]:
     """Return the unexpected verdicts after a submission does one of ``HARMS``; empty if none."""
-    report = graded(START + REST + HARMS[name], device, sandbox)
+    report = graded(HARMFUL_START + HARMFUL_REST + HARMS[name], device, sandbox)
     verdicts = {check.name: check.verdict for check in report.checks}
-    found = [f"{one}: {verdicts[one]}" for one in HARMLESS if verdicts[one] is not Verdict.PASS]
-    wanted, came = VERDICTS.get(name, Verdict.ERROR), verdicts["test_five_numbers"]
+    found = [
+        f"{one}: {verdicts[one]}" for one in UNHARMED_CHECKS if verdicts[one] is not Verdict.PASS
+    ]
+    wanted, came = EXPECTED_VERDICTS.get(name, Verdict.ERROR), verdicts["test_five_numbers"]
     if came is not wanted:
         found.append(f"test_five_numbers: {came}")
     following = graded("def double(x):\n    return 2 * x\n", device, sandbox)
@@ -127,8 +133,8 @@ def harmed(name: str, device: str, sandbox: Sandbox) -> list[str]:
 
 def seen_of_another(device: str, sandbox: Sandbox) -> int:
     """Return how many numbers of one submission's memory the next one finds in its own."""
-    assert graded(LEAVES, device, sandbox).solved
-    report = graded(LOOKS, device, sandbox)
+    assert graded(LEAVES_TENSORS, device, sandbox).solved
+    report = graded(LOOKS_FOR_TENSORS, device, sandbox)
     counts = [re.findall(r"^seen (\d+)$", check.output, re.M) for check in report.checks]
     assert all(len(one) == 1 for one in counts), report
     return sum(int(one[0]) for one in counts)
@@ -136,7 +142,7 @@ def seen_of_another(device: str, sandbox: Sandbox) -> int:
 
 def opened(device: str, sandbox: Sandbox) -> list[str]:
     """Return what a worker can reach that it should not; empty if nothing."""
-    report = graded(OPENS, device, sandbox)
+    report = graded(OPENS_FORBIDDEN, device, sandbox)
     assert report.solved, report
     return sorted({line for check in report.checks for line in check.output.splitlines()})
 

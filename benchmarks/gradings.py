@@ -31,7 +31,7 @@ def own_sandbox() -> Sandbox:
     return Sandbox().__enter__()
 
 
-def read(file: Path, of: type[R]) -> list[R]:
+def read_stored(file: Path, of: type[R]) -> list[R]:
     """Read stored results, one per line of a file; return none if the file is missing."""
     lines = file.read_bytes().splitlines() if file.is_file() else []
     return [msgspec.json.decode(line, type=of) for line in lines]

@@ -19,7 +19,7 @@ from pathlib import Path
 import torch
 
 from grader.grading import Options, grade
-from grader.hiring.batch import tasks
+from grader.hiring.batch import remaining_tasks
 from grader.hiring.candidates import as_submission, find_candidates
 from grader.kit import Exercise, installed_kit, load_kit
 from grader.records import Explain
@@ -29,14 +29,14 @@ from grader.wire.levels import Limits
 from tests.support.hostile import ARCHIVES, SOURCES, hand_in, own_cost
 
 TESTS = Path(__file__).parents[1] / "tests"
-SECONDS, MEBIBYTES = 10.0, 512
+MAX_TIME_S, MAX_MEMORY_MIB = 10.0, 512
 OPTIONS = Options(seed=1, device="cpu", timeout=5.0, explain=Explain.CAUSE)
 
 
 Action = Callable[[], object]
 
 
-def hostile(sandbox: Sandbox) -> Iterator[tuple[str, Callable[[], Action]]]:
+def hostile_gradings(sandbox: Sandbox) -> Iterator[tuple[str, Callable[[], Action]]]:
     """Yield the name of every hostile file, and a function that prepares its grading."""
     double = load_kit(TESTS / "support" / "tiny_kit").find("double")
     layer = installed_kit().find("exercise1")
@@ -51,7 +51,9 @@ def hostile(sandbox: Sandbox) -> Iterator[tuple[str, Callable[[], Action]]]:
 
         def grade_all() -> None:
             with folder:
-                for task in tasks(find_candidates(Path(folder.name), ["exercise1"]), [1], ()):
+                for task in remaining_tasks(
+                    find_candidates(Path(folder.name), ["exercise1"]), [1], ()
+                ):
                     submission = as_submission(task.exercise, task.file, task.data, task.problem)
                     grade(submission, layer, OPTIONS, sandbox)
 
@@ -80,15 +82,15 @@ def main(part: str = "") -> int:
     over = 0
     with Sandbox(limits=Limits(memory=512, cpu=30)) as sandbox:
         assert sandbox.isolation != "process", "these files are not for a machine without walls"
-        for name, make in hostile(sandbox):
+        for name, make in hostile_gradings(sandbox):
             if part in name:
                 seconds, memory = own_cost(make())
-                worse = seconds > SECONDS or memory > MEBIBYTES
+                worse = seconds > MAX_TIME_S or memory > MAX_MEMORY_MIB
                 over += worse
                 print(
                     f"{seconds:6.2f} s {memory:6.0f} MiB {'!' if worse else ' '} {name}", flush=True
                 )
-    print(f"{over} over {SECONDS:g} s or {MEBIBYTES} MiB, at level {sandbox.isolation}")
+    print(f"{over} over {MAX_TIME_S:g} s or {MAX_MEMORY_MIB} MiB, at level {sandbox.isolation}")
     return 1 if over else 0
 
 

@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 
 from grader.records import Fault
-from grader.sandbox.channel import Exchange, Outgoing
+from grader.sandbox.channel import Exchange, OutgoingStep
 from grader.sandbox.errors import SubmissionError
 from grader.sandbox.null import NullSession
-from grader.sandbox.replies import Answered
+from grader.sandbox.replies import StepAnswer
 from grader.suite.draw import Draw
 from grader.suite.harness import Harness
 from grader.wire import messages, values
@@ -43,10 +43,10 @@ class LocalChannel:
 
     def exchange(
         self,
-        steps: Sequence[Outgoing],
+        steps: Sequence[OutgoingStep],
         groups: Sequence[int] = (),
         meanwhile: Callable[[], object] | None = None,
-    ) -> list[Answered | Exception]:
+    ) -> list[StepAnswer | Exception]:
         """Carry out planned steps, group by group, and return their answers."""
         left = iter(steps)
         together = list(groups or [len(steps)])
@@ -56,7 +56,7 @@ class LocalChannel:
         self.exchanges.append(Exchange([], [], together, answers))
         return answers
 
-    def _group(self, steps: Iterator[Outgoing]) -> Iterator[Answered | Exception]:
+    def _group(self, steps: Iterator[OutgoingStep]) -> Iterator[StepAnswer | Exception]:
         failed: Exception | None = None
         for step in steps:
             try:
@@ -65,12 +65,12 @@ class LocalChannel:
                 failed = SubmissionError(Fault(type(error).__name__, str(error)))
                 yield failed
 
-    def _do(self, step: Outgoing) -> Answered:
+    def _do(self, step: OutgoingStep) -> StepAnswer:
         specs, body = values.dump_tensors(list(step.tensors), strided=True)
         packed = messages.Step(step.operation, specs, len(body), step.seed)
         answer = self._handler.carry_out(packed, memoryview(body))
         answer.tensors, _ = values.dump_tensors(self._handler.sent)  # their specs name devices
-        return Answered(answer, [tensor.detach().clone() for tensor in self._handler.sent])
+        return StepAnswer(answer, [tensor.detach().clone() for tensor in self._handler.sent])
 
     def validated(self, read: Callable[[], Any]) -> Any:
         """Return an answer as it is, without validating it."""

@@ -22,7 +22,7 @@ from unittest.mock import patch
 
 import msgspec
 
-from benchmarks.gradings import Grading, own_sandbox, read, try_all
+from benchmarks.gradings import Grading, own_sandbox, read_stored, try_all
 from grader.grading import Options, grade
 from grader.kit import Exercise, installed_kit
 from grader.records import Explain
@@ -30,12 +30,12 @@ from grader.submission import Submission
 from grader.suite.harness import Harness
 from grader.suite.situations import implied
 from grader.suite.situations.judging import Judgement
-from grader.suite.situations.outcomes import Outcome
+from grader.suite.situations.outcomes import SituationOutcome
 from grader.suite.situations.trial import judge_situations
 from tests.support.answers import of_kind
 from tests.support.wrong import wrong_versions
 
-MANY = 12  # failed situations; an answer with fewer counts as caught by few
+CAUGHT_BY_MANY = 12  # failed situations; an answer with fewer counts as caught by few
 
 
 class Killed(msgspec.Struct):
@@ -66,7 +66,7 @@ def wrong_answers(exercise: Exercise) -> dict[str, Submission]:
 def try_one(asked: Grading) -> Killed:
     """Grade a wrong answer, and record the outcomes of its situations."""
     exercise = installed_kit().find(asked.exercise)
-    tried: list[Outcome] = []
+    tried: list[SituationOutcome] = []
 
     def noted(harness: Harness) -> Judgement:
         judged = judge_situations(harness)
@@ -112,9 +112,9 @@ def main() -> None:
     parser.add_argument("--few", type=Path)
     parser.add_argument("--dominated", action="store_true")
     given = parser.parse_args()
-    results = read(given.kept, Killed)
-    others = read(given.few, Killed) if given.few else []
-    few = {(one.exercise, one.answer) for one in others if 0 < len(one.failed) < MANY}
+    results = read_stored(given.kept, Killed)
+    others = read_stored(given.few, Killed) if given.few else []
+    few = {(one.exercise, one.answer) for one in others if 0 < len(one.failed) < CAUGHT_BY_MANY}
     done = {Grading(one.exercise, one.answer, one.seed) for one in results}
     kit = installed_kit()
     every = [kit.find(name) for name in given.exercises] or kit.exercises
@@ -126,7 +126,7 @@ def main() -> None:
         if (asked := Grading(exercise.name, name, seed)) not in done
     ]
     results += try_all(try_one, left, given.kept)
-    counts = Counter(len(one.failed) for one in results if len(one.failed) < MANY)
+    counts = Counter(len(one.failed) for one in results if len(one.failed) < CAUGHT_BY_MANY)
     print(f"{len(results)} gradings; fail in so few situations: {sorted(counts.items())}")
     accepted = [one for one in results if not one.lost and not one.failed]
     for one in accepted:

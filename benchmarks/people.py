@@ -79,7 +79,15 @@ COMMENTS = (
     "dropout on the weights;apply dropout;drop some attention weights;only in training",
     "weighted sum of values;(B, T, C);mix the values;aggregate;output projection",
 )
-TAILS = ("", " here", " now", ", eq. 1", " (see paper)", " as in the lecture", " - the usual way")
+COMMENT_ENDINGS = (
+    "",
+    " here",
+    " now",
+    ", eq. 1",
+    " (see paper)",
+    " as in the lecture",
+    " - the usual way",
+)
 
 
 class Person:
@@ -134,7 +142,9 @@ class Person:
         indent = " " * (12 if number == 2 else 8)
         lines = [indent + line for line in text.split("|")]
         if self.rng.random() < self.talk:
-            comment = self.rng.choice(COMMENTS[number].split(";")) + self.rng.choice(TAILS)
+            comment = self.rng.choice(COMMENTS[number].split(";")) + self.rng.choice(
+                COMMENT_ENDINGS
+            )
             lines.insert(0, f"{indent}# {comment}")
         return ["        if attention_mask is not None:", *lines] if number == 2 else lines
 

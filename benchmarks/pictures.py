@@ -30,16 +30,16 @@ from tests.support.disguises import disguise
 from tests.support.terminal import COMMAND, Terminal
 
 EXERCISE = "exercise5"
-SEED = ("--seed", "7")
+SEED_OPTION = ("--seed", "7")
 MISTAKE = ("sqrt(D)", "sqrt(C)")
 SCREENS = {  # arguments of a command, rows of its terminal, text that its last line contains
-    "report": ((EXERCISE, *SEED), 75, "next: "),
+    "report": ((EXERCISE, *SEED_OPTION), 75, "next: "),
     "watch": (("watch", EXERCISE), 32, "q quit"),
 }
-PARTS = {"batch": "#candidates", "alike": "#alike"}  # CSS selectors in the page of a batch
-NAMES = (*SCREENS, *PARTS)
+PART_SELECTORS = {"batch": "#candidates", "alike": "#alike"}  # CSS, in the page of a batch
+PICTURE_NAMES = (*SCREENS, *PART_SELECTORS)
 # The colours of our pages: background, text, then black, red, green, yellow, blue, magenta, cyan.
-COLOURS_OF = {
+THEME_COLOURS = {
     "light": "f7f7f4 1c1e26 1c1e26 b3261e 17703f 7d5700 2c46c2 7b2fb0 0a6560 5a6070",
     "dark": "15181f e9eaf0 262b38 ff9186 5fd192 ebc25f 9db2ff dba6ff 7fd6d0 a9afbd",
 }
@@ -52,12 +52,14 @@ CANDIDATES = {  # a candidate's answer, and the edit that makes it wrong
     "Fay": ("right_beginner_verbose",),
     "Gus": ("right_list_comprehension", " * q.size(-1) ** -0.5", ""),
 }
-COPIED = "Fay"  # who copied from Eve, with other names and comments
+COPIER = "Fay"  # has copied from Eve, with other names and comments
 WINDOW = {"width": 900, "height": 700}
-PATIENCE = 300.0  # seconds to wait for a screen
-FONTS = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)  # removed, so that a picture loads nothing
-HEXADECIMAL = re.compile(r"[0-9a-f]{6}")
-COLOURS = {"brown": "yellow", "default": None}  # pyte's words that are not rich's
+SCREEN_TIMEOUT_S = 300.0
+FONT_FACES = re.compile(
+    r"@font-face \{.*?\}\s*", re.DOTALL
+)  # removed, so that a picture loads nothing
+HEX_COLOUR = re.compile(r"[0-9a-f]{6}")
+RICH_COLOURS = {"brown": "yellow", "default": None}  # rich's words for pyte's, where they differ
 
 
 def file_name(picture: str, theme: str) -> str:
@@ -76,11 +78,11 @@ def main(folder: str = "docs") -> None:
         file.write_text(wrong, encoding="utf-8")
         for name, (words, rows, last) in SCREENS.items():
             text = _shown(Path(home), words, rows, last)
-            for theme in COLOURS_OF:
+            for theme in THEME_COLOURS:
                 drawn = svg(text, f"grade {words[0]}", theme)
                 Path(folder, file_name(name, theme)).write_text(drawn, encoding="utf-8")
         _photograph(_batch(Path(home)), Path(folder))
-    for name, theme in itertools.product(NAMES, COLOURS_OF):
+    for name, theme in itertools.product(PICTURE_NAMES, THEME_COLOURS):
         path = Path(folder, file_name(name, theme))
         print(f"wrote {path}: {path.stat().st_size >> 10} KiB")
 
@@ -92,12 +94,12 @@ def _batch(home: Path) -> Path:
         source = find(exercise, answer).submission.source
         if edit:
             source = source.replace(*edit)
-        if name == COPIED:
+        if name == COPIER:
             source = disguise(source, exercise.file.read_text(encoding="utf-8"), 1, "names")
         _hand_in(home, name, f"{EXERCISE}.py", source)
     for name in (name for name, made in CANDIDATES.items() if not made):
         _hand_in(home, name, "readme.txt", "I ran out of time.\n")
-    words = ["batch", "submissions", "--exercise", EXERCISE, "--out", "results", *SEED]
+    words = ["batch", "submissions", "--exercise", EXERCISE, "--out", "results", *SEED_OPTION]
     done = subprocess.run([sys.executable, *COMMAND, *words], cwd=home, check=False)
     assert done.returncode == 1, "not everybody has handed in something"
     return home / "results" / "report.html"
@@ -115,11 +117,11 @@ def _photograph(page: Path, folder: Path) -> None:
         browser = playwright.chromium.launch(
             executable_path=shutil.which("chromium"), args=["--no-sandbox"]
         )
-        for theme in COLOURS_OF:
+        for theme in THEME_COLOURS:
             tab = browser.new_page(viewport=WINDOW, color_scheme=theme)
             tab.goto(page.as_uri())
             tab.locator("#reveal").click()
-            for name, part in PARTS.items():
+            for name, part in PART_SELECTORS.items():
                 tab.locator(part).screenshot(path=folder / file_name(name, theme))
         browser.close()
 
@@ -127,7 +129,7 @@ def _photograph(page: Path, folder: Path) -> None:
 def _shown(home: Path, words: tuple[str, ...], rows: int, last: str) -> Text:
     """Run a command in a terminal, and return its screen once the last line is there."""
     with Terminal(home, *words, rows=rows, TERM="xterm-256color", NO_COLOR="") as terminal:
-        terminal.until("score", last, seconds=PATIENCE)
+        terminal.until("score", last, seconds=SCREEN_TIMEOUT_S)
         lines = [_line(terminal.screen, row) for row in range(rows)]
     while lines and not lines[-1].plain.strip():
         lines.pop()
@@ -144,8 +146,8 @@ def _line(screen: pyte.Screen, row: int) -> Text:
 
 
 def _style(cell: pyte.screens.Char) -> Style:
-    colour = COLOURS.get(cell.fg, cell.fg)
-    if colour and HEXADECIMAL.fullmatch(colour):
+    colour = RICH_COLOURS.get(cell.fg, cell.fg)
+    if colour and HEX_COLOUR.fullmatch(colour):
         colour = f"#{colour}"
     return Style(color=colour, bold=cell.bold, reverse=cell.reverse)
 
@@ -156,11 +158,11 @@ def svg(text: Text, title: str, theme: str) -> str:
     console.print(text)
     background, ink, *colours = (
         (number >> 16, number >> 8 & 255, number & 255)
-        for number in (int(colour, 16) for colour in COLOURS_OF[theme].split())
+        for number in (int(colour, 16) for colour in THEME_COLOURS[theme].split())
     )
     name = f"{title}-{theme}".replace(" ", "-")
     look = TerminalTheme(background, ink, colours)
-    return FONTS.sub("", console.export_svg(title=title, theme=look, unique_id=name))
+    return FONT_FACES.sub("", console.export_svg(title=title, theme=look, unique_id=name))
 
 
 if __name__ == "__main__":

@@ -18,17 +18,17 @@ from statistics import mean
 
 import msgspec
 
-from benchmarks.gradings import Grading, own_sandbox, read, try_all
+from benchmarks.gradings import Grading, own_sandbox, read_stored, try_all
 from grader.grading import Options, grade
 from grader.kit import Exercise, installed_kit
 from grader.records import Explain
 from tests.support.paths import ROOT
 from tests.support.wrong import Wrong, wrong_versions
 
-FILE = ROOT / "docs" / "points.md"
-SEVERAL = 8  # exercises, at least, in which a mistake has to be known
+POINTS_PAGE = ROOT / "docs" / "points.md"
+MIN_EXERCISES = 8  # in which a mistake has to be known
 SEEDS = (1, 2)
-HEAD = """# What a mistake leaves
+PAGE_HEAD = """# What a mistake leaves
 
 Made by `python -m benchmarks.points`: the points that are left where one mistake is made and
 nothing else is wrong, at a few seeds; two numbers where they are not the same at all of them. Above
@@ -37,7 +37,7 @@ stands what can be had. The mistakes that leave least come first; `grade mistake
 """
 
 
-class Left(msgspec.Struct):
+class PointsLeft(msgspec.Struct):
     """The points that one mistake left in one grading."""
 
     exercise: str
@@ -47,51 +47,51 @@ class Left(msgspec.Struct):
     possible: int
 
 
-def to_write() -> list[Exercise]:
+def table_exercises() -> list[Exercise]:
     """Return the exercises of the table, in order: all but the fix-it ones."""
     return [one for one in installed_kit().exercises if one.track != "bugs"]
 
 
 @cache
-def common() -> dict[str, dict[str, Wrong]]:
+def common_mistakes() -> dict[str, dict[str, Wrong]]:
     """Return the mistakes of the table by name, and their wrong versions by exercise."""
     known: dict[str, dict[str, Wrong]] = defaultdict(dict)
-    for exercise in to_write():
+    for exercise in table_exercises():
         for wrong in wrong_versions(exercise):
             known[wrong.mistake.name][exercise.name] = wrong
-    return {name: each for name, each in known.items() if len(each) >= SEVERAL}
+    return {name: each for name, each in known.items() if len(each) >= MIN_EXERCISES}
 
 
-def try_one(one: Grading) -> Left:
+def try_one(one: Grading) -> PointsLeft:
     """Grade a mistake in an exercise at a seed, and return the points left."""
-    wrong = common()[one.answer][one.exercise]
+    wrong = common_mistakes()[one.answer][one.exercise]
     options = Options(seed=one.seed, device="cpu", explain=Explain.NOTHING)
     report = grade(wrong.submission(), wrong.exercise, options, own_sandbox())
-    return Left(*one, report.earned, report.possible)
+    return PointsLeft(*one, report.earned, report.possible)
 
 
-def table(found: Sequence[Left]) -> str:
+def table(found: Sequence[PointsLeft]) -> str:
     """Return the text of the whole file."""
     possible = {one.exercise: one.possible for one in found if one.possible}
     cells: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
     for one in found:
         cells[one.mistake][one.exercise].append(one.earned)
     order = sorted(cells, key=lambda name: (_share(cells[name], possible), name))
-    names = [one.name for one in to_write()]
+    names = [one.name for one in table_exercises()]
     rows = [
         ("mistake", *map(_short, names)),
         ("---", *("---:" for _ in names)),
         ("*can be had*", *(str(possible[name]) for name in names)),
         *((name, *(_cell(cells[name].get(one, [])) for one in names)) for name in order),
     ]
-    return HEAD + "".join(f"| {' | '.join(row)} |\n" for row in rows)
+    return PAGE_HEAD + "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 
 def cells_of(text: str) -> Iterator[tuple[str, str, str]]:
     """Yield the mistake, the exercise and the points left, of each non-empty cell of the file."""
     rows = [line[2:-2].split(" | ") for line in text.splitlines() if line.startswith("| ")]
     for mistake, *cells in rows[3:]:
-        for exercise, cell in zip(to_write(), cells, strict=True):
+        for exercise, cell in zip(table_exercises(), cells, strict=True):
             if cell:
                 yield mistake, exercise.name, cell
 
@@ -117,19 +117,21 @@ def main() -> None:
     parser.add_argument("--kept", type=Path, default=Path(".grade/points.jsonl"))
     asked = parser.parse_args()
     asked.kept.parent.mkdir(parents=True, exist_ok=True)
-    found = read(asked.kept, Left)
+    found = read_stored(asked.kept, PointsLeft)
     done = {(one.exercise, one.mistake, one.seed) for one in found}
     wanted = [
         Grading(exercise, name, seed)
         for seed in asked.seeds
-        for exercise, name in sorted((e, name) for name, each in common().items() for e in each)
+        for exercise, name in sorted(
+            (e, name) for name, each in common_mistakes().items() for e in each
+        )
     ]
     left = [one for one in wanted if one not in done]
     for number, one in enumerate(try_all(try_one, left, asked.kept), start=1):
         found.append(one)
         if number % 100 == 0:
             print(f"{number} of {len(left)}", file=sys.stderr, flush=True)
-    FILE.write_text(table(found), encoding="utf-8")
+    POINTS_PAGE.write_text(table(found), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -26,10 +26,10 @@ from grader.suite.situations.rounding import GRADIENTS, Rounding
 from grader.suite.tolerance import Gap
 from tests.support.answers import find, right_answers
 
-SHOWN = 3
+MAX_PRINTED_VALUES = 3
 
 
-class Times(NamedTuple):
+class NoiseRatios(NamedTuple):
     """How many times as far off as under noise a value is, by largest difference and by norm."""
 
     largest: float
@@ -37,12 +37,12 @@ class Times(NamedTuple):
     name: str
 
 
-def times_of(rounding: Rounding, name: str, off: Gap, runs: int) -> Times:
+def noise_ratios(rounding: Rounding, name: str, off: Gap, runs: int) -> NoiseRatios:
     """Return the ratios of a value's gap to the largest gaps of several runs with noise."""
     noises = [rounding.gap(name, torch.float64, seed) for seed in range(1, runs + 1)]
     most = Gap(*map(max, *noises))
     ratios = [a / b if b else inf for a, b in zip(off, most, strict=True)]
-    return Times(*ratios, f"{name} {tuple(rounding.right[name].shape)}")
+    return NoiseRatios(*ratios, f"{name} {tuple(rounding.right[name].shape)}")
 
 
 def measure(exercise: str, answers: list[str], runs: int, seeds: int) -> None:
@@ -51,13 +51,13 @@ def measure(exercise: str, answers: list[str], runs: int, seeds: int) -> None:
     files: list[Submission] = [find(one, name).submission for name in answers]
     if not answers:
         files = [read_submission(one.solution), *(a.submission for a in right_answers(one))]
-    found: dict[str, list[Times]] = defaultdict(list)
+    found: dict[str, list[NoiseRatios]] = defaultdict(list)
     is_rounding = Rounding.is_rounding
 
     def looked_at(rounding: Rounding, name: str, off: Gap) -> bool:
         what = "gradient" if rounding.place == GRADIENTS else "output"
         kind = f"{str(rounding.dtype).removeprefix('torch.')} {what}"
-        found[kind].append(times_of(rounding, name, off, runs))
+        found[kind].append(noise_ratios(rounding, name, off, runs))
         return is_rounding(rounding, name, off)
 
     Rounding.is_rounding = looked_at  # type: ignore[method-assign]
@@ -68,7 +68,7 @@ def measure(exercise: str, answers: list[str], runs: int, seeds: int) -> None:
                 grade(file, one, option, sandbox)
     for kind, times in sorted(found.items()):
         print(f"{kind}: {len(times)} further off than the tight bound; as many times as noise:")
-        for largest, length, where in sorted(times, reverse=True)[:SHOWN]:
+        for largest, length, where in sorted(times, reverse=True)[:MAX_PRINTED_VALUES]:
             print(f"  {largest:8.2f} at most, {length:8.2f} in all   {where}")
 
 

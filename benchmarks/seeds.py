@@ -21,16 +21,18 @@ from pathlib import Path
 
 import msgspec
 
-from benchmarks.gradings import Grading, own_sandbox, read, try_all
+from benchmarks.gradings import Grading, own_sandbox, read_stored, try_all
 from grader.grading import Options, grade
 from grader.kit import Exercise, installed_kit
 from grader.records import Verdict
 from grader.submission import Submission, read_submission
 from tests.support.answers import answers
 
-AT_ONCE = 20  # gradings in a chunk, sorted by exercise so that a suite is loaded less often
-LONG = 4.0  # seconds: an answer that takes longer is graded only in every ROUNDS-th round
-ROUNDS = 10
+CHUNK_SIZE = 20  # gradings in a chunk, sorted by exercise so that a suite is loaded less often
+LONG_GRADING_S = (
+    4.0  # an answer that takes longer is graded in one of ROUNDS_PER_LONG_GRADING rounds
+)
+ROUNDS_PER_LONG_GRADING = 10
 
 
 class Result(msgspec.Struct):
@@ -64,7 +66,7 @@ def gradings(every: list[tuple[str, str]], turn: int) -> Iterator[Grading]:
     """Yield all gradings of a round; every file has a seed of its own in every round."""
     order = list(enumerate(every))
     random.Random(turn).shuffle(order)
-    for chunk in (order[i : i + AT_ONCE] for i in range(0, len(order), AT_ONCE)):
+    for chunk in (order[i : i + CHUNK_SIZE] for i in range(0, len(order), CHUNK_SIZE)):
         for number, (exercise, answer) in sorted(chunk, key=lambda one: one[1]):
             yield Grading(exercise, answer, turn * len(every) + number)
 
@@ -72,11 +74,12 @@ def gradings(every: list[tuple[str, str]], turn: int) -> Iterator[Grading]:
 def left_of(every: list[tuple[str, str]], turn: int, results: list[Result]) -> list[Grading]:
     """Return the gradings that a round still has to do."""
     done = {one.seed for one in results}
-    long = {(one.exercise, one.answer) for one in results if one.seconds > LONG}
+    long = {(one.exercise, one.answer) for one in results if one.seconds > LONG_GRADING_S}
     return [
         one
         for one in gradings(every, turn)
-        if one.seed not in done and (turn % ROUNDS == 0 or (one.exercise, one.answer) not in long)
+        if one.seed not in done
+        and (turn % ROUNDS_PER_LONG_GRADING == 0 or (one.exercise, one.answer) not in long)
     ]
 
 
@@ -100,7 +103,7 @@ def main() -> None:
     parser.add_argument("--kept", type=Path, default=Path(".grade/seeds.jsonl"))
     asked = parser.parse_args()
     asked.kept.parent.mkdir(parents=True, exist_ok=True)
-    results = read(asked.kept, Result)
+    results = read_stored(asked.kept, Result)
     every = right_answers(asked.folders)
     for turn in itertools.count():
         wanted = max(asked.gradings - len(results), 0)

@@ -24,8 +24,10 @@ from grader.kit import installed_kit
 from tests.support.answers import of_kind
 from tests.support.disguises import WAYS, disguise
 
-PLAIN = (one for one in of_kind(installed_kit().find("exercise3"), "right") if "/" not in one.name)
-KNOWN = [one.submission.source for one in PLAIN]
+RIGHT_ANSWERS = (
+    one for one in of_kind(installed_kit().find("exercise3"), "right") if "/" not in one.name
+)
+KNOWN_SOURCES = [one.submission.source for one in RIGHT_ANSWERS]
 DISGUISES: tuple[tuple[str, ...], ...] = (
     (),
     ("order",),
@@ -83,7 +85,7 @@ def rounds(size: int, count: int) -> None:
     for seed in range(count):
         files, copies = batch(size, seed)
         started = time.perf_counter()
-        similarity = find_similar(files, STUB, KNOWN, most=len(files))
+        similarity = find_similar(files, STUB, KNOWN_SOURCES, most=len(files))
         seconds += time.perf_counter() - started
         found = {(pair.first, pair.second) for pair in similarity.pairs}
         wrong += len(found - copies.keys())

@@ -18,7 +18,7 @@ from grader.kit import installed_kit
 from grader.practice.folder import make_folder
 
 COMMAND = ["-c", "from grader.cli import main; main()"]
-PAUSE = 0.5  # seconds between saves: nobody saves faster, and meanwhile the next worker starts
+SAVE_INTERVAL_S = 0.5  # nobody saves faster, and meanwhile the next worker starts
 
 
 def main(name: str = "exercise3", saves: str = "25") -> None:
@@ -47,7 +47,7 @@ def _watch(folder: Path, name: str, file: Path, text: str, saves: int) -> list[f
     seed = _seed_after(child, "")
     taken = []
     for number in range(saves):
-        time.sleep(PAUSE)
+        time.sleep(SAVE_INTERVAL_S)
         file.write_text(f"{text}\n# save {number}\n", encoding="utf-8")
         started = time.perf_counter()
         seed = _seed_after(child, seed)

@@ -15,9 +15,9 @@ from typing import Any
 import torch
 
 from grader import __version__
-from grader.attention.telling import Told, tell
+from grader.attention.telling import DiagnosedChecks, diagnose
 from grader.diagnosis.catalogue import Mistake
-from grader.diagnosis.crashes import explain_crash
+from grader.diagnosis.crashes import explain_exception
 from grader.errors import GradeError
 from grader.kit import Exercise
 from grader.kit.static_checks import check_source
@@ -27,16 +27,16 @@ from grader.sandbox.gpu import first_gpu
 from grader.sandbox.process import Sandbox
 from grader.sandbox.session import Session
 from grader.sandbox.workers import WorkerEnded, WorkerTimeout
-from grader.submission import SourceProblem, Submission, parse, readable
+from grader.submission import SourceProblem, Submission, escape_undecodable, parse
 from grader.submission.notebook.slicing import only_needed
 from grader.suite.case import Case
 from grader.suite.compare import CheckFailed
 from grader.suite.plugin import SuitePlugin
 from grader.suite.runner import one_thread, suite_runner
-from grader.wire.levels import BUDGET_CHECKS
+from grader.wire.levels import BUDGET_IN_TIMEOUTS
 from grader.wire.messages import Rules
 
-WEIGHING = {"score", "scale", "mask", "softmax"}  # parts of attention whose mistakes a map shows
+PARTS_SHOWN_IN_MAPS = {"score", "scale", "mask", "softmax"}
 
 
 @dataclass(frozen=True)
@@ -94,23 +94,23 @@ def grade(submission: Submission, exercise: Exercise, options: Options, sandbox:
     started = datetime.now(UTC).isoformat(timespec="milliseconds")
     clock = time.monotonic()
     tried = only_needed(submission, exercise.entry_points)
-    session = _session(tried, exercise, options, device, sandbox)
+    session = _new_session(tried, exercise, options, device, sandbox)
     try:
-        _start(session, tried, exercise)
+        _start_loading(session, tried, exercise)
         runner = suite_runner(exercise.suite)
         checks = runner.run(session, seed, options.progress, options.only, options.first)
         session.be_patient()
         if options.case is not None:
             source = exercise.solution.read_text(encoding="utf-8")
             options.case(runner.plugin.first_case(source))
-        told = Told(checks)
+        told = DiagnosedChecks(checks)
         maps: list[AttentionMap] = []
         with suppress(SourceProblem):  # a forbidden use that shows only as code runs; see below
             if explain is not Explain.NOTHING:
-                told = tell(checks, runner.plugin, session, exercise, explain, options.search)
+                told = diagnose(checks, runner.plugin, session, exercise, explain, options.search)
             maps = [] if session.own_time_is_up else _maps(runner.plugin, told, options)
         if session.broken_rule is not None:  # earns nothing, not even for earlier checks
-            told, maps = Told(runner.run(session, seed)), []
+            told, maps = DiagnosedChecks(runner.run(session, seed)), []
     finally:
         session.close()
     if any(told.mistakes) and not session.own_time_is_up:
@@ -118,10 +118,10 @@ def grade(submission: Submission, exercise: Exercise, options: Options, sandbox:
     runner.let_go()
     problem, line = _problem(session, options.timeout)
     if isinstance(session.load_error, SubmissionError) and explain is Explain.CAUSE:
-        problem = f"{problem}\n{explain_crash(session.load_error.fault, tried.source)}".strip()
+        problem = f"{problem}\n{explain_exception(session.load_error.fault, tried.source)}".strip()
     return Report(
         exercise=exercise.name,
-        submission=readable(str(submission.path)),
+        submission=escape_undecodable(str(submission.path)),
         sha256=submission.sha256,
         checks=tuple(told.checks),
         seed=seed,
@@ -170,9 +170,9 @@ def try_on(
     device = choose_device(options.device, sandbox.on_gpu)
     seed = draw_seed() if options.seed is None else options.seed
     tried = only_needed(submission, exercise.entry_points)
-    session = _session(tried, exercise, options, device, sandbox)
+    session = _new_session(tried, exercise, options, device, sandbox)
     try:
-        _start(session, tried, exercise)
+        _start_loading(session, tried, exercise)
         return suite_runner(exercise.suite).try_on(session, seed, own, sizes)
     finally:
         session.close()
@@ -183,11 +183,13 @@ def draw_seed() -> int:
     return secrets.randbits(32)
 
 
-def _maps(plugin: SuitePlugin, told: Told, options: Options) -> list[AttentionMap]:
+def _maps(plugin: SuitePlugin, told: DiagnosedChecks, options: Options) -> list[AttentionMap]:
     """Return all attention maps if the options ask for them; otherwise those that are wrong."""
     mistakes = told.mistakes[0] if told.mistakes else ()
     parts = {one.part for one in mistakes if isinstance(one, Mistake)}
-    if not options.maps and (not parts & WEIGHING or parts - WEIGHING - {"drop", "learn"}):
+    if not options.maps and (
+        not parts & PARTS_SHOWN_IN_MAPS or parts - PARTS_SHOWN_IN_MAPS - {"drop", "learn"}
+    ):
         return []  # where values are mixed, merged or projected wrongly, no map can be found
     try:
         with one_thread():
@@ -220,7 +222,7 @@ def choose_device(wanted: str, on_gpu: bool = True) -> str:
     return wanted
 
 
-def _expect_hidden(exercise: Exercise, sandbox: Sandbox) -> None:
+def _refuse_readable_kit(exercise: Exercise, sandbox: Sandbox) -> None:
     for path in (exercise.suite, exercise.solution):
         if folder := sandbox.reveals(path):
             raise GradeError(
@@ -229,17 +231,17 @@ def _expect_hidden(exercise: Exercise, sandbox: Sandbox) -> None:
             )
 
 
-def _session(
+def _new_session(
     tried: Submission, exercise: Exercise, options: Options, device: str, sandbox: Sandbox
 ) -> Session:
-    _expect_hidden(exercise, sandbox)
+    _refuse_readable_kit(exercise, sandbox)
     rules = Rules(tuple(sorted(exercise.forbidden)), exercise.operations)
-    budget = options.timeout * BUDGET_CHECKS
+    budget = options.timeout * BUDGET_IN_TIMEOUTS
     limits = (options.timeout, budget, rules)
     return Session(sandbox, tried, *limits, device=device, patience=options.patience)
 
 
-def _start(session: Session, submission: Submission, exercise: Exercise) -> None:
+def _start_loading(session: Session, submission: Submission, exercise: Exercise) -> None:
     """Start loading the submission in a worker, unless its source breaks a rule.
 
     The suite is collected meanwhile.

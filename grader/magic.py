@@ -16,8 +16,8 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.display import display
 
 from grader.cli.names import ExerciseName, kit_in_use
-from grader.cli.options import tell_untried, wants_cuda
-from grader.cli.run import remember, run
+from grader.cli.options import wants_cuda, warn_of_untried_versions
+from grader.cli.run import record_in_history, run
 from grader.cli.saying import complain
 from grader.errors import GradeError
 from grader.records import Report
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from grader.submission import Submission
 
 MAGIC = "grade"
-OPTIONS = {"device", "seed", "timeout", "explain", "maps"}  # taken over from `grade run`
-STOPPING = 5.0  # seconds that an interrupt waits for a grading to end
+OPTIONS_OF_RUN = {"device", "seed", "timeout", "explain", "maps"}  # as `grade run` has them
+STOP_TIMEOUT_S = 5.0  # an interrupt waits so long for a grading to end
 
 
-class Notebook:
+class NotebookGrader:
     """Grades cells of one kernel, in a sandbox that stays warm between them.
 
     Args:
@@ -66,7 +66,7 @@ class Notebook:
         All options: %%grade --help
         """
         try:
-            chosen = COMMAND.main(_words(line), f"%%{MAGIC}", standalone_mode=False)
+            chosen = COMMAND.main(_split_arguments(line), f"%%{MAGIC}", standalone_mode=False)
             if isinstance(chosen, dict):  # else its help was shown
                 self._run_and_grade(line, cell, **chosen)
         except KeyboardInterrupt:
@@ -93,20 +93,20 @@ class Notebook:
         except KeyboardInterrupt:
             if not grading.cancel():
                 sandbox.stop.set()
-                wait([grading], STOPPING)
+                wait([grading], STOP_TIMEOUT_S)
             raise
         except Exception:
             self.close()
             raise
         _show(report, submission.source)
-        remember(report, kit, cell, own=True)
+        record_in_history(report, kit, cell, own=True)
 
     def _started(self, timeout: float, device: str) -> Sandbox:
         limits, on_gpu = limits_for(timeout), wants_cuda(device)
         if self._sandbox is not None and (limits, on_gpu) != (self._limits, self._sandbox.on_gpu):
             self.close()
         if self._sandbox is None:
-            tell_untried()
+            warn_of_untried_versions()
             self._sandbox = Sandbox(limits=limits, on_gpu=on_gpu)
             self._limits = limits
         return self._sandbox
@@ -116,7 +116,7 @@ COMMAND = click.Command(
     f"%%{MAGIC}",
     params=[
         click.Argument(["exercise"], type=ExerciseName()),
-        *(option for option in run.params if option.name in OPTIONS),
+        *(option for option in run.params if option.name in OPTIONS_OF_RUN),
     ],
     callback=lambda **chosen: chosen,
 )
@@ -139,7 +139,7 @@ def _grade(
         torch.set_default_dtype(dtype)
 
 
-def _words(line: str) -> list[str]:
+def _split_arguments(line: str) -> list[str]:
     try:
         return shlex.split(line)
     except ValueError as error:
@@ -149,16 +149,16 @@ def _words(line: str) -> list[str]:
 def _show(report: Report, source: str) -> None:
     """Show a report as HTML and as plain text, of which the front end picks one."""
     from grader.outputs.html import report_fragment
-    from grader.outputs.plain import plain
+    from grader.outputs.plain import plain_text
     from grader.outputs.terminal import render_report
 
-    text = plain(render_report(report))
+    text = plain_text(render_report(report))
     display({"text/html": report_fragment(report, source), "text/plain": text}, raw=True)
 
 
 def load(shell: InteractiveShell) -> None:
     """Register the cell magic with a shell."""
-    shell.magics_manager.register_function(Notebook(shell).grade_cell, "cell", MAGIC)
+    shell.magics_manager.register_function(NotebookGrader(shell).grade_cell, "cell", MAGIC)
 
 
 def unload(shell: InteractiveShell) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import platform
 from importlib.metadata import PackageNotFoundError, version
 
-PYTHONS = ("3.11", "3.12", "3.13")  # CI runs each of them
-TORCHES = ("2.5", "2.15")  # the oldest and the newest tested version
+TESTED_PYTHONS = ("3.11", "3.12", "3.13")  # CI runs each of them
+TESTED_TORCH_RANGE = ("2.5", "2.15")  # the oldest and the newest
 
 
-def untried(python: str | None = None, torch: str | None = None) -> str:
+def newer_than_tested(python: str | None = None, torch: str | None = None) -> str:
     """Return a sentence on what is newer than the tested versions; empty where nothing is.
 
     Args:
@@ -20,10 +20,13 @@ def untried(python: str | None = None, torch: str | None = None) -> str:
     try:
         torch = torch or version("torch")
     except PackageNotFoundError:
-        torch = TORCHES[-1]
+        torch = TESTED_TORCH_RANGE[-1]
     newer = [
         f"{name} {found} is newer than {tried[-1]}, the newest that this version was tried with"
-        for name, found, tried in (("Python", python, PYTHONS), ("torch", torch, TORCHES))
+        for name, found, tried in (
+            ("Python", python, TESTED_PYTHONS),
+            ("torch", torch, TESTED_TORCH_RANGE),
+        )
         if _numbers(found) > _numbers(tried[-1])
     ]
     return "; ".join(newer)

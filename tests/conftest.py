@@ -14,7 +14,7 @@ from grader.kit import Exercise
 from grader.records import Report
 from grader.sandbox.process import Sandbox
 from grader.submission import Submission
-from grader.suite.situations.places import forget
+from grader.suite.situations.places import forget_situations
 from tests.support.drawing import commit
 from tests.support.kept import KeptVerdicts
 from tests.support.lanes import Lanes
@@ -48,8 +48,8 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
     Nor what was searched, which is kept for a batch of one seed.
     """
     if nextitem is None or nextitem.name.partition("-")[0] != item.name.partition("-")[0]:
-        forget()
-        pipeline._pool.clear()
+        forget_situations()
+        pipeline._shared_pipelines.clear()
 
 
 def pytest_report_header(config: pytest.Config) -> str:
@@ -74,6 +74,6 @@ def graded(pytestconfig: pytest.Config, sandbox: Sandbox) -> Grade:
 @pytest.fixture
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """A loaded machine is no reason to name nothing."""
-    monkeypatch.setattr("grader.diagnosis.by_edits.SECONDS", 60.0)
-    monkeypatch.setattr("grader.attention.search.SECONDS", 30.0)
-    monkeypatch.setattr("grader.sandbox.session.OWN_SECONDS", 120.0)
+    monkeypatch.setattr("grader.diagnosis.by_edits.SEARCH_LIMIT_S", 60.0)
+    monkeypatch.setattr("grader.attention.search.SEARCH_LIMIT_S", 30.0)
+    monkeypatch.setattr("grader.sandbox.session.MAX_JUDGING_CPU_S", 120.0)

@@ -18,8 +18,8 @@ from grader.suite.contract import Contract, Input, Sizes
 from grader.suite.draw import Draw
 from grader.suite.oracle import Weights
 
-FEW = 5  # positions: so few vectors of many features are nearly orthogonal
-WIDE = 53  # features of each head, at least
+REVEALING_T = 5  # so few vectors of many features are nearly orthogonal
+MIN_REVEALING_D = 53
 
 
 def _visible_and_hidden(draw: Draw, shape: tuple[int, ...], sizes: Sizes) -> Tensor:
@@ -111,9 +111,9 @@ class AttentionContract(Contract):
         amplify rounding.
         """
         letter, heads = self.output_letter, sizes.get("H", 1)
-        width = max(sizes[letter] // heads, WIDE) * heads
+        width = max(sizes[letter] // heads, MIN_REVEALING_D) * heads
         wide = {letter: width} if letter == "C" else {letter: width, "C": width - 12}
-        return self.fit(sizes.replace(B=max(sizes.B, 2), T=FEW, **wide))
+        return self.fit(sizes.replace(B=max(sizes.B, 2), T=REVEALING_T, **wide))
 
     def plain_weights(self, weights: Weights) -> Weights:
         """Return weights that make all queries 0, if possible: the scores' factor has no effect."""

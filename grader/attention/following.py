@@ -19,8 +19,8 @@ from grader.attention.contract import AttentionContract
 from grader.attention.planted import plant
 from grader.diagnosis.catalogue import KnownMistake, Mistake
 from grader.diagnosis.edits import EditMistake, edited
-from grader.diagnosis.inside import OwnSandbox
-from grader.diagnosis.replay import aside, module_of
+from grader.diagnosis.in_process import InProcessSandbox
+from grader.diagnosis.replay import module_of, quiet_and_seeded
 from grader.records import CheckResult, Verdict
 from grader.sandbox.session import Session
 from grader.submission import Submission, read_submission
@@ -29,14 +29,14 @@ from grader.suite.runner import SuiteRunner
 from grader.suite.situations.judging import Judgement
 from grader.suite.situations.outcomes import Aspect
 
-SECONDS = 60.0  # timeout of a check, and budget of all; no check is known to take even one second
-KEPT = 200  # cached results; submissions that fail the same checks by the same mistakes share one
-LOST = (Verdict.FAIL, Verdict.ERROR)
+CHECK_TIMEOUT_S = 60.0  # and budget of all checks; none is known to take even one second
+MAX_CACHED_RESULTS = 200  # submissions that fail the same checks by the same mistakes share one
+FAILED_VERDICTS = (Verdict.FAIL, Verdict.ERROR)
 
-_known: dict[tuple[Any, ...], list[CheckResult]] = {}
+_cached_results: dict[tuple[Any, ...], list[CheckResult]] = {}
 
 
-def following(
+def checks_that_follow(
     checks: Sequence[CheckResult],
     mistakes: Sequence[KnownMistake],
     runner: SuiteRunner,
@@ -56,29 +56,29 @@ def following(
         seed: Seed of the grading.
         device: Device on which the submission had its tensors.
     """
-    lost = [check for check in checks if check.verdict in LOST]
-    make = _planted(mistakes, read_submission(solution).source, runner.plugin.contract)
+    lost = [check for check in checks if check.verdict in FAILED_VERDICTS]
+    make = _module_maker(mistakes, read_submission(solution).source, runner.plugin.contract)
     if make is None:
         return ()
     names, planted = (tuple(one.name for one in some) for some in (lost, mistakes))
     key = (runner, seed, device, planted, names, _where_wrong(runner.plugin.judged))
-    if key not in _known:
-        if len(_known) >= KEPT:
-            _known.clear()
-        sandbox: Any = OwnSandbox(make, stop)
+    if key not in _cached_results:
+        if len(_cached_results) >= MAX_CACHED_RESULTS:
+            _cached_results.clear()
+        sandbox: Any = InProcessSandbox(make, stop)
         none = Submission(Path("solution.py"), "")
-        own = Session(sandbox, none, SECONDS, SECONDS, device=device)
-        with aside():
-            _known[key] = runner.run_again(own, seed, names)
-    came = {check.name: check for check in _known[key]}
-    return tuple(one.name for one in lost if _alike(one, came[one.name]))
+        own = Session(sandbox, none, CHECK_TIMEOUT_S, CHECK_TIMEOUT_S, device=device)
+        with quiet_and_seeded():
+            _cached_results[key] = runner.run_again(own, seed, names)
+    came = {check.name: check for check in _cached_results[key]}
+    return tuple(one.name for one in lost if _failed_alike(one, came[one.name]))
 
 
 def _where_wrong(judged: Judgement | None) -> tuple[Aspect | None, ...]:
     return tuple(one.aspect for one in judged.outcomes) if judged else ()
 
 
-def _planted(
+def _module_maker(
     mistakes: Sequence[KnownMistake], source: str, contract: Contract | None
 ) -> Callable[[], ModuleType] | None:
     """Return a function that makes a module of the solution with these mistakes.
@@ -95,7 +95,7 @@ def _planted(
     return None
 
 
-def _alike(one: CheckResult, other: CheckResult) -> bool:
+def _failed_alike(one: CheckResult, other: CheckResult) -> bool:
     """Return whether two checks failed in the same way, whatever numbers their messages hold."""
     if one.verdict is not other.verdict:
         return False

@@ -8,16 +8,16 @@ import torch
 from torch import Tensor
 
 from grader.records import AttentionMap
-from grader.suite.calls import Call
+from grader.suite.calls import PlannedCall
 from grader.suite.harness import Harness
 from grader.suite.oracle import exact
 
-SHOWN = 16  # positions, at most, of a learner's own input for which a map is shown
+MAX_MAP_T = 16  # of a learner's own input; with more positions, no map is shown
 T = 6  # positions: enough to see a pattern, few enough for a terminal
-DEPENDENT = 1e-9  # share of the largest diagonal entry of R in QR; less means dependent rows
+DEPENDENCE_TOLERANCE = 1e-9  # of R's largest diagonal entry in QR; less means dependent rows
 
 
-def recover_attention(call: Call, *outs: Tensor) -> list[Tensor]:
+def recover_attention(call: PlannedCall, *outs: Tensor) -> list[Tensor]:
     """Recover the attention weights behind outputs of a call: how the value vectors were mixed.
 
     The value vectors are known and, as long as there are no more of them than features, linearly
@@ -26,24 +26,24 @@ def recover_attention(call: Call, *outs: Tensor) -> list[Tensor]:
     Returns:
         The weights behind each output, (B, T, H, T), float64, on the CPU.
     """
-    added, back = mixing(call)
+    added, back = unmixing(call)
     flat = [(exact(out).double() - added) @ back for out in outs]
     heads, length = call.sizes.get("H", 1), call.sizes.T
     return [one.reshape(*one.shape[:-1], heads, length) for one in flat]
 
 
-def mixing(call: Call) -> tuple[Tensor | float, Tensor]:
+def unmixing(call: PlannedCall) -> tuple[Tensor | float, Tensor]:
     """Return what it takes to recover attention weights from an output of a call; cached.
 
     Returns:
         What is added to the mixture of value vectors, and the right inverse of the matrix of value
         vectors: the weights are ``(output - added) @ inverse``.
     """
-    found: tuple[Tensor | float, Tensor] = call.once("mixing", lambda: _mixing(call))
+    found: tuple[Tensor | float, Tensor] = call.once("unmixing", lambda: _unmixing(call))
     return found
 
 
-def _mixing(call: Call) -> tuple[Tensor | float, Tensor]:
+def _unmixing(call: PlannedCall) -> tuple[Tensor | float, Tensor]:
     contract: Any = call.contract
     mixed, added = contract.value_vectors(call.right_weights, call.sizes, exact(call.tensors["x"]))
     return added, _right_inverse(mixed)
@@ -55,7 +55,7 @@ def _right_inverse(vectors: Tensor) -> Tensor:
     if vectors.size(-2) <= vectors.size(-1):
         q, r = torch.linalg.qr(vectors.mT)
         left = r.diagonal(dim1=-2, dim2=-1).abs()
-        if bool((left > DEPENDENT * left.amax(-1, keepdim=True)).all()):
+        if bool((left > DEPENDENCE_TOLERANCE * left.amax(-1, keepdim=True)).all()):
             found = torch.linalg.solve_triangular(r, q.mT, upper=True).mT
             return found
     found = torch.linalg.pinv(vectors)
@@ -89,17 +89,17 @@ def attention_maps(harness: Harness) -> list[AttentionMap]:
     return [one for call, title in zip(calls, titles, strict=False) for one in _maps(call, title)]
 
 
-def maps_of(call: Call) -> list[AttentionMap]:
+def maps_of(call: PlannedCall) -> list[AttentionMap]:
     """Return each head's attention map (its weights) in a call, for the first sequence.
 
-    There is none for more than ``SHOWN`` positions, nor where the value vectors are linearly
+    There is none for more than ``MAX_MAP_T`` positions, nor where the value vectors are linearly
     dependent, so that the output does not reveal the weights.
 
     Raises:
         CheckFailed: The output has the wrong shape.
     """
     contract: Any = call.contract
-    if contract.value_vectors is None or call.sizes.T > SHOWN:
+    if contract.value_vectors is None or call.sizes.T > MAX_MAP_T:
         return []
     mixed, _ = contract.value_vectors(call.right_weights, call.sizes, exact(call.tensors["x"]))
     is_told = bool((torch.linalg.matrix_rank(mixed) == mixed.size(-2)).all())
@@ -107,7 +107,7 @@ def maps_of(call: Call) -> list[AttentionMap]:
     return _maps(call, masked) if is_told else []
 
 
-def _maps(call: Call, masked: str) -> list[AttentionMap]:
+def _maps(call: PlannedCall, masked: str) -> list[AttentionMap]:
     yours, right = recover_attention(call, call.out, call.expected)
     if call.sizes.B:
         yours, right = yours[0], right[0]  # (T, H, T), the first sequence's

@@ -13,22 +13,22 @@ from grader.attention.pipeline import Observation, Pipeline
 from grader.attention.search import Search
 from grader.diagnosis.catalogue import Explanation, Mistake
 from grader.sandbox.errors import SubmissionError, SubmissionRefused
-from grader.suite.calls import Call, Module
+from grader.suite.calls import Module, PlannedCall
 from grader.suite.compare import CheckFailed
 from grader.suite.contract import Sizes
 from grader.suite.harness import Harness
 from grader.suite.oracle import exact, right_weights
 
-MOST = 1 << 16  # numbers in an output, at most: a hundred times as many as in a right one
-RATE = 0.3  # dropout rate: not 0.5, so that it differs from the share that is kept
-INSIDE = "the attention inside"
-EVEN = "output where all queries are zero"
+MAX_OUTPUT_NUMBERS = 1 << 16  # a hundred times as many as in a right one
+DROPOUT_RATE = 0.3  # not 0.5, so that it differs from the share that is kept
+INNER_ATTENTION = "the attention inside"
+ZERO_QUERIES = "output where all queries are zero"
 OUTPUT = "output"
-MASKED = "output under a mask"
-TRAINED = "gradients"
-DROPPED = "output in training"
-DROPPED_MASKED = "output in training under a mask"
-EARLY = (INSIDE, EVEN)  # these show only part of what the output shows
+UNDER_MASK = "output under a mask"
+OBSERVED_GRADIENTS = "gradients"
+IN_TRAINING = "output in training"
+IN_TRAINING_UNDER_MASK = "output in training under a mask"
+PARTIAL_VIEWS = (INNER_ATTENTION, ZERO_QUERIES)  # these show only part of what the output shows
 
 
 def with_zero_queries(harness: Harness, sizes: Sizes | None = None, **changes: Any) -> Module:
@@ -52,11 +52,18 @@ def observe(harness: Harness) -> list[Observation]:
     """
     contract: Any = harness.contract
     inner = [] if contract.inner is None else observe(harness.of(contract.inner))
-    found = [replace(seen, what=INSIDE) for seen in inner if seen.what == OUTPUT]
-    for what in (EVEN, OUTPUT, MASKED, TRAINED, DROPPED, DROPPED_MASKED):
+    found = [replace(seen, what=INNER_ATTENTION) for seen in inner if seen.what == OUTPUT]
+    for what in (
+        ZERO_QUERIES,
+        OUTPUT,
+        UNDER_MASK,
+        OBSERVED_GRADIENTS,
+        IN_TRAINING,
+        IN_TRAINING_UNDER_MASK,
+    ):
         if "mask" in what and not contract.masks:
             continue
-        if what in (DROPPED, DROPPED_MASKED) and not contract.dropout:
+        if what in (IN_TRAINING, IN_TRAINING_UNDER_MASK) and not contract.dropout:
             continue
         for place, sizes in enumerate(_sizes(harness)):
             try:
@@ -66,7 +73,7 @@ def observe(harness: Harness) -> list[Observation]:
     return found
 
 
-def explain(
+def find_mistakes(
     harness: Harness, among: Sequence[str] | None = None, tried: int | None = None
 ) -> Explanation:
     """Observe the submission, and return the catalogue's mistakes that reproduce what it computed.
@@ -74,7 +81,7 @@ def explain(
     ``among`` and ``tried`` are arguments of ``Search``.
     """
     contract: Any = harness.contract
-    return Search(contract.layout, observe(harness), EARLY, among, tried).run()
+    return Search(contract.layout, observe(harness), PARTIAL_VIEWS, among, tried).run()
 
 
 def effects_of(mistakes: Sequence[Mistake], harness: Harness) -> dict[str, float]:
@@ -104,10 +111,10 @@ def _sizes(harness: Harness) -> tuple[Sizes, Sizes]:
 
 def _observe(harness: Harness, what: str, sizes: Sizes, *, first: bool) -> Observation:
     contract: Any = harness.contract
-    trains = what in (TRAINED, DROPPED, DROPPED_MASKED)
-    rate = 0.0 if what == TRAINED else RATE
+    trains = what in (OBSERVED_GRADIENTS, IN_TRAINING, IN_TRAINING_UNDER_MASK)
+    rate = 0.0 if what == OBSERVED_GRADIENTS else DROPOUT_RATE
     changes: dict[str, Any] = {"dropout_rate": rate} if contract.dropout else {}
-    plan = with_zero_queries if what == EVEN else Harness.module
+    plan = with_zero_queries if what == ZERO_QUERIES else Harness.module
     module = plan(harness, sizes, **changes)
     inputs = harness.smooth_inputs(module)
     if "mask" in what:
@@ -115,7 +122,7 @@ def _observe(harness: Harness, what: str, sizes: Sizes, *, first: bool) -> Obser
     seed = int(harness.draw.normal(1).abs() * 1e6)
     letters = contract.outputs[contract.compared[0]]
     # Dropout is observed with gradients and without, as it should not depend on them.
-    recording = what == TRAINED or (what == DROPPED and first)
+    recording = what == OBSERVED_GRADIENTS or (what == IN_TRAINING and first)
     grad = harness.draw.normal(*sizes.shape(letters)) if recording else None
     call = module.train(trains).call(inputs, grad_output=grad, seed=seed)
     again = [module.call(inputs, seed=one) for one in (seed + 1, seed)] if what == OUTPUT else []
@@ -123,7 +130,7 @@ def _observe(harness: Harness, what: str, sizes: Sizes, *, first: bool) -> Obser
     out = call.result if grad is None else call.out  # raises unless shaped as `grad`
     if not isinstance(out, Tensor) or out.device.type == "meta":
         raise CheckFailed("no tensor was returned")
-    if out.numel() > MOST:  # before float64 makes it up to eight times as large
+    if out.numel() > MAX_OUTPUT_NUMBERS:  # before float64 makes it up to eight times as large
         raise CheckFailed("the output is too large to explain")
     mask = inputs.get("attention_mask")
     return Observation(
@@ -140,8 +147,8 @@ def _observe(harness: Harness, what: str, sizes: Sizes, *, first: bool) -> Obser
         device=harness.batch.device,
         recording=recording,
         by_chance=_differs_by_chance(out, *(one.result for one in again)) if again else False,
-        grad_output=None if grad is None or what != TRAINED else _plain(grad),
-        gradients=None if grad is None or what != TRAINED else _gradients(call),
+        grad_output=None if grad is None or what != OBSERVED_GRADIENTS else _plain(grad),
+        gradients=None if grad is None or what != OBSERVED_GRADIENTS else _gradients(call),
     )
 
 
@@ -165,7 +172,7 @@ def _mask(harness: Harness, sizes: Sizes) -> Tensor:
     return mask
 
 
-def _gradients(call: Call) -> dict[str, Tensor | None]:
+def _gradients(call: PlannedCall) -> dict[str, Tensor | None]:
     """Return the gradients by name; None for an input or a parameter that has none."""
     if not call.carries_gradients:
         return dict.fromkeys(("x", *call.weights))

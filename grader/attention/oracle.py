@@ -15,21 +15,21 @@ from torch import Tensor
 from grader.suite.contract import Sizes
 from grader.suite.oracle import Weights, linear
 
-ROUNDED = (5e-7, 1e-14)  # error of an angle at position 1: in float32, in float64
-_kept: ContextVar[Tensor | None] = ContextVar("_kept", default=None)
+ANGLE_ERRORS = (5e-7, 1e-14)  # at position 1: in float32, in float64
+_dropout_factors: ContextVar[Tensor | None] = ContextVar("dropout_factors", default=None)
 
 
 @contextmanager
-def dropped(factors: Tensor) -> Iterator[None]:
+def apply_dropout(factors: Tensor) -> Iterator[None]:
     """Make ``attention_map`` multiply its weights by dropout's factors within this context.
 
     ``factors`` holds one for each weight: 0, or 1/(1 - rate).
     """
-    token = _kept.set(factors)
+    token = _dropout_factors.set(factors)
     try:
         yield
     finally:
-        _kept.reset(token)
+        _dropout_factors.reset(token)
 
 
 def attention_map(q: Tensor, k: Tensor, scale: float, mask: Tensor | None = None) -> Tensor:
@@ -47,7 +47,7 @@ def attention_map(q: Tensor, k: Tensor, scale: float, mask: Tensor | None = None
     scores = q @ k.mT * scale
     if mask is not None:
         scores = scores.masked_fill(mask == 0, float("-inf"))
-    weights, kept = torch.softmax(scores, dim=-1), _kept.get()
+    weights, kept = torch.softmax(scores, dim=-1), _dropout_factors.get()
     return weights if kept is None else weights * kept
 
 
@@ -96,4 +96,4 @@ def angles_left_to_rounding(x: Tensor, positions: Tensor) -> float:
         x: Input of the call; angles are taken as float64 if this is, and else as float32.
         positions: Integers of any shape.
     """
-    return float(positions.abs().max()) * ROUNDED[x.dtype == torch.float64]
+    return float(positions.abs().max()) * ANGLE_ERRORS[x.dtype == torch.float64]

@@ -14,7 +14,7 @@ from grader.attention.steps import CHOICES, STEPS, State
 from grader.attention.steps.state import BLOCK_STEPS
 
 Choices = Mapping[str, str]  # step -> choice; a step that is not named is done right
-POOL = 10_000  # states cached for later searches, some 50 MB
+MAX_CACHED_STATES = 10_000  # for later searches; some 50 MB
 
 
 @dataclass(frozen=True)
@@ -112,13 +112,13 @@ class Pipeline:
 
         With one seed, all submissions of a batch are given the same inputs.
         """
-        if sum(1 + known._kept for known in _pool) > POOL:
-            _pool.clear()
-        for known in _pool:
+        if sum(1 + known._kept for known in _shared_pipelines) > MAX_CACHED_STATES:
+            _shared_pipelines.clear()
+        for known in _shared_pipelines:
             if known._lowest == lowest and known._seen.asks_the_same(seen):
                 return known
-        _pool.append(cls(seen, lowest))
-        return _pool[-1]
+        _shared_pipelines.append(cls(seen, lowest))
+        return _shared_pipelines[-1]
 
     def output(self, choices: Choices) -> Tensor | None:
         """Return the output by these choices, in the shape of x; None if a choice cannot apply."""
@@ -197,7 +197,7 @@ class Pipeline:
         return out.reshape(shape) if out.dim() == 3 and out.numel() == prod(shape) else out
 
 
-_pool: list[Pipeline] = []
+_shared_pipelines: list[Pipeline] = []
 
 
 def _equal(one: Tensor | None, other: Tensor | None) -> bool:

@@ -15,11 +15,16 @@ from torch import Tensor, nn
 from grader.attention.contract import AttentionContract
 from grader.attention.layout import WeightLayout
 from grader.attention.steps import State
-from grader.attention.steps.live import through
+from grader.attention.steps.live import step_runner
 from grader.diagnosis.replay import module_of
 
 # Attributes of the state, by the names under which a method that shows the steps returns them.
-SHOWN = {"similarities": "unscaled", "scaled": "scores", "weights": "attention", "output": "out"}
+STATE_ATTRIBUTES = {
+    "similarities": "unscaled",
+    "scaled": "scores",
+    "weights": "attention",
+    "output": "out",
+}
 
 
 def plant(source: str, contract: AttentionContract, choices: Mapping[str, str]) -> ModuleType:
@@ -45,12 +50,12 @@ def _plant(
 ) -> None:
     found = getattr(module, contract.entry)
     if not isinstance(found, type):
-        alone = through(layout, choices)
+        alone = step_runner(layout, choices)
         setattr(module, contract.entry, lambda x: alone({}, x, None, {}, False).out)
         return
     made: Callable[..., None] = found.__init__  # type: ignore[misc]  # of a class of ours
     signature = inspect.signature(made)
-    go = through(layout, choices)
+    go = step_runner(layout, choices)
 
     def init(self: Any, *args: Any, **kwargs: Any) -> None:
         made(self, *args, **kwargs)
@@ -67,8 +72,8 @@ def _plant(
 
     def steps(self: Any, x: Tensor) -> dict[str, Tensor]:
         s = state(self, x)
-        names = [*"qkv", *SHOWN]
-        values = {name: getattr(s, SHOWN.get(name, name)) for name in names}
+        names = [*"qkv", *STATE_ATTRIBUTES]
+        values = {name: getattr(s, STATE_ATTRIBUTES.get(name, name)) for name in names}
         return {name: v.reshape(*x.shape[:-1], v.size(-1)) for name, v in values.items()}
 
     planted = {"__init__": init, "forward": forward, **dict.fromkeys(contract.methods, steps)}

@@ -13,17 +13,17 @@ from torch import Tensor
 
 from grader.attention.layout import WeightLayout
 from grader.attention.pipeline import Choices, Observation, Pipeline
-from grader.attention.steps import SETTLED
+from grader.attention.steps import SETTLED_STEPS
 from grader.diagnosis.catalogue import Explanation, Mistake, mistakes_for
 from grader.diagnosis.same import same, same_where_finite
 from grader.diagnosis.words import BY_CHANCE
 
-MOST = 3  # mistakes in one set, at most, unless the caller says which mistakes to try
-TRIED = 10_000  # sets, after which a search gives up: the same sets however busy the machine is
-SECONDS = 4.0  # of processor time, after which a search gives up too: some sets take longer to try
-TOLERANCE = 1e-4  # relative; submissions compute in float32, and mistakes differ by 1e-3 and more
-Set = frozenset[str]  # names of mistakes
-RIGHT: Set = frozenset()
+MAX_MISTAKES = 3  # in one set, unless the caller says which mistakes to try
+MAX_TRIED_SETS = 10_000  # the same number however busy the machine is
+SEARCH_LIMIT_S = 4.0  # of processor time; ends a search too, as some sets take longer to try
+RELATIVE_TOLERANCE = 1e-4  # submissions compute in float32; mistakes differ by 1e-3 and more
+MistakeSet = frozenset[str]  # names of mistakes
+NO_MISTAKES: MistakeSet = frozenset()
 
 
 class Search:
@@ -35,7 +35,7 @@ class Search:
             together.
         early: Each ``what`` whose observations show only part of what later ones show.
         among: Names of the only mistakes to try; None for all that are possible.
-        tried: Number of sets after which the search gives up; None for ``TRIED``.
+        tried: Number of sets after which the search gives up; None for ``MAX_TRIED_SETS``.
     """
 
     def __init__(
@@ -49,15 +49,17 @@ class Search:
         self._early = early
         possible = {mistake.name: mistake for mistake in mistakes_for(layout.features)}
         self._mistakes = possible if among is None else {name: possible[name] for name in among}
-        self._steps = {n: SETTLED[m.step, m.choice] for n, m in self._mistakes.items()}
-        self._most = MOST if among is None else len(among)
+        self._steps = {n: SETTLED_STEPS[m.step, m.choice] for n, m in self._mistakes.items()}
+        self._most = MAX_MISTAKES if among is None else len(among)
         whats = dict.fromkeys(seen.what for seen in observations)
         self._stages = {
-            what: [_Stage(seen, self._mistakes) for seen in observations if seen.what == what]
+            what: [
+                _ObservedCall(seen, self._mistakes) for seen in observations if seen.what == what
+            ]
             for what in whats
         }
         self._by_chance = any(seen.by_chance for seen in observations)
-        self._tried = TRIED if tried is None else tried
+        self._tried = MAX_TRIED_SETS if tried is None else tried
         self._left = self._kept_back = 0
         self._cut = False  # whether a limit ended the search
         self._until = 0.0
@@ -70,7 +72,7 @@ class Search:
         """
         self._left, self._cut = self._tried, False
         self._kept_back = self._tried * 2 // 5  # sets of mistakes, kept for a second `_climb`
-        self._until = time.thread_time() + SECONDS
+        self._until = time.thread_time() + SEARCH_LIMIT_S
         whole = self._climb(list(self._stages))
         if whole.left:
             # A mistake that shows in an early stage only beside another one was not tried there,
@@ -85,11 +87,11 @@ class Search:
 
     # Explains these kinds of observations one after another, by larger and larger sets of mistakes.
     def _climb(self, whats: list[str]) -> Explanation:
-        found: list[Set] = [RIGHT]
+        found: list[MistakeSet] = [NO_MISTAKES]
         explained: list[str] = []
         left: list[str] = []
         right: list[str] = []
-        settled: list[_Stage] = []
+        settled: list[_ObservedCall] = []
         for what in whats:
             stages = self._stages[what]
             extended = self._extend(found, stages, settled)
@@ -97,7 +99,7 @@ class Search:
                 found, explained, settled = extended, [*explained, what], [*settled, *stages]
             else:
                 left.append(what)
-                if all(stage.matches(RIGHT) for stage in stages):
+                if all(stage.matches(NO_MISTAKES) for stage in stages):
                     right.append(what)
                 if not settled:
                     break
@@ -106,7 +108,9 @@ class Search:
         sets = tuple(tuple(m for n, m in self._mistakes.items() if n in names) for names in found)
         return Explanation(sets, tuple(explained), tuple(left), right=tuple(right))
 
-    def _extend(self, found: list[Set], stages: list[_Stage], settled: list[_Stage]) -> list[Set]:
+    def _extend(
+        self, found: list[MistakeSet], stages: list[_ObservedCall], settled: list[_ObservedCall]
+    ) -> list[MistakeSet]:
         """Return the smallest supersets of the sets found that reproduce ``stages`` too, if any.
 
         Args:
@@ -127,7 +131,9 @@ class Search:
                 return list(dict.fromkeys(matching))
         return []
 
-    def _supersets(self, found: list[Set], more: int, stages: list[_Stage]) -> Iterator[Set]:
+    def _supersets(
+        self, found: list[MistakeSet], more: int, stages: list[_ObservedCall]
+    ) -> Iterator[MistakeSet]:
         """Yield supersets of sets in ``found``: with ``more`` mistakes that show in these stages.
 
         Ends early where a limit of the search is reached.
@@ -153,12 +159,12 @@ class Search:
                     self._left -= 1
                     yield start.union(names)
 
-    def _settled(self, names: Iterable[str]) -> Set:
+    def _settled(self, names: Iterable[str]) -> MistakeSet:
         """Return the steps in which these mistakes leave nothing else to be done wrong."""
-        return RIGHT.union(*(self._steps[name] for name in names))
+        return NO_MISTAKES.union(*(self._steps[name] for name in names))
 
 
-class _Stage:
+class _ObservedCall:
     """One observation, and which sets of mistakes reproduce it."""
 
     def __init__(self, seen: Observation, mistakes: dict[str, Mistake]) -> None:
@@ -169,7 +175,7 @@ class _Stage:
         self._pipelines = [Pipeline.pooled(seen, way) for way in ways]
         self._seen = seen
         self._mistakes = mistakes
-        self._matched: dict[Set, bool] = {}
+        self._matched: dict[MistakeSet, bool] = {}
         self._showing: dict[str, bool] = {}
         self._right: Tensor | None = None
 
@@ -188,7 +194,7 @@ class _Stage:
         changed = pipeline.output(self._choices([name]))
         return changed is None or self._right is None or not same(changed, self._right, 0.0)
 
-    def matches(self, names: Set) -> bool:
+    def matches(self, names: MistakeSet) -> bool:
         """Return whether these mistakes reproduce the observation."""
         here = frozenset(name for name in names if self.shows(name))
         if here not in self._matched:
@@ -206,16 +212,17 @@ class _Stage:
                 (grad, right[name]) for name, grad in seen.gradients.items() if grad is not None
             ]
         return all(
-            due is not None and same_where_finite(came, due, TOLERANCE * 10) for came, due in pairs
+            due is not None and same_where_finite(came, due, RELATIVE_TOLERANCE * 10)
+            for came, due in pairs
         ) and not all(bool(came.isfinite().all()) for came, _ in pairs)
 
-    def _reproduces(self, names: Set) -> bool:
+    def _reproduces(self, names: MistakeSet) -> bool:
         choices = self._choices(names)
         return any(self._done_by(pipeline, choices) for pipeline in self._pipelines)
 
     def _done_by(self, pipeline: Pipeline, choices: Choices) -> bool:
         out = pipeline.output(choices)
-        if out is None or not same(out, self._seen.output, TOLERANCE):
+        if out is None or not same(out, self._seen.output, RELATIVE_TOLERANCE):
             return False
         if self._seen.gradients is None:
             return True
@@ -230,6 +237,6 @@ def _same_gradients(right: dict[str, Tensor | None], found: dict[str, Tensor | N
         expected = right.get(name)
         one = torch.zeros_like(observed) if expected is None and observed is not None else expected
         other = torch.zeros_like(one) if observed is None and one is not None else observed
-        if one is not None and other is not None and not same(one, other, TOLERANCE * 10):
+        if one is not None and other is not None and not same(one, other, RELATIVE_TOLERANCE * 10):
             return False
     return True

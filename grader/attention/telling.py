@@ -9,21 +9,21 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from grader.attention.following import following
-from grader.attention.observe import EARLY
+from grader.attention.following import checks_that_follow
+from grader.attention.observe import PARTIAL_VIEWS
 from grader.attention.search import Search
 from grader.diagnosis.attach import (
-    CUT_SHORT,
-    LEFT_OUT,
+    NONE_FOUND_CUT_SHORT,
+    NOT_SEARCHED,
     cause_of,
-    explain_crashes,
+    explain_exceptions,
     say_why_not,
 )
 from grader.diagnosis.by_edits import explain_by_edits
 from grader.diagnosis.catalogue import Explanation, KnownMistake
-from grader.diagnosis.crashes import explain_crash
+from grader.diagnosis.crashes import explain_exception
 from grader.diagnosis.nans import first_nan
-from grader.diagnosis.replay import Check
+from grader.diagnosis.replay import CheckExchanges
 from grader.kit import Exercise
 from grader.records import Cause, CheckResult, Explain, Verdict
 from grader.sandbox.errors import SubmissionError
@@ -34,7 +34,7 @@ from grader.suite.runner import SuiteRunner, one_thread
 
 
 @dataclass(frozen=True)
-class Told:
+class DiagnosedChecks:
     """What a report says of failed checks.
 
     Attributes:
@@ -54,23 +54,23 @@ class Told:
         stop: threading.Event,
         seed: int,
         device: str,
-    ) -> Told:
+    ) -> DiagnosedChecks:
         """Return a copy whose cause names the failed checks that its mistakes account for."""
         assert self.cause is not None
-        found = following(
+        found = checks_that_follow(
             *(self.checks, self.mistakes[0], runner, exercise.solution, stop, seed, device)
         )
         return replace(self, cause=replace(self.cause, follows=found))
 
 
-def tell(
+def diagnose(
     checks: Sequence[CheckResult],
     plugin: SuitePlugin,
     session: Session,
     exercise: Exercise,
     explain: Explain,
     tried: int | None,
-) -> Told:
+) -> DiagnosedChecks:
     """Look for the cause of the failed checks, and return as much of it as the report may say.
 
     Args:
@@ -83,13 +83,13 @@ def tell(
     """
     names_it = explain is Explain.CAUSE
     if names_it:
-        checks = explain_crashes(checks, session.source, lambda: session.own_time_is_up)
+        checks = explain_exceptions(checks, session.source, lambda: session.own_time_is_up)
     if not any(check.verdict is Verdict.FAIL for check in checks):
-        return Told(checks)
+        return DiagnosedChecks(checks)
     if session.own_time_is_up:
-        return Told(say_why_not(checks, LEFT_OUT))
+        return DiagnosedChecks(say_why_not(checks, NOT_SEARCHED))
     asked = [  # copied before the diagnosis adds requests of its own
-        Check(exchanges, check.verdict is Verdict.PASS)
+        CheckExchanges(exchanges, check.verdict is Verdict.PASS)
         for exchanges, check in zip(session.asked, checks, strict=True)
     ]
     with one_thread():
@@ -101,20 +101,20 @@ def tell(
     if any(found.sets):
         cause = cause_of(found, explain)
         cause = replace(cause, says=f"{cause.says} {nan}".strip())
-        return Told(checks, cause, found.sets if names_it else ())
+        return DiagnosedChecks(checks, cause, found.sets if names_it else ())
     if nan:
-        return Told(checks, Cause(nan))
-    why_not = found.note or (CUT_SHORT if found.cut else "")
-    return Told(say_why_not(checks, why_not) if why_not else checks)
+        return DiagnosedChecks(checks, Cause(nan))
+    why_not = found.note or (NONE_FOUND_CUT_SHORT if found.cut else "")
+    return DiagnosedChecks(say_why_not(checks, why_not) if why_not else checks)
 
 
-def _where_nan_begins(asked: Sequence[Check], session: Session, exercise: Exercise) -> str:
+def _where_nan_begins(asked: Sequence[CheckExchanges], session: Session, exercise: Exercise) -> str:
     """Return a sentence on the submission's line where NaN begins; empty if that is not known."""
     with suppress(SubmissionError, WorkerEnded):
         session.begin_check(0)
         fault = first_nan(asked, exercise.solution, session)
         session.end_check()
-        if fault is not None and (why := explain_crash(fault, session.source)):
+        if fault is not None and (why := explain_exception(fault, session.source)):
             last = fault.frames[-1]
             text, name, line = session.text_of(last.line), last.function, last.line
             told = session.is_file
@@ -124,7 +124,7 @@ def _where_nan_begins(asked: Sequence[Check], session: Session, exercise: Exerci
 
 def _by_edits(
     found: Explanation,
-    asked: Sequence[Check],
+    asked: Sequence[CheckExchanges],
     session: Session,
     exercise: Exercise,
     pairs: bool,
@@ -149,4 +149,4 @@ def _by_steps(plugin: SuitePlugin, device: str, tried: int | None) -> Explanatio
         seen = []
     if not seen:
         return Explanation((), (), ())
-    return Search(seen[-1].layout, seen, EARLY, tried=tried).run()
+    return Search(seen[-1].layout, seen, PARTIAL_VIEWS, tried=tried).run()

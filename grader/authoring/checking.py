@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from grader.authoring.layout import keep_digest, right_answers
+from grader.authoring.layout import record_stub_digest, right_answers_folder
 from grader.diagnosis.edits import EditMistake, edited, read_edits
 from grader.errors import GradeError, GraderFault
 from grader.grading import Options, grade
@@ -20,12 +20,12 @@ from grader.sandbox.process import Sandbox
 from grader.submission import SourceProblem, Submission, parse, read_submission
 from grader.suite import checks_of, load_suite
 
-RIGHT_ANSWERS = 3  # at least, in styles other than the solution's: else a suite asks for one style
-MISTAKES = 6
-HINTS = 2
+MIN_RIGHT_ANSWERS = 3  # in styles other than the solution's: else a suite asks for one style
+MIN_MISTAKES = 6
+MIN_HINTS = 2
 # Answers that do nothing: what each returns in place of a right output, as an expression.
-IDLE = {"zeros": "out*0", "not a number": "out*float('nan')"}
-IDLY = """
+IDLE_OUTPUTS = {"zeros": "out*0", "not a number": "out*float('nan')"}
+IDLE_SOURCE = """
 
 import torch
 
@@ -62,7 +62,7 @@ class Effort:
     named: bool = True
 
 
-FAST = Effort(2, 1, named=False)
+FAST_EFFORT = Effort(2, 1, named=False)
 
 
 class Finding(NamedTuple):
@@ -165,8 +165,8 @@ class Inspection:
         """Inspect the manifest's entry, and whether stub and solution have the same signatures."""
         exercise = self._exercise
         line = _line_of(self._manifest, f'name = "{exercise.name}"')
-        if len(exercise.hints) < HINTS:
-            told = f"has {len(exercise.hints)} hints; write {HINTS} at least, each a question"
+        if len(exercise.hints) < MIN_HINTS:
+            told = f"has {len(exercise.hints)} hints; write {MIN_HINTS} at least, each a question"
             yield Finding(self._manifest, line, f"`{exercise.name}` {told}")
         for hint in exercise.hints:
             if not hint.endswith("?"):
@@ -192,14 +192,14 @@ class Inspection:
             told = f"as it is given, the stub earns {earned} points; take out what answers"
             yield Finding(stub, 0, told)
         elif (now := digest(stub.read_bytes())) != self._exercise.digest:
-            keep_digest(self._kit.home, self._exercise.name, now)
+            record_stub_digest(self._kit.home, self._exercise.name, now)
             self.has_new_stub = True
 
     def _right_answers(self) -> Iterator[Finding]:
-        folder = right_answers(self._kit.home, self._exercise.name)
+        folder = right_answers_folder(self._kit.home, self._exercise.name)
         files = sorted(folder.glob("right_*.py"))
-        if len(files) < RIGHT_ANSWERS and self._exercise.diagnosis:
-            told = f"{len(files)} right answers; write {RIGHT_ANSWERS} in styles that differ"
+        if len(files) < MIN_RIGHT_ANSWERS and self._exercise.diagnosis:
+            told = f"{len(files)} right answers; write {MIN_RIGHT_ANSWERS} in styles that differ"
             yield Finding(folder, 0, told)
         for file in files:
             yield from self._expect_solved(file)
@@ -219,8 +219,8 @@ class Inspection:
     def _mistakes(self) -> Iterator[Finding]:
         exercise = self._exercise
         known = read_edits(exercise.mistakes)
-        if len(known) < MISTAKES and exercise.diagnosis:
-            told = f"{len(known)} known mistakes; write {MISTAKES} that people make, at least"
+        if len(known) < MIN_MISTAKES and exercise.diagnosis:
+            told = f"{len(known)} known mistakes; write {MIN_MISTAKES} that people make, at least"
             yield Finding(exercise.mistakes, 0, told)
         source = read_submission(exercise.solution).source
         for mistake in known:
@@ -264,9 +264,9 @@ class Inspection:
         if not exercise.diagnosis:
             return
         right = read_submission(exercise.solution).source
-        for what, does in IDLE.items():
+        for what, does in IDLE_OUTPUTS.items():
             self._at = f"an answer that gives {what}"
-            source = f"{right}{IDLY.format(does=does, names=exercise.entry_points)}"
+            source = f"{right}{IDLE_SOURCE.format(does=does, names=exercise.entry_points)}"
             report = self._graded(source, 1)
             if report.earned >= report.possible / 10:
                 kept = [check.name for check in report.checks if check.earned]

@@ -10,12 +10,12 @@ from grader.errors import GradeError
 from grader.kit import MANIFEST, load_kit
 from grader.kit.stubs import digest
 
-TEMPLATE = Path(__file__).with_name("template")
-FIRST, TRACK = "unit_rows", "first"
-RIGHT = ("rsqrt", "loop", "einsum")  # ways to solve the example
+TEMPLATE_FOLDER = Path(__file__).with_name("template")
+EXAMPLE_NAME, EXAMPLE_TRACK = "unit_rows", "first"
+RIGHT_ANSWER_STYLES = ("rsqrt", "loop", "einsum")  # of the example
 
 
-def files_of(name: str, track: str) -> dict[Path, str]:
+def example_files(name: str, track: str) -> dict[Path, str]:
     """Return the files of an example exercise: where in a kit each belongs, and what it holds."""
     beside = Path(track) / name
     return {
@@ -25,13 +25,13 @@ def files_of(name: str, track: str) -> dict[Path, str]:
         Path("tests/suites") / track / f"test_{name}.py": _filled("suite.py", name),
         Path("tests/public") / track / f"test_{name}.py": _filled("public.py", name),
         **{
-            right_answers(Path(), name) / f"right_{way}.py": _filled(f"right_{way}.py", name)
-            for way in RIGHT
+            right_answers_folder(Path(), name) / f"right_{way}.py": _filled(f"right_{way}.py", name)
+            for way in RIGHT_ANSWER_STYLES
         },
     }
 
 
-def right_answers(home: Path, name: str) -> Path:
+def right_answers_folder(home: Path, name: str) -> Path:
     """Return the folder of a kit's right answers to an exercise, other than its solution."""
     return home / "tests" / "answers" / name
 
@@ -50,7 +50,7 @@ def make_kit(home: Path) -> list[Path]:
     kit = re.sub(r"\W+", "-", home.absolute().name).strip("-") or "kit"
     manifest = home / "exercises" / MANIFEST
     _write(manifest, _text("kit.toml").format(kit=kit))
-    return [manifest, *add_exercise(home, FIRST, TRACK)]
+    return [manifest, *add_exercise(home, EXAMPLE_NAME, EXAMPLE_TRACK)]
 
 
 def add_exercise(home: Path, name: str, track: str) -> list[Path]:
@@ -68,7 +68,7 @@ def add_exercise(home: Path, name: str, track: str) -> list[Path]:
     for word in (name, track):
         if not re.fullmatch(r"[a-z][a-z0-9_]*", word) or keyword.iskeyword(word):
             raise GradeError(f"`{word}` can be no name here; write it as a function's: `unit_rows`")
-    files = {home / path: text for path, text in files_of(name, track).items()}
+    files = {home / path: text for path, text in example_files(name, track).items()}
     taken = [path for path in files if path.exists()]
     if taken or any(exercise.name == name for exercise in kit.exercises):
         where = taken[0] if taken else home / "exercises" / MANIFEST
@@ -82,7 +82,7 @@ def add_exercise(home: Path, name: str, track: str) -> list[Path]:
     return list(files)
 
 
-def keep_digest(home: Path, name: str, stub: str) -> None:
+def record_stub_digest(home: Path, name: str, stub: str) -> None:
     """Write the digest of a stub that its author has changed into a kit's manifest.
 
     Raises:
@@ -95,11 +95,11 @@ def keep_digest(home: Path, name: str, stub: str) -> None:
 
 
 def _filled(template: str, name: str) -> str:
-    return _text(template).replace(FIRST, name)
+    return _text(template).replace(EXAMPLE_NAME, name)
 
 
 def _text(template: str) -> str:
-    return (TEMPLATE / template).read_text(encoding="utf-8")
+    return (TEMPLATE_FOLDER / template).read_text(encoding="utf-8")
 
 
 def _write(path: Path, text: str) -> None:

@@ -11,14 +11,14 @@ from typing import NoReturn
 import click
 
 from grader import __version__
-from grader.cli.group import Group
-from grader.cli.saying import complain, echo, speak
+from grader.cli.group import RootGroup
+from grader.cli.saying import complain, echo, localise_help
 from grader.errors import GradeError
-from grader.languages import choose
+from grader.languages import choose_language
 
 
 @click.group(
-    cls=Group,
+    cls=RootGroup,
     default="run",
     default_if_no_args=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -36,7 +36,7 @@ def cli() -> None:
     """
 
 
-speak(cli)
+localise_help(cli)
 
 
 def main() -> NoReturn:
@@ -63,7 +63,7 @@ def run_command(words: list[str]) -> int:
         0 solved, 1 graded and not solved, 2 usage, 3 could not grade, 130 stopped by Ctrl-C.
     """
     try:
-        choose()
+        choose_language()
         return cli.main(words, standalone_mode=False, obj=("grade", *words)) or 0
     except click.exceptions.Exit as leaving:
         return leaving.exit_code

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from grader.grading import Options
 
 
-class Again(NamedTuple):
+class LostChecks(NamedTuple):
     """The part of an exercise that ``--again`` grades.
 
     Attributes:
@@ -44,9 +44,9 @@ def is_own(exercise: Exercise, submission: Submission) -> bool:
     return submission.path.resolve() in mine
 
 
-def lost_last(
+def lost_in_last_grading(
     pairs: Sequence[tuple[Exercise, Submission]], kit: Kit, has_report: bool
-) -> dict[str, Again]:
+) -> dict[str, LostChecks]:
     """Return what each exercise lost in its last grading, by the exercise's name.
 
     Args:
@@ -60,7 +60,7 @@ def lost_last(
     """
     if has_report:
         raise GradeError("`--again` is no whole grading: it has no report to write")
-    found: dict[str, Again] = {}
+    found: dict[str, LostChecks] = {}
     with open_history(kit, to_write=False) as history:
         for exercise, submission in pairs:
             if not is_own(exercise, submission):
@@ -73,5 +73,5 @@ def lost_last(
             seed, lost = last
             if not lost:
                 raise GradeError(f"{name} lost nothing last time: `grade {name}` tries all again")
-            found[name] = Again(seed, tuple(lost))
+            found[name] = LostChecks(seed, tuple(lost))
     return found

@@ -12,7 +12,15 @@ from grader.cli.names import kit_in_use, kit_option, with_kit
 from grader.cli.saying import echo
 from grader.kit import Exercise, Kit
 from grader.languages import say
-from grader.practice.agenda import Reason, ago, coming, due, from_now, next_turn, review_lines
+from grader.practice.agenda import (
+    Reason,
+    ago,
+    choose_next_exercise,
+    due,
+    due_later,
+    from_now,
+    review_lines,
+)
 from grader.practice.history import open_history
 from grader.practice.schedule import Standing, standings
 
@@ -26,10 +34,10 @@ def next_exercise(kit_path: Path | None) -> None:
     Example: grade next
     """
     kit, known, now = _standings(kit_path)
-    turn = next_turn(kit, known, now)
+    turn = choose_next_exercise(kit, known, now)
     if turn is None:
         echo(f"all {len(kit.exercises)} exercises are solved, and nothing is due yet")
-        for when, one in coming(known, now)[:1]:
+        for when, one in due_later(known, now)[:1]:
             echo(f"next: `{one.exercise}`, due {from_now(when, now)}")
         return
     exercise = turn.exercise
@@ -73,7 +81,7 @@ def review(kit_path: Path | None) -> None:
     Example: grade review
     """
     _kit, known, now = _standings(kit_path)
-    waiting, later = due(known, now), coming(known, now)
+    waiting, later = due(known, now), due_later(known, now)
     if not waiting and not later:
         echo("nothing solved yet, so nothing to review; next: `grade next`")
     for line in review_lines(waiting, later, now):

@@ -12,10 +12,10 @@ from grader.errors import GradeError
 from grader.kit import Exercise, Kit
 from grader.kit.stubs import own_file
 
-ALL = "all"
+ALL_EXERCISES = "all"
 
 
-def resolve(words: Sequence[str], kit: Kit) -> list[tuple[Exercise, Path]]:
+def resolve_targets(words: Sequence[str], kit: Kit) -> list[tuple[Exercise, Path]]:
     """Return pairs of an exercise and the file to grade as it.
 
     An exercise's name alone stands for the learner's file in the kit; a path after a name is
@@ -32,13 +32,13 @@ def resolve(words: Sequence[str], kit: Kit) -> list[tuple[Exercise, Path]]:
         if not _is_path(word, kit):
             if named is not None:
                 found.append(_own_file(named, kit))
-            if word == ALL:
+            if word == ALL_EXERCISES:
                 found.extend(_own_file(exercise, kit) for exercise in kit.exercises)
                 named = current = None
             else:
-                named = current = _named(word, kit)
+                named = current = _find_exercise(word, kit)
             continue
-        found.append((current or _by_name(Path(word), kit), Path(word)))
+        found.append((current or _exercise_of_file(Path(word), kit), Path(word)))
         named = None
     if named is not None:
         found.append(_own_file(named, kit))
@@ -46,12 +46,12 @@ def resolve(words: Sequence[str], kit: Kit) -> list[tuple[Exercise, Path]]:
 
 
 def _is_path(word: str, kit: Kit) -> bool:
-    if word == ALL or any(exercise.name == word for exercise in kit.exercises):
+    if word == ALL_EXERCISES or any(exercise.name == word for exercise in kit.exercises):
         return False
     return "/" in word or word.endswith((".py", ".ipynb")) or Path(word).exists()
 
 
-def _named(word: str, kit: Kit) -> Exercise:
+def _find_exercise(word: str, kit: Kit) -> Exercise:
     """Return the exercise with a name; the error suggests a command whose name is similar."""
     try:
         return kit.find(word)
@@ -75,7 +75,7 @@ def _commands() -> list[str]:
     return root.list_commands(context) if context and isinstance(root, click.Group) else []
 
 
-def _by_name(path: Path, kit: Kit) -> Exercise:
+def _exercise_of_file(path: Path, kit: Kit) -> Exercise:
     if (exercise := kit.meant(path.stem)) is not None:
         return exercise
     raise GradeError(

@@ -8,27 +8,32 @@ import click
 
 from grader.cli.batch_begin import (
     batch_settings,
-    home_of,
     pool_for,
-    refuse_weak,
+    refuse_weak_isolation,
+    submissions_folder,
     what_was_sent,
 )
 from grader.cli.batch_progress import (
-    as_it_goes,
+    handle_changed_files,
+    make_progress_callback,
     progress_bar,
-    same_command,
+    resume_command,
     sum_up,
     tell_of_downloads,
     tell_of_rows,
-    tell_of_unknown,
     tell_stopped,
-    what_changed,
+    warn_of_missing_ids,
 )
 from grader.cli.names import ExerciseName, kit_in_use, kit_option
-from grader.cli.options import device_option, isolation_option, memory_option, tell_untried
+from grader.cli.options import (
+    device_option,
+    isolation_option,
+    memory_option,
+    warn_of_untried_versions,
+)
 from grader.cli.saying import complain, echo
 
-SEARCH = 2_000  # sets of mistakes tried per grading: a fifth of what a single grading tries
+MAX_MISTAKE_SETS = 2_000  # tried per grading: a fifth of what a single grading tries
 
 
 @click.command()
@@ -164,22 +169,22 @@ def run(
 
     from grader.hiring.batch import (
         Progress,
-        as_sent,
         choose_seeds,
-        compare,
+        compare_submissions,
+        grade_all,
         left_out,
-        select,
+        select_candidates,
+        stub_as_sent,
     )
-    from grader.hiring.batch import run as grade_all
     from grader.hiring.candidates import find_candidates, read_names
-    from grader.hiring.results import Results
-    from grader.hiring.store import Store
-    from grader.hiring.tasks import Settings
+    from grader.hiring.results import BatchResults
+    from grader.hiring.store import BatchStore
+    from grader.hiring.tasks import PoolSettings
 
     kit = kit_in_use(kit_path)
     weights, sent, packed = what_was_sent(record, names, kit)
     exercises = [kit.find(name) for name in weights]
-    tell_untried()
+    warn_of_untried_versions()
     listed = read_names(list_of_names) if list_of_names else {}
     everyone = find_candidates(
         submissions,
@@ -187,31 +192,40 @@ def run(
         listed,
         [path for path in (out, record, list_of_names) if path is not None],
         {exercise.name: exercise.entry_points for exercise in kit.exercises},
-        {exercise.name: as_sent(exercise) for exercise in exercises},
+        {exercise.name: stub_as_sent(exercise) for exercise in exercises},
     )
     tell_of_downloads(everyone)
     called = {candidate.key: candidate.name for candidate in everyone}
     key_of = {file: candidate.key for candidate in everyone for file in candidate.files}
     by_key = {key_of.get(file, file): one for file, one in listed.items()}
-    chosen = select(everyone, only)
-    settings = Settings(str(kit_path or ""), isolation, device, timeout, memory, SEARCH)
-    with Store(out / "results.sqlite") as store, store.claimed(same_command()):
+    chosen = select_candidates(everyone, only)
+    settings = PoolSettings(
+        str(kit_path or ""), isolation, device, timeout, memory, MAX_MISTAKE_SETS
+    )
+    with BatchStore(out / "results.sqlite") as store, store.claimed(resume_command()):
         seeds = choose_seeds(seed, count, store.known_settings(), packed)
         with pool_for(settings, jobs, memory_all, address) as pool, progress_bar() as tell:
-            refuse_weak(isolation, pool.found)
+            refuse_weak_isolation(isolation, pool.found)
             begun = batch_settings(pool.found, settings, sent, tuple(weights), seeds)
-            store.hold_to(replace(begun, submissions=home_of(submissions, store)))
+            store.hold_to(replace(begun, submissions=submissions_folder(submissions, store)))
             store.hold_names({key: one.name for key, one in by_key.items()}, called)
             if regrade:
                 store.forget((one.key, name) for one in chosen for name in weights)
-            store.keep("command", same_command())
+            store.keep("command", resume_command())
             store.keep_weights(weights)
-            changes = what_changed(everyone, chosen, store)
+            changes = handle_changed_files(everyone, chosen, store)
             known_by = {key: one.id for key, one in by_key.items()}
-            results = Results(store, everyone, weights, kit, bom, known_by, changes)
+            results = BatchResults(store, everyone, weights, kit, bom, known_by, changes)
             progress = Progress.of(chosen, seeds, store)
             try:
-                grade_all(pool.run, chosen, seeds, store, progress, as_it_goes(tell, results, out))
+                grade_all(
+                    pool.run,
+                    chosen,
+                    seeds,
+                    store,
+                    progress,
+                    make_progress_callback(tell, results, out),
+                )
             except KeyboardInterrupt:
                 results.write_gradebook(out)
                 tell_stopped(progress)
@@ -219,10 +233,10 @@ def run(
         for reason in getattr(pool, "left_out", {}).values():  # nodes that a cluster left out
             complain(reason)
         echo("comparing the submissions with each other", err=True)
-        alike = compare(store, exercises, called)
+        alike = compare_submissions(store, exercises, called)
         for path in results.write(out, forms, alike):
             echo(f"wrote `{path}`")
-            tell_of_unknown(path, results.without_id(path.stem))
+            warn_of_missing_ids(path, results.without_id(path.stem))
         if feedback is not None:
             echo(f"wrote `{results.write_feedback(feedback)}`")
         left = left_out(chosen, store)

@@ -15,13 +15,13 @@ from grader.sandbox.gpu import first_gpu
 if TYPE_CHECKING:
     from grader.hiring.cluster import Cluster
     from grader.hiring.process_pool import GradingPool
-    from grader.hiring.store import BatchSettings, Store
-    from grader.hiring.tasks import Capabilities, Settings
+    from grader.hiring.store import BatchSettings, BatchStore
+    from grader.hiring.tasks import Capabilities, PoolSettings
 
 LEVELS_FOR_STRANGERS = ("full", "landlock")
 
 
-def home_of(submissions: Path, store: Store) -> str:
+def submissions_folder(submissions: Path, store: BatchStore) -> str:
     """Return the folder under which a batch records its submissions.
 
     Normally that is ``submissions``. If the folder recorded before is gone, its path is kept:
@@ -62,10 +62,15 @@ def what_was_sent(
 
 
 def pool_for(
-    settings: Settings, jobs: int | None, memory_all: int | None, address: str | None
+    settings: PoolSettings, jobs: int | None, memory_all: int | None, address: str | None
 ) -> GradingPool | Cluster:
     """Return a pool of grading processes on this machine or on a Ray cluster."""
-    from grader.hiring.process_pool import BASE, BASE_ON_GPU, GradingPool, processes_that_fit
+    from grader.hiring.process_pool import (
+        BASE_MIB,
+        BASE_ON_GPU_MIB,
+        GradingPool,
+        processes_that_fit,
+    )
 
     gpu = first_gpu() if wants_cuda(settings.device) else None
     if address is None:
@@ -76,11 +81,11 @@ def pool_for(
         jobs = jobs or processes_that_fit(settings.memory, memory_all, gpu)
     elif memory_all is not None:
         raise GradeError("--memory-all is for one machine; --jobs bounds a cluster")
-    base = BASE_ON_GPU if settings.device == "cuda" else BASE
+    base = BASE_ON_GPU_MIB if settings.device == "cuda" else BASE_MIB
     return Cluster(settings, address, jobs, settings.memory + base)
 
 
-def refuse_weak(wanted: str, found: Capabilities) -> None:
+def refuse_weak_isolation(wanted: str, found: Capabilities) -> None:
     """Refuse an isolation level too weak for strangers' files, unless the user asked for it.
 
     Each stronger level that this machine lacks is named on standard error, with the reason.
@@ -96,7 +101,7 @@ def refuse_weak(wanted: str, found: Capabilities) -> None:
 
 def batch_settings(
     found: Capabilities,
-    settings: Settings,
+    settings: PoolSettings,
     sent: str,
     exercises: tuple[str, ...],
     seeds: tuple[int, ...],

@@ -15,15 +15,15 @@ import click
 
 from grader.cli.saying import complain, echo
 from grader.languages import say
-from grader.records import Row, Status
+from grader.records import GradebookRow, Status
 
-EVERY = 5.0  # seconds, at least, from writing the gradebook to writing it again
+GRADEBOOK_INTERVAL_S = 5.0  # at least, from writing the gradebook to writing it again
 
 if TYPE_CHECKING:
     from grader.hiring.batch import Progress
     from grader.hiring.candidates import Candidate
-    from grader.hiring.results import Results
-    from grader.hiring.store import Store
+    from grader.hiring.results import BatchResults
+    from grader.hiring.store import BatchStore
 
 
 @contextmanager
@@ -47,8 +47,8 @@ def progress_bar() -> Iterator[Callable[[Progress], None]]:
         yield tell
 
 
-def as_it_goes(
-    tell: Callable[[Progress], None], results: Results, out: Path
+def make_progress_callback(
+    tell: Callable[[Progress], None], results: BatchResults, out: Path
 ) -> Callable[[Progress], None]:
     """Return a callback that shows progress and now and then rewrites the gradebook.
 
@@ -63,12 +63,12 @@ def as_it_goes(
         if began >= following:
             results.write_gradebook(out)
             now = time.monotonic()
-            following = now + max(EVERY, 20 * (now - began))
+            following = now + max(GRADEBOOK_INTERVAL_S, 20 * (now - began))
 
     return tell_and_write
 
 
-def same_command(anew: str = "") -> str:
+def resume_command(anew: str = "") -> str:
     """Return this command, quoted for a shell and without ``--regrade``: it grades nothing twice.
 
     Args:
@@ -87,7 +87,7 @@ def tell_stopped(progress: Progress) -> None:
     """Say how far the batch got before it was stopped, and how to continue."""
     echo(
         f"stopped: {progress.done} of {progress.total} graded, and kept; run it again to "
-        f"continue: `{same_command()}`",
+        f"continue: `{resume_command()}`",
         err=True,
     )
 
@@ -100,7 +100,7 @@ def tell_of_downloads(everyone: Sequence[Candidate]) -> None:
         echo(f"named as by {system}: {files} entries of {len(theirs)} people", err=True)
 
 
-def tell_of_unknown(path: Path, people: Sequence[str]) -> None:
+def warn_of_missing_ids(path: Path, people: Sequence[str]) -> None:
     """Warn that a course system cannot identify some people in a gradebook, for want of an id."""
     if people:
         complain(
@@ -109,26 +109,26 @@ def tell_of_unknown(path: Path, people: Sequence[str]) -> None:
         )
 
 
-def what_changed(
-    everyone: Sequence[Candidate], chosen: Sequence[Candidate], store: Store
+def handle_changed_files(
+    everyone: Sequence[Candidate], chosen: Sequence[Candidate], store: BatchStore
 ) -> dict[tuple[str, str], str]:
     """Return advice for each (candidate key, exercise) whose file changed since it was graded.
 
     On standard error, say for which there was no file to grade before, and is one now.
     """
-    from grader.hiring.batch import take_anew
+    from grader.hiring.batch import forget_superseded
 
-    again, changed = take_anew(everyone, chosen, store)
+    again, changed = forget_superseded(everyone, chosen, store)
     called = {one.key: one.name for one in everyone}
     for key, exercise in again:
         echo(f"`{called[key]}`, {exercise}: there was nothing to grade, and is now", err=True)
-    again_by = {key: same_command(called[key]) for key, _ in changed}
+    again_by = {key: resume_command(called[key]) for key, _ in changed}
     return {
         one: f"changed since it was graded; `{again_by[one[0]]}` grades it anew" for one in changed
     }
 
 
-def tell_of_rows(exercises: Sequence[str], rows: Sequence[Row]) -> None:
+def tell_of_rows(exercises: Sequence[str], rows: Sequence[GradebookRow]) -> None:
     """Print the notes on candidates' scores that need attention, and count statuses by exercise."""
     for row in rows:
         for name, score in zip(exercises, row.scores, strict=True):

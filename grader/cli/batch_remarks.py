@@ -11,8 +11,8 @@ from grader.cli.names import kit_in_use, kit_option
 from grader.cli.saying import echo
 from grader.errors import GradeError
 from grader.hiring.remarks import DECISIONS, Remarks, in_words
-from grader.hiring.store import Store
-from grader.outputs.sanitise import told_apart
+from grader.hiring.store import BatchStore
+from grader.outputs.sanitise import show_invisible
 
 out_option = click.option(
     "--out",
@@ -37,8 +37,8 @@ def note(name: str, text: str, decision: str | None, out: Path) -> None:
     """
     if not text and decision is None:
         raise GradeError("there is nothing to note: give a text, or --decision")
-    with batch_in(out) as store:
-        _keep(store, _find(name, store), text=text, decision=decision or "")
+    with open_batch(out) as store:
+        _add_remark(store, _find_candidate(name, store), text=text, decision=decision or "")
 
 
 @click.command()
@@ -53,8 +53,8 @@ def override(name: str, exercise: str, points: str, why: str, out: Path) -> None
     \b
     Example: grade batch override ada exercise3 38 --why "the mask is right: a fault of ours"
     """
-    with batch_in(out) as store:
-        key = _find(name, store)
+    with open_batch(out) as store:
+        key = _find_candidate(name, store)
         graded = {one.exercise: one.report for one in store.results(key)}
         if exercise not in graded:
             known = ", ".join(f"`{one}`" for one in graded) or "nothing"
@@ -63,7 +63,7 @@ def override(name: str, exercise: str, points: str, why: str, out: Path) -> None
         if points != "-" and not (points.isdecimal() and int(points[:6]) <= most):
             raise GradeError(f"`{points}`: points are 0 to {most}, or `-` to take them back")
         number = None if points == "-" else int(points)
-        _keep(store, key, text=why, exercise=exercise, points=number)
+        _add_remark(store, key, text=why, exercise=exercise, points=number)
 
 
 @click.command()
@@ -77,34 +77,34 @@ def explain(name: str, out: Path, kit_path: Path | None) -> None:
     Example: grade batch explain ada
     """
     from grader.hiring.candidates import Candidate
-    from grader.hiring.results import Results
+    from grader.hiring.results import BatchResults
 
     kit = kit_in_use(kit_path)
-    with batch_in(out) as store:
-        key, weights = _find(name, store), store.weights()
+    with open_batch(out) as store:
+        key, weights = _find_candidate(name, store), store.weights()
         candidate = Candidate(store.names()[key], {}, key)
-        row = Results(store, [candidate], weights, kit).row_of(candidate)
+        row = BatchResults(store, [candidate], weights, kit).row_of(candidate)
     echo(row.candidate)
     for (exercise, weight), score in zip(weights.items(), row.scores, strict=True):
         share = f"{100 * score.earned / max(score.possible, 1):.2f} %"
         points = f"{score.earned} / {score.possible} = {share}" if score.possible else "0 %"
         echo(f"  {exercise}: {points}, weight {weight:g}, {score.status}")
         for said in filter(None, (*score.diagnosis, score.note)):
-            click.echo(f"    {told_apart(said)}")
+            click.echo(f"    {show_invisible(said)}")
     total = "not known yet" if row.total is None else f"{100 * row.total:.2f} %"
     echo(f"  total: {total}, the mean of the shares by weight")
     for said in row.remarks:
-        click.echo(f"  {told_apart(said)}")
+        click.echo(f"  {show_invisible(said)}")
 
 
-def batch_in(out: Path) -> Store:
+def open_batch(out: Path) -> BatchStore:
     """Open the store of a batch that has been run."""
     if not (out / "results.sqlite").is_file():
         raise GradeError(f"`{out}` holds no batch; --out names the folder of its results")
-    return Store(out / "results.sqlite")
+    return BatchStore(out / "results.sqlite")
 
 
-def _find(name: str, store: Store) -> str:
+def _find_candidate(name: str, store: BatchStore) -> str:
     """Return the key, unique in a batch, of the only candidate with this name or key.
 
     Raises:
@@ -121,7 +121,7 @@ def _find(name: str, store: Store) -> str:
     raise GradeError(f"there is no candidate `{name}`{hint}")
 
 
-def _keep(store: Store, key: str, **said: str | int | None) -> None:
+def _add_remark(store: BatchStore, key: str, **said: str | int | None) -> None:
     remark = Remarks(store.path.parent).add(key, **said)
     echo(f"noted of `{store.names()[key]}`: {in_words(remark)}")
     if command := store.fact("command"):

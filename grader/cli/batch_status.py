@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from grader.cli.batch_remarks import batch_in, out_option
+from grader.cli.batch_remarks import open_batch, out_option
 from grader.cli.names import kit_in_use, kit_option
 from grader.cli.saying import echo
 
@@ -22,14 +22,14 @@ def status(out: Path, kit_path: Path | None) -> None:
     Example: grade batch status
     """
     from grader.hiring.candidates import Candidate
-    from grader.hiring.results import Results
+    from grader.hiring.results import BatchResults
 
-    with batch_in(out) as store:
+    with open_batch(out) as store:
         names, weights, done = store.names(), store.weights(), store.done()
         settings, command = store.known_settings(), store.fact("command")
         seeds = settings.seeds if settings else ()
         candidates = [Candidate(name, {}, key) for key, name in names.items()]
-        rows = Results(store, candidates, weights, kit_in_use(kit_path)).rows()
+        rows = BatchResults(store, candidates, weights, kit_in_use(kit_path)).rows()
         is_busy = store.is_claimed()
     people = "candidate" if len(names) == 1 else "candidates"
     asked = len(names) * len(weights) * len(seeds)

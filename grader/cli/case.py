@@ -46,7 +46,7 @@ def write_case(path: Path, case: Case | None, report: Report, submission: Submis
         GradeError: The script cannot be written, or would overwrite the submission.
     """
     if case is None:
-        echo(f"no case is written: {_why(report)}", err=True)
+        echo(f"no case is written: {_why_no_case(report)}", err=True)
         return
     if path.resolve() == submission.path.resolve():
         raise GradeError(f"`{path}` is the file that is graded; name another for `--case`")
@@ -55,7 +55,7 @@ def write_case(path: Path, case: Case | None, report: Report, submission: Submis
     write_text(path, case_script(case, report.exercise, submission.path, path, report.seed))
 
 
-def _why(report: Report) -> str:
+def _why_no_case(report: Report) -> str:
     """Return the reason why a report holds no failed comparison to repeat in a script."""
     failed = [check for check in report.checks if check.verdict is Verdict.FAIL]
     if report.solved:

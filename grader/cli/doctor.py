@@ -7,12 +7,12 @@ from importlib.metadata import version
 
 import click
 
-from grader.cli.options import tell_untried
+from grader.cli.options import warn_of_untried_versions
 from grader.cli.saying import echo
 from grader.errors import GraderFault
 from grader.languages import say
 from grader.sandbox.process import Sandbox
-from grader.versions import PYTHONS, TORCHES
+from grader.versions import TESTED_PYTHONS, TESTED_TORCH_RANGE
 from grader.wire.levels import LEVELS
 
 WALLS = {
@@ -35,23 +35,23 @@ def doctor() -> None:
     \b
     Example: grade doctor
     """
-    sandboxes = {level: Sandbox(level) for level in LEVELS if not _cannot(level)}
+    sandboxes = {level: Sandbox(level) for level in LEVELS if not _why_unsupported(level)}
     echo("isolation, the strongest first; the first that holds is the default")
     for level in LEVELS:
-        text = _cannot(level) or _examine(sandboxes[level], level)
+        text = _why_unsupported(level) or _examine(sandboxes[level], level)
         click.echo(f"  {level:<9} {say(text)}")
     for sandbox in sandboxes.values():
         sandbox.close()
     echo("versions")
-    echo(f"  python    {platform.python_version()}, known to work: {', '.join(PYTHONS)}")
-    echo(f"  torch     {version('torch')}, known to work: {' to '.join(TORCHES)}")
-    tell_untried()
+    echo(f"  python    {platform.python_version()}, known to work: {', '.join(TESTED_PYTHONS)}")
+    echo(f"  torch     {version('torch')}, known to work: {' to '.join(TESTED_TORCH_RANGE)}")
+    warn_of_untried_versions()
     echo(say("devices"))
     for name, text in _devices().items():
         click.echo(f"  {name:<9} {say(text)}")
 
 
-def _cannot(level: str) -> str:
+def _why_unsupported(level: str) -> str:
     if platform.system() == "Linux" or level == "process":
         return ""
     return "needs Linux"

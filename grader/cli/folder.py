@@ -11,9 +11,9 @@ from grader.cli.names import exercise_argument, kit_in_use, kit_option, with_kit
 from grader.cli.saying import echo
 from grader.errors import GradeError
 from grader.kit import installed_kit, load_kit
-from grader.kit.stubs import pristine
+from grader.kit.stubs import shipped_stub
 from grader.languages import say
-from grader.languages.stubs import said_in
+from grader.languages.stubs import translate_source
 from grader.practice import folder as folders
 from grader.practice.folder import add_notebook, list_lines, make_folder, start_anew, update_folder
 from grader.practice.history import open_history
@@ -45,7 +45,7 @@ def contract(name: str, kit_path: Path | None) -> None:
     Example: grade contract exercise3 --lang zh
     """
     kit = kit_in_use(kit_path, in_interview=True)
-    click.echo(said_in(pristine(kit.find(name)).decode()), nl=False)
+    click.echo(translate_source(shipped_stub(kit.find(name)).decode()), nl=False)
 
 
 @click.command()
@@ -90,7 +90,7 @@ def solution(name: str, reveal: bool, kit_path: Path | None) -> None:
             f"`{exercise.name}` is not solved yet; `grade hint {asked}` helps on, "
             f"`grade solution {asked} --reveal` shows ours all the same"
         )
-    click.echo(folders.reveal(exercise, kit), nl=False)
+    click.echo(folders.reveal_solution(exercise, kit), nl=False)
 
 
 @click.command()

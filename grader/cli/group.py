@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 from click_default_group import DefaultCommandFormatter, DefaultGroup
 
-from grader.cli.saying import speak
+from grader.cli.saying import localise_help
 from grader.languages import say
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 
-class Entry(NamedTuple):
+class CommandEntry(NamedTuple):
     """The place of a command, and its line in the list of commands.
 
     Attributes:
@@ -30,58 +30,60 @@ class Entry(NamedTuple):
 
 
 COMMANDS = {
-    "run": Entry("run", "run", "Grade one exercise or several."),
-    "watch": Entry(
+    "run": CommandEntry("run", "run", "Grade one exercise or several."),
+    "watch": CommandEntry(
         *("watch", "watch"),
         "Grade whatever you save, and go on to the next exercise when one is solved.",
     ),
-    "try": Entry(
+    "try": CommandEntry(
         *("try_on", "try_on"),
         "Try your file on an input of your own.",
     ),
-    "next": Entry("agenda", "next_exercise", "Say what to do now."),
-    "review": Entry(
+    "next": CommandEntry("agenda", "next_exercise", "Say what to do now."),
+    "review": CommandEntry(
         *("agenda", "review"),
         "List the solved exercises that are due again, and those that will be.",
     ),
-    "list": Entry(
+    "list": CommandEntry(
         *("folder", "list_exercises"),
         "List the exercises in teaching order, and how far you are.",
     ),
-    "contract": Entry("folder", "contract", "Print an exercise's contract."),
-    "hint": Entry("folder", "hint", "Show one more hint, a question, each time."),
-    "solution": Entry("folder", "solution", "Show our solution, once the exercise is solved."),
-    "progress": Entry("progress", "progress", "Show how far you are."),
-    "diff": Entry(
+    "contract": CommandEntry("folder", "contract", "Print an exercise's contract."),
+    "hint": CommandEntry("folder", "hint", "Show one more hint, a question, each time."),
+    "solution": CommandEntry(
+        "folder", "solution", "Show our solution, once the exercise is solved."
+    ),
+    "progress": CommandEntry("progress", "progress", "Show how far you are."),
+    "diff": CommandEntry(
         *("progress", "diff"),
         "Show what you changed since the last grading of your file.",
     ),
-    "reset": Entry("folder", "reset", "Put the stub back."),
-    "init": Entry("folder", "init", "Make a folder with a fresh set of stubs."),
-    "notebook": Entry("folder", "notebook", "Write a notebook beside an exercise's file."),
-    "interview": Entry("interview", "interview", "Hold a mock interview."),
-    "mistakes": Entry(
+    "reset": CommandEntry("folder", "reset", "Put the stub back."),
+    "init": CommandEntry("folder", "init", "Make a folder with a fresh set of stubs."),
+    "notebook": CommandEntry("folder", "notebook", "Write a notebook beside an exercise's file."),
+    "interview": CommandEntry("interview", "interview", "Hold a mock interview."),
+    "mistakes": CommandEntry(
         *("mistakes", "mistakes"),
         "List the known mistakes, or explain one with its attention map.",
     ),
-    "mcp": Entry(
+    "mcp": CommandEntry(
         *("mcp", "mcp"),
         "Serve an assistant in an editor, which coaches by the rules of this folder.",
     ),
-    "pack": Entry("pack", "pack", "Pack exercises as a take-home."),
-    "batch": Entry(
+    "pack": CommandEntry("pack", "pack", "Pack exercises as a take-home."),
+    "batch": CommandEntry(
         *("batch_group", "batch"),
         "Grade a folder that holds a folder, zip, tar, .py or .ipynb for each candidate.",
     ),
-    "kit": Entry(
+    "kit": CommandEntry(
         *("kit_group", "kit"),
         "Make exercises of your own, and hold them to what ours are held to.",
     ),
-    "doctor": Entry("doctor", "doctor", "Show what this machine offers."),
+    "doctor": CommandEntry("doctor", "doctor", "Show what this machine offers."),
 }
 
 
-class Group(DefaultGroup):  # type: ignore[misc]  # the library has no types
+class RootGroup(DefaultGroup):  # type: ignore[misc]  # the library has no types
     """The root command group, which completes exercise names too: ``grade`` takes both."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -94,7 +96,7 @@ class Group(DefaultGroup):  # type: ignore[misc]  # the library has no types
         if wanted not in self.commands:
             entry = COMMANDS[wanted]
             command = getattr(import_module(f"grader.cli.{entry.module}"), entry.name)
-            speak(command)
+            localise_help(command)
             self.add_command(command)
         found: click.Command | None = super().get_command(ctx, cmd_name)
         return found

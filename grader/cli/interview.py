@@ -51,10 +51,10 @@ def interview(
         return 0
     here = load_kit()
     if here.interview:
-        return _run(here, interviews.read(here.home))
+        return _run(here, interviews.read_record(here.home))
     kit = installed_kit()
     folder = interviews.new_folder(Path())
-    names, chosen, enough = interviews.choose(here, kit, count, level, seed)
+    names, chosen, enough = interviews.choose_exercises(here, kit, count, level, seed)
     if not enough:
         complain("too few exercises are left that you have not solved in the last days")
     interviews.begin(folder, kit, minutes, names, chosen)
@@ -63,7 +63,7 @@ def interview(
 
 def _run(kit: Kit, known: Interview | None) -> int:
     """Print an interview's exercises; in a terminal, show the clock and hand in when time is up."""
-    current = known or interviews.read(kit.home)
+    current = known or interviews.read_record(kit.home)
     echo(f"{'resumed' if known else 'begun'}: seed {current.seed}, in {kit.home}")
     for exercise in kit.exercises:
         click.echo(f"  {own_path(exercise)}  {say(exercise.title)}")
@@ -72,7 +72,7 @@ def _run(kit: Kit, known: Interview | None) -> int:
         echo(f"time is up at {current.deadline.astimezone():%H:%M:%S}")
         return 0
     try:
-        if not _tick(kit, current):
+        if not _run_clock(kit, current):
             return 0
     except KeyboardInterrupt:
         echo("\nthe clock keeps running; `grade interview` there shows it again")
@@ -81,7 +81,7 @@ def _run(kit: Kit, known: Interview | None) -> int:
     return _submit(kit, None, no_color=False)
 
 
-def _tick(kit: Kit, current: Interview) -> bool:
+def _run_clock(kit: Kit, current: Interview) -> bool:
     """Show the clock until the interview ends.
 
     Returns:
@@ -111,7 +111,7 @@ def submit(html_file: Path | None, no_color: bool) -> int:
     """
     kit = load_kit()
     if not kit.interview:
-        done = interviews.read(kit.home).submitted  # raises if there was no interview
+        done = interviews.read_record(kit.home).submitted  # raises if there was no interview
         when = f" on {done.astimezone():%Y-%m-%d at %H:%M}" if done else ""
         raise GradeError(f"this interview was handed in{when}; `grade progress` has its scores")
     return _submit(kit, html_file, no_color)

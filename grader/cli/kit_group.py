@@ -13,9 +13,9 @@ import click
 from grader.cli.saying import echo
 from grader.errors import GradeError
 from grader.kit import Kit, load_kit
-from grader.kit.stubs import from_here
+from grader.kit.stubs import relative_to_cwd
 
-TOO_LITTLE = 1  # the exit code when an exercise falls short
+EXIT_FELL_SHORT = 1
 
 
 @click.group()
@@ -37,12 +37,13 @@ def new(folder: Path) -> None:
     \b
     Example: grade kit new drills
     """
-    from grader.authoring.layout import FIRST, make_kit
+    from grader.authoring.layout import EXAMPLE_NAME, make_kit
 
     for path in make_kit(folder):
         click.echo(f"  {path}")
     where = shlex.quote(str(folder))
-    echo(f"next: cd {where}, `grade kit check`, `grade {FIRST} --kit .`; then make it your own")
+    first = EXAMPLE_NAME
+    echo(f"next: cd {where}, `grade kit check`, `grade {first} --kit .`; then make it your own")
 
 
 @kit.command()
@@ -84,7 +85,7 @@ def check(folder: Path, only: tuple[str, ...], fast: bool) -> int:
     \b
     Example: grade kit check drills --fast
     """
-    from grader.authoring.checking import FAST, Effort, Inspection
+    from grader.authoring.checking import FAST_EFFORT, Effort, Inspection
     from grader.sandbox.process import Sandbox
 
     made = load_kit(folder)
@@ -95,18 +96,20 @@ def check(folder: Path, only: tuple[str, ...], fast: bool) -> int:
     with Sandbox() as sandbox, _progress(made, len(chosen)) as (begin, tell):
         for number, exercise in enumerate(chosen):
             begin(number, exercise.name)
-            inspection = Inspection(made, exercise, sandbox, FAST if fast else Effort(), tell)
+            inspection = Inspection(
+                made, exercise, sandbox, FAST_EFFORT if fast else Effort(), tell
+            )
             found = False
             for finding in inspection.findings():
                 found = True
-                place = f"{from_here(finding.file)}:{finding.line}".removesuffix(":0")
+                place = f"{relative_to_cwd(finding.file)}:{finding.line}".removesuffix(":0")
                 click.echo(f"{place}: {finding.text}")
             fell_short += found
             if inspection.has_new_stub:
                 echo(f"the manifest knows the stub of `{exercise.name}` as it is now")
     held = len(chosen) - fell_short
     echo(f"{held} of {len(chosen)} exercises hold")
-    return TOO_LITTLE if fell_short else 0
+    return EXIT_FELL_SHORT if fell_short else 0
 
 
 @contextmanager

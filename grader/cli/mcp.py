@@ -16,9 +16,9 @@ from grader.cli.options import (
     explain_option,
     isolation_option,
     memory_option,
-    tell_untried,
     timeout_option,
     wants_cuda,
+    warn_of_untried_versions,
 )
 from grader.cli.saying import complain
 from grader.errors import GradeError
@@ -65,12 +65,12 @@ def mcp(
             "`grade mcp` needs the SDK: `pip install 'attention-drills[mcp]'`, or in a checkout "
             "`python -m pip install -c constraints.txt -e '.[mcp]'`"
         )
-    from grader.coach.rules import Rules
+    from grader.coach.rules import AssistantRules
     from grader.coach.server import serve
 
     # Only the default handler ends a read that waits for a client; the zygote ends its forks.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    tell_untried()
+    warn_of_untried_versions()
     if sys.stdin.isatty():
         complain(
             "this waits for an assistant on standard input; `grade mcp --config` says how an "
@@ -78,7 +78,7 @@ def mcp(
         )
     limits = limits_for(timeout, memory)
     start = partial(Sandbox, isolation, limits, on_gpu=wants_cuda(device))
-    serve(Rules(kit_path, explain), start, device, timeout)
+    serve(AssistantRules(kit_path, explain), start, device, timeout)
 
 
 def _print_config(kit_path: Path | None, explain: Explain | None) -> None:

@@ -45,7 +45,7 @@ def mistakes(name: str | None, kit_path: Path | None) -> None:
     if name is None:
         for line in list_mistakes():
             click.echo(line)
-    elif name not in catalogue() and (known := list(_of_exercises(kit, name))):
+    elif name not in catalogue() and (known := list(_exercise_mistakes(kit, name))):
         for exercise, mistake in known:
             click.echo(f"{mistake.name}, {exercise}")
             click.echo(f"  {say(f'What is done: {mistake.says}.')}")
@@ -54,7 +54,7 @@ def mistakes(name: str | None, kit_path: Path | None) -> None:
         _explain(find_mistake(name))
 
 
-def _of_exercises(kit: Kit, name: str) -> Iterator[tuple[str, EditMistake]]:
+def _exercise_mistakes(kit: Kit, name: str) -> Iterator[tuple[str, EditMistake]]:
     """Yield each exercise that defines and describes a mistake of this name, with the mistake."""
     for exercise in kit.exercises:
         for mistake in read_edits(exercise.mistakes):

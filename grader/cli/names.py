@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from grader.cli.arguments import ALL
+from grader.cli.arguments import ALL_EXERCISES
 from grader.cli.saying import complain
 from grader.errors import GradeError
 from grader.kit import Kit, load_kit
@@ -68,7 +68,9 @@ def with_kit(name: str, path: Path | None) -> str:
     return f"{name} --kit {shlex.quote(str(path))}"
 
 
-def matching_names(incomplete: str, extra: tuple[str, ...] = (ALL,)) -> list[CompletionItem]:
+def matching_names(
+    incomplete: str, extra: tuple[str, ...] = (ALL_EXERCISES,)
+) -> list[CompletionItem]:
     """Return completions for the incomplete word: exercise names, and the extra words."""
     from click.shell_completion import CompletionItem
 

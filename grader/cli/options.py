@@ -13,7 +13,7 @@ from grader.cli.saying import complain, echo
 from grader.errors import GradeError
 from grader.records import Explain
 from grader.sandbox.gpu import first_gpu
-from grader.versions import untried
+from grader.versions import newer_than_tested
 from grader.wire.levels import LEVELS, Limits
 
 if TYPE_CHECKING:
@@ -83,9 +83,9 @@ def wants_cuda(device: str) -> bool:
     return device == "cuda" or (device == "auto" and first_gpu() is not None)
 
 
-def tell_untried() -> None:
+def warn_of_untried_versions() -> None:
     """Warn on standard error of a Python or torch newer than this version was tested with."""
-    if newer := untried():
+    if newer := newer_than_tested():
         complain(f"{newer}; continuing")
 
 

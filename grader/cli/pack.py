@@ -39,12 +39,12 @@ def pack(
     \b
     Example: grade pack exercise3 exercise5 bug4 --minutes 90 --title "Attention, a take-home"
     """
-    from grader.hiring.pack import make_takehome, record_beside  # slow to import
+    from grader.hiring.pack import make_takehome, record_path  # slow to import
     from grader.kit.spoilers import spoilers
 
     kit = kit_in_use(kit_path)
     make_takehome(kit, names, title, minutes, out, force=force)
     echo(f"`{out}` is for candidates")
-    echo(f"`{record_beside(out)}` is yours alone: a secret seed, and weights that you may change")
+    echo(f"`{record_path(out)}` is yours alone: a secret seed, and weights that you may change")
     for given in spoilers(kit, [kit.find(name) for name in names]):
         complain(f"mind that {given}; with one of the two it is fairer")

@@ -14,12 +14,12 @@ from grader.cli.saying import echo
 from grader.errors import GradeError
 from grader.kit import Kit
 from grader.languages import say
-from grader.languages.columns import as_wide
+from grader.languages.columns import pad_to_width
 from grader.practice.history import Grading, History, open_history
 
 BARS = "▁▂▃▄▅▆▇█"
-SHOWN = 24  # gradings in an exercise's plot, at most
-MOST = 5  # mistakes listed, at most
+MAX_PLOTTED_GRADINGS = 24  # of one exercise
+MAX_LISTED_MISTAKES = 5
 
 
 @click.command()
@@ -52,14 +52,14 @@ def progress(html_file: Path | None, kit_path: Path | None) -> None:
 
 def _headings() -> str:
     columns = (("exercise", 11), ("tries", -5), ("best", -9), ("last", 10), ("hints", -5))
-    told = [as_wide(say(name), abs(wide), right=wide < 0) for name, wide in columns]
+    told = [pad_to_width(say(name), abs(wide), right=wide < 0) for name, wide in columns]
     return f"{' '.join(told[:3])}  {' '.join(told[3:])}  {say('scores')}"
 
 
 def _tell_of_mistakes(gradings: list[Grading]) -> None:
     from grader.outputs.progress_page import mistakes_met
 
-    if met := mistakes_met(gradings)[:MOST]:
+    if met := mistakes_met(gradings)[:MAX_LISTED_MISTAKES]:
         echo("\nmistakes met most often")
         for one in met:
             echo(f"{one.times:>5} ×  `grade mistakes {one.name}`")
@@ -79,7 +79,7 @@ def _line(tries: list[Grading]) -> str:
     best = max(tries, key=lambda one: one.share)
     score = f"{best.earned} / {best.possible}"
     last = tries[-1]
-    plot = "".join(_bar(one) for one in tries[-SHOWN:])
+    plot = "".join(_bar(one) for one in tries[-MAX_PLOTTED_GRADINGS:])
     return (
         f"{last.exercise:<11} {len(tries):>5} {score:>9}  {last.started[:10]:<10} "
         f"{last.hints:>5}  {plot}"

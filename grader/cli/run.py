@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from grader.cli.again import is_own, lost_last, passes_now
-from grader.cli.arguments import resolve
+from grader.cli.again import is_own, lost_in_last_grading, passes_now
+from grader.cli.arguments import resolve_targets
 from grader.cli.case import refuse_case, write_case
 from grader.cli.names import ExerciseOrFile, kit_in_use, kit_option, with_kit
 from grader.cli.options import (
@@ -20,9 +20,9 @@ from grader.cli.options import (
     isolation_option,
     memory_option,
     no_color_option,
-    tell_untried,
     timeout_option,
     wants_cuda,
+    warn_of_untried_versions,
     write_text,
 )
 from grader.cli.saying import complain
@@ -116,14 +116,14 @@ def run(
     Exit codes: 0 solved, 1 graded and not solved, 2 usage, 3 could not grade.
     """
     if json_file == STDOUT:
-        form, json_file = _only(form), None
+        form, json_file = _form_for_stdout(form), None
     kit = kit_in_use(kit_path, keeps_history=True)
-    pairs = [(exercise, read_submission(path)) for exercise, path in resolve(targets, kit)]
+    pairs = [(exercise, read_submission(path)) for exercise, path in resolve_targets(targets, kit)]
     if case_file is not None:
         refuse_case(pairs, explain)
     has_report = form != "text" or json_file is not None or html_file is not None
-    lost = lost_last(pairs, kit, has_report) if again else {}
-    tell_untried()
+    lost = lost_in_last_grading(pairs, kit, has_report) if again else {}
+    warn_of_untried_versions()
     graded: list[tuple[Report, str]] = []
     steps: list[str] = []
     limits = limits_for(timeout, memory)
@@ -143,7 +143,7 @@ def run(
             if form == "text":
                 _show(report, out, verbose, steps, again)
             if not again:
-                remember(report, kit, submission.source, is_own(exercise, submission))
+                record_in_history(report, kit, submission.source, is_own(exercise, submission))
             graded.append((report, submission.source))
     reports = [report for report, _ in graded]
     if form != "text":
@@ -152,14 +152,14 @@ def run(
         from grader.outputs.summary import render_summary
 
         click.echo("\n" + "\n".join(render_summary(reports)))
-    _write(graded, steps, json_file, html_file)
+    _write_files(graded, steps, json_file, html_file)
     if case_file is not None:
         write_case(case_file, cases[0], reports[0], pairs[0][1])
     is_done = passes_now if again else attrgetter("solved")
     return 0 if all(map(is_done, reports)) else 1
 
 
-def _write(
+def _write_files(
     graded: list[tuple[Report, str]],
     steps: list[str],
     json_file: Path | None,
@@ -174,7 +174,7 @@ def _write(
         write_text(html_file, report_page(graded, steps))
 
 
-def _only(form: str) -> str:
+def _form_for_stdout(form: str) -> str:
     """Return the output format that `--json -` sets; raise if `--format` asks for another."""
     if form not in ("text", "json"):
         raise GradeError(f"`--json -` and `--format {form}` both want standard output; name a file")
@@ -188,7 +188,7 @@ def _next_step(report: Report, kit: Kit, exercise: Exercise, kit_path: Path | No
     try:
         with open_history(kit, to_write=False) as history:
             left = history.hints(exercise.name) < len(exercise.hints)
-    except GradeError:  # `remember` reports this one when it records the grading
+    except GradeError:  # `record_in_history` reports this one when it records the grading
         left = True
     as_given = report.sha256[: len(exercise.digest)] in exercise.stubs
     return next_step(report, as_given, left, with_kit("", kit_path))
@@ -216,7 +216,7 @@ def _show(report: Report, console: Console, verbose: bool, steps: list[str], aga
         console.print(part)
 
 
-def remember(report: Report, kit: Kit, source: str, own: bool) -> None:
+def record_in_history(report: Report, kit: Kit, source: str, own: bool) -> None:
     """Add a grading to the history; if that fails, warn and let the verdict stand."""
     try:
         with open_history(kit) as history:

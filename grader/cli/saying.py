@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from grader.languages import VARIABLE, choose, known_languages, say
+from grader.languages import LANGUAGE_VARIABLE, choose_language, known_languages, say
 from grader.outputs.sanitise import clean
 
 
@@ -33,12 +33,13 @@ def lang_option() -> click.Option:
         type=click.Choice(known_languages()),
         is_eager=True,
         expose_value=False,
-        callback=lambda context, option, value: value and choose(value),
-        help=f"Language of all that is said; by default that of the locale, or {VARIABLE}.",
+        callback=lambda context, option, value: value and choose_language(value),
+        help=f"Language of all that is said; by default that of the locale, "
+        f"or {LANGUAGE_VARIABLE}.",
     )
 
 
-class SpeakingFormatter(click.HelpFormatter):
+class LocalisedFormatter(click.HelpFormatter):
     """A formatter that writes help in the language in force."""
 
     def write_text(self, text: str) -> None:
@@ -53,10 +54,10 @@ class SpeakingFormatter(click.HelpFormatter):
         super().write_dl(told, col_max, col_spacing)
 
 
-class SpeakingContext(click.Context):
+class LocalisedContext(click.Context):
     """A click context whose help is in the language in force."""
 
-    formatter_class = SpeakingFormatter
+    formatter_class = LocalisedFormatter
 
 
 def paragraphs(text: str) -> Iterator[str]:
@@ -71,10 +72,10 @@ def first_sentence(command: click.Command) -> str:
     return re.split(r"[.:;] ", first)[0].rstrip(".:;") + "."
 
 
-def speak(command: Any) -> None:
+def localise_help(command: Any) -> None:
     """Give a command and its subcommands help in the language in force, and ``--lang``."""
-    command.context_class = SpeakingContext
+    command.context_class = LocalisedContext
     command.short_help = first_sentence(command)
     for one in getattr(command, "commands", {}).values():
-        speak(one)
+        localise_help(one)
     command.params.append(lang_option())

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from grader.cli.arguments import resolve
+from grader.cli.arguments import resolve_targets
 from grader.cli.names import ExerciseOrFile, kit_in_use, kit_option
 from grader.cli.options import console, device_option, no_color_option, timeout_option, wants_cuda
 from grader.cli.saying import complain
@@ -20,10 +20,10 @@ from grader.sandbox.workers import WorkerEnded
 from grader.submission import SourceProblem, Submission, read_submission
 from grader.wire.levels import limits_for
 
-LONGEST = 100_000  # characters of an input, at most
+MAX_INPUT_CHARS = 100_000
 
 
-class Numbers(click.ParamType):  # type: ignore[type-arg]  # it converts to anything
+class NumbersParam(click.ParamType):  # type: ignore[type-arg]  # it converts to anything
     """A number, or nested lists of numbers, as JSON."""
 
     name = "numbers"
@@ -33,12 +33,12 @@ class Numbers(click.ParamType):  # type: ignore[type-arg]  # it converts to anyt
         if not isinstance(value, str):
             return value
         try:
-            return json.loads(value[: LONGEST + 1], parse_constant=float)
+            return json.loads(value[: MAX_INPUT_CHARS + 1], parse_constant=float)
         except (ValueError, RecursionError):
             self.fail(f"`{value[:40]}` is no list of numbers, such as [[1, 0], [0, 1]]", param, ctx)
 
 
-class Size(click.ParamType):  # type: ignore[type-arg]  # it converts to a pair
+class SizeParam(click.ParamType):  # type: ignore[type-arg]  # it converts to a pair
     """The size of a tensor dimension, as a letter and a number: ``H=2``."""
 
     name = "size"
@@ -53,18 +53,18 @@ class Size(click.ParamType):  # type: ignore[type-arg]  # it converts to a pair
 
 @click.command("try")
 @click.argument("target", nargs=-1, required=True, type=ExerciseOrFile(), metavar="EXERCISE [FILE]")
-@click.option("--x", type=Numbers(), help="The input `x`, as lists: [[1, 0], [0, 1]].")
+@click.option("--x", type=NumbersParam(), help="The input `x`, as lists: [[1, 0], [0, 1]].")
 @click.option(
     "--give",
     nargs=2,
-    type=(str, Numbers()),
+    type=(str, NumbersParam()),
     multiple=True,
     metavar="NAME NUMBERS",
     help="Another input by its name; what is needed and not given is drawn.",
 )
 @click.option(
     "--size",
-    type=Size(),
+    type=SizeParam(),
     multiple=True,
     metavar="LETTER=N",
     help="A size that the inputs do not decide, such as H=2 for two heads.",
@@ -92,7 +92,7 @@ def try_on(
     Exit codes: 0 as it should be, 1 not, 2 usage, 3 could not try.
     """
     kit = kit_in_use(kit_path)
-    pairs = resolve(target, kit)
+    pairs = resolve_targets(target, kit)
     if len(pairs) != 1:
         raise GradeError("`grade try` tries one file at a time")
     own = {**({} if x is None else {"x": x}), **dict(give)}
@@ -109,7 +109,7 @@ def try_on(
         try:
             tried = grading.try_on(submission, exercise, own, dict(size), options, sandbox)
         except (SourceProblem, SubmissionError, SubmissionRefused, WorkerEnded) as problem:
-            complain(_said(problem, submission))
+            complain(_failure_message(problem, submission))
             return 1
     out = console(no_color)
     for part in render_own_try(tried, drawn):
@@ -117,20 +117,20 @@ def try_on(
     return 1 if tried.wrong else 0
 
 
-def _said(problem: Exception, submission: Submission) -> str:
+def _failure_message(problem: Exception, submission: Submission) -> str:
     """Return the message for a submission that gave no result."""
     if isinstance(problem, SourceProblem):
         return f"{submission.path}:{problem.line}: {problem}"
     if isinstance(problem, SubmissionError):
-        return _raised(problem.fault, submission)
+        return _exception_message(problem.fault, submission)
     return f"{submission.path}: it {problem}"
 
 
-def _raised(fault: Fault, submission: Submission) -> str:
-    from grader.diagnosis.crashes import explain_crash
+def _exception_message(fault: Fault, submission: Submission) -> str:
+    from grader.diagnosis.crashes import explain_exception
 
     if fault.type == "NotImplementedError":
         return f"{submission.path}: what is tried is not written yet"
     line = f":{fault.frames[-1].line}" if fault.frames else ""
-    why = explain_crash(fault, submission.source)
+    why = explain_exception(fault, submission.source)
     return f"{submission.path}{line}: {fault.type}: {fault.message}" + (f"\n{why}" if why else "")

@@ -19,12 +19,12 @@ from grader.cli.options import (
     device_option,
     isolation_option,
     no_color_option,
-    tell_untried,
     wants_cuda,
+    warn_of_untried_versions,
 )
 from grader.errors import GradeError
 from grader.kit import Exercise, Kit
-from grader.practice.agenda import next_turn
+from grader.practice.agenda import choose_next_exercise
 from grader.practice.history import open_history
 from grader.sandbox.process import Sandbox
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from grader.grading import Options
     from grader.outputs.screen import Screen
 
-SEARCH = 6_000  # sets of mistakes tried per grading; the verdict waits for it, a third of a second
+MAX_MISTAKE_SETS = 6_000  # tried per grading; the verdict waits for it, a third of a second
 
 
 @click.command()
@@ -63,28 +63,28 @@ def watch(
             "standard input is not a terminal, so no key could reach `grade watch`; "
             "`grade EXERCISE` grades once"
         )
-    exercise = kit.find(name) if name else _first(kit)
-    tell_untried()
+    exercise = kit.find(name) if name else _first_exercise(kit)
+    warn_of_untried_versions()
     start = partial(Sandbox, isolation, on_gpu=wants_cuda(device))
     _loop(kit, exercise, start, device, console(no_color))
 
 
-def _first(kit: Kit) -> Exercise:
+def _first_exercise(kit: Kit) -> Exercise:
     from grader.practice.schedule import standings
 
     now = datetime.now(UTC)
     with open_history(kit, to_write=False) as history:
-        turn = next_turn(kit, standings(kit, history, now), now)
+        turn = choose_next_exercise(kit, standings(kit, history, now), now)
     return turn.exercise if turn else kit.exercises[0]
 
 
 def _loop(
     kit: Kit, exercise: Exercise, start: partial[Sandbox], device: str, console: Console
 ) -> None:
-    from grader.practice.events import Graded, Key, Redraw, Saved, WatchEvent
+    from grader.practice.background_grader import BackgroundGrader
+    from grader.practice.events import FileSaved, GradingEnded, KeyPressed, Redraw, WatchEvent
     from grader.practice.file_watcher import watch_files
-    from grader.practice.keyboard import keys
-    from grader.practice.session import Session
+    from grader.practice.keyboard import watch_keys
     from grader.practice.watch import Watch
 
     keyed = console.is_terminal
@@ -93,27 +93,27 @@ def _loop(
     def options() -> Options:
         from grader.grading import Options
 
-        return Options(device=device, search=SEARCH)
+        return Options(device=device, search=MAX_MISTAKE_SETS)
 
     with ExitStack() as stack:
         session = stack.enter_context(
-            Session(start, options, lambda *graded: events.put(Graded(*graded)))
+            BackgroundGrader(start, options, lambda *graded: events.put(GradingEnded(*graded)))
         )
         stack.enter_context(
-            watch_files(kit.home / "exercises", lambda path: events.put(Saved(path)))
+            watch_files(kit.home / "exercises", lambda path: events.put(FileSaved(path)))
         )
         if keyed:
             stack.enter_context(
-                keys(
-                    lambda key: events.put(Key(key)),
+                watch_keys(
+                    lambda key: events.put(KeyPressed(key)),
                     lambda: events.put(Redraw()),
                 )
             )
-        show = _Shown(console, keyed)
+        show = _ScreenPrinter(console, keyed)
         Watch(kit, exercise, events, show, keyed).run(session)
 
 
-class _Shown:
+class _ScreenPrinter:
     """A callable that shows screens: in place of one another, or one below the other in a pipe."""
 
     def __init__(self, console: Console, keyed: bool) -> None:

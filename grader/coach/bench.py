@@ -13,7 +13,7 @@ from anyio.lowlevel import EventLoopToken, current_token
 
 from grader.errors import GradeError
 from grader.kit import Exercise
-from grader.practice.session import Session
+from grader.practice.background_grader import BackgroundGrader
 from grader.records import Explain, Report
 from grader.sandbox.process import Sandbox
 from grader.submission import Submission
@@ -21,11 +21,11 @@ from grader.submission import Submission
 if TYPE_CHECKING:
     from grader.grading import Options
 
-Progress = Callable[[int, int], Awaitable[None]]
+ProgressCallback = Callable[[int, int], Awaitable[None]]
 
 
 @dataclass
-class _Grading:
+class _PendingGrading:
     """A grading that a caller waits for; only the event loop's thread changes it."""
 
     token: EventLoopToken
@@ -45,7 +45,7 @@ class _Grading:
         self.news.set()
 
 
-class Bench:
+class SharedGrader:
     """A grader, with a sandbox that is kept running, which concurrent tool calls share.
 
     Args:
@@ -60,15 +60,15 @@ class Bench:
     def __init__(self, start: Callable[[], Sandbox], device: str, timeout: float) -> None:
         self.turn = anyio.Lock()
         self._device, self._timeout = device, timeout
-        self._now: _Grading | None = None
-        self._session = Session(start, self._options, self._tell)
+        self._now: _PendingGrading | None = None
+        self._session = BackgroundGrader(start, self._options, self._tell)
 
     async def grade(
         self,
         exercise: Exercise,
         submission: Submission,
         explain: Explain,
-        progress: Progress | None = None,
+        progress: ProgressCallback | None = None,
         seed: int | None = None,
         confined: bool = False,
     ) -> Report:
@@ -85,7 +85,7 @@ class Bench:
         Raises:
             GradeError: The submission cannot be graded, or the grading was stopped.
         """
-        self._now = now = _Grading(current_token(), seed)
+        self._now = now = _PendingGrading(current_token(), seed)
         await to_thread.run_sync(self._begin, exercise, submission, explain, confined)
         try:
             while not now.ended:
@@ -147,11 +147,11 @@ class Bench:
 
 
 @asynccontextmanager
-async def open_bench(
+async def open_shared_grader(
     start: Callable[[], Sandbox], device: str, timeout: float
-) -> AsyncIterator[Bench]:
+) -> AsyncIterator[SharedGrader]:
     """Open a bench, the grader that all tools share; end its processes when the context ends."""
-    bench = Bench(start, device, timeout)
+    bench = SharedGrader(start, device, timeout)
     try:
         yield bench
     finally:

@@ -6,7 +6,7 @@ import json
 import shlex
 from collections.abc import Sequence
 
-NAME = "attention-drills"
+SERVER_NAME = "attention-drills"
 
 
 def config_lines(command: Sequence[str]) -> dict[str, list[str]]:
@@ -20,17 +20,17 @@ def config_lines(command: Sequence[str]) -> dict[str, list[str]]:
     return {
         "Claude Code": [
             "In a terminal, in the folder that you work in:",
-            f"claude mcp add {NAME} -- {shlex.join(command)}",
-            f"Then `/mcp` shows it, and `/mcp__{NAME}__tutor` begins.",
+            f"claude mcp add {SERVER_NAME} -- {shlex.join(command)}",
+            f"Then `/mcp` shows it, and `/mcp__{SERVER_NAME}__tutor` begins.",
         ],
         "Cursor": [
             "In `.cursor/mcp.json` of the folder that you work in:",
-            json.dumps({"mcpServers": {NAME: server}}),
+            json.dumps({"mcpServers": {SERVER_NAME: server}}),
             "Then switch it on in the settings, below MCP, and ask for the prompt `tutor`.",
         ],
         "VS Code": [
             "In `.vscode/mcp.json` of the folder that you work in:",
-            json.dumps({"servers": {NAME: {"type": "stdio", **server}}}),
-            f"Then `MCP: List Servers` starts it, and `/mcp.{NAME}.tutor` in the chat begins.",
+            json.dumps({"servers": {SERVER_NAME: {"type": "stdio", **server}}}),
+            f"Then `MCP: List Servers` starts it; `/mcp.{SERVER_NAME}.tutor` in the chat begins.",
         ],
     }

@@ -13,28 +13,35 @@ from mcp.server.mcpserver import Context
 from mcp_types import CallToolResult
 from pydantic import Field
 
-from grader.coach.bench import Bench
-from grader.coach.results import Done, Drawn, HandedIn, UnderWay, answer
-from grader.coach.rules import DEPTHS, Rules
+from grader.coach.bench import SharedGrader
+from grader.coach.results import (
+    InterviewExercise,
+    InterviewResult,
+    InterviewScore,
+    InterviewStatus,
+    tool_result,
+)
+from grader.coach.rules import DEPTHS, AssistantRules
 from grader.errors import GradeError
 from grader.kit import Kit, installed_kit, load_kit
 from grader.kit.stubs import own_path
-from grader.outputs.interview import practise, render_interview
-from grader.outputs.plain import plain
+from grader.outputs.interview import render_interview, what_to_practise
+from grader.outputs.plain import plain_text
 from grader.practice import handing_in
 from grader.practice import interview as interviews
 from grader.practice.history import history_file
 from grader.records import Explain, Report
 
-Minutes = Annotated[float, Field(description="For all exercises.", ge=0.1, le=600)]
+Minutes = Annotated[float, Field(description="Minutes for all exercises together.", ge=0.1, le=600)]
 Count = Annotated[int, Field(description="How many exercises.", ge=1, le=20)]
 Level = Annotated[
-    Literal["easy", "medium", "hard"] | None, Field(description="Of all of them; else mixed.")
+    Literal["easy", "medium", "hard"] | None,
+    Field(description="Level of all exercises; null: mixed."),
 ]
-NONE = "no interview is under way; `start_interview` begins one"
+NO_INTERVIEW = "no interview is under way; `start_interview` begins one"
 
 
-class Interviews:
+class InterviewTools:
     """The tools of a mock interview, during which no other tool helps.
 
     Args:
@@ -42,16 +49,16 @@ class Interviews:
         bench: Bench that grades the files handed in.
     """
 
-    def __init__(self, rules: Rules, bench: Bench) -> None:
+    def __init__(self, rules: AssistantRules, bench: SharedGrader) -> None:
         self._rules = rules
         self._bench = bench
 
     async def start_interview(
         self, minutes: Minutes = 45, exercises: Count = 3, level: Level = None
-    ) -> Annotated[CallToolResult, UnderWay]:
-        """Begin a mock interview: drawn exercises, a clock, and no help until it is handed in.
+    ) -> Annotated[CallToolResult, InterviewStatus]:
+        """Begin a mock interview: exercises at random, a clock, and no help until it is handed in.
 
-        Ask the learner first: the clock runs at once, in a folder of its own.
+        Ask the learner first: the clock starts at once. The exercises get a folder of their own.
         """
         async with self._bench.turn:
             return await to_thread.run_sync(self._start, minutes, exercises, level)
@@ -60,23 +67,23 @@ class Interviews:
         here = self._rules.helping()
         kit = installed_kit()
         folder = interviews.new_folder(here.home if here.own_stubs else Path.cwd())
-        names, seed, enough = interviews.choose(here, kit, count, level)
+        names, seed, enough = interviews.choose_exercises(here, kit, count, level)
         interviews.begin(folder, kit, minutes, names, seed)
-        recorded = f"begun, and written down in `{folder / interviews.RECORD}`"
+        recorded = f"begun, and written down in `{folder / interviews.RECORD_PATH}`"
         if not enough:
             recorded += "; too few exercises are left that you have not solved in the last days"
         return _under_way(load_kit(folder), recorded)
 
-    def look_at_interview(self) -> Annotated[CallToolResult, UnderWay]:
-        """Show the interview that is under way: its exercises, and the time that is left."""
+    def look_at_interview(self) -> Annotated[CallToolResult, InterviewStatus]:
+        """Show the interview under way: its exercises, and the time left."""
         return _under_way(self._kit(), "nothing is written by looking at it")
 
     async def hand_in_interview(
         self, ctx: Context[Any, Any]
-    ) -> Annotated[CallToolResult, HandedIn]:
-        """Hand in the interview: everything is graded and recorded, and then there is help again.
+    ) -> Annotated[CallToolResult, InterviewResult]:
+        """Hand in the interview: everything is graded and recorded; then the tools help again.
 
-        Ask the learner first: what is handed in stays so.
+        Ask the learner first: this cannot be undone.
         """
         async with self._bench.turn:
             kit = self._kit()
@@ -94,27 +101,27 @@ class Interviews:
     def _kit(self) -> Kit:
         kit = self._rules.kit()
         if not kit.interview:
-            raise GradeError(NONE)
+            raise GradeError(NO_INTERVIEW)
         return kit
 
 
 def _under_way(kit: Kit, recorded: str) -> CallToolResult:
-    current = interviews.read(kit.home)
+    current = interviews.read_record(kit.home)
     left = max((current.deadline - datetime.now(UTC)).total_seconds() / 60, 0.0)
-    drawn = [Drawn(one.name, one.title, str(own_path(one))) for one in kit.exercises]
-    found = UnderWay(
+    drawn = [InterviewExercise(one.name, one.title, str(own_path(one))) for one in kit.exercises]
+    found = InterviewStatus(
         *(str(kit.home), drawn, current.minutes),
         *(current.deadline.isoformat(timespec="seconds"), math.ceil(left), recorded),
     )
     lines = [f"an interview is under way in {kit.home}: {found.minutes_left} minutes are left"]
     lines += [f"  {one.file}  {one.title}" for one in drawn]
-    return answer(found, "\n".join([*lines, recorded]))
+    return tool_result(found, "\n".join([*lines, recorded]))
 
 
 def _over(kit: Kit, handed: handing_in.HandedIn, reports: Sequence[Report]) -> CallToolResult:
     recorded = f"handed in, and every grading recorded in `{history_file(kit)}`"
     done = [
-        Done(
+        InterviewScore(
             *(report.exercise, report.solved, report.earned, report.possible),
             _whole(handed.minutes[report.exercise]),
             round(handed.late[report.exercise]),
@@ -122,9 +129,9 @@ def _over(kit: Kit, handed: handing_in.HandedIn, reports: Sequence[Report]) -> C
         for report in reports
     ]
     solved = sum(report.solved for report in reports)
-    found = HandedIn(str(kit.home), solved, done, practise(reports), recorded)
-    text = plain(render_interview(reports, handed.minutes, handed.late))
-    return answer(found, f"{text}\n{recorded}")
+    found = InterviewResult(str(kit.home), solved, done, what_to_practise(reports), recorded)
+    text = plain_text(render_interview(reports, handed.minutes, handed.late))
+    return tool_result(found, f"{text}\n{recorded}")
 
 
 def _whole(minutes: float | None) -> int | None:

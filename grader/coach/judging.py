@@ -10,28 +10,37 @@ from mcp.server.mcpserver import Context
 from mcp_types import CallToolResult
 from pydantic import Field
 
-from grader.coach.bench import Bench, Progress
+from grader.coach.bench import ProgressCallback, SharedGrader
 from grader.coach.reading import Depth, Name
-from grader.coach.results import Explained, Graded, answer, graded, parted
-from grader.coach.rules import Rules
+from grader.coach.results import (
+    CheckExplanation,
+    GradingOutcome,
+    grading_outcome,
+    split_problem,
+    tool_result,
+)
+from grader.coach.rules import AssistantRules
 from grader.errors import GradeError
 from grader.kit import Kit
 from grader.outputs.phrases import plain_message
-from grader.outputs.plain import plain
+from grader.outputs.plain import plain_text
 from grader.outputs.terminal import render_report
 from grader.practice.history import history_file, open_history
 from grader.records import CheckResult, Explain, Report, Verdict
-from grader.submission import MAX_BYTES, Submission, read_submission, submission_of
+from grader.submission import MAX_SOURCE_BYTES, Submission, read_submission, submission_of
 
-Source = Annotated[str, Field(description="A whole Python file.", max_length=MAX_BYTES)]
-CheckName = Annotated[
-    str, Field(description="Of the check, as a report has it; else the first.", max_length=200)
+Source = Annotated[
+    str, Field(description="The whole text of a Python file.", max_length=MAX_SOURCE_BYTES)
 ]
-NOT_KEPT = "not recorded: a text is nobody's try, and solves nothing"
-ON = "`explain_check` tells more of a check, `next_hint` asks one more question"
+CheckName = Annotated[
+    str,
+    Field(description="Name of a check in a report; empty: the first not passed.", max_length=200),
+]
+TEXT_NOT_RECORDED = "not recorded: a text is not the learner's file, and solves nothing"
+NEXT_TOOLS = "`explain_check` tells more about a check, `next_hint` asks one more question"
 
 
-class Judging:
+class GradingTools:
     """The tools that run a submission.
 
     Args:
@@ -39,39 +48,41 @@ class Judging:
         bench: Bench that runs the submission.
     """
 
-    def __init__(self, rules: Rules, bench: Bench) -> None:
+    def __init__(self, rules: AssistantRules, bench: SharedGrader) -> None:
         self._rules = rules
         self._bench = bench
         self._last: dict[str, Report] = {}  # last report on the learner's own file, by exercise
 
     async def grade_file(
         self, exercise: Name, ctx: Context[Any, Any], explain: Depth = None
-    ) -> Annotated[CallToolResult, Graded]:
+    ) -> Annotated[CallToolResult, GradingOutcome]:
         """Grade the learner's file of an exercise; the grading goes into the history.
 
-        Of a mistake it tells a question, unless less or more is asked for and the learner lets it.
+        It tells a question about a mistake; `explain` asks for less, or for more if allowed.
         """
         async with self._bench.turn:
             kit = self._rules.helping()
             one = kit.find(exercise)
             submission = read_submission(self._rules.file(one, kit))
             depth = self._rules.depth(one, kit, explain, submission.source)
-            report = await self._bench.grade(one, submission, depth, in_client(ctx))
+            report = await self._bench.grade(one, submission, depth, client_progress(ctx))
             self._last[one.name] = report
             recorded = _record(report, submission, kit, again=True)
         return _shown(report, depth, recorded)
 
     async def grade_text(
         self, exercise: Name, source: Source, ctx: Context[Any, Any], explain: Depth = None
-    ) -> Annotated[CallToolResult, Graded]:
-        """Grade a text as an exercise, confined as any other; it is nobody's try, nor recorded."""
+    ) -> Annotated[CallToolResult, GradingOutcome]:
+        """Grade a text as an exercise, in the sandbox; it is not recorded, and solves nothing."""
         async with self._bench.turn:
             kit = self._rules.helping()
             one = kit.find(exercise)
             submission = _submission(f"{one.name}.py", source)
             depth = self._rules.depth(one, kit, explain, source)
-            report = await self._bench.grade(one, submission, depth, in_client(ctx), confined=True)
-        return _shown(report, depth, NOT_KEPT)
+            report = await self._bench.grade(
+                one, submission, depth, client_progress(ctx), confined=True
+            )
+        return _shown(report, depth, TEXT_NOT_RECORDED)
 
     async def explain_check(
         self,
@@ -79,10 +90,10 @@ class Judging:
         ctx: Context[Any, Any],
         check: CheckName = "",
         depth: Depth = None,
-    ) -> Annotated[CallToolResult, Explained]:
-        """Explain a check that fails on the learner's file: by a question, its place or its cause.
+    ) -> Annotated[CallToolResult, CheckExplanation]:
+        """Explain why a check fails on the learner's file: by a question, the place or the cause.
 
-        Begin with the question; go on to the place, and then to the cause, when the learner asks.
+        Begin with `question`; go on to `place`, and then to `cause`, only when the learner asks.
         """
         async with self._bench.turn:
             kit = self._rules.helping()
@@ -91,14 +102,16 @@ class Judging:
             told = self._rules.depth(one, kit, depth, submission.source)
             last = self._last.get(one.name)
             seed = last.seed if last and last.sha256 == submission.sha256 else None
-            report = await self._bench.grade(one, submission, told, in_client(ctx), seed)
+            report = await self._bench.grade(one, submission, told, client_progress(ctx), seed)
             self._last[one.name] = report
             recorded = _record(report, submission, kit, again=False)
         found = _explained(report, _check(report, check), told, recorded)
-        return answer(found, "\n".join([f"{found.verdict}: {found.check}", *found.says, recorded]))
+        return tool_result(
+            found, "\n".join([f"{found.verdict}: {found.check}", *found.says, recorded])
+        )
 
 
-def in_client(ctx: Context[Any, Any]) -> Progress:
+def client_progress(ctx: Context[Any, Any]) -> ProgressCallback:
     """Return a callback that reports a grading's progress to the client."""
 
     async def tell(done: int, of: int) -> None:
@@ -125,16 +138,16 @@ def _record(report: Report, submission: Submission, kit: Kit, again: bool) -> st
             if again:
                 history.record(report, submission.source, own=True)
             elif not history.record_once(report, submission.source):
-                return "not recorded: it is as it was graded last"
+                return "not recorded: the file is unchanged since its last grading"
     except GradeError as error:  # the verdict stands all the same
         return f"not recorded: {error}"
     return f"recorded as a grading of `{report.exercise}` in `{history_file(kit)}`"
 
 
 def _shown(report: Report, depth: Explain, recorded: str) -> CallToolResult:
-    to_do = "" if report.solved else ON
-    text = plain(render_report(report, to_do=to_do or "`show_solution` for ours"))
-    return answer(graded(report, depth, recorded), f"{text}\n{recorded}")
+    to_do = "" if report.solved else NEXT_TOOLS
+    text = plain_text(render_report(report, to_do=to_do or "`show_solution` for ours"))
+    return tool_result(grading_outcome(report, depth, recorded), f"{text}\n{recorded}")
 
 
 def _check(report: Report, name: str) -> CheckResult | None:
@@ -151,16 +164,18 @@ def _check(report: Report, name: str) -> CheckResult | None:
 
 def _explained(
     report: Report, check: CheckResult | None, depth: Explain, recorded: str
-) -> Explained:
+) -> CheckExplanation:
     """Return the explanation of a check, from what the report tells."""
     if check is None:
-        says = [parted(report.problem)[0] or "every check passes: there is nothing to explain"]
+        says = [
+            split_problem(report.problem)[0] or "every check passes: there is nothing to explain"
+        ]
         verdict = Verdict.ERROR if report.problem else Verdict.PASS
-        return Explained(report.exercise, "", verdict, depth, says, recorded)
+        return CheckExplanation(report.exercise, "", verdict, depth, says, recorded)
     told = report.cause if check.verdict is Verdict.FAIL else None
     if told is not None and told.follows and check.name not in told.follows:
         told = None  # this check fails for another reason
     says = [told.says, told.advice] if told else []
     says += plain_message(check).split("\n") if check.verdict is not Verdict.PASS else ["it passes"]
     says = [line for line in says if line]
-    return Explained(report.exercise, check.name, check.verdict, depth, says, recorded)
+    return CheckExplanation(report.exercise, check.name, check.verdict, depth, says, recorded)

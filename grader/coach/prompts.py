@@ -1,4 +1,4 @@
-"""The prompts that say how an assistant is to coach. None repeats text that a client passed."""
+"""The prompts that tell an assistant how to coach. None repeats text that a client passed."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import Annotated
 
 from pydantic import Field
 
-from grader.coach.rules import Rules
+from grader.coach.rules import AssistantRules
 
-MANNERS = (
+CONDUCT = (
     "The learner does the work: write no line of the exercise for them, neither here nor in a "
     "file, and take every verdict from the tools, never from your own reading of the code. What "
     "the tools refuse stays refused: look for no other way to it. Never edit `kit.toml`."
@@ -38,21 +38,24 @@ class Prompts:
         rules: Rules of the folder, by which its exercises are found.
     """
 
-    def __init__(self, rules: Rules) -> None:
+    def __init__(self, rules: AssistantRules) -> None:
         self._rules = rules
 
     def tutor(
-        self, exercise: Annotated[str, Field(description="Its name; else the next one.")] = ""
+        self,
+        exercise: Annotated[
+            str, Field(description="Name of the exercise; empty: the next one.")
+        ] = "",
     ) -> str:
         """Coach the learner through an exercise, one question at a time."""
         name = self._rules.kit().find(exercise[:100]).name if exercise else ""
         which = f"`{name}`" if name else "the next exercise that `list_exercises` shows unsolved"
-        return TUTOR.format(which=which) + MANNERS
+        return TUTOR.format(which=which) + CONDUCT
 
     def interviewer(self) -> str:
         """Hold a mock interview, without help."""
-        return INTERVIEWER + MANNERS
+        return INTERVIEWER + CONDUCT
 
     def reviewer(self) -> str:
         """Go through what is due for review."""
-        return REVIEWER + MANNERS
+        return REVIEWER + CONDUCT

@@ -11,51 +11,53 @@ from mcp_types import CallToolResult
 from pydantic import Field
 
 from grader.coach.results import (
-    Contract,
-    Due,
-    Hints,
-    KnownMistake,
-    Listed,
-    Listing,
+    DueReview,
+    ExerciseContract,
+    ExerciseList,
+    ExerciseProgress,
+    MistakeDetails,
     MistakeNames,
-    Review,
+    ReviewSchedule,
+    ShownHints,
     Solution,
-    answer,
+    tool_result,
 )
-from grader.coach.rules import LEAST, Rules, within
+from grader.coach.rules import LEAST_TELLING_DEPTH, AssistantRules, checked_depth
 from grader.diagnosis.catalogue import Mistake, catalogue, find_mistake
-from grader.diagnosis.words import PARTS
+from grader.diagnosis.words import PART_TITLES
 from grader.kit import Exercise, Kit
-from grader.kit.stubs import is_edited, own_path, pristine
+from grader.kit.stubs import is_edited, own_path, shipped_stub
 from grader.outputs.mistakes import describe_mistake, list_mistakes
-from grader.outputs.plain import plain
+from grader.outputs.plain import plain_text
 from grader.outputs.terminal import render_maps
-from grader.practice.agenda import coming, due, review_lines
-from grader.practice.folder import list_lines, reveal
+from grader.practice.agenda import due, due_later, review_lines
+from grader.practice.folder import list_lines, reveal_solution
 from grader.practice.history import Grading, history_file, open_history
 from grader.practice.schedule import Standing, standings
 from grader.records import AttentionMap, Explain
 
-Name = Annotated[str, Field(description="Of an exercise, such as exercise3.", max_length=100)]
-MistakeName = Annotated[str, Field(description="Of a known mistake.", max_length=100)]
+Name = Annotated[str, Field(description="Name of an exercise, such as exercise3.", max_length=100)]
+MistakeName = Annotated[
+    str, Field(description="A name that `list_mistakes` gives.", max_length=100)
+]
 Depth = Annotated[
     Explain | None,
-    Field(description="How much is told; never more than the learner has set."),
+    Field(description="How much to tell about a mistake; more than the learner allows is refused."),
 ]
 
 
-class Reading:
+class ReadingTools:
     """The tools that only read, and those that write a line into the history.
 
     Args:
         rules: Rules of the learner's folder.
     """
 
-    def __init__(self, rules: Rules) -> None:
+    def __init__(self, rules: AssistantRules) -> None:
         self._rules = rules
         self._one_hint = threading.Lock()
 
-    def list_exercises(self) -> Annotated[CallToolResult, Listing]:
+    def list_exercises(self) -> Annotated[CallToolResult, ExerciseList]:
         """List the exercises in teaching order, and the learner's progress in each."""
         kit = self._rules.kit()
         with open_history(kit, to_write=False) as history:
@@ -66,20 +68,22 @@ class Reading:
             for one in kit.exercises
         ]
         names = {one.name for one in listed}
-        found = Listing(kit.title, str(kit.home), kit.interview, len(solved & names), listed)
+        found = ExerciseList(kit.title, str(kit.home), kit.interview, len(solved & names), listed)
         title = f"{kit.title}, in {kit.home}: {found.solved} of {len(listed)} solved"
-        return answer(found, "\n".join([title, "", *list_lines(kit, solved)]))
+        return tool_result(found, "\n".join([title, "", *list_lines(kit, solved)]))
 
-    def show_contract(self, exercise: Name) -> Annotated[CallToolResult, Contract]:
-        """Show what an exercise asks for: the text of its stub, which states all of it."""
+    def show_contract(self, exercise: Name) -> Annotated[CallToolResult, ExerciseContract]:
+        """Show what an exercise asks for: the text of its stub, which states every requirement."""
         kit = self._rules.kit()
         one = kit.find(exercise)
-        text = pristine(one).decode()
+        text = shipped_stub(one).decode()
         entries, file = list(one.entry_points), str(own_path(one))
-        return answer(Contract(one.name, one.title, one.level, entries, file, text), text)
+        return tool_result(
+            ExerciseContract(one.name, one.title, one.level, entries, file, text), text
+        )
 
-    def next_hint(self, exercise: Name) -> Annotated[CallToolResult, Hints]:
-        """Show one more hint, a question; the history counts it as if shown at the terminal."""
+    def next_hint(self, exercise: Name) -> Annotated[CallToolResult, ShownHints]:
+        """Show the next hint, a question; it is recorded like one shown by `grade hint`."""
         kit = self._rules.helping()
         one = kit.find(exercise)
         with self._one_hint, open_history(kit) as history:
@@ -91,60 +95,62 @@ class Reading:
         if before >= total:
             lines.append("that is all; there is no other hint")
             recorded = "nothing new: all hints were shown before"
-        found = Hints(one.name, shown, total - len(shown), recorded)
-        return answer(found, "\n".join([*lines, recorded]))
+        found = ShownHints(one.name, shown, total - len(shown), recorded)
+        return tool_result(found, "\n".join([*lines, recorded]))
 
     def list_mistakes(self) -> Annotated[CallToolResult, MistakeNames]:
         """List the known mistakes by name, in the order of the steps of attention."""
         self._rules.helping()
-        return answer(MistakeNames(list(catalogue())), "\n".join(list_mistakes()))
+        return tool_result(MistakeNames(list(catalogue())), "\n".join(list_mistakes()))
 
     def show_mistake(
         self, name: MistakeName, depth: Depth = None
-    ) -> Annotated[CallToolResult, KnownMistake]:
-        """Explain a known mistake: a question, its place, or all of it with its attention map."""
+    ) -> Annotated[CallToolResult, MistakeDetails]:
+        """Explain a known mistake: by a question, its place, or in full with an attention map."""
         kit = self._rules.helping()
         mistake = find_mistake(name)
         most = self._rules.most(kit)
-        told = within(most if depth is None else depth, most, "of a mistake")
-        within(LEAST, told, "of a mistake")  # refuses a depth at which nothing is told
+        told = checked_depth(most if depth is None else depth, most, "of a mistake")
+        checked_depth(
+            LEAST_TELLING_DEPTH, told, "of a mistake"
+        )  # refuses a depth at which nothing is told
         says = _told(mistake, told)
         shown = _map(mistake) if told is Explain.CAUSE else []
         text = [mistake.name, *(textwrap.fill(line, 96) for line in says)]
-        text += [plain(render_maps(shown, mine="so"))] if shown else []
+        text += [plain_text(render_maps(shown, mine="so"))] if shown else []
         yours = [list(row) for one in shown for row in one.yours]
         right = [list(row) for one in shown for row in one.right]
-        found = KnownMistake(mistake.name, told, says, yours, right)
-        return answer(found, "\n".join(text))
+        found = MistakeDetails(mistake.name, told, says, yours, right)
+        return tool_result(found, "\n".join(text))
 
     def show_solution(self, exercise: Name) -> Annotated[CallToolResult, Solution]:
-        """Show our solution of an exercise that the learner has solved, never before."""
+        """Show our solution of an exercise; refused until the learner has solved it."""
         kit = self._rules.helping()
         one = kit.find(exercise)
         self._rules.expect_solved(one, kit)
-        text = reveal(one, kit)
-        recorded = f"that it was read is in `{history_file(kit)}`"
-        return answer(Solution(one.name, text, recorded), text)
+        text = reveal_solution(one, kit)
+        recorded = f"recorded in `{history_file(kit)}` that the solution was read"
+        return tool_result(Solution(one.name, text, recorded), text)
 
-    def due_for_review(self) -> Annotated[CallToolResult, Review]:
-        """List the solved exercises that are due for review, and those that will be."""
+    def due_for_review(self) -> Annotated[CallToolResult, ReviewSchedule]:
+        """List the solved exercises that are due for review now, and those due later."""
         kit = self._rules.helping()
         now = datetime.now(UTC)
         with open_history(kit, to_write=False) as history:
             known = standings(kit, history, now)
-        waiting, later = due(known, now), coming(known, now)
-        found = Review([_due(one) for one in waiting], [_due(one) for _, one in later])
+        waiting, later = due(known, now), due_later(known, now)
+        found = ReviewSchedule([_due(one) for one in waiting], [_due(one) for _, one in later])
         text = "\n".join(review_lines(waiting, later, now))
-        return answer(found, text or "nothing solved yet, so nothing to review")
+        return tool_result(found, text or "nothing solved yet, so nothing to review")
 
 
 def _listed(
     exercise: Exercise, kit: Kit, solved: bool, gradings: list[Grading], hints: int
-) -> Listed:
+) -> ExerciseProgress:
     tries = [one for one in gradings if one.exercise == exercise.name]
     best = max(tries, key=lambda one: one.share, default=None)
     started = "started" if kit.own_stubs and is_edited(exercise) else "new"
-    return Listed(
+    return ExerciseProgress(
         name=exercise.name,
         track=exercise.track,
         level=exercise.level,
@@ -159,7 +165,7 @@ def _listed(
 
 def _told(mistake: Mistake, depth: Explain) -> list[str]:
     """Return what to tell of a mistake at one of the three depths, as separate texts."""
-    question, place = f"A hint: {mistake.hint}", f"Its place: {PARTS[mistake.part]}"
+    question, place = f"A hint: {mistake.hint}", f"Its place: {PART_TITLES[mistake.part]}"
     if depth is Explain.CAUSE:
         return list(describe_mistake(mistake))
     return [question, place] if depth is Explain.PLACE else [question]
@@ -173,6 +179,6 @@ def _map(mistake: Mistake) -> list[AttentionMap]:
     return [] if shown is None else [shown]
 
 
-def _due(one: Standing) -> Due:
+def _due(one: Standing) -> DueReview:
     assert one.due is not None
-    return Due(one.exercise, one.due.isoformat(timespec="seconds"), round(one.remembered, 3))
+    return DueReview(one.exercise, one.due.isoformat(timespec="seconds"), round(one.remembered, 3))

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 from mcp_types import CallToolResult, TextContent
 
-from grader.outputs.phrases import plain_message, words_of
+from grader.outputs.phrases import exception_text, plain_message
 from grader.outputs.sanitise import clean
 from grader.records import CheckResult, Explain, Report
 
-RAISED = "it raised an exception, whose words are in `untrusted`"
+SEE_UNTRUSTED = "it raised an exception; its type and message are in `untrusted`"
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 
 @dataclass(frozen=True)
-class Listed:
-    """One exercise, and how far the learner is with it."""
+class ExerciseProgress:
+    """One exercise, and the learner's progress in it."""
 
     name: str
     track: str
@@ -27,25 +27,25 @@ class Listed:
     title: str
     state: str  # new, started or solved
     tries: int
-    best: str  # the best score; empty before the first
+    best: str  # the best score so far, such as 7 / 10; empty if it was never graded
     hints_shown: int
-    hints: int
+    hints: int  # how many hints there are
 
 
 @dataclass(frozen=True)
-class Listing:
+class ExerciseList:
     """The exercises in teaching order."""
 
     kit: str
     folder: str
     in_interview: bool
     solved: int
-    exercises: list[Listed]
+    exercises: list[ExerciseProgress]
 
 
 @dataclass(frozen=True)
-class Contract:
-    """What an exercise asks for: its stub as shipped."""
+class ExerciseContract:
+    """What an exercise asks for: the text of its stub as shipped."""
 
     exercise: str
     title: str
@@ -56,8 +56,8 @@ class Contract:
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """What came of one check."""
+class CheckOutcome:
+    """The result of one check."""
 
     name: str
     claim: str
@@ -65,33 +65,33 @@ class Outcome:
     earned: int
     possible: int
     message: str
-    untrusted: str  # text from the graded file: its exception's type and message
+    untrusted: str  # type and message of the exception, as the graded file raised it
 
 
 @dataclass(frozen=True)
-class Graded:
-    """One grading."""
+class GradingOutcome:
+    """The result of one grading."""
 
     exercise: str
     solved: bool
     earned: int
     possible: int
-    problem: str  # why nothing could be tried; empty if something could
-    untrusted: str  # text from the graded file about that problem
-    depth: str  # how much is told of a mistake: nothing, question, place or cause
-    says: str
-    advice: str
+    problem: str  # why no check could be tried; empty if they were tried
+    untrusted: str  # what the graded file itself says of that problem, such as its exception
+    depth: str  # how much is told about a mistake: nothing, question, place or cause
+    says: str  # what may be told about the mistake behind the failures; may be empty
+    advice: str  # why that mistake matters; may be empty
     mistakes: list[str]  # names to call `show_mistake` with
     follows: list[str]  # the checks that fail because of that mistake
-    checks: list[Outcome]
+    checks: list[CheckOutcome]
     seed: int
     isolation: str
-    recorded: str
+    recorded: str  # what was written to the history, or why nothing was
 
 
 @dataclass(frozen=True)
-class Explained:
-    """What is known of one check."""
+class CheckExplanation:
+    """What may be told about one check."""
 
     exercise: str
     check: str
@@ -102,7 +102,7 @@ class Explained:
 
 
 @dataclass(frozen=True)
-class Hints:
+class ShownHints:
     """The hints shown so far."""
 
     exercise: str
@@ -113,25 +113,25 @@ class Hints:
 
 @dataclass(frozen=True)
 class MistakeNames:
-    """The catalogue."""
+    """The names of all known mistakes, in the order of the steps of attention."""
 
     names: list[str]
 
 
 @dataclass(frozen=True)
-class KnownMistake:
-    """One mistake of the catalogue, as far as it is told."""
+class MistakeDetails:
+    """One mistake of the catalogue, in as much detail as its depth allows."""
 
     name: str
     depth: str
     says: list[str]
-    map: list[list[float]]  # weights that the mistake gives, queries by keys; empty if not shown
-    right: list[list[float]]
+    map: list[list[float]]  # attention weights with the mistake, [query][key]; empty if not shown
+    right: list[list[float]]  # the right attention weights, likewise
 
 
 @dataclass(frozen=True)
 class Solution:
-    """Ours."""
+    """Our solution of an exercise."""
 
     exercise: str
     text: str
@@ -139,8 +139,8 @@ class Solution:
 
 
 @dataclass(frozen=True)
-class Drawn:
-    """One exercise of an interview."""
+class InterviewExercise:
+    """One exercise that was drawn for an interview."""
 
     name: str
     title: str
@@ -148,11 +148,11 @@ class Drawn:
 
 
 @dataclass(frozen=True)
-class UnderWay:
-    """An interview, and the time that is left."""
+class InterviewStatus:
+    """The interview under way, and the time left."""
 
     folder: str
-    exercises: list[Drawn]
+    exercises: list[InterviewExercise]
     minutes: float
     deadline: str  # ISO 8601, UTC
     minutes_left: int
@@ -160,66 +160,66 @@ class UnderWay:
 
 
 @dataclass(frozen=True)
-class Done:
-    """One exercise of an interview that was handed in."""
+class InterviewScore:
+    """The result of one exercise in an interview that was handed in."""
 
     name: str
     solved: bool
     earned: int
     possible: int
     minutes: int | None  # None if the exercise was never saved
-    minutes_late: int
+    minutes_late: int  # how long after the deadline it was last saved; 0 if in time
 
 
 @dataclass(frozen=True)
-class HandedIn:
-    """An interview that is over."""
+class InterviewResult:
+    """The result of an interview that was handed in."""
 
     folder: str
     solved: int
-    exercises: list[Done]
-    practise: list[str]
+    exercises: list[InterviewScore]
+    practise: list[str]  # what to practise next, one line each
     recorded: str
 
 
 @dataclass(frozen=True)
-class Due:
-    """A solved exercise that comes back."""
+class DueReview:
+    """A solved exercise that is due for review, now or later."""
 
     name: str
     due: str  # ISO 8601, UTC
-    remembered: float  # how likely it would be solved from memory now, 0 to 1
+    remembered: float  # probability of solving it from memory now, 0 to 1
 
 
 @dataclass(frozen=True)
-class Review:
-    """What is due for review now, the most forgotten first, and what will be, the nearest first."""
+class ReviewSchedule:
+    """What is due for review now, most forgotten first, and what is due later, soonest first."""
 
-    now: list[Due]
-    later: list[Due]
+    now: list[DueReview]
+    later: list[DueReview]
 
 
-def answer(result: DataclassInstance, text: str) -> CallToolResult:
-    """Return a tool's result in both forms, as structured content and as text."""
-    content: dict[str, Any] = _sound(asdict(result))
-    shown = TextContent(type="text", text=_sound(clean(text)))
+def tool_result(result: DataclassInstance, text: str) -> CallToolResult:
+    """Return a tool's result as structured content, with the text that a terminal would show."""
+    content: dict[str, Any] = _encodable(asdict(result))
+    shown = TextContent(type="text", text=_encodable(clean(text)))
     return CallToolResult(content=[shown], structured_content=content)
 
 
-def _sound(value: Any) -> Any:
+def _encodable(value: Any) -> Any:
     """Replace what UTF-8 cannot encode, as a folder's name may hold bytes that are no Unicode."""
     if isinstance(value, str):
         return value.encode(errors="replace").decode()
     if isinstance(value, dict):
-        return {key: _sound(item) for key, item in value.items()}
-    return [_sound(item) for item in value] if isinstance(value, list) else value
+        return {key: _encodable(item) for key, item in value.items()}
+    return [_encodable(item) for item in value] if isinstance(value, list) else value
 
 
-def graded(report: Report, depth: Explain, recorded: str) -> Graded:
-    """Convert a report, told to a depth, into the structured result of a grading."""
+def grading_outcome(report: Report, depth: Explain, recorded: str) -> GradingOutcome:
+    """Convert a report into the structured result of a grading, as much as ``depth`` allows."""
     cause = report.cause
-    problem, untrusted = parted(report.problem)
-    return Graded(
+    problem, untrusted = split_problem(report.problem)
+    return GradingOutcome(
         exercise=report.exercise,
         solved=report.solved,
         earned=report.earned,
@@ -238,18 +238,18 @@ def graded(report: Report, depth: Explain, recorded: str) -> Graded:
     )
 
 
-def parted(problem: str) -> tuple[str, str]:
-    """Split the reason why nothing could be tried into our words and the graded file's."""
+def split_problem(problem: str) -> tuple[str, str]:
+    """Split the reason why no check could be tried into our words and the graded file's own."""
     if problem.startswith("does not import: "):
         return "does not import: what it raised is in `untrusted` of `grade_file`", clean(problem)
     ours, _, theirs = clean(problem).partition("\n")
     return ours, theirs
 
 
-def _outcome(check: CheckResult) -> Outcome:
-    words = words_of(check)
-    ours = check.message.removeprefix(words) or RAISED
-    return Outcome(
+def _outcome(check: CheckResult) -> CheckOutcome:
+    words = exception_text(check)
+    ours = check.message.removeprefix(words) or SEE_UNTRUSTED
+    return CheckOutcome(
         *(check.name, check.claim, check.verdict, check.earned, check.possible),
         plain_message(replace(check, message=ours) if words else check),
         clean(words),

@@ -9,19 +9,19 @@ from pathlib import Path
 
 from grader.errors import GradeError
 from grader.kit import MANIFEST, Exercise, Kit, load_kit
-from grader.kit.repairs import given_as
+from grader.kit.repairs import fix_it_exercises_in
 from grader.kit.stubs import own_file
 from grader.practice.history import open_history
-from grader.practice.interview import FOLDERS, read
+from grader.practice.interview import FOLDER_PREFIX, read_record
 from grader.records import Explain
 
 DEPTHS = list(Explain)  # each tells more than those before it
-LEAST = Explain.QUESTION  # the lowest depth that tells something
-BELOW = ("", "*/", "*/*/")  # where in a folder of stubs `grade interview` may have been run
+LEAST_TELLING_DEPTH = Explain.QUESTION  # the lowest depth that tells something
+PARENT_GLOBS = ("", "*/", "*/*/")  # where in a folder of stubs `grade interview` may have been run
 
 
 @dataclass(frozen=True)
-class Rules:
+class AssistantRules:
     """The rules of one learner's folder, which is read anew on each call.
 
     Attributes:
@@ -80,10 +80,10 @@ class Rules:
         """
         most = exercise.explain
         if exercise.diagnosis:
-            repairs = (one.explain for one in given_as(source, kit))
+            repairs = (one.explain for one in fix_it_exercises_in(source, kit))
             most = min([self.most(kit), *repairs], key=DEPTHS.index)
-        wanted = min(LEAST, most, key=DEPTHS.index) if asked is None else asked
-        return within(wanted, most, f"of a mistake in `{exercise.name}`")
+        wanted = min(LEAST_TELLING_DEPTH, most, key=DEPTHS.index) if asked is None else asked
+        return checked_depth(wanted, most, f"of a mistake in `{exercise.name}`")
 
     def file(self, exercise: Exercise, kit: Kit) -> Path:
         """Return the path of the learner's file, the only file that the tools ever read.
@@ -106,11 +106,11 @@ class Rules:
             if exercise.name not in history.solved():
                 raise GradeError(
                     f"`{exercise.name}` is not solved yet, and no solution is shown before that; "
-                    "`next_hint` helps on"
+                    "`next_hint` gives a hint"
                 )
 
 
-def within(asked: Explain, most: Explain, of_what: str) -> Explain:
+def checked_depth(asked: Explain, most: Explain, of_what: str) -> Explain:
     """Return the depth that was asked for, if it is at most the allowed one.
 
     Raises:
@@ -132,8 +132,8 @@ def _interviews(here: Kit) -> Iterator[Kit]:
     """
     home = here.home.resolve()
     for parent in {home, Path.cwd()}:
-        depths = BELOW if parent == home else BELOW[:1]
-        found = [folder for depth in depths for folder in parent.glob(f"{depth}{FOLDERS}*")]
+        depths = PARENT_GLOBS if parent == home else PARENT_GLOBS[:1]
+        found = [folder for depth in depths for folder in parent.glob(f"{depth}{FOLDER_PREFIX}*")]
         for folder in sorted(found):
             if not (folder / "exercises" / MANIFEST).is_file() or _handed_in(folder):
                 continue
@@ -147,5 +147,5 @@ def _handed_in(folder: Path) -> bool:
     A damaged record says nothing: then the folder's manifest decides.
     """
     with suppress(GradeError):
-        return read(folder).submitted is not None
+        return read_record(folder).submitted is not None
     return False

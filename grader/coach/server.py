@@ -19,40 +19,40 @@ from mcp_types import (
 from pydantic import ValidationError
 
 from grader import __version__
-from grader.coach.bench import Bench, open_bench
-from grader.coach.config import NAME
-from grader.coach.interviews import Interviews
-from grader.coach.judging import Judging
-from grader.coach.prompts import MANNERS, Prompts
-from grader.coach.reading import Reading
-from grader.coach.rules import Rules
+from grader.coach.bench import SharedGrader, open_shared_grader
+from grader.coach.config import SERVER_NAME
+from grader.coach.interviews import InterviewTools
+from grader.coach.judging import GradingTools
+from grader.coach.prompts import CONDUCT, Prompts
+from grader.coach.reading import ReadingTools
+from grader.coach.rules import AssistantRules
 from grader.errors import GradeError, GraderFault
 from grader.outputs.sanitise import clean
 from grader.sandbox.process import Sandbox
 
-LONGEST = 1000  # characters of an error, at most
+MAX_ERROR_CHARS = 1000
 
 
-def serve(rules: Rules, start: Callable[[], Sandbox], device: str, timeout: float) -> None:
+def serve(rules: AssistantRules, start: Callable[[], Sandbox], device: str, timeout: float) -> None:
     """Serve one client until it disconnects, then end all processes started for it.
 
     Args:
         rules: Rules of the learner's folder.
-        start: Starts a sandbox, and a new one if that is lost.
+        start: Called to start a sandbox, and again if that sandbox is lost.
         device: Device of the tensors, as in ``Options``.
         timeout: Limit of one check, in seconds of the submission's processor time.
     """
     rules.folder()  # raises at once if there is no kit
 
     @asynccontextmanager
-    async def life(server: MCPServer[Bench]) -> AsyncIterator[Bench]:
+    async def life(server: MCPServer[SharedGrader]) -> AsyncIterator[SharedGrader]:
         # By now standard output is the protocol's alone: processes started here write elsewhere.
-        async with open_bench(start, device, timeout) as bench:
+        async with open_shared_grader(start, device, timeout) as bench:
             add_tools(server, rules, bench)
             yield bench
 
     server = _Server(
-        NAME, instructions=MANNERS, version=__version__, lifespan=life, log_level="CRITICAL"
+        SERVER_NAME, instructions=CONDUCT, version=__version__, lifespan=life, log_level="CRITICAL"
     )
     prompts = Prompts(rules)
     for prompt in (prompts.tutor, prompts.interviewer, prompts.reviewer):
@@ -60,9 +60,13 @@ def serve(rules: Rules, start: Callable[[], Sandbox], device: str, timeout: floa
     server.run("stdio")
 
 
-def add_tools(server: MCPServer[Any], rules: Rules, bench: Bench) -> None:
+def add_tools(server: MCPServer[Any], rules: AssistantRules, bench: SharedGrader) -> None:
     """Register the tools with a server, under the names of their methods."""
-    reading, judging, interviews = Reading(rules), Judging(rules, bench), Interviews(rules, bench)
+    reading, judging, interviews = (
+        ReadingTools(rules),
+        GradingTools(rules, bench),
+        InterviewTools(rules, bench),
+    )
     looks = (
         *(reading.list_exercises, reading.show_contract, reading.list_mistakes),
         *(reading.show_mistake, reading.due_for_review, interviews.look_at_interview),
@@ -80,33 +84,36 @@ def add_tools(server: MCPServer[Any], rules: Rules, bench: Bench) -> None:
             server.add_tool(tool, annotations=hints)
 
 
-class _Server(MCPServer[Bench]):
-    """An MCP server that reports every error in one line, as the command does."""
+class _Server(MCPServer[SharedGrader]):
+    """An MCP server that reports every error in one line, as the command line does."""
 
     async def call_tool(
-        self, name: str, arguments: dict[str, Any], context: Context[Bench, Any] | None = None
+        self,
+        name: str,
+        arguments: dict[str, Any],
+        context: Context[SharedGrader, Any] | None = None,
     ) -> CallToolResult | InputRequiredResult:
         try:
             return await super().call_tool(name, arguments, context)
         except ToolError as error:
-            raise ToolError(one_line(error, name)) from None
+            raise ToolError(error_line(error, name)) from None
 
     async def get_prompt(
         self,
         name: str,
         arguments: dict[str, Any] | None = None,
-        context: Context[Bench, Any] | None = None,
+        context: Context[SharedGrader, Any] | None = None,
     ) -> GetPromptResult | InputRequiredResult:
         try:
             return await super().get_prompt(name, arguments, context)
         except ValueError as error:
-            raise MCPError(INVALID_PARAMS, one_line(error, name)) from None
+            raise MCPError(INVALID_PARAMS, error_line(error, name)) from None
 
 
-def one_line(error: Exception, name: str) -> str:
+def error_line(error: Exception, name: str) -> str:
     """Return an error as one line for a person, without what the SDK wraps around it.
 
-    Only the first line of a fault is kept: the others are a traceback through a suite.
+    Of a fault of the grader only the first line is kept: a traceback through a suite follows it.
     """
     causes: list[BaseException] = [error]
     while causes[-1].__cause__ is not None:
@@ -124,4 +131,4 @@ def one_line(error: Exception, name: str) -> str:
         what = str(first).partition("\n")[0]
         text = f"a fault of the grader: {type(first).__name__}: {what}; please report it"
     line = " ".join(clean(text).encode(errors="replace").decode().split())
-    return line if len(line) <= LONGEST else f"{line[:LONGEST]} …"
+    return line if len(line) <= MAX_ERROR_CHARS else f"{line[:MAX_ERROR_CHARS]} …"

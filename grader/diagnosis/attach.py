@@ -6,19 +6,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from grader.diagnosis.catalogue import Explanation
-from grader.diagnosis.crashes import explain_crash
-from grader.diagnosis.words import ask, describe, reasons, where
+from grader.diagnosis.crashes import explain_exception
+from grader.diagnosis.words import describe_mistakes, place_sentence, question_text, reasons
 from grader.records import Cause, CheckResult, Explain, Verdict
 
-OTHERS = "The search was cut short: other mistakes may do so as well."
-CUT_SHORT = (
+OTHERS_POSSIBLE = "The search was cut short: other mistakes may do so as well."
+NONE_FOUND_CUT_SHORT = (
     "No known mistake was found that gives these numbers; the search was cut short, so there may "
     "be one."
 )
-LEFT_OUT = "No explanation was searched for: grading this file took all the time available."
+NOT_SEARCHED = "No explanation was searched for: grading this file took all the time available."
 
 
-def explain_crashes(
+def explain_exceptions(
     checks: Sequence[CheckResult], source: str, time_is_up: Callable[[], bool]
 ) -> list[CheckResult]:
     """Return the checks with their exceptions explained, or with a note that time was up."""
@@ -26,7 +26,7 @@ def explain_crashes(
     def explained(check: CheckResult) -> CheckResult:
         if check.fault is None or check.verdict is not Verdict.ERROR:
             return check
-        says = LEFT_OUT if time_is_up() else explain_crash(check.fault, source)
+        says = NOT_SEARCHED if time_is_up() else explain_exception(check.fault, source)
         return replace(check, explanation=says)
 
     return [explained(check) for check in checks]
@@ -46,8 +46,8 @@ def cause_of(found: Explanation, explain: Explain) -> Cause:
     """
     mistakes = found.sets[0]
     if explain is Explain.QUESTION:
-        return Cause(ask(mistakes))
+        return Cause(question_text(mistakes))
     if explain is Explain.PLACE:
-        return Cause(where(mistakes))
-    says = describe(found.sets, found.left, found.beginning, found.right)
-    return Cause(f"{says} {OTHERS}" if found.cut else says, reasons(mistakes))
+        return Cause(place_sentence(mistakes))
+    says = describe_mistakes(found.sets, found.left, found.beginning, found.right)
+    return Cause(f"{says} {OTHERS_POSSIBLE}" if found.cut else says, reasons(mistakes))

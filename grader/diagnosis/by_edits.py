@@ -12,22 +12,36 @@ from pathlib import Path
 from grader.diagnosis.catalogue import Explanation
 from grader.diagnosis.edits import EditMistake, edited, read_edits
 from grader.diagnosis.pairing import likely_pairs
-from grader.diagnosis.replay import TOO_LONG, Check, Replay, Unit, aside, units_of
-from grader.diagnosis.words import BESIDE, MODULE, ONLY, RAISED, WHERE_WRONG, WHOLE
+from grader.diagnosis.replay import (
+    TOO_LONG,
+    CheckExchanges,
+    Replay,
+    ReplayUnit,
+    quiet_and_seeded,
+    replay_units_of,
+)
+from grader.diagnosis.words import (
+    BEGINNING_BY_PART,
+    BEGINNING_EXCEPTIONS,
+    BEGINNING_MODULE,
+    BEGINNING_NOT_OUTPUT,
+    BEGINNING_OUTPUT,
+    BEGINNING_WHERE_WRONG,
+)
 from grader.submission import read_submission
 
-TRIED = 500  # sets, after which a search gives up: the same sets however busy the machine is
-ENOUGH = 20  # units with wrong answers that a search collects, at most
-RIGHT = 40  # units with right answers, at most, that a set of mistakes has to leave right
-SECONDS = 8.0  # of processor time, after which a search gives up too: some sets take longer to try
-NOTHING = Explanation((), (), ())
+MAX_TRIED_SETS = 500  # the same number however busy the machine is
+MAX_WRONG_UNITS = 20  # units with wrong answers that a search collects
+MAX_RIGHT_UNITS = 40  # units with right answers that a set of mistakes has to leave right
+SEARCH_LIMIT_S = 8.0  # of processor time; ends a search too, as some sets take longer to try
+NO_EXPLANATION = Explanation((), (), ())
 Mistakes = tuple[EditMistake, ...]
 
 
 def explain_by_edits(
     solution: Path,
     mistakes: Path,
-    checks: Sequence[Check],
+    checks: Sequence[CheckExchanges],
     device: str = "cpu",
     pairs: bool = True,
 ) -> Explanation:
@@ -45,10 +59,10 @@ def explain_by_edits(
     """
     known = [mistake for mistake in read_edits(mistakes) if mistake.says]
     if not known or not solution.is_file():
-        return NOTHING
+        return NO_EXPLANATION
     source = read_submission(solution).source
-    with aside():
-        return EditSearch(source, units_of(checks), device).run(known, pairs)
+    with quiet_and_seeded():
+        return EditSearch(source, replay_units_of(checks), device).run(known, pairs)
 
 
 class EditSearch:
@@ -60,12 +74,12 @@ class EditSearch:
         device: Device on which the submission had its tensors.
     """
 
-    def __init__(self, source: str, units: list[Unit], device: str = "cpu") -> None:
-        self._until = time.thread_time() + SECONDS
+    def __init__(self, source: str, units: list[ReplayUnit], device: str = "cpu") -> None:
+        self._until = time.thread_time() + SEARCH_LIMIT_S
         self._source, self._device = source, device
-        self._wrong: list[Unit] = []  # wrong beyond doubt
-        self._unsteady: list[Unit] = []  # wrong, maybe by chance or rounding
-        self._right: list[Unit] = []
+        self._wrong: list[ReplayUnit] = []  # wrong beyond doubt
+        self._unsteady: list[ReplayUnit] = []  # wrong, maybe by chance or rounding
+        self._right: list[ReplayUnit] = []
         self._kinds: set[str] = set()
         self._single: dict[Mistakes, Replay | None] = {}  # of single mistakes, kept for pairs
         self._solution = right = Replay.of(source, device)
@@ -73,13 +87,13 @@ class EditSearch:
         for unit in by_size:
             assert right is not None
             self._sort(right, unit)
-            if len(self._wrong) == ENOUGH or time.thread_time() > self._until:
+            if len(self._wrong) == MAX_WRONG_UNITS or time.thread_time() > self._until:
                 break
         later = list(by_size)
         self._later = [unit for unit in later if not unit.fine]
         self._later_fine = [unit for unit in later if unit.fine]
 
-    def _sort(self, right: Replay, unit: Unit) -> list[Unit] | None:
+    def _sort(self, right: Replay, unit: ReplayUnit) -> list[ReplayUnit] | None:
         """Add a unit to the wrong, unsteady or right ones, judged by the solution: ``right``.
 
         Return the list of these; None if the unit proves nothing, so that it was not added.
@@ -107,14 +121,14 @@ class EditSearch:
         return Explanation(smallest, kinds, (), self._beginning(), cut=cut)
 
     def _smallest(
-        self, sets: Iterable[Mistakes], evidence: list[Unit]
+        self, sets: Iterable[Mistakes], evidence: list[ReplayUnit]
     ) -> tuple[list[Mistakes], bool]:
         """Return the smallest sets that give all answers, and whether the search was cut short."""
         found: list[Mistakes] = []
         for tried, mistakes in enumerate(sets if evidence else ()):
             if found and len(mistakes) > len(found[0]):
                 break
-            if tried == TRIED or time.thread_time() > self._until:
+            if tried == MAX_TRIED_SETS or time.thread_time() > self._until:
                 return found, True
             if not self._reproduces(mistakes, [*evidence, *self._some_right]):
                 continue
@@ -122,7 +136,7 @@ class EditSearch:
                 found.append(mistakes)
         return found, False
 
-    def _sets(self, known: list[EditMistake], evidence: list[Unit]) -> Iterator[Mistakes]:
+    def _sets(self, known: list[EditMistake], evidence: list[ReplayUnit]) -> Iterator[Mistakes]:
         """Yield each single mistake, then the pairs that may have given the wrong answers."""
         yield from ((mistake,) for mistake in known)
         planted = {one: replay for one in known if (replay := self._planted((one,))) is not None}
@@ -130,17 +144,17 @@ class EditSearch:
         yield from likely_pairs(self._solution, planted, evidence, self._right)
 
     @property
-    def _some_right(self) -> list[Unit]:
-        return self._right[:: 1 + len(self._right) // RIGHT]
+    def _some_right(self) -> list[ReplayUnit]:
+        return self._right[:: 1 + len(self._right) // MAX_RIGHT_UNITS]
 
-    def _reproduces(self, mistakes: Mistakes, units: list[Unit]) -> bool:
+    def _reproduces(self, mistakes: Mistakes, units: list[ReplayUnit]) -> bool:
         """Return whether these mistakes give the same answers as the submission."""
         replay = self._planted(mistakes)
         return replay is not None and not any(
             kind for unit in units for kind in replay.differences(unit)
         )
 
-    def _is_contradicted(self, mistakes: Mistakes, evidence: list[Unit]) -> bool:
+    def _is_contradicted(self, mistakes: Mistakes, evidence: list[ReplayUnit]) -> bool:
         """Return whether a larger unit contradicts these mistakes; it is then used as evidence."""
         replay, right = self._planted(mistakes), self._solution
         assert replay is not None  # it was made before, to compare smaller units
@@ -181,9 +195,9 @@ class EditSearch:
 
     def _beginning(self) -> str:
         if self._kinds == {"gradients"}:
-            return ONLY["learn"]
+            return BEGINNING_BY_PART["learn"]
         if "parameters" in self._kinds:
-            return MODULE
+            return BEGINNING_MODULE
         if "output" not in self._kinds:
-            return RAISED if "exception" in self._kinds else BESIDE
-        return WHERE_WRONG if self._right else WHOLE
+            return BEGINNING_EXCEPTIONS if "exception" in self._kinds else BEGINNING_NOT_OUTPUT
+        return BEGINNING_WHERE_WRONG if self._right else BEGINNING_OUTPUT

@@ -12,9 +12,9 @@ from typing import TypeVar
 from grader.records import Fault
 from grader.submission import SourceProblem, Submission, parse
 
-MAX_SHOWN = 60  # characters of a learner's expression, at most
+MAX_EXPRESSION_CHARS = 60
 REDUCTIONS = {"sum", "mean", "amax", "amin", "max", "min", "norm", "std", "var", "logsumexp"}
-NUMBERS = {"size", "dim", "ndim", "shape", "numel", "dtype", "device"}
+NON_TENSOR_MEMBERS = {"size", "dim", "ndim", "shape", "numel", "dtype", "device"}
 _N = TypeVar("_N", bound=ast.AST)
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 # Searches an exception and a source; returns the text for `{clue}`, or None if nothing was found.
@@ -59,7 +59,7 @@ def _classes(source: str) -> Iterator[tuple[ast.ClassDef, list[Function]]]:
 
 def _shown(node: ast.AST) -> str:
     text = " ".join(ast.unparse(node).split())
-    return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}…"
+    return text if len(text) <= MAX_EXPRESSION_CHARS else f"{text[:MAX_EXPRESSION_CHARS]}…"
 
 
 def _without_keepdim(fault: Fault, source: str) -> str | None:
@@ -167,7 +167,7 @@ def _is_number(value: ast.expr) -> bool:
         case ast.Call(func=ast.Name(id=name)):
             return name in ("len", "int", "float")
         case ast.Call(func=ast.Attribute(attr=name)) | ast.Attribute(attr=name):
-            return name in NUMBERS
+            return name in NON_TENSOR_MEMBERS
     return False
 
 

@@ -19,12 +19,12 @@ from grader.diagnosis.shapes import CLUES_OF_SHAPES
 from grader.records import Fault
 
 # Limits of the names compared to guess which was meant: a pair costs the product of its lengths.
-MAX_NAME = 40  # characters
-MAX_NAMES = 500  # names of a file's own
+MAX_NAME_CHARS = 40
+MAX_OWN_NAMES = 500  # of a file
 EVERY_CLUE = CLUES | CLUES_OF_SHAPES
 
 
-class Crash(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class KnownException(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A known exception, and what it means.
 
     Attributes:
@@ -45,24 +45,24 @@ class Crash(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class _File(msgspec.Struct, forbid_unknown_fields=True):
-    crash: list[Crash]
+    crash: list[KnownException]
 
 
 @functools.cache
-def crashes() -> tuple[Crash, ...]:
+def known_exceptions() -> tuple[KnownException, ...]:
     """Return all known exceptions, the more specific ones first."""
     text = Path(__file__).with_name("crashes.toml").read_text(encoding="utf-8")
     return tuple(msgspec.convert(tomllib.loads(text), _File).crash)
 
 
-def explain_crash(fault: Fault, source: str) -> str:
+def explain_exception(fault: Fault, source: str) -> str:
     """Return a sentence that says what an exception means; empty where it is not a known one.
 
     Args:
         fault: The exception that the submission raised.
         source: Source of the submission.
     """
-    known = find_crash(fault, source)
+    known = match_exception(fault, source)
     if known is None:
         return ""
     crash, found, clue = known
@@ -73,10 +73,10 @@ def explain_crash(fault: Fault, source: str) -> str:
     return crash.says.format(found.group(), *found.groups(), near=near, clue=clue)
 
 
-def find_crash(fault: Fault, source: str) -> tuple[Crash, re.Match[str], str] | None:
+def match_exception(fault: Fault, source: str) -> tuple[KnownException, re.Match[str], str] | None:
     """Return the known exception that a fault matches, the match in its message, and its clue."""
     line = fault.frames[-1].source if fault.frames else ""
-    for crash in crashes():
+    for crash in known_exceptions():
         if crash.type == fault.type and (not crash.line or re.search(crash.line, line)):
             found = re.search(crash.message, fault.message)
             clue = EVERY_CLUE[crash.clue](fault, source) if found and crash.clue else ""
@@ -88,9 +88,13 @@ def find_crash(fault: Fault, source: str) -> tuple[Crash, re.Match[str], str] | 
 @functools.lru_cache(maxsize=64)  # the same exception often fails many checks
 def _nearest(owner: str, name: str, source: str, line: int) -> str:
     """Return the end of a sentence on an unknown name: which names of ``owner`` may be meant."""
-    known = [word for word in _known(owner, source, line) if word != name and len(word) <= MAX_NAME]
+    known = [
+        word
+        for word in _known_names(owner, source, line)
+        if word != name and len(word) <= MAX_NAME_CHARS
+    ]
     parts = [word for word in known if _is_part(word, name) or _is_part(name, word)]
-    close = difflib.get_close_matches(name[: MAX_NAME + 1], known, n=3, cutoff=0.65)
+    close = difflib.get_close_matches(name[: MAX_NAME_CHARS + 1], known, n=3, cutoff=0.65)
     near = list(dict.fromkeys([*parts, *close]))[:3]
     return f": did you mean {' or '.join(f'`{word}`' for word in near)}?" if near else "."
 
@@ -100,11 +104,11 @@ def _is_part(word: str, name: str) -> bool:
     return len(word) > 2 and word in name.split("_")
 
 
-def _known(owner: str, source: str, line: int) -> list[str]:
+def _known_names(owner: str, source: str, line: int) -> list[str]:
     """Return the names that exist in ``owner``: ``Tensor``, a part of torch, or else a class.
 
     For an empty ``owner``, these are the names that the line may use, with Python's builtins. Of
-    the file's own names at most ``MAX_NAMES`` are returned.
+    the file's own names at most ``MAX_OWN_NAMES`` are returned.
     """
     if owner == "Tensor":
         return [word for word in dir(Tensor) if not word.startswith("_")]
@@ -132,4 +136,4 @@ def _own_names(source: str, line: int) -> tuple[list[str], list[str]]:
             case ast.Import(names=aliases) | ast.ImportFrom(names=aliases):
                 names |= dict.fromkeys(alias.asname or alias.name for alias in aliases)
     seen = [name for name in names if name not in hidden]
-    return list(attributes)[:MAX_NAMES], seen[:MAX_NAMES]
+    return list(attributes)[:MAX_OWN_NAMES], seen[:MAX_OWN_NAMES]

@@ -8,21 +8,29 @@ from pathlib import Path
 import msgspec
 import torch
 
-from grader.diagnosis.replay import Asked, Check, Replay, Unit, aside, forms, units_of
+from grader.diagnosis.replay import (
+    AskedStep,
+    CheckExchanges,
+    Replay,
+    ReplayUnit,
+    quiet_and_seeded,
+    replay_units_of,
+    types_and_shapes,
+)
 from grader.records import Fault
-from grader.sandbox.channel import Outgoing
+from grader.sandbox.channel import OutgoingStep
 from grader.sandbox.errors import SubmissionError
-from grader.sandbox.replies import Answered
+from grader.sandbox.replies import StepAnswer
 from grader.sandbox.session import Session
 from grader.submission import read_submission
 from grader.wire import messages, values
 
 # Units (parts of checks that can be asked again by themselves) that are asked, at most: where NaN
 # begins late in one, another may show an earlier line.
-TRIED = 9
+MAX_ASKED_UNITS = 9
 
 
-def first_nan(checks: Sequence[Check], solution: Path, session: Session) -> Fault | None:
+def first_nan(checks: Sequence[CheckExchanges], solution: Path, session: Session) -> Fault | None:
     """Return the exception that a worker raises where NaN first appears; None if none is found.
 
     Args:
@@ -30,35 +38,39 @@ def first_nan(checks: Sequence[Check], solution: Path, session: Session) -> Faul
         solution: File of the exercise's solution, which is run in this process.
         session: Session of the submission, in which a check has begun.
     """
-    found = [unit for unit in units_of(checks) if not unit.fine and _holds_nan(unit)]
+    found = [unit for unit in replay_units_of(checks) if not unit.fine and _holds_nan(unit)]
     if not found or not solution.is_file():
         return None
-    with aside():
+    with quiet_and_seeded():
         right = Replay.of(read_submission(solution).source, session.device)
-        tried = sorted(found, key=lambda one: one.size)[:TRIED]
+        tried = sorted(found, key=lambda one: one.size)[:MAX_ASKED_UNITS]
         dues = [(one, right.answered(one)) for one in tried] if right else []
-        told = [one for one, due in dues if _is_sound(due) and forms(one) == forms(due)]
+        told = [
+            one
+            for one, due in dues
+            if _is_sound(due) and types_and_shapes(one) == types_and_shapes(due)
+        ]
         faults = _raised(told, session) if told else ()
         return min(faults, key=lambda one: one.frames[-1].line, default=None)
 
 
-def _holds_nan(unit: Unit) -> bool:
+def _holds_nan(unit: ReplayUnit) -> bool:
     answers = [one.answer for group in unit.groups for one in group]
-    tensors = [x for one in answers if isinstance(one, Answered) for x in one.tensors]
+    tensors = [x for one in answers if isinstance(one, StepAnswer) for x in one.tensors]
     return any(bool(x.isnan().any()) for x in tensors if x.is_floating_point() and not x.is_meta)
 
 
-def _is_sound(unit: Unit) -> bool:
+def _is_sound(unit: ReplayUnit) -> bool:
     """Return whether all steps of a unit were answered, and without NaN."""
     answers = [one.answer for group in unit.groups for one in group]
-    return all(isinstance(one, Answered) for one in answers) and not _holds_nan(unit)
+    return all(isinstance(one, StepAnswer) for one in answers) and not _holds_nan(unit)
 
 
-def _raised(units: Sequence[Unit], session: Session) -> Iterator[Fault]:
+def _raised(units: Sequence[ReplayUnit], session: Session) -> Iterator[Fault]:
     """Ask units of the submission again, to raise where NaN begins; yield the exceptions."""
     groups = [group for unit in units for group in unit.groups]
     steps = [
-        Outgoing(_stopping(one.step.operation), _sent(one), one.step.seed)
+        OutgoingStep(_stopping(one.step.operation), _sent(one), one.step.seed)
         for group in groups
         for one in group
     ]
@@ -73,5 +85,5 @@ def _stopping(operation: messages.Operation) -> messages.Operation:
     return operation
 
 
-def _sent(asked: Asked) -> list[torch.Tensor]:
+def _sent(asked: AskedStep) -> list[torch.Tensor]:
     return values.load_tensors(asked.step.tensors, asked.body, True)

@@ -7,15 +7,15 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from grader.diagnosis.edits import EditMistake
-from grader.diagnosis.replay import Replay, Unit, forms, same_answers
+from grader.diagnosis.replay import Replay, ReplayUnit, same_answers, types_and_shapes
 
-PROBES = 4  # units with wrong answers, and as many with right ones, that are looked at, at most
-LARGE = 1 << 15  # size of a unit, from which it takes too long to ask it of each mistake
-AGAINST = 4  # units that may contradict a pair; one more rules it out
-LIKELY = 250  # pairs, at most; they are tried in some seconds
+MAX_PROBE_UNITS = 4  # with wrong answers, and as many with right ones
+MAX_PROBE_SIZE = 1 << 15  # of a unit; to ask a larger one of each mistake takes too long
+MAX_CONTRADICTIONS = 4  # units that may contradict a pair; one more rules it out
+MAX_PAIRS = 250  # they are tried in some seconds
 
 
-class Alone(NamedTuple):
+class SoloEffect(NamedTuple):
     """The effect of one mistake alone on the answers to a unit, some requests of a check.
 
     Each attribute has two values: for the answers' forms (types and shapes), and for the answers
@@ -29,7 +29,7 @@ class Alone(NamedTuple):
     shows: tuple[bool, ...]
     agrees: tuple[bool, ...]
 
-    def may_go_with(self, other: Alone, fine: tuple[bool, ...]) -> bool:
+    def may_go_with(self, other: SoloEffect, fine: tuple[bool, ...]) -> bool:
         """Return whether both mistakes together may explain the submission's answers.
 
         Where one of them alone changes the solution's answers, it has to give the submission's;
@@ -47,11 +47,15 @@ class Alone(NamedTuple):
 
 
 def likely_pairs(
-    right: Replay, planted: Mapping[EditMistake, Replay], wrong: list[Unit], fine: list[Unit]
+    right: Replay,
+    planted: Mapping[EditMistake, Replay],
+    wrong: list[ReplayUnit],
+    fine: list[ReplayUnit],
 ) -> list[tuple[EditMistake, EditMistake]]:
     """Return pairs of mistakes, with the most likely explanations of the submission first.
 
-    A pair that at most ``AGAINST`` units contradict is kept, as one mistake may undo the other.
+    A pair that at most ``MAX_CONTRADICTIONS`` units contradict is kept, as one mistake may undo
+    the other.
 
     Args:
         right: Replay of the solution.
@@ -68,19 +72,21 @@ def likely_pairs(
         alone = {}
         for mistake in dict.fromkeys(itertools.chain(*against)):
             mine = planted[mistake].answered(came)
-            alone[mistake] = Alone(tuple(not one for one in _agree(due, mine)), _agree(came, mine))
+            alone[mistake] = SoloEffect(
+                tuple(not one for one in _agree(due, mine)), _agree(came, mine)
+            )
         for one, other in list(against):
             against[one, other] += not alone[one].may_go_with(alone[other], is_fine)
-            if against[one, other] > AGAINST:
+            if against[one, other] > MAX_CONTRADICTIONS:
                 del against[one, other]
-    return sorted(against, key=against.__getitem__)[:LIKELY]
+    return sorted(against, key=against.__getitem__)[:MAX_PAIRS]
 
 
-def _agree(one: Unit, other: Unit) -> tuple[bool, bool]:
+def _agree(one: ReplayUnit, other: ReplayUnit) -> tuple[bool, bool]:
     """Return whether the answers of two units agree: in their forms, and as a whole."""
-    return forms(one) == forms(other), same_answers(one, other)
+    return types_and_shapes(one) == types_and_shapes(other), same_answers(one, other)
 
 
-def _some_of(units: list[Unit]) -> list[Unit]:
-    small = [unit for unit in units if unit.size < LARGE]
-    return small[:: -(-len(small) // PROBES) or 1]
+def _some_of(units: list[ReplayUnit]) -> list[ReplayUnit]:
+    small = [unit for unit in units if unit.size < MAX_PROBE_SIZE]
+    return small[:: -(-len(small) // MAX_PROBE_UNITS) or 1]

@@ -21,35 +21,35 @@ from grader.diagnosis.same import difference
 from grader.records import Fault
 from grader.sandbox.channel import Exchange
 from grader.sandbox.errors import SubmissionError, SubmissionRefused
-from grader.sandbox.replies import Answered
+from grader.sandbox.replies import StepAnswer
 from grader.wire import messages, values
 from grader.worker.handler import Refusal, RequestHandler
 
-FILE = "<solution>"
-MOST = 200_000  # instructions of a source in one step: the same however busy the machine is
-# Rounding errors by which ``shaken`` moves an input, at most; where they show in an answer,
+SOLUTION_FILENAME = "<solution>"
+MAX_INSTRUCTIONS = 200_000  # of a source in one step: the same however busy the machine is
+# Rounding errors by which ``with_noise`` moves an input, at most; where they show in an answer,
 # reordered operations would show too.
-ROUNDINGS = 8
-SHIFT = 1 << 40  # added to a seed, to get another one
+MAX_NOISE_ROUNDINGS = 8
+SEED_SHIFT = 1 << 40  # gives another seed
 TOO_LONG = "time"  # a kind of difference: our source took too long, so its answer is not known
 
 
-class Asked(NamedTuple):
+class AskedStep(NamedTuple):
     """One step sent to a submission, the bytes of its tensors, and the answer."""
 
     step: messages.Step
     body: bytes
-    answer: Answered | Exception
+    answer: StepAnswer | Exception
 
 
-class Check(NamedTuple):
+class CheckExchanges(NamedTuple):
     """What a check asked of a submission, with the answers, and whether the check passed."""
 
     exchanges: Sequence[Exchange]
     passed: bool
 
 
-class Unit(NamedTuple):
+class ReplayUnit(NamedTuple):
     """A part of what checks asked of a submission that can be asked again without any other unit.
 
     Attributes:
@@ -57,7 +57,7 @@ class Unit(NamedTuple):
         fine: Whether the answers passed the check: then other answers might pass as well.
     """
 
-    groups: list[list[Asked]]
+    groups: list[list[AskedStep]]
     fine: bool
 
     @property
@@ -70,26 +70,26 @@ class _TooLong(BaseException):
     """Raised where a source runs more instructions than it may."""
 
 
-def units_of(checks: Sequence[Check]) -> list[Unit]:
+def replay_units_of(checks: Sequence[CheckExchanges]) -> list[ReplayUnit]:
     """Split checks into units: whole checks, or single groups of steps that stand alone."""
-    found: list[Unit] = []
+    found: list[ReplayUnit] = []
     for check in checks:
-        rest: list[list[Asked]] = []
+        rest: list[list[AskedStep]] = []
         judged = check.passed
         for exchange in check.exchanges:
             groups, fine = _groups(exchange), exchange.fine
             if len(groups) > 1 and all(map(_stands_alone, groups)):
                 each = fine if fine and len(fine) == len(groups) else [False] * len(groups)
-                found += [Unit([group], one) for group, one in zip(groups, each, strict=True)]
+                found += [ReplayUnit([group], one) for group, one in zip(groups, each, strict=True)]
             else:
                 rest += groups
                 judged = judged and fine is None
         if rest:
-            found.append(Unit(rest, judged))
+            found.append(ReplayUnit(rest, judged))
     return found
 
 
-def _stands_alone(group: list[Asked]) -> bool:
+def _stands_alone(group: list[AskedStep]) -> bool:
     """Return whether a group creates all objects that it uses."""
     made: set[int | None] = set()
     for operation in (asked.step.operation for asked in group):
@@ -105,17 +105,17 @@ def _stands_alone(group: list[Asked]) -> bool:
     return True
 
 
-def _groups(exchange: Exchange) -> list[list[Asked]]:
-    asked = map(Asked, exchange.steps, exchange.bodies, exchange.answers)
+def _groups(exchange: Exchange) -> list[list[AskedStep]]:
+    asked = map(AskedStep, exchange.steps, exchange.bodies, exchange.answers)
     return [[next(asked) for _ in range(count)] for count in exchange.groups]
 
 
-def forms(unit: Unit) -> list[list[object]]:
+def types_and_shapes(unit: ReplayUnit) -> list[list[object]]:
     """Return types and shapes of a unit's answers, up to the first failure in each group."""
     return [[_form(asked.answer) for asked in _answers(group)] for group in unit.groups]
 
 
-def same_answers(one: Unit, other: Unit) -> bool:
+def same_answers(one: ReplayUnit, other: ReplayUnit) -> bool:
     """Return whether two sources answered a unit alike, where the first one's answers are known."""
     return not any(
         _difference(came.answer, mine.answer)
@@ -124,29 +124,29 @@ def same_answers(one: Unit, other: Unit) -> bool:
     )
 
 
-def _answers(group: list[Asked]) -> Iterator[Asked]:
+def _answers(group: list[AskedStep]) -> Iterator[AskedStep]:
     """Yield the steps of a group up to the first that failed, which is included."""
     for asked in group:
         yield asked
-        if not isinstance(asked.answer, Answered):
+        if not isinstance(asked.answer, StepAnswer):
             return
 
 
-def _form(answer: Answered | Exception) -> object:
+def _form(answer: StepAnswer | Exception) -> object:
     if isinstance(answer, SubmissionError):
         return answer.fault.type
-    if not isinstance(answer, Answered):
+    if not isinstance(answer, StepAnswer):
         return ""
     return [type(answer.answer), *((one.shape, one.dtype) for one in answer.tensors)]
 
 
-def _difference(came: Answered | Exception, mine: Answered | Exception) -> str:
+def _difference(came: StepAnswer | Exception, mine: StepAnswer | Exception) -> str:
     """Return the kind of difference between a submission's answer and ours; empty for none."""
     if isinstance(came, SubmissionRefused):
         return ""  # the answer that would have come is not known
     if isinstance(mine, SubmissionError) and mine.fault.type == _TooLong.__name__:
         return TOO_LONG
-    if not isinstance(came, Answered) or not isinstance(mine, Answered):
+    if not isinstance(came, StepAnswer) or not isinstance(mine, StepAnswer):
         alike = isinstance(mine, SubmissionError) and _form(came) == _form(mine)
         return "" if alike else "exception"
     try:
@@ -155,9 +155,11 @@ def _difference(came: Answered | Exception, mine: Answered | Exception) -> str:
         return "output"
 
 
-def _where_finite(came: Answered | Exception, mine: Answered | Exception) -> Answered | Exception:
+def _where_finite(
+    came: StepAnswer | Exception, mine: StepAnswer | Exception
+) -> StepAnswer | Exception:
     """Return our answer with the submission's non-finite numbers put in, if their shapes agree."""
-    if not isinstance(came, Answered) or not isinstance(mine, Answered):
+    if not isinstance(came, StepAnswer) or not isinstance(mine, StepAnswer):
         return mine
     if _form(came) != _form(mine) or any(one.is_meta for one in (*came.tensors, *mine.tensors)):
         return mine
@@ -165,16 +167,16 @@ def _where_finite(came: Answered | Exception, mine: Answered | Exception) -> Ans
     return mine._replace(tensors=[torch.where(x.isfinite(), due, x) for x, due in pairs])
 
 
-def shaken(unit: Unit) -> Unit:
+def with_noise(unit: ReplayUnit) -> ReplayUnit:
     """Return the unit with other random seeds, and with inputs changed by a few rounding errors."""
     return unit._replace(groups=[[_shaken(asked) for asked in group] for group in unit.groups])
 
 
-def _shaken(asked: Asked) -> Asked:
+def _shaken(asked: AskedStep) -> AskedStep:
     step = asked.step
     tensors = [_rounded(one) for one in values.load_tensors(step.tensors, asked.body, True)]
     specs, body = values.dump_tensors(tensors, strided=True)
-    seed = None if step.seed is None else step.seed + SHIFT
+    seed = None if step.seed is None else step.seed + SEED_SHIFT
     return asked._replace(step=messages.Step(step.operation, specs, len(body), seed), body=body)
 
 
@@ -182,7 +184,7 @@ def _rounded(tensor: Tensor) -> Tensor:
     if not tensor.is_floating_point() or tensor.device.type == "meta":
         return tensor
     noise = torch.rand(tensor.shape, dtype=torch.float64).sub(0.5).to(tensor.device)
-    rate = ROUNDINGS * torch.finfo(tensor.dtype).eps
+    rate = MAX_NOISE_ROUNDINGS * torch.finfo(tensor.dtype).eps
     moved = (tensor.detach().double() * (1 + rate * noise)).to(tensor.dtype)
     return moved.requires_grad_(tensor.requires_grad)
 
@@ -200,20 +202,20 @@ class Replay:
     def __init__(self, code: CodeType, device: str = "cpu") -> None:
         self._handler = RequestHandler()
         self._handler.settle(device)
-        with bounded():
+        with instruction_limit():
             exec(code, self._handler.module.__dict__)
 
     @classmethod
     def of(cls, source: str, device: str = "cpu") -> Replay | None:
         """Return a replay of a source; None where the source cannot be run."""
         try:
-            return cls(compile(source, FILE, "exec", dont_inherit=True), device)
+            return cls(compile(source, SOLUTION_FILENAME, "exec", dont_inherit=True), device)
         except KeyboardInterrupt:
             raise
         except BaseException:  # an edit that cannot run reproduces nothing
             return None
 
-    def differences(self, unit: Unit) -> Iterator[str]:
+    def differences(self, unit: ReplayUnit) -> Iterator[str]:
         """Yield the kind, such as ``output``, of each difference of our answers from a unit's."""
         self._handler.objects.clear()
         self._handler.graphs.clear()
@@ -222,10 +224,10 @@ class Replay:
                 mine = self.own(asked).answer
                 if kind := _difference(asked.answer, mine):
                     yield kind
-                if not isinstance(asked.answer, Answered) or not isinstance(mine, Answered):
+                if not isinstance(asked.answer, StepAnswer) or not isinstance(mine, StepAnswer):
                     break
 
-    def proves_nothing(self, unit: Unit) -> bool:
+    def proves_nothing(self, unit: ReplayUnit) -> bool:
         """Return whether the submission's answers differ from ours in non-finite numbers alone."""
         due = self.answered(unit)
         return not any(
@@ -234,21 +236,21 @@ class Replay:
             for came, mine in zip(_answers(group), others, strict=False)
         )
 
-    def is_steady(self, unit: Unit) -> bool:
+    def is_steady(self, unit: ReplayUnit) -> bool:
         """Return whether neither chance nor rounding decides our answers to a unit.
 
         Other random seeds and slightly changed inputs must not change them beyond rounding.
         """
-        return not any(self.differences(shaken(self.answered(unit))))
+        return not any(self.differences(with_noise(self.answered(unit))))
 
-    def answered(self, unit: Unit) -> Unit:
+    def answered(self, unit: ReplayUnit) -> ReplayUnit:
         """Return the unit with our answers in place of the submission's."""
         return unit._replace(groups=[[self.own(a) for a in group] for group in unit.groups])
 
-    def own(self, asked: Asked) -> Asked:
+    def own(self, asked: AskedStep) -> AskedStep:
         """Return the step with our answer in place of the submission's."""
         try:
-            with bounded():
+            with instruction_limit():
                 answer = self._handler.carry_out(asked.step, memoryview(asked.body))
         except Refusal as refusal:
             return asked._replace(answer=SubmissionRefused(str(refusal)))
@@ -258,7 +260,7 @@ class Replay:
             fault = Fault(type(error).__name__, str(error))
             return asked._replace(answer=SubmissionError(fault))
         sent = [tensor.detach().clone() for tensor in self._sent]
-        return asked._replace(answer=Answered(answer, sent))
+        return asked._replace(answer=StepAnswer(answer, sent))
 
     @property
     def _sent(self) -> list[Tensor]:
@@ -267,14 +269,14 @@ class Replay:
 
 
 def module_of(source: str) -> ModuleType:
-    """Run a source of ours in a new module, under the file name that ``bounded`` watches."""
+    """Run our own source in a new module, under the file name watched by ``instruction_limit``."""
     module = ModuleType("solution")
-    exec(compile(source, FILE, "exec", dont_inherit=True), module.__dict__)
+    exec(compile(source, SOLUTION_FILENAME, "exec", dont_inherit=True), module.__dict__)
     return module
 
 
 @contextmanager
-def aside() -> Iterator[None]:
+def quiet_and_seeded() -> Iterator[None]:
     """Silence warnings and fix the seed while a source of ours runs; restore both afterwards."""
     state = random.getstate()
     try:
@@ -287,13 +289,13 @@ def aside() -> Iterator[None]:
 
 
 @contextmanager
-def bounded() -> Iterator[None]:
-    """End a source of ours by an exception after ``MOST`` instructions, even in a one-line loop."""
-    left = MOST
+def instruction_limit() -> Iterator[None]:
+    """End a source of ours after ``MAX_INSTRUCTIONS`` instructions, even in a one-line loop."""
+    left = MAX_INSTRUCTIONS
 
     def trace(frame: FrameType, event: str, argument: Any) -> Any:
         nonlocal left
-        if frame.f_code.co_filename != FILE:
+        if frame.f_code.co_filename != SOLUTION_FILENAME:
             return None
         frame.f_trace_opcodes = True
         left -= 1

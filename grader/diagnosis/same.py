@@ -8,14 +8,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grader.sandbox.replies import Answered
+from grader.sandbox.replies import StepAnswer
 from grader.wire import messages, values
 
 # Relative, as in the search through the pipeline; in float64, below what float32 would lose.
-TOLERANCE = {torch.float64: 1e-9, torch.bfloat16: 0.1, torch.float16: 1e-2}
-USUAL = 1e-4  # relative tolerance for all other dtypes
-GRADIENTS = 10  # times the tolerance for gradients, which are longer sums
-MORE = 1.5  # ratio of the counts of numbers made on the way, above which memory use differs
+TOLERANCE_BY_DTYPE = {torch.float64: 1e-9, torch.bfloat16: 0.1, torch.float16: 1e-2}
+DEFAULT_TOLERANCE = 1e-4  # relative, for all other dtypes
+GRADIENT_TOLERANCE_FACTOR = 10  # gradients are longer sums
+MAX_MEMORY_RATIO = 1.5  # of the counts of numbers made on the way; above it, memory use differs
 
 
 def same(one: Tensor, other: Tensor, tolerance: float, least: float = 0.0) -> bool:
@@ -48,7 +48,7 @@ def same_where_finite(came: Tensor, due: Tensor, tolerance: float) -> bool:
     return came.shape == due.shape and same(came[finite], due[finite], tolerance)
 
 
-def difference(came: Answered, answer: messages.Answer, sent: list[Tensor]) -> str:
+def difference(came: StepAnswer, answer: messages.Answer, sent: list[Tensor]) -> str:
     """Return the kind of difference between two answers, such as ``output``; empty for none.
 
     Args:
@@ -68,7 +68,7 @@ def difference(came: Answered, answer: messages.Answer, sent: list[Tensor]) -> s
             if theirs.elsewhere != ours.elsewhere:
                 return "devices"
             counts = sorted((theirs.made, ours.made))
-            if counts[1] > MORE * counts[0] or bool(theirs.saved) != bool(ours.saved):
+            if counts[1] > MAX_MEMORY_RATIO * counts[0] or bool(theirs.saved) != bool(ours.saved):
                 return "memory"
             if bool(theirs.copied) != bool(ours.copied) or theirs.behind != ours.behind:
                 return "memory"
@@ -118,7 +118,7 @@ def _same_gradient(one: Tensor | None, other: Tensor | None, least: float) -> bo
     if one is None or other is None:
         known = one if other is None else other
         return known is None or not bool(known.any())
-    return _alike(one, other, GRADIENTS, least)
+    return _alike(one, other, GRADIENT_TOLERANCE_FACTOR, least)
 
 
 def _all_same(ours: list[Tensor], theirs: list[Tensor]) -> bool:
@@ -134,5 +134,5 @@ def _alike(one: Tensor, other: Tensor, times: int = 1, least: float = 0.0) -> bo
         return True
     if not one.is_floating_point():
         return torch.equal(one, other)
-    tolerance = times * TOLERANCE.get(one.dtype, USUAL)
+    tolerance = times * TOLERANCE_BY_DTYPE.get(one.dtype, DEFAULT_TOLERANCE)
     return same(one.double(), other.double(), tolerance, least)

@@ -6,17 +6,19 @@ from collections.abc import Sequence
 
 from grader.diagnosis.catalogue import KnownMistake, Mistake
 
-WHERE_WRONG = "Where your output is wrong, it is exactly what comes out"
-MODULE = "Your module behaves exactly as one does"
-WHOLE = "Your output is exactly what comes out"
-ONLY = {
+BEGINNING_WHERE_WRONG = "Where your output is wrong, it is exactly what comes out"
+BEGINNING_MODULE = "Your module behaves exactly as one does"
+BEGINNING_OUTPUT = "Your output is exactly what comes out"
+BEGINNING_BY_PART = {
     "learn": "Your output is right, but your gradients are exactly those that come out",
     "mask": "Your output is right without a mask, but with one it is exactly what comes out",
     "drop": "Your output is right without dropout, but with it exactly what comes out",
 }
-BESIDE = "Your output is right, and what else is wrong is exactly what comes out"
-RAISED = "Your output is right wherever there is one, and the exceptions are exactly those raised"
-PARTS = {  # parts of the pipeline, as messages call them
+BEGINNING_NOT_OUTPUT = "Your output is right, and what else is wrong is exactly what comes out"
+BEGINNING_EXCEPTIONS = (
+    "Your output is right wherever there is one, and the exceptions are exactly those raised"
+)
+PART_TITLES = {  # parts of the pipeline, as messages call them
     "project": "queries, keys and values",
     "split": "splitting into heads",
     "score": "scores",
@@ -39,10 +41,10 @@ BY_CHANCE = (
     "random numbers are drawn in each call, or layers are created anew in `forward`, instead of "
     "once in the constructor."
 )
-COUNTS = {2: "two", 3: "three"}
+COUNT_WORDS = {2: "two", 3: "three"}
 
 
-def describe(
+def describe_mistakes(
     sets: Sequence[Sequence[KnownMistake]],
     left: Sequence[str],
     beginning: str = "",
@@ -78,10 +80,10 @@ def reasons(mistakes: Sequence[KnownMistake]) -> str:
     return whys[0] if len(whys) == 1 else " ".join(f"({i}) {w}" for i, w in enumerate(whys, 1))
 
 
-def where(mistakes: Sequence[KnownMistake]) -> str:
+def place_sentence(mistakes: Sequence[KnownMistake]) -> str:
     """Return a sentence that tells in which step the mistakes are, without saying what they are."""
     places = dict.fromkeys(
-        f"the step `{PARTS[one.part]}`"
+        f"the step `{PART_TITLES[one.part]}`"
         if isinstance(one, Mistake)
         else f"what the check `{getattr(one, 'loses', '').removeprefix('test_')}` is about"
         for one in mistakes
@@ -89,7 +91,7 @@ def where(mistakes: Sequence[KnownMistake]) -> str:
     return f"The mistake is in {', another in '.join(places)}."
 
 
-def ask(mistakes: Sequence[KnownMistake]) -> str:
+def question_text(mistakes: Sequence[KnownMistake]) -> str:
     """Return a question for each of these mistakes that does not give it away."""
     return " ".join(mistake.hint for mistake in mistakes)
 
@@ -98,11 +100,15 @@ def _beginning(mistakes: Sequence[KnownMistake]) -> str:
     of_pipeline = [mistake for mistake in mistakes if isinstance(mistake, Mistake)]
     parts = {mistake.part for mistake in of_pipeline}
     causal = any("causal" in mistake.choice for mistake in of_pipeline)
-    return ONLY.get(next(iter(parts)), WHOLE) if len(parts) == 1 and not causal else WHOLE
+    return (
+        BEGINNING_BY_PART.get(next(iter(parts)), BEGINNING_OUTPUT)
+        if len(parts) == 1 and not causal
+        else BEGINNING_OUTPUT
+    )
 
 
 def _listed(mistakes: Sequence[KnownMistake]) -> str:
     if len(mistakes) == 1:
         return f"when {mistakes[0].says}"
     listing = " ".join(f"({i}) {mistake.says}" for i, mistake in enumerate(mistakes, 1))
-    return f"with {COUNTS[len(mistakes)]} mistakes: {listing}"
+    return f"with {COUNT_WORDS[len(mistakes)]} mistakes: {listing}"

@@ -17,30 +17,30 @@ from typing import Any, BinaryIO
 from grader.errors import GradeError
 from grader.hiring.files import (
     MAX_ENTRIES,
-    MAX_INNER,
+    MAX_NESTED_ARCHIVE_BYTES,
     Contents,
-    Read,
+    Reader,
     archive_ending,
-    passed_over,
-    wanted,
+    bytes_to_read,
+    is_passed_over,
 )
 
-UNPACK: dict[str, Callable[[BinaryIO], Any]] = {
+DECOMPRESSORS: dict[str, Callable[[BinaryIO], Any]] = {
     ".tar": lambda file: file,
     ".tar.gz": gzip.open,
     ".tgz": gzip.open,
     ".tar.bz2": bz2.open,
     ".tar.xz": lzma.open,
 }
-MAX_ARCHIVE = 256 << 20  # bytes on disk
-MAX_UNPACKED = 128 << 20  # bytes that a tar may unpack to
-MAX_DIRECTORY = 512 * MAX_ENTRIES  # bytes of an archive's directory, which is read as a whole
-MOST_WITHIN = 10  # archives among a candidate's files that are opened
+MAX_ARCHIVE_BYTES = 256 << 20  # on disk
+MAX_UNPACKED_BYTES = 128 << 20  # of a tar
+MAX_DIRECTORY_BYTES = 512 * MAX_ENTRIES  # an archive's directory is read as a whole
+MAX_NESTED_ARCHIVES = 10  # that are opened among a candidate's files
 # Other methods unpack whole blocks: from a thousand bytes come gigabytes, however few are wanted.
-METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+ALLOWED_ZIP_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 
-def in_archive(name: str, opened: Callable[[], BinaryIO]) -> Contents:
+def archive_contents(name: str, opened: Callable[[], BinaryIO]) -> Contents:
     """Return the files of an archive.
 
     Args:
@@ -54,10 +54,10 @@ def in_archive(name: str, opened: Callable[[], BinaryIO]) -> Contents:
     kind = "zip" if ending == ".zip" else "tar"
     try:
         with opened() as file:
-            if file.seek(0, io.SEEK_END) > MAX_ARCHIVE:
-                raise GradeError(f"`{name}` is larger than {MAX_ARCHIVE >> 20} MiB")
+            if file.seek(0, io.SEEK_END) > MAX_ARCHIVE_BYTES:
+                raise GradeError(f"`{name}` is larger than {MAX_ARCHIVE_BYTES >> 20} MiB")
             file.seek(0)
-            found = _in_zip(name, opened) if kind == "zip" else _in_tar(file, ending)
+            found = _zip_contents(name, opened) if kind == "zip" else _tar_contents(file, ending)
     except GradeError as error:
         if str(error).startswith("it holds"):
             raise GradeError(f"`{name}` {str(error).removeprefix('it ')}") from None
@@ -69,7 +69,7 @@ def in_archive(name: str, opened: Callable[[], BinaryIO]) -> Contents:
     return found
 
 
-def unpacked(contents: Contents) -> Contents:
+def nested_contents(contents: Contents) -> Contents:
     """Return the files of nested archives, by path; unreadable archives are among ``others``.
 
     Archives inside these archives are not opened.
@@ -77,9 +77,9 @@ def unpacked(contents: Contents) -> Contents:
     found = Contents()
     for count, (path, read) in enumerate(contents.archives.items()):
         try:
-            if count >= MOST_WITHIN:
+            if count >= MAX_NESTED_ARCHIVES:
                 raise GradeError(f"`{path}` is one archive of too many")
-            inner = in_archive(path.name, partial(_in_memory, path.name, read))
+            inner = archive_contents(path.name, partial(_open_in_memory, path.name, read))
         except GradeError as error:
             found.others.append(str(error))
             continue
@@ -88,18 +88,18 @@ def unpacked(contents: Contents) -> Contents:
     return found
 
 
-def _in_memory(name: str, read: Read) -> BinaryIO:
+def _open_in_memory(name: str, read: Reader) -> BinaryIO:
     data = read()
-    if len(data) > MAX_INNER:
-        raise GradeError(f"`{name}` is larger than {MAX_INNER >> 20} MiB")
+    if len(data) > MAX_NESTED_ARCHIVE_BYTES:
+        raise GradeError(f"`{name}` is larger than {MAX_NESTED_ARCHIVE_BYTES >> 20} MiB")
     return io.BytesIO(data)
 
 
-def _in_zip(name: str, opened: Callable[[], BinaryIO]) -> Contents:
+def _zip_contents(name: str, opened: Callable[[], BinaryIO]) -> Contents:
     """Return the files of a zip, by the directory at its end; nothing is unpacked yet."""
     found = Contents()
     with opened() as file:
-        if _directory_size(file) > MAX_DIRECTORY:
+        if _directory_size(file) > MAX_DIRECTORY_BYTES:
             raise GradeError(f"it holds more than {MAX_ENTRIES} files")
         with zipfile.ZipFile(file) as archive:
             members = archive.infolist()
@@ -109,8 +109,8 @@ def _in_zip(name: str, opened: Callable[[], BinaryIO]) -> Contents:
         path = PurePosixPath(member.filename.replace("\\", "/"))
         mode = member.external_attr >> 16
         odd = mode != 0 and stat.S_IFMT(mode) not in (0, stat.S_IFREG)
-        if not (member.is_dir() or odd or passed_over(path)):
-            found.add(path, partial(_from_zip, opened, member.filename))
+        if not (member.is_dir() or odd or is_passed_over(path)):
+            found.add(path, partial(_read_zip_member, opened, member.filename))
     return found
 
 
@@ -120,11 +120,11 @@ def _directory_size(file: BinaryIO) -> int:
     return int(end[zipfile._ECD_SIZE]) if end else 0  # type: ignore[attr-defined]  # nor here
 
 
-def _from_zip(opened: Callable[[], BinaryIO], name: str, most: int) -> bytes:
+def _read_zip_member(opened: Callable[[], BinaryIO], name: str, most: int) -> bytes:
     """Read at most ``most`` bytes of a member, whatever its header says of its size."""
     try:
         with opened() as file, zipfile.ZipFile(file) as archive:
-            if archive.getinfo(name).compress_type not in METHODS:
+            if archive.getinfo(name).compress_type not in ALLOWED_ZIP_METHODS:
                 raise GradeError(f"`{name}` is compressed in an unusual way; use deflate")
             with archive.open(name) as member:
                 return member.read(most)
@@ -134,40 +134,40 @@ def _from_zip(opened: Callable[[], BinaryIO], name: str, most: int) -> bytes:
         raise GradeError(f"`{name}` cannot be taken out of its zip: {error}") from None
 
 
-class _Bounded(io.RawIOBase):
-    """A reader of a tar's unpacked bytes, which raises once they exceed ``MAX_UNPACKED``."""
+class _BoundedReader(io.RawIOBase):
+    """A reader of a tar's unpacked bytes, which raises once they exceed ``MAX_UNPACKED_BYTES``."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
-        self._left = MAX_UNPACKED
+        self._left = MAX_UNPACKED_BYTES
 
     def read(self, size: int = -1) -> bytes:
         if not 0 <= size <= self._left:
-            raise GradeError(f"it holds more than {MAX_UNPACKED >> 20} MiB")
+            raise GradeError(f"it holds more than {MAX_UNPACKED_BYTES >> 20} MiB")
         self._left -= size
         return self._file.read(size)
 
 
-def _members(file: BinaryIO, ending: str) -> Iterator[tuple[PurePosixPath, BinaryIO]]:
+def _tar_members(file: BinaryIO, ending: str) -> Iterator[tuple[PurePosixPath, BinaryIO]]:
     """Yield the regular files of a tar; each has to be read before the next is asked for."""
-    with tarfile.open(fileobj=_Bounded(UNPACK[ending](file)), mode="r|") as archive:
+    with tarfile.open(fileobj=_BoundedReader(DECOMPRESSORS[ending](file)), mode="r|") as archive:
         for count, member in enumerate(archive):
             if count >= MAX_ENTRIES:
                 raise GradeError(f"it holds more than {MAX_ENTRIES} files")
             path = PurePosixPath(member.name)
-            if member.isreg() and not member.issparse() and not passed_over(path):
+            if member.isreg() and not member.issparse() and not is_passed_over(path):
                 opened = archive.extractfile(member)
                 assert opened is not None
                 yield path, opened  # type: ignore[misc]  # it reads bytes
 
 
-def _in_tar(file: BinaryIO, ending: str) -> Contents:
+def _tar_contents(file: BinaryIO, ending: str) -> Contents:
     """Read all files of a tar at once, since to find one means to unpack all before it."""
     found = Contents()
-    for path, member in _members(file, ending):
-        found.add(path, partial(_first, member.read(wanted(path))))
+    for path, member in _tar_members(file, ending):
+        found.add(path, partial(_first_bytes, member.read(bytes_to_read(path))))
     return found
 
 
-def _first(data: bytes, most: int) -> bytes:
+def _first_bytes(data: bytes, most: int) -> bytes:
     return data[:most]

@@ -12,13 +12,13 @@ from msgspec import structs
 from grader.errors import GradeError
 from grader.hiring.candidates import Candidate, as_submission
 from grader.hiring.similarity import find_similar
-from grader.hiring.store import BatchSettings, Result, Store
-from grader.hiring.tasks import Outcome, Task
+from grader.hiring.store import BatchSettings, BatchStore, GradingResult
+from grader.hiring.tasks import Task, TaskOutcome
 from grader.kit import Exercise
-from grader.kit.stubs import pristine
+from grader.kit.stubs import shipped_stub
 from grader.records import Similarity
 
-Key = tuple[str, str, int]  # candidate, exercise, seed
+GradingKey = tuple[str, str, int]  # candidate, exercise, seed
 
 
 @dataclass
@@ -40,7 +40,9 @@ class Progress:
     began: float = field(default_factory=time.monotonic)
 
     @classmethod
-    def of(cls, candidates: Sequence[Candidate], seeds: Sequence[int], store: Store) -> Progress:
+    def of(
+        cls, candidates: Sequence[Candidate], seeds: Sequence[int], store: BatchStore
+    ) -> Progress:
         """Return the progress of these candidates' gradings, one for each file and seed."""
         keys = {(c.key, e, seed) for c in candidates for e in c.handed for seed in seeds}
         before = len(keys & store.done().keys())
@@ -52,7 +54,7 @@ class Progress:
         return (self.done - self.before) / max(time.monotonic() - self.began, 1e-9)
 
 
-def select(everyone: Sequence[Candidate], only: Collection[str]) -> list[Candidate]:
+def select_candidates(everyone: Sequence[Candidate], only: Collection[str]) -> list[Candidate]:
     """Return the candidates with these names or files; all candidates where none is given.
 
     Raises:
@@ -82,8 +84,8 @@ def choose_seeds(
     return tuple(range(first, first + count))
 
 
-def tasks(
-    candidates: Sequence[Candidate], seeds: Sequence[int], done: Collection[Key]
+def remaining_tasks(
+    candidates: Sequence[Candidate], seeds: Sequence[int], done: Collection[GradingKey]
 ) -> Iterator[Task]:
     """Yield the gradings that are still to be done; each file is read when its turn comes."""
     for candidate in candidates:
@@ -99,8 +101,8 @@ def tasks(
                     )
 
 
-def changed(
-    candidates: Sequence[Candidate], done: Mapping[Key, str]
+def changed_files(
+    candidates: Sequence[Candidate], done: Mapping[GradingKey, str]
 ) -> Iterator[tuple[Candidate, str]]:
     """Yield the candidates and exercises whose file is no longer the one that was graded."""
     known = {(name, exercise): digest for (name, exercise, _), digest in done.items()}
@@ -114,8 +116,8 @@ def changed(
                 yield candidate, exercise
 
 
-def take_anew(
-    everyone: Sequence[Candidate], chosen: Sequence[Candidate], store: Store
+def forget_superseded(
+    everyone: Sequence[Candidate], chosen: Sequence[Candidate], store: BatchStore
 ) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
     """Forget results where there was nothing to grade, if the file has changed since.
 
@@ -124,13 +126,17 @@ def take_anew(
         the candidate's key and the exercise.
     """
     nothing = store.nothing_to_grade().keys() & {(c.key, e) for c in chosen for e in c.handed}
-    found = [(candidate.key, exercise) for candidate, exercise in changed(everyone, store.done())]
+    found = [
+        (candidate.key, exercise) for candidate, exercise in changed_files(everyone, store.done())
+    ]
     again = [one for one in found if one in nothing]
     store.forget(again)
     return again, [one for one in found if one not in nothing]
 
 
-def left_out(chosen: Sequence[Candidate], store: Store) -> tuple[dict[str, str], dict[str, str]]:
+def left_out(
+    chosen: Sequence[Candidate], store: BatchStore
+) -> tuple[dict[str, str], dict[str, str]]:
     """Return why there is nothing to grade of a candidate, and which other files cannot be read.
 
     Both give the reason: the first by the candidate's name, the second by name and exercise.
@@ -148,11 +154,11 @@ def left_out(chosen: Sequence[Candidate], store: Store) -> tuple[dict[str, str],
     return left, unread
 
 
-def run(
-    grade: Callable[[Iterator[Task]], Iterator[tuple[Task, Outcome]]],
+def grade_all(
+    grade: Callable[[Iterator[Task]], Iterator[tuple[Task, TaskOutcome]]],
     candidates: Sequence[Candidate],
     seeds: Sequence[int],
-    store: Store,
+    store: BatchStore,
     progress: Progress,
     tell: Callable[[Progress], None],
 ) -> None:
@@ -172,22 +178,22 @@ def run(
     tell(progress)
     again: list[Task] = []
     late: list[Task] = []
-    for to_do in (tasks(candidates, seeds, store.done()), iter(late)):
+    for to_do in (remaining_tasks(candidates, seeds, store.done()), iter(late)):
         for task, outcome in grade(to_do):
             if outcome.late:
                 late.append(structs.replace(task, is_late=True))
             elif outcome.busy:
                 again.append(task)
             else:
-                _keep(task, outcome, store, progress)
+                _store_outcome(task, outcome, store, progress)
                 tell(progress)
     for left in again:
         for task, outcome in grade(iter([left])):
-            _keep(task, outcome, store, progress)
+            _store_outcome(task, outcome, store, progress)
             tell(progress)
 
 
-def _keep(task: Task, outcome: Outcome, store: Store, progress: Progress) -> None:
+def _store_outcome(task: Task, outcome: TaskOutcome, store: BatchStore, progress: Progress) -> None:
     if outcome.report is None:
         progress.faults.append((task, outcome.fault))
         return
@@ -196,12 +202,12 @@ def _keep(task: Task, outcome: Outcome, store: Store, progress: Progress) -> Non
     unread = task.unread
     if task.data and not source:  # for example empty, or not UTF-8
         unread = bool(as_submission(task.exercise, task.file, task.data).problem)
-    store.add(Result(*who, report, source, task.note, unread))
+    store.add(GradingResult(*who, report, source, task.note, unread))
     progress.done += 1
 
 
-def compare(
-    store: Store, exercises: Sequence[Exercise], names: Mapping[str, str]
+def compare_submissions(
+    store: BatchStore, exercises: Sequence[Exercise], names: Mapping[str, str]
 ) -> dict[str, Similarity]:
     """Return, by exercise, how similar the submissions of the candidates in ``names`` are.
 
@@ -212,13 +218,13 @@ def compare(
         solution = exercise.solution.read_text(encoding="utf-8")
         sources = store.sources(exercise.name)
         known = {names[key]: source for key, source in sources.items() if key in names}
-        found[exercise.name] = find_similar(known, as_sent(exercise), [solution])
+        found[exercise.name] = find_similar(known, stub_as_sent(exercise), [solution])
     return found
 
 
-def as_sent(exercise: Exercise) -> str:
+def stub_as_sent(exercise: Exercise) -> str:
     """Return an exercise's stub as it was shipped; where that is not to be found, as it is now."""
     try:
-        return pristine(exercise).decode("utf-8")
+        return shipped_stub(exercise).decode("utf-8")
     except GradeError:
         return exercise.stub.read_text(encoding="utf-8")

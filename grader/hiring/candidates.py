@@ -14,18 +14,18 @@ from typing import Annotated, Any, NamedTuple
 import msgspec
 
 from grader.errors import GradeError
-from grader.hiring.archives import in_archive
-from grader.hiring.choosing import Handed, choose
+from grader.hiring.archives import archive_contents
+from grader.hiring.choosing import HandedFile, choose_files
 from grader.hiring.downloads import Owner, owner_of
-from grader.hiring.files import Contents, archive_ending, in_folder, is_work, read_file
-from grader.outputs.sanitise import told_apart
-from grader.submission import Submission, readable, submission_of
+from grader.hiring.files import Contents, archive_ending, folder_contents, is_source_file, read_file
+from grader.outputs.sanitise import show_invisible
+from grader.submission import Submission, escape_undecodable, submission_of
 
-MOST_KEPT = 64 << 10  # bytes of a file that is kept in memory while others are graded
-MOST_TOLD = 5000  # characters of a file's name, or of a message about it
+MAX_KEPT_BYTES = 64 << 10  # of a file that stays in memory while others are graded
+MAX_TEXT_CHARS = 5000  # of a file's name, or of a message about it
 # The exercises that were sent; what a file of each defines; the source of each as it was sent.
-Sent = tuple[Sequence[str], Mapping[str, Sequence[str]], Mapping[str, str]]
-OURS = ("__MACOSX", "__pycache__", "Thumbs.db", "desktop.ini")  # made by tools, not people
+SentExercises = tuple[Sequence[str], Mapping[str, Sequence[str]], Mapping[str, str]]
+TOOL_FILES = ("__MACOSX", "__pycache__", "Thumbs.db", "desktop.ini")  # made by tools, not people
 
 
 @dataclass(frozen=True)
@@ -42,13 +42,13 @@ class Candidate:
     """
 
     name: str
-    handed: dict[str, Handed]
+    handed: dict[str, HandedFile]
     key: str
     files: tuple[str, ...] = ()
     owner: Owner | None = None
 
 
-class Listed(NamedTuple):
+class ListedPerson(NamedTuple):
     """Somebody in the list of names.
 
     Attributes:
@@ -66,13 +66,13 @@ class _Person:
     key: str
     entries: list[Path]
     owner: Owner | None
-    listed: Listed | None
+    listed: ListedPerson | None
 
 
 def find_candidates(
     folder: Path,
     exercises: Sequence[str],
-    names: Mapping[str, Listed] | None = None,
+    names: Mapping[str, ListedPerson] | None = None,
     others: Sequence[Path] = (),
     defines: Mapping[str, Sequence[str]] | None = None,
     stubs: Mapping[str, str] | None = None,
@@ -97,31 +97,31 @@ def find_candidates(
         entry
         for entry in folder.iterdir()
         if not entry.name.startswith(".")
-        and entry.name not in OURS
+        and entry.name not in TOOL_FILES
         and (entry.is_symlink() or entry.resolve() not in left_out)
     )
     sent = (exercises, defines or {}, stubs or {})
     found: dict[str, Candidate] = {}
-    for person, name in _called(_people(entries, names or {})):
+    for person, name in _with_names(_people(entries, names or {})):
         if name in found:
             raise GradeError(
                 f"two candidates in `{folder}` are called `{name}`; rename one, or give both "
                 "names in a CSV file with the columns file,name,id, one id where they are one "
                 "person: --names FILE"
             )
-        files = tuple(readable(entry.name) for entry in person.entries)
-        handed = _handed(folder, person.entries, sent)
+        files = tuple(escape_undecodable(entry.name) for entry in person.entries)
+        handed = _find_files(folder, person.entries, sent)
         found[name] = Candidate(name, handed, person.key, files, person.owner)
     if not found:
         raise GradeError(f"`{folder}` holds nothing that a candidate handed in")
     return list(found.values())
 
 
-def _people(entries: Sequence[Path], names: Mapping[str, Listed]) -> list[_Person]:
+def _people(entries: Sequence[Path], names: Mapping[str, ListedPerson]) -> list[_Person]:
     """Group the entries by person: by the list of names, else as a course system named them."""
     owned: dict[str, _Person] = {}
     for entry in entries:
-        shown = readable(entry.name)
+        shown = escape_undecodable(entry.name)
         owner = owner_of(shown)
         key = owner.key if owner else shown
         if not owner and key in owned:  # the same text is the key of another entry
@@ -142,13 +142,13 @@ def _people(entries: Sequence[Path], names: Mapping[str, Listed]) -> list[_Perso
     return list(by_id.values())
 
 
-def _called(people: Sequence[_Person]) -> Iterator[tuple[_Person, str]]:
+def _with_names(people: Sequence[_Person]) -> Iterator[tuple[_Person, str]]:
     """Yield each person with a name: from the list, else the course system, else the entry's.
 
     The entry's name loses its ending, unless the entry is of an unknown kind and the name without
     its ending is that of another entry.
     """
-    taken = {_own_name(entry) for one in people for entry in one.entries if _is_known(entry)}
+    taken = {_own_name(entry) for one in people for entry in one.entries if _is_known_type(entry)}
     alike = Counter(one.owner.name for one in people if one.owner)
     for one in people:
         entry = one.entries[0]
@@ -157,19 +157,19 @@ def _called(people: Sequence[_Person]) -> Iterator[tuple[_Person, str]]:
             own = one.listed.name
         elif one.owner:
             number = f" ({one.owner.number})" if alike[one.owner.name] > 1 else ""
-            own = told_apart(one.owner.name) + number
-        elif own in taken and not _is_known(entry):
-            own = told_apart(readable(entry.name))
+            own = show_invisible(one.owner.name) + number
+        elif own in taken and not _is_known_type(entry):
+            own = show_invisible(escape_undecodable(entry.name))
         yield one, own
 
 
 def _own_name(entry: Path) -> str:
     ending = "" if _is_folder(entry) else archive_ending(entry.name) or entry.suffix
-    return told_apart(readable(entry.name[: len(entry.name) - len(ending)]))
+    return show_invisible(escape_undecodable(entry.name[: len(entry.name) - len(ending)]))
 
 
-def _is_known(entry: Path) -> bool:
-    return bool(_is_folder(entry) or archive_ending(entry.name) or is_work(entry.name))
+def _is_known_type(entry: Path) -> bool:
+    return bool(_is_folder(entry) or archive_ending(entry.name) or is_source_file(entry.name))
 
 
 def _is_folder(entry: Path) -> bool:
@@ -188,7 +188,7 @@ def as_submission(exercise: str, file: str, data: bytes, problem: str = "") -> S
         return Submission(path, "", problem=str(error))
 
 
-def read_names(path: Path) -> dict[str, Listed]:
+def read_names(path: Path) -> dict[str, ListedPerson]:
     """Read candidates by file from a CSV file with columns ``file``, ``name`` and maybe ``id``.
 
     Raises:
@@ -197,8 +197,9 @@ def read_names(path: Path) -> dict[str, Listed]:
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             names = {
-                row["file"].strip(): Listed(
-                    told_apart(row["name"].strip()), told_apart((row.get("id") or "").strip())
+                row["file"].strip(): ListedPerson(
+                    show_invisible(row["name"].strip()),
+                    show_invisible((row.get("id") or "").strip()),
                 )
                 for row in csv.DictReader(file)
             }
@@ -220,7 +221,9 @@ def read_names(path: Path) -> dict[str, Listed]:
     return names
 
 
-def _handed(folder: Path, entries: Sequence[Path], sent: Sent) -> dict[str, Handed]:
+def _find_files(
+    folder: Path, entries: Sequence[Path], sent: SentExercises
+) -> dict[str, HandedFile]:
     """Return what was handed in for each exercise.
 
     Archives are read in a process with limits, and so are files that have to be chosen by what they
@@ -229,55 +232,62 @@ def _handed(folder: Path, entries: Sequence[Path], sent: Sent) -> dict[str, Hand
     first = entries[0]
     try:
         is_archive = archive_ending(first.name) and not _is_folder(first) and len(entries) == 1
-        contents = None if is_archive else _contents(folder, entries)
-        if contents is not None and _is_plain(contents, sent[0]):
-            return choose(contents, *sent)
-        from grader.submission.bounded import bounded
+        contents = None if is_archive else _contents_of(folder, entries)
+        if contents is not None and _is_chosen_by_name(contents, sent[0]):
+            return choose_files(contents, *sent)
+        from grader.submission.bounded import run_bounded
 
         count = len(sent[0])
-        gives: Any = Annotated[list[_Read], msgspec.Meta(min_length=count, max_length=count)]
-        reading = partial(_read_all, folder, entries, sent)
+        gives: Any = Annotated[list[_ReadFile], msgspec.Meta(min_length=count, max_length=count)]
+        reading = partial(_read_chosen, folder, entries, sent)
         own = [entry for entry in entries if not entry.is_symlink()]
-        read = partial(bounded, first.name, reading, gives, own)
-        kept = [_kept(place, one, read) for place, one in enumerate(read())]
+        read = partial(run_bounded, first.name, reading, gives, own)
+        kept = [_as_handed_file(place, one, read) for place, one in enumerate(read())]
         return dict(zip(sent[0], kept, strict=True))
     except (GradeError, OSError) as error:
         problem = f"it cannot be read: {error}" if isinstance(error, OSError) else str(error)
-        handed = Handed(readable(first.name), bytes, told_apart(readable(problem)))
+        handed = HandedFile(
+            escape_undecodable(first.name), bytes, show_invisible(escape_undecodable(problem))
+        )
         return dict.fromkeys(sent[0], handed)
 
 
-_Text = Annotated[str, msgspec.Meta(max_length=MOST_TOLD)]
+_BoundedText = Annotated[str, msgspec.Meta(max_length=MAX_TEXT_CHARS)]
 
 
-def _is_plain(contents: Contents, exercises: Sequence[str]) -> bool:
+def _is_chosen_by_name(contents: Contents, exercises: Sequence[str]) -> bool:
     """Return whether nothing has to be unpacked, and no file has to be chosen by its content."""
     names = [path.stem for path in contents.files]
     alone = len(names) == len({*names} & {*exercises})
     return not contents.archives and (alone or not names or len(exercises) == len(names) == 1)
 
 
-class _Read(NamedTuple):
+class _ReadFile(NamedTuple):
     """A file that was handed in, once it was read: its bytes, or why there are none."""
 
-    name: _Text
+    name: _BoundedText
     data: bytes
-    problem: _Text
-    note: _Text
+    problem: _BoundedText
+    note: _BoundedText
 
 
-def _read_all(folder: Path, entries: Sequence[Path], sent: Sent) -> list[_Read]:
+def _read_chosen(folder: Path, entries: Sequence[Path], sent: SentExercises) -> list[_ReadFile]:
     """Choose and read the file for each exercise."""
-    chosen = choose(_contents(folder, entries), *sent)
+    chosen = choose_files(_contents_of(folder, entries), *sent)
     found = []
     for handed in (chosen[exercise] for exercise in sent[0]):
         data, problem = handed.take()
-        told = (told_apart(readable(text))[:MOST_TOLD] for text in (problem, handed.note))
-        found.append(_Read(handed.name, data, *told))
+        told = (
+            show_invisible(escape_undecodable(text))[:MAX_TEXT_CHARS]
+            for text in (problem, handed.note)
+        )
+        found.append(_ReadFile(handed.name, data, *told))
     return found
 
 
-def _kept(place: int, found: _Read, read: Callable[[], list[_Read]]) -> Handed:
+def _as_handed_file(
+    place: int, found: _ReadFile, read: Callable[[], list[_ReadFile]]
+) -> HandedFile:
     """Return a file that was read as a ``Handed``; it reads a large file again when it is graded.
 
     So that memory does not fill up, only small files keep their bytes until then.
@@ -287,25 +297,25 @@ def _kept(place: int, found: _Read, read: Callable[[], list[_Read]]) -> Handed:
         found: The file as it was read.
         read: Reads all files of the candidate once more.
     """
-    if len(found.data) > MOST_KEPT:
-        return Handed(found.name, lambda: read()[place].data, found.problem, found.note)
-    return Handed(found.name, lambda: found.data, found.problem, found.note)
+    if len(found.data) > MAX_KEPT_BYTES:
+        return HandedFile(found.name, lambda: read()[place].data, found.problem, found.note)
+    return HandedFile(found.name, lambda: found.data, found.problem, found.note)
 
 
-def _contents(folder: Path, entries: Sequence[Path]) -> Contents:
+def _contents_of(folder: Path, entries: Sequence[Path]) -> Contents:
     """Return what a folder, an archive or a file holds, or several such entries of one person."""
     entry, *more = entries
     if more:
-        return in_folder(folder, entries)
+        return folder_contents(folder, entries)
     if entry.is_symlink():
         raise GradeError(f"`{entry.name}` is a link; hand in the file itself")
     if entry.is_dir():
-        return in_folder(entry)
+        return folder_contents(entry)
     if archive_ending(entry.name):
         if not stat.S_ISREG(entry.lstat().st_mode):
             raise GradeError("it is not a regular file")
-        return in_archive(entry.name, lambda: entry.open("rb"))
-    if not is_work(entry.name):
+        return archive_contents(entry.name, lambda: entry.open("rb"))
+    if not is_source_file(entry.name):
         raise GradeError(f"`{entry.name}` is not a folder, zip, tar, .py or .ipynb")
     found = Contents()
     found.add(PurePosixPath(entry.name), partial(read_file, entry))

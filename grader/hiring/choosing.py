@@ -10,17 +10,17 @@ from functools import cache, cached_property
 from pathlib import Path, PurePosixPath
 
 from grader.errors import GradeError
-from grader.hiring.archives import unpacked
-from grader.hiring.files import Contents, Read
-from grader.outputs.sanitise import told_apart
-from grader.submission import SourceProblem, Submission, parse, readable, submission_of
+from grader.hiring.archives import nested_contents
+from grader.hiring.files import Contents, Reader
+from grader.outputs.sanitise import show_invisible
+from grader.submission import SourceProblem, Submission, escape_undecodable, parse, submission_of
 
-MOST_READ = 40  # files of one candidate that are looked into
-MOST_NAMED = 5  # files that a message names
+MAX_FILES_READ = 40  # of one candidate
+MAX_FILES_NAMED = 5  # in one message
 
 
 @dataclass(frozen=True)
-class Handed:
+class HandedFile:
     """A file that a candidate handed in for one exercise.
 
     Attributes:
@@ -31,7 +31,7 @@ class Handed:
     """
 
     name: str
-    read: Read
+    read: Reader
     problem: str = ""
     note: str = ""
 
@@ -50,12 +50,12 @@ class Handed:
             return b"", str(error)
 
 
-def choose(
+def choose_files(
     contents: Contents,
     exercises: Sequence[str],
     defines: Mapping[str, Sequence[str]],
     stubs: Mapping[str, str],
-) -> dict[str, Handed]:
+) -> dict[str, HandedFile]:
     """Return the file of each exercise.
 
     That is the file with the exercise's name; else one whose name contains it, as
@@ -71,17 +71,17 @@ def choose(
         stubs: The source of each exercise as it was sent.
     """
     if contents.archives:
-        inner = unpacked(contents)
+        inner = nested_contents(contents)
         files = {**contents.files, **inner.files}
         contents = Contents(files, {}, [*contents.others, *inner.others])
     chooser = _Chooser(contents, exercises, defines)
     return {name: chooser.choose(name, stubs.get(name, "")) for name in exercises}
 
 
-class _Looked:
+class _LazyFile:
     """A file that is read and parsed on demand, at most once."""
 
-    def __init__(self, path: PurePosixPath, read: Read) -> None:
+    def __init__(self, path: PurePosixPath, read: Reader) -> None:
         self.path = path
         self.read = read
 
@@ -93,7 +93,7 @@ class _Looked:
     @cached_property
     def defined(self) -> dict[str, ast.AST]:
         """The classes and functions that the file defines; none where it does not parse."""
-        return _defined(self._submission) if self._submission else {}
+        return _definitions(self._submission) if self._submission else {}
 
     @cached_property
     def _submission(self) -> Submission | None:
@@ -109,9 +109,9 @@ class _Looked:
         """
         if not stub or self.source == stub:
             return bool(stub)
-        sent = _defined(Submission(Path("stub.py"), stub))
+        sent = _definitions(Submission(Path("stub.py"), stub))
         return self.defined.keys() == sent.keys() and all(
-            _same(self.defined[name], sent[name]) for name in sent
+            _is_same_code(self.defined[name], sent[name]) for name in sent
         )
 
 
@@ -125,32 +125,34 @@ class _Chooser:
         self._exercises = exercises
         self._defines = defines
         self._files = [
-            _Looked(path, read)
+            _LazyFile(path, read)
             for path, read in contents.files.items()
             if not path.name.startswith("test_")
         ]
         names = {*exercises, *defines}
         # Files that belong to no exercise by their name.
-        free = [one for one in self._files if not any(_holds(one.path, name) for name in names)]
-        self._free = free[:MOST_READ]
+        free = [
+            one for one in self._files if not any(_name_contains(one.path, name) for name in names)
+        ]
+        self._free = free[:MAX_FILES_READ]
 
-    def choose(self, exercise: str, stub: str) -> Handed:
+    def choose(self, exercise: str, stub: str) -> HandedFile:
         """Return the file of one exercise."""
-        named = [one for one in self._files if _holds(one.path, exercise)][:MOST_READ]
+        named = [one for one in self._files if _name_contains(one.path, exercise)][:MAX_FILES_READ]
         asked = frozenset(self._defines.get(exercise, ()))
         if not named and len(self._exercises) == len(self._files) == 1:
             (only,) = self._files
-            return _found(only, [] if len(only.path.parts) == 1 else [_as(only)])
+            return _handed_file(only, [] if len(only.path.parts) == 1 else [_found_as(only)])
         if len(named) == 1 and not self._free:
-            return _found(named[0], _where(named[0], exercise, asked))
+            return _handed_file(named[0], _where_found(named[0], exercise, asked))
         rival = self._rival(exercise, asked)
         fitting = [one for one in self._free if asked and asked <= one.defined.keys()]
         meant = [*named, *([] if rival else fitting)]
         if not meant:
             return self._nothing(exercise, asked, fitting, rival)
-        meant.sort(key=_number, reverse=True)
+        meant.sort(key=_copy_numbers, reverse=True)
         meant.sort(key=lambda one: _rank(one, exercise, stub))
-        return _found(meant[0], self._notes(meant, exercise, stub, asked))
+        return _handed_file(meant[0], self._notes(meant, exercise, stub, asked))
 
     def _rival(self, exercise: str, asked: Set[str]) -> str:
         """Return another exercise that was sent and shares a name of ``asked``; else empty.
@@ -162,79 +164,79 @@ class _Chooser:
         return same[0] if same else ""
 
     def _notes(
-        self, meant: Sequence[_Looked], exercise: str, stub: str, asked: Set[str]
+        self, meant: Sequence[_LazyFile], exercise: str, stub: str, asked: Set[str]
     ) -> Iterator[str]:
         """Yield where the best file was found, and which files could have been meant as well."""
         best, *others = meant
         left = [one for one in others if not one.is_as_sent(stub) and one.source != best.source]
-        yield from _where(best, exercise, asked)
+        yield from _where_found(best, exercise, asked)
         if left and best.path.stem == exercise:
-            yield f"taken from `{_shown(best.path)}`"
+            yield f"taken from `{_printable_path(best.path)}`"
         if left:
-            yield f"left aside: {_listed(_shown(one.path) for one in left)}"
+            yield f"left aside: {_some_listed(_printable_path(one.path) for one in left)}"
         if not best.is_as_sent(stub):
             as_sent = [one for one in others if one.is_as_sent(stub)]
-            yield from [f"`{_shown(one.path)}` is as it was sent" for one in as_sent[:1]]
+            yield from [f"`{_printable_path(one.path)}` is as it was sent" for one in as_sent[:1]]
         elif self._free:
             yield "it is as it was sent"
-            yield f"left aside: {_listed(_shown(one.path) for one in self._free)}"
+            yield f"left aside: {_some_listed(_printable_path(one.path) for one in self._free)}"
 
     def _nothing(
-        self, exercise: str, asked: Set[str], fitting: Sequence[_Looked], rival: str
-    ) -> Handed:
-        """Return a ``Handed`` that has no file, only the reason why there is none."""
+        self, exercise: str, asked: Set[str], fitting: Sequence[_LazyFile], rival: str
+    ) -> HandedFile:
+        """Return a ``HandedFile`` that has no file, only the reason why there is none."""
         if fitting:
-            could = _listed(_shown(one.path) for one in fitting)
-            return _missing(
+            could = _some_listed(_printable_path(one.path) for one in fitting)
+            return _no_file(
                 f"no file is called `{exercise}.py`, and {could} could be `{rival}` as well"
             )
         nothing = f"`{exercise}.py` was not handed in"
-        problem = f"no file that defines {_names(asked)}" if asked else nothing
+        problem = f"no file that defines {_quoted_names(asked)}" if asked else nothing
         there = [*map(str, self._contents.files), *self._contents.others]
-        what = f"there were {_listed(there)}" if there else "it is empty"
-        return _missing(f"{problem}; {what}")
+        what = f"there were {_some_listed(there)}" if there else "it is empty"
+        return _no_file(f"{problem}; {what}")
 
 
-def _rank(one: _Looked, exercise: str, stub: str) -> tuple[bool, bool, bool, bool, int]:
+def _rank(one: _LazyFile, exercise: str, stub: str) -> tuple[bool, bool, bool, bool, int]:
     """Return a sort key; the file with the lowest is the one that was meant."""
-    holds = _holds(one.path, exercise)
+    holds = _name_contains(one.path, exercise)
     exact = one.path.stem == exercise
     return one.is_as_sent(stub), one.source is None, not exact, not holds, len(one.path.parts)
 
 
-def _number(one: _Looked) -> list[tuple[str, int, str]]:
+def _copy_numbers(one: _LazyFile) -> list[tuple[str, int, str]]:
     """Return a sort key by the numbers in a path: a later copy has a higher one."""
     parts = re.findall(r"([^0-9]*)([0-9]*)", str(one.path))
     return [(text, len(digits.lstrip("0")), digits.lstrip("0")) for text, digits in parts]
 
 
-def _where(one: _Looked, exercise: str, asked: Set[str]) -> list[str]:
+def _where_found(one: _LazyFile, exercise: str, asked: Set[str]) -> list[str]:
     """Return where a file was found, if under another name."""
     if one.path.stem == exercise:
         return []
-    if _holds(one.path, exercise):
-        return [_as(one)]
-    return [f"found in `{_shown(one.path)}`, which defines {_names(asked)}"]
+    if _name_contains(one.path, exercise):
+        return [_found_as(one)]
+    return [f"found in `{_printable_path(one.path)}`, which defines {_quoted_names(asked)}"]
 
 
-def _as(one: _Looked) -> str:
-    return f"found as `{_shown(one.path)}`"
+def _found_as(one: _LazyFile) -> str:
+    return f"found as `{_printable_path(one.path)}`"
 
 
-def _found(one: _Looked, notes: Iterable[str]) -> Handed:
-    return Handed(_shown(one.path), one.read, note="; ".join(notes))
+def _handed_file(one: _LazyFile, notes: Iterable[str]) -> HandedFile:
+    return HandedFile(_printable_path(one.path), one.read, note="; ".join(notes))
 
 
-def _shown(path: PurePosixPath) -> str:
+def _printable_path(path: PurePosixPath) -> str:
     """Return a path as it is shown: on one line, with invisible characters by number."""
-    return told_apart(readable(str(path)))
+    return show_invisible(escape_undecodable(str(path)))
 
 
-def _missing(problem: str) -> Handed:
-    return Handed("", bytes, told_apart(readable(problem)))
+def _no_file(problem: str) -> HandedFile:
+    return HandedFile("", bytes, show_invisible(escape_undecodable(problem)))
 
 
-def _holds(path: PurePosixPath, exercise: str) -> bool:
+def _name_contains(path: PurePosixPath, exercise: str) -> bool:
     """Return whether a file's name contains an exercise's, with no letter or digit beside it."""
     return bool(_pattern(exercise).search(path.stem.lower()))
 
@@ -244,7 +246,7 @@ def _pattern(exercise: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![a-z0-9]){re.escape(exercise.lower())}(?![a-z0-9])")
 
 
-def _defined(submission: Submission) -> dict[str, ast.AST]:
+def _definitions(submission: Submission) -> dict[str, ast.AST]:
     """Return the classes and functions of a file, by name; none where it does not parse."""
     try:
         tree = parse(submission)
@@ -254,7 +256,7 @@ def _defined(submission: Submission) -> dict[str, ast.AST]:
     return {node.name: node for node in tree.body if isinstance(node, kinds)}
 
 
-def _same(one: ast.AST, other: ast.AST) -> bool:
+def _is_same_code(one: ast.AST, other: ast.AST) -> bool:
     """Return whether two pieces of code are the same but for comments and docstrings."""
     try:
         return ast.dump(_without_docstrings(one)) == ast.dump(_without_docstrings(other))
@@ -269,11 +271,11 @@ def _without_docstrings(tree: ast.AST) -> ast.AST:
     return tree
 
 
-def _names(words: Iterable[str]) -> str:
+def _quoted_names(words: Iterable[str]) -> str:
     return " and ".join(f"`{word}`" for word in sorted(words))
 
 
-def _listed(paths: Iterable[object]) -> str:
+def _some_listed(paths: Iterable[object]) -> str:
     names = [f"`{path}`" for path in paths]
-    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-    return ", ".join(names[:MOST_NAMED]) + more
+    more = f" and {len(names) - MAX_FILES_NAMED} more" if len(names) > MAX_FILES_NAMED else ""
+    return ", ".join(names[:MAX_FILES_NAMED]) + more

@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 @contextlib.contextmanager
-def claim(folder: Path) -> Iterator[bool]:
+def lock_folder(folder: Path) -> Iterator[bool]:
     """Lock a folder until the context ends; yield False if another process holds the lock."""
     if sys.platform == "win32":  # where nothing is graded
         yield True

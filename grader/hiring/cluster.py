@@ -14,17 +14,17 @@ from msgspec import structs
 
 from grader import __version__
 from grader.errors import GradeError, GraderFault
-from grader.hiring.process_pool import START_SECONDS, TRIES
-from grader.hiring.ray_client import Gone, RayClient
-from grader.hiring.ray_nodes import Node, NodeCapabilities, part
-from grader.hiring.tasks import Outcome, Settings, Task
+from grader.hiring.process_pool import MAX_TRIES, START_TIMEOUT_S
+from grader.hiring.ray_client import ProcessGone, RayClient
+from grader.hiring.ray_nodes import Node, NodeCapabilities, gpu_share
+from grader.hiring.tasks import PoolSettings, Task, TaskOutcome
 
-GRACE = 30.0  # how long the first process that is up waits for the others, in seconds
-LOOK = 2.0  # how often the nodes are looked at, in seconds
+GRACE_PERIOD_S = 30.0  # how long the first process that is up waits for the others
+POLL_INTERVAL_S = 2.0  # of the nodes; the longest wait for an answer, too
 
 
 @dataclass(eq=False)
-class _Work:
+class _PendingTask:
     task: Task
     tries: int = 0  # attempts begun so far
 
@@ -42,7 +42,7 @@ class _Slot:
     actor: Any
     awaited: Any
     up: bool = False
-    work: _Work | None = None
+    work: _PendingTask | None = None
 
 
 class Cluster:
@@ -67,7 +67,7 @@ class Cluster:
             or the level of confinement.
     """
 
-    def __init__(self, settings: Settings, address: str, size: int | None, memory: int) -> None:
+    def __init__(self, settings: PoolSettings, address: str, size: int | None, memory: int) -> None:
         self._size = size
         self._memory = memory
         self._slots: list[_Slot] = []
@@ -94,16 +94,16 @@ class Cluster:
         """End all processes, even in the middle of a task."""
         self._client.close()
 
-    def run(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Outcome]]:
+    def run(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, TaskOutcome]]:
         """Grade tasks, and yield each with its outcome as soon as it is done.
 
         Args:
             tasks: The tasks, taken one by one as processes become free.
 
         Raises:
-            GraderFault: For ``START_SECONDS`` there was no node that could grade.
+            GraderFault: For ``START_TIMEOUT_S`` there was no node that could grade.
         """
-        left, again = (_Work(task) for task in tasks), deque[_Work]()
+        left, again = (_PendingTask(task) for task in tasks), deque[_PendingTask]()
         able = time.monotonic()
         while True:
             self._look()
@@ -112,7 +112,7 @@ class Cluster:
                 able = time.monotonic()
                 if not any(slot.work for slot in self._slots):
                     return
-            elif time.monotonic() - able > START_SECONDS:
+            elif time.monotonic() - able > START_TIMEOUT_S:
                 raise GraderFault(
                     "no node is left that can grade; run the same command to continue"
                 )
@@ -126,7 +126,7 @@ class Cluster:
                 else:
                     again.append(work)
 
-    def _settle(self, settings: Settings) -> None:
+    def _settle(self, settings: PoolSettings) -> None:
         """Choose the device for all nodes, and complete the settings for their processes."""
         nodes = [node for node in self._client.nodes() if node.room(self._memory, on_gpu=False)]
         device = settings.device
@@ -142,21 +142,21 @@ class Cluster:
         if not self._slots:
             gpu = " and a GPU" if self._on_gpu else ""
             raise GradeError(f"no node of the cluster has a core{gpu} and {self._memory} MiB")
-        end = time.monotonic() + START_SECONDS
+        end = time.monotonic() + START_TIMEOUT_S
         while self._slots and time.monotonic() < end and not all(slot.up for slot in self._slots):
             for slot, answer in self._answers():
                 if reason := self._greet(slot, answer):
                     raise GradeError(f"node `{slot.node.name}` cannot grade: {reason}")
-                end = min(end, time.monotonic() + GRACE) if self._first else end
+                end = min(end, time.monotonic() + GRACE_PERIOD_S) if self._first else end
             self._look()
         if self._first is None:
             reasons = "; ".join(self.left_out.values())
-            raise GraderFault(reasons or f"no core came free in {START_SECONDS:.0f} s")
+            raise GraderFault(reasons or f"no core came free in {START_TIMEOUT_S:.0f} s")
         return self._first[1]
 
     def _look(self) -> None:
-        """At most every ``LOOK`` seconds, start processes where there is room; note lost nodes."""
-        if time.monotonic() - self._looked < LOOK:
+        """Start processes where there is room and note lost nodes, once per ``POLL_INTERVAL_S``."""
+        if time.monotonic() - self._looked < POLL_INTERVAL_S:
             return
         self._looked = time.monotonic()
         nodes = self._client.nodes()
@@ -170,27 +170,27 @@ class Cluster:
             for _ in range(0 if node.id in self.left_out else more):
                 self._names[node.id] = node.name
                 sharers = node.sharers(room) if self._on_gpu else 1
-                gpus = part(sharers) if self._on_gpu else 0.0
+                gpus = gpu_share(sharers) if self._on_gpu else 0.0
                 words = msgspec.json.encode(structs.replace(self._settings, gpu_sharers=sharers))
                 actor = self._client.start_actor(node, words, gpus)
                 self._slots.append(_Slot(node, actor, actor.hello.remote()))
 
-    def _answers(self) -> Iterator[tuple[_Slot, bytes | Gone]]:
-        """Yield the answers of processes that arrive within ``LOOK`` seconds."""
+    def _answers(self) -> Iterator[tuple[_Slot, bytes | ProcessGone]]:
+        """Yield the answers of processes that arrive within ``POLL_INTERVAL_S`` seconds."""
         waiting = {slot.awaited: slot for slot in self._slots if slot.awaited is not None}
         if not waiting:
-            time.sleep(LOOK)
+            time.sleep(POLL_INTERVAL_S)
             return
-        for awaited, answer in self._client.answers(list(waiting), LOOK):
+        for awaited, answer in self._client.answers(list(waiting), POLL_INTERVAL_S):
             slot = waiting[awaited]
             slot.awaited = None
             yield slot, answer
 
-    def _greet(self, slot: _Slot, answer: bytes | Gone) -> str:
+    def _greet(self, slot: _Slot, answer: bytes | ProcessGone) -> str:
         """Accept a process that can grade as the others do; else use its node no more.
 
         A process that died without a word may have died with its node, or by chance: it is
-        replaced, unless that happened ``TRIES`` times in a row.
+        replaced, unless that happened ``MAX_TRIES`` times in a row.
 
         Returns:
             Why the node cannot grade; empty where it can, or may still.
@@ -204,14 +204,14 @@ class Cluster:
         self._end(slot)
         self._looked = 0.0
         self._failed[node.id] = self._failed.get(node.id, 0) + 1
-        if reason or self._failed[node.id] >= TRIES:
+        if reason or self._failed[node.id] >= MAX_TRIES:
             why = reason or "its processes die as they start"
             self.left_out[node.id] = f"node `{node.name}` was left out: {why}"
         return reason
 
-    def _unfit(self, node: Node, answer: bytes | Gone) -> str:
+    def _unfit(self, node: Node, answer: bytes | ProcessGone) -> str:
         """Return why a node cannot grade, or not as the others do; empty for no known reason."""
-        if isinstance(answer, Gone):
+        if isinstance(answer, ProcessGone):
             return answer.reason and f"{answer.reason}; is attention-drills installed there?"
         found = msgspec.json.decode(answer, type=NodeCapabilities)
         if found.grader != __version__:
@@ -221,7 +221,7 @@ class Cluster:
         self._first = self._first or (node, found)
         return found.unlike(self._first[1], self._first[0].name)
 
-    def _begin(self, again: deque[_Work], left: Iterator[_Work]) -> None:
+    def _begin(self, again: deque[_PendingTask], left: Iterator[_PendingTask]) -> None:
         """Give a task to each idle process; tasks whose process died come first."""
         for slot in self._slots:
             if slot.up and slot.work is None:
@@ -232,15 +232,17 @@ class Cluster:
                     slot.awaited = slot.actor.do.remote(words)
                     slot.actor.prepare.remote()  # while its answer is on the way here
 
-    def _outcome(self, slot: _Slot, work: _Work, answer: bytes | Gone) -> Outcome | None:
+    def _outcome(
+        self, slot: _Slot, work: _PendingTask, answer: bytes | ProcessGone
+    ) -> TaskOutcome | None:
         """Return a task's outcome; None where its process is gone and the task is to be retried."""
         if isinstance(answer, bytes):
-            return msgspec.json.decode(answer, type=Outcome, strict=False)
+            return msgspec.json.decode(answer, type=TaskOutcome, strict=False)
         self._end(slot)
-        if work.tries < TRIES:
+        if work.tries < MAX_TRIES:
             return None
         reason = f": {answer.reason}" if answer.reason else ""
-        return Outcome(fault=f"the process that graded it died {TRIES} times{reason}")
+        return TaskOutcome(fault=f"the process that graded it died {MAX_TRIES} times{reason}")
 
     def _end(self, slot: _Slot) -> None:
         self._client.end(slot.actor)

@@ -16,13 +16,15 @@ from string import Template
 from grader.errors import GradeError
 from grader.kit import Exercise, Kit
 from grader.kit.spoilers import written_out
-from grader.kit.stubs import pristine
+from grader.kit.stubs import shipped_stub
 
-TEMPLATES = Path(__file__).with_name("bundle")
-NEEDED = ("numpy", "pytest", "torch")
+BUNDLE_FOLDER = Path(__file__).with_name("bundle")
+REQUIRED_PACKAGES = ("numpy", "pytest", "torch")
 
 
-def contents(kit: Kit, exercises: Sequence[Exercise], title: str, minutes: int) -> dict[str, bytes]:
+def bundle_files(
+    kit: Kit, exercises: Sequence[Exercise], title: str, minutes: int
+) -> dict[str, bytes]:
     """Return every file of a bundle, by name.
 
     Raises:
@@ -33,15 +35,15 @@ def contents(kit: Kit, exercises: Sequence[Exercise], title: str, minutes: int) 
     words = {
         "title": title,
         "time": "1 minute" if minutes == 1 else f"{minutes} minutes",
-        "tasks": "\n".join(f"| `{e.name}.py` | {e.title} | {_task(e)} |" for e in exercises),
+        "tasks": "\n".join(f"| `{e.name}.py` | {e.title} | {_instruction(e)} |" for e in exercises),
         "contracts": _where_to_read(contracts),
         "first": f"checks/{checks[0].name}",
         "forbidden": _forbidden(exercises),
         "files": _listed(f"{e.name}.py" for e in exercises),
     }
     return {
-        **{f"{e.name}.py": pristine(e) for e in exercises},
-        **{f"contracts/{e.name}.py": pristine(e) for e in contracts},
+        **{f"{e.name}.py": shipped_stub(e) for e in exercises},
+        **{f"contracts/{e.name}.py": shipped_stub(e) for e in contracts},
         **{f"checks/{path.name}": path.read_bytes() for path in checks},
         "README.md": _filled("README.md", words),
         "requirements.txt": _filled("requirements.txt", _versions()),
@@ -59,7 +61,7 @@ def _public_checks(exercise: Exercise) -> Path:
 
 def _contracts(kit: Kit, exercises: Sequence[Exercise]) -> list[Exercise]:
     """Return the other exercises to which the docstrings of these refer their reader."""
-    docs = [ast.get_docstring(ast.parse(pristine(e))) or "" for e in exercises]
+    docs = [ast.get_docstring(ast.parse(shipped_stub(e))) or "" for e in exercises]
     named = {word for doc in docs for word in re.findall(r"\w+", doc)}
     return [e for e in kit.exercises if e.name in named and e not in exercises]
 
@@ -71,7 +73,7 @@ def _where_to_read(contracts: Sequence[Exercise]) -> str:
     return f"Where one speaks of another exercise, see {files}: only to be read."
 
 
-def _task(exercise: Exercise) -> str:
+def _instruction(exercise: Exercise) -> str:
     repair = written_out(exercise).issuperset(exercise.entry_points)
     return "find what is wrong, and repair it" if repair else "write it"
 
@@ -95,10 +97,10 @@ def _listed(words: Iterable[str]) -> str:
 def _versions() -> dict[str, str]:
     """Return the versions installed here, which the team grades with."""
     # A local version, as in 2.13.0+cpu, is on no index that pip uses by default.
-    found = {name: version(name).partition("+")[0] for name in NEEDED}
+    found = {name: version(name).partition("+")[0] for name in REQUIRED_PACKAGES}
     return {**found, "python": f"{sys.version_info.major}.{sys.version_info.minor}"}
 
 
 def _filled(name: str, words: Mapping[str, object]) -> bytes:
-    template = Template((TEMPLATES / name).read_text(encoding="utf-8"))
+    template = Template((BUNDLE_FOLDER / name).read_text(encoding="utf-8"))
     return template.substitute(words).encode()

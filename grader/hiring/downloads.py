@@ -10,12 +10,12 @@ from typing import NamedTuple
 
 # doejane_1001_20034_exercise3.py, doejane_LATE_1001_20051_exercise3-1.py, doejane_1001_text.html;
 # LATE_anon_Ab1_20034_exercise3.py where names are hidden. The first number is the student's.
-CANVAS = re.compile(
+CANVAS_NAME = re.compile(
     r"(?:(?P<name>(?!LATE_|anon_)\w+?)_)?(?:LATE_)?(?P<number>\d+|anon_[^\W_]+)_"
     r"(?:\d{3,}_.+|(?:text|link)\.html)"
 )
 # Jane Doe_123_assignsubmission_file_ is a folder; a file has its own name behind that.
-MOODLE = re.compile(r"(?P<name>.+?)_(?P<number>\d+)_assignsubmission_[a-z]+(?:_.*)?")
+MOODLE_NAME = re.compile(r"(?P<name>.+?)_(?P<number>\d+)_assignsubmission_[a-z]+(?:_.*)?")
 
 
 class Owner(NamedTuple):
@@ -39,9 +39,9 @@ class Owner(NamedTuple):
 
 def owner_of(file: str) -> Owner | None:
     """Return the owner of a file or folder by its name; None where no course system named it."""
-    if found := MOODLE.fullmatch(file):
+    if found := MOODLE_NAME.fullmatch(file):
         return Owner("Moodle", found["name"], found["number"])
-    found = CANVAS.fullmatch(file)
+    found = CANVAS_NAME.fullmatch(file)
     # Canvas removes all but letters and digits from names, and makes them lower case.
     if found and (found["name"] or "") == (found["name"] or "").lower():
         return Owner("Canvas", found["name"] or found["number"], found["number"])

@@ -9,16 +9,16 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 
 from grader.errors import GradeError
-from grader.submission import most_bytes, without_outputs
+from grader.submission import max_bytes_of, without_outputs
 
-KINDS = (".py", ".ipynb")
-ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
+SOURCE_ENDINGS = (".py", ".ipynb")
+ARCHIVE_ENDINGS = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
 MAX_ENTRIES = 10_000  # entries of one archive or folder
-MAX_INNER = 32 << 20  # bytes of an archive within another, which is held in memory
-DEPTH = 8  # parts of a path; a file that is deeper is passed over
-IGNORED = {"__MACOSX", "__pycache__", "venv", "node_modules", "site-packages"}
+MAX_NESTED_ARCHIVE_BYTES = 32 << 20  # of an archive within another, which is held in memory
+MAX_PATH_PARTS = 8  # a file that is deeper is passed over
+IGNORED_NAMES = {"__MACOSX", "__pycache__", "venv", "node_modules", "site-packages"}
 
-Read = Callable[[], bytes]
+Reader = Callable[[], bytes]
 
 
 @dataclass
@@ -32,41 +32,41 @@ class Contents:
         others: The names of all other files.
     """
 
-    files: dict[PurePosixPath, Read] = field(default_factory=dict)
-    archives: dict[PurePosixPath, Read] = field(default_factory=dict)
+    files: dict[PurePosixPath, Reader] = field(default_factory=dict)
+    archives: dict[PurePosixPath, Reader] = field(default_factory=dict)
     others: list[str] = field(default_factory=list)
 
     def add(self, path: PurePosixPath, read: Callable[[int], bytes]) -> None:
         """Add a file; ``read`` returns at most the given number of its bytes."""
         if path in self.files or path in self.archives:
             raise GradeError(f"it holds `{path}` twice")
-        if is_work(path.name):
-            self.files[path] = lambda: without_outputs(path, read(wanted(path)))
+        if is_source_file(path.name):
+            self.files[path] = lambda: without_outputs(path, read(bytes_to_read(path)))
         elif archive_ending(path.name):
-            self.archives[path] = partial(read, wanted(path))
+            self.archives[path] = partial(read, bytes_to_read(path))
         else:
             self.others.append(str(path))
 
 
-def wanted(path: PurePosixPath) -> int:
+def bytes_to_read(path: PurePosixPath) -> int:
     """Return how many bytes of a file to read: one more than allowed, to see if it has too many."""
-    if is_work(path.name):
-        return most_bytes(path) + 1
-    return MAX_INNER + 1 if archive_ending(path.name) else 0
+    if is_source_file(path.name):
+        return max_bytes_of(path) + 1
+    return MAX_NESTED_ARCHIVE_BYTES + 1 if archive_ending(path.name) else 0
 
 
-def is_work(name: str) -> bool:
+def is_source_file(name: str) -> bool:
     """Return whether a name is that of a Python file or a notebook."""
-    return name.lower().endswith(KINDS)
+    return name.lower().endswith(SOURCE_ENDINGS)
 
 
 def archive_ending(name: str) -> str:
     """Return the ending of a name, if it is that of an archive that can be read; else empty."""
-    fitting = [ending for ending in ARCHIVES if name.lower().endswith(ending)]
+    fitting = [ending for ending in ARCHIVE_ENDINGS if name.lower().endswith(ending)]
     return max(fitting, key=len, default="")
 
 
-def in_folder(folder: Path, entries: Iterable[Path] = ()) -> Contents:
+def folder_contents(folder: Path, entries: Iterable[Path] = ()) -> Contents:
     """Return a folder's files; links are passed over, wherever they point.
 
     Args:
@@ -84,7 +84,7 @@ def in_folder(folder: Path, entries: Iterable[Path] = ()) -> Contents:
             if count > MAX_ENTRIES:
                 raise GradeError(f"it holds more than {MAX_ENTRIES} files")
             path = PurePosixPath(entry.relative_to(folder).as_posix())
-            if entry.is_symlink() or passed_over(path):
+            if entry.is_symlink() or is_passed_over(path):
                 continue
             if entry.is_dir():
                 waiting.append(list(entry.iterdir()))
@@ -93,18 +93,18 @@ def in_folder(folder: Path, entries: Iterable[Path] = ()) -> Contents:
     return found
 
 
-def ignored(name: str) -> bool:
+def is_ignored(name: str) -> bool:
     """Return whether a file or folder of this name is nothing that a candidate wrote."""
-    return name.startswith(".") or name in IGNORED
+    return name.startswith(".") or name in IGNORED_NAMES
 
 
-def passed_over(path: PurePosixPath) -> bool:
+def is_passed_over(path: PurePosixPath) -> bool:
     """Return whether a path leads outside, is too deep, or belongs to what nobody wrote."""
     return (
         path.is_absolute()
         or ".." in path.parts
-        or len(path.parts) > DEPTH
-        or any(map(ignored, path.parts))
+        or len(path.parts) > MAX_PATH_PARTS
+        or any(map(is_ignored, path.parts))
     )
 
 

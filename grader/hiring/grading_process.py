@@ -15,21 +15,21 @@ from msgspec import structs
 from grader.errors import GradeError, MachineBusy, TakesLong
 from grader.grading import Options, choose_device, grade
 from grader.hiring.candidates import as_submission
-from grader.hiring.tasks import Capabilities, Outcome, Settings, Task
+from grader.hiring.tasks import Capabilities, PoolSettings, Task, TaskOutcome
 from grader.kit import load_kit
-from grader.kit.stubs import digest_of
+from grader.kit.stubs import kit_digest
 from grader.sandbox.process import Sandbox
 from grader.wire.levels import limits_for
 
-PATIENCE = 6.0  # seconds of processor time, after which a grading is put off: a hang blocks a core
+PUT_OFF_AFTER_CPU_S = 6.0  # a hang blocks a core until then
 
 
-def serve(connection: Connection, words: bytes) -> None:
+def serve_tasks(connection: Connection, words: bytes) -> None:
     """Grade the tasks that come over a connection, until it is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that sends tasks
-    settings = msgspec.json.decode(words, type=Settings)
+    settings = msgspec.json.decode(words, type=PoolSettings)
     try:
-        grader = GraderProcess(settings)
+        grader = TaskGrader(settings)
     except GradeError as error:
         connection.send_bytes(msgspec.json.encode(Capabilities(fault=str(error))))
         return
@@ -38,26 +38,26 @@ def serve(connection: Connection, words: bytes) -> None:
         try:
             while True:
                 task = msgspec.msgpack.decode(connection.recv_bytes(), type=Task)
-                connection.send_bytes(encode(grader.do(task)))
+                connection.send_bytes(encode_outcome(grader.do(task)))
                 grader.sandbox.prepare()
         except (EOFError, OSError):
             return  # the process that sends tasks is gone
 
 
-def encode(outcome: Outcome) -> bytes:
+def encode_outcome(outcome: TaskOutcome) -> bytes:
     """Encode an outcome as JSON, in which a number that is not finite is a string."""
     report = None if outcome.report is None else outcome.report.to_builtins()
     return msgspec.json.encode({**structs.asdict(outcome), "report": report})
 
 
-class GraderProcess:
+class TaskGrader:
     """A sandbox, and the kit and options to grade in it with.
 
     Raises:
         GradeError: The device or the level of confinement is not available.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: PoolSettings) -> None:
         self._kit = load_kit(Path(settings.kit) if settings.kit else None)
         device = choose_device(settings.device)
         limits = limits_for(settings.timeout, settings.memory, settings.gpu_sharers)
@@ -71,19 +71,21 @@ class GraderProcess:
             isolation=self.sandbox.isolation,
             device=device,
             torch=str(torch.__version__),
-            kit=digest_of(self._kit),
+            kit=kit_digest(self._kit),
             refused=self.sandbox.refused,
         )
 
-    def do(self, task: Task) -> Outcome:
+    def do(self, task: Task) -> TaskOutcome:
         """Grade a task, one file at one seed; the outcome says why, if that fails or is put off."""
         exercise = self._kit.find(task.exercise)
         submission = as_submission(exercise.name, task.file, task.data, task.problem)
         try:
-            patience = inf if task.is_late else PATIENCE
+            patience = inf if task.is_late else PUT_OFF_AFTER_CPU_S
             options = replace(self._options, seed=task.seed, patience=patience)
-            return Outcome(grade(submission, exercise, options, self.sandbox), submission.source)
+            return TaskOutcome(
+                grade(submission, exercise, options, self.sandbox), submission.source
+            )
         except TakesLong:
-            return Outcome(late=True)
+            return TaskOutcome(late=True)
         except GradeError as error:
-            return Outcome(fault=str(error), busy=isinstance(error, MachineBusy))
+            return TaskOutcome(fault=str(error), busy=isinstance(error, MachineBusy))

@@ -16,25 +16,25 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.hiring.tokens import KINDS, TraitSets
+from grader.hiring.tokens import TRAIT_KINDS, TraitSets
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-KEPT = (0.5, 0.9)  # share of a kind's traits that a copy keeps, unless it keeps none
+KEPT_SHARES = (0.5, 0.9)  # of a kind's traits that a copy keeps, unless it keeps none
 # For each kind, the share of strangers that is assumed to have a trait before any are counted; it
-# counts as much as DOUBT strangers. Contract and habit make statements and names alike, but nothing
-# does so to sentences.
-USUAL = (0.5, 0.5, 0.1)
-DOUBT = 6
+# counts as much as PRIOR_STRANGERS strangers. Contract and habit make statements and names alike,
+# but nothing does so to sentences.
+USUAL_SHARES = (0.5, 0.5, 0.1)
+PRIOR_STRANGERS = 6
 # A person's traits are correlated: whoever writes one unusual line writes the next as well. If they
 # were taken as independent, three such lines would be proof. So no trait counts as rarer than this
 # part of the usual share: then strangers are listed about as seldom as the threshold says (see the
 # benchmark).
-RAREST = 1 / 5
-CHANCE_PAIRS = 0.05  # pairs of strangers in one batch that may be near enough by chance
-LEAST_PAIRS = 100  # pairs assumed in a small batch, where less is known of what is usual
-RARE = 0.5  # a trait is marked if a smaller share of strangers has it
+MIN_SHARE_OF_USUAL = 1 / 5
+EXPECTED_CHANCE_PAIRS = 0.05  # of strangers in one batch, near enough to be listed
+MIN_PAIRS = 100  # assumed in a small batch, where less is known of what is usual
+RARE_BELOW_SHARE = 0.5  # of strangers; a trait that is rarer is marked
 
 
 class ScoredPair(NamedTuple):
@@ -69,12 +69,12 @@ class Evidence:
             given: The traits of the stub, which are no evidence.
         """
         self._count = len(held)
-        self.least = math.log(max(math.comb(len(held), 2), LEAST_PAIRS) / CHANCE_PAIRS)
+        self.least = math.log(max(math.comb(len(held), 2), MIN_PAIRS) / EXPECTED_CHANCE_PAIRS)
         self._kinds = [
             TraitModel(
                 [one[place] for one in held], [one[place] for one in known], given[place], usual
             )
-            for place, usual in enumerate(USUAL)
+            for place, usual in enumerate(USUAL_SHARES)
         ]
         self._whole = np.cumsum([kind.whole() for kind in self._kinds], axis=0)
 
@@ -82,7 +82,7 @@ class Evidence:
         """Return the scored pair of two submissions with the same code, which share an index."""
         return ScoredPair(number, number, float(self._whole[-1, number]))
 
-    def telling(self, kinds: int = len(KINDS)) -> list[int]:
+    def telling(self, kinds: int = len(TRAIT_KINDS)) -> list[int]:
         """Return the indices of submissions unusual enough that a copy of one would be listed.
 
         The copy keeps all traits of the first ``kinds`` kinds; the other kinds are not counted.
@@ -115,7 +115,7 @@ class Evidence:
 
     def rare(self, shared: Sequence[frozenset[str]]) -> set[tuple[str, str]]:
         """Return kind and text of the shared traits that fewer than half of the strangers have."""
-        kinds = zip(KINDS, self._kinds, shared, strict=True)
+        kinds = zip(TRAIT_KINDS, self._kinds, shared, strict=True)
         return {(name, trait) for name, kind, traits in kinds for trait in kind.rare(traits)}
 
 
@@ -136,7 +136,7 @@ class TraitModel:
                 once, or thirty copies of a rare trait would make it common.
             known: The traits of right answers that were written independently.
             given: The traits of the stub, which are no evidence.
-            usual: This kind's share in ``USUAL``.
+            usual: This kind's share in ``USUAL_SHARES``.
         """
         self._usual = usual
         forms: dict[frozenset[str], int] = {}
@@ -170,14 +170,16 @@ class TraitModel:
 
     def _share(self, holders: Indices, people: int) -> Floats:
         """Return the chance that one more person has a trait, for each trait."""
-        share = (np.maximum(holders, 0) + DOUBT * self._usual) / (max(people, 0) + DOUBT)
-        return np.maximum(share, RAREST * self._usual)
+        share = (np.maximum(holders, 0) + PRIOR_STRANGERS * self._usual) / (
+            max(people, 0) + PRIOR_STRANGERS
+        )
+        return np.maximum(share, MIN_SHARE_OF_USUAL * self._usual)
 
     def _weigh(self) -> None:
         self._shared: list[Floats] = []
         self._missing: list[Floats] = []
         self._whole: list[Floats] = []
-        for kept in KEPT:
+        for kept in KEPT_SHARES:
             chance = np.minimum(self._chance, kept)  # what everybody holds says nothing
             missed = np.log((1 - kept) / (1 - chance))
             self._shared.append(np.log(kept / chance) - missed)
@@ -214,4 +216,4 @@ class TraitModel:
     def rare(self, traits: frozenset[str]) -> frozenset[str]:
         """Return those of some traits that fewer than half of the strangers have."""
         places = {trait: self._index[trait] for trait in traits if trait in self._index}
-        return frozenset(t for t, place in places.items() if self._chance[place] < RARE)
+        return frozenset(t for t, place in places.items() if self._chance[place] < RARE_BELOW_SHARE)

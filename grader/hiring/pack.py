@@ -15,8 +15,8 @@ import msgspec
 
 from grader import __version__
 from grader.errors import GradeError
-from grader.hiring.contents import contents
-from grader.hiring.takehome import Takehome, TakehomeItem, faults
+from grader.hiring.contents import bundle_files
+from grader.hiring.takehome import Takehome, TakehomeItem, record_problems
 from grader.kit import MANIFEST, Exercise, Kit
 
 
@@ -49,22 +49,22 @@ def make_takehome(
         title=title.strip(),
         minutes=minutes,
         kit=kit.name,
-        kit_version=_version(kit),
+        kit_version=_kit_version(kit),
         grader=__version__,
         archive=out.name,
         sha256="",
         seed=secrets.randbits(53),
-        sent=_sent(chosen, weights or {}),
+        sent=_takehome_items(chosen, weights or {}),
     )
-    for fault in faults(draft):
+    for fault in record_problems(draft):
         raise GradeError(fault)
-    data = zipped(contents(kit, chosen, draft.title, minutes))
+    data = zipped(bundle_files(kit, chosen, draft.title, minutes))
     takehome = msgspec.structs.replace(draft, sha256=hashlib.sha256(data).hexdigest())
-    _write(out, data, takehome, force)
+    _write_files(out, data, takehome, force)
     return takehome
 
 
-def record_beside(out: Path) -> Path:
+def record_path(out: Path) -> Path:
     """Return the path of a bundle's record.
 
     Raises:
@@ -88,21 +88,23 @@ def zipped(files: Mapping[str, bytes]) -> bytes:
     return buffer.getvalue()
 
 
-def _sent(exercises: Sequence[Exercise], weights: Mapping[str, float]) -> tuple[TakehomeItem, ...]:
+def _takehome_items(
+    exercises: Sequence[Exercise], weights: Mapping[str, float]
+) -> tuple[TakehomeItem, ...]:
     for name in weights.keys() - {exercise.name for exercise in exercises}:
         raise GradeError(f"there is a weight for `{name}`, which is not in the pack; leave it out")
     return tuple(TakehomeItem(e.name, e.digest, float(weights.get(e.name, 1))) for e in exercises)
 
 
-def _version(kit: Kit) -> str:
+def _kit_version(kit: Kit) -> str:
     """Return a kit's version; one that names none comes with this package and has its version."""
     manifest = kit.exercises[0].stub.parents[1] / MANIFEST
     own = tomllib.loads(manifest.read_text(encoding="utf-8"))["kit"].get("version")
     return str(own or __version__)
 
 
-def _write(out: Path, data: bytes, takehome: Takehome, force: bool) -> None:
-    files = {out: data, record_beside(out): takehome.to_toml().encode()}
+def _write_files(out: Path, data: bytes, takehome: Takehome, force: bool) -> None:
+    files = {out: data, record_path(out): takehome.to_toml().encode()}
     if not out.parent.is_dir():
         raise GradeError(f"there is no folder `{out.parent}`; make it first")
     for path in files:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from typing import TypeVar
 
-AHEAD = 4  # items for each process that wait in its queue
+MAX_QUEUED_PER_PROCESS = 4  # items
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 
@@ -38,7 +38,7 @@ def parallel_map(
         waiting: deque[tuple[_Item, Future[_Result]]] = deque()
         for item in items:
             waiting.append((item, pool.submit(work, item)))
-            if len(waiting) > AHEAD * processes:
+            if len(waiting) > MAX_QUEUED_PER_PROCESS * processes:
                 first, future = waiting.popleft()
                 yield first, future.result()
         for first, future in waiting:

@@ -16,28 +16,28 @@ from msgspec import structs
 
 from grader.errors import GradeError, GraderFault
 from grader.hiring.parallel import cores
-from grader.hiring.tasks import Capabilities, Outcome, Settings, Task
+from grader.hiring.tasks import Capabilities, PoolSettings, Task, TaskOutcome
 from grader.sandbox.gpu import Gpu
 from grader.wire.levels import sharers_that_fit
 
-TRIES = 2  # attempts at a grading whose process dies
-BASE = 700  # MiB that a grading process and its zygote take, without any submission
-BASE_ON_GPU = 1700  # MiB: `BASE`, and what CUDA keeps for the process's workers
-START_SECONDS = 180.0
+MAX_TRIES = 2  # of a grading whose process dies
+BASE_MIB = 700  # of a grading process and its zygote, without any submission
+BASE_ON_GPU_MIB = 1700  # with what CUDA keeps for the process's workers
+START_TIMEOUT_S = 180.0
 
 
-class _Grader:
+class _PooledProcess:
     """One process of a pool, and the connection to it."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: PoolSettings) -> None:
         context = multiprocessing.get_context("forkserver")
         # imports torch once for all processes
         context.set_forkserver_preload(["grader.hiring.grading_process"])
-        from grader.hiring.grading_process import serve
+        from grader.hiring.grading_process import serve_tasks
 
         self.connection, theirs = context.Pipe()
         self.process: BaseProcess = context.Process(
-            target=serve, args=(theirs, msgspec.json.encode(settings)), daemon=True
+            target=serve_tasks, args=(theirs, msgspec.json.encode(settings)), daemon=True
         )
         self.process.start()
         theirs.close()
@@ -47,7 +47,7 @@ class _Grader:
     def hello(self) -> Capabilities:
         """Wait until the process's sandbox is up; return its capabilities."""
         with contextlib.suppress(EOFError, OSError):
-            if self.connection.poll(START_SECONDS):
+            if self.connection.poll(START_TIMEOUT_S):
                 return msgspec.json.decode(self.connection.recv_bytes(), type=Capabilities)
         return Capabilities(
             fault="a process that grades did not start; `grade doctor` may tell why"
@@ -80,11 +80,11 @@ class GradingPool:
         GradeError: The device or the level of confinement is not available.
     """
 
-    def __init__(self, settings: Settings, size: int) -> None:
+    def __init__(self, settings: PoolSettings, size: int) -> None:
         if sys.platform == "win32":
             raise GraderFault("grading needs Linux or macOS; on Windows, run it in WSL")
         self._settings = settings = structs.replace(settings, gpu_sharers=size)
-        self._graders = [_Grader(settings) for _ in range(size)]
+        self._graders = [_PooledProcess(settings) for _ in range(size)]
         hellos = [grader.hello() for grader in self._graders]
         for hello in hellos:
             if hello.fault:
@@ -108,7 +108,7 @@ class GradingPool:
         for grader in self._graders:
             grader.end()
 
-    def run(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Outcome]]:
+    def run(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, TaskOutcome]]:
         """Grade tasks, and yield each with its outcome as soon as it is done.
 
         Args:
@@ -125,29 +125,31 @@ class GradingPool:
                 assert task is not None
                 if done is None:
                     tries, grader = grader.tries, self._replace(grader)
-                    if tries < TRIES:
+                    if tries < MAX_TRIES:
                         grader.begin(task, tries + 1)
                         continue
-                    done = Outcome(fault=f"the process that graded it died {TRIES} times")
+                    done = TaskOutcome(fault=f"the process that graded it died {MAX_TRIES} times")
                 self._next(grader, left)
                 yield task, done
 
-    def _next(self, grader: _Grader, left: Iterator[Task]) -> None:
+    def _next(self, grader: _PooledProcess, left: Iterator[Task]) -> None:
         task = next(left, None)
         grader.task = None
         if task is not None:
             grader.begin(task)
 
-    def _outcome(self, grader: _Grader) -> Outcome | None:
+    def _outcome(self, grader: _PooledProcess) -> TaskOutcome | None:
         """Return the outcome of a process's task; None if the process is gone."""
         try:
-            return msgspec.json.decode(grader.connection.recv_bytes(), type=Outcome, strict=False)
+            return msgspec.json.decode(
+                grader.connection.recv_bytes(), type=TaskOutcome, strict=False
+            )
         except (EOFError, OSError):
             return None
 
-    def _replace(self, grader: _Grader) -> _Grader:
+    def _replace(self, grader: _PooledProcess) -> _PooledProcess:
         grader.end()
-        fresh = _Grader(self._settings)
+        fresh = _PooledProcess(self._settings)
         hello = fresh.hello()
         if hello.fault:
             raise GraderFault(hello.fault)
@@ -169,7 +171,7 @@ def processes_that_fit(memory: int, memory_all: int | None, gpu: Gpu | None = No
     pages = os.sysconf("SC_AVPHYS_PAGES") if hasattr(os, "sysconf") else 0
     free = pages * os.sysconf("SC_PAGE_SIZE") >> 20 if pages > 0 else 1 << 20
     room = memory_all or int(free * 0.8)
-    each = memory + (BASE if gpu is None else BASE_ON_GPU)
+    each = memory + (BASE_MIB if gpu is None else BASE_ON_GPU_MIB)
     fit = room // each
     if fit < 1:
         raise GradeError(

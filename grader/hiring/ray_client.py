@@ -18,13 +18,13 @@ from typing import Any
 from grader.errors import GradeError
 from grader.hiring.ray_nodes import GraderActor, Node
 
-REACH = 10.0  # seconds to wait for a connection to a cluster's address
-TOKEN = "; where it asks for a token, set RAY_AUTH_MODE=token and RAY_AUTH_TOKEN"
-STORE = 256 << 20  # bytes of a local Ray's object store; what exceeds it goes to the disk
+CONNECT_TIMEOUT_S = 10.0  # to a cluster's address
+TOKEN_HINT = "; where it asks for a token, set RAY_AUTH_MODE=token and RAY_AUTH_TOKEN"
+OBJECT_STORE_BYTES = 256 << 20  # of a local Ray; what exceeds it goes to the disk
 
 
 @dataclass(frozen=True)
-class Gone:
+class ProcessGone:
     """In place of an answer: the process is gone, or cannot be trusted any more.
 
     Attributes:
@@ -47,19 +47,19 @@ class RayClient:
     """
 
     def __init__(self, address: str, size: int | None, memory: int) -> None:
-        self._ray = _load()
+        self._ray = _import_ray()
         self._memory = memory
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         try:
             if address == "local":
                 self._start(size or os.cpu_count() or 1)
             else:
-                _reach(address)
+                _check_reachable(address)
                 self._init(address)
         except (ImportError, OSError, RuntimeError, ValueError, self._ray.exceptions.RayError) as e:
             self.close()
             reason = str(e).strip().partition("\n")[0]
-            hint = "" if address == "local" else TOKEN
+            hint = "" if address == "local" else TOKEN_HINT
             raise GradeError(f"Ray at `{address}` cannot be used: {reason}{hint}") from None
         except BaseException:
             self.close()
@@ -91,10 +91,12 @@ class RayClient:
         """End a process, even in the middle of a task."""
         self._ray.kill(actor)
 
-    def answers(self, awaited: Sequence[Any], seconds: float) -> Iterator[tuple[Any, bytes | Gone]]:
+    def answers(
+        self, awaited: Sequence[Any], seconds: float
+    ) -> Iterator[tuple[Any, bytes | ProcessGone]]:
         """Yield the awaited answers that are there; wait for one at least, with a time limit.
 
-        Each comes with its reference; ``Gone`` stands for the answer of a process that is lost.
+        Each comes with its reference; ``ProcessGone`` stands for the answer of a lost process.
 
         Args:
             awaited: The references that calls of actors' methods returned.
@@ -106,7 +108,7 @@ class RayClient:
             except self._ray.exceptions.RayError as error:
                 raised = isinstance(error, self._ray.exceptions.RayTaskError)
                 said = raised or getattr(error, "actor_init_failed", False)
-                yield one, Gone(str(error).strip().splitlines()[-1].strip() if said else "")
+                yield one, ProcessGone(str(error).strip().splitlines()[-1].strip() if said else "")
 
     def _start(self, size: int) -> None:
         """Start a Ray that nobody else can use or look into."""
@@ -119,7 +121,7 @@ class RayClient:
             "local",
             num_cpus=size,
             include_dashboard=False,
-            object_store_memory=STORE,
+            object_store_memory=OBJECT_STORE_BYTES,
             _memory=size * (self._memory << 20),
             _temp_dir=str(Path(self._folder.name) / "ray"),
         )
@@ -132,7 +134,7 @@ class RayClient:
             self._ray.init(address, logging_level=logging.CRITICAL, log_to_driver=False, **more)
 
 
-def _load() -> Any:
+def _import_ray() -> Any:
     """Import Ray, which is large and not always installed."""
     try:
         ray = importlib.import_module("ray")
@@ -142,7 +144,7 @@ def _load() -> Any:
     return ray
 
 
-def _reach(address: str) -> None:
+def _check_reachable(address: str) -> None:
     """Fail soon where nothing listens at an address, as Ray itself would try for minutes."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if address == "auto":
@@ -153,7 +155,7 @@ def _reach(address: str) -> None:
             "ray://host:port"
         )
     try:
-        socket.create_connection((host.strip("[]"), int(port)), REACH).close()
+        socket.create_connection((host.strip("[]"), int(port)), CONNECT_TIMEOUT_S).close()
     except (OSError, OverflowError) as error:
         reason = getattr(error, "strerror", None) or error
         raise GradeError(f"no Ray answers at `{address}`: {reason}") from None

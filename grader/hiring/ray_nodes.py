@@ -10,13 +10,13 @@ import msgspec
 
 from grader.hiring.tasks import Capabilities
 
-NEXT = {
+ADVICE_IF_DIFFERENT = {
     "torch": "",
     "isolation": "; --isolation asks for one that all have",
     "kit": "; all need the same suites",
 }
-FINEST = 10_000  # Ray counts parts of a GPU in steps of 1/10000
-SHARERS = 8  # processes that share a GPU: so many fit 16 GiB, and Ray does not tell its memory
+STEPS_PER_GPU = 10_000  # Ray counts parts of a GPU in such steps
+MAX_GPU_SHARERS = 8  # processes: so many fit 16 GiB, and Ray does not tell a GPU's memory
 
 
 @dataclass(frozen=True)
@@ -50,16 +50,16 @@ class Node:
             return 0
         fit = int(self.resources.get("memory", 0)) // (memory << 20)
         room = min(int(self.resources.get("CPU", 0)), fit)
-        return min(room, SHARERS * self.gpus) if on_gpu else room
+        return min(room, MAX_GPU_SHARERS * self.gpus) if on_gpu else room
 
     def sharers(self, count: int) -> int:
         """Return how many of ``count`` processes share one of the node's GPUs at most."""
         return max(1, -(-count // self.gpus))
 
 
-def part(sharers: int) -> float:
+def gpu_share(sharers: int) -> float:
     """Return the part of a GPU that each of its sharers asks Ray for, so that all of them fit."""
-    return FINEST // sharers / FINEST
+    return STEPS_PER_GPU // sharers / STEPS_PER_GPU
 
 
 class NodeCapabilities(Capabilities, frozen=True):
@@ -69,10 +69,12 @@ class NodeCapabilities(Capabilities, frozen=True):
 
     def unlike(self, first: NodeCapabilities, name: str) -> str:
         """Return how this node differs from the batch's first, called ``name``; else empty."""
-        for what in NEXT:
+        for what in ADVICE_IF_DIFFERENT:
             mine, others = getattr(self, what), getattr(first, what)
             if mine != others:
-                return f"it has {what} `{mine}`, not `{others}` as `{name}`{NEXT[what]}"
+                return (
+                    f"it has {what} `{mine}`, not `{others}` as `{name}`{ADVICE_IF_DIFFERENT[what]}"
+                )
         return ""
 
 
@@ -90,11 +92,11 @@ class GraderActor:
         """Wait until the sandbox is up; return a ``NodeCapabilities`` as JSON."""
         import grader
         from grader.errors import GradeError
-        from grader.hiring.grading_process import GraderProcess
-        from grader.hiring.tasks import Settings
+        from grader.hiring.grading_process import TaskGrader
+        from grader.hiring.tasks import PoolSettings
 
         try:
-            self._grader = GraderProcess(msgspec.json.decode(self._words, type=Settings))
+            self._grader = TaskGrader(msgspec.json.decode(self._words, type=PoolSettings))
         except GradeError as error:
             return msgspec.json.encode({"grader": grader.__version__, "fault": str(error)})
         found = {"grader": grader.__version__, **msgspec.to_builtins(self._grader.capabilities)}
@@ -102,10 +104,10 @@ class GraderActor:
 
     def do(self, words: bytes) -> bytes:
         """Grade a task, and return its outcome as JSON."""
-        from grader.hiring.grading_process import encode
+        from grader.hiring.grading_process import encode_outcome
         from grader.hiring.tasks import Task
 
-        return encode(self._grader.do(msgspec.msgpack.decode(words, type=Task)))
+        return encode_outcome(self._grader.do(msgspec.msgpack.decode(words, type=Task)))
 
     def prepare(self) -> None:
         """Start the next worker in advance; where that fails, end this process."""

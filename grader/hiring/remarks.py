@@ -16,7 +16,7 @@ import msgspec
 
 from grader.errors import GradeError
 
-FILE = "remarks.jsonl"
+REMARKS_FILE = "remarks.jsonl"
 DECISIONS = ("yes", "no", "open")
 
 
@@ -53,7 +53,7 @@ class Remarks:
     """
 
     def __init__(self, folder: Path) -> None:
-        self.file = folder / FILE
+        self.file = folder / REMARKS_FILE
         try:
             lines = self.file.read_bytes().splitlines() if self.file.exists() else []
             found = [msgspec.json.decode(line, type=Remark) for line in lines if line.strip()]
@@ -72,7 +72,11 @@ class Remarks:
             GradeError: The remark cannot be written.
         """
         remark = msgspec.convert(
-            {"at": f"{datetime.now(UTC):%Y-%m-%dT%H:%MZ}", "by": _who(), "candidate": candidate}
+            {
+                "at": f"{datetime.now(UTC):%Y-%m-%dT%H:%MZ}",
+                "by": _user_name(),
+                "candidate": candidate,
+            }
             | said,
             Remark,
         )
@@ -111,7 +115,7 @@ def in_words(remark: Remark) -> str:
     return f"{remark.at[:10]}, {remark.by}: {said}"
 
 
-def _who() -> str:
+def _user_name() -> str:
     try:
         return getpass.getuser()
     except (KeyError, OSError):

@@ -18,28 +18,28 @@ from grader.errors import GradeError
 from grader.hiring.candidates import Candidate
 from grader.hiring.parallel import parallel_map
 from grader.hiring.remarks import Remarks, in_words
-from grader.hiring.scoring import NOT_GRADED, WITHDRAWN, lowest, minded, score
-from grader.hiring.store import Result, Store
-from grader.hiring.written import safe_name, take_away, write_parts
+from grader.hiring.scoring import NOT_GRADED, WITHDRAWN, lowest_reports, score, with_note_and_mark
+from grader.hiring.store import BatchStore, GradingResult
+from grader.hiring.written import delete_stale, safe_name, write_parts
 from grader.kit import Kit
-from grader.outputs.batch_candidate import FOLDER, Entry, candidate_page
-from grader.outputs.batch_page import Head, Overview
-from grader.outputs.course_gradebooks import Identified, render_canvas, render_moodle
+from grader.outputs.batch_candidate import CANDIDATES_FOLDER, CandidateEntry, candidate_page
+from grader.outputs.batch_page import BatchHeader, Overview
+from grader.outputs.course_gradebooks import IdentifiedRow, render_canvas, render_moodle
 from grader.outputs.exercism import render_exercism
 from grader.outputs.feedback import feedback_page
 from grader.outputs.gradebook import render_gradebook, render_mail_merge
 from grader.outputs.gradescope import render_gradescope
 from grader.outputs.junit import render_junit
 from grader.outputs.phrases import without_the_repair
-from grader.records import Report, Row, Score, Similarity
+from grader.records import GradebookRow, Report, Score, Similarity
 
-GRADEBOOKS = {"canvas": render_canvas, "moodle": render_moodle}
+GRADEBOOK_RENDERERS = {"canvas": render_canvas, "moodle": render_moodle}
 # The files of each form in a candidate's folder, to be deleted once the candidate is gone.
-FORMS = {"junit": "junit.xml", "gradescope": "results.json", "exercism": "*/results.json"}
-MANY = 200  # candidates; from then on, several processes render the pages faster
+FORM_FILES = {"junit": "junit.xml", "gradescope": "results.json", "exercism": "*/results.json"}
+MIN_CANDIDATES_FOR_PARALLEL = 200  # from then on, several processes render the pages faster
 
 
-class Results:
+class BatchResults:
     """The results of a batch, candidate by candidate.
 
     Candidates who are in the store, but not among those given, are shown as withdrawn.
@@ -57,7 +57,7 @@ class Results:
 
     def __init__(
         self,
-        store: Store,
+        store: BatchStore,
         candidates: Sequence[Candidate],
         weights: Mapping[str, float],
         kit: Kit,
@@ -106,20 +106,20 @@ class Results:
         yield write_parts(folder / "results.jsonl", self._jsonl())
         yield self.write_gradebook(folder)
         yield self._write_pages(folder, alike or {})
-        each: dict[str, Callable[[Sequence[Result]], Iterator[tuple[str, str]]]] = {
+        each: dict[str, Callable[[Sequence[GradingResult]], Iterator[tuple[str, str]]]] = {
             "junit": self._junit,
             "gradescope": self._gradescope,
             "exercism": self._exercism,
         }
         for form in self._wanted(forms):
-            if form in GRADEBOOKS:
-                table = GRADEBOOKS[form](self._title, self._identified())
+            if form in GRADEBOOK_RENDERERS:
+                table = GRADEBOOK_RENDERERS[form](self._title, self._identified())
                 yield write_parts(folder / f"{form}.csv", [table])
                 continue
             for name, results in self.by_candidate():
                 for file, text in each[form](results):
                     write_parts(folder / form / safe_name(name) / file, [text])
-            take_away(folder / form, FORMS[form], {safe_name(name) for name in self._all()})
+            delete_stale(folder / form, FORM_FILES[form], {safe_name(name) for name in self._all()})
             yield folder / form
 
     def _write_pages(self, folder: Path, alike: Mapping[str, Similarity]) -> Path:
@@ -127,14 +127,14 @@ class Results:
         overview = Overview(self._head(alike))
         render = partial(candidate_page, self._title, list(self._weights), self._kit.home)
         entries, written = self._entries(), set()
-        many = len(self._names) >= MANY
+        many = len(self._names) >= MIN_CANDIDATES_FOR_PARALLEL
         pages = parallel_map(render, entries) if many else ((one, render(one)) for one in entries)
         for entry, page in pages:
             overview.add(entry)
             if entry.graded:
-                path = folder / FOLDER / f"{entry.number}.html"
+                path = folder / CANDIDATES_FOLDER / f"{entry.number}.html"
                 written.add(write_parts(path, [page]).name)
-        for stale in (folder / FOLDER).glob("*.html"):
+        for stale in (folder / CANDIDATES_FOLDER).glob("*.html"):
             if stale.name not in written:
                 stale.unlink()
         return write_parts(folder / "report.html", overview.page())
@@ -148,7 +148,7 @@ class Results:
         """Write a page to send to each candidate, and ``feedback.csv``; return the folder."""
         exercises, sent = list(self._weights), []
         for name, results in self.by_candidate():
-            row, reports = self._row(name, self._scores(results)), lowest(results)
+            row, reports = self._row(name, self._scores(results)), lowest_reports(results)
             page = feedback_page(self._title, exercises, row, reports, self._explained)
             path = write_parts(folder / f"{safe_name(name)}.html", [page])
             sent.append((row, self._known_by.get(self._key_of[name], ""), path))
@@ -162,12 +162,12 @@ class Results:
 
     def without_id(self, form: str) -> list[str]:
         """Return the candidates whom a course system cannot identify in this form of gradebook."""
-        people = self._identified() if form in GRADEBOOKS else []
+        people = self._identified() if form in GRADEBOOK_RENDERERS else []
         return [p.row.candidate for p in people if not (p.id or (form == "canvas" and p.number))]
 
-    def _identified(self) -> list[Identified]:
+    def _identified(self) -> list[IdentifiedRow]:
         return [
-            Identified(row, self._known_by.get(key, ""), self._canvas.get(key, ""))
+            IdentifiedRow(row, self._known_by.get(key, ""), self._canvas.get(key, ""))
             for key, row in zip(self._names, self.rows(), strict=False)
         ]
 
@@ -180,40 +180,45 @@ class Results:
     def _all(self) -> list[str]:
         return list(self._names.values())
 
-    def by_candidate(self) -> Iterator[tuple[str, list[Result]]]:
+    def by_candidate(self) -> Iterator[tuple[str, list[GradingResult]]]:
         """Yield name and results of each candidate who has any; one at a time is in memory."""
         for key, results in itertools.groupby(self._store.results(), lambda one: one.candidate):
             if key in self._names:
                 yield self._names[key], list(results)
 
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[GradebookRow]:
         """Return the gradebook's rows in the order of the candidates, withdrawn ones at the end."""
         graded = {name: self._marked(results) for name, results in self.by_candidate()}
         there = [self._row(name, graded.get(name, {})) for name in self._all()]
         return [*there, *self._withdrawn()]
 
-    def row_of(self, candidate: Candidate) -> Row:
+    def row_of(self, candidate: Candidate) -> GradebookRow:
         """Return the gradebook's row of one candidate."""
         results = list(self._store.results(candidate.key))
         return self._row(candidate.name, self._marked(results) if results else {})
 
-    def _withdrawn(self) -> list[Row]:
-        return [Row(name, None, [WITHDRAWN] * len(self._weights)) for name in self._gone.values()]
+    def _withdrawn(self) -> list[GradebookRow]:
+        return [
+            GradebookRow(name, None, [WITHDRAWN] * len(self._weights))
+            for name in self._gone.values()
+        ]
 
-    def _row(self, name: str, scores: Mapping[str, Score]) -> Row:
+    def _row(self, name: str, scores: Mapping[str, Score]) -> GradebookRow:
         found = [scores.get(exercise, NOT_GRADED) for exercise in self._weights]
         key = self._key_of[name]
         said = tuple(map(in_words, self._remarks.of(key)))
-        row = partial(Row, scores=found, decision=self._remarks.decision(key), remarks=said)
+        row = partial(
+            GradebookRow, scores=found, decision=self._remarks.decision(key), remarks=said
+        )
         if NOT_GRADED in found:
             return row(name, None)
         shares = [score.earned / max(score.possible, 1) for score in found]
         total = sum(map(operator.mul, self._weights.values(), shares))
         return row(name, total / sum(self._weights.values()))
 
-    def _scores(self, results: Sequence[Result]) -> dict[str, Score]:
+    def _scores(self, results: Sequence[GradingResult]) -> dict[str, Score]:
         """Return the scores of one candidate, with the points that were set by hand."""
-        by_exercise: dict[str, list[Result]] = {}
+        by_exercise: dict[str, list[GradingResult]] = {}
         for result in results:
             by_exercise.setdefault(result.exercise, []).append(result)
         scores = {name: score(found, self._stubs[name]) for name, found in by_exercise.items()}
@@ -223,23 +228,23 @@ class Results:
             for name, one in scores.items()
         }
 
-    def _marked(self, results: Sequence[Result]) -> dict[str, Score]:
+    def _marked(self, results: Sequence[GradingResult]) -> dict[str, Score]:
         """Return scores as the team sees them: marked where set by hand, or the file changed."""
         scores, key = self._scores(results), results[0].candidate
         points = self._remarks.points(key)
         for name, one in scores.items():
             if name in points:
-                one = minded(one, in_words(points[name]), "set by hand")
+                one = with_note_and_mark(one, in_words(points[name]), "set by hand")
             if to_do := self._changed.get((key, name)):
-                one = minded(one, to_do, "changed since")
+                one = with_note_and_mark(one, to_do, "changed since")
             scores[name] = one
         return scores
 
-    def _head(self, alike: Mapping[str, Similarity]) -> Head:
+    def _head(self, alike: Mapping[str, Similarity]) -> BatchHeader:
         settings = self._store.known_settings()
         if settings is None:
             raise GradeError(f"`{self._store.path}` holds no batch; `grade batch` begins one")
-        return Head(
+        return BatchHeader(
             title=self._title,
             weights=self._weights,
             made=f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
@@ -268,7 +273,7 @@ class Results:
         record = tomllib.loads(settings.takehome) if settings else {}
         return str(record.get("title") or ", ".join(self._weights))
 
-    def _entries(self) -> Iterator[Entry]:
+    def _entries(self) -> Iterator[CandidateEntry]:
         numbers, left = self._numbers(), dict.fromkeys(self._all())
         graded = {key for key, _, _ in self._store.done()} & self._names.keys()
         shown = [0, *sorted(numbers[self._names[key]] for key in graded), 0]
@@ -276,9 +281,11 @@ class Results:
         for name, results in self.by_candidate():
             del left[name]
             pairs, number = [(one.report, one.source) for one in results], numbers[name]
-            yield Entry(self._row(name, self._marked(results)), pairs, number, around[number])
+            yield CandidateEntry(
+                self._row(name, self._marked(results)), pairs, number, around[number]
+            )
         for row in [*(self._row(name, {}) for name in left), *self._withdrawn()]:
-            yield Entry(row, number=numbers[row.candidate])
+            yield CandidateEntry(row, number=numbers[row.candidate])
 
     def _jsonl(self) -> Iterator[str]:
         for key, file, report in self._store.reports():
@@ -287,19 +294,19 @@ class Results:
                 begin = msgspec.json.encode(who).decode()
                 yield f"{begin[:-1]},{report[1:]}\n"  # as text: decoding thousands takes a while
 
-    def _junit(self, results: Sequence[Result]) -> Iterator[tuple[str, str]]:
+    def _junit(self, results: Sequence[GradingResult]) -> Iterator[tuple[str, str]]:
         yield "junit.xml", render_junit([one.report for one in results])
 
-    def _gradescope(self, results: Sequence[Result]) -> Iterator[tuple[str, str]]:
+    def _gradescope(self, results: Sequence[GradingResult]) -> Iterator[tuple[str, str]]:
         yield "results.json", render_gradescope(self._to_be_read(results), self._weights)
 
-    def _exercism(self, results: Sequence[Result]) -> Iterator[tuple[str, str]]:
+    def _exercism(self, results: Sequence[GradingResult]) -> Iterator[tuple[str, str]]:
         for report in self._to_be_read(results):
             yield f"{report.exercise}/results.json", render_exercism(report)
 
-    def _to_be_read(self, results: Sequence[Result]) -> list[Report]:
+    def _to_be_read(self, results: Sequence[GradingResult]) -> list[Report]:
         """Return the reports that count, in the form that a candidate may read."""
         return [
             one if one.exercise in self._explained else without_the_repair(one)
-            for one in lowest(results)
+            for one in lowest_reports(results)
         ]

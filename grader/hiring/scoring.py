@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from grader.hiring.store import Result
+from grader.hiring.store import GradingResult
 from grader.kit.stubs import digest
 from grader.records import Report, Score, Status
 
@@ -13,13 +13,13 @@ NOT_GRADED = Score(0, 0, Status.NOT_GRADED)
 WITHDRAWN = Score(0, 0, Status.WITHDRAWN)
 
 
-def minded(score: Score, note: str, mark: str) -> Score:
+def with_note_and_mark(score: Score, note: str, mark: str) -> Score:
     """Return a score with a note and a mark added."""
     notes = "; ".join(filter(None, (score.note, note)))
     return replace(score, note=notes, marks=(*score.marks, mark))
 
 
-def score(results: Sequence[Result], stubs: Collection[str]) -> Score:
+def score(results: Sequence[GradingResult], stubs: Collection[str]) -> Score:
     """Return the score of one candidate's exercise: the lowest of several gradings.
 
     Args:
@@ -35,7 +35,7 @@ def score(results: Sequence[Result], stubs: Collection[str]) -> Score:
     return Score(worst.earned, worst.possible, status, tuple(names), note, marks)
 
 
-def _status(results: Sequence[Result], stubs: Collection[str]) -> Status:
+def _status(results: Sequence[GradingResult], stubs: Collection[str]) -> Status:
     first, earned = results[0], {one.report.earned for one in results}
     if first.unread:
         return Status.CANNOT_BE_READ
@@ -50,7 +50,7 @@ def _status(results: Sequence[Result], stubs: Collection[str]) -> Status:
     return Status.SOLVED if first.report.solved else Status.GRADED
 
 
-def lowest(results: Sequence[Result]) -> list[Report]:
+def lowest_reports(results: Sequence[GradingResult]) -> list[Report]:
     """Return one report for each exercise, the one with the lowest score."""
     found: dict[str, Report] = {}
     for one in results:

@@ -21,17 +21,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from grader.hiring.likelihood import Evidence, Indices, ScoredPair
-from grader.hiring.tokens import COMMENTS, KINDS, TooLong, TraitSets, read, words_of
-from grader.records import Group, LeftOut, Pair, Similarity, Span
+from grader.hiring.tokens import COMMENTS, TRAIT_KINDS, TooLong, TraitSets, read_traits, words_of
+from grader.records import LeftOut, SimilarGroup, Similarity, SimilarPair, Span
 
-MAX_CHARS = 1 << 16  # characters of a submission; a longer one is not compared
+MAX_SUBMISSION_CHARS = 1 << 16  # a longer submission is not compared
 MAX_TOKENS = 4_000  # tokens; six times as many as our longest answer holds
 SAME_CODE = "same code"
-LOUD = math.log(10)  # the evidence from which on a kind of trait is named
+MIN_NAMED_EVIDENCE = math.log(10)  # from which on a kind of trait is named
 
 
 @dataclass(frozen=True)
-class _Code:
+class _SameCode:
     """Submissions with the same code: names in alphabetical order, and the traits of the first."""
 
     names: list[str]
@@ -50,36 +50,40 @@ def find_similar(
         most: How many pairs, and how many groups, are returned at most.
     """
     given = words_of(stub)
-    codes, left_out = _read_all(sources, stub, given)
+    codes, left_out = _group_by_code(sources, stub, given)
     evidence = Evidence(
         [code.held for code in codes],
-        [read(source, given).held() for source in known],
-        read(stub, given).held(),
+        [read_traits(source, given).held() for source in known],
+        read_traits(stub, given).held(),
     )
     close, labels = evidence.nearest()
     close += [evidence.same(i) for i, code in enumerate(codes) if len(code.names) > 1]
     close.sort(key=lambda c: (c.first != c.second, -c.evidence, c))
     sizes = [len(code.names) for code in codes]
-    whole, structure = (sum(sizes[i] for i in evidence.telling(n)) for n in (len(KINDS), 1))
+    whole, structure = (sum(sizes[i] for i in evidence.telling(n)) for n in (len(TRAIT_KINDS), 1))
     return Similarity(
         pairs=tuple(_pair(c, codes, evidence, sources, given) for c in close[:most]),
         groups=_groups(codes, labels)[:most],
         compared=sum(sizes),
         left_out=tuple(left_out),
         too_short=2 * whole < sum(sizes),
-        says=_say(sum(sizes), whole, structure, len(close), most),
+        says=_summary(sum(sizes), whole, structure, len(close), most),
     )
 
 
-def _read_all(
+def _group_by_code(
     sources: Mapping[str, str], stub: str, given: frozenset[str]
-) -> tuple[list[_Code], list[LeftOut]]:
-    untouched = read(stub, given).code
-    codes: dict[bytes, _Code] = {}
+) -> tuple[list[_SameCode], list[LeftOut]]:
+    untouched = read_traits(stub, given).code
+    codes: dict[bytes, _SameCode] = {}
     left_out: list[LeftOut] = []
     for name, source in sorted(sources.items()):
         try:
-            reading = read(source, given, MAX_TOKENS) if len(source) <= MAX_CHARS else None
+            reading = (
+                read_traits(source, given, MAX_TOKENS)
+                if len(source) <= MAX_SUBMISSION_CHARS
+                else None
+            )
         except TooLong:
             reading = None
         if reading is None:
@@ -90,16 +94,18 @@ def _read_all(
             left_out.append(LeftOut(name, "is the stub"))
         else:
             digest = hashlib.sha256(reading.code.encode("utf-8", "surrogatepass")).digest()
-            codes.setdefault(digest, _Code([], reading.held())).names.append(name)
+            codes.setdefault(digest, _SameCode([], reading.held())).names.append(name)
     return list(codes.values()), left_out
 
 
-def _groups(codes: Sequence[_Code], labels: Indices) -> tuple[Group, ...]:
-    members: dict[int, list[_Code]] = {}
+def _groups(codes: Sequence[_SameCode], labels: Indices) -> tuple[SimilarGroup, ...]:
+    members: dict[int, list[_SameCode]] = {}
     for code, label in zip(codes, labels.tolist(), strict=True):
         members.setdefault(label, []).append(code)
     groups = [
-        Group(tuple(sorted(name for code in together for name in code.names)), len(together) == 1)
+        SimilarGroup(
+            tuple(sorted(name for code in together for name in code.names)), len(together) == 1
+        )
         for together in members.values()
     ]
     wide = [group for group in groups if len(group.names) > 2]
@@ -108,14 +114,14 @@ def _groups(codes: Sequence[_Code], labels: Indices) -> tuple[Group, ...]:
 
 def _pair(
     close: ScoredPair,
-    codes: Sequence[_Code],
+    codes: Sequence[_SameCode],
     evidence: Evidence,
     sources: Mapping[str, str],
     given: frozenset[str],
-) -> Pair:
+) -> SimilarPair:
     same = close.first == close.second
     names = codes[close.first].names[:2] if same else [codes[i].names[0] for i in close[:2]]
-    readings = [read(sources[name], given) for name in names]
+    readings = [read_traits(sources[name], given) for name in names]
     shared = evidence.rare([a & b for a, b in zip(*(r.held() for r in readings), strict=True)])
     spans = [
         _spans((t.first, t.last) for t in reading.traits if (t.kind, t.what) in shared)
@@ -124,15 +130,15 @@ def _pair(
     if same:
         named = [SAME_CODE, *([COMMENTS] if any(kind == COMMENTS for kind, _ in shared) else [])]
     else:
-        named = _loud(evidence.by_kind(close.first, close.second))
+        named = _kinds_to_name(evidence.by_kind(close.first, close.second))
     score = round(close.evidence / math.log(10), 2)
-    return Pair(names[0], names[1], score, spans[0], spans[1], tuple(named))
+    return SimilarPair(names[0], names[1], score, spans[0], spans[1], tuple(named))
 
 
-def _loud(evidence: Sequence[float]) -> list[str]:
+def _kinds_to_name(evidence: Sequence[float]) -> list[str]:
     """Return the kinds of trait to name as evidence, strongest first; at least the strongest."""
-    order = sorted(zip(evidence, KINDS, strict=True), reverse=True)
-    return [kind for weight, kind in order if weight >= LOUD] or [order[0][1]]
+    order = sorted(zip(evidence, TRAIT_KINDS, strict=True), reverse=True)
+    return [kind for weight, kind in order if weight >= MIN_NAMED_EVIDENCE] or [order[0][1]]
 
 
 def _spans(lines: Iterable[Span]) -> tuple[Span, ...]:
@@ -146,7 +152,7 @@ def _spans(lines: Iterable[Span]) -> tuple[Span, ...]:
     return tuple(spans)
 
 
-def _say(compared: int, whole: int, structure: int, found: int, most: int) -> str:
+def _summary(compared: int, whole: int, structure: int, found: int, most: int) -> str:
     """Return the outcome in words.
 
     Args:

@@ -11,12 +11,12 @@ from typing import Self
 import msgspec
 
 from grader.errors import GradeError, GraderFault
-from grader.hiring.claim import claim
+from grader.hiring.claim import lock_folder
 from grader.records import Report
-from grader.records.beside import acts_elsewhere
+from grader.records.beside import touches_other_files
 
-VERSION = 2
-WAIT = 30.0  # seconds to wait for another process that writes
+SCHEMA_VERSION = 2
+LOCK_TIMEOUT_S = 30.0  # for another process that writes
 SCHEMA = """
 CREATE TABLE plan (one INTEGER PRIMARY KEY CHECK (one = 1), plan TEXT NOT NULL);
 CREATE TABLE result (
@@ -37,7 +37,7 @@ CREATE TABLE result (
 CREATE TABLE candidate (key TEXT PRIMARY KEY, name TEXT NOT NULL);
 CREATE TABLE fact (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 """
-IN_ORDER = (
+RESULTS_QUERY = (
     "SELECT {} FROM result WHERE candidate = coalesce(:of, candidate) "
     "ORDER BY candidate, exercise, seed"
 )
@@ -74,7 +74,7 @@ class BatchSettings(msgspec.Struct, frozen=True):
     submissions: str = ""
 
 
-class Result(msgspec.Struct, frozen=True):
+class GradingResult(msgspec.Struct, frozen=True):
     """One grading of a batch.
 
     Attributes:
@@ -93,7 +93,7 @@ class Result(msgspec.Struct, frozen=True):
     unread: bool = False
 
 
-class Store:
+class BatchStore:
     """The results of one batch; a context manager.
 
     A result that is in the store stays there, whatever happens to the process or the machine.
@@ -109,9 +109,9 @@ class Store:
         self.path = path
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            if path.is_symlink() or acts_elsewhere(path):
+            if path.is_symlink() or touches_other_files(path):
                 raise sqlite3.DatabaseError("it would change another file")
-            self._connection = sqlite3.connect(path, timeout=WAIT)
+            self._connection = sqlite3.connect(path, timeout=LOCK_TIMEOUT_S)
             try:
                 self._make()
             except BaseException:
@@ -136,7 +136,7 @@ class Store:
         Raises:
             GradeError: Another batch is at work in the folder.
         """
-        with claim(self.path.parent) as is_ours:
+        with lock_folder(self.path.parent) as is_ours:
             if not is_ours:
                 raise GradeError(
                     f"another batch is at work in `{self.path.parent}`: "
@@ -147,7 +147,7 @@ class Store:
 
     def is_claimed(self) -> bool:
         """Return whether a batch is at work in the folder."""
-        with claim(self.path.parent) as is_ours:
+        with lock_folder(self.path.parent) as is_ours:
             return not is_ours
 
     def hold_to(self, settings: BatchSettings) -> None:
@@ -176,7 +176,7 @@ class Store:
             row = read("SELECT plan FROM plan").fetchone()
             return msgspec.json.decode(row[0], type=BatchSettings) if row else None
 
-    def add(self, result: Result) -> None:
+    def add(self, result: GradingResult) -> None:
         """Keep a result, in the place of one for the same candidate, exercise and seed.
 
         Raises:
@@ -200,24 +200,26 @@ class Store:
             rows = read("SELECT candidate, exercise, seed, sha256 FROM result")
             return {(name, exercise, int(seed)): digest for name, exercise, seed, digest in rows}
 
-    def results(self, of: str | None = None) -> Iterator[Result]:
+    def results(self, of: str | None = None) -> Iterator[GradingResult]:
         """Yield the results in order of candidate, exercise and seed; one at a time in memory.
 
         Args:
             of: The key of the one candidate whose results are wanted; None for all.
         """
         columns = "candidate, exercise, seed, file, report, source, note, unread"
-        query = IN_ORDER.format(columns)
+        query = RESULTS_QUERY.format(columns)
         with self._reading() as read:
             for candidate, exercise, seed, file, report, *rest in read(query, {"of": of}):
                 source, note, unread = rest
                 told = Report.from_json(report)
-                yield Result(candidate, exercise, int(seed), file, told, source, note, bool(unread))
+                yield GradingResult(
+                    candidate, exercise, int(seed), file, told, source, note, bool(unread)
+                )
 
     def reports(self) -> Iterator[tuple[str, str, str]]:
         """Yield candidate, file and report (JSON) of each result, in the order of ``results``."""
         with self._reading() as read:
-            yield from read(IN_ORDER.format("candidate, file, report"), {"of": None})
+            yield from read(RESULTS_QUERY.format("candidate, file, report"), {"of": None})
 
     def nothing_to_grade(self) -> dict[tuple[str, str], tuple[str, bool]]:
         """Return, by candidate and exercise, why there was nothing to grade.
@@ -328,16 +330,16 @@ class Store:
         self._connection.execute("BEGIN IMMEDIATE")
         with self._connection, closing(self._connection.cursor()) as cursor:
             version = cursor.execute("PRAGMA user_version").fetchone()[0]
-            if version > VERSION:
+            if version > SCHEMA_VERSION:
                 raise GradeError(
                     f"`{self.path}` is from a newer version of `attention-drills`: update it"
                 )
-            if 0 < version < VERSION:
+            if 0 < version < SCHEMA_VERSION:
                 raise GradeError(
                     f"`{self.path}` is from an older version of `attention-drills`: go on with "
                     "that, or choose another folder with --out"
                 )
-            if version < VERSION:
+            if version < SCHEMA_VERSION:
                 for statement in SCHEMA.split(";"):
                     cursor.execute(statement)
-                cursor.execute(f"PRAGMA user_version = {VERSION}")
+                cursor.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")

@@ -19,7 +19,7 @@ HEADER = """\
 # weighted mean of the scores, each the share of its exercise's points. Leave the rest as it is.
 """
 # Raised where text is not UTF-8 or TOML, or has huge numbers, endless brackets or wrong types.
-DAMAGE = (ValueError, OverflowError, RecursionError, msgspec.ValidationError)
+DAMAGE_ERRORS = (ValueError, OverflowError, RecursionError, msgspec.ValidationError)
 
 
 class TakehomeItem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -104,16 +104,16 @@ def read_takehome(path: Path, kit: Kit) -> Takehome:
         raise GradeError(f"there is no `{path}`; `grade pack` writes one next to its zip") from None
     except OSError as error:
         raise GradeError(f"`{path}` cannot be read: {error.strerror}") from None
-    except DAMAGE as error:
+    except DAMAGE_ERRORS as error:
         raise GradeError(
             f"`{path}` is damaged: {error}; restore it, or `grade pack` the same anew"
         ) from None
-    for fault in (*faults(takehome), *_strangers(takehome, kit)):
+    for fault in (*record_problems(takehome), *_kit_mismatches(takehome, kit)):
         raise GradeError(f"`{path}`: {fault}")
     return takehome
 
 
-def faults(takehome: Takehome) -> Iterator[str]:
+def record_problems(takehome: Takehome) -> Iterator[str]:
     """Yield what is wrong with a record, whatever the kit."""
     if not takehome.title.strip() or not takehome.title.isprintable():
         yield f"the title is {takehome.title!r}; give one line of text"
@@ -133,7 +133,7 @@ def faults(takehome: Takehome) -> Iterator[str]:
         yield "all weights are 0, so there is no total; give one of them more"
 
 
-def _strangers(takehome: Takehome, kit: Kit) -> Iterator[str]:
+def _kit_mismatches(takehome: Takehome, kit: Kit) -> Iterator[str]:
     """Yield the reasons why this kit cannot grade a take-home as it was sent."""
     if takehome.kit != kit.name:
         yield f"it is of the kit `{takehome.kit}`, this one is `{kit.name}`; name it with --kit"

@@ -7,7 +7,7 @@ import msgspec
 from grader.records import Report
 
 
-class Settings(msgspec.Struct, frozen=True):
+class PoolSettings(msgspec.Struct, frozen=True):
     """How a pool grades.
 
     Attributes:
@@ -52,7 +52,7 @@ class Task(msgspec.Struct, frozen=True):
     is_late: bool = False
 
 
-class Outcome(msgspec.Struct, frozen=True):
+class TaskOutcome(msgspec.Struct, frozen=True):
     """The outcome of a task.
 
     Attributes:

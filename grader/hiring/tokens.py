@@ -18,23 +18,33 @@ from dataclasses import dataclass
 from tokenize import TokenInfo
 from typing import NamedTuple
 
-STRUCTURE, NAMES, COMMENTS = KINDS = ("same structure", "same names", "same comments or strings")
-TraitSets = tuple[frozenset[str], ...]  # the traits of each kind, in the order of KINDS
+STRUCTURE, NAMES, COMMENTS = TRAIT_KINDS = (
+    "same structure",
+    "same names",
+    "same comments or strings",
+)
+TraitSets = tuple[frozenset[str], ...]  # the traits of each kind, in the order of TRAIT_KINDS
 WORDS = re.compile(r"\w+")
-FIXED = frozenset(dir(builtins)) | frozenset(keyword.kwlist)
-NAMELESS = {"def", "class", "@"}  # statements that the contract dictates, but for names
+RESERVED_NAMES = frozenset(dir(builtins)) | frozenset(keyword.kwlist)
+DICTATED_STATEMENTS = {"def", "class", "@"}  # by the contract, but for names
 IMPORTS = {"import", "from"}
-LAYOUT = {tokenize.NL, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER, tokenize.NEWLINE}
-BRACKETS = {"(", ")", ","}
-LEAST_TOKENS = 3  # a statement of fewer is no evidence: `return x`
-PHRASE = 4  # words of a comment that make one trait
+LAYOUT_TOKENS = {
+    tokenize.NL,
+    tokenize.INDENT,
+    tokenize.DEDENT,
+    tokenize.ENDMARKER,
+    tokenize.NEWLINE,
+}
+IGNORED_PUNCTUATION = {"(", ")", ","}
+MIN_STATEMENT_TOKENS = 3  # a shorter statement is no evidence: `return x`
+WORDS_PER_TRAIT = 4  # of a comment or a string
 
 
 class Trait(NamedTuple):
     """One thing that two submissions may share.
 
     Attributes:
-        kind: One of ``KINDS``.
+        kind: One of ``TRAIT_KINDS``.
         what: The text that is compared.
         first: The line where it begins.
         last: The line where it ends.
@@ -47,7 +57,7 @@ class Trait(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Reading:
+class SubmissionTraits:
     """The parts of one submission that are compared.
 
     Attributes:
@@ -63,7 +73,7 @@ class Reading:
         """Return three sets of texts: shapes of statements, own names, words of comments."""
         return tuple(
             frozenset(sys.intern(trait.what) for trait in self.traits if trait.kind == kind)
-            for kind in KINDS
+            for kind in TRAIT_KINDS
         )
 
 
@@ -76,7 +86,7 @@ def words_of(stub: str) -> frozenset[str]:
     return frozenset(WORDS.findall(stub))
 
 
-def read(source: str, given: frozenset[str], most: int = sys.maxsize) -> Reading:
+def read_traits(source: str, given: frozenset[str], most: int = sys.maxsize) -> SubmissionTraits:
     """Cut a submission into what can be compared.
 
     Args:
@@ -92,14 +102,16 @@ def read(source: str, given: frozenset[str], most: int = sys.maxsize) -> Reading
     imported: set[str] = set()
     for statement in _statements(source, most):
         if all(token.type in (tokenize.COMMENT, tokenize.STRING) for token in statement):
-            traits.extend(_texts(statement))  # a comment, a docstring
+            traits.extend(_text_traits(statement))  # a comment, a docstring
             continue
-        code.append(" ".join(_spelling(t) for t in statement if t.string not in BRACKETS))
+        code.append(
+            " ".join(_spelling(t) for t in statement if t.string not in IGNORED_PUNCTUATION)
+        )
         if statement[0].string in IMPORTS:
             imported |= {token.string for token in statement}
             continue
         traits.extend(_traits(statement, given))
-    return Reading("\n".join(sorted(code)), tuple(_without_repeats(traits, imported)))
+    return SubmissionTraits("\n".join(sorted(code)), tuple(_without_repeats(traits, imported)))
 
 
 def _without_repeats(traits: list[Trait], imported: set[str]) -> Iterator[Trait]:
@@ -120,14 +132,14 @@ def _statements(source: str, most: int) -> Iterator[list[TokenInfo]]:
         if token.type == tokenize.COMMENT:
             yield [token]
             continue
-        depth += _step(token)
+        depth += _depth_change(token)
         if depth <= 0 and token.string == ":" and _is_target(statement):
             annotation = True
         elif token.type == tokenize.NEWLINE or (depth <= 0 and token.string in {":", ";"}):
             if statement:
                 yield statement
             statement, depth, annotation = [], 0, False
-        elif token.type not in LAYOUT:
+        elif token.type not in LAYOUT_TOKENS:
             annotation = annotation and (depth > 0 or token.string != "=")
             statement += [] if annotation else [token]
     if statement:
@@ -140,7 +152,7 @@ def _is_target(statement: list[TokenInfo]) -> bool:
     return bool(statement) and words.isdisjoint({"=", *keyword.kwlist})
 
 
-def _step(token: TokenInfo) -> int:
+def _depth_change(token: TokenInfo) -> int:
     if token.type != tokenize.OP:
         return 0
     return (token.string in "([{") - (token.string in ")]}")
@@ -176,14 +188,14 @@ def _joined(pieces: list[TokenInfo]) -> TokenInfo:
 def _traits(statement: list[TokenInfo], given: frozenset[str]) -> Iterator[Trait]:
     first, last = statement[0].start[0], statement[-1].end[0]
     shape = _shape(statement, given)
-    if statement[0].string not in NAMELESS and len(shape) >= LEAST_TOKENS:
+    if statement[0].string not in DICTATED_STATEMENTS and len(shape) >= MIN_STATEMENT_TOKENS:
         yield Trait(STRUCTURE, " ".join(shape), first, last)
     for name in _own_names(statement, given):
         yield Trait(NAMES, name, first, last)
-    yield from _texts(token for token in statement if token.type == tokenize.STRING)
+    yield from _text_traits(token for token in statement if token.type == tokenize.STRING)
 
 
-def _places(statement: list[TokenInfo]) -> Iterator[tuple[str, str, TokenInfo]]:
+def _with_two_before(statement: list[TokenInfo]) -> Iterator[tuple[str, str, TokenInfo]]:
     """Pair each token with the texts of the two before it."""
     texts = ["", "", *(token.string for token in statement)]
     return zip(texts, texts[1:], statement, strict=False)
@@ -192,15 +204,19 @@ def _places(statement: list[TokenInfo]) -> Iterator[tuple[str, str, TokenInfo]]:
 def _shape(statement: list[TokenInfo], given: frozenset[str]) -> list[str]:
     """Return a statement's tokens without what its author chose: names, the text of strings."""
     shape: list[str] = []
-    for before, dot, token in _places(statement):
+    for before, dot, token in _with_two_before(statement):
         text = token.string
-        if text in BRACKETS:
+        if text in IGNORED_PUNCTUATION:
             continue
         if token.type == tokenize.STRING:
             shape.append("S")
         elif token.type != tokenize.NAME:
             shape.append(_spelling(token))
-        elif text in given if dot == "." and before == "self" else dot == "." or text in FIXED:
+        elif (
+            text in given
+            if dot == "." and before == "self"
+            else dot == "." or text in RESERVED_NAMES
+        ):
             shape.append(text)  # a name from the contract, torch or Python, not the author's
         else:
             shape.append("V")
@@ -209,7 +225,7 @@ def _shape(statement: list[TokenInfo], given: frozenset[str]) -> list[str]:
 
 def _spelling(token: TokenInfo) -> str:
     if token.type == tokenize.STRING:
-        return _inside(token.string)
+        return _literal_text(token.string)
     if token.type == tokenize.NUMBER:
         try:
             return repr(float(token.string))  # .5 is 0.5
@@ -218,7 +234,7 @@ def _spelling(token: TokenInfo) -> str:
     return token.string
 
 
-def _inside(text: str) -> str:
+def _literal_text(text: str) -> str:
     """Return a string literal without its prefix and quotes."""
     return text.lstrip("rbfutRBFUT").strip("'\"")
 
@@ -229,10 +245,10 @@ def _own_names(statement: list[TokenInfo], given: frozenset[str]) -> list[str]:
     together: list[str] = []
     target = next((i for i, token in enumerate(statement) if token.string == "="), 0)
     depth = 0
-    for place, (before, dot, token) in enumerate(_places(statement)):
-        depth += _step(token)
+    for place, (before, dot, token) in enumerate(_with_two_before(statement)):
+        depth += _depth_change(token)
         text = token.string
-        if token.type != tokenize.NAME or text in FIXED or text in given or text == "self":
+        if token.type != tokenize.NAME or text in RESERVED_NAMES or text in given or text == "self":
             continue
         if dot == "." and before != "self":
             continue
@@ -243,11 +259,11 @@ def _own_names(statement: list[TokenInfo], given: frozenset[str]) -> list[str]:
     return [*found, " ".join(together)] if together else found
 
 
-def _texts(tokens: Iterable[TokenInfo]) -> Iterator[Trait]:
+def _text_traits(tokens: Iterable[TokenInfo]) -> Iterator[Trait]:
     """Yield comments and strings, a few words each, so that a long sentence has more weight."""
     for token in tokens:
-        inside = token.string if token.type == tokenize.COMMENT else _inside(token.string)
+        inside = token.string if token.type == tokenize.COMMENT else _literal_text(token.string)
         for line, text in enumerate(inside.split("\n"), token.start[0]):
             words = WORDS.findall(text.lower())
-            for place in range(0, len(words) - 1, PHRASE):  # one word alone is no evidence
-                yield Trait(COMMENTS, " ".join(words[place : place + PHRASE]), line, line)
+            for place in range(0, len(words) - 1, WORDS_PER_TRAIT):  # one word alone is no evidence
+                yield Trait(COMMENTS, " ".join(words[place : place + WORDS_PER_TRAIT]), line, line)

@@ -38,7 +38,7 @@ def write_parts(path: Path, parts: Iterable[str]) -> Path:
     return path
 
 
-def take_away(folder: Path, files: str, names: Collection[str]) -> None:
+def delete_stale(folder: Path, files: str, names: Collection[str]) -> None:
     """Delete what was written for candidates not among ``names``, and nothing that is not ours."""
     for stale in [path for path in folder.glob("*") if path.name not in names]:
         for file in stale.glob(files):

@@ -17,7 +17,7 @@ from grader.errors import GradeError
 from grader.records import Explain
 
 MANIFEST = "kit.toml"
-NAME = re.compile(r"[a-z][a-z0-9-]*")  # names of this package's kits; other text is a path
+KIT_NAME = re.compile(r"[a-z][a-z0-9-]*")  # of the kits of this package; other text is a path
 
 
 class ExerciseEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -207,7 +207,7 @@ def load_kit(home: Path | None = None) -> Kit:
         GradeError: The folder has no manifest, or the manifest is damaged.
     """
     if home is not None:
-        is_there = home.exists() or not NAME.fullmatch(str(home))
+        is_there = home.exists() or not KIT_NAME.fullmatch(str(home))
         return _read(home) if is_there else installed_kit(str(home))
     for folder in (Path.cwd(), *Path.cwd().parents):
         if (folder / "exercises" / MANIFEST).is_file():
@@ -226,7 +226,7 @@ def installed_kit(name: str = "") -> Kit:
     Raises:
         GradeError: The kit is in neither place.
     """
-    below = Path("kits") / name if NAME.fullmatch(name) else Path()
+    below = Path("kits") / name if KIT_NAME.fullmatch(name) else Path()
     for folder, own_stubs in _places():
         if (folder / below / "exercises" / MANIFEST).is_file():
             return _read(folder / below, own_stubs)
@@ -263,7 +263,7 @@ def _read(home: Path, own_stubs: bool = True) -> Kit:
 def _learners_kit(home: Path, manifest: Manifest) -> Kit:
     kit, theirs = installed_kit(), manifest.kit
     if kit.name != theirs.stubs_of:
-        if not NAME.fullmatch(theirs.stubs_of):
+        if not KIT_NAME.fullmatch(theirs.stubs_of):
             raise GradeError(f"`{home}` holds stubs of a kit that can have no such name")
         kit = installed_kit(theirs.stubs_of)
     if _numbers(theirs.version) > _numbers(__version__):

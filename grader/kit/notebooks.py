@@ -10,24 +10,24 @@ from pathlib import Path
 
 from grader.errors import GradeError
 from grader.kit.manifest import Exercise, Kit
-from grader.kit.stubs import digest, pristine, replace_file
+from grader.kit.stubs import digest, replace_file, shipped_stub
 from grader.languages import say
-from grader.languages.stubs import by_paragraphs, rules_of
+from grader.languages.stubs import rules_of, translate_paragraphs
 from grader.submission.notebook.cells import read_cells
 
-SETUP = """\
+SETUP_CELL = """\
 import importlib.util
 
 if importlib.util.find_spec("grader") is None:  # in Colab, say
     %pip install -q "attention-drills @ {address}"
 %load_ext grader"""
-ADDRESS = "git+https://github.com/YOUR-ORGANISATION/attention-drills"  # no package index has it
-INSTALLED_FROM = re.compile(r'(?<=attention-drills @ )[^"]*')
-TRY = """\
+FALLBACK_ADDRESS = "git+https://github.com/YOUR-ORGANISATION/attention-drills"  # not on PyPI
+ADDRESS_PATTERN = re.compile(r'(?<=attention-drills @ )[^"]*')
+TRY_CELL = """\
 import torch
 
 x = torch.randn(2, 5, 8)  # (B, T, C): what does yours make of it?"""
-DATA = {
+METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
 }
@@ -44,15 +44,15 @@ def notebook_of(exercise: Exercise) -> bytes:
     Raises:
         GradeError: The stub is nowhere to be found.
     """
-    stub = pristine(exercise).decode()
+    stub = shipped_stub(exercise).decode()
     cells = [
-        _text("contract", _contract(exercise, stub)),
-        _code("setup", SETUP.format(address=_address())),
-        _code("stub", f"%%grade {exercise.name}\n{stub}"),
-        _code("try", TRY),
-        _text("hints", _hints(exercise)),
+        _markdown_cell("contract", _contract_markdown(exercise, stub)),
+        _code_cell("setup", SETUP_CELL.format(address=_install_address())),
+        _code_cell("stub", f"%%grade {exercise.name}\n{stub}"),
+        _code_cell("try", TRY_CELL),
+        _markdown_cell("hints", _hints_markdown(exercise)),
     ]
-    whole = {"cells": cells, "metadata": DATA, "nbformat": 4, "nbformat_minor": 5}
+    whole = {"cells": cells, "metadata": METADATA, "nbformat": 4, "nbformat_minor": 5}
     return (json.dumps(whole, ensure_ascii=False, indent=1) + "\n").encode()
 
 
@@ -66,8 +66,8 @@ def is_notebook_edited(exercise: Exercise) -> bool:
     except GradeError:
         return True
     stubs = [cell for cell in cells if cell.startswith("%%grade")]
-    others = [INSTALLED_FROM.sub("{address}", cell) for cell in cells if cell not in stubs]
-    if len(stubs) != 1 or others != [SETUP, TRY]:
+    others = [ADDRESS_PATTERN.sub("{address}", cell) for cell in cells if cell not in stubs]
+    if len(stubs) != 1 or others != [SETUP_CELL, TRY_CELL]:
         return True
     return digest(stubs[0].partition("\n")[2].encode()) not in exercise.stubs
 
@@ -85,8 +85,8 @@ def put_notebook(exercise: Exercise, kit: Kit) -> Path | None:
     return replace_file(file, fresh, kit, lambda: file.exists() and file.read_bytes() != fresh)
 
 
-def _address() -> str:
-    """Return the address that pip installed this package from; ``ADDRESS`` if that was a folder.
+def _install_address() -> str:
+    """Return where pip installed this package from; ``FALLBACK_ADDRESS`` if that was a folder.
 
     Source: PEP 610
     """
@@ -95,17 +95,17 @@ def _address() -> str:
     try:
         told = json.loads(distribution("attention-drills").read_text("direct_url.json") or "{}")
     except PackageNotFoundError:
-        return ADDRESS
+        return FALLBACK_ADDRESS
     match told:
         case {"url": str(url), **how} if url.startswith("https://"):
             match how:
                 case {"vcs_info": {"vcs": tool, "commit_id": commit}}:
                     return f"{tool}+{url}@{commit}"
             return url
-    return ADDRESS
+    return FALLBACK_ADDRESS
 
 
-def _contract(exercise: Exercise, stub: str) -> str:
+def _contract_markdown(exercise: Exercise, stub: str) -> str:
     """Return the Markdown of a notebook's first cell: what the exercise asks for.
 
     It has the title, the formula in LaTeX, the docstring of the stub without the title, and the
@@ -116,7 +116,7 @@ def _contract(exercise: Exercise, stub: str) -> str:
     told = "\n\n".join(part for part in (told, rules_of(stub)) if part)
     parts = [f"# {exercise.name}: {say(exercise.title)}"]
     parts += [f"$$\n{exercise.formula}\n$$"] if exercise.formula else []
-    return "\n\n".join([*parts, _markdown(by_paragraphs(told))])
+    return "\n\n".join([*parts, _markdown(translate_paragraphs(told))])
 
 
 def _markdown(text: str) -> str:
@@ -127,7 +127,7 @@ def _markdown(text: str) -> str:
     return "".join(spans)
 
 
-def _hints(exercise: Exercise) -> str:
+def _hints_markdown(exercise: Exercise) -> str:
     told = [
         f"<details><summary>{say(f'hint {number} of {len(exercise.hints)}').capitalize()}</summary>"
         f"{html.escape(say(hint), quote=False)}</details>"
@@ -136,11 +136,11 @@ def _hints(exercise: Exercise) -> str:
     return "\n\n".join([say("One hint at a time:"), *told])
 
 
-def _text(name: str, text: str) -> dict[str, object]:
+def _markdown_cell(name: str, text: str) -> dict[str, object]:
     return {"cell_type": "markdown", "id": name, "metadata": {}, "source": _lines(text)}
 
 
-def _code(name: str, text: str) -> dict[str, object]:
+def _code_cell(name: str, text: str) -> dict[str, object]:
     outputs: dict[str, object] = {"execution_count": None, "outputs": []}
     return {"cell_type": "code", "id": name, "metadata": {}, "source": _lines(text), **outputs}
 

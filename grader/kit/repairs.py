@@ -6,41 +6,41 @@ import ast
 import functools
 
 from grader.kit.manifest import Exercise, Kit
-from grader.kit.stubs import pristine
+from grader.kit.stubs import shipped_stub
 
-Shapes = frozenset[str]  # one dump for each function of a file, with its names replaced
-BOUND = "self"
+FunctionDumps = frozenset[str]  # one dump for each function of a file, with its names replaced
+SELF = "self"
 
 
-def given_as(source: str, kit: Kit) -> list[Exercise]:
+def fix_it_exercises_in(source: str, kit: Kit) -> list[Exercise]:
     """Return the fix-it exercises whose file, as handed out with its mistakes, ``source`` holds.
 
     The result is empty if ``source`` is no Python.
     """
     try:
-        there = _shapes(ast.parse(source))
+        there = _function_dumps(ast.parse(source))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []
-    return [one for one in kit.exercises if not one.diagnosis and _given(one) <= there]
+    return [one for one in kit.exercises if not one.diagnosis and _stub_dumps(one) <= there]
 
 
 @functools.cache
-def _given(exercise: Exercise) -> Shapes:
-    return _shapes(ast.parse(pristine(exercise)))
+def _stub_dumps(exercise: Exercise) -> FunctionDumps:
+    return _function_dumps(ast.parse(shipped_stub(exercise)))
 
 
-def _shapes(tree: ast.AST) -> Shapes:
+def _function_dumps(tree: ast.AST) -> FunctionDumps:
     """Return a text for each function that is the same whatever it and its variables are called."""
     nodes = list(ast.walk(tree))
-    return frozenset(_shape(node) for node in nodes if isinstance(node, ast.FunctionDef))
+    return frozenset(_function_dump(node) for node in nodes if isinstance(node, ast.FunctionDef))
 
 
-def _shape(function: ast.FunctionDef) -> str:
-    made = _Numbered().visit(ast.parse(ast.unparse(function)))
+def _function_dump(function: ast.FunctionDef) -> str:
+    made = _NumberNames().visit(ast.parse(ast.unparse(function)))
     return ast.dump(made)
 
 
-class _Numbered(ast.NodeTransformer):
+class _NumberNames(ast.NodeTransformer):
     """Numbers variables, arguments and attributes of ``self`` as they occur; drops docstrings."""
 
     def __init__(self) -> None:
@@ -69,6 +69,6 @@ class _Numbered(ast.NodeTransformer):
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         of = node.value
-        if isinstance(of, ast.Name) and of.id == BOUND:
-            return ast.Name(self._number(f"{BOUND}.{node.attr}"), node.ctx)
+        if isinstance(of, ast.Name) and of.id == SELF:
+            return ast.Name(self._number(f"{SELF}.{node.attr}"), node.ctx)
         return self.generic_visit(node)

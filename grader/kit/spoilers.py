@@ -14,10 +14,10 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 
 from grader.kit.manifest import Exercise, Kit
-from grader.kit.stubs import pristine
+from grader.kit.stubs import shipped_stub
 
 
-def spoiler(kit: Kit, exercises: Sequence[Exercise]) -> str:
+def first_spoiler(kit: Kit, exercises: Sequence[Exercise]) -> str:
     """Return why one person should not get all these exercises; empty if nothing speaks against it.
 
     The reason is the first pair of exercises of which one gives the other away.
@@ -34,7 +34,7 @@ def spoilers(kit: Kit, exercises: Sequence[Exercise]) -> Iterator[str]:
                 break
 
 
-def twins(exercises: Sequence[Exercise]) -> bool:
+def has_twins(exercises: Sequence[Exercise]) -> bool:
     """Return whether two exercises ask for the same, so that nearly the same code solves both."""
     written = [e for e in exercises if not written_out(e).issuperset(e.entry_points)]
     asked = [one.asks for one in written if one.asks is not None]
@@ -59,7 +59,7 @@ def _reason(giver: Exercise, taker: Exercise, kit: Kit) -> str:
 @functools.cache
 def written_out(exercise: Exercise) -> frozenset[str]:
     """Return the names of a stub's classes and functions that are written out already."""
-    body = ast.parse(pristine(exercise)).body
+    body = ast.parse(shipped_stub(exercise)).body
     made = [node for node in body if isinstance(node, ast.ClassDef | ast.FunctionDef)]
     return frozenset(node.name for node in made if not _is_left_to_write(node))
 

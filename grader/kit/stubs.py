@@ -17,19 +17,19 @@ def digest(source: bytes) -> str:
     return hashlib.sha256(source).hexdigest()[:16]
 
 
-def digest_of(kit: Kit) -> str:
+def kit_digest(kit: Kit) -> str:
     """Return a digest of a kit's suites and rules: the same for kits that judge alike."""
     judged_by = [
         (
             *(e.name, e.entry_points, sorted(e.forbidden), e.operations),
-            *(sorted(e.imports), e.diagnosis, _suite(e)),
+            *(sorted(e.imports), e.diagnosis, _suite_bytes(e)),
         )
         for e in kit.exercises
     ]
     return digest(repr(judged_by).encode())
 
 
-def _suite(exercise: Exercise) -> bytes:
+def _suite_bytes(exercise: Exercise) -> bytes:
     return exercise.suite.read_bytes() if exercise.suite.is_file() else b""
 
 
@@ -45,10 +45,10 @@ def own_path(exercise: Exercise, file: Path | None = None) -> Path:
 
     A file that does not lie below the working directory keeps its path.
     """
-    return from_here(exercise.file if file is None else file)
+    return relative_to_cwd(exercise.file if file is None else file)
 
 
-def from_here(path: Path) -> Path:
+def relative_to_cwd(path: Path) -> Path:
     """Return a path relative to the working directory, if it lies below; else the path itself."""
     try:
         return path.relative_to(Path.cwd())
@@ -74,7 +74,7 @@ def own_file(exercise: Exercise, kit: Kit) -> Path:
     return own_path(exercise)
 
 
-def pristine(exercise: Exercise) -> bytes:
+def shipped_stub(exercise: Exercise) -> bytes:
     """Return the stub as shipped; in a checkout where it was edited, out of git's history.
 
     Raises:
@@ -113,7 +113,7 @@ def _git(path: Path, *words: str) -> bytes:
         return b""
 
 
-def put_back(exercise: Exercise, kit: Kit) -> Path | None:
+def restore_stub(exercise: Exercise, kit: Kit) -> Path | None:
     """Put the stub back in the learner's folder.
 
     Returns:
@@ -124,7 +124,7 @@ def put_back(exercise: Exercise, kit: Kit) -> Path | None:
     """
     if not kit.own_stubs:
         raise GradeError("there is no folder of stubs here; `grade init FOLDER` makes one")
-    return replace_file(exercise.file, pristine(exercise), kit, lambda: is_edited(exercise))
+    return replace_file(exercise.file, shipped_stub(exercise), kit, lambda: is_edited(exercise))
 
 
 def replace_file(file: Path, data: bytes, kit: Kit, is_worth_it: Callable[[], bool]) -> Path | None:
@@ -148,7 +148,7 @@ def replace_file(file: Path, data: bytes, kit: Kit, is_worth_it: Callable[[], bo
         file.parent.mkdir(parents=True, exist_ok=True)
         draft.write_bytes(data)
         if is_worth_it():
-            kept = _keep(file, kit)
+            kept = _move_aside(file, kit)
         draft.replace(file)
     except OSError as error:
         raise GradeError(
@@ -157,7 +157,7 @@ def replace_file(file: Path, data: bytes, kit: Kit, is_worth_it: Callable[[], bo
     return kept
 
 
-def _keep(file: Path, kit: Kit) -> Path:
+def _move_aside(file: Path, kit: Kit) -> Path:
     """Move a learner's file aside, and return its new path.
 
     Raises:

@@ -12,21 +12,24 @@ from functools import cache
 from pathlib import Path
 
 from grader.errors import GradeError
-from grader.languages.templates import Phrases
+from grader.languages.templates import Translations
 
-FOLDER = Path(__file__).parent
+CATALOGUES_FOLDER = Path(__file__).parent
 DOMAIN = "grade"
 ENGLISH = "en"
-VARIABLE = "GRADE_LANG"
+LANGUAGE_VARIABLE = "GRADE_LANG"
 _in_force = [ENGLISH]
 
 
 def known_languages() -> tuple[str, ...]:
     """Return the languages that can be chosen, English first."""
-    return (ENGLISH, *sorted(path.name for path in FOLDER.iterdir() if _catalogue(path.name)))
+    return (
+        ENGLISH,
+        *sorted(path.name for path in CATALOGUES_FOLDER.iterdir() if _catalogue(path.name)),
+    )
 
 
-def choose(asked: str | None = None) -> str:
+def choose_language(asked: str | None = None) -> str:
     """Set the language in force to the one asked for, or else to the environment's.
 
     Args:
@@ -38,14 +41,14 @@ def choose(asked: str | None = None) -> str:
     Raises:
         GradeError: There is no catalogue for the language that was asked for.
     """
-    asked = asked or os.environ.get(VARIABLE)
+    asked = asked or os.environ.get(LANGUAGE_VARIABLE)
     if asked is not None and _base(asked) not in known_languages():
         listing = ", ".join(f"`{one}`" for one in known_languages())
         raise GradeError(f"there is no language `{asked}` here; choose one of {listing}")
     found = _base(asked) if asked else _of_locale()
     _in_force[0] = found
     # click translates its own messages with gettext too.
-    gettext.bindtextdomain(DOMAIN, FOLDER)
+    gettext.bindtextdomain(DOMAIN, CATALOGUES_FOLDER)
     gettext.textdomain(DOMAIN)
     os.environ["LANGUAGE"] = found
     return found
@@ -61,21 +64,21 @@ def say(text: str) -> str:
     if language() == ENGLISH or not text.strip():
         return text
     before, after = text[: -len(text.lstrip())], text[len(text.rstrip()) :]
-    said = _phrases(language()).say(text.strip())
+    said = _translations(language()).say(text.strip())
     return text if said is None else f"{before}{said}{after}"
 
 
 @cache
-def _phrases(name: str) -> Phrases:
+def _translations(name: str) -> Translations:
     found = _catalogue(name)
     assert found is not None
     with found.open("rb") as file:
         known = vars(gettext.GNUTranslations(file))["_catalog"]  # no method lists the messages
-    return Phrases({text: said for text, said in known.items() if text})
+    return Translations({text: said for text, said in known.items() if text})
 
 
 def _catalogue(name: str) -> Path | None:
-    path = FOLDER / name / "LC_MESSAGES" / f"{DOMAIN}.mo"
+    path = CATALOGUES_FOLDER / name / "LC_MESSAGES" / f"{DOMAIN}.mo"
     return path if path.is_file() else None
 
 

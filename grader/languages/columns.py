@@ -5,12 +5,12 @@ from __future__ import annotations
 from unicodedata import east_asian_width
 
 
-def as_wide(text: str, width: int, right: bool = False) -> str:
+def pad_to_width(text: str, width: int, right: bool = False) -> str:
     """Pad a text with spaces to a width in columns, aligned left or right; a wider one stays."""
-    space = " " * (width - columns(text))
+    space = " " * (width - display_width(text))
     return space + text if right else text + space
 
 
-def columns(text: str) -> int:
+def display_width(text: str) -> int:
     """Return how many columns a text takes in a terminal."""
     return sum(2 if east_asian_width(sign) in "WF" else 1 for sign in text)

@@ -9,16 +9,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from string import Formatter
 
-MOST = 1_000  # characters of a line that is looked up, at most: no line of ours is longer
-START = 3  # leading characters of a text by which templates are looked up
-DEEP = 4  # levels of templates within templates, at most
-TRIES = 300  # template look-ups per text, at most: a submission could craft one that needs more
-MANY = 6  # leading sentences that are looked up as one text, at most
+MAX_LINE_CHARS = 1_000  # of a line that is looked up: no line of ours is longer
+PREFIX_CHARS = 3  # leading characters of a text by which templates are looked up
+MAX_NESTING = 4  # levels of templates within templates
+MAX_LOOKUPS = 300  # per text: a submission could craft one that needs more
+MAX_JOINED_SENTENCES = 6  # leading sentences that are looked up as one text
 WORD = re.compile(r"[^\W\d_]{2,}")
 NEUTRAL = re.compile(r"([\W\d_]|\b[^\W\d_]\b)*|`[^`]*`")  # text that is the same in every language
-LINES = re.compile(r"(\n[ ]*)")
-SENTENCES = re.compile(r"(?<=[.?!:;]) ")
-MORE = re.compile(r"[.?!:;] |\n")  # where another sentence or line begins
+LINE_BREAK = re.compile(r"(\n[ ]*)")
+SENTENCE_BREAK = re.compile(r"(?<=[.?!:;]) ")
+NEXT_SENTENCE_OR_LINE = re.compile(r"[.?!:;] |\n")
 
 
 @dataclass(frozen=True)
@@ -51,9 +51,9 @@ class Template:
 
     @cached_property
     def start(self) -> str:
-        """The first START characters, for look-ups by them; empty if a field begins earlier."""
-        first = self.pieces[0][:START]
-        return first if len(first) == START else ""
+        """The first ``PREFIX_CHARS`` characters, to look it up by; empty if a field is earlier."""
+        first = self.pieces[0][:PREFIX_CHARS]
+        return first if len(first) == PREFIX_CHARS else ""
 
     @cached_property
     def longest(self) -> str:
@@ -84,7 +84,7 @@ class Template:
         return {**found, self.names[-1]: text[at:end]}
 
 
-class Phrases:
+class Translations:
     """All translations into one language.
 
     Args:
@@ -105,7 +105,7 @@ class Phrases:
         for start, others in self._templates.items():
             self._templates[start] = sorted([*others, *some], key=_surest)
         self._some = sorted(some, key=_surest)  # templates for texts with any beginning
-        self._left = TRIES
+        self._left = MAX_LOOKUPS
         self._marks = {"; ": "；", ": ": "："} if any("。" in s for s in known.values()) else {}
 
     def say(self, text: str) -> str | None:
@@ -114,16 +114,16 @@ class Phrases:
         Args:
             text: English text, of one or several lines or sentences.
         """
-        self._left = TRIES
-        return self._say(text, DEEP)
+        self._left = MAX_LOOKUPS
+        return self._say(text, MAX_NESTING)
 
     def _say(self, text: str, deep: int) -> str | None:
-        if "\n" not in text and len(text) > MOST:
+        if "\n" not in text and len(text) > MAX_LINE_CHARS:
             return None
         if (said := self._at_once(text, deep)) is not None:
             return said
         if "\n" in text:
-            lines = LINES.split(text)
+            lines = LINE_BREAK.split(text)
             told = [None if at % 2 else self._say(line, deep) for at, line in enumerate(lines)]
             return _joined(list(zip(lines, told, strict=True)))
         said = self._by_sentences(text, deep)
@@ -136,7 +136,7 @@ class Phrases:
 
     def _by_sentences(self, text: str, deep: int) -> str | None:
         """Translate as many leading sentences as are known as one text, then the rest."""
-        ends = [found.start() for found in SENTENCES.finditer(text)][:MANY]
+        ends = [found.start() for found in SENTENCE_BREAK.finditer(text)][:MAX_JOINED_SENTENCES]
         for end in reversed(ends):
             head, mark, rest = text[:end], text[end - 1 : end + 1], text[end + 1 :]
             said = self._at_once(head, deep)
@@ -162,19 +162,19 @@ class Phrases:
         if not deep or not self._left:
             return None
         self._left -= 1
-        for template, said in self._templates.get(text[:START], self._some):
+        for template, said in self._templates.get(text[:PREFIX_CHARS], self._some):
             found = template.match(text) if template.longest in text else None
             if found is None:
                 continue
             texts = {name: value for name, value in found.items() if name not in template.code}
             look = self._at_once if is_sure else self._say
             told = {
-                name: (look if MORE.search(value) else self._say)(value, deep - 1)
+                name: (look if NEXT_SENTENCE_OR_LINE.search(value) else self._say)(value, deep - 1)
                 for name, value in texts.items()
             }
             left = [value for name, value in texts.items() if told[name] is None]
             by_chance = template.is_weak and not all(map(NEUTRAL.fullmatch, left))
-            swallowed = is_sure and any(map(MORE.search, left))
+            swallowed = is_sure and any(map(NEXT_SENTENCE_OR_LINE.search, left))
             if not by_chance and not swallowed:
                 return said.format_map({n: told.get(n) or found[n] for n in found})
         return None

@@ -6,14 +6,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from grader.outputs.source_listing import Line, list_source
-from grader.records import Group, Pair, Similarity
+from grader.outputs.source_listing import SourceLine, list_source
+from grader.records import SimilarGroup, Similarity, SimilarPair
 
-NAMED = 40  # candidates of a group that are named; the others are only counted
+MAX_NAMED_CANDIDATES = 40  # of a group; the others are only counted
 
 
 @dataclass(frozen=True)
-class Who:
+class NumberedCandidate:
     """A candidate: the number shown in place of the name, and the name itself."""
 
     number: int
@@ -21,7 +21,7 @@ class Who:
 
 
 @dataclass(frozen=True)
-class Side:
+class PairSide:
     """One of the two submissions of a pair.
 
     Attributes:
@@ -30,8 +30,8 @@ class Side:
             few others have.
     """
 
-    who: Who
-    lines: Sequence[Line]
+    who: NumberedCandidate
+    lines: Sequence[SourceLine]
     spans: Sequence[tuple[int, int]]
 
     @property
@@ -49,7 +49,7 @@ class ShownPair:
         evidence: Which kinds of trait the two share, such as ``same names``.
     """
 
-    sides: tuple[Side, Side]
+    sides: tuple[PairSide, PairSide]
     digits: int
     evidence: Sequence[str]
 
@@ -59,18 +59,18 @@ class ShownGroup:
     """A group of similar submissions as the templates need it.
 
     Attributes:
-        people: The candidates that are named, at most ``NAMED``.
+        people: The candidates that are named, at most ``MAX_NAMED_CANDIDATES``.
         more: The number of further candidates in the group.
         same_code: Whether all of the group have the same code.
     """
 
-    people: Sequence[Who]
+    people: Sequence[NumberedCandidate]
     more: int
     same_code: bool
 
 
 @dataclass(frozen=True)
-class ShownAlike:
+class ShownSimilarity:
     """The similar submissions of one exercise as the templates need them."""
 
     exercise: str
@@ -84,35 +84,41 @@ class ShownAlike:
         return Counter(one.why for one in self.found.left_out).most_common()
 
 
-def wanted(found: Similarity) -> set[str]:
+def candidates_in_pairs(found: Similarity) -> set[str]:
     """Return the names of all candidates in a pair, whose sources are shown side by side."""
     return {name for pair in found.pairs for name in (pair.first, pair.second)}
 
 
-def show_alike(
+def shown_similarity(
     exercise: str, found: Similarity, numbers: Mapping[str, int], sources: Mapping[str, str]
-) -> ShownAlike:
+) -> ShownSimilarity:
     """Prepare the similar submissions of one exercise for the templates.
 
     Args:
         exercise: The exercise's name.
         found: The result of comparing its submissions.
         numbers: The number of every candidate, by name.
-        sources: The source of each candidate in ``wanted``, by name.
+        sources: The source of each candidate in ``candidates_in_pairs``, by name.
     """
 
-    def side(name: str, spans: Sequence[tuple[int, int]]) -> Side:
-        return Side(Who(numbers[name], name), list_source(sources[name], {}), spans)
+    def side(name: str, spans: Sequence[tuple[int, int]]) -> PairSide:
+        return PairSide(
+            NumberedCandidate(numbers[name], name), list_source(sources[name], {}), spans
+        )
 
-    def pair(one: Pair) -> ShownPair:
+    def pair(one: SimilarPair) -> ShownPair:
         sides = [side(one.first, one.spans_first), side(one.second, one.spans_second)]
         sides.sort(key=lambda side: side.who.number)  # alphabetical order would hint at names
         return ShownPair((sides[0], sides[1]), max(round(one.score), 0), one.evidence)
 
     groups = [_group(one, numbers) for one in found.groups]
-    return ShownAlike(exercise, found, [pair(one) for one in found.pairs], groups)
+    return ShownSimilarity(exercise, found, [pair(one) for one in found.pairs], groups)
 
 
-def _group(found: Group, numbers: Mapping[str, int]) -> ShownGroup:
-    people = sorted((Who(numbers[name], name) for name in found.names), key=lambda w: w.number)
-    return ShownGroup(people[:NAMED], len(people[NAMED:]), found.same_code)
+def _group(found: SimilarGroup, numbers: Mapping[str, int]) -> ShownGroup:
+    people = sorted(
+        (NumberedCandidate(numbers[name], name) for name in found.names), key=lambda w: w.number
+    )
+    return ShownGroup(
+        people[:MAX_NAMED_CANDIDATES], len(people[MAX_NAMED_CANDIDATES:]), found.same_code
+    )

@@ -16,19 +16,19 @@ from pathlib import Path, PurePath
 from markupsafe import Markup
 
 from grader.kit import Kit, load_kit
-from grader.outputs.batch_ideas import by_idea
-from grader.outputs.batch_sheet import sheet
+from grader.outputs.batch_ideas import points_by_idea
+from grader.outputs.batch_sheet import draw_sheet
 from grader.outputs.jinja import render
 from grader.outputs.view_models import ShownReport
-from grader.records import CheckResult, Report, Row
+from grader.records import CheckResult, GradebookRow, Report
 
-FOLDER = "candidates"  # holds these pages, beside the page of the whole batch
-PRINTED = 1000  # characters of printed output that are shown for each check
-KEPT_KIT = cache(load_kit)
+CANDIDATES_FOLDER = "candidates"  # holds these pages, beside the page of the whole batch
+MAX_PRINTED_CHARS = 1000  # that are shown, for each check and for the import
+cached_kit = cache(load_kit)
 
 
 @dataclass(frozen=True)
-class Entry:
+class CandidateEntry:
     """One candidate with all reports.
 
     Attributes:
@@ -38,7 +38,7 @@ class Entry:
         around: The numbers of the previous and the next candidate with a page; 0 for none.
     """
 
-    row: Row
+    row: GradebookRow
     graded: Sequence[tuple[Report, str]] = ()
     number: int = 0
     around: tuple[int, int] = (0, 0)
@@ -97,7 +97,7 @@ class ShownExercise:
         return len({one.report.earned for one in self.gradings}) == 1
 
 
-def candidate_page(title: str, exercises: Sequence[str], home: Path, entry: Entry) -> str:
+def candidate_page(title: str, exercises: Sequence[str], home: Path, entry: CandidateEntry) -> str:
     """Return the page of one candidate, for the hiring team.
 
     Args:
@@ -106,9 +106,9 @@ def candidate_page(title: str, exercises: Sequence[str], home: Path, entry: Entr
         home: The kit's folder.
         entry: The candidate, with scores and reports.
     """
-    kit: Kit = KEPT_KIT(home)
+    kit: Kit = cached_kit(home)
     counting = entry.counting
-    scores = by_idea([report for report, _ in counting], kit.ideas)
+    scores = points_by_idea([report for report, _ in counting], kit.ideas)
     style = Markup(render("batch_style.css"))
     return render(
         "batch_candidate.html",
@@ -117,14 +117,14 @@ def candidate_page(title: str, exercises: Sequence[str], home: Path, entry: Entr
         row=entry.row,
         exercises=exercises,
         ideas=scores,
-        sheet=sheet(kit, counting, scores),
-        parts=_parts(exercises, entry),
+        sheet=draw_sheet(kit, counting, scores),
+        parts=_shown_exercises(exercises, entry),
         style=style,
-        policy=policy(style),
+        policy=content_security_policy(style),
     )
 
 
-def policy(style: str, script: str = "") -> str:
+def content_security_policy(style: str, script: str = "") -> str:
     """Return a content security policy: a page may have this style and script, and load nothing.
 
     Style attributes are allowed too: they set the lengths of bars, and only our templates write
@@ -142,15 +142,19 @@ def _digest(text: str) -> str:
     return f"sha256-{b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
-def _parts(exercises: Sequence[str], entry: Entry) -> dict[str, ShownExercise | None]:
+def _shown_exercises(
+    exercises: Sequence[str], entry: CandidateEntry
+) -> dict[str, ShownExercise | None]:
     """Return what is shown of each exercise, by name; None where nothing was graded."""
     return {
-        name: _shown(f"e{number}", entry.of(name), entry.row.scores[number].note)
+        name: _shown_exercise(f"e{number}", entry.of(name), entry.row.scores[number].note)
         for number, name in enumerate(exercises)
     }
 
 
-def _shown(key: str, graded: Sequence[tuple[Report, str]], note: str) -> ShownExercise | None:
+def _shown_exercise(
+    key: str, graded: Sequence[tuple[Report, str]], note: str
+) -> ShownExercise | None:
     if not graded:
         return None
     gradings = [
@@ -174,10 +178,10 @@ def _nameless(report: Report) -> Report:
 
 
 def _cut(printed: str) -> str:
-    more = len(printed) - PRINTED
+    more = len(printed) - MAX_PRINTED_CHARS
     if more <= 0:
         return printed
-    return f"{printed[:PRINTED]}\n… {more:,} characters more, in results.jsonl"
+    return f"{printed[:MAX_PRINTED_CHARS]}\n… {more:,} characters more, in results.jsonl"
 
 
 def _renamed(check: CheckResult, own: str, plain: str) -> CheckResult:

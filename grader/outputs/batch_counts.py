@@ -9,10 +9,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from grader.diagnosis.catalogue import catalogue
-from grader.records import CheckResult, Report, Row, Score, Status, Verdict
+from grader.records import CheckResult, GradebookRow, Report, Score, Status, Verdict
 
 BINS = 20
-FEW = 10  # candidates; of fewer, a correlation says nothing
+MIN_CANDIDATES = 10  # of fewer, a correlation says nothing
 UNSCORED = (Status.MISSING, Status.CANNOT_BE_READ, Status.NOT_GRADED, Status.WITHDRAWN)
 
 
@@ -65,7 +65,7 @@ class ScoreHistogram:
         )
 
 
-def histograms(exercises: Sequence[str], rows: Sequence[Row]) -> list[ScoreHistogram]:
+def histograms(exercises: Sequence[str], rows: Sequence[GradebookRow]) -> list[ScoreHistogram]:
     """Return the distribution of the totals, then that of each exercise."""
     totals = [row.total for row in rows if row.total is not None]
     found = [ScoreHistogram("total", totals, len(rows) - len(totals))]
@@ -108,10 +108,11 @@ class CheckCount:
     def separates(self) -> float | None:
         """Point-biserial correlation of passing this check with the share earned by all others.
 
-        None for fewer than ``FEW`` candidates, or if passing or that share is the same for all.
+        None for fewer than ``MIN_CANDIDATES`` candidates, or if passing or that share is the same
+        for all.
         """
         failed = self.tried - self.passed
-        if self.tried < FEW or not (self.passed and failed):
+        if self.tried < MIN_CANDIDATES or not (self.passed and failed):
             return None
         variance = self.squares / self.tried - (self.rest / self.tried) ** 2
         if variance < 1e-12:
@@ -126,11 +127,11 @@ class CheckCount:
             return "everybody passes"
         if not self.passed:
             return "nobody passes"
-        return "too few to say" if self.tried < FEW else "the rest is the same for all"
+        return "too few to say" if self.tried < MIN_CANDIDATES else "the rest is the same for all"
 
 
 @dataclass
-class Checks:
+class ExerciseChecks:
     """The checks of one exercise, in the suite's order."""
 
     exercise: str
@@ -181,7 +182,7 @@ class MistakeCount:
     exercises: tuple[str, ...]
 
 
-def mistakes(exercises: Sequence[str], rows: Iterable[Row]) -> list[MistakeCount]:
+def count_mistakes(exercises: Sequence[str], rows: Iterable[GradebookRow]) -> list[MistakeCount]:
     """Return the mistakes that were found, the most frequent first."""
     times: Counter[str] = Counter()
     where: dict[str, dict[str, None]] = {}

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from grader.records import Report, Row, Status
+from grader.records import GradebookRow, Report, Status
 
-REST = "robustness"  # the idea of a check that is about none of the kit's ideas
-SHOWN = 4  # ideas that a line of the table names at most
+DEFAULT_IDEA = "robustness"  # of a check that is about none of the kit's ideas
+MAX_NAMED_IDEAS = 4  # in a line of the table
 Ideas = Mapping[str, Sequence[str]]
 
 
@@ -30,7 +30,7 @@ def names_of(ideas: Ideas) -> list[str]:
 
     For a kit without ideas, return no name.
     """
-    return [*ideas, REST] if ideas else []
+    return [*ideas, DEFAULT_IDEA] if ideas else []
 
 
 def idea_of(check: str, ideas: Ideas) -> str:
@@ -40,10 +40,10 @@ def idea_of(check: str, ideas: Ideas) -> str:
     """
     name = check.removeprefix("test")
     found = (idea for idea, words in ideas.items() if any(f"_{word}" in name for word in words))
-    return next(found, REST)
+    return next(found, DEFAULT_IDEA)
 
 
-def by_idea(reports: Sequence[Report], ideas: Ideas) -> dict[str, IdeaScore]:
+def points_by_idea(reports: Sequence[Report], ideas: Ideas) -> dict[str, IdeaScore]:
     """Return the points of each idea, such as ``mask``, that has points to earn, in kit order.
 
     Args:
@@ -59,7 +59,7 @@ def by_idea(reports: Sequence[Report], ideas: Ideas) -> dict[str, IdeaScore]:
     return {name: IdeaScore(earned[name], most) for name, most in possible.items() if most}
 
 
-def why(row: Row, scores: Mapping[str, IdeaScore]) -> str:
+def why(row: GradebookRow, scores: Mapping[str, IdeaScore]) -> str:
     """Return the names of the mistakes found; where there are none, the ideas that lose points."""
     known = dict.fromkeys(name for score in row.scores for name in score.diagnosis)
     if known:
@@ -68,5 +68,5 @@ def why(row: Row, scores: Mapping[str, IdeaScore]) -> str:
     missing = [name for name, one in scores.items() if one.earned < one.possible]
     if not (graded and missing):
         return ""
-    more = f" and {len(missing) - SHOWN} more" if len(missing) > SHOWN else ""
-    return f"loses points in {', '.join(missing[:SHOWN])}{more}"
+    more = f" and {len(missing) - MAX_NAMED_IDEAS} more" if len(missing) > MAX_NAMED_IDEAS else ""
+    return f"loses points in {', '.join(missing[:MAX_NAMED_IDEAS])}{more}"

@@ -16,19 +16,23 @@ from typing import Any
 import msgspec
 from markupsafe import Markup
 
-from grader.outputs.batch_alike import ShownAlike, show_alike, wanted
-from grader.outputs.batch_candidate import FOLDER, Entry, policy
-from grader.outputs.batch_counts import Checks, histograms, mistakes, share_of
-from grader.outputs.batch_ideas import Ideas, IdeaScore, by_idea, names_of, why
+from grader.outputs.batch_alike import ShownSimilarity, candidates_in_pairs, shown_similarity
+from grader.outputs.batch_candidate import (
+    CANDIDATES_FOLDER,
+    CandidateEntry,
+    content_security_policy,
+)
+from grader.outputs.batch_counts import ExerciseChecks, count_mistakes, histograms, share_of
+from grader.outputs.batch_ideas import Ideas, IdeaScore, names_of, points_by_idea, why
 from grader.outputs.jinja import render
-from grader.records import Row, Similarity
+from grader.records import GradebookRow, Similarity
 
 SCRIPT = Path(__file__).with_name("pages") / "batch_list.js"
-GROUP = 50  # rows that a browser lays out together, once they come into sight
+ROWS_PER_GROUP = 50  # that a browser lays out together, once they come into sight
 
 
 @dataclass(frozen=True)
-class Head:
+class BatchHeader:
     """The facts about a batch as a whole.
 
     Attributes:
@@ -54,7 +58,7 @@ class Head:
 
 
 @dataclass(frozen=True)
-class Line:
+class TableLine:
     """A line of the table.
 
     Attributes:
@@ -65,7 +69,7 @@ class Line:
     """
 
     number: int
-    row: Row
+    row: GradebookRow
     page: str
     ideas: Mapping[str, IdeaScore]
     why: str
@@ -74,20 +78,20 @@ class Line:
 class Overview:
     """The page, to which candidates are added in any order; little of each is kept in memory."""
 
-    def __init__(self, head: Head) -> None:
+    def __init__(self, head: BatchHeader) -> None:
         self._head = head
         self._exercises = list(head.weights)
-        self._lines: list[Line] = []
-        self._checks = {name: Checks(name) for name in self._exercises}
-        self._wanted = {name: wanted(found) for name, found in head.alike.items()}
+        self._lines: list[TableLine] = []
+        self._checks = {name: ExerciseChecks(name) for name in self._exercises}
+        self._wanted = {name: candidates_in_pairs(found) for name, found in head.alike.items()}
         self._sources: dict[str, dict[str, str]] = {name: {} for name in head.alike}
 
-    def add(self, entry: Entry) -> None:
+    def add(self, entry: CandidateEntry) -> None:
         """Add a candidate to the page."""
         name, counting = entry.row.candidate, entry.counting
-        scores = by_idea([report for report, _ in counting], self._head.ideas)
-        page = f"{FOLDER}/{entry.number}.html" if entry.graded else ""
-        self._lines.append(Line(entry.number, entry.row, page, scores, why(entry.row, scores)))
+        scores = points_by_idea([report for report, _ in counting], self._head.ideas)
+        page = f"{CANDIDATES_FOLDER}/{entry.number}.html" if entry.graded else ""
+        self._lines.append(TableLine(entry.number, entry.row, page, scores, why(entry.row, scores)))
         for report, _ in counting:
             self._checks[report.exercise].add(report)
         for exercise, some in self._wanted.items():
@@ -99,7 +103,7 @@ class Overview:
         style, script = Markup(render("batch_style.css")), Markup(_script())
         lines = sorted(self._lines, key=lambda line: line.number)
         rows = [line.row for line in lines]
-        found = mistakes(self._exercises, rows)
+        found = count_mistakes(self._exercises, rows)
         basics: dict[str, Any] = {
             **{"head": self._head, "exercises": self._exercises},
             "ideas": self._ideas(lines),
@@ -108,11 +112,11 @@ class Overview:
             Counter(row.scores[number].status for row in rows)
             for number in range(len(self._exercises))
         ]
-        allowed = policy(style, script)
+        allowed = content_security_policy(style, script)
         yield render("batch_begin.html", head=self._head, style=style, policy=allowed)
         yield render("batch_table.html", **basics, count=len(rows), tally=tally, mistakes=found)
-        for first in range(0, len(rows), GROUP):
-            yield render("batch_rows.html", **basics, lines=lines[first : first + GROUP])
+        for first in range(0, len(rows), ROWS_PER_GROUP):
+            yield render("batch_rows.html", **basics, lines=lines[first : first + ROWS_PER_GROUP])
         yield render(
             "batch_rest.html",
             **basics,
@@ -124,20 +128,20 @@ class Overview:
         yield _figures(lines, basics["ideas"], [one.name for one in found])
         yield f"<script>{script}</script>\n</body>\n</html>\n"
 
-    def _ideas(self, lines: Sequence[Line]) -> list[str]:
+    def _ideas(self, lines: Sequence[TableLine]) -> list[str]:
         """Return the ideas on which any candidate has points to earn."""
         asked = {idea for line in lines for idea in line.ideas}
         return [name for name in names_of(self._head.ideas) if name in asked]
 
-    def _alike(self, lines: Sequence[Line]) -> list[ShownAlike]:
+    def _alike(self, lines: Sequence[TableLine]) -> list[ShownSimilarity]:
         numbers = {line.row.candidate: line.number for line in lines}
         return [
-            show_alike(name, found, numbers, self._sources[name])
+            shown_similarity(name, found, numbers, self._sources[name])
             for name, found in self._head.alike.items()
         ]
 
 
-def _figures(lines: Sequence[Line], ideas: Sequence[str], found: Sequence[str]) -> str:
+def _figures(lines: Sequence[TableLine], ideas: Sequence[str], found: Sequence[str]) -> str:
     """Return the table's data for the page's script, as JSON in an HTML element.
 
     Nothing in the data can close the element.

@@ -17,12 +17,12 @@ import msgspec
 from grader.diagnosis.edits import EditMistake, edited, read_edits
 from grader.errors import GradeError
 from grader.kit import Exercise, Kit
-from grader.outputs.batch_ideas import REST, IdeaScore, idea_of
+from grader.outputs.batch_ideas import DEFAULT_IDEA, IdeaScore, idea_of
 from grader.records import CheckResult, Report
 from grader.submission import SourceProblem, Submission, parse
 
-QUESTIONS = 5
-OF_LOST = 3  # of these, about ideas that lost points; more if there are too few others
+MAX_QUESTIONS = 5
+MAX_LOST_IDEA_QUESTIONS = 3  # of these; more if there are too few about other ideas
 
 
 class Question(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -39,12 +39,12 @@ class Question(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     good: str
 
 
-class _File(msgspec.Struct, forbid_unknown_fields=True):
+class _QuestionsFile(msgspec.Struct, forbid_unknown_fields=True):
     question: list[Question]
 
 
 @dataclass(frozen=True)
-class Broke:
+class FirstFailure:
     """The first check of an exercise that lost points for a reason of its own.
 
     Attributes:
@@ -57,7 +57,7 @@ class Broke:
 
 
 @dataclass(frozen=True)
-class Planted:
+class PlantedMistake:
     """Our solution with one mistake, for a candidate to find.
 
     Attributes:
@@ -73,7 +73,7 @@ class Planted:
 
 
 @dataclass(frozen=True)
-class Sheet:
+class InterviewSheet:
     """All topics for the interview with one candidate.
 
     Attributes:
@@ -81,9 +81,9 @@ class Sheet:
     """
 
     built: Mapping[str, str]
-    broke: Sequence[Broke]
+    broke: Sequence[FirstFailure]
     questions: Sequence[Question]
-    planted: Planted | None
+    planted: PlantedMistake | None
 
 
 @cache
@@ -97,12 +97,14 @@ def read_questions(path: Path) -> tuple[Question, ...]:
         return ()
     try:
         text = path.read_text(encoding="utf-8")
-        return tuple(msgspec.convert(tomllib.loads(text), _File).question)
+        return tuple(msgspec.convert(tomllib.loads(text), _QuestionsFile).question)
     except (ValueError, RecursionError) as error:
         raise GradeError(f"`{path}` is damaged: {error}") from None
 
 
-def sheet(kit: Kit, graded: Sequence[tuple[Report, str]], scores: Mapping[str, IdeaScore]) -> Sheet:
+def draw_sheet(
+    kit: Kit, graded: Sequence[tuple[Report, str]], scores: Mapping[str, IdeaScore]
+) -> InterviewSheet:
     """Draw the topics for an interview; the sources are the seed, so equal files draw the same.
 
     Args:
@@ -112,15 +114,17 @@ def sheet(kit: Kit, graded: Sequence[tuple[Report, str]], scores: Mapping[str, I
     """
     texts = "\0".join(source for _, source in graded)
     dice = random.Random(hashlib.sha256(texts.encode(errors="surrogatepass")).digest())
-    return Sheet(
-        {report.exercise: described(source) for report, source in graded},
-        [found for report, _ in graded for found in _broke(report)],
-        _drawn(read_questions(kit.questions), kit, [one for one, _ in graded], scores, dice),
-        _planted(kit, [one for one, _ in graded], dice),
+    return InterviewSheet(
+        {report.exercise: describe_source(source) for report, source in graded},
+        [found for report, _ in graded for found in _first_failure(report)],
+        _draw_questions(
+            read_questions(kit.questions), kit, [one for one, _ in graded], scores, dice
+        ),
+        _plant_mistake(kit, [one for one, _ in graded], dice),
     )
 
 
-def described(source: str) -> str:
+def describe_source(source: str) -> str:
     """Describe a file: its length, what it defines, and which attributes it calls: ``x.name()``."""
     try:
         tree = parse(Submission(Path("handed_in.py"), source))
@@ -133,24 +137,24 @@ def described(source: str) -> str:
         f"`{one.attr}`" for one in called if isinstance(one, ast.Attribute) and one.attr[0] != "_"
     )
     lines = sum(bool(line.strip()) for line in source.splitlines())
-    parts = [f"{lines} line{'s' if lines != 1 else ''}", f"defines {_some(names)}"]
-    return "; ".join([*parts, f"calls {_some(calls)}"] if calls else parts)
+    parts = [f"{lines} line{'s' if lines != 1 else ''}", f"defines {_listed(names)}"]
+    return "; ".join([*parts, f"calls {_listed(calls)}"] if calls else parts)
 
 
-def _some(names: Mapping[str, None], most: int = 12) -> str:
+def _listed(names: Mapping[str, None], most: int = 12) -> str:
     shown = ", ".join([*names][:most]) or "nothing"
     return f"{shown} and {len(names) - most} more" if len(names) > most else shown
 
 
-def _broke(report: Report) -> Iterator[Broke]:
+def _first_failure(report: Report) -> Iterator[FirstFailure]:
     lost = [one for one in report.checks if one.is_lost] if not report.problem else []
     apart = [one for one in lost if not report.following(one)] or lost
     if apart:
         command = f"grade {report.exercise} FILE --seed {report.seed} --case case.py"
-        yield Broke(report.exercise, apart[0], command)
+        yield FirstFailure(report.exercise, apart[0], command)
 
 
-def _drawn(
+def _draw_questions(
     known: Sequence[Question],
     kit: Kit,
     reports: Sequence[Report],
@@ -162,7 +166,9 @@ def _drawn(
     Each idea gets one question, as long as there are enough ideas.
     """
     lost = {name for name, one in scores.items() if one.earned < one.possible}
-    asked = {idea_of(check.name, kit.ideas) for one in reports for check in one.checks} | {REST}
+    asked = {idea_of(check.name, kit.ideas) for one in reports for check in one.checks} | {
+        DEFAULT_IDEA
+    }
     there = [one for one in dice.sample(known, len(known)) if one.idea in asked]
     turns: dict[str, int] = {}
     ranked = []
@@ -170,31 +176,35 @@ def _drawn(
         turns[question.idea] = turns.get(question.idea, 0) + 1
         ranked.append((turns[question.idea], question))
     ranked.sort(key=lambda pair: pair[0])
-    about = [one for _, one in ranked if one.idea in lost][:OF_LOST]
+    about = [one for _, one in ranked if one.idea in lost][:MAX_LOST_IDEA_QUESTIONS]
     others = [one for _, one in ranked if one not in about]
     others.sort(key=lambda one: one.idea in lost)
-    return [*about, *others][:QUESTIONS]
+    return [*about, *others][:MAX_QUESTIONS]
 
 
-def _planted(kit: Kit, reports: Sequence[Report], dice: random.Random) -> Planted | None:
+def _plant_mistake(
+    kit: Kit, reports: Sequence[Report], dice: random.Random
+) -> PlantedMistake | None:
     """Plant a mistake found in a file; else one that loses the same check as a file; else any."""
     every = [
         (report, kit.find(report.exercise), mistake)
         for report in reports
         for mistake in _mistakes(kit.find(report.exercise))
     ]
-    named = [(e, m) for r, e, m in every if m.name.replace(" ", "-") in _found(r)]
-    alike = [(e, m) for r, e, m in every if m.loses in {one.check.name for one in _broke(r)}]
+    named = [(e, m) for r, e, m in every if m.name.replace(" ", "-") in _diagnosed(r)]
+    alike = [
+        (e, m) for r, e, m in every if m.loses in {one.check.name for one in _first_failure(r)}
+    ]
     for found, told in ((named, True), (alike, True), ([(e, m) for _, e, m in every], False)):
         for exercise, mistake in dice.sample(found, len(found)):
             right = exercise.solution.read_text(encoding="utf-8")
             wrong = edited(right, [mistake])
             if wrong is not None:
-                return Planted(exercise.name, mistake.name, told, _diff(right, wrong), wrong)
+                return PlantedMistake(exercise.name, mistake.name, told, _diff(right, wrong), wrong)
     return None
 
 
-def _found(report: Report) -> set[str]:
+def _diagnosed(report: Report) -> set[str]:
     """Return the names of the mistakes that reproduce what a file computes."""
     return {name for names in report.diagnosis for name in names}
 

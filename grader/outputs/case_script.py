@@ -8,12 +8,12 @@ from typing import Any
 
 from torch import Tensor
 
-from grader.diagnosis.replay import Asked
-from grader.outputs.tensor_text import PACKED, STRIDED, tensor_text
+from grader.diagnosis.replay import AskedStep
+from grader.outputs.tensor_text import PACKED_SOURCE, STRIDED_SOURCE, tensor_text
 from grader.suite.case import Case
 from grader.wire import messages, values
 
-HEAD = '''"""{title}
+SCRIPT_HEAD = '''"""{title}
 
 It needs torch alone, calls your file as the check did, and ends where the check failed. To step
 through it: `python -m pdb {script}`, or a breakpoint in an editor.
@@ -31,7 +31,7 @@ submission = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(submission)
 
 '''
-SET_WEIGHTS = '''
+SET_WEIGHTS_SOURCE = '''
 def set_weights(module, weights):
     """Give parameters new values, by name."""
     parameters = dict(module.named_parameters(remove_duplicate=False))
@@ -57,11 +57,15 @@ def case_script(case: Case, exercise: str, file: Path, script: Path, seed: int) 
     """
     body = "\n".join(_Writer(case).lines())
     names = "".join(f'{name} = float("{name}")\n' for name in ("inf", "nan") if name in body)
-    used = [text for text in (PACKED, STRIDED, SET_WEIGHTS) if f"{_name(text)}(" in body]
-    head = HEAD.format(
+    used = [
+        text
+        for text in (PACKED_SOURCE, STRIDED_SOURCE, SET_WEIGHTS_SOURCE)
+        if f"{_function_name(text)}(" in body
+    ]
+    head = SCRIPT_HEAD.format(
         title=f"`{exercise}`, check `{case.check}`, seed {seed}: {case.comparison.what} is wrong.",
         script=script.name,
-        imports="import base64\nimport zlib\n" if PACKED in used else "",
+        imports="import base64\nimport zlib\n" if PACKED_SOURCE in used else "",
         file=str(file.resolve()),
         names=names,
         functions="".join(f"\n{text}" for text in used),
@@ -69,7 +73,7 @@ def case_script(case: Case, exercise: str, file: Path, script: Path, seed: int) 
     return f"{head}{body}\n"
 
 
-def _name(function: str) -> str:
+def _function_name(function: str) -> str:
     return function.partition("def ")[2].partition("(")[0]
 
 
@@ -102,7 +106,7 @@ class _Writer:
         yield f"expected = {tensor_text(comparison.expected)}"
         yield f"torch.testing.assert_close(got, expected, rtol=0, atol={comparison.allowed:.3g})"
 
-    def _step(self, asked: Asked) -> Iterator[str]:
+    def _step(self, asked: AskedStep) -> Iterator[str]:
         tensors = values.load_tensors(asked.step.tensors, asked.body, True)
         match asked.step.operation:
             case messages.Create() as create:

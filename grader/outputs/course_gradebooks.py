@@ -10,13 +10,13 @@ import io
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from grader.outputs.gradebook import guarded
-from grader.records import Row
+from grader.outputs.gradebook import spreadsheet_safe
+from grader.records import GradebookRow
 
 NO_ID = "no id is known"
 
 
-class Identified(NamedTuple):
+class IdentifiedRow(NamedTuple):
     """A student's row, and the ids by which a course system knows the student.
 
     Attributes:
@@ -24,41 +24,45 @@ class Identified(NamedTuple):
         number: Canvas's own number for the student.
     """
 
-    row: Row
+    row: GradebookRow
     id: str = ""
     number: str = ""
 
 
-def render_canvas(title: str, rows: Iterable[Identified]) -> str:
+def render_canvas(title: str, rows: Iterable[IdentifiedRow]) -> str:
     """Return Canvas's CSV file: one assignment out of 100 points, empty for ungraded students."""
     table: list[list[str]] = [
-        ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", guarded(title)],
+        ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", spreadsheet_safe(title)],
         ["    Points Possible", "", "", "", "", "100"],
     ]
     for row, known_by, number in rows:
         user, login = ("", known_by) if "@" in known_by else (known_by, "")
-        who = [number, guarded(user), guarded(login)] if known_by or number else ["", NO_ID, ""]
-        table.append([guarded(row.candidate), *who, "", _percent(row)])
-    return _written(table)
+        who = (
+            [number, spreadsheet_safe(user), spreadsheet_safe(login)]
+            if known_by or number
+            else ["", NO_ID, ""]
+        )
+        table.append([spreadsheet_safe(row.candidate), *who, "", _percent(row)])
+    return _csv_text(table)
 
 
-def render_moodle(title: str, rows: Iterable[Identified]) -> str:
+def render_moodle(title: str, rows: Iterable[IdentifiedRow]) -> str:
     """Return Moodle's CSV file: one grade item out of 100, and a line of feedback."""
-    head = ["Full name", "ID number", "Email address", guarded(title), "Feedback"]
+    head = ["Full name", "ID number", "Email address", spreadsheet_safe(title), "Feedback"]
     table = [head]
     for row, known_by, _ in rows:
         number, address = ("", known_by) if "@" in known_by else (known_by or NO_ID, "")
         said = ", ".join(score.status for score in row.scores)
-        who = [guarded(row.candidate), guarded(number), guarded(address)]
+        who = [spreadsheet_safe(row.candidate), spreadsheet_safe(number), spreadsheet_safe(address)]
         table.append([*who, _percent(row), said])
-    return _written(table)
+    return _csv_text(table)
 
 
-def _percent(row: Row) -> str:
+def _percent(row: GradebookRow) -> str:
     return "" if row.total is None else f"{100 * row.total:.2f}"
 
 
-def _written(table: Sequence[Sequence[str]]) -> str:
+def _csv_text(table: Sequence[Sequence[str]]) -> str:
     buffer = io.StringIO()
     csv.writer(buffer, lineterminator="\r\n").writerows(table)
     return buffer.getvalue()

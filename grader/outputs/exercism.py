@@ -13,15 +13,15 @@ from grader.outputs.phrases import explained_message
 from grader.outputs.sanitise import clean
 from grader.records import CheckResult, Report, Verdict
 
-MAX_MESSAGE = 65_535  # characters of the message about the whole file
-MAX_OUTPUT = 500  # characters that are kept of what one test printed
+MAX_MESSAGE_CHARS = 65_535  # of the message about the whole file
+MAX_OUTPUT_CHARS = 500  # that are kept of what one test printed
 
 
 def render_exercism(report: Report) -> str:
     """Return a report as JSON; skipped checks are left out, as Exercism has no word for them."""
     record: dict[str, Any] = {"version": 3}
     if report.problem:
-        record |= {"status": "error", "message": clean(report.problem)[:MAX_MESSAGE]}
+        record |= {"status": "error", "message": clean(report.problem)[:MAX_MESSAGE_CHARS]}
     else:
         tried = [check for check in report.checks if check.verdict is not Verdict.SKIP]
         record |= {
@@ -49,7 +49,7 @@ def _status(check: CheckResult) -> str:
 
 
 def _cut(text: str) -> str:
-    if len(text) <= MAX_OUTPUT:
+    if len(text) <= MAX_OUTPUT_CHARS:
         return text
     note = "\n… (cut)"
-    return text[: MAX_OUTPUT - len(note)] + note
+    return text[: MAX_OUTPUT_CHARS - len(note)] + note

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 from grader.outputs.jinja import render
 from grader.outputs.phrases import NOT_WRITTEN, without_the_repair
-from grader.records import Cause, CheckResult, Report, Row, Score, Verdict
+from grader.records import Cause, CheckResult, GradebookRow, Report, Score, Verdict
 
-PLAIN = {
+VERDICT_SENTENCES = {
     Verdict.TODO: NOT_WRITTEN,
     Verdict.TIMEOUT: "it took too long",
     Verdict.SKIP: "it could not be tried where this was graded, and does not count",
@@ -59,7 +59,7 @@ class ShownFeedback:
         """Return what the page says of a check; nothing of one that passed."""
         if check.verdict is Verdict.PASS:
             return []
-        said = [PLAIN.get(check.verdict, ""), self._raised(check), check.why]
+        said = [VERDICT_SENTENCES.get(check.verdict, ""), self._raised(check), check.why]
         return [text for text in said if text]
 
     def _raised(self, check: CheckResult) -> str:
@@ -73,7 +73,7 @@ class ShownFeedback:
 def feedback_page(
     title: str,
     exercises: Sequence[str],
-    row: Row,
+    row: GradebookRow,
     reports: Sequence[Report],
     explained: Collection[str],
 ) -> str:

@@ -11,7 +11,7 @@ from grader.outputs.phrases import counted_by_cause, grouped, plain_message, sti
 from grader.outputs.sanitise import clean
 from grader.records import Cause, CheckResult, Report, Verdict
 
-QUIET = (Verdict.PASS, Verdict.SKIP)
+UNANNOTATED_VERDICTS = (Verdict.PASS, Verdict.SKIP)
 
 
 def render_github(reports: Sequence[Report]) -> str:
@@ -28,7 +28,7 @@ def _lines(report: Report) -> Iterator[str]:
         if report.cause is not None:
             yield _command("error", report, _cause(report, report.cause), 0, report.exercise)
         for check, _ in grouped(report.checks):
-            if check.verdict not in QUIET and not report.following(check):
+            if check.verdict not in UNANNOTATED_VERDICTS and not report.following(check):
                 title = f"{report.exercise}: {check.claim} ({check.earned}/{check.possible})"
                 message = plain_message(check)
                 yield _command("error", report, message, _line(check), title)

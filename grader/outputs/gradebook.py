@@ -8,13 +8,13 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from grader.outputs.sanitise import clean
-from grader.records import Row
+from grader.records import GradebookRow
 
-FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # how formulas begin
-COLUMNS = ("earned", "possible", "status", "note")
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+EXERCISE_COLUMNS = ("earned", "possible", "status", "note")
 
 
-def render_gradebook(exercises: Sequence[str], rows: Iterable[Row]) -> str:
+def render_gradebook(exercises: Sequence[str], rows: Iterable[GradebookRow]) -> str:
     """Return a CSV file with a line for each candidate: the total in percent, then each exercise.
 
     An exercise has points, status and a note. Points and totals that are not known yet are empty.
@@ -22,21 +22,23 @@ def render_gradebook(exercises: Sequence[str], rows: Iterable[Row]) -> str:
     """
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\r\n")
-    columns = [f"{name} {what}" for name in exercises for what in COLUMNS]
+    columns = [f"{name} {what}" for name in exercises for what in EXERCISE_COLUMNS]
     writer.writerow(["candidate", "total percent", *columns, "diagnosis", "decision", "remarks"])
     for row in rows:
         total = "" if row.total is None else f"{100 * row.total:.2f}"
-        cells: list[object] = [guarded(row.candidate), total]
+        cells: list[object] = [spreadsheet_safe(row.candidate), total]
         for score in row.scores:
             points = (score.earned, score.possible) if score.status.scored else ("", "")
-            cells += [*points, score.status, guarded(score.note)]
+            cells += [*points, score.status, spreadsheet_safe(score.note)]
         found = dict.fromkeys(name for score in row.scores for name in score.diagnosis)
-        said = guarded("\n".join(row.remarks))
-        writer.writerow([*cells, guarded(" ".join(found)), guarded(row.decision), said])
+        said = spreadsheet_safe("\n".join(row.remarks))
+        writer.writerow(
+            [*cells, spreadsheet_safe(" ".join(found)), spreadsheet_safe(row.decision), said]
+        )
     return buffer.getvalue()
 
 
-def render_mail_merge(sent: Iterable[tuple[Row, str, Path]]) -> str:
+def render_mail_merge(sent: Iterable[tuple[GradebookRow, str, Path]]) -> str:
     """Return a CSV file with a line for each page to send: recipient, path, total and decision.
 
     Args:
@@ -48,14 +50,14 @@ def render_mail_merge(sent: Iterable[tuple[Row, str, Path]]) -> str:
     for row, known_by, page in sent:
         total = "" if row.total is None else f"{100 * row.total:.2f}"
         cells = (row.candidate, known_by, str(page.absolute()), total, row.decision)
-        writer.writerow(map(guarded, cells))
+        writer.writerow(map(spreadsheet_safe, cells))
     return buffer.getvalue()
 
 
-def guarded(text: str) -> str:
+def spreadsheet_safe(text: str) -> str:
     """Return text that no spreadsheet takes for a formula: an apostrophe goes before one.
 
     Source: OWASP, CSV injection
     """
     text = clean(text)
-    return f"'{text}" if text.lstrip(" ").startswith(FORMULA) else text
+    return f"'{text}" if text.lstrip(" ").startswith(FORMULA_STARTS) else text

@@ -15,7 +15,7 @@ from grader.outputs.phrases import beyond_what_was_given, explained_message, iso
 from grader.outputs.sanitise import clean
 from grader.records import CheckResult, Report, Verdict
 
-OUT_OF = 100  # points of an assignment
+ASSIGNMENT_POINTS = 100
 
 
 def render_gradescope(reports: Sequence[Report], weights: Mapping[str, float]) -> str:
@@ -30,7 +30,9 @@ def render_gradescope(reports: Sequence[Report], weights: Mapping[str, float]) -
         weights: The weight of every exercise, by name.
     """
     whole = sum(weights.values())
-    worth = {report.exercise: OUT_OF * weights[report.exercise] / whole for report in reports}
+    worth = {
+        report.exercise: ASSIGNMENT_POINTS * weights[report.exercise] / whole for report in reports
+    }
     tests = [
         test
         for number, report in enumerate(reports, 1)
@@ -53,7 +55,7 @@ def render_gradescope(reports: Sequence[Report], weights: Mapping[str, float]) -
 def _tests(report: Report, number: int, worth: float) -> Iterator[dict[str, Any]]:
     each = worth / max(sum(check.possible for check in report.checks), 1)
     if report.begins_at:
-        yield _given(report, number, worth, each)
+        yield _deduction_as_given(report, number, worth, each)
     for index, check in enumerate(report.checks, 1):
         test: dict[str, Any] = {
             "name": f"{report.exercise}: {check.claim}",
@@ -70,7 +72,7 @@ def _tests(report: Report, number: int, worth: float) -> Iterator[dict[str, Any]
         yield test
 
 
-def _given(report: Report, number: int, worth: float, each: float) -> dict[str, Any]:
+def _deduction_as_given(report: Report, number: int, worth: float, each: float) -> dict[str, Any]:
     """Return the test that takes off what a fix-it file earns as given; 0 once it is solved."""
     raw = each * sum(check.earned for check in report.checks)
     share = worth * report.earned / max(report.possible, 1)

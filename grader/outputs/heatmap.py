@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from grader.outputs.phrases import mark_of
 from grader.records import AttentionMap
 
-Weights = tuple[tuple[float, ...], ...]
-ROUNDING = 0.01  # weights that differ by less count as the same
+WeightRows = tuple[tuple[float, ...], ...]
+MIN_GAP = 0.01  # weights that differ by less count as the same
 
 
 @dataclass(frozen=True)
-class Cell:
+class MapCell:
     """One attention weight.
 
     Attributes:
@@ -34,7 +34,7 @@ class Panel:
     """One of the two maps, queries by keys."""
 
     name: str
-    rows: tuple[tuple[Cell, ...], ...]
+    rows: tuple[tuple[MapCell, ...], ...]
 
     @property
     def columns(self) -> int:
@@ -73,7 +73,7 @@ def heatmap_of(one: AttentionMap) -> Heatmap:
     return Heatmap(one.title, panels, gap)
 
 
-def _panel(name: str, weights: Weights, worst: tuple[int, int] | None) -> Panel:
+def _panel(name: str, weights: WeightRows, worst: tuple[int, int] | None) -> Panel:
     return Panel(
         name,
         tuple(
@@ -83,9 +83,9 @@ def _panel(name: str, weights: Weights, worst: tuple[int, int] | None) -> Panel:
     )
 
 
-def _cell(weight: float, worst: bool, name: str) -> Cell:
+def _cell(weight: float, worst: bool, name: str) -> MapCell:
     mark = mark_of(weight, is_right=name == "right")
-    return Cell(_number(weight), 0.0 if mark else min(max(weight, 0.0), 1.0), mark, worst)
+    return MapCell(_number(weight), 0.0 if mark else min(max(weight, 0.0), 1.0), mark, worst)
 
 
 def _number(weight: float) -> str:
@@ -100,4 +100,4 @@ def _worst(one: AttentionMap) -> tuple[int, int] | None:
         for key, (a, b) in enumerate(zip(row, other, strict=False))
     }
     place = max(gaps, key=lambda at: gaps[at], default=None)
-    return place if place is not None and gaps[place] >= ROUNDING else None
+    return place if place is not None and gaps[place] >= MIN_GAP else None

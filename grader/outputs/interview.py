@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from rich.text import Text
 
 from grader.languages import say
-from grader.outputs.terminal import STYLES, Part, render_report
+from grader.outputs.terminal import VERDICT_STYLES, Renderable, render_report
 from grader.records import Report, Verdict
 
 
 def render_interview(
     reports: Sequence[Report], minutes: Mapping[str, float | None], late: Mapping[str, float]
-) -> Iterator[Part]:
+) -> Iterator[Renderable]:
     """Yield what was right and wrong, how long each exercise took, and what to practise.
 
     Args:
@@ -32,7 +32,7 @@ def render_interview(
         yield from render_report(report, brief=True)
     yield Text()
     yield Text(say("to practise"), style="bold")
-    for line in practise(reports):
+    for line in what_to_practise(reports):
         yield Text(f"  {say(line)}")
 
 
@@ -40,13 +40,13 @@ def _heading(report: Report, minutes: float | None, late: float) -> Text:
     took = say("never saved") if minutes is None else f"{minutes:.0f} min"
     verdict = Verdict.PASS if report.solved else Verdict.FAIL
     text = Text.assemble((report.exercise, "bold"), f"  {took}  ")
-    text.append(say("solved" if report.solved else "not solved"), STYLES[verdict])
+    text.append(say("solved" if report.solved else "not solved"), VERDICT_STYLES[verdict])
     if late >= 1:
         text.append(say(f"  saved {late:.0f} min after the time was up"), "yellow")
     return text
 
 
-def practise(reports: Sequence[Report]) -> list[str]:
+def what_to_practise(reports: Sequence[Report]) -> list[str]:
     """Return what to practise: the mistakes that were made, then the exercises not solved."""
     mistakes = dict.fromkeys(
         name for report in reports for name in next(iter(report.diagnosis), ())

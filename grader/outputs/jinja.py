@@ -33,11 +33,11 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.globals["_"] = _told
+    made.globals["_"] = _translated_label
     made.globals["language"] = language
-    made.filters["said"] = _said
+    made.filters["said"] = _translated_message
     made.filters["say"] = say
-    made.filters["alone"] = _alone
+    made.filters["alone"] = _css_for_foreign_page
     return made
 
 
@@ -50,18 +50,18 @@ def _inert(value: Any) -> Any:
     return cleaned if cleaned.isprintable() else cleaned.encode("utf-8", "replace").decode()
 
 
-def _told(text: str, **values: Any) -> str:
+def _translated_label(text: str, **values: Any) -> str:
     """Return a label in the current language, with values filled in."""
     return say(text.format_map(values))
 
 
-def _said(text: str) -> Markup:
+def _translated_message(text: str) -> Markup:
     """Return a message in the current language, with text in backticks marked up as code."""
     escaped = str(escape(_inert(say(text))))  # a Markup would escape the tags that follow
     return Markup(re.sub(r"`([^`\n]+)`", r"<code>\1</code>", escaped))
 
 
-def _alone(css: str) -> Markup:
+def _css_for_foreign_page(css: str) -> Markup:
     """Adapt our style sheet to a page of somebody else's, whose own rules and sizes apply too.
 
     Each rule gets the specificity of an ``id``, which no element has; sizes in ``rem`` become

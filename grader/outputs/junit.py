@@ -10,8 +10,8 @@ from grader.outputs.phrases import explained_message, isolation_in_force
 from grader.outputs.sanitise import clean
 from grader.records import CheckResult, Report, Verdict
 
-ILLEGAL = re.compile("[^\t\n -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # in XML 1.0
-SHORT = 500  # characters of a message that is an attribute; the element holds it whole
+ILLEGAL_CHARACTERS = re.compile("[^\t\n -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # in XML 1.0
+MAX_ATTRIBUTE_CHARS = 500  # of a message; the element holds it whole
 
 
 def render_junit(reports: Sequence[Report]) -> str:
@@ -63,7 +63,9 @@ def _case(report: Report, check: CheckResult) -> ET.Element:
     if kind:
         whole = _text(report.problem or explained_message(report, check))
         attributes = {"type": "pytest.skip"} if kind == "skipped" else {}
-        element = ET.SubElement(case, kind, attributes, message=whole.partition("\n")[0][:SHORT])
+        element = ET.SubElement(
+            case, kind, attributes, message=whole.partition("\n")[0][:MAX_ATTRIBUTE_CHARS]
+        )
         element.text = whole
     if check.output:
         ET.SubElement(case, "system-out").text = _text(check.output)
@@ -90,4 +92,4 @@ def _properties(values: dict[str, str]) -> ET.Element:
 
 
 def _text(text: str) -> str:
-    return ILLEGAL.sub("�", clean(text))
+    return ILLEGAL_CHARACTERS.sub("�", clean(text))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from grader.diagnosis.catalogue import Mistake, catalogue
-from grader.diagnosis.words import PARTS
+from grader.diagnosis.words import PART_TITLES
 from grader.languages import say
 
 NOTEBOOKS = {
@@ -18,7 +18,7 @@ NOTEBOOKS = {
 }
 
 
-def titled(source: str) -> str:
+def with_notebook_titles(source: str) -> str:
     """Return where a mistake was seen, notebooks by title; ``docs/sources.md`` says more."""
     return re.sub(r"notebook (\d+)", lambda found: f'the notebook "{NOTEBOOKS[found[1]]}"', source)
 
@@ -27,7 +27,7 @@ def list_mistakes() -> Iterator[str]:
     """Yield the names of all known mistakes, under the parts of attention."""
     known = list(catalogue().values())
     yield say(f"{len(known)} known mistakes, in the order of the steps of attention")
-    for part, title in PARTS.items():
+    for part, title in PART_TITLES.items():
         yield f"\n{say(title)}"
         yield from (f"  {mistake.name}" for mistake in known if mistake.part == part)
 
@@ -37,4 +37,4 @@ def describe_mistake(mistake: Mistake) -> Iterator[str]:
     yield say(f"What is done: {mistake.says}.")
     yield say(f"Why it hurts: {mistake.hurts}")
     yield say(f"A hint: {mistake.hint}")
-    yield say(f"Seen: {titled(mistake.source)}.")
+    yield say(f"Seen: {with_notebook_titles(mistake.source)}.")

@@ -10,16 +10,16 @@ from rich.text import Text
 
 from grader.languages import say
 from grader.outputs.sanitise import clean
-from grader.outputs.terminal import Part, render_maps
+from grader.outputs.terminal import Renderable, render_maps
 from grader.records import OwnTry
 from grader.records.own_try import Numbers
 
-READ = 48  # numbers; of a parameter with more, only the shape is shown
-SHOWN = 200  # numbers; of an input or output with more, only the corners are shown
-DIGITS = 4
+MAX_PARAMETER_NUMBERS = 48  # of a parameter with more, only the shape is shown
+MAX_VALUE_NUMBERS = 200  # of an input or output with more, only the corners are shown
+DECIMALS = 4
 
 
-def render_own_try(tried: OwnTry, seed: int) -> Iterator[Part]:
+def render_own_try(tried: OwnTry, seed: int) -> Iterator[Renderable]:
     """Yield the call, its inputs, its outputs beside the right ones, and the attention maps.
 
     Args:
@@ -30,7 +30,7 @@ def render_own_try(tried: OwnTry, seed: int) -> Iterator[Part]:
     for name, value in tried.given.items():
         yield from _numbers(name, value)
     for name, value in tried.weights.items():
-        if np.size(value) <= READ:
+        if np.size(value) <= MAX_PARAMETER_NUMBERS:
             yield from _numbers(name, value)
         else:
             yield Text(f"  {name} {np.shape(value)}", "dim")
@@ -49,18 +49,18 @@ def render_own_try(tried: OwnTry, seed: int) -> Iterator[Part]:
         yield Text(f"  {say('as it should be')}", "bold green")
 
 
-def _beside(name: str, yours: Numbers, right: Numbers) -> Iterator[Part]:
+def _beside(name: str, yours: Numbers, right: Numbers) -> Iterator[Renderable]:
     yield from _numbers(f"{name}, {say('yours')}", yours)
     yield from _numbers(f"{name}, {say('right')}", right)
 
 
-def _numbers(name: str, value: Numbers) -> Iterator[Part]:
+def _numbers(name: str, value: Numbers) -> Iterator[Renderable]:
     yield Text(f"  {name} {np.shape(value)}", "bold")
     shown = np.array2string(
-        (np.asarray(value) + 0).round(DIGITS) + 0,  # turns -0 into 0 and True into 1
-        precision=DIGITS,
+        (np.asarray(value) + 0).round(DECIMALS) + 0,  # turns -0 into 0 and True into 1
+        precision=DECIMALS,
         suppress_small=True,
-        threshold=SHOWN,
+        threshold=MAX_VALUE_NUMBERS,
         floatmode="fixed" if _has_fractions(value) else "maxprec",
     )
     yield Padding(Text(shown), (0, 0, 0, 4), expand=False)

@@ -14,10 +14,10 @@ from grader.outputs.sanitise import clean
 from grader.records import CheckResult, Difference, Frame, Report, Verdict
 
 NOT_WRITTEN = "not written yet: it raises NotImplementedError"
-FURTHER = "test_a_further_check"
-NAMES_IT = "Its name would give away what there is to repair."
-NAN, IMPOSSIBLE = "?", "!"  # marks of attention weights that are no share of anything
-MARKS = {NAN: "not a number", IMPOSSIBLE: "below 0 or above 1: no share of anything"}
+ANONYMOUS_CHECK = "test_a_further_check"
+WHY_ANONYMOUS = "Its name would give away what there is to repair."
+NAN_MARK, IMPOSSIBLE_MARK = "?", "!"  # marks of attention weights that are no share of anything
+MARKS = {NAN_MARK: "not a number", IMPOSSIBLE_MARK: "below 0 or above 1: no share of anything"}
 
 
 def still_a_stub(report: Report) -> str:
@@ -39,7 +39,14 @@ def without_the_repair(report: Report) -> Report:
     as are cause, diagnosis and attention maps.
     """
     checks = [
-        replace(check, name=FURTHER, why=NAMES_IT, message="", difference=None, explanation="")
+        replace(
+            check,
+            name=ANONYMOUS_CHECK,
+            why=WHY_ANONYMOUS,
+            message="",
+            difference=None,
+            explanation="",
+        )
         if index and check.verdict is Verdict.FAIL
         else replace(check, explanation="")
         for index, check in enumerate(report.checks)
@@ -145,10 +152,10 @@ def explained_message(report: Report, check: CheckResult) -> str:
     The first check that follows from a cause begins with that cause; the others name that check.
     """
     cause, lines = report.cause, [plain_message(check)]
-    if cause is not None and check.name == _told_with(report):
+    if cause is not None and check.name == _check_with_cause(report):
         lines = [say(cause.says), say(cause.advice), *lines]
     elif report.following(check):
-        lines.append(say(f"It follows from what is said about `{_told_with(report)}`."))
+        lines.append(say(f"It follows from what is said about `{_check_with_cause(report)}`."))
     return clean("\n".join(text for text in lines if text))
 
 
@@ -170,13 +177,13 @@ def message_lines(check: CheckResult) -> list[str]:
 
     No line of ours begins so. Without the bar, a submission could fake a verdict.
     """
-    theirs = words_of(check)
+    theirs = exception_text(check)
     first, *more = theirs.split("\n")
     ours = check.message.removeprefix(theirs)
     return [*([first] if theirs else []), *(f"| {line}" for line in more), *_lines(ours)]
 
 
-def words_of(check: CheckResult) -> str:
+def exception_text(check: CheckResult) -> str:
     """Return the submission's part of a check's message, which is its exception; may be empty."""
     said = f"{check.fault.type}: {check.fault.message}" if check.fault else ""
     return said if check.message.startswith(said) else ""
@@ -186,14 +193,14 @@ def _lines(text: str) -> list[str]:
     return say(text.strip("\n")).split("\n") if text.strip("\n") else []
 
 
-def _told_with(report: Report) -> str:
+def _check_with_cause(report: Report) -> str:
     """Return the name of the check that shows the cause, for output that has checks alone."""
     assert report.cause is not None
     failed = [check.name for check in report.checks if check.verdict is Verdict.FAIL]
     return next(iter((*report.cause.follows, *failed)), "")
 
 
-def located(report: Report, line: int, message: str) -> str:
+def with_place(report: Report, line: int, message: str) -> str:
     """Return a message in the form that editors find: ``path/to/exercise3.py:44: message``."""
     place = PurePath(report.submission).with_name(report.place(line))
     return clean(f"{place}: {say(message)}")
@@ -227,5 +234,5 @@ def mark_of(weight: float, is_right: bool = False) -> str:
     NaN is always marked; a number outside 0 to 1 is marked unless it is the right one.
     """
     if math.isnan(weight):
-        return NAN
-    return "" if is_right or -0.01 < weight < 1.01 else IMPOSSIBLE
+        return NAN_MARK
+    return "" if is_right or -0.01 < weight < 1.01 else IMPOSSIBLE_MARK

@@ -10,7 +10,7 @@ from rich.console import Console, RenderableType
 WIDTH = 100  # characters in a line
 
 
-def plain(parts: Iterable[RenderableType]) -> str:
+def plain_text(parts: Iterable[RenderableType]) -> str:
     """Return the parts as lines without colours, none of them longer than ``WIDTH``."""
     file = io.StringIO()
     console = Console(

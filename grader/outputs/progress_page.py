@@ -12,10 +12,10 @@ from grader.diagnosis.catalogue import catalogue
 from grader.languages import say
 from grader.outputs.jinja import render
 
-READ_OUT = 40  # scores that the text version of a plot lists at most
+MAX_LISTED_SCORES = 40  # in the text version of a plot
 
 
-class Graded(Protocol):
+class PastGrading(Protocol):
     """A past grading, such as a record of the learner's history."""
 
     @property
@@ -50,7 +50,7 @@ class Graded(Protocol):
 def progress_page(
     kit_title: str,
     exercises: Sequence[tuple[str, str]],
-    gradings: Sequence[Graded],
+    gradings: Sequence[PastGrading],
     solved: Set[str],
     due: Mapping[str, datetime],
 ) -> str:
@@ -68,10 +68,10 @@ def progress_page(
     names = dict.fromkeys([*known, *(one.exercise for one in gradings), *sorted({*solved, *due})])
     now = datetime.now(UTC)
     standings = [
-        Standing(
+        ShownStanding(
             name,
             say(known.get(name, "no longer in this kit")),
-            tuple(Try(one) for one in gradings if one.exercise == name),
+            tuple(ShownTry(one) for one in gradings if one.exercise == name),
             name in solved,
             due.get(name),
             now,
@@ -91,10 +91,10 @@ def progress_page(
 
 
 @dataclass(frozen=True)
-class Try:
+class ShownTry:
     """One grading as the templates need it."""
 
-    grading: Graded
+    grading: PastGrading
 
     @property
     def score(self) -> str:
@@ -118,7 +118,7 @@ class Try:
 
 
 @dataclass(frozen=True)
-class Standing:
+class ShownStanding:
     """How a learner stands with one exercise.
 
     Attributes:
@@ -128,7 +128,7 @@ class Standing:
 
     name: str
     title: str
-    tries: tuple[Try, ...]
+    tries: tuple[ShownTry, ...]
     solved: bool
     due: datetime | None
     now: datetime
@@ -160,14 +160,14 @@ class Standing:
     @property
     def read_out(self) -> str:
         """The plot of scores as a sentence."""
-        last = self.tries[-READ_OUT:]
-        which = f"the last {READ_OUT}" if len(last) < len(self.tries) else "all"
+        last = self.tries[-MAX_LISTED_SCORES:]
+        which = f"the last {MAX_LISTED_SCORES}" if len(last) < len(self.tries) else "all"
         scores = ", ".join(f"{one.share:.0%}" for one in last)
         return say(f"scores of {which} tries, the oldest first: {scores}")
 
 
 @dataclass(frozen=True)
-class Met:
+class MistakeMet:
     """A mistake that the learner made.
 
     Attributes:
@@ -182,7 +182,7 @@ class Met:
     exercises: tuple[str, ...]
 
 
-def mistakes_met(gradings: Iterable[Graded]) -> list[Met]:
+def mistakes_met(gradings: Iterable[PastGrading]) -> list[MistakeMet]:
     """Return the mistakes that the learner made, the most frequent first."""
     times: Counter[str] = Counter()
     where: dict[str, dict[str, None]] = {}
@@ -192,6 +192,8 @@ def mistakes_met(gradings: Iterable[Graded]) -> list[Met]:
             times[name] += 1
             where.setdefault(name, {})[one.exercise] = None
     return [
-        Met(name, catalogue()[name].says if name in catalogue() else "", count, tuple(where[name]))
+        MistakeMet(
+            name, catalogue()[name].says if name in catalogue() else "", count, tuple(where[name])
+        )
         for name, count in times.most_common()
     ]

@@ -26,7 +26,7 @@ def clean(text: str) -> str:
     return _UNSEEN.sub("", _ESCAPES.sub("", text.replace("\r\n", "\n").replace("\r", "\n")))
 
 
-def told_apart(name: str) -> str:
+def show_invisible(name: str) -> str:
     """Show a name's invisible characters by number, so that two different names look different."""
     return re.sub(r"[\t\n]", _number, _UNSEEN.sub(_number, name))
 

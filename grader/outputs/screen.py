@@ -11,7 +11,7 @@ from rich.text import Text
 
 from grader.languages import say
 from grader.outputs.sanitise import clean
-from grader.outputs.terminal import Part, render_maps, render_report
+from grader.outputs.terminal import Renderable, render_maps, render_report
 from grader.records import Report
 
 KEYS = {
@@ -42,7 +42,7 @@ r r          puts the stub back; yours is kept
 b, space     a page up, a page down
 ?            these keys; again, the report
 q            quit"""
-BAR = 24
+PROGRESS_BAR_COLUMNS = 24
 
 
 @dataclass
@@ -117,16 +117,16 @@ def _in_sight(screen: Screen, body: list[str], height: int) -> list[str]:
     return [*body[first : first + room], f"  … {'; '.join(words)}"]
 
 
-def _lines(console: Console, parts: Iterator[Part]) -> list[str]:
+def _lines(console: Console, parts: Iterator[Renderable]) -> list[str]:
     with console.capture() as capture:
         for part in parts:
             console.print(part)
     return capture.get().splitlines()
 
 
-def _top(screen: Screen) -> Iterator[Part]:
-    filled = round(BAR * screen.solved / max(screen.total, 1))
-    bar = ("█" * filled, "green"), ("░" * (BAR - filled), "dim")
+def _top(screen: Screen) -> Iterator[Renderable]:
+    filled = round(PROGRESS_BAR_COLUMNS * screen.solved / max(screen.total, 1))
+    bar = ("█" * filled, "green"), ("░" * (PROGRESS_BAR_COLUMNS - filled), "dim")
     yield Text.assemble(
         (screen.title, "bold"), "  ", *bar, say(f"  {screen.solved} of {screen.total} solved")
     )
@@ -135,7 +135,7 @@ def _top(screen: Screen) -> Iterator[Part]:
     yield Text()
 
 
-def _body(screen: Screen) -> Iterator[Part]:
+def _body(screen: Screen) -> Iterator[Renderable]:
     if screen.page:
         yield Text(screen.page)
         return
@@ -159,7 +159,7 @@ def _hint(number: int, hint: str) -> Padding:
     return Padding(text, (0, 0, 0, 2), expand=False)
 
 
-def _foot() -> Iterator[Part]:
+def _foot() -> Iterator[Renderable]:
     yield Text()
     words: list[str | tuple[str, str]] = []
     for key, what in KEYS.items():

@@ -15,9 +15,9 @@ from pygments.token import Token
 from grader.outputs.sanitise import clean
 
 MAX_LINES = 5_000  # lines; a longer page is slow to open
-MAX_BLANK = 200  # blank lines in a row; the lexer scans to their end again from each
-MAX_COLOURED = 100_000  # characters; the lexer takes up to ten microseconds for each
-KINDS = (
+MAX_BLANK_LINES = 200  # in a row; the lexer scans to their end again from each
+MAX_COLOURED_CHARS = 100_000  # the lexer takes up to ten microseconds for each
+TOKEN_KINDS = (
     (Token.Comment, "comment"),
     (Token.String.Doc, "doc"),
     (Token.String, "string"),
@@ -45,7 +45,7 @@ class Note:
 
 
 @dataclass(frozen=True)
-class Line:
+class SourceLine:
     """One line of source.
 
     Attributes:
@@ -63,7 +63,7 @@ class Line:
     notes: tuple[Note, ...]
 
 
-def read_lines(source: str) -> list[str]:
+def clean_lines(source: str) -> list[str]:
     """Return the lines of a source, each cleaned by itself so that line numbers stay right."""
     lines = source.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     if lines[-1] == "":
@@ -73,7 +73,7 @@ def read_lines(source: str) -> list[str]:
 
 def list_source(
     source: str, marks: Mapping[int, Iterable[Note]], cells: Sequence[int] = ()
-) -> list[Line]:
+) -> list[SourceLine]:
     """Return the first ``MAX_LINES`` lines of a source, ready to be shown.
 
     Args:
@@ -81,11 +81,11 @@ def list_source(
         marks: The notes below each line that failed, by the line's number from 1.
         cells: The line on which each code cell of a notebook begins.
     """
-    lines = read_lines(source)[:MAX_LINES]
-    is_short = sum(map(len, lines)) <= MAX_COLOURED and _most_blank(lines) <= MAX_BLANK
+    lines = clean_lines(source)[:MAX_LINES]
+    is_short = sum(map(len, lines)) <= MAX_COLOURED_CHARS and _most_blank(lines) <= MAX_BLANK_LINES
     pieces = _coloured(lines) if is_short else [[("", text)] for text in lines]
     return [
-        Line(
+        SourceLine(
             number,
             _label(number, cells),
             tuple(parts),
@@ -130,4 +130,4 @@ def _tokens(lines: list[str]) -> Iterator[tuple[str, str]]:
 
 @functools.cache
 def _kind(token: object) -> str:
-    return next((name for kind, name in KINDS if token in kind), "")
+    return next((name for kind, name in TOKEN_KINDS if token in kind), "")

@@ -10,14 +10,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-READABLE = 1000  # numbers; a tensor with more is packed instead of written out
-PACKED = '''
+MAX_WRITTEN_NUMBERS = 1000  # a tensor with more is packed instead of written out
+PACKED_SOURCE = '''
 def packed(text, shape, dtype):
     """A tensor of many numbers."""
     data = bytearray(zlib.decompress(base64.b85decode("".join(text.split()))))
     return torch.frombuffer(data, dtype=dtype).view(shape)
 '''
-STRIDED = '''
+STRIDED_SOURCE = '''
 def strided(values, shape, stride, offset):
     """The same values, laid out in memory as the check had them."""
     last = sum((size - 1) * step for size, step in zip(values.shape, stride))
@@ -29,7 +29,8 @@ def strided(values, shape, stride, offset):
 def tensor_text(tensor: Tensor) -> str:
     """Return a Python expression that rebuilds a tensor.
 
-    It may use the names ``inf`` and ``nan``, and the functions in ``PACKED`` and ``STRIDED``.
+    It may use the names ``inf`` and ``nan``, and the functions in ``PACKED_SOURCE`` and
+    ``STRIDED_SOURCE``.
     """
     text = _strided(tensor.detach())
     return f"{text}.requires_grad_()" if tensor.requires_grad else text
@@ -51,7 +52,7 @@ def _values(tensor: Tensor) -> str:
     here = tensor.cpu()
     if not here.numel():
         return f"torch.zeros({tuple(here.shape)}, dtype={here.dtype}{device})"
-    if here.numel() > READABLE:
+    if here.numel() > MAX_WRITTEN_NUMBERS:
         data = here.view(torch.uint8) if here.dim() else here.view(1).view(torch.uint8)
         text = base64.b85encode(zlib.compress(data.numpy().tobytes())).decode()
         lines = "\n".join(textwrap.wrap(text, 96))

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from grader.languages import say
-from grader.languages.columns import as_wide
+from grader.languages.columns import pad_to_width
 from grader.outputs.phrases import (
     MARKS,
     NOT_WRITTEN,
@@ -20,18 +20,18 @@ from grader.outputs.phrases import (
     describe_difference,
     grouped,
     isolation_in_force,
-    located,
     mark_of,
     message_lines,
     next_step,
     printed_lines,
     still_a_stub,
     where_to_read_more,
+    with_place,
 )
 from grader.outputs.sanitise import clean
 from grader.records import AttentionMap, Cause, CheckResult, Fault, Report, Verdict
 
-STYLES = {
+VERDICT_STYLES = {
     Verdict.PASS: "green",
     Verdict.FAIL: "bold red",
     Verdict.TODO: "yellow",
@@ -41,11 +41,11 @@ STYLES = {
 }
 SHADES = ((0.6, "█"), (0.35, "▓"), (0.15, "▒"), (0.03, "░"))
 INDENT = 16
-MAPS = 4  # columns of indent: two maps of six keys side by side fit 40 columns
-PRINTED_LINES = 5
+MAP_INDENT = 4  # two maps of six keys side by side fit 40 columns
+MAX_PRINTED_LINES = 5
 
 
-class Hanging:
+class HangingLine:
     """A line at the margin, where editors look for places; its further lines begin with a bar.
 
     Without the bar, a submission's text could look like the grader's next line.
@@ -66,7 +66,7 @@ class Hanging:
             yield Text.assemble(begin, line)
 
 
-Part = Text | Padding | Table | Hanging
+Renderable = Text | Padding | Table | HangingLine
 
 
 def render_report(
@@ -76,7 +76,7 @@ def render_report(
     to_do: str = "",
     more: str = "--verbose",
     again: bool = False,
-) -> Iterator[Part]:
+) -> Iterator[Renderable]:
     """Yield the lines of a report.
 
     Args:
@@ -108,12 +108,12 @@ def render_report(
             yield from _passed(report)
     yield from render_maps(report.maps)
     if again:
-        yield from _again(report)
+        yield from _retried_checks(report)
     elif not brief:
-        yield from _whole(report, verbose, to_do)
+        yield from _ending(report, verbose, to_do)
 
 
-def _whole(report: Report, verbose: bool, to_do: str) -> Iterator[Part]:
+def _ending(report: Report, verbose: bool, to_do: str) -> Iterator[Renderable]:
     """Yield the end of a report: the score, and what to do next."""
     yield _score(report)
     if verbose:
@@ -130,7 +130,7 @@ def _open_first(checks: Sequence[CheckResult]) -> list[CheckResult]:
     )
 
 
-def _passed(report: Report) -> Iterator[Part]:
+def _passed(report: Report) -> Iterator[Renderable]:
     passed = [check for check in report.checks if check.verdict is Verdict.PASS]
     if passed:
         points = sum(check.points for check in passed)
@@ -138,23 +138,23 @@ def _passed(report: Report) -> Iterator[Part]:
         yield _row(Verdict.PASS, str(points), text)
 
 
-def render_maps(maps: Sequence[AttentionMap], mine: str = "yours") -> Iterator[Part]:
+def render_maps(maps: Sequence[AttentionMap], mine: str = "yours") -> Iterator[Renderable]:
     """Yield attention maps as shaded cells: the submission's, with heading ``mine``, then ours."""
     for one in maps:
         title = say(f"  attention {one.title}: a row for each query, a column for each key")
         yield _indented(title.strip(), indent=2)
         width = 2 * len(one.right)
-        heads = [as_wide(say(title), width) for title in (mine, "right")]
-        yield _indented(f"{heads[0]}    {heads[1]}", "dim", MAPS)
+        heads = [pad_to_width(say(title), width) for title in (mine, "right")]
+        yield _indented(f"{heads[0]}    {heads[1]}", "dim", MAP_INDENT)
         for yours, right in zip(one.yours, one.right, strict=True):
-            yield _indented(f"{_cells(yours)}    {_cells(right, is_right=True)}", indent=MAPS)
+            yield _indented(f"{_cells(yours)}    {_cells(right, is_right=True)}", indent=MAP_INDENT)
     if maps:
         legend = " ".join(f"{shade} ≥ {least:g}" for least, shade in SHADES)
         marks = {mark_of(weight) for one in maps for row in one.yours for weight in row}
         marks |= {mark_of(weight, True) for one in maps for row in one.right for weight in row}
         for mark in sorted(marks - {""}):
             legend += f"  {2 * mark} {say(MARKS[mark])}"
-        yield _indented(legend, "dim", MAPS)
+        yield _indented(legend, "dim", MAP_INDENT)
 
 
 def _cells(row: Sequence[float], is_right: bool = False) -> str:
@@ -165,15 +165,15 @@ def _shade(weight: float) -> str:
     return next((shade for least, shade in SHADES if weight >= least), "·")
 
 
-def _problem(report: Report) -> Iterator[Part]:
+def _problem(report: Report) -> Iterator[Renderable]:
     first, *more = report.problem.splitlines()
-    yield Hanging(located(report, report.problem_line, first), STYLES[Verdict.ERROR])
+    yield HangingLine(with_place(report, report.problem_line, first), VERDICT_STYLES[Verdict.ERROR])
     for line in more:
         yield _indented(say(clean(line)), "bold")
     yield from _printed(report.output)
 
 
-def _cause(report: Report, cause: Cause, more: str) -> Iterator[Part]:
+def _cause(report: Report, cause: Cause, more: str) -> Iterator[Renderable]:
     """Yield the mistake that was found, before all else.
 
     ``more`` is the option or key that lists the checks that follow from it; empty if all are shown.
@@ -196,12 +196,12 @@ def _row(verdict: Verdict, points: str, text: str) -> Table:
     row = Table.grid()
     row.add_column(width=INDENT, no_wrap=True)
     row.add_column()
-    head = Text.assemble("  ", (f"{verdict:<8}", STYLES[verdict]), f"{points:>4}  ")
+    head = Text.assemble("  ", (f"{verdict:<8}", VERDICT_STYLES[verdict]), f"{points:>4}  ")
     row.add_row(head, Text(text))
     return row
 
 
-def _checks(report: Report, checks: Sequence[CheckResult], more: str) -> Iterator[Part]:
+def _checks(report: Report, checks: Sequence[CheckResult], more: str) -> Iterator[Renderable]:
     shown = [check for check in checks if not more or not report.following(check)]
     for check, again in grouped(shown):
         yield _head(check)
@@ -215,7 +215,7 @@ def _head(check: CheckResult) -> Table:
     return _row(check.verdict, f"{check.earned}/{check.possible}", check.claim)
 
 
-def _details(report: Report, check: CheckResult, more: str) -> Iterator[Part]:
+def _details(report: Report, check: CheckResult, more: str) -> Iterator[Renderable]:
     if check.verdict is Verdict.PASS:
         if not more:
             yield _indented(say(check.why), "dim")
@@ -226,7 +226,7 @@ def _details(report: Report, check: CheckResult, more: str) -> Iterator[Part]:
         return
     if check.fault is not None and check.fault.frames:  # at the margin, where editors look
         first, *rest = message_lines(check)
-        yield Hanging(located(report, check.fault.frames[-1].line, first))
+        yield HangingLine(with_place(report, check.fault.frames[-1].line, first))
         yield from [_indented(clean(line)) for line in rest]
     else:
         yield _indented(say(clean(check.message)))
@@ -241,7 +241,7 @@ def _details(report: Report, check: CheckResult, more: str) -> Iterator[Part]:
     yield from _printed(check.output, more)
 
 
-def _fault(report: Report, fault: Fault) -> Iterator[Part]:
+def _fault(report: Report, fault: Fault) -> Iterator[Renderable]:
     for frame in fault.frames:
         place = f"{clean(report.place(frame.line))} {say('in')} {clean(frame.function)}"
         yield _indented(f"{place}: {clean(frame.source)}")
@@ -252,9 +252,9 @@ def _fault(report: Report, fault: Fault) -> Iterator[Part]:
 
 def _printed(output: str, more: str = "") -> Iterator[Padding]:
     lines = printed_lines(output)
-    if len(lines) > PRINTED_LINES and more:
-        left = say(f"… ({len(lines) - PRINTED_LINES} more with {more})")
-        lines = [*lines[:PRINTED_LINES], left]
+    if len(lines) > MAX_PRINTED_LINES and more:
+        left = say(f"… ({len(lines) - MAX_PRINTED_LINES} more with {more})")
+        lines = [*lines[:MAX_PRINTED_LINES], left]
     for line in lines:
         yield _indented(f"{say('printed:')} {line}", "cyan")
 
@@ -263,7 +263,7 @@ def _indented(text: str, style: str = "", indent: int = INDENT) -> Padding:
     return Padding(Text(text, style=style), (0, 0, 0, indent), expand=False)
 
 
-def _again(report: Report) -> Iterator[Part]:
+def _retried_checks(report: Report) -> Iterator[Renderable]:
     """Yield how many of the checks that were lost pass now, in place of the score."""
     lost = sum(check.is_lost for check in report.checks)
     of = len(report.checks)

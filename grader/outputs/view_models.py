@@ -21,11 +21,11 @@ from grader.outputs.phrases import (
     state_of,
     still_a_stub,
 )
-from grader.outputs.source_listing import Line, Note, list_source, read_lines
+from grader.outputs.source_listing import Note, SourceLine, clean_lines, list_source
 from grader.records import CheckResult, Frame, Report, Verdict
 
 # The order of verdicts as shown; failures of any kind share a rank, so they keep the suite's order.
-ORDER = dict.fromkeys(Verdict, 1) | {Verdict.PASS: 0, Verdict.TODO: 2, Verdict.SKIP: 3}
+VERDICT_ORDER = dict.fromkeys(Verdict, 1) | {Verdict.PASS: 0, Verdict.TODO: 2, Verdict.SKIP: 3}
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class ShownReport:
     @cached_property
     def checks(self) -> list[ShownCheck]:
         """The checks in groups: passed, wrong, not written yet, skipped."""
-        checks = sorted(self.report.checks, key=lambda check: ORDER[check.verdict])
+        checks = sorted(self.report.checks, key=lambda check: VERDICT_ORDER[check.verdict])
         return [ShownCheck(check, number) for number, check in enumerate(checks, 1)]
 
     @property
@@ -184,14 +184,14 @@ class ShownReport:
         return PurePath(self.report.submission).name
 
     @cached_property
-    def lines(self) -> list[Line]:
+    def lines(self) -> list[SourceLine]:
         """The lines of the source, marked where the submission failed."""
         return list_source(self.source, self._marks(), self.report.cells)
 
     @property
     def left_out(self) -> int:
         """How many lines of the source are not shown."""
-        return len(read_lines(self.source)) - len(self.lines)
+        return len(clean_lines(self.source)) - len(self.lines)
 
     def place(self, frame: Frame) -> str:
         """Return the place of a frame's line, such as ``exercise3.py:44``."""

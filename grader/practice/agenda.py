@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from grader.kit import Exercise, Kit
 from grader.languages import say
-from grader.languages.columns import as_wide
+from grader.languages.columns import pad_to_width
 from grader.practice.schedule import Standing
 
 
@@ -22,7 +22,7 @@ class Reason(StrEnum):
 
 
 @dataclass(frozen=True)
-class Turn:
+class NextExercise:
     """The exercise that comes next, and the reason."""
 
     exercise: Exercise
@@ -35,13 +35,15 @@ def due(standings: Mapping[str, Standing], now: datetime) -> list[Standing]:
     return sorted(found, key=lambda one: one.remembered)
 
 
-def coming(standings: Mapping[str, Standing], now: datetime) -> list[tuple[datetime, Standing]]:
+def due_later(standings: Mapping[str, Standing], now: datetime) -> list[tuple[datetime, Standing]]:
     """Return the exercises due later, each as its due time and standing, the nearest first."""
     found = [(one.due, one) for one in standings.values() if one.due is not None and one.due > now]
     return sorted(found, key=lambda pair: pair[0])
 
 
-def next_turn(kit: Kit, standings: Mapping[str, Standing], now: datetime) -> Turn | None:
+def choose_next_exercise(
+    kit: Kit, standings: Mapping[str, Standing], now: datetime
+) -> NextExercise | None:
     """Choose the next exercise: one under way, else one due, else a new one in teaching order.
 
     Returns:
@@ -51,12 +53,12 @@ def next_turn(kit: Kit, standings: Mapping[str, Standing], now: datetime) -> Tur
     known = {name: one for name, one in standings.items() if name in exercises}
     begun = [(one.under_way, name) for name, one in known.items() if one.under_way is not None]
     if begun:
-        return Turn(exercises[max(begun)[1]], Reason.UNDER_WAY)
+        return NextExercise(exercises[max(begun)[1]], Reason.UNDER_WAY)
     if waiting := due(known, now):
-        return Turn(exercises[waiting[0].exercise], Reason.DUE)
+        return NextExercise(exercises[waiting[0].exercise], Reason.DUE)
     for exercise in kit.exercises:
         if exercise.name not in known or known[exercise.name].solved is None:
-            return Turn(exercise, Reason.NEW)
+            return NextExercise(exercise, Reason.NEW)
     return None
 
 
@@ -70,7 +72,7 @@ def review_lines(
     for one in waiting:
         assert one.due is not None
         yield (
-            f"  {one.exercise:<11} {as_wide(say(ago((now - one.due).days)), 12)}  "
+            f"  {one.exercise:<11} {pad_to_width(say(ago((now - one.due).days)), 12)}  "
             f"{say(f'remembered with {one.remembered:.0%}; `grade reset {one.exercise}`')}"
         )
     yield f"later: {len(later)}"

@@ -12,21 +12,21 @@ from grader.submission import Submission
 
 
 @dataclass(frozen=True)
-class Saved:
+class FileSaved:
     """A file was saved."""
 
     path: Path
 
 
 @dataclass(frozen=True)
-class Key:
+class KeyPressed:
     """A key was pressed."""
 
     name: str
 
 
 @dataclass(frozen=True)
-class Graded:
+class GradingEnded:
     """A grading ended; its outcome is None if it was stopped."""
 
     exercise: Exercise
@@ -38,4 +38,4 @@ class Redraw:
     """The screen is to be drawn again: the terminal was resized, or the process resumed."""
 
 
-WatchEvent = Saved | Key | Graded | Redraw
+WatchEvent = FileSaved | KeyPressed | GradingEnded | Redraw

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from watchfiles import watch
 
-STEP = 5  # milliseconds without a change that end a burst of changes
-BURST = 50  # milliseconds that a burst may last
+BURST_GAP_MS = 5  # without a change: ends a burst of changes
+MAX_BURST_MS = 50
 
 
 @contextmanager
@@ -40,8 +40,8 @@ def _follow(
     rounds = watch(
         folder,
         watch_filter=lambda _, path: path.endswith((".py", ".ipynb")),
-        debounce=BURST,
-        step=STEP,
+        debounce=MAX_BURST_MS,
+        step=BURST_GAP_MS,
         rust_timeout=200,
         yield_on_timeout=True,  # the first round shows that the watch is on
         stop_event=done,

@@ -14,14 +14,14 @@ from grader import __version__
 from grader.errors import GradeError
 from grader.kit import MANIFEST, Exercise, Kit
 from grader.kit.notebooks import is_notebook_edited, notebook_file, notebook_of, put_notebook
-from grader.kit.stubs import is_edited, own_file, pristine, put_back
+from grader.kit.stubs import is_edited, own_file, restore_stub, shipped_stub
 from grader.languages import say
-from grader.languages.columns import as_wide
+from grader.languages.columns import pad_to_width
 from grader.practice.history import Event, open_history
 from grader.records import Explain
 
-NAME_WIDTH = 11  # characters, at least, of the column of names
-PICKED = "> "  # what the line of the marked exercise begins with
+MIN_NAME_WIDTH = 11  # characters of the column of names
+PICKED_PREFIX = "> "  # begins the line of the marked exercise
 
 
 def list_lines(kit: Kit, solved: set[str], picked: int = -1) -> list[str]:
@@ -34,16 +34,16 @@ def list_lines(kit: Kit, solved: set[str], picked: int = -1) -> list[str]:
     """
     lines = []
     marked = kit.exercises[picked] if picked >= 0 else None
-    wide = max([NAME_WIDTH, *(len(one.name) for one in kit.exercises)])
+    wide = max([MIN_NAME_WIDTH, *(len(one.name) for one in kit.exercises)])
     for track, exercises in itertools.groupby(kit.exercises, lambda exercise: exercise.track):
         lines += ["", track]
         for exercise in exercises:
             edited = is_edited(exercise) or is_notebook_edited(exercise)
             started = "started" if kit.own_stubs and edited else ""
             state = "solved" if exercise.name in solved else started
-            mark = PICKED if exercise is marked else "  "
+            mark = PICKED_PREFIX if exercise is marked else "  "
             title = say(exercise.title)
-            lines.append(f"{mark}{exercise.name:<{wide}} {as_wide(say(state), 8)} {title}")
+            lines.append(f"{mark}{exercise.name:<{wide}} {pad_to_width(say(state), 8)} {title}")
     return lines[1:]
 
 
@@ -56,7 +56,7 @@ def start_anew(exercise: Exercise, kit: Kit) -> list[Path]:
     Raises:
         GradeError: The kit has no folder that a learner edits, or the stub cannot be found.
     """
-    kept = [put_back(exercise, kit)]
+    kept = [restore_stub(exercise, kit)]
     if notebook_file(exercise).exists():
         kept.append(put_notebook(exercise, kit))
     with open_history(kit) as history:
@@ -80,7 +80,7 @@ def add_notebook(exercise: Exercise, kit: Kit) -> Path:
     return file
 
 
-def reveal(exercise: Exercise, kit: Kit) -> str:
+def reveal_solution(exercise: Exercise, kit: Kit) -> str:
     """Return our solution, and note in the history that it was read.
 
     Raises:
@@ -125,7 +125,7 @@ def make_folder(
         _write_manifest(folder, made)
         for exercise in chosen:
             file = target / exercise.track / f"{exercise.name}.py"
-            _write(file, pristine(exercise))
+            _write(file, shipped_stub(exercise))
             if notebooks:
                 _write(file.with_suffix(".ipynb"), notebook_of(exercise))
 
@@ -171,13 +171,13 @@ def _update(exercise: Exercise, home: Path) -> str:
                 file.rename(exercise.file)
                 return "renamed"
     if not exercise.file.exists():
-        _write(exercise.file, pristine(exercise))
+        _write(exercise.file, shipped_stub(exercise))
         return "new"
     if exercise.given == exercise.digest:
         return ""
     if is_edited(exercise):
         return "kept"
-    _write(exercise.file, pristine(exercise))
+    _write(exercise.file, shipped_stub(exercise))
     return "renewed"
 
 

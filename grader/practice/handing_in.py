@@ -12,7 +12,7 @@ from grader.kit import Exercise, Kit
 from grader.kit.stubs import own_path
 from grader.practice import interview as interviews
 from grader.practice.history import open_history
-from grader.practice.interview import Interview, Spent
+from grader.practice.interview import Interview, TimeSpent
 from grader.records import Report
 from grader.submission import Submission, read_submission
 
@@ -31,7 +31,7 @@ class HandedIn:
 
     interview: Interview
     at: datetime
-    spent: dict[str, Spent]
+    spent: dict[str, TimeSpent]
     submissions: list[tuple[Exercise, Submission]]
 
     @property
@@ -51,8 +51,8 @@ def hand_in(kit: Kit) -> HandedIn:
     Raises:
         GradeError: There is no interview, or its record is damaged.
     """
-    current = interviews.read(kit.home)
-    at, taken = datetime.now(UTC), interviews.spent(kit, current)
+    current = interviews.read_record(kit.home)
+    at, taken = datetime.now(UTC), interviews.time_spent(kit, current)
     files = [(exercise, _handed(own_path(exercise))) for exercise in kit.exercises]
     return HandedIn(current, at, taken, files)
 

@@ -15,12 +15,12 @@ import msgspec
 
 from grader.errors import GradeError
 from grader.kit import Exercise, Kit
-from grader.practice.store import open_database, trouble
+from grader.practice.store import database_error, open_database
 from grader.records import Report, Verdict
 
 Count = Annotated[int, msgspec.Meta(ge=0, le=10**6)]
 # Verdicts of checks whose points are lost.
-LOST = {str(one) for one in Verdict if one not in (Verdict.PASS, Verdict.SKIP)}
+LOST_VERDICTS = {str(one) for one in Verdict if one not in (Verdict.PASS, Verdict.SKIP)}
 
 
 class Event(StrEnum):
@@ -192,7 +192,7 @@ class History:
         seed, checks = row
         with self._expecting_ours():
             verdicts = msgspec.json.decode(checks, type=dict[str, str])
-            return int(seed), [name for name, one in verdicts.items() if one in LOST]
+            return int(seed), [name for name, one in verdicts.items() if one in LOST_VERDICTS]
 
     def last_source(self, exercise: str) -> str | None:
         """Return the source of the learner's own file as last graded; None if it never was."""
@@ -211,7 +211,7 @@ class History:
         try:
             return self._connection.execute(query, values).fetchall()
         except sqlite3.DatabaseError as error:
-            raise trouble(self._path, error) from None
+            raise database_error(self._path, error) from None
 
     def _write(self, query: str, values: tuple[object, ...]) -> None:
         with self._writing() as connection:
@@ -234,7 +234,7 @@ class History:
             with self._connection:
                 yield self._connection
         except sqlite3.DatabaseError as error:
-            raise trouble(self._path, error) from None
+            raise database_error(self._path, error) from None
 
 
 def _moment(text: str) -> datetime:

@@ -15,14 +15,14 @@ import msgspec
 
 from grader.errors import GradeError
 from grader.kit import Exercise, Kit
-from grader.kit.spoilers import spoiler, twins
+from grader.kit.spoilers import first_spoiler, has_twins
 from grader.practice.folder import close_interview, make_folder
 from grader.practice.history import Event, open_history
 
-LATELY = timedelta(days=7)  # exercises solved within this are drawn only if others are too few
-TRIES = 20  # draws, of which the largest and most mixed one is taken
-RECORD = Path(".grade") / "interview.json"
-FOLDERS = "interview-"  # prefix of the names of interviews' folders
+RECENTLY_SOLVED = timedelta(days=7)  # within this: drawn only if others are too few
+DRAW_COUNT = 20  # the largest and most mixed draw is taken
+RECORD_PATH = Path(".grade") / "interview.json"
+FOLDER_PREFIX = "interview-"  # of the names of interviews' folders
 
 Moment = Annotated[datetime, msgspec.Meta(tz=True)]
 
@@ -51,7 +51,7 @@ class Interview(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True)
-class Spent:
+class TimeSpent:
     """The time that an exercise took, as far as it is known.
 
     Attributes:
@@ -64,7 +64,7 @@ class Spent:
     late: float
 
 
-def draw(
+def draw_exercises(
     kit: Kit, count: int, seed: int, level: str | None = None, known: Collection[str] = ()
 ) -> list[str]:
     """Draw exercises from the tracks in turn, some to write and some to repair if possible.
@@ -86,7 +86,7 @@ def draw(
     for exercise in kit.exercises:
         if level in (None, exercise.level) and exercise.name not in known:
             tracks.setdefault(exercise.track, []).append(exercise)
-    draws = [_drawn(kit, list(tracks.values()), count, dice) for _ in range(TRIES)]
+    draws = [_draw_once(kit, list(tracks.values()), count, dice) for _ in range(DRAW_COUNT)]
     drawn = max(draws, key=lambda one: (len(one), len({e.diagnosis for e in one})))
     if len(drawn) < count:
         which = f"{count} exercises" + (f" of level `{level}`" if level else "")
@@ -98,7 +98,7 @@ def draw(
     return sorted((exercise.name for exercise in drawn), key=order.index)
 
 
-def choose(
+def choose_exercises(
     here: Kit, kit: Kit, count: int, level: str | None = None, seed: int | None = None
 ) -> tuple[list[str], int, bool]:
     """Draw exercises that were not solved in the last seven days, or any if those are too few.
@@ -119,17 +119,17 @@ def choose(
     chosen = secrets.randbits(32) if seed is None else seed
     known = solved_lately(here, datetime.now(UTC))
     try:
-        return draw(kit, count, chosen, level, known), chosen, True
+        return draw_exercises(kit, count, chosen, level, known), chosen, True
     except GradeError:
-        return draw(kit, count, chosen, level), chosen, False
+        return draw_exercises(kit, count, chosen, level), chosen, False
 
 
 def new_folder(parent: Path) -> Path:
     """Return a path, named by the time, for the folder of an interview that begins now."""
-    return parent / datetime.now().astimezone().strftime(f"{FOLDERS}%Y%m%d-%H%M%S")
+    return parent / datetime.now().astimezone().strftime(f"{FOLDER_PREFIX}%Y%m%d-%H%M%S")
 
 
-def _drawn(
+def _draw_once(
     kit: Kit, tracks: Sequence[Sequence[Exercise]], count: int, dice: random.Random
 ) -> list[Exercise]:
     """Draw up to `count` exercises from the tracks in turn.
@@ -143,7 +143,7 @@ def _drawn(
         for heap in heaps:
             while heap and len(drawn) < count:
                 candidate = heap.pop()
-                if not (twins([*drawn, candidate]) or spoiler(kit, [*drawn, candidate])):
+                if not (has_twins([*drawn, candidate]) or first_spoiler(kit, [*drawn, candidate])):
                     drawn.append(candidate)
                     break
     return drawn
@@ -152,7 +152,7 @@ def _drawn(
 def solved_lately(kit: Kit, now: datetime) -> set[str]:
     """Return the exercises that were solved in a folder in the last seven days."""
     with open_history(kit, to_write=False) as history:
-        since = (now - LATELY).isoformat()
+        since = (now - RECENTLY_SOLVED).isoformat()
         return {one.exercise for one in history.gradings() if one.solved and one.started >= since}
 
 
@@ -164,26 +164,26 @@ def begin(folder: Path, kit: Kit, minutes: float, names: list[str], seed: int) -
     """
     make_folder(folder, kit, names, interview=True)
     interview = Interview(datetime.now(UTC), minutes, seed, names)
-    keep(folder, interview)
+    write_record(folder, interview)
     return interview
 
 
-def keep(folder: Path, interview: Interview) -> None:
+def write_record(folder: Path, interview: Interview) -> None:
     """Write an interview's record atomically."""
-    path = folder / RECORD
+    path = folder / RECORD_PATH
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_suffix(".draft")
     draft.write_bytes(msgspec.json.encode(interview))
     draft.replace(path)
 
 
-def read(folder: Path) -> Interview:
+def read_record(folder: Path) -> Interview:
     """Read the record of a folder's interview.
 
     Raises:
         GradeError: The folder has no interview, or its record is damaged.
     """
-    path = folder / RECORD
+    path = folder / RECORD_PATH
     try:
         found = msgspec.json.decode(path.read_bytes(), type=Interview)
         for moment in (found.deadline, found.submitted or found.deadline):
@@ -200,7 +200,7 @@ def read(folder: Path) -> Interview:
 
 def close(kit: Kit, interview: Interview, now: datetime) -> None:
     """End an interview, and turn its folder into one to practise in."""
-    keep(kit.home, msgspec.structs.replace(interview, submitted=now))
+    write_record(kit.home, msgspec.structs.replace(interview, submitted=now))
     close_interview(kit)
 
 
@@ -212,21 +212,21 @@ def note_save(kit: Kit, path: Path) -> None:
                 history.note(exercise.name, Event.SAVED)
 
 
-def spent(kit: Kit, interview: Interview) -> dict[str, Spent]:
+def time_spent(kit: Kit, interview: Interview) -> dict[str, TimeSpent]:
     """Return the time that each exercise took, from recorded saves and the files' own times."""
     with open_history(kit) as history:
         saves = [(at, name) for name, kind, at in history.events() if kind is Event.SAVED]
-    last = {exercise.name: _changed(exercise, interview) for exercise in kit.exercises}
+    last = {exercise.name: _last_saved(exercise, interview) for exercise in kit.exercises}
     saves += [(at, name) for name, at in last.items() if at is not None]
-    taken = _shares(sorted(saves), interview.started)
+    taken = _minutes_taken(sorted(saves), interview.started)
     found = {}
     for name, at in last.items():
         late = (at - interview.deadline).total_seconds() / 60 if at else 0.0
-        found[name] = Spent(taken.get(name), max(late, 0.0))
+        found[name] = TimeSpent(taken.get(name), max(late, 0.0))
     return found
 
 
-def _changed(exercise: Exercise, interview: Interview) -> datetime | None:
+def _last_saved(exercise: Exercise, interview: Interview) -> datetime | None:
     """Return when a file was last saved after the interview began; None if not so, or if gone."""
     try:
         at = datetime.fromtimestamp(exercise.file.stat().st_mtime, UTC)
@@ -235,7 +235,7 @@ def _changed(exercise: Exercise, interview: Interview) -> datetime | None:
     return at if at > interview.started else None
 
 
-def _shares(saves: Sequence[tuple[datetime, str]], began: datetime) -> dict[str, float]:
+def _minutes_taken(saves: Sequence[tuple[datetime, str]], began: datetime) -> dict[str, float]:
     taken: dict[str, float] = {}
     for at, name in saves:
         taken[name] = taken.get(name, 0.0) + (at - began).total_seconds() / 60

@@ -12,16 +12,16 @@ from contextlib import contextmanager
 
 from grader.errors import GradeError
 
-SEQUENCES = {
+KEY_SEQUENCES = {
     **{b"\x1b[A": "up", b"\x1b[B": "down", b"\x1b[C": "n", b"\x1b[D": "p"},
     **{b"\x1bOA": "up", b"\x1bOB": "down", b"\x1bOC": "n", b"\x1bOD": "p"},
     **{b"\x1b[5~": "page up", b"\x1b[6~": "page down"},
 }
-PIECES = re.compile(rb"\x1b[\[O][0-9;]*[A-Za-z~]|\x1b|[^\x1b]+")
+INPUT_PIECE = re.compile(rb"\x1b[\[O][0-9;]*[A-Za-z~]|\x1b|[^\x1b]+")
 
 
 @contextmanager
-def keys(tell: Callable[[str], None], redraw: Callable[[], None]) -> Iterator[None]:
+def watch_keys(tell: Callable[[str], None], redraw: Callable[[], None]) -> Iterator[None]:
     """Call back for each key, from a thread of its own, and for each resize of the terminal.
 
     The terminal's settings are restored at the end, and while Ctrl-Z suspends the process.
@@ -54,7 +54,7 @@ def keys(tell: Callable[[str], None], redraw: Callable[[], None]) -> Iterator[No
     }
     saved = {number: signal.signal(number, handler) for number, handler in handlers.items()}
     tty.setcbreak(terminal)
-    threading.Thread(target=_read, args=(terminal, tell), daemon=True).start()
+    threading.Thread(target=_read_keys, args=(terminal, tell), daemon=True).start()
     try:
         yield
     finally:
@@ -63,11 +63,11 @@ def keys(tell: Callable[[str], None], redraw: Callable[[], None]) -> Iterator[No
             signal.signal(number, handler)
 
 
-def _read(terminal: int, tell: Callable[[str], None]) -> None:
-    while data := _some(terminal):
-        for piece in PIECES.findall(data):
+def _read_keys(terminal: int, tell: Callable[[str], None]) -> None:
+    while data := _read_bytes(terminal):
+        for piece in INPUT_PIECE.findall(data):
             if piece.startswith(b"\x1b"):
-                tell(SEQUENCES.get(piece, ""))
+                tell(KEY_SEQUENCES.get(piece, ""))
             else:
                 # Enter comes as "\r" in Python 3.12.0 and 3.12.1, whose setcbreak clears ICRNL.
                 for character in piece.decode("utf-8", errors="ignore").replace("\r", "\n"):
@@ -75,7 +75,7 @@ def _read(terminal: int, tell: Callable[[str], None]) -> None:
     tell("q")  # quit, as the terminal was closed
 
 
-def _some(terminal: int) -> bytes:
+def _read_bytes(terminal: int) -> bytes:
     try:
         return os.read(terminal, 64)
     except OSError:

@@ -16,10 +16,10 @@ from grader.kit import Kit
 from grader.kit.stubs import digest
 from grader.practice.history import Event, Grading, History
 
-GAVE_UP = timedelta(hours=12)  # after so long without a grading, a sitting is a failed try
-QUICK = timedelta(minutes=6)  # solved from the stub within this, it was known by heart
-SLOW = timedelta(minutes=30)  # solved after more than this, it was hard to remember
-TRIES = 8  # gradings: with more than this, the solution was found by trial and error
+GIVEN_UP_AFTER = timedelta(hours=12)  # after so long without a grading, a sitting is a failed try
+MAX_EASY_TIME = timedelta(minutes=6)  # solved from the stub within this, it was known by heart
+MAX_GOOD_TIME = timedelta(minutes=30)  # solved after more than this, it was hard to remember
+MAX_GOOD_TRIES = 8  # with more gradings, the solution was found by trial and error
 
 
 @dataclass
@@ -47,9 +47,9 @@ class Sitting:
         taken = self.ended - self.began
         if not self.solved or self.revealed:
             return Rating.Again
-        if self.hints or taken > SLOW or self.tries > TRIES:
+        if self.hints or taken > MAX_GOOD_TIME or self.tries > MAX_GOOD_TRIES:
             return Rating.Hard
-        return Rating.Easy if taken <= QUICK else Rating.Good
+        return Rating.Easy if taken <= MAX_EASY_TIME else Rating.Good
 
 
 @dataclass(frozen=True)
@@ -116,9 +116,9 @@ def sittings(
         elif what is Event.REVEALED and last is not None:
             last.revealed |= not last.solved
         elif isinstance(what, Grading):
-            left = last is not None and at - last.ended > GAVE_UP and not last.solved
+            left = last is not None and at - last.ended > GIVEN_UP_AFTER and not last.solved
             if last is None or left or reset is not None:
-                began = reset if reset is not None and at - reset <= GAVE_UP else at
+                began = reset if reset is not None and at - reset <= GIVEN_UP_AFTER else at
                 found.append(Sitting(began, at, revealed=read))
                 reset, read = None, False
             elif last.solved:
@@ -154,7 +154,7 @@ def _standing(name: str, past: Sequence[Sitting], now: datetime) -> Standing:
     for sitting in past:
         if sitting.solved:
             solved = sitting.ended
-        elif now - sitting.ended <= GAVE_UP and sitting is past[-1]:
+        elif now - sitting.ended <= GIVEN_UP_AFTER and sitting is past[-1]:
             under_way = sitting.ended
             continue
         if sitting.solved or card is not None:  # what was never solved cannot be forgotten

@@ -12,12 +12,12 @@ from pathlib import Path
 import click
 
 from grader.errors import GradeError
-from grader.records.beside import acts_elsewhere, beside
+from grader.records.beside import companion_files, touches_other_files
 
-WAIT = 30.0  # seconds to wait for another process that writes
-MOST_SECONDS = 10.0  # seconds of processor time that opening a file may take, however it was made
-OFTEN = 100_000  # instructions of SQLite's virtual machine between two looks at that limit
-FIRST = """
+LOCK_TIMEOUT_S = 30.0  # while another process writes
+MAX_OPENING_S = 10.0  # of processor time, however the file was made
+INSTRUCTIONS_PER_CLOCK_CHECK = 100_000  # of SQLite's virtual machine
+INITIAL_SCHEMA = """
 CREATE TABLE grading (
     id INTEGER PRIMARY KEY,
     exercise TEXT NOT NULL,
@@ -36,7 +36,7 @@ CREATE TABLE grading (
 CREATE INDEX grading_of ON grading (exercise, id);
 CREATE TABLE hint (exercise TEXT PRIMARY KEY, shown INTEGER NOT NULL);
 """
-EVENTS = """
+ADD_EVENT_TABLE = """
 CREATE TABLE event (
     id INTEGER PRIMARY KEY,
     exercise TEXT NOT NULL,
@@ -46,8 +46,8 @@ CREATE TABLE event (
 """
 # The scripts from each version of the schema to the next. Never reword them: the schema of every
 # file is compared with theirs, word for word.
-STEPS = (FIRST, EVENTS)
-VERSION = len(STEPS)
+MIGRATIONS = (INITIAL_SCHEMA, ADD_EVENT_TABLE)
+SCHEMA_VERSION = len(MIGRATIONS)
 
 
 def open_database(path: Path | None) -> sqlite3.Connection:
@@ -71,13 +71,13 @@ def open_database(path: Path | None) -> sqlite3.Connection:
             raise GradeError(f"`{path.parent}` is a link: make it a folder, to keep a history in")
         return _opened(path)
     except (OSError, sqlite3.OperationalError) as error:
-        raise trouble(path, error) from None
+        raise database_error(path, error) from None
     except (sqlite3.DatabaseError, UnicodeDecodeError):  # the latter for names not in UTF-8
         _set_aside(path)
         return _opened(path)
 
 
-def trouble(path: Path | None, error: Exception) -> GradeError:
+def database_error(path: Path | None, error: Exception) -> GradeError:
     """Return the error that tells a person why a database cannot be used, with advice."""
     reason = error.strerror if isinstance(error, OSError) else str(error)
     advice = {
@@ -89,24 +89,24 @@ def trouble(path: Path | None, error: Exception) -> GradeError:
 
 
 def _opened(path: Path | str) -> sqlite3.Connection:
-    if isinstance(path, Path) and (path.is_symlink() or acts_elsewhere(path)):
+    if isinstance(path, Path) and (path.is_symlink() or touches_other_files(path)):
         raise sqlite3.DatabaseError("it is a link, or would change another file")
-    connection = sqlite3.connect(path, timeout=WAIT)
-    end = time.process_time() + MOST_SECONDS
-    connection.set_progress_handler(lambda: time.process_time() > end, OFTEN)
+    connection = sqlite3.connect(path, timeout=LOCK_TIMEOUT_S)
+    end = time.process_time() + MAX_OPENING_S
+    connection.set_progress_handler(lambda: time.process_time() > end, INSTRUCTIONS_PER_CLOCK_CHECK)
     try:
         connection.execute("PRAGMA trusted_schema = OFF")
         version = connection.execute("PRAGMA user_version").fetchone()[0]
-        if version > VERSION:
+        if version > SCHEMA_VERSION:
             raise GradeError(
                 f"the history `{path}` is from a newer version of `attention-drills`: update it"
             )
-        if version < VERSION:
-            _update(connection)
+        if version < SCHEMA_VERSION:
+            _migrate(connection)
         (sound,) = connection.execute("PRAGMA quick_check(1)").fetchone()
         if sound != "ok":
             raise sqlite3.DatabaseError(sound)
-        if _layout(connection) != _own_layout():
+        if _schema(connection) != _current_schema():
             raise sqlite3.DatabaseError("it is laid out as none of ours")
     except BaseException:
         connection.close()
@@ -115,34 +115,34 @@ def _opened(path: Path | str) -> sqlite3.Connection:
     return connection
 
 
-def _layout(connection: sqlite3.Connection) -> set[tuple[str, ...]]:
+def _schema(connection: sqlite3.Connection) -> set[tuple[str, ...]]:
     """Return a database's whole schema with its SQL, in which a foreign trigger would show."""
     return {*connection.execute("SELECT type, name, sql FROM sqlite_master")}
 
 
 @cache
-def _own_layout() -> set[tuple[str, ...]]:
+def _current_schema() -> set[tuple[str, ...]]:
     with closing(sqlite3.connect(":memory:")) as fresh:
-        _update(fresh)
-        return _layout(fresh)
+        _migrate(fresh)
+        return _schema(fresh)
 
 
-def _update(connection: sqlite3.Connection) -> None:
+def _migrate(connection: sqlite3.Connection) -> None:
     """Migrate the schema from any earlier version to this one, unless another process just did."""
     connection.execute("BEGIN IMMEDIATE")
     with connection, closing(connection.cursor()) as cursor:
         version = cursor.execute("PRAGMA user_version").fetchone()[0]
-        for script in STEPS[version:]:
+        for script in MIGRATIONS[version:]:
             for statement in script.split(";"):
                 cursor.execute(statement)
-        cursor.execute(f"PRAGMA user_version = {VERSION}")
+        cursor.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 
 
 def _set_aside(path: Path) -> None:
     """Rename a file that is damaged or foreign, with SQLite's files beside it, and say so."""
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S")
     aside = path.with_name(f"{path.name}.damaged-{stamp}")
-    for one in [path, *beside(path)]:
+    for one in [path, *companion_files(path)]:
         if one.is_symlink() or one.exists():
             one.replace(aside.with_name(aside.name + one.name.removeprefix(path.name)))
     said = f"`{path}` was damaged, or none of ours: set aside as `{aside.name}`, a new one begins"

@@ -12,14 +12,14 @@ from grader.kit.notebooks import notebook_file
 from grader.kit.stubs import is_edited, own_path
 from grader.languages import say
 from grader.outputs.screen import KEYS_PAGE, Screen
-from grader.practice.events import Graded, Key, Saved, WatchEvent
-from grader.practice.folder import PICKED, list_lines, reveal, start_anew
+from grader.practice.background_grader import BackgroundGrader
+from grader.practice.events import FileSaved, GradingEnded, KeyPressed, WatchEvent
+from grader.practice.folder import PICKED_PREFIX, list_lines, reveal_solution, start_anew
 from grader.practice.history import open_history
-from grader.practice.session import Session
 from grader.records import Explain, Report
 from grader.submission import Submission, read_submission
 
-PATIENCE = 0.4  # seconds before the screen says that a grading is under way
+BUSY_DELAY_S = 0.4  # before the screen says that a grading is under way
 
 
 class Watch:
@@ -63,14 +63,14 @@ class Watch:
         with open_history(kit) as history:
             self._solved = history.solved()
 
-    def run(self, session: Session) -> None:
+    def run(self, session: BackgroundGrader) -> None:
         """Handle events until the person quits."""
         self._session = session
         self._look(self._exercise)
         while True:
             self._draw()
             event = self._wait()
-            if isinstance(event, Key) and event.name == "q":
+            if isinstance(event, KeyPressed) and event.name == "q":
                 return
             self._take(event)
 
@@ -78,7 +78,7 @@ class Watch:
         if not self._under_way:
             return self._events.get()
         try:
-            return self._events.get(timeout=PATIENCE)
+            return self._events.get(timeout=BUSY_DELAY_S)
         except Empty:
             self._draw(busy=True)
             return self._events.get()
@@ -86,11 +86,11 @@ class Watch:
     def _take(self, event: WatchEvent) -> None:
         try:
             match event:
-                case Saved():
+                case FileSaved():
                     self._saved(event.path)
-                case Graded():
+                case GradingEnded():
                     self._ended(event)
-                case Key():
+                case KeyPressed():
                     self._pressed(event.name)
         except GradeError as error:  # the history or a file cannot be used: keep watching
             self._news = str(error)
@@ -122,7 +122,7 @@ class Watch:
         self._under_way = True
         self._session.grade(exercise, submission, self._maps, self._explain)
 
-    def _ended(self, graded: Graded) -> None:
+    def _ended(self, graded: GradingEnded) -> None:
         self._under_way = False
         wanted, self._wanted = self._wanted, None
         if isinstance(graded.outcome, GradeError):
@@ -275,7 +275,7 @@ class Watch:
         if self._page == "l":
             return "\n".join(list_lines(self._kit, self._solved, self._picked))
         if self._page == "s" and self._exercise.name in self._solved:
-            return reveal(self._exercise, self._kit)
+            return reveal_solution(self._exercise, self._kit)
         if self._page == "s":
             self._news = self._not_solved
         return say(KEYS_PAGE) if self._page == "?" else ""
@@ -287,7 +287,7 @@ class Watch:
     def _draw(self, busy: bool = False) -> None:
         exercise, text = self._exercise, self._text()
         lines = text.split("\n")
-        picked = [at for at, line in enumerate(lines) if line.startswith(PICKED)]
+        picked = [at for at, line in enumerate(lines) if line.startswith(PICKED_PREFIX)]
         screen = Screen(
             title=self._kit.title,
             solved=len(self._solved),

@@ -13,8 +13,8 @@ from grader.records.report import (
     TensorLocal,
     Verdict,
 )
-from grader.records.scores import Row, Score, Status
-from grader.records.similarity import Group, LeftOut, Pair, Similarity, Span
+from grader.records.scores import GradebookRow, Score, Status
+from grader.records.similarity import LeftOut, SimilarGroup, Similarity, SimilarPair, Span
 
 __all__ = [
     "AttentionMap",
@@ -24,13 +24,13 @@ __all__ = [
     "Explain",
     "Fault",
     "Frame",
-    "Group",
+    "GradebookRow",
     "LeftOut",
     "OwnTry",
-    "Pair",
     "Report",
-    "Row",
     "Score",
+    "SimilarGroup",
+    "SimilarPair",
     "Similarity",
     "Span",
     "Status",

@@ -12,26 +12,26 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-MAGIC = bytes.fromhex("d9d505f920a163d7")  # last bytes of a journal that names another file
-ENDINGS = ("-journal", "-wal", "-shm")
+SUPER_JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")  # ends a journal that names another file
+COMPANION_ENDINGS = ("-journal", "-wal", "-shm")
 
 
-def beside(database: Path) -> Iterator[Path]:
+def companion_files(database: Path) -> Iterator[Path]:
     """Yield the existing files that SQLite would open together with a database."""
-    for ending in ENDINGS:
+    for ending in COMPANION_ENDINGS:
         path = database.with_name(database.name + ending)
         if path.is_symlink() or path.exists():
             yield path
 
 
-def acts_elsewhere(database: Path) -> bool:
+def touches_other_files(database: Path) -> bool:
     """Return whether opening a database would touch a file that lies somewhere else."""
-    return any(_leads_elsewhere(path) for path in beside(database))
+    return any(_leads_elsewhere(path) for path in companion_files(database))
 
 
 def _leads_elsewhere(path: Path) -> bool:
     if path.is_symlink() or not path.is_file():
         return True
     with path.open("rb") as file:
-        file.seek(max(path.stat().st_size - len(MAGIC), 0))
-        return file.read() == MAGIC
+        file.seek(max(path.stat().st_size - len(SUPER_JOURNAL_MAGIC), 0))
+        return file.read() == SUPER_JOURNAL_MAGIC

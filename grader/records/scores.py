@@ -1,4 +1,4 @@
-"""Status, Score, Row: what the candidates of a batch got."""
+"""Status, Score, GradebookRow: what the candidates of a batch got."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Score:
 
 
 @dataclass(frozen=True)
-class Row:
+class GradebookRow:
     """A candidate's line in the gradebook.
 
     Attributes:

@@ -8,7 +8,7 @@ Span = tuple[int, int]
 
 
 @dataclass(frozen=True)
-class Pair:
+class SimilarPair:
     """Two submissions that are close.
 
     Attributes:
@@ -31,7 +31,7 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class Group:
+class SimilarGroup:
     """Three or more submissions, each close to another of them.
 
     Attributes:
@@ -65,8 +65,8 @@ class Similarity:
         says: A summary of all that in a few sentences.
     """
 
-    pairs: tuple[Pair, ...]
-    groups: tuple[Group, ...]
+    pairs: tuple[SimilarPair, ...]
+    groups: tuple[SimilarGroup, ...]
     compared: int
     left_out: tuple[LeftOut, ...]
     too_short: bool

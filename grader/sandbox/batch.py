@@ -16,24 +16,33 @@ from typing import Any, TypedDict, TypeVar, Unpack
 import torch
 from torch import Tensor
 
-from grader.sandbox.channel import Channel, Outgoing
+from grader.sandbox.channel import Channel, OutgoingStep
 from grader.sandbox.pace import Work
 from grader.sandbox.replies import (
-    Answered,
+    CallResults,
     Parameter,
-    Results,
+    StepAnswer,
     read_gradients,
     read_parameters,
     read_results,
 )
 from grader.wire import values
-from grader.wire.messages import Arguments, Backward, Call, Copies, Create, Move, Renew, Way
+from grader.wire.messages import (
+    Arguments,
+    Backward,
+    BackwardVariant,
+    Call,
+    CopyCriteria,
+    Create,
+    Move,
+    Renew,
+)
 
-_P = TypeVar("_P", bound="PendingRequest")
+_P = TypeVar("_P", bound="PendingStep")
 CallArguments = tuple[tuple[Any, ...], Mapping[str, Any]]  # positional, and by keyword
 
 
-class How(TypedDict, total=False):
+class CallOptions(TypedDict, total=False):
     """Options of calls; each is a field of the message ``Call``."""
 
     lent: bool
@@ -44,17 +53,17 @@ class How(TypedDict, total=False):
     overwrites: bool
     refills: bool
     elsewhere: bool
-    copies: Copies | None
+    copies: CopyCriteria | None
     weighs: bool
     counted: bool
     stops_at_nan: bool
 
 
-class NotAsked(Exception):
+class NotYetSent(Exception):
     """A result is read before its step was sent: a bug in the code that queued the step."""
 
 
-class PendingRequest:
+class PendingStep:
     """A step that is queued to be sent to the worker and, once it was sent, its answer.
 
     Attributes:
@@ -63,17 +72,17 @@ class PendingRequest:
         came: Its answer, or why there is none; None until it was sent.
     """
 
-    def __init__(self, channel: Channel, outgoing: Outgoing) -> None:
+    def __init__(self, channel: Channel, outgoing: OutgoingStep) -> None:
         self.channel = channel
         self.outgoing = outgoing
-        self.came: Answered | BaseException | None = None
+        self.came: StepAnswer | BaseException | None = None
 
     @property
-    def answered(self) -> Answered:
+    def answered(self) -> StepAnswer:
         """The answer to the step.
 
         Raises:
-            NotAsked: The step has not been sent.
+            NotYetSent: The step has not been sent.
             SubmissionError: The submission raised an exception, in this step or in an earlier one.
             SubmissionRefused: The submission cannot serve the step, say for lack of a method.
             WorkerEnded: The worker crashed, exited or took too long.
@@ -81,14 +90,14 @@ class PendingRequest:
         if isinstance(self.came, BaseException):
             raise self.came.with_traceback(None)  # each raise would lengthen the traceback
         if self.came is None:
-            raise NotAsked("a result is looked at before `ask` or `send` was called")
+            raise NotYetSent("a result is looked at before `ask` or `send` was called")
         return self.came
 
 
-class PendingModule(PendingRequest):
+class PendingModule(PendingStep):
     """The construction of a module in the worker, queued and, once it was sent, answered."""
 
-    def __init__(self, channel: Channel, outgoing: Outgoing, handle: int) -> None:
+    def __init__(self, channel: Channel, outgoing: OutgoingStep, handle: int) -> None:
         super().__init__(channel, outgoing)
         self.handle = handle
         channel.release_after(self, handle)
@@ -100,11 +109,11 @@ class PendingModule(PendingRequest):
         return self.channel.validated(lambda: read_parameters(answered))
 
 
-class PendingGradients(PendingRequest):
+class PendingGradients(PendingStep):
     """A backward pass through earlier calls, queued and, once it was sent, answered."""
 
     def __init__(
-        self, channel: Channel, outgoing: Outgoing, forms: list[tuple[torch.Size, torch.device]]
+        self, channel: Channel, outgoing: OutgoingStep, forms: list[tuple[torch.Size, torch.device]]
     ) -> None:
         super().__init__(channel, outgoing)
         self._forms = forms
@@ -116,11 +125,11 @@ class PendingGradients(PendingRequest):
         return self.channel.validated(lambda: read_gradients(answered, self._forms))
 
 
-class PendingCalls(PendingRequest):
+class PendingCalls(PendingStep):
     """Calls of one module or function, queued and, once they were sent, answered."""
 
     def __init__(
-        self, channel: Channel, outgoing: Outgoing, call: Call, inputs: Sequence[Tensor]
+        self, channel: Channel, outgoing: OutgoingStep, call: Call, inputs: Sequence[Tensor]
     ) -> None:
         super().__init__(channel, outgoing)
         self.call = call
@@ -129,7 +138,7 @@ class PendingCalls(PendingRequest):
             channel.release_after(self, call.keep)
 
     @cached_property
-    def results(self) -> Results:
+    def results(self) -> CallResults:
         """The results of all calls."""
         answered = self.answered
         return self.channel.validated(lambda: read_results(answered, self.call, self.inputs))
@@ -141,7 +150,7 @@ class PendingCalls(PendingRequest):
         """
         return values.decode(self.results.trees[place], self.results.outputs)
 
-    def output(self, *path: int | str) -> values.Output:
+    def output(self, *path: int | str) -> values.OutputRef:
         """Return a reference to a call's output, or a part of it, as input for a later call.
 
         The output itself stays in the worker.
@@ -153,7 +162,7 @@ class PendingCalls(PendingRequest):
             assert self.came is None, "these calls were asked for, and are not kept"
             self.call.keep = self.channel.new_handle()
             self.channel.release_after(self, self.call.keep)
-        return values.Output(self.call.keep, path, owner=self)
+        return values.OutputRef(self.call.keep, path, owner=self)
 
 
 class RequestBatch:
@@ -173,7 +182,7 @@ class RequestBatch:
         self.work = Work()
         self._allow = allow
         self.device = channel.device
-        self._waiting: list[tuple[PendingRequest, object]] = []
+        self._waiting: list[tuple[PendingStep, object]] = []
         self._groups: list[int] = []  # sizes of groups; a failed step ends its group alone
 
     @contextmanager
@@ -203,7 +212,7 @@ class RequestBatch:
             return
         if groups and len(waiting) > sum(groups):
             groups.append(len(waiting) - sum(groups))
-        answers: list[Answered | BaseException] = []
+        answers: list[StepAnswer | BaseException] = []
         try:
             answers += self.channel.exchange([p.outgoing for p, _ in waiting], groups, meanwhile)
         except BaseException as error:
@@ -234,7 +243,7 @@ class RequestBatch:
         tensors: list[Tensor] = []
         trees = values.encode(tuple(args), tensors), values.encode(dict(kwargs or {}), tensors)
         handle = self.channel.new_handle()
-        outgoing = Outgoing(Create(handle, name, *trees, with_values), tensors, seed)
+        outgoing = OutgoingStep(Create(handle, name, *trees, with_values), tensors, seed)
         return self._planned(PendingModule(self.channel, outgoing, handle))
 
     def move(
@@ -243,11 +252,11 @@ class RequestBatch:
         """Queue a move of a module to a dtype and a device; None leaves either as it is."""
         name = None if dtype is None else str(dtype).removeprefix("torch.")
         move = Move(module.handle, name, device)
-        self._planned(PendingRequest(self.channel, Outgoing(move)), module)
+        self._planned(PendingStep(self.channel, OutgoingStep(move)), module)
 
     def renew(self, module: PendingModule) -> None:
         """Queue the replacement of a module by a newly constructed one that loads its state."""
-        self._planned(PendingRequest(self.channel, Outgoing(Renew(module.handle))), module)
+        self._planned(PendingStep(self.channel, OutgoingStep(Renew(module.handle))), module)
 
     def call(
         self,
@@ -259,7 +268,7 @@ class RequestBatch:
         mode: bool | None = None,
         grad_parameters: Sequence[str] | None = None,
         seed: int | None = None,
-        **how: Unpack[How],
+        **how: Unpack[CallOptions],
     ) -> PendingCalls:
         """Queue calls of a module or a function, one for each pair of arguments and keywords.
 
@@ -292,7 +301,7 @@ class RequestBatch:
             grad_parameters=list(grad_parameters or ()),
             **how,
         )
-        outgoing = Outgoing(operation, [*inputs, *weights.values()], seed)
+        outgoing = OutgoingStep(operation, [*inputs, *weights.values()], seed)
         return self._planned(
             PendingCalls(self.channel, outgoing, operation, inputs), (target, calls)
         )
@@ -302,7 +311,7 @@ class RequestBatch:
         calls: PendingCalls,
         grad_outputs: Mapping[tuple[int | str, ...], Tensor],
         parameters: Sequence[Tensor] = (),
-        way: Way = "plain",
+        way: BackwardVariant = "plain",
     ) -> PendingGradients:
         """Queue a backward pass through earlier calls.
 
@@ -315,7 +324,7 @@ class RequestBatch:
         assert calls.call.keep is not None
         sources = [*(x for x in calls.inputs if x.requires_grad), *parameters]
         operation = Backward(calls.call.keep, [list(path) for path in grad_outputs], way)
-        outgoing = Outgoing(operation, list(grad_outputs.values()))
+        outgoing = OutgoingStep(operation, list(grad_outputs.values()))
         forms = [(source.shape, source.device) for source in sources]
         return self._planned(PendingGradients(self.channel, outgoing, forms), calls)
 

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from grader.sandbox.clock import Clock
 from grader.sandbox.errors import SubmissionError, SubmissionRefused
-from grader.sandbox.replies import Answered, read_reply
+from grader.sandbox.replies import StepAnswer, read_reply
 from grader.sandbox.workers import WorkerProcess
 from grader.submission import SourceProblem
 from grader.wire import values
@@ -21,7 +21,7 @@ from grader.wire.messages import Backward, Call, Operation, Request, Step
 _T = TypeVar("_T")
 
 
-class Outgoing(NamedTuple):
+class OutgoingStep(NamedTuple):
     """A step to be sent.
 
     Attributes:
@@ -34,7 +34,7 @@ class Outgoing(NamedTuple):
     seed: int | None = None
 
 
-class Store:
+class ExchangeMemory:
     """A limit to the memory for the answers that a session's exchanges (requests) keep.
 
     Args:
@@ -46,7 +46,7 @@ class Store:
 
     def kept(self, exchange: Exchange) -> Exchange:
         """Return the exchange, or an empty one if there is no room left for its answers."""
-        answered = [one for one in exchange.answers if isinstance(one, Answered)]
+        answered = [one for one in exchange.answers if isinstance(one, StepAnswer)]
         size = sum(tensor.nbytes for one in answered for tensor in one.tensors)
         if size > self._room:
             return Exchange([], [], [], [], computes=exchange.computes)
@@ -70,7 +70,7 @@ class Exchange:
     steps: list[Step]
     bodies: list[bytes]
     groups: list[int]
-    answers: list[Answered | Exception]
+    answers: list[StepAnswer | Exception]
     fine: list[bool] | None = None
     computes: bool = False
 
@@ -96,12 +96,12 @@ class Channel:
         clock: Clock,
         broken: list[SourceProblem] | None = None,
         device: str = "cpu",
-        store: Store | None = None,
+        store: ExchangeMemory | None = None,
     ) -> None:
         self.worker = worker
         self.clock = clock
         self.device = device
-        self._store = store or Store()
+        self._store = store or ExchangeMemory()
         self.exchanges: list[Exchange] = []
         self._seeds: Iterator[int] = iter(())
         self._handles = itertools.count(1)
@@ -132,10 +132,10 @@ class Channel:
 
     def exchange(
         self,
-        steps: Sequence[Outgoing],
+        steps: Sequence[OutgoingStep],
         groups: Sequence[int] = (),
         meanwhile: Callable[[], object] | None = None,
-    ) -> list[Answered | Exception]:
+    ) -> list[StepAnswer | Exception]:
         """Send steps in one request, and return their answers.
 
         Args:
@@ -169,7 +169,7 @@ class Channel:
         return answers
 
     def post(
-        self, steps: Sequence[Outgoing], groups: Sequence[int] = ()
+        self, steps: Sequence[OutgoingStep], groups: Sequence[int] = ()
     ) -> tuple[list[Step], list[bytes]]:
         """Send steps without waiting for answers.
 
@@ -188,7 +188,7 @@ class Channel:
         self.worker.send(request, self.clock, parts)
         return packed, parts
 
-    def collect(self, groups: Sequence[int]) -> list[Answered | Exception]:
+    def collect(self, groups: Sequence[int]) -> list[StepAnswer | Exception]:
         """Receive the answers to steps that were posted, in groups of these sizes."""
         reply, body = self.worker.receive(self.clock)
         answers = self.validated(lambda: read_reply(reply, body, groups))

@@ -18,15 +18,15 @@ from typing import NamedTuple
 
 from grader.errors import MachineBusy
 
-LOOK = 0.1  # seconds between two looks during a wait
-IDLE = 3  # seconds of sleep that count as one second of processor time
-STARVED = 20  # wall-clock seconds that a worker may be waited for, per second of its limit
-TICK = 1 / os.sysconf("SC_CLK_TCK")
-MOST = 256  # the most processes below a worker, and threads of each, that are looked at
-BUSY = "RD"  # states of a task that would run if it had a core and the data that it reads
+POLL_INTERVAL_S = 0.1  # between two looks during a wait
+IDLE_S_PER_CPU_S = 3  # so many seconds of sleep count as one second of processor time
+MAX_WALL_S_PER_LIMIT_S = 20  # how long a worker may be waited for, per second of its limit
+CLOCK_TICK_S = 1 / os.sysconf("SC_CLK_TCK")
+MAX_MEASURED_TASKS = 256  # of processes below a worker, and of threads in each
+BUSY_STATES = "RD"  # of a task that would run if it had a core and the data that it reads
 # Kernel functions in which a task that called vfork waits in state D, for as long as its child
 # likes: such a task counts as asleep.
-VFORK = ("kernel_clone", "wait_for_vfork_done", "_do_fork")
+VFORK_WAIT_FUNCTIONS = ("kernel_clone", "wait_for_vfork_done", "_do_fork")
 
 
 class Clock:
@@ -35,7 +35,7 @@ class Clock:
     Args:
         seconds: The limit, in seconds.
         patience: How long the workers may be waited for, in wall-clock seconds, before the machine
-            counts as too busy; ``STARVED`` times the limit where None.
+            counts as too busy; ``MAX_WALL_S_PER_LIMIT_S`` times the limit where None.
 
     Attributes:
         seconds: The limit, in seconds.
@@ -46,13 +46,13 @@ class Clock:
 
     def __init__(self, seconds: float, patience: float | None = None) -> None:
         self.seconds = seconds
-        self._patience = STARVED * seconds if patience is None else patience
+        self._patience = MAX_WALL_S_PER_LIMIT_S * seconds if patience is None else patience
         self.processor = self.idle = self.waited = 0.0
 
     @property
     def taken(self) -> float:
         """The time that was taken, in seconds: processor time plus a third of the sleep."""
-        return self.processor + self.idle / IDLE
+        return self.processor + self.idle / IDLE_S_PER_CPU_S
 
     @property
     def left(self) -> float:
@@ -125,7 +125,7 @@ class Meter:
         clock.processor += max(own - self._own, 0.0)
         self._own = max(own, self._own)
         self._unseen += waited
-        if self._unseen >= LOOK:
+        if self._unseen >= POLL_INTERVAL_S:
             self._look(clock)
             self._unseen = 0.0
 
@@ -139,7 +139,7 @@ class Meter:
         self._children = max(children, self._children)
         grown = [one.wanted - self._wanted.get(task, 0.0) for task, one in tasks.items()]
         self._wanted = {task: one.wanted for task, one in tasks.items()}
-        if not any(one.state in BUSY for one in tasks.values()):
+        if not any(one.state in BUSY_STATES for one in tasks.values()):
             clock.idle += max(self._unseen - max(grown, default=0.0), 0.0)
 
 
@@ -157,8 +157,8 @@ def _tasks(pid: int) -> Iterator[tuple[int, _Task]]:
         with contextlib.suppress(OSError):
             stat = (folder / "stat").read_bytes()  # a task's name in it may hold any bytes
             fields = stat.rpartition(b")")[2].decode("ascii").split()
-            reaped = (int(fields[13]) + int(fields[14])) * TICK
-            is_asleep = fields[0] == "D" and (folder / "wchan").read_text() in VFORK
+            reaped = (int(fields[13]) + int(fields[14])) * CLOCK_TICK_S
+            is_asleep = fields[0] == "D" and (folder / "wchan").read_text() in VFORK_WAIT_FUNCTIONS
             yield int(folder.name), _Task("S" if is_asleep else fields[0], _wanted(folder), reaped)
 
 
@@ -171,19 +171,19 @@ def _wanted(folder: Path) -> float:
 
 
 def _descendants(pid: int) -> list[int]:
-    """Return the descendants of a process, ``MOST`` of them at most."""
+    """Return the descendants of a process, ``MAX_MEASURED_TASKS`` of them at most."""
     found = [pid]
     for one in found:
         for folder in _threads(one):
             with contextlib.suppress(OSError):
                 found += map(int, (folder / "children").read_text(encoding="ascii").split())
-        if len(found) > MOST:
+        if len(found) > MAX_MEASURED_TASKS:
             break
-    return found[1 : MOST + 1]
+    return found[1 : MAX_MEASURED_TASKS + 1]
 
 
 def _threads(pid: int) -> list[Path]:
     try:
-        return list(itertools.islice(Path(f"/proc/{pid}/task").iterdir(), MOST))
+        return list(itertools.islice(Path(f"/proc/{pid}/task").iterdir(), MAX_MEASURED_TASKS))
     except OSError:
         return []

@@ -13,10 +13,10 @@ from grader.sandbox.batch import PendingCalls, PendingModule, RequestBatch
 from grader.sandbox.errors import SubmissionRefused
 from grader.wire import values
 
-MOST = 1 << 16  # numbers in all outputs of a call; gradcheck takes many times their memory
+MAX_OUTPUT_NUMBERS = 1 << 16  # in all outputs of a call; gradcheck takes many times their memory
 
 
-class Face:
+class DifferentiableProxy:
     """A submission's module or function, for ``torch.autograd.gradcheck`` and the like to call.
 
     Each call, and each backward, is a request of its own. Double backward is not supported.
@@ -76,18 +76,20 @@ class _Differentiable(torch.autograd.Function):
     """An autograd function whose forward and backward run in the worker."""
 
     @staticmethod
-    def forward(ctx: Any, face: Face, trees: list[Any], *tensors: Tensor) -> tuple[Tensor, ...]:
+    def forward(
+        ctx: Any, face: DifferentiableProxy, trees: list[Any], *tensors: Tensor
+    ) -> tuple[Tensor, ...]:
         """Call the module or function; its encoded results are appended to ``trees``."""
         ctx.face, ctx.calls = face, face.run(tensors)
         results = ctx.calls.results
         count = sum(out.numel() for out in results.outputs)
-        if count > MOST:
+        if count > MAX_OUTPUT_NUMBERS:
             raise SubmissionRefused(f"it gives {count} numbers, too many to be differentiated")
         trees += results.trees
         ctx.set_materialize_grads(False)
         pairs = list(zip(results.outputs, results.grads, strict=True))
         ctx.mark_non_differentiable(*(out for out, grad in pairs if not grad))
-        ctx.paths = dict(paths(results.trees[0]))
+        ctx.paths = dict(tensor_paths(results.trees[0]))
         ctx.tensors = [tensor.detach().requires_grad_(tensor.requires_grad) for tensor in tensors]
         return tuple(results.outputs)
 
@@ -103,7 +105,9 @@ class _Differentiable(torch.autograd.Function):
         return (None, None, *ctx.face.differentiate(ctx.calls, grads, ctx.tensors))
 
 
-def paths(tree: Any, path: tuple[int | str, ...] = ()) -> list[tuple[int, tuple[int | str, ...]]]:
+def tensor_paths(
+    tree: Any, path: tuple[int | str, ...] = ()
+) -> list[tuple[int, tuple[int | str, ...]]]:
     """Return the index of each tensor in an encoded value, and its path of indices and keys."""
     if not isinstance(tree, dict):
         return []
@@ -111,4 +115,4 @@ def paths(tree: Any, path: tuple[int | str, ...] = ()) -> list[tuple[int, tuple[
     if kind == "tensor":
         return [(content, path)]
     parts = content.items() if kind == "dict" else enumerate(content if kind != "opaque" else ())
-    return [found for key, part in parts for found in paths(part, (*path, key))]
+    return [found for key, part in parts for found in tensor_paths(part, (*path, key))]

@@ -13,8 +13,8 @@ import uuid
 from pathlib import Path
 from typing import Any, NamedTuple
 
-CONTROL = Path("/dev/nvidiactl")  # the driver's device file; without it no worker can use CUDA
-KNOWN = Path("/proc/driver/nvidia/gpus")  # a folder for each GPU, named by its PCI address
+CONTROL_DEVICE = Path("/dev/nvidiactl")  # the driver's own; without it no worker can use CUDA
+PROC_GPUS = Path("/proc/driver/nvidia/gpus")  # a folder for each GPU, named by its PCI address
 
 
 class Gpu(NamedTuple):
@@ -41,7 +41,7 @@ def first_gpu() -> Gpu | None:
 
     No context is created on the GPU, and nothing is allocated.
     """
-    if not CONTROL.exists():
+    if not CONTROL_DEVICE.exists():
         return None
     try:
         driver = ctypes.CDLL("libcuda.so.1")
@@ -73,7 +73,7 @@ def _ask(driver: Any) -> Gpu:
 def _minor(place: str) -> int | None:
     """Return the number of a GPU's device file, by its PCI address such as ``0000:3b:00.0``."""
     try:
-        text = (KNOWN / place / "information").read_text(encoding="utf-8")
+        text = (PROC_GPUS / place / "information").read_text(encoding="utf-8")
     except OSError:
         return None
     found = re.search(r"^Device Minor:\s*(\d+)", text, re.MULTILINE)

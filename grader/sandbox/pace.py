@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-SHORT = 9  # positions, up to which a situation's scores hardly add to its time
-MANY = 5_000  # scores; the time of a request with more tells how long one score takes
-SLOW = 2e-6  # seconds per score of a slow submission; a matrix product takes a hundredth of it
+SHORT_T = 9  # up to so many positions, a situation's scores hardly add to its time
+MIN_TIMED_SCORES = 5_000  # the time of a request with more tells how long one score takes
+SLOW_S_PER_SCORE = 2e-6  # beyond it, a submission is slow; a matrix product takes a hundredth
 # Scores that a slow submission is tried with at most: four nested loops in Python keep 11 KB for
 # each until the backward.
-MOST_SCORES = 100_000
-BACKWARD = 2  # how many times as long a score takes with its gradients, until it was measured
+MAX_SLOW_SCORES = 100_000
+BACKWARD_COST = 2  # how many times as long a score takes with its gradients, until measured
 
 
 class Work(NamedTuple):
@@ -36,8 +36,8 @@ class Work(NamedTuple):
 
     @property
     def size(self) -> int:
-        """The total, in scores: one with gradients counts ``BACKWARD`` times."""
-        return self.plain + BACKWARD * self.learning
+        """The total, in scores: one with gradients counts ``BACKWARD_COST`` times."""
+        return self.plain + BACKWARD_COST * self.learning
 
 
 class Pace:
@@ -56,31 +56,31 @@ class Pace:
     def measure(self, work: Work, longest: int, seconds: float) -> None:
         """Record the seconds that a request took whose longest situation has ``longest`` positions.
 
-        A request with positions up to ``SHORT`` measures the time of a situation, others with more
-        than ``MANY`` scores the time of a score.
+        A request with positions up to ``SHORT_T`` measures the time of a situation, others with
+        more than ``MIN_TIMED_SCORES`` scores the time of a score.
         """
-        if longest <= SHORT:
+        if longest <= SHORT_T:
             self._seconds, self._count = self._seconds + seconds, self._count + work.situations
             self.each = self._seconds / self._count
-        elif work.size > MANY:
+        elif work.size > MIN_TIMED_SCORES:
             rate = max(seconds - work.situations * self.each, 0.0) / work.size
             if work.plain:
                 self.plain = max(rate, (rate + self.plain) / 2)
             if work.learning:
-                rate *= BACKWARD
+                rate *= BACKWARD_COST
                 self.learning = max(rate, (rate + self.learning) / 2)
 
     @property
     def is_slow(self) -> bool:
         """Whether the submission is so slow that long situations may take too much time."""
-        return max(self.plain, self.learning / BACKWARD) > SLOW
+        return max(self.plain, self.learning / BACKWARD_COST) > SLOW_S_PER_SCORE
 
     def is_too_much(self, scores: int) -> bool:
         """Return whether the submission is slow, and so many scores may exceed its memory.
 
         A slow one may keep tensors of its own for each score until the backward.
         """
-        return self.is_slow and scores > MOST_SCORES
+        return self.is_slow and scores > MAX_SLOW_SCORES
 
     def seconds_for(self, work: Work) -> float:
         """Return the expected seconds of processor time for some work.
@@ -88,6 +88,6 @@ class Pace:
         Each situation and each attention score takes the time that was measured. For scores with
         gradients, until they were measured, it is estimated from those without, and vice versa.
         """
-        plain = self.plain or self.learning / BACKWARD
-        learning = self.learning or self.plain * BACKWARD
+        plain = self.plain or self.learning / BACKWARD_COST
+        learning = self.learning or self.plain * BACKWARD_COST
         return work.situations * self.each + work.plain * plain + work.learning * learning

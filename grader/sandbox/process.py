@@ -24,15 +24,15 @@ from typing import Self, TypeVar
 import msgspec
 
 from grader.errors import GraderFault
-from grader.sandbox.clock import LOOK
+from grader.sandbox.clock import POLL_INTERVAL_S
 from grader.sandbox.gpu import first_gpu
 from grader.sandbox.wall_check import try_walls
-from grader.sandbox.workers import Process, Spawned, Stopped, WorkerProcess
+from grader.sandbox.workers import Process, SpawnedProcess, Stopped, WorkerProcess
 from grader.wire import frames, messages
 from grader.wire.kernels import choose_kernels
 from grader.wire.levels import LEVELS, Confinement, Limits
 
-START_SECONDS = 120.0  # seconds to wait for a zygote: a cold disk is slow to read torch from
+ZYGOTE_START_TIMEOUT_S = 120.0  # a cold disk is slow to read torch from
 
 _T = TypeVar("_T")
 
@@ -129,11 +129,11 @@ class Sandbox:
         Raises:
             Stopped: The sandbox was told to stop meanwhile.
         """
-        deadline = time.monotonic() + START_SECONDS
+        deadline = time.monotonic() + ZYGOTE_START_TIMEOUT_S
         while time.monotonic() < deadline:
             if self.stop.is_set():
                 raise Stopped
-            if select.select([self._control], [], [], LOOK)[0]:
+            if select.select([self._control], [], [], POLL_INTERVAL_S)[0]:
                 return
 
     def _try(self, level: str) -> None:
@@ -168,7 +168,7 @@ class Sandbox:
     def _revealed(self) -> list[Path]:
         from grader.worker import confine  # cannot be imported on a platform without walls
 
-        return [folder.resolve() for folder in confine.readable(self._confinement)]
+        return [folder.resolve() for folder in confine.readable_paths(self._confinement)]
 
     def worker(self) -> WorkerProcess:
         """Return a fresh worker, ready to be sent a submission.
@@ -215,11 +215,11 @@ class Sandbox:
 
     def _start_worker(self, theirs: socket.socket, pipe: int) -> Process:
         if self.spawns:
-            return Spawned(_launch(theirs, self._confinement, stdout=pipe))
+            return SpawnedProcess(_launch(theirs, self._confinement, stdout=pipe))
         forked = self._ask(b"fork", [theirs.fileno(), pipe], messages.Forked)
         if forked.refused:
             raise GraderFault(f"no worker can be started: {forked.refused}")
-        return _Forked(self, forked.pid)
+        return _ForkedProcess(self, forked.pid)
 
     def _ask(self, message: bytes, descriptors: list[int], answer: type[_T]) -> _T:
         with self._lock:
@@ -237,8 +237,8 @@ class Sandbox:
             return data
 
         try:
-            self._control.settimeout(START_SECONDS)
-            return frames.unpack(receive, frames.MAX_REPLY_HEADER, answer)[0]
+            self._control.settimeout(ZYGOTE_START_TIMEOUT_S)
+            return frames.unpack(receive, frames.MAX_REPLY_HEADER_BYTES, answer)[0]
         except OSError:
             raise _zygote_gone() from None
 
@@ -250,7 +250,7 @@ def _zygote_gone() -> GraderFault:
     )
 
 
-class _Forked:
+class _ForkedProcess:
     """The process of a worker that the zygote forked."""
 
     def __init__(self, sandbox: Sandbox, pid: int) -> None:

@@ -15,13 +15,13 @@ from grader.sandbox.errors import SubmissionRefused, read_fault
 from grader.wire import messages, values
 from grader.wire.frames import BadFrame, Buffer
 
-MAX_NAME, MAX_TEXT = 500, 1000  # characters: of a name, of a sentence for the learner
-MAX_LEFT = 20  # sentences, at most, on side effects of a call: a parameter that it changed, say
+MAX_NAME_CHARS, MAX_TEXT_CHARS = 500, 1000  # of a name; of a sentence for the learner
+MAX_SIDE_EFFECTS = 20  # sentences on what a call changed: a parameter, say
 
 _A = TypeVar("_A", bound=messages.Answer)
 
 
-class Answered(NamedTuple):
+class StepAnswer(NamedTuple):
     """The answer to one step, and its tensors."""
 
     answer: messages.Answer
@@ -44,7 +44,7 @@ class Parameter:
 
 
 @dataclass(frozen=True)
-class Results:
+class CallResults:
     """The results of calls.
 
     Attributes:
@@ -77,7 +77,7 @@ class Results:
 
 def read_reply(
     reply: messages.Reply, body: Buffer, groups: Sequence[int]
-) -> list[Answered | Exception]:
+) -> list[StepAnswer | Exception]:
     """Return the answers to groups of steps; an exception for a failed step and those after it.
 
     Raises:
@@ -92,7 +92,7 @@ def read_reply(
     places = zip(reply.answers, [0, *ends], ends, strict=False)
     whole = memoryview(body)
     answers = (_read(answer, whole[start:end]) for answer, start, end in places)
-    found: list[Answered | Exception] = []
+    found: list[StepAnswer | Exception] = []
     for count in groups:
         group = _read_group(answers, count)
         found += group + group[-1:] * (count - len(group))
@@ -101,9 +101,11 @@ def read_reply(
     return found
 
 
-def _read_group(answers: Iterator[Answered | Exception], count: int) -> list[Answered | Exception]:
+def _read_group(
+    answers: Iterator[StepAnswer | Exception], count: int
+) -> list[StepAnswer | Exception]:
     """Return the answers to one group, up to the first step that failed."""
-    found: list[Answered | Exception] = []
+    found: list[StepAnswer | Exception] = []
     for answer in itertools.islice(answers, count):
         found.append(answer)
         if isinstance(answer, Exception):
@@ -113,32 +115,32 @@ def _read_group(answers: Iterator[Answered | Exception], count: int) -> list[Ans
     return found
 
 
-def _read(answer: messages.Answer, data: Buffer | memoryview) -> Answered | Exception:
+def _read(answer: messages.Answer, data: Buffer | memoryview) -> StepAnswer | Exception:
     match answer:
         case messages.Refused(text=text):
-            return SubmissionRefused(text[:MAX_TEXT])
+            return SubmissionRefused(text[:MAX_TEXT_CHARS])
         case messages.Raised(fault=fault):
             return read_fault(fault)
         case messages.Forbidden(name=name, line=line):
             if not name.isidentifier():
                 raise BadFrame("what it says is forbidden is no name")
-            return forbidden_use(name[:MAX_NAME], line)
+            return forbidden_use(name[:MAX_NAME_CHARS], line)
         case messages.Called():
-            answer.left = [text[:MAX_TEXT] for text in answer.left[:MAX_LEFT]]
-    return Answered(answer, values.load_tensors(answer.tensors, data))
+            answer.left = [text[:MAX_TEXT_CHARS] for text in answer.left[:MAX_SIDE_EFFECTS]]
+    return StepAnswer(answer, values.load_tensors(answer.tensors, data))
 
 
-def _expected(answered: Answered, kind: type[_A]) -> tuple[_A, list[Tensor]]:
+def _expected(answered: StepAnswer, kind: type[_A]) -> tuple[_A, list[Tensor]]:
     if not isinstance(answered.answer, kind):
         raise ValueError(f"it answers with {type(answered.answer).__name__}")
     return answered.answer, answered.tensors
 
 
-def read_parameters(answered: Answered) -> dict[str, Parameter]:
+def read_parameters(answered: StepAnswer) -> dict[str, Parameter]:
     """Return the parameters of a new module; any exception means that the answer is malformed."""
     created, sent = _expected(answered, messages.Created)
     names = [name for p in created.parameters for name in (p.name, p.same_as)]
-    if not all(name.isprintable() and len(name) <= MAX_NAME for name in names):
+    if not all(name.isprintable() and len(name) <= MAX_NAME_CHARS for name in names):
         raise ValueError("a parameter has a name of no sensible length, or not on one line")
     found = {
         p.name: Parameter(
@@ -160,7 +162,9 @@ def _tensor(value: Any) -> Tensor | None:
     raise ValueError("a value is no tensor")
 
 
-def read_results(answered: Answered, call: messages.Call, inputs: Sequence[Tensor]) -> Results:
+def read_results(
+    answered: StepAnswer, call: messages.Call, inputs: Sequence[Tensor]
+) -> CallResults:
     """Return the results of calls; any exception means that the answer is malformed."""
     called, sent = _expected(answered, messages.Called)
     if len(called.results) != len(call.calls):
@@ -180,8 +184,8 @@ def read_results(answered: Answered, call: messages.Call, inputs: Sequence[Tenso
         after = zip(inputs, called.inputs, strict=True)
         changed |= {place for place, (x, now) in enumerate(after) if values.digest(x) != now}
     _expect_asked(called, call, len(outputs))
-    devices = [spec.device[:MAX_NAME] for spec in called.tensors[: len(outputs)]]
-    return Results(
+    devices = [spec.device[:MAX_NAME_CHARS] for spec in called.tensors[: len(outputs)]]
+    return CallResults(
         *(called.results, outputs, devices, called.grads, sorted(changed), called.left),
         called.elsewhere,
         *(called.copied, called.behind, called.made, called.saved),
@@ -201,7 +205,7 @@ def _expect_asked(called: messages.Called, call: messages.Call, outputs: int) ->
 
 
 def read_gradients(
-    answered: Answered, forms: list[tuple[torch.Size, torch.device]]
+    answered: StepAnswer, forms: list[tuple[torch.Size, torch.device]]
 ) -> list[Tensor | None]:
     """Return the gradients, each with the shape and device of its input.
 

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from math import inf
 
 from grader.sandbox.batch import RequestBatch
-from grader.sandbox.channel import Channel, Exchange, Outgoing, Store
-from grader.sandbox.clock import STARVED, Clock
+from grader.sandbox.channel import Channel, Exchange, ExchangeMemory, OutgoingStep
+from grader.sandbox.clock import MAX_WALL_S_PER_LIMIT_S, Clock
 from grader.sandbox.errors import SubmissionError
 from grader.sandbox.pace import Pace, Work
 from grader.sandbox.process import Sandbox
@@ -18,10 +18,9 @@ from grader.sandbox.workers import NotTried, WorkerEnded, WorkerTimeout
 from grader.submission import SourceProblem, Submission
 from grader.wire.messages import NO_RULES, Load, Rules
 
-OWN_SECONDS = 20.0  # seconds of processor time that judging may take; it usually takes less than 1
-# Once a check took too long, the limit of later ones is divided by this; none of our own solutions
-# takes half of the shorter limit.
-SHORTER = 10
+MAX_JUDGING_CPU_S = 20.0  # of this process; it usually takes less than 1
+# Of later checks; none of our own solutions takes half of the shorter limit.
+LIMIT_DIVISOR_AFTER_TIMEOUT = 10
 MARGIN = 4  # a step may take this many times the time that it is expected to take
 
 
@@ -64,7 +63,7 @@ class Session:
         self._rules = rules
         self.device = device
         self._broken: list[SourceProblem] = []  # rules that the submission broke as it ran
-        self._store = Store()
+        self._store = ExchangeMemory()
         self._submission = submission
         self._timeout = timeout
         self._limit = timeout  # of the checks to come; lower once one has taken too long
@@ -92,7 +91,7 @@ class Session:
         self._channel = Channel(worker, self.clock, self._broken, self.device, self._store)
         self._loading = True
         load = Load(self._submission.source, self.name, self._rules, self.device)
-        self._channel.post([Outgoing(load)])
+        self._channel.post([OutgoingStep(load)])
 
     @property
     def source(self) -> str:
@@ -166,7 +165,7 @@ class Session:
 
         Every step of judging is bounded by itself; this bounds their sum, and is read between them.
         """
-        return time.process_time() - self._own_started > OWN_SECONDS
+        return time.process_time() - self._own_started > MAX_JUDGING_CPU_S
 
     def begin_check(self, seed: int) -> None:
         """Start the clock of a check, with a living worker whose random numbers are seeded.
@@ -256,7 +255,7 @@ class Session:
         return min(self._limit, self._left)
 
     def _new_clock(self, limit: float) -> Clock:
-        return Clock(min(limit, self._left - self._until), STARVED * self._timeout)
+        return Clock(min(limit, self._left - self._until), MAX_WALL_S_PER_LIMIT_S * self._timeout)
 
     @property
     def is_late(self) -> bool:
@@ -276,7 +275,7 @@ class Session:
 
     def shorten(self) -> None:
         """Lower the limit of the checks to come: one took too long, so others might."""
-        self._limit = self._timeout / SHORTER + self._load_seconds
+        self._limit = self._timeout / LIMIT_DIVISOR_AFTER_TIMEOUT + self._load_seconds
 
     def give_up_check(self) -> None:
         """Forget a check that is to be tried again, and give its time back to the budget."""

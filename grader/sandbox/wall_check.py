@@ -12,8 +12,8 @@ from grader.sandbox.clock import Clock
 from grader.sandbox.workers import WorkerEnded, WorkerProcess
 from grader.wire import messages
 
-SOURCE = Path(__file__).parents[1] / "worker" / "canary_payload.py"
-SECONDS = 20.0
+CANARY_FILE = Path(__file__).parents[1] / "worker" / "canary_payload.py"
+CANARY_TIMEOUT_S = 20.0
 # Attempts that level `process` does not promise to refuse.
 OPEN_AT_PROCESS = {
     "reads a hidden file",
@@ -30,7 +30,7 @@ OPEN_AT_PROCESS = {
 }
 
 
-class Tried(NamedTuple):
+class CanaryResult(NamedTuple):
     """The outcome of a canary's attempts.
 
     Attributes:
@@ -42,7 +42,7 @@ class Tried(NamedTuple):
     problem: str
 
 
-def try_walls(level: str, worker: WorkerProcess, memory_is_bounded: bool) -> Tried:
+def try_walls(level: str, worker: WorkerProcess, memory_is_bounded: bool) -> CanaryResult:
     """Run a canary, code that attempts what no submission may do, in a worker; then end the worker.
 
     Args:
@@ -60,23 +60,23 @@ def try_walls(level: str, worker: WorkerProcess, memory_is_bounded: bool) -> Tri
             done = _probe(worker, str(hidden), server.getsockname()[1])
         except MachineBusy:
             raise  # this says nothing about the walls
-        except (GraderFault, WorkerEnded, _NotTried) as reason:
-            return Tried([], f"its walls could not be tried: {reason}")
+        except (GraderFault, WorkerEnded, _CanaryFailed) as reason:
+            return CanaryResult([], f"its walls could not be tried: {reason}")
     allowed = OPEN_AT_PROCESS if level == "process" else set()
     if not memory_is_bounded:
         allowed = allowed | {"takes 4 gib"}
     open_walls = sorted(set(done) - allowed)
-    return Tried(done, f"a worker {', '.join(open_walls)}" if open_walls else "")
+    return CanaryResult(done, f"a worker {', '.join(open_walls)}" if open_walls else "")
 
 
-class _NotTried(Exception):
+class _CanaryFailed(Exception):
     """The canary failed; the text says how, as one line."""
 
 
 def _probe(worker: WorkerProcess, path: str, port: int) -> list[str]:
-    clock = Clock(SECONDS)
+    clock = Clock(CANARY_TIMEOUT_S)
     arguments = messages.Arguments({"tuple": [path, port]}, {"dict": {}})
-    load = messages.Load(SOURCE.read_text(encoding="utf-8"), "canary.py")
+    load = messages.Load(CANARY_FILE.read_text(encoding="utf-8"), "canary.py")
     steps = [messages.Step(load), messages.Step(messages.Call("probe", [arguments]))]
     try:
         worker.send(messages.Request(steps), clock)
@@ -88,6 +88,6 @@ def _probe(worker: WorkerProcess, path: str, port: int) -> list[str]:
             return [str(name) for name in done]
         case [messages.Raised(fault=fault)]:
             text = fault.message.partition("\n")[0][:200]
-            raise _NotTried(f"{fault.type}: {text}")
+            raise _CanaryFailed(f"{fault.type}: {text}")
         case other:
-            raise _NotTried(f"it answers {other}"[:200])
+            raise _CanaryFailed(f"it answers {other}"[:200])

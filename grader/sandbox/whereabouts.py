@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-_WRITTEN = re.compile(
+_STACK_DUMP = re.compile(
     r"Timeout \(\d+:\d\d:\d\d(?:\.\d+)?\)!\n"
     r"(?:(?:Current t|T)hread 0x[^\n]*\n|  File [^\n]*\n|  \.\.\.\n|\n)*"
 )
@@ -28,7 +28,7 @@ def take_whereabouts(output: str, file: str) -> tuple[str, Whereabouts | None]:
         output: All that was printed.
         file: The submission's file name in tracebacks.
     """
-    found = _WRITTEN.search(output)
+    found = _STACK_DUMP.search(output)
     if found is None:
         return output, None
     *_, main = re.split(r"^(?:Current t|T)hread 0x.*$", found.group(), flags=re.MULTILINE)

@@ -18,13 +18,13 @@ from pathlib import Path
 from typing import Protocol
 
 from grader.errors import GraderFault, MachineBusy
-from grader.sandbox.clock import LOOK, Clock, Meter
+from grader.sandbox.clock import POLL_INTERVAL_S, Clock, Meter
 from grader.wire import frames
 from grader.wire.messages import Greeting, Reply, Request
 
-MAX_OUTPUT = 64 << 10  # bytes of output that are kept until they are taken; more is dropped
-START_SECONDS = 120.0  # seconds that a worker may take to confine itself and to initialize a GPU
-SOON = 0.01  # seconds that a wait lasts at least before the next look
+MAX_OUTPUT_BYTES = 64 << 10  # that are kept until they are taken; more is dropped
+WORKER_START_TIMEOUT_S = 120.0  # for a worker to confine itself and to initialize a GPU
+MIN_WAIT_S = 0.01  # at least, before the next look
 
 
 class WorkerEnded(Exception):
@@ -135,7 +135,7 @@ class WorkerProcess:
                 self._meter.read(clock)
                 self._look_at(clock)
             receive = functools.partial(self._exactly, clock=clock)
-            reply, body = frames.unpack(receive, frames.MAX_REPLY_HEADER, Reply)
+            reply, body = frames.unpack(receive, frames.MAX_REPLY_HEADER_BYTES, Reply)
         except frames.BadFrame as problem:
             raise self.reject(str(problem)) from None
         if reply.number != self._number:
@@ -149,12 +149,12 @@ class WorkerProcess:
 
         The time until then (seconds, with a GPU) is not charged to the submission.
         """
-        clock = Clock(START_SECONDS)
+        clock = Clock(WORKER_START_TIMEOUT_S)
         receive = functools.partial(self._exactly, clock=clock)
         try:
-            greeting = frames.unpack(receive, frames.MAX_REPLY_HEADER, Greeting)[0]
+            greeting = frames.unpack(receive, frames.MAX_REPLY_HEADER_BYTES, Greeting)[0]
         except WorkerTimeout:
-            raise GraderFault(f"a worker was not ready in {START_SECONDS:.0f} s") from None
+            raise GraderFault(f"a worker was not ready in {WORKER_START_TIMEOUT_S:.0f} s") from None
         if greeting.refused:
             self.kill()
             raise GraderFault(f"a worker could not confine itself: {greeting.refused}")
@@ -178,7 +178,7 @@ class WorkerProcess:
         self._drain()
         text = self._output.decode("utf-8", errors="replace")
         if self._overflow:
-            text += f"\n… (cut at {MAX_OUTPUT >> 10} KiB)\n"
+            text += f"\n… (cut at {MAX_OUTPUT_BYTES >> 10} KiB)\n"
         self._output.clear()
         self._overflow = False
         return text
@@ -217,7 +217,7 @@ class WorkerProcess:
             self._look_at(clock)
             wanted = [connection] if self._silent else [connection, self._pipe]
             sending = [connection] if to_send else []
-            most = max(min(clock.left, LOOK), SOON)
+            most = max(min(clock.left, POLL_INTERVAL_S), MIN_WAIT_S)
             began = time.monotonic()
             ready, writable, _ = select.select(wanted, sending, [], most)
             # A longer wait means that this process itself was stopped, say by Ctrl-Z: not charged.
@@ -250,7 +250,7 @@ class WorkerProcess:
         except BlockingIOError:
             return False
         self._silent = not part
-        room = MAX_OUTPUT - len(self._output)
+        room = MAX_OUTPUT_BYTES - len(self._output)
         self._overflow |= len(part) > room
         self._output += part[:room]
         return bool(part)
@@ -272,7 +272,7 @@ class WorkerProcess:
         return WorkerEnded(f"ended its process with exit status {os.WEXITSTATUS(status)}")
 
 
-class Spawned:
+class SpawnedProcess:
     """The process of a worker that was spawned, not forked by a zygote."""
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:

@@ -1,21 +1,27 @@
 """Read a .py or .ipynb file as a Submission, with care: it is never imported or compiled."""
 
 from grader.submission.reading import (
-    most_bytes,
+    max_bytes_of,
     read_submission,
     submission_of,
     without_outputs,
 )
-from grader.submission.source import MAX_BYTES, SourceProblem, Submission, parse, readable
+from grader.submission.source import (
+    MAX_SOURCE_BYTES,
+    SourceProblem,
+    Submission,
+    escape_undecodable,
+    parse,
+)
 
 __all__ = [
-    "MAX_BYTES",
+    "MAX_SOURCE_BYTES",
     "SourceProblem",
     "Submission",
-    "most_bytes",
+    "escape_undecodable",
+    "max_bytes_of",
     "parse",
     "read_submission",
-    "readable",
     "submission_of",
     "without_outputs",
 ]

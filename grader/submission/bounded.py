@@ -25,24 +25,26 @@ from typing import TypeVar
 import msgspec
 
 from grader.errors import GradeError
-from grader.submission.source import readable as as_text
+from grader.submission.source import escape_undecodable as as_text
 from grader.wire.levels import Confinement, Limits
-from grader.worker.confine import readable, without_own_package
+from grader.worker.confine import readable_paths, without_own_package
 from grader.worker.walls import landlock, libc, limits, privileges, seccomp
 
-MEBIBYTES = 512  # of memory, for each call
-SECONDS = 10  # of processor time, for each call
-WAIT = 300.0  # seconds of wall-clock time, for each call
-MAX_ANSWER = 32 << 20  # bytes
-MAX_TEXT = 5000  # characters of a refusal
-LONGEST = 100  # characters of a module's name
+MAX_MEMORY_MIB = 512  # for each call
+MAX_CPU_S = 10  # for each call
+MAX_WALL_S = 300.0  # for each call
+MAX_ANSWER_BYTES = 32 << 20
+MAX_REFUSAL_CHARS = 5000
+MODULE_NAME_BYTES = 100  # to which a module's name is padded
 
 _is_bounded = False  # whether this process is one that was forked for a call
 
 _T = TypeVar("_T")
 
 
-def bounded(name: str, function: partial[_T], gives: type[_T], reads: Sequence[Path] = ()) -> _T:
+def run_bounded(
+    name: str, function: partial[_T], gives: type[_T], reads: Sequence[Path] = ()
+) -> _T:
     """Run a function in another process and return its result; its side effects stay there.
 
     Args:
@@ -60,18 +62,18 @@ def bounded(name: str, function: partial[_T], gives: type[_T], reads: Sequence[P
         answer = msgspec.msgpack.decode(_ask(function, reads), type=gives | str)
     except (OSError, msgspec.DecodeError):
         raise GradeError(
-            f"`{name}` cannot be read within {SECONDS} s and {MEBIBYTES} MiB; a Python file "
+            f"`{name}` cannot be read within {MAX_CPU_S} s and {MAX_MEMORY_MIB} MiB; a Python file "
             "that holds nothing else is read at once"
         ) from None
     if isinstance(answer, str):
-        raise GradeError(answer[:MAX_TEXT])
+        raise GradeError(answer[:MAX_REFUSAL_CHARS])
     return answer
 
 
 def _ask(function: partial[_T], reads: Sequence[Path]) -> bytes:
     """Send a call to a process forked for it, and return the bytes that the process answers."""
     ours, theirs = socket.socketpair()
-    late = threading.Timer(WAIT, ours.shutdown, [socket.SHUT_RDWR])
+    late = threading.Timer(MAX_WALL_S, ours.shutdown, [socket.SHUT_RDWR])
     with ours:
         with theirs:
             _hand_over(theirs, function.func.__module__)
@@ -81,7 +83,7 @@ def _ask(function: partial[_T], reads: Sequence[Path]) -> bytes:
             ours.shutdown(socket.SHUT_WR)
             with ours.makefile("rb") as answer:
                 pieces = iter(partial(answer.read, 1 << 16), b"")
-                return b"".join(islice(pieces, MAX_ANSWER >> 16))
+                return b"".join(islice(pieces, MAX_ANSWER_BYTES >> 16))
         finally:
             late.cancel()
 
@@ -89,7 +91,7 @@ def _ask(function: partial[_T], reads: Sequence[Path]) -> bytes:
 def _hand_over(connection: socket.socket, module: str) -> None:
     server, control = _server()
     try:
-        socket.send_fds(control, [module.encode().ljust(LONGEST)], [connection.fileno()])
+        socket.send_fds(control, [module.encode().ljust(MODULE_NAME_BYTES)], [connection.fileno()])
     except OSError:  # the server is gone; the next call starts another one
         _server.cache_clear()
         _end(server, control)
@@ -119,9 +121,9 @@ def _end(server: subprocess.Popen[bytes], control: socket.socket) -> None:
 def serve() -> None:
     """Fork a process for each connection received, after importing the module that it needs."""
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-    folders = list(without_own_package(readable(Confinement([]))))
+    folders = list(without_own_package(readable_paths(Confinement([]))))
     control = socket.socket(fileno=0)
-    while (message := socket.recv_fds(control, LONGEST, 1))[0]:
+    while (message := socket.recv_fds(control, MODULE_NAME_BYTES, 1))[0]:
         importlib.import_module(message[0].decode().strip())
         connection = socket.socket(fileno=message[1][0])
         if os.fork() == 0:
@@ -147,8 +149,8 @@ def _serve_one(connection: socket.socket, folders: list[Path]) -> None:
 
 def _put_up_walls(paths: list[Path]) -> None:
     """Limit this process, and let it read only these paths where the system supports it."""
-    bounds = Limits(memory=MEBIBYTES, cpu=SECONDS, file_size=0)
-    limits.limit_resources(bounds, limits.in_use(), own_users=False, on_gpu=False)
+    bounds = Limits(memory=MAX_MEMORY_MIB, cpu=MAX_CPU_S, file_size=0)
+    limits.limit_resources(bounds, limits.memory_in_use(), own_users=False, on_gpu=False)
     if sys.platform != "linux":
         return
     with suppress(libc.WallError):

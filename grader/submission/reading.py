@@ -13,15 +13,15 @@ import msgspec
 
 from grader.errors import GradeError
 from grader.submission.notebook.cells import join_cells, read_cells, too_much_code
-from grader.submission.source import MAX_BYTES, Submission
+from grader.submission.source import MAX_SOURCE_BYTES, Submission
 
-DECLARES = re.compile(rb"[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")  # PEP 263
+ENCODING_DECLARATION = re.compile(rb"[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")  # PEP 263
 # Prefixes of the encodings that are decoded in one pass; others may take any amount of time.
-ENCODINGS = (
+ENCODING_PREFIXES = (
     *("utf-8", "ascii", "iso8859", "cp", "koi8", "mac-", "gb", "big5", "shift_jis", "euc_", "tis"),
 )
-MAX_NOTEBOOK = 64 << 20  # bytes: a notebook's outputs hold pictures
-LARGE_NOTEBOOK = 1 << 20  # bytes, above which a notebook is read in a process of its own
+MAX_NOTEBOOK_BYTES = 64 << 20  # a notebook's outputs hold pictures
+LARGE_NOTEBOOK_BYTES = 1 << 20  # above which a notebook is read in a process of its own
 
 
 def read_submission(path: Path) -> Submission:
@@ -33,12 +33,12 @@ def read_submission(path: Path) -> Submission:
         GradeError: The file does not exist, is not a regular file, is too large or not in its
             encoding; or it is named as a notebook, but is none or has no code.
     """
-    return submission_of(path, without_outputs(path, _read(path, most_bytes(path))))
+    return submission_of(path, without_outputs(path, _read(path, max_bytes_of(path))))
 
 
-def most_bytes(path: PurePath) -> int:
+def max_bytes_of(path: PurePath) -> int:
     """Return how many bytes a file with this name may have."""
-    return MAX_NOTEBOOK if path.suffix.lower() == ".ipynb" else MAX_BYTES
+    return MAX_NOTEBOOK_BYTES if path.suffix.lower() == ".ipynb" else MAX_SOURCE_BYTES
 
 
 def without_outputs(path: PurePath, data: bytes) -> bytes:
@@ -48,12 +48,12 @@ def without_outputs(path: PurePath, data: bytes) -> bytes:
         GradeError: The file is too large, is not a notebook although its name says so, or takes too
             much time or memory to read.
     """
-    _expect_no_more(path, data)
-    if path.suffix.lower() != ".ipynb" or len(data) <= LARGE_NOTEBOOK:
+    _check_size(path, data)
+    if path.suffix.lower() != ".ipynb" or len(data) <= LARGE_NOTEBOOK_BYTES:
         return data
-    from grader.submission.bounded import bounded
+    from grader.submission.bounded import run_bounded
 
-    cells = bounded(path.name, partial(read_cells, data, path), list[str])
+    cells = run_bounded(path.name, partial(read_cells, data, path), list[str])
     code = [{"cell_type": "code", "source": cell} for cell in cells]
     return msgspec.json.encode({"nbformat": 4, "cells": code})
 
@@ -65,11 +65,11 @@ def submission_of(path: Path, data: bytes) -> Submission:
         GradeError: There are too many bytes, they are not in their encoding, or they are not a
             notebook although the name says so.
     """
-    _expect_no_more(path, data)
+    _check_size(path, data)
     if path.suffix.lower() != ".ipynb":
         return Submission(path, _decoded(path, data).replace("\r\n", "\n").replace("\r", "\n"))
     source, cells = join_cells(read_cells(data, path))
-    if len(source.encode()) > MAX_BYTES:
+    if len(source.encode()) > MAX_SOURCE_BYTES:
         raise too_much_code(path)
     return Submission(path, source, cells)
 
@@ -89,11 +89,11 @@ def _read(path: Path, most: int) -> bytes:
         return file.read(most + 1)
 
 
-def _expect_no_more(path: PurePath, data: bytes) -> None:
-    most = most_bytes(path)
+def _check_size(path: PurePath, data: bytes) -> None:
+    most = max_bytes_of(path)
     if len(data) <= most:
         return
-    if most == MAX_BYTES:
+    if most == MAX_SOURCE_BYTES:
         short, size = "a submission is a short Python file", f"{most >> 10} KiB"
     else:
         short, size = "clear its outputs", f"{most >> 20} MiB"
@@ -120,12 +120,15 @@ def _declared(path: Path, data: bytes) -> str:
     lines = data.removeprefix(codecs.BOM_UTF8).splitlines()[:2]
     if lines and not lines[0].lstrip().startswith(b"#") and lines[0].strip():
         return "utf-8-sig"  # a declaration may stand only below comments or blank lines
-    named = next((found[1].decode() for line in lines if (found := DECLARES.match(line))), "utf-8")
+    named = next(
+        (found[1].decode() for line in lines if (found := ENCODING_DECLARATION.match(line))),
+        "utf-8",
+    )
     try:
         name = codecs.lookup(named).name
     except LookupError:
         name = ""
-    if not name.startswith(ENCODINGS):
+    if not name.startswith(ENCODING_PREFIXES):
         raise GradeError(f"`{path}` declares the encoding `{named}`; save it as UTF-8")
     return "utf-8-sig" if name == "utf-8" else name
 

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-WIDTH = 60  # characters that are shown before and after what does not parse
+CONTEXT_CHARS = 60  # before and after what does not parse
 MAX_FIELDS = 2000  # `{` in adjacent strings
-MAX_BYTES = 512 << 10  # of a source; its syntax tree takes up to 600 times as much memory
+MAX_SOURCE_BYTES = 512 << 10  # its syntax tree takes up to 600 times as much memory
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Submission:
     @property
     def name(self) -> str:
         """The file's name in tracebacks."""
-        return readable(self.path.name)
+        return escape_undecodable(self.path.name)
 
     @property
     def sha256(self) -> str:
@@ -56,7 +56,7 @@ class Submission:
                 yield first, "\n".join(lines[first : after - 1])
 
 
-def readable(name: str) -> str:
+def escape_undecodable(name: str) -> str:
     r"""Return a file's name as text, with bytes that are not UTF-8 as escapes: ``\xe9``."""
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
@@ -88,7 +88,7 @@ def parse(submission: Submission) -> ast.Module:
 
 def _parse(source: str, before: int) -> ast.Module:
     """Parse the source that follows ``before`` lines, which messages count as well."""
-    if has_endless_strings(source):
+    if has_too_many_fields(source):
         raise SourceProblem(f"does not parse: a string holds more than {MAX_FIELDS} `{{`", before)
     try:
         with warnings.catch_warnings():
@@ -103,7 +103,7 @@ def _parse(source: str, before: int) -> ast.Module:
         raise SourceProblem(f"does not parse: {error}", before) from None
 
 
-def has_endless_strings(source: str) -> bool:
+def has_too_many_fields(source: str) -> bool:
     """Return whether adjacent strings hold more `{` than anybody writes.
 
     Before 3.12, Python's parser takes time quadratic in their number.
@@ -129,7 +129,7 @@ def _shown(error: SyntaxError) -> str:
     text, offset = (error.text or "").rstrip("\n"), error.offset or 0
     if not text.strip() or offset < 1:
         return ""
-    left = max(len(text[: offset - 1]) - WIDTH, len(text) - len(text.lstrip()))
+    left = max(len(text[: offset - 1]) - CONTEXT_CHARS, len(text) - len(text.lstrip()))
     left = min(left, offset - 1)
     caret = "".join("\t" if letter == "\t" else " " for letter in text[left : offset - 1]) + "^"
-    return f"\n{text[left : left + 2 * WIDTH]}\n{caret}"
+    return f"\n{text[left : left + 2 * CONTEXT_CHARS]}\n{caret}"

@@ -4,7 +4,7 @@ from grader.sandbox.batch import RequestBatch
 from grader.sandbox.errors import SubmissionError
 from grader.sandbox.session import Session
 from grader.suite import claims
-from grader.suite.calls import Call, Handle, Module
+from grader.suite.calls import Handle, Module, PlannedCall
 from grader.suite.compare import (
     CheckFailed,
     expect,
@@ -27,7 +27,6 @@ from grader.suite.readable import Drawn, readable
 from grader.suite.reuse import checks_of, load_suite
 
 __all__ = [
-    "Call",
     "CheckFailed",
     "Contract",
     "Draw",
@@ -36,6 +35,7 @@ __all__ = [
     "Harness",
     "Input",
     "Module",
+    "PlannedCall",
     "RequestBatch",
     "Session",
     "Sizes",

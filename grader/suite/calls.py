@@ -14,7 +14,7 @@ from torch import Tensor
 
 from grader.sandbox.batch import (
     CallArguments,
-    How,
+    CallOptions,
     PendingCalls,
     PendingGradients,
     PendingModule,
@@ -23,11 +23,11 @@ from grader.sandbox.batch import (
 from grader.sandbox.pace import Work
 from grader.suite.compare import expect, expect_dtype, expect_tensor, expect_tuple, fail
 from grader.suite.contract import Contract, Input, Sizes
-from grader.suite.fitting import AS_IT_SHOULD_BE, Fit, zeros_of
-from grader.suite.known import once
+from grader.suite.fitting import NO_DEVIATIONS, Deviations, bias_sizes
+from grader.suite.known import compute_once
 from grader.suite.oracle import Weights, exact, right_weights
 from grader.suite.tolerance import Noise
-from grader.wire.messages import Way
+from grader.wire.messages import BackwardVariant
 
 _T = TypeVar("_T")
 
@@ -36,12 +36,12 @@ _T = TypeVar("_T")
 class Handle:
     """An output of a planned call that a later call takes as input; it never leaves the worker."""
 
-    call: Call
+    call: PlannedCall
     name: str
 
 
 Inputs = Mapping[str, "Tensor | Handle | None"]  # by name; None for one that is left out
-Gradients = dict[str, Tensor | None]
+GradientsByName = dict[str, Tensor | None]
 
 
 class Module:
@@ -66,7 +66,7 @@ class Module:
         sizes: Sizes,
         weights: Weights,
         made: PendingModule | None,
-        fit: Fit = AS_IT_SHOULD_BE,
+        fit: Deviations = NO_DEVIATIONS,
     ) -> None:
         self.contract = contract
         self.batch = batch
@@ -121,7 +121,7 @@ class Module:
         missing = {name: like.new_zeros(shapes[name]) for name in self.fit.missing}
         return {**self.weights, **missing}
 
-    def call(self, inputs: Inputs, **how: Any) -> Call:
+    def call(self, inputs: Inputs, **how: Any) -> PlannedCall:
         """Plan a single call; ``how`` is as in ``calls``."""
         return self.calls([inputs], **how)[0]
 
@@ -134,10 +134,10 @@ class Module:
         grad_output: Tensor | Mapping[str, Tensor] | None = None,
         seed: int | None = None,
         leaves: bool = True,
-        way: Way = "plain",
+        way: BackwardVariant = "plain",
         before_backward: Callable[[], object] | None = None,
-        **how: Unpack[How],
-    ) -> list[Call]:
+        **how: Unpack[CallOptions],
+    ) -> list[PlannedCall]:
         """Plan a call with each of several sets of inputs.
 
         Args:
@@ -148,7 +148,7 @@ class Module:
                 gradients are wanted, and then for a single call.
             seed: Seed of the worker's random numbers, set before the first call.
             leaves: Whether gradients of the inputs are wanted too, not of the parameters alone.
-            way: Way in which the gradients are requested; see ``messages.Way``.
+            way: Way in which the gradients are requested; see ``messages.BackwardVariant``.
             before_backward: Plans steps between the call and the request for its gradients.
             how: Further fields of the message; see ``messages.Call``.
         """
@@ -165,7 +165,7 @@ class Module:
             **self._by_own_names(how),
         )
         self._unset, self._mode = {}, None
-        made = [Call(self, pending, place, inputs) for place, inputs in enumerate(each)]
+        made = [PlannedCall(self, pending, place, inputs) for place, inputs in enumerate(each)]
         scores = sum(call.sizes.scores for call in made)
         self.batch.work += Work.of(scores, grad_output is not None)
         if before_backward is not None:
@@ -179,11 +179,11 @@ class Module:
         sent = {self.fit.own(name): value for name, value in weights.items()}
         like = next(iter(weights.values()), None)
         if like is not None:
-            sizes = zeros_of(self.fit.surplus, self.contract, self.sizes)
+            sizes = bias_sizes(self.fit.surplus, self.contract, self.sizes)
             sent |= {name: like.new_zeros(size) for name, size in sizes.items()}
         return sent
 
-    def _by_own_names(self, how: How) -> How:
+    def _by_own_names(self, how: CallOptions) -> CallOptions:
         frozen = how.get("frozen")
         return {**how, "frozen": list(map(self.fit.own, self.fit.there(frozen)))} if frozen else how
 
@@ -266,10 +266,10 @@ class Module:
                 fail(f"`{name}` is the same parameter as `{owner}`; expected two")
 
 
-class Call:
+class PlannedCall:
     """A planned call of a module or a function, and its results once it has been sent.
 
-    Whatever reads the results raises what ``PendingRequest.answered`` raises, and ``CheckFailed``
+    Whatever reads the results raises what ``PendingStep.answered`` raises, and ``CheckFailed``
     if the weights do not fit the module.
 
     Attributes:
@@ -286,20 +286,20 @@ class Call:
         self.inputs = {name: value for name, value in inputs.items() if value is not None}
         self.weights, self._whole_weights = module.weights, module.whole_weights
         self._learning = module.learning
-        self.sizes = bound(self.contract, module.sizes, self.inputs)
+        self.sizes = sizes_of_call(self.contract, module.sizes, self.inputs)
         self._pending = pending
         self._place = place  # index among the calls of its step
         self._grad_outputs: dict[str, Tensor] = {}
         self._back: PendingGradients | None = None
 
     def plan_gradients(
-        self, grad_output: Tensor | Mapping[str, Tensor], way: Way = "plain"
+        self, grad_output: Tensor | Mapping[str, Tensor], way: BackwardVariant = "plain"
     ) -> None:
         """Plan a request for the gradients of this call, to be sent with all that is planned.
 
         Args:
             grad_output: Gradient of the first compared output, or of outputs by name.
-            way: Way in which the gradients are requested; see ``messages.Way``.
+            way: Way in which the gradients are requested; see ``messages.BackwardVariant``.
         """
         if isinstance(grad_output, Tensor):
             grad_output = {self.contract.compared[0]: grad_output}
@@ -450,7 +450,7 @@ class Call:
         return any(self._pending.results.grads)
 
     @property
-    def gradients(self) -> Gradients:
+    def gradients(self) -> GradientsByName:
         """The submission's gradients of the inputs and the weights, by name; None for no gradient.
 
         Raises:
@@ -513,7 +513,7 @@ class Call:
         grads = map(exact, self._grad_outputs.values())
         given = (*inputs.values(), *grads, *self.weights.values())
         names = (*inputs, *self._grad_outputs, *self.weights)
-        return once((what, self.contract.oracle, self.sizes, names), given, compute)
+        return compute_once((what, self.contract.oracle, self.sizes, names), given, compute)
 
     def compute_rights(
         self, dtype: torch.dtype = torch.float64, noise: Noise | None = None
@@ -558,7 +558,7 @@ class Call:
         return self.contract.right(weights, self.sizes, inputs)
 
 
-def bound(contract: Contract, sizes: Sizes, inputs: Inputs) -> Sizes:
+def sizes_of_call(contract: Contract, sizes: Sizes, inputs: Inputs) -> Sizes:
     """Return a module's sizes, updated by those of a call's inputs and what follows from them."""
     found: dict[str, int] = {}
     for name, spec in contract.inputs.items():

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from grader.diagnosis.replay import Asked, Replay
+from grader.diagnosis.replay import AskedStep, Replay
 from grader.sandbox.channel import Exchange
-from grader.sandbox.face import paths
-from grader.sandbox.replies import Answered
+from grader.sandbox.face import tensor_paths
+from grader.sandbox.replies import StepAnswer
 from grader.suite.compare import Comparison
 from grader.wire import messages, values
 
@@ -32,7 +32,7 @@ class Case(NamedTuple):
 
     check: str
     comparison: Comparison
-    steps: list[Asked]
+    steps: list[AskedStep]
     path: tuple[int | str, ...]
     part: tuple[slice, ...]
     inputs: tuple[str, ...]
@@ -56,7 +56,7 @@ def first_case(
         inputs: Names of a call's inputs, in order.
     """
     for check, comparison in compared:
-        for same in (_shares, _equals):
+        for same in (_shares_memory, _equals):
             case = _find(check, comparison, asked, same, tuple(inputs))
             if case is not None and _holds_for(case, solution):
                 return case
@@ -84,25 +84,25 @@ def _find(
     return None
 
 
-def _steps(exchange: Exchange) -> Iterator[Asked]:
-    return map(Asked, exchange.steps, exchange.bodies, exchange.answers)
+def _steps(exchange: Exchange) -> Iterator[AskedStep]:
+    return map(AskedStep, exchange.steps, exchange.bodies, exchange.answers)
 
 
-def _results(asked: Asked) -> list[tuple[int, tuple[int | str, ...]]]:
+def _results(asked: AskedStep) -> list[tuple[int, tuple[int | str, ...]]]:
     """Return the index of each tensor that a step returned, and its path in the result."""
-    if not isinstance(asked.answer, Answered):
+    if not isinstance(asked.answer, StepAnswer):
         return []
     match asked.answer.answer:
         case messages.Called(results=trees):
-            found = paths({"tuple": trees})
+            found = tensor_paths({"tuple": trees})
         case messages.Gradients(result=tree):
-            found = paths(tree)
+            found = tensor_paths(tree)
         case _:
             return []
     return [(number, path) for number, path in found if number < len(asked.answer.tensors)]
 
 
-def _shares(whole: Tensor, got: Tensor) -> bool:
+def _shares_memory(whole: Tensor, got: Tensor) -> bool:
     return bool(whole.numel()) and whole.data_ptr() <= got.data_ptr() < (
         whole.data_ptr() + whole.numel() * whole.element_size()
     )
@@ -127,12 +127,12 @@ def _part(whole: Tensor, got: Tensor) -> tuple[slice, ...] | None:
     return tuple(slices)
 
 
-def _needed(steps: list[Asked]) -> list[Asked]:
+def _needed(steps: list[AskedStep]) -> list[AskedStep]:
     """Return the last step, and all steps before it that made or changed what it uses."""
     found, handles = [steps[-1]], _handles(steps[-1].step.operation)
     for asked in reversed(steps[:-1]):
         about = _handles(asked.step.operation)
-        if about & handles and isinstance(asked.answer, Answered):
+        if about & handles and isinstance(asked.answer, StepAnswer):
             found.append(asked)
             handles |= about
     return found[::-1]
@@ -173,7 +173,7 @@ def _holds_for(case: Case, solution: str) -> bool:
     if replay is None:
         return False
     answer = [replay.own(asked).answer for asked in case.steps][-1]
-    if not isinstance(answer, Answered):
+    if not isinstance(answer, StepAnswer):
         return False
     result = getattr(answer.answer, "results", None)
     tree = {"tuple": result} if result is not None else getattr(answer.answer, "result", None)

@@ -16,7 +16,7 @@ from grader.wire.values import Opaque
 
 # Tolerance for rounding in another order of operations, relative to the largest expected value
 # (a sum of large terms may end near 0). The known mistakes differ by 1e-3 and more.
-TOLERANCE = {
+TOLERANCE_BY_DTYPE = {
     torch.float64: 1e-6,  # 1/√D may have been rounded to float32
     torch.float32: 2e-5,
     torch.bfloat16: 0.1,  # 8 bits of mantissa, rounded half a dozen times and more
@@ -25,8 +25,8 @@ TOLERANCE = {
 # submission is loaded, so products are as exact as on the CPU; but for `exp`, `tanh`, `sin` and
 # `rsqrt` CUDA promises two units in the last place (Programming Guide, "Mathematical Functions"),
 # where the CPU is off by one. The tolerances of float64 and bfloat16 cover either.
-ROOM = {"cuda": 2.0}
-_room: ContextVar[float] = ContextVar("_room", default=1.0)
+TOLERANCE_FACTOR_BY_DEVICE = {"cuda": 2.0}
+_tolerance_factor: ContextVar[float] = ContextVar("tolerance_factor", default=1.0)
 
 
 @dataclass(frozen=True)
@@ -68,11 +68,11 @@ class CheckFailed(AssertionError):
 @contextmanager
 def computed_on(device: str) -> Iterator[None]:
     """Compare, inside the block, with the tolerances of a device such as ``cpu`` or ``cuda``."""
-    token = _room.set(ROOM.get(device, 1.0))
+    token = _tolerance_factor.set(TOLERANCE_FACTOR_BY_DEVICE.get(device, 1.0))
     try:
         yield
     finally:
-        _room.reset(token)
+        _tolerance_factor.reset(token)
 
 
 def fail(message: str) -> NoReturn:
@@ -144,11 +144,11 @@ def expect_close(
         fail(f"{what}: expected shape {tuple(right.shape)}, got {tuple(yours.shape)}")
     if not right.numel():
         return
-    if got.dtype not in TOLERANCE:
+    if got.dtype not in TOLERANCE_BY_DTYPE:
         name = str(got.dtype).removeprefix("torch.")
         fail(f"{what}: expected the dtype of the input, got {name}")
-    rate = TOLERANCE[got.dtype] if tolerance is None else tolerance
-    rate *= _room.get() if got.dtype == torch.float32 else 1.0
+    rate = TOLERANCE_BY_DTYPE[got.dtype] if tolerance is None else tolerance
+    rate *= _tolerance_factor.get() if got.dtype == torch.float32 else 1.0
     gap = (yours - right).abs()
     allowed = rate * max(1.0, float(right.abs().max()))
     if bool(gap.max() <= allowed):  # false also where something is NaN

@@ -14,7 +14,7 @@ from grader.suite.oracle import Weights
 
 Oracle = Callable[..., Tensor | Mapping[str, Tensor]]
 # Sizes as in practice: a constant that is right only at small sizes shows as wrong at these.
-USUAL = {"B": 2, "T": 17, "S": 19, "C": 64, "E": 32, "H": 4, "G": 2, "D": 16}
+USUAL_SIZES = {"B": 2, "T": 17, "S": 19, "C": 64, "E": 32, "H": 4, "G": 2, "D": 16}
 
 
 class Sizes(Mapping[str, int]):
@@ -92,15 +92,15 @@ class Sizes(Mapping[str, int]):
         return max(self.get("B", 1), 1) * self.get("H", 1) * self.get("T", 1) * self.length
 
     def usual(self) -> Sizes:
-        """Return sizes as in practice (``USUAL``); a single head and a smaller batch stay."""
+        """Return sizes as in practice (``USUAL_SIZES``); a single head and a smaller batch stay."""
         kept = {letter: size for letter, size in self.items() if letter == "H" and size == 1}
-        usual = {letter: USUAL.get(letter, size) for letter, size in self.items()}
+        usual = {letter: USUAL_SIZES.get(letter, size) for letter, size in self.items()}
         if "B" in self:
-            usual["B"] = min(self.B, USUAL["B"])
+            usual["B"] = min(self.B, USUAL_SIZES["B"])
         return Sizes(**{**usual, **kept})
 
 
-def normal(draw: Draw, shape: tuple[int, ...], sizes: Sizes) -> Tensor:
+def draw_normal(draw: Draw, shape: tuple[int, ...], sizes: Sizes) -> Tensor:
     """Draw normally distributed numbers with mean 0 and standard deviation 1."""
     return draw.normal(*shape)
 
@@ -124,7 +124,7 @@ class Input:
     """
 
     shape: str
-    draw: Callable[[Draw, tuple[int, ...], Sizes], Tensor] = normal
+    draw: Callable[[Draw, tuple[int, ...], Sizes], Tensor] = draw_normal
     optional: bool = False
     differentiable: bool = True
     by_keyword: bool = False
@@ -213,7 +213,7 @@ class Contract:
 
     @property
     def kind(self) -> Any:
-        """The ``SituationModel`` of this kind of contract; None for the one that suits any."""
+        """The ``SituationKind`` of this kind of contract; None for the one that suits any."""
         return None
 
     @property

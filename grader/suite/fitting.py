@@ -19,7 +19,7 @@ BIAS = ".bias"
 
 
 @dataclass(frozen=True)
-class Fit:
+class Deviations:
     """The deviations of a module from its contract that are compensated for.
 
     Attributes:
@@ -43,10 +43,10 @@ class Fit:
         return [name for name in names if name not in self.missing]
 
 
-AS_IT_SHOULD_BE = Fit()
+NO_DEVIATIONS = Deviations()
 
 
-def fit_of(contract: Contract, session: Session) -> Fit:
+def find_deviations(contract: Contract, session: Session) -> Deviations:
     """Construct a submission's module, with and without optional arguments; return its deviations.
 
     A module whose construction fails counts as one without deviations.
@@ -63,19 +63,19 @@ def fit_of(contract: Contract, session: Session) -> Fit:
     try:
         found = {name: one.shape for name, one in whole.parameters.items()}
     except (SubmissionError, SubmissionRefused):
-        return AS_IT_SHOULD_BE  # compensate for nothing: a check that needs the module raises this
+        return NO_DEVIATIONS  # compensate for nothing: a check that needs the module raises this
     try:
         _ = made.answered
         needed: frozenset[str] = frozenset()
     except (SubmissionError, SubmissionRefused):
         needed = frozenset(contract.defaults)
     wanted = contract.parameters(sizes)
-    names = renamed(wanted, found)
-    missing = without_bias(wanted, {**found, **names})
-    return Fit(names, surplus(wanted, found), missing, needed)
+    names = renamed_parameters(wanted, found)
+    missing = missing_biases(wanted, {**found, **names})
+    return Deviations(names, surplus(wanted, found), missing, needed)
 
 
-def renamed(wanted: Shapes, found: Shapes) -> dict[str, str]:
+def renamed_parameters(wanted: Shapes, found: Shapes) -> dict[str, str]:
     """Return the module's name of each of the contract's parameters that was renamed.
 
     Missing and unexpected parameters are paired in order if all their shapes agree; {} if not.
@@ -102,7 +102,7 @@ def surplus(wanted: Shapes, found: Shapes) -> tuple[str, ...]:
     )
 
 
-def without_bias(wanted: Iterable[str], found: Container[str]) -> frozenset[str]:
+def missing_biases(wanted: Iterable[str], found: Container[str]) -> frozenset[str]:
     """Return the contract's biases, by name, of layers that have no bias in the module."""
     return frozenset(
         name
@@ -111,7 +111,7 @@ def without_bias(wanted: Iterable[str], found: Container[str]) -> frozenset[str]
     )
 
 
-def zeros_of(names: tuple[str, ...], contract: Contract, sizes: Sizes) -> dict[str, int]:
+def bias_sizes(names: tuple[str, ...], contract: Contract, sizes: Sizes) -> dict[str, int]:
     """Return how many numbers each of these biases has at given sizes, by its name."""
     shapes = contract.parameters(sizes) if contract.parameters else {}
     return {name: shapes[_weight_of(name)][0] for name in names}
@@ -121,9 +121,9 @@ def _weight_of(bias: str) -> str:
     return f"{bias.removesuffix(BIAS)}.weight"
 
 
-def likely(wanted: Shapes, found: Shapes, arguments: Mapping[str, Any]) -> str:
+def likely_reason(wanted: Shapes, found: Shapes, arguments: Mapping[str, Any]) -> str:
     """Return the likely reason for missing or surplus parameters; empty if none is likely."""
-    for own in renamed(wanted, found).values():
+    for own in renamed_parameters(wanted, found).values():
         return f"it seems to be registered under another name: `{own}`"
     passed = next((name for name in arguments if name.endswith("bias")), "")
     if surplus(wanted, found):

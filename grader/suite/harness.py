@@ -10,26 +10,26 @@ import torch
 from torch import Tensor
 
 from grader.sandbox.batch import RequestBatch
-from grader.sandbox.face import Face
-from grader.sandbox.pace import SHORT, Work
+from grader.sandbox.face import DifferentiableProxy
+from grader.sandbox.pace import SHORT_T, Work
 from grader.sandbox.session import Session
 from grader.sandbox.workers import NotTried, WorkerEnded
 from grader.suite.calls import Module
 from grader.suite.contract import Contract, Sizes
 from grader.suite.draw import Draw
-from grader.suite.fitting import AS_IT_SHOULD_BE, Fit, fit_of
+from grader.suite.fitting import NO_DEVIATIONS, Deviations, find_deviations
 from grader.suite.oracle import Weights, exact, right_weights
 
 _T = TypeVar("_T")
 
 # Queries and keys drawn with this gain give scores of about ±1.4 after scaling: weights that
 # are neither uniform nor one-hot, so that a wrong scale shows.
-GAIN = 1.2
-NEAR = 3e-5  # distance to a kink (a jump of a gradient) that counts as near; float32 is off by 3e-6
-MISFIT = "misfit"  # memo key, set once a check has reported a misfit: see `Harness.tell_misfit`
-PART = 0.1  # share of the time left that the calls of `Harness.within_reach` may take
-COPIES = 4  # factor on what is kept for a backward, as calls may be made on another device as well
-DRAWS = 1000  # of inputs at most, of which about every sixth lies near a kink
+WEIGHT_GAIN = 1.2
+MIN_KINK_DISTANCE = 3e-5  # to where a gradient jumps: nearer is near; float32 is off by 3e-6
+MISFIT_KEY = "misfit"  # of the memo, set once a check has reported a misfit (`Harness.tell_misfit`)
+MAX_TIME_SHARE = 0.1  # of the time left, for the calls of `Harness.within_reach`
+MEMORY_FACTOR = 4  # on what is kept for a backward, as calls may be made on another device as well
+MAX_DRAWS = 1000  # of inputs, of which about every sixth lies near a kink
 
 
 class Harness:
@@ -115,9 +115,9 @@ class Harness:
             calls: Number of calls to be made at these sizes.
             learns: Whether the calls are made with gradients.
         """
-        while sizes.length > 2 * SHORT and (
-            self._seconds_for(sizes, calls, learns) > PART * self.session.left
-            or self.session.pace.is_too_much(COPIES * sizes.scores)
+        while sizes.length > 2 * SHORT_T and (
+            self._seconds_for(sizes, calls, learns) > MAX_TIME_SHARE * self.session.left
+            or self.session.pace.is_too_much(MEMORY_FACTOR * sizes.scores)
         ):
             sizes = sizes.replace(**{n: (sizes[n] + 1) // 2 for n in "TS" if n in sizes})
         return sizes
@@ -185,22 +185,22 @@ class Harness:
         return Module(self.contract, self.batch, sizes, weights, made, fit)
 
     @property
-    def fit(self) -> Fit:
+    def fit(self) -> Deviations:
         """The module's deviations to compensate for; none until a check has reported a misfit."""
-        if MISFIT not in self._memo or self.contract.parameters is None:
-            return AS_IT_SHOULD_BE
-        key = (self.contract, MISFIT)
+        if MISFIT_KEY not in self._memo or self.contract.parameters is None:
+            return NO_DEVIATIONS
+        key = (self.contract, MISFIT_KEY)
         if key not in self._memo:
             try:
-                self._memo[key] = fit_of(self.contract, self.session)
+                self._memo[key] = find_deviations(self.contract, self.session)
             except WorkerEnded:  # compensate for nothing: a check that needs the module raises this
-                self._memo[key] = AS_IT_SHOULD_BE
-        found: Fit = self._memo[key]
+                self._memo[key] = NO_DEVIATIONS
+        found: Deviations = self._memo[key]
         return found
 
     def tell_misfit(self) -> None:
         """Note that a check has reported a misfit of the module: later checks compensate for it."""
-        self._memo[MISFIT] = True
+        self._memo[MISFIT_KEY] = True
 
     def in_training(self, sizes: Sizes | None = None) -> Module:
         """Plan a module in training mode, with constructor arguments by which nothing is random."""
@@ -211,7 +211,7 @@ class Harness:
         sizes: Sizes | None = None,
         weights: Sequence[str] = (),
         dtype: torch.dtype | None = None,
-    ) -> Face:
+    ) -> DifferentiableProxy:
         """Return the submission as a function of its inputs that torch can differentiate.
 
         For ``torch.autograd.gradcheck`` and the like: each call is a request of its own.
@@ -225,7 +225,9 @@ class Harness:
         if dtype is not None:
             module.to(dtype)
         target = self.contract.entry if module.made is None else module.made
-        return Face(self.batch, target, weights, mode=None if module.made is None else False)
+        return DifferentiableProxy(
+            self.batch, target, weights, mode=None if module.made is None else False
+        )
 
     def weights(self, sizes: Sizes) -> Weights:
         """Draw weights for every parameter of the contract, float32."""
@@ -237,7 +239,7 @@ class Harness:
             drawn = self.draw.normal(*shape, std=0.3)
             return 1 + drawn if name in self.contract.around_one else drawn
         fan_in = shape[1] if name.endswith(".weight") else shape[0]
-        return self.draw.normal(*shape, std=GAIN / fan_in**0.5)
+        return self.draw.normal(*shape, std=WEIGHT_GAIN / fan_in**0.5)
 
     def input(self, name: str, sizes: Sizes | None = None) -> Tensor:
         """Draw the input of this name, at the contract's first sizes if ``sizes`` is None."""
@@ -266,7 +268,7 @@ class Harness:
 
         There, rounding would decide which of two gradients comes out.
         """
-        drawn = (self.inputs(module.sizes, *optional) for _ in range(DRAWS))
+        drawn = (self.inputs(module.sizes, *optional) for _ in range(MAX_DRAWS))
         return next(inputs for inputs in drawn if not self.near_a_kink(module, inputs))
 
     def near_a_kink(self, module: Module, inputs: Mapping[str, Tensor]) -> bool:
@@ -275,7 +277,7 @@ class Harness:
             return False
         plain = {name: exact(value) for name, value in inputs.items()}
         kinks = self.contract.kinks(right_weights(module.whole_weights), module.sizes, **plain)
-        return bool(kinks.abs().min() < NEAR)
+        return bool(kinks.abs().min() < MIN_KINK_DISTANCE)
 
 
 def _left_out(arguments: Mapping[str, Any]) -> frozenset[str]:

@@ -10,15 +10,15 @@ import itertools
 import torch
 from torch import Tensor
 
-from grader.suite.calls import Call
+from grader.suite.calls import PlannedCall
 from grader.suite.harness import Harness
 
-PLACES = (7, 9, 11)  # sequence lengths, of which the seed picks one; none equals a number of heads
-STILL = 1e-5  # share of the largest output, up to which a change may be rounding alone
-ALIKE = 1e-3  # ratio of a change's two largest singular values, up to which it has one direction
+SEQUENCE_LENGTHS = (7, 9, 11)  # the seed picks one; none equals a number of heads
+MAX_ROUNDING_CHANGE = 1e-5  # share of the largest output: up to it a change may be rounding alone
+MAX_SINGULAR_RATIO = 1e-3  # of the two largest values of a change: up to it there is one direction
 
 
-def idle(harness: Harness) -> str:
+def why_idle(harness: Harness) -> str:
     """Return why the submission does none of its work; empty if it does some of it.
 
     The first position of an input is drawn anew, then the last. Where that changes the right
@@ -28,12 +28,12 @@ def idle(harness: Harness) -> str:
     if the right output also changes along one direction alone.
     """
     contract = harness.contract
-    places = PLACES[harness.seed % len(PLACES)]
+    places = SEQUENCE_LENGTHS[harness.seed % len(SEQUENCE_LENGTHS)]
     long = {letter: places for letter in "TS" if letter in harness.sizes}
     sizes = contract.derived(contract.fit(harness.sizes.replace(**long)))
     weights, inputs = harness.weights(sizes), harness.inputs(sizes)
     before = harness.module(sizes, weights).call(inputs)
-    others: list[tuple[Call, int]] = []
+    others: list[tuple[PlannedCall, int]] = []
     for (name, value), place in itertools.product(inputs.items(), (0, -1)):
         axis = _axis(contract.inputs[name].shape, value)
         if axis is not None:
@@ -63,7 +63,7 @@ def idle(harness: Harness) -> str:
     return "what is mixed is mixed by fixed shares" if is_fixed else ""
 
 
-def _unmoved(before: Call, others: list[Call]) -> str:
+def _unmoved(before: PlannedCall, others: list[PlannedCall]) -> str:
     """Return a reason if the other calls change the right output but not the submission's."""
     right = [_difference(before, before.expected, one.expected) for one in others]
     mine = [_difference(before, before.out, one.out) for one in others]
@@ -78,7 +78,9 @@ def _axis(shape: str, value: Tensor) -> int | None:
     return found if value.dim() == len(letters) else None
 
 
-def _difference(call: Call, before: Tensor, after: Tensor, place: int | None = None) -> Tensor:
+def _difference(
+    call: PlannedCall, before: Tensor, after: Tensor, place: int | None = None
+) -> Tensor:
     """Return ``after - before``, element by element, with 0 where rounding explains it.
 
     Args:
@@ -93,7 +95,7 @@ def _difference(call: Call, before: Tensor, after: Tensor, place: int | None = N
     if place is not None and "T" in letters and change.dim() == len(letters):
         axis = letters.index("T")
         change = change.narrow(axis, 1 + place, change.size(axis) - 1)
-    return change.masked_fill(change.abs() <= STILL * one.abs().max(), 0)
+    return change.masked_fill(change.abs() <= MAX_ROUNDING_CHANGE * one.abs().max(), 0)
 
 
 def _has_one_direction(change: Tensor) -> bool:
@@ -101,4 +103,4 @@ def _has_one_direction(change: Tensor) -> bool:
     if change.dim() < 2:
         return False
     lengths = torch.linalg.svdvals(change.reshape(-1, *change.shape[-2:]))
-    return lengths.size(-1) < 2 or bool((lengths[:, 1] <= ALIKE * lengths[:, 0]).all())
+    return lengths.size(-1) < 2 or bool((lengths[:, 1] <= MAX_SINGULAR_RATIO * lengths[:, 0]).all())

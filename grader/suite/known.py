@@ -9,18 +9,18 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor
 
-KEPT = 2_000  # cached values, some 20 MB, after which the cache is emptied
+MAX_CACHED_VALUES = 2_000  # some 20 MB; then the cache is emptied
 
 _T = TypeVar("_T")
-_known: dict[Hashable, Any] = {}
+_cache: dict[Hashable, Any] = {}
 
 
 def forget() -> None:
     """Empty the cache."""
-    _known.clear()
+    _cache.clear()
 
 
-def once(what: Hashable, tensors: Iterable[Tensor | None], compute: Callable[[], _T]) -> _T:
+def compute_once(what: Hashable, tensors: Iterable[Tensor | None], compute: Callable[[], _T]) -> _T:
     """Return a value computed from these tensors, computing it on the first request only.
 
     Args:
@@ -35,9 +35,9 @@ def once(what: Hashable, tensors: Iterable[Tensor | None], compute: Callable[[],
             plain = tensor.detach().cpu().reshape(-1).clone(memory_format=torch.contiguous_format)
             content.update(plain.view(torch.uint8).numpy().tobytes())
     key = (what, content.digest())
-    if key not in _known:
-        if len(_known) >= KEPT:
-            _known.clear()
-        _known[key] = compute()
-    found: _T = _known[key]
+    if key not in _cache:
+        if len(_cache) >= MAX_CACHED_VALUES:
+            _cache.clear()
+        _cache[key] = compute()
+    found: _T = _cache[key]
     return found

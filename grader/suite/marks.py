@@ -36,7 +36,7 @@ def needs(
     return mark
 
 
-def unmet(check: object, contract: Contract) -> str:
+def unmet_needs(check: object, contract: Contract) -> str:
     """Return what a check needs and its contract lacks, as the end of a sentence; may be empty."""
     kind, fields, inputs, letters = getattr(check, "__needs__", (Contract, (), (), ""))
     if not isinstance(contract, kind):

@@ -11,13 +11,13 @@ from torch import Tensor
 
 from grader.errors import GradeError
 from grader.records import OwnTry
-from grader.suite.calls import Call, bound
+from grader.suite.calls import PlannedCall, sizes_of_call
 from grader.suite.compare import CheckFailed, expect_close, expect_integers
 from grader.suite.contract import Contract, Sizes
 from grader.suite.harness import Harness
 
-MOST = 4096  # numbers in an input of the user's; more are refused, as nobody reads that many
-CLOSE = 1e-4  # tolerance relative to the largest value: right answers in float32 are closer
+MAX_INPUT_NUMBERS = 4096  # of an input of the user's: nobody reads more
+OUTPUT_TOLERANCE = 1e-4  # relative to the largest value: right answers in float32 are closer
 
 
 def try_on(harness: Harness, own: Mapping[str, Any], sizes: Mapping[str, int]) -> OwnTry:
@@ -48,9 +48,9 @@ def try_on(harness: Harness, own: Mapping[str, Any], sizes: Mapping[str, int]) -
     except (RuntimeError, ValueError, IndexError):
         raise GradeError(f"nothing is right at {fitting}: they do not fit one another") from None
     harness.ask()
-    yours, wrong = _compared(call, right)
+    yours, wrong = _outputs_and_faults(call, right)
     return OwnTry(
-        made=_made(contract, fitting),
+        made=_construction(contract, fitting),
         given={name: value.tolist() for name, value in call.tensors.items()},
         weights={name: value.tolist() for name, value in call.weights.items()},
         yours={name: value.tolist() for name, value in yours.items()},
@@ -73,8 +73,10 @@ def _tensor(harness: Harness, name: str, value: Any) -> Tensor:
         raise GradeError(f"`{name}`: rows of numbers have to be of one length each") from None
     if not bool(found.isfinite().all()):
         raise GradeError(f"`{name}`: expected finite numbers")
-    if not 0 < found.numel() <= MOST:
-        raise GradeError(f"`{name}`: 1 to {MOST} numbers can be looked at, not {found.numel()}")
+    if not 0 < found.numel() <= MAX_INPUT_NUMBERS:
+        raise GradeError(
+            f"`{name}`: 1 to {MAX_INPUT_NUMBERS} numbers can be looked at, not {found.numel()}"
+        )
     dtype = harness.input(name).dtype
     if not torch.equal(found.to(dtype).double(), found) and not dtype.is_floating_point:
         raise GradeError(f"`{name}`: expected integers")
@@ -86,7 +88,7 @@ def _tensor(harness: Harness, name: str, value: Any) -> Tensor:
 
 def _sizes_for(contract: Contract, given: Mapping[str, Tensor], wanted: Mapping[str, int]) -> Sizes:
     """Return the sizes that the inputs determine, with the other sizes made to fit."""
-    sizes = bound(contract, contract.sizes[0].replace(**wanted), given)
+    sizes = sizes_of_call(contract, contract.sizes[0].replace(**wanted), given)
     if "H" in sizes and "H" not in wanted and "C" in sizes:
         sizes = sizes.replace(H=gcd(sizes.H, sizes.C))
     if "G" in sizes and "G" not in wanted:
@@ -103,7 +105,9 @@ def _sizes_for(contract: Contract, given: Mapping[str, Tensor], wanted: Mapping[
     return fitting
 
 
-def _compared(call: Call, right: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], dict[str, str]]:
+def _outputs_and_faults(
+    call: PlannedCall, right: Mapping[str, Tensor]
+) -> tuple[dict[str, Tensor], dict[str, str]]:
     """Return the submission's outputs and, for those that are wrong, why; both by name."""
     wrong: dict[str, str] = {}
     try:
@@ -115,12 +119,12 @@ def _compared(call: Call, right: Mapping[str, Tensor]) -> tuple[dict[str, Tensor
             if name in call.contract.integers:
                 expect_integers(value, right[name], name)
             else:
-                expect_close(value, right[name], name, CLOSE)
+                expect_close(value, right[name], name, OUTPUT_TOLERANCE)
         except CheckFailed as failed:
             wrong[name] = str(failed)
     return yours, wrong
 
 
-def _made(contract: Contract, sizes: Sizes) -> str:
+def _construction(contract: Contract, sizes: Sizes) -> str:
     arguments = contract.arguments(sizes).items()
     return f"{contract.entry}({', '.join(f'{name}={value!r}' for name, value in arguments)})"

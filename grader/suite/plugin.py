@@ -21,16 +21,16 @@ from grader.suite.compare import CheckFailed, Comparison, computed_on
 from grader.suite.contract import Contract
 from grader.suite.draw import Draw, derive_seed
 from grader.suite.harness import Harness
-from grader.suite.idle import idle
-from grader.suite.marks import unmet
+from grader.suite.idle import why_idle
+from grader.suite.marks import unmet_needs
 from grader.suite.own_try import try_on
 from grader.suite.situations.covering import arrays_of
-from grader.suite.situations.implied import judged, standing_for, try_situations
+from grader.suite.situations.implied import initial_memo, judgement_in_memo, try_situations
 from grader.suite.situations.judging import Judgement
 from grader.suite.situations.places import model_of
 from grader.suite.verdicts import verdict_on
 
-MUCH = 0.3  # share of the situations; a submission that is wrong in fewer surely does some work
+MIN_WRONG_SHARE = 0.3  # of the situations; a submission wrong in fewer surely does some work
 
 _T = TypeVar("_T")
 
@@ -83,7 +83,7 @@ class SuitePlugin:
         """
         self._session, self._seed = session, seed
         self._progress = progress
-        self._memo = standing_for(stands_for, self._contract)
+        self._memo = initial_memo(stands_for, self._contract)
         self.results, self.compared = [], []
         self.fault, self.again = None, False
         self._early = set()
@@ -91,7 +91,7 @@ class SuitePlugin:
     @property
     def judged(self) -> Judgement | None:
         """The judgement of the submission's situations; None if it was not tried in any."""
-        return judged(self._memo, self._contract)
+        return judgement_in_memo(self._memo, self._contract)
 
     def let_go(self) -> None:
         """Drop the submission's data: it may be large, and the suite stays in memory for others."""
@@ -123,7 +123,7 @@ class SuitePlugin:
             contract = getattr(item.module, "contract", None)
             if isinstance(contract, Contract):
                 self._contract = contract
-                if lacking := unmet(item.function, contract):
+                if lacking := unmet_needs(item.function, contract):
                     self.broken = f"`{item.name}` {lacking}, which `{contract.entry}` has not"
         if self.broken:
             items.clear()
@@ -211,12 +211,12 @@ class SuitePlugin:
         found = self.judged
         if found is None:
             self._early.add(check)
-        if found is None or len(found.wrong) < MUCH * len(found.outcomes):
+        if found is None or len(found.wrong) < MIN_WRONG_SHARE * len(found.outcomes):
             return
         harness = self._harness(Draw(derive_seed(self._seed, "idle/inputs")))
         why, asked = "", len(self._session.exchanges)
         with contextlib.suppress(SubmissionError, SubmissionRefused, CheckFailed, RuntimeError):
-            why = harness.shared(idle)
+            why = harness.shared(why_idle)
         del self._session.exchanges[asked:]  # a diagnosis is to see only what the check asked
         if why:
             proves = f"this holds, and proves nothing: {why}"

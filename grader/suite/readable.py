@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from grader.sandbox.null import NullSession
-from grader.suite.calls import Call, Inputs
+from grader.suite.calls import Inputs, PlannedCall
 from grader.suite.compare import CheckFailed
 from grader.suite.contract import Contract, Sizes
 from grader.suite.draw import Draw
@@ -19,9 +19,9 @@ from grader.suite.harness import Harness
 from grader.suite.oracle import Weights
 
 # Rounding noise, relative to the largest value: several times the error of right answers.
-NOISE = {torch.float32: 2e-5, torch.float64: 1e-9, torch.bfloat16: 4e-3}
-NOISES = 2  # noises tried on a draw: the output has to be read correctly under each
-TRIES = 20  # draws, after which the check is skipped
+NOISE_BY_DTYPE = {torch.float32: 2e-5, torch.float64: 1e-9, torch.bfloat16: 4e-3}
+NOISES_PER_DRAW = 2  # the output has to be read correctly under each
+MAX_TRIES = 20  # draws, after which the check is skipped
 
 
 class Drawn(NamedTuple):
@@ -38,7 +38,7 @@ class Drawn(NamedTuple):
     changes: Mapping[str, Any] = {}
     dtype: torch.dtype = torch.float32
 
-    def planned(self, contract: Contract) -> Call:
+    def planned(self, contract: Contract) -> PlannedCall:
         """Plan the call without a submission, so that its right output can be computed."""
         nobody: Any = NullSession()
         module = Harness(contract, nobody, Draw(0), {}).module(self.sizes, self.weights)
@@ -46,23 +46,23 @@ class Drawn(NamedTuple):
 
 
 def readable(
-    harness: Harness, draw: Callable[[], Drawn], read: Callable[[Call, Tensor], object]
+    harness: Harness, draw: Callable[[], Drawn], read: Callable[[PlannedCall, Tensor], object]
 ) -> Drawn:
     """Draw until the right output is read correctly even with rounding noise added to it.
 
-    Skip the check if that takes more than ``TRIES`` draws.
+    Skip the check if that takes more than ``MAX_TRIES`` draws.
 
     Args:
         harness: Provides the contract and draws the noise.
         draw: Draws what the call is made with.
         read: Reads an output of that call, and raises ``CheckFailed`` if what it reads is wrong.
     """
-    for _ in range(TRIES):
+    for _ in range(MAX_TRIES):
         drawn = draw()
         call = drawn.planned(harness.contract)
         if is_readable(harness.draw, call.expected, drawn.dtype, partial(read, call)):
             return drawn
-    pytest.skip(f"in {TRIES} draws rounding could have decided what comes; another seed may do")
+    pytest.skip(f"in {MAX_TRIES} draws rounding could have decided what comes; another seed may do")
 
 
 def is_readable(
@@ -77,9 +77,9 @@ def is_readable(
         read: Reads an output, and raises ``CheckFailed`` if what it reads is wrong.
     """
     try:
-        for _ in range(NOISES):
+        for _ in range(NOISES_PER_DRAW):
             noise = draw.normal(*right.shape).clamp(-2, 2).double()
-            read(right + NOISE[dtype] * right.abs().max() * noise)
+            read(right + NOISE_BY_DTYPE[dtype] * right.abs().max() * noise)
     except CheckFailed:
         return False
     return True

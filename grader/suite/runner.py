@@ -22,10 +22,10 @@ from grader.records import CheckResult, OwnTry
 from grader.sandbox.session import Session
 from grader.suite.plugin import SuitePlugin
 from grader.suite.situations.judging import Judgement
-from grader.suite.situations.trial import foresee
+from grader.suite.situations.trial import precompute_situations
 
 M_ARENA_MAX = -8  # as defined in glibc's malloc.h
-SETTINGS = Path(__file__).parent / "suite.ini"
+SETTINGS_FILE = Path(__file__).parent / "suite.ini"
 # Plugins of pytest that no suite needs; with them a run takes several times as long.
 UNUSED_PLUGINS = (
     "assertion", "cacheprovider", "capture", "debugging", "doctest", "faulthandler", "junitxml",
@@ -161,7 +161,7 @@ class SuiteRunner:
         contract = self.plugin.contract
         if contract is not None and contract.has_situations:
             with self._lock, one_thread():
-                foresee(contract, seed, enough or threading.Event())
+                precompute_situations(contract, seed, enough or threading.Event())
 
     def let_go(self) -> None:
         """Drop the submission's data, and return its memory to the system."""
@@ -173,7 +173,7 @@ class SuiteRunner:
         """Run the pytest session in this thread until it ends."""
         arguments = [
             *(word for name in UNUSED_PLUGINS for word in ("-p", f"no:{name}")),
-            *("-c", str(SETTINGS), "--rootdir", str(self._suite.parent), "--noconftest"),
+            *("-c", str(SETTINGS_FILE), "--rootdir", str(self._suite.parent), "--noconftest"),
             *("--import-mode=importlib", "--", str(self._suite)),
         ]
         ended: BaseException

@@ -20,7 +20,7 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 from torch.utils._pytree import tree_map_only
 
-SIGNS = 1_000_003  # random signs kept; a prime, so that no two rows of a tensor get the same
+SIGN_COUNT = 1_000_003  # random signs stored; a prime, so that no two rows of a tensor get the same
 
 
 class Noise(TorchDispatchMode):
@@ -50,12 +50,12 @@ class Noise(TorchDispatchMode):
         """Carry out an operation and, if it makes a new tensor, add noise to that."""
         args = tuple(self.constant(one) if isinstance(one, float) else one for one in args)
         out = func(*args, **(kwargs or {}))
-        if _only_looks(func):
+        if _returns_alias(func):
             return out
         if func is torch.ops.aten._softmax_backward_data.default:
             out = out - args[1] * self._off_in_rows(args[0] * args[1])
-        times = _roundings(func._schema.name, args, out, 0.5 / self._eps)
-        return _each(out, lambda one: self.shaken(one, times))
+        times = _error_in_eps(func._schema.name, args, out, 0.5 / self._eps)
+        return _map_tensors(out, lambda one: self.shaken(one, times))
 
     def shaken(self, tensor: Tensor, times: float | Tensor = 1.0) -> Tensor:
         """Return a tensor with each number off by ``times`` · ε of itself, up or down at random."""
@@ -79,13 +79,13 @@ class Noise(TorchDispatchMode):
     def _signs(self, shape: torch.Size) -> Tensor:
         """Return signs of this shape: a stretch of the stored ones, from a random start."""
         count, signs = shape.numel(), _drawn_signs()
-        if count >= SIGNS:
-            signs = signs.repeat(2 + count // SIGNS)
-        start = self._dice.randrange(min(SIGNS, len(signs) - count))
+        if count >= SIGN_COUNT:
+            signs = signs.repeat(2 + count // SIGN_COUNT)
+        start = self._dice.randrange(min(SIGN_COUNT, len(signs) - count))
         return signs[start : start + count].view(shape)
 
 
-class Coarse(Noise):
+class RoundToBfloat16(Noise):
     """A dispatch mode that rounds the result of each float32 operation to bfloat16.
 
     Results are as far off as in bfloat16, which takes ten times as long for large products.
@@ -97,7 +97,7 @@ class Coarse(Noise):
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Carry out an operation and, if it makes a new tensor, round that."""
         out = func(*args, **(kwargs or {}))
-        return out if _only_looks(func) else _each(out, self.shaken)
+        return out if _returns_alias(func) else _map_tensors(out, self.shaken)
 
     def shaken(self, tensor: Tensor, times: float | Tensor = 1.0) -> Tensor:
         """Return a tensor whose numbers are rounded to bfloat16, in its own dtype."""
@@ -108,13 +108,13 @@ class Coarse(Noise):
         return number
 
 
-def _each(out: Any, change: Callable[[Tensor], Tensor]) -> Any:
+def _map_tensors(out: Any, change: Callable[[Tensor], Tensor]) -> Any:
     """Return an operation's result with each tensor changed; most results are a single tensor."""
     return change(out) if isinstance(out, Tensor) else tree_map_only(Tensor, change, out)
 
 
 @cache
-def _only_looks(func: Any) -> bool:
+def _returns_alias(func: Any) -> bool:
     """Return whether an operation returns a view of a tensor, or one that it wrote into."""
     return any(one.alias_info is not None for one in func._schema.returns)
 
@@ -124,10 +124,10 @@ def _drawn_signs() -> Tensor:
     """Draw random signs, once: drawing takes longer than computing with them."""
     dice = torch.Generator().manual_seed(0)
     with _disable_current_modes():  # or the signs would get the noise that they are for
-        return 2 * torch.randint(0, 2, (SIGNS,), generator=dice, dtype=torch.float64) - 1
+        return 2 * torch.randint(0, 2, (SIGN_COUNT,), generator=dice, dtype=torch.float64) - 1
 
 
-def _roundings(name: str, args: Any, out: Any, most: float) -> float | Tensor:
+def _error_in_eps(name: str, args: Any, out: Any, most: float) -> float | Tensor:
     """Return by how many times ε a result is off, estimated from how many terms it sums.
 
     Args:

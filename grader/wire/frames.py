@@ -14,9 +14,9 @@ import msgspec
 
 Buffer = bytes | bytearray  # a bytearray where a copy into bytes would double the memory
 
-MAX_BODY = 64 << 20  # bytes, ten times as many as our largest exercise sends
-MAX_REQUEST_HEADER = 4 << 20  # bytes: the trusted side sends whole sources
-MAX_REPLY_HEADER = 1 << 20  # bytes
+MAX_BODY_BYTES = 64 << 20  # ten times as many as our largest exercise sends
+MAX_REQUEST_HEADER_BYTES = 4 << 20  # the trusted side sends whole sources
+MAX_REPLY_HEADER_BYTES = 1 << 20
 
 _HEAD = struct.Struct("<4sIQ")
 _MAGIC = b"ADW1"
@@ -53,8 +53,8 @@ def unpack(
         raise BadFrame("it does not begin as a frame does")
     if header_length > max_header:
         raise BadFrame(f"its header has {header_length} bytes, {max_header} are allowed")
-    if body_length > MAX_BODY:
-        raise BadFrame(f"its body has {body_length} bytes, {MAX_BODY} are allowed")
+    if body_length > MAX_BODY_BYTES:
+        raise BadFrame(f"its body has {body_length} bytes, {MAX_BODY_BYTES} are allowed")
     try:
         header = msgspec.json.decode(receive(header_length), type=message)
     except msgspec.ValidationError as problem:

@@ -8,9 +8,9 @@ import os
 # odd number of bfloat16 features, so that NaN or infinity in one token reaches the token before it.
 # From AVX-512 on, it compiles each bfloat16 product for its sizes, which takes ten times as long as
 # the product itself where all sizes are drawn anew.
-VECTORS = ("ONEDNN_MAX_CPU_ISA", "AVX2")
+ONEDNN_LIMIT = ("ONEDNN_MAX_CPU_ISA", "AVX2")
 
 
 def choose_kernels() -> None:
     """Limit oneDNN's kernels; call it before torch's first product, when oneDNN reads the limit."""
-    os.putenv(*VECTORS)  # sets it for libraries only: Python code does not see the variable
+    os.putenv(*ONEDNN_LIMIT)  # sets it for libraries only: Python code does not see the variable

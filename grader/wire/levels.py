@@ -7,10 +7,10 @@ import math
 import msgspec
 
 LEVELS = ("full", "landlock", "process")  # the strongest first
-BUDGET_CHECKS = 6  # a grading may take as long as this many checks that time out
-GPU_CONTEXT = 512  # MiB that CUDA takes for each process, in addition to what torch allocates
-GPU_STANDING = 2  # workers that one grading process has at a time: one in use, one standing ready
-GPU_LEAST = 512  # MiB that torch should be able to allocate in each worker
+BUDGET_IN_TIMEOUTS = 6  # a grading may take as long as this many checks that time out
+GPU_CONTEXT_MIB = 512  # what CUDA takes for each process, in addition to what torch allocates
+GPU_WORKERS_PER_SHARER = 2  # of one grading process: one in use, one standing ready
+MIN_GPU_MIB_PER_WORKER = 512  # what torch should be able to allocate
 
 
 class Limits(msgspec.Struct, frozen=True):
@@ -59,7 +59,7 @@ class Confinement(msgspec.Struct, frozen=True):
 
 def sharers_that_fit(total: int) -> int:
     """Return how many grading processes a GPU with ``total`` MiB of memory is enough for."""
-    return total // (GPU_STANDING * (GPU_CONTEXT + GPU_LEAST))
+    return total // (GPU_WORKERS_PER_SHARER * (GPU_CONTEXT_MIB + MIN_GPU_MIB_PER_WORKER))
 
 
 def limits_for(timeout: float, memory: int | None = None, gpu_sharers: int = 1) -> Limits:
@@ -68,6 +68,6 @@ def limits_for(timeout: float, memory: int | None = None, gpu_sharers: int = 1) 
     The memory is given in MiB; None is for the default.
     """
     usual = Limits()
-    cpu = math.ceil(timeout * BUDGET_CHECKS) + 5
+    cpu = math.ceil(timeout * BUDGET_IN_TIMEOUTS) + 5
     memory = usual.memory if memory is None else memory
     return Limits(memory=memory, cpu=cpu, gpu_sharers=gpu_sharers)

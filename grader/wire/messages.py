@@ -15,7 +15,7 @@ Tree = Any  # a value as ``values.encode`` makes it
 Count = Annotated[int, msgspec.Meta(ge=0)]
 # How gradients are asked for: of the outputs as they are; of the sum of the first output with the
 # first input; of the transposed outputs; added to those of an earlier step; a second time.
-Way = Literal["plain", "residual", "transposed", "accumulated", "again"]
+BackwardVariant = Literal["plain", "residual", "transposed", "accumulated", "again"]
 MAX_DIMS = 16
 MAX_ELEMENTS = 1 << 40  # of a tensor; on ``meta``, they take no memory
 Size = Annotated[int, msgspec.Meta(ge=0, le=MAX_ELEMENTS)]
@@ -114,7 +114,7 @@ class Arguments(msgspec.Struct):
     kwargs: Tree
 
 
-class Copies(msgspec.Struct, frozen=True):
+class CopyCriteria(msgspec.Struct, frozen=True):
     """Which repeated numbers in a tensor count as a copy.
 
     Attributes:
@@ -175,7 +175,7 @@ class Call(_Operation, tag="call", omit_defaults=True):
     overwrites: bool = False
     refills: bool = False
     elsewhere: bool = False
-    copies: Copies | None = None
+    copies: CopyCriteria | None = None
     weighs: bool = False
     counted: bool = False
     stops_at_nan: bool = False
@@ -192,7 +192,7 @@ class Backward(_Operation, tag="backward"):
 
     handle: int
     outputs: list[list[int | str]]
-    way: Way = "plain"
+    way: BackwardVariant = "plain"
 
 
 Operation = Load | Ping | Create | Move | Renew | Call | Backward

@@ -1,7 +1,7 @@
 """Read tensors through torch's classes in C, so that nothing a submission has replaced is used.
 
 These classes cannot be changed, and have what ``Tensor`` and ``UntypedStorage`` have: methods are
-called as ``BASE.clone(x)``, attributes are read as ``shape_of(x)``.
+called as ``TENSOR_BASE.clone(x)``, attributes are read as ``shape_of(x)``.
 """
 
 from __future__ import annotations
@@ -12,17 +12,25 @@ from typing import Any
 from torch import strided
 from torch._C import DisableTorchFunction, StorageBase, TensorBase, _DisableTorchDispatch
 
-BASE: Any = TensorBase
-STORAGE: Any = StorageBase
+TENSOR_BASE: Any = TensorBase
+STORAGE_BASE: Any = StorageBase
 STRIDED = strided
-shape_of, layout_of, device_of = BASE.shape.__get__, BASE.layout.__get__, BASE.device.__get__
-dtype_of, version_of, grad_of = BASE.dtype.__get__, BASE._version.__get__, BASE.grad.__get__
+shape_of, layout_of, device_of = (
+    TENSOR_BASE.shape.__get__,
+    TENSOR_BASE.layout.__get__,
+    TENSOR_BASE.device.__get__,
+)
+dtype_of, version_of, grad_of = (
+    TENSOR_BASE.dtype.__get__,
+    TENSOR_BASE._version.__get__,
+    TENSOR_BASE.grad.__get__,
+)
 
-_requires_grad = BASE.requires_grad.__get__
-_WATCHING = gettrace(), getprofile()  # hooks (a debugger's, say) from before a submission is loaded
+_requires_grad = TENSOR_BASE.requires_grad.__get__
+_ORIGINAL_HOOKS = gettrace(), getprofile()  # a debugger's, say, from before a submission
 
 
-class alone:  # a context manager
+class no_overrides:  # a context manager
     """A context in which no tensor subclass and no mode that was left open sees operations.
 
     Nor does any Python function run that a submission may have replaced.
@@ -38,16 +46,16 @@ class alone:  # a context manager
             one.__exit__(*exception)
 
 
-def end_watching() -> None:
+def restore_hooks() -> None:
     """Put back Python's trace and profile hooks: a submission's could change a worker's results."""
-    trace, profile = _WATCHING
+    trace, profile = _ORIGINAL_HOOKS
     if gettrace() is not trace:
         settrace(trace)
     if getprofile() is not profile:
         setprofile(profile)
 
 
-def learns(tensor: Any) -> bool:
+def requires_grad_of(tensor: Any) -> bool:
     """Return whether a tensor requires a gradient."""
     with DisableTorchFunction():
         return bool(_requires_grad(tensor))
@@ -64,16 +72,16 @@ def is_in_memory(tensor: Any) -> bool:
     return layout_of(tensor) is STRIDED and not is_on_meta(tensor)
 
 
-def begins_at(tensor: Any) -> int:
+def storage_address(tensor: Any) -> int:
     """Return the address at which the storage behind a tensor begins."""
-    return int(STORAGE.data_ptr(BASE.untyped_storage(tensor)))
+    return int(STORAGE_BASE.data_ptr(TENSOR_BASE.untyped_storage(tensor)))
 
 
-def size_behind(tensor: Any) -> int:
+def storage_nbytes(tensor: Any) -> int:
     """Return the size of the storage behind a tensor, in bytes."""
-    return int(STORAGE.nbytes(BASE.untyped_storage(tensor)))
+    return int(STORAGE_BASE.nbytes(TENSOR_BASE.untyped_storage(tensor)))
 
 
-def is_torchs(tensor: Any) -> bool:
+def is_torch_allocated(tensor: Any) -> bool:
     """Return whether torch allocated the storage of a tensor, not NumPy, say."""
-    return bool(STORAGE.resizable(BASE.untyped_storage(tensor)))
+    return bool(STORAGE_BASE.resizable(TENSOR_BASE.untyped_storage(tensor)))

@@ -18,16 +18,16 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grader.wire.frames import MAX_BODY, BadFrame, Buffer
+from grader.wire.frames import MAX_BODY_BYTES, BadFrame, Buffer
 from grader.wire.messages import MAX_DIMS, MAX_ELEMENTS, TensorSpec
 from grader.wire.originals import (
-    BASE,
     STRIDED,
-    alone,
+    TENSOR_BASE,
     device_of,
     dtype_of,
     is_on_meta,
     layout_of,
+    no_overrides,
     shape_of,
 )
 from grader.wire.plain import one_line
@@ -53,7 +53,7 @@ class Unsendable(Exception):
 
 
 @dataclass(frozen=True)
-class Output:
+class OutputRef:
     """A reference, sent in place of a value, to a part of call results that the worker keeps.
 
     Attributes:
@@ -89,7 +89,7 @@ def encode(value: Any, tensors: list[Tensor]) -> Any:
         return {"tensor": len(tensors) - 1}
     if kind is torch.Generator:
         return {"generator": value.initial_seed()}
-    if kind is Output:
+    if kind is OutputRef:
         return {"output": [value.handle, *value.path]}
     if issubclass(kind, list | tuple):
         name = "tuple" if issubclass(kind, tuple) else "list"
@@ -111,7 +111,7 @@ def decode(
     Args:
         tree: The encoded value.
         tensors: The tensors that the tree refers to.
-        find: Returns the value of an ``Output``, by handle and path; None if there can be none.
+        find: Returns the value of an ``OutputRef``, by handle and path; None if there can be none.
         generators: Generators made before, by seed, which are used again; new ones are added. None
             if a generator is to be an ``Opaque``.
         home: The device of generators.
@@ -194,13 +194,13 @@ def dump_tensors(tensors: list[Tensor], strided: bool = False) -> tuple[list[Ten
                 continue
             size = math.prod(spec.shape) * tensor.element_size()
             total += _padded(size)
-            if total > MAX_BODY:
-                raise Unsendable(f"is larger than {MAX_BODY >> 20} MiB in all")
-            parts.append(_bytes_of(settled(tensor)).ljust(_padded(size), b"\0"))
+            if total > MAX_BODY_BYTES:
+                raise Unsendable(f"is larger than {MAX_BODY_BYTES >> 20} MiB in all")
+            parts.append(_bytes_of(plain_on_cpu(tensor)).ljust(_padded(size), b"\0"))
     return specs, b"".join(parts)
 
 
-def settled(tensor: Tensor) -> Tensor:
+def plain_on_cpu(tensor: Tensor) -> Tensor:
     """Return a tensor of torch's own class with the same values, contiguous on the CPU.
 
     If a submission's code must run to get the values, it runs here; to read the result, none runs.
@@ -221,16 +221,16 @@ def digest(tensor: Tensor) -> str:
 
 
 def _plain(tensor: Tensor) -> Tensor:
-    with alone():
-        here = BASE.resolve_neg(BASE.to(BASE.detach(tensor), "cpu"))
-        return BASE.contiguous(here)  # type: ignore[no-any-return]  # of C
+    with no_overrides():
+        here = TENSOR_BASE.resolve_neg(TENSOR_BASE.to(TENSOR_BASE.detach(tensor), "cpu"))
+        return TENSOR_BASE.contiguous(here)  # type: ignore[no-any-return]  # of C
 
 
 def _bytes_of(plain: Tensor) -> bytes:
-    """Return the bytes of a tensor that ``settled`` returned."""
-    with alone():
-        row = BASE.as_strided(plain, (BASE.numel(plain),), (1,))
-        numbers = BASE.numpy(BASE.view(row, torch.uint8))
+    """Return the bytes of a tensor that ``plain_on_cpu`` returned."""
+    with no_overrides():
+        row = TENSOR_BASE.as_strided(plain, (TENSOR_BASE.numel(plain),), (1,))
+        numbers = TENSOR_BASE.numpy(TENSOR_BASE.view(row, torch.uint8))
     return numbers.tobytes()  # type: ignore[no-any-return]  # of C
 
 

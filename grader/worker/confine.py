@@ -18,19 +18,19 @@ from pathlib import Path
 from grader.wire.levels import Confinement
 from grader.worker.walls import landlock, namespaces, privileges, seccomp
 from grader.worker.walls.libc import WallError
-from grader.worker.walls.limits import in_use, limit_resources
+from grader.worker.walls.limits import limit_resources, memory_in_use
 
 DEVICES = ("/dev/null", "/dev/zero", "/dev/random", "/dev/urandom")
 DEV = Path("/dev")
 GPU_DEVICES = ("nvidiactl", "nvidia-uvm", "nvidia-uvm-tools", "nvidia-caps")
-EVERY_GPU = "nvidia[0-9]*"
+ANY_GPU_PATTERN = "nvidia[0-9]*"
 # What CUDA reads when it is initialized. At level `full`, /proc is the worker's own.
 GPU_FILES = (
     "/proc/cpuinfo", "/proc/devices", "/proc/driver/nvidia", "/proc/meminfo", "/proc/modules",
     "/proc/self", "/proc/sys/vm", "/sys/bus/pci", "/sys/devices/system/cpu",
     "/sys/devices/system/memory", "/sys/devices/system/node", "/sys/module/nvidia",
 )  # fmt: skip
-SYSTEM = (
+SYSTEM_PATHS = (
     "/lib", "/lib32", "/lib64", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/local/lib",
     "/etc/ld.so.cache", "/etc/localtime",
 )  # fmt: skip
@@ -54,10 +54,10 @@ def _is_library(path: Path) -> bool:
     return path.name in ("site-packages", "dist-packages")
 
 
-def readable(confinement: Confinement) -> list[Path]:
+def readable_paths(confinement: Confinement) -> list[Path]:
     """Return all files and folders that a worker may read, in the order of their names."""
     folders = package_folders(confinement.paths)
-    system = [Path(path) for path in (*SYSTEM, *DEVICES)]
+    system = [Path(path) for path in (*SYSTEM_PATHS, *DEVICES)]
     return sorted({*folders, *system, *gpu_devices(confinement)})
 
 
@@ -68,7 +68,7 @@ def gpu_devices(confinement: Confinement) -> list[Path]:
     """
     if not confinement.on_gpu:
         return []
-    names = (*GPU_DEVICES, Path(confinement.gpu).name or EVERY_GPU)
+    names = (*GPU_DEVICES, Path(confinement.gpu).name or ANY_GPU_PATTERN)
     return [path for name in names for path in DEV.glob(name)]
 
 
@@ -125,7 +125,7 @@ class Walls:
     def _enter_root(self) -> None:
         """Give the zygote a root folder of its own, which its workers inherit."""
         files = [path for path in gpu_files(self.confinement) if path.parts[1] != "proc"]
-        paths = [*readable(self.confinement), *files]
+        paths = [*readable_paths(self.confinement), *files]
         # The root is mounted over a folder, which must hold nothing that the root is built from.
         candidates = [Path(p) for p in ("/mnt", "/media", "/srv", "/opt", "/sys", "/var", "/home")]
         free = [
@@ -140,7 +140,7 @@ class Walls:
             namespaces.unshare(flags)
         namespaces.build_root(free[0], paths, hidden=[own_package()])
         if self._as_another:
-            self._as_another = namespaces.readable_by_another(_imported())
+            self._as_another = namespaces.readable_by_second_user(_imported())
 
     @property
     def tasks(self) -> int:
@@ -151,7 +151,7 @@ class Walls:
     def fork(self) -> tuple[int, str]:
         """Fork a worker; return its process ID, 0 in the worker, and a folder to remove later."""
         if self.level == "full":
-            return namespaces.fork_into(namespaces.ALL, self._as_another), ""
+            return namespaces.fork_into(namespaces.ALL_NAMESPACES, self._as_another), ""
         folder = tempfile.mkdtemp(prefix=f"grade-{os.getpid()}-")
         return os.fork(), folder
 
@@ -162,7 +162,7 @@ class Walls:
             WallError: A wall of the level cannot be put up.
         """
         os.setsid()
-        limits, used = self.confinement.limits, in_use()  # soon there is no /proc to ask
+        limits, used = self.confinement.limits, memory_in_use()  # soon there is no /proc to ask
         if self.level == "full":
             privileges.die_with_parent(signal.SIGKILL)
             namespaces.mount_scratch(limits.scratch)
@@ -183,13 +183,13 @@ class Walls:
         if self.level == "full":  # the worker's root holds nothing else
             paths: list[Path] = [Path("/")]
         else:
-            paths = list(without_own_package(readable(self.confinement)))
+            paths = list(without_own_package(readable_paths(self.confinement)))
             paths += gpu_files(self.confinement)
         writable = [folder, Path("/dev/null")]
         return landlock.make_ruleset(paths, writable, gpu_devices(self.confinement))
 
 
-def choose(confinement: Confinement) -> tuple[str, dict[str, str]]:
+def choose_level(confinement: Confinement) -> tuple[str, dict[str, str]]:
     """Find the first level of confinement available here, by trying each in a child process.
 
     Returns:

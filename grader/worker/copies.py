@@ -7,15 +7,21 @@ from typing import Any
 from numpy import concatenate, isfinite
 from torch import Tensor, float64, view_as_real
 
-from grader.wire.messages import Copies
-from grader.wire.originals import BASE, alone, begins_at, is_in_memory, size_behind
-from grader.worker.seeing import Sees
+from grader.wire.messages import CopyCriteria
+from grader.wire.originals import (
+    TENSOR_BASE,
+    is_in_memory,
+    no_overrides,
+    storage_address,
+    storage_nbytes,
+)
+from grader.worker.seeing import OperationWatcher
 
-LARGE = 1 << 17  # numbers in a storage; of a larger one, only the part in use is looked at
-ALIKE = 1e-6  # relative difference up to which numbers are the same, computed in another order
+MAX_SCANNED_NUMBERS = 1 << 17  # in a storage; of a larger one, only the part in use is looked at
+SAME_NUMBER_RTOL = 1e-6  # numbers this close are the same, computed in another order
 
 
-class CountsCopies(Sees):
+class CopyCounter(OperationWatcher):
     """Looks at the memory behind each tensor that an operation takes or returns.
 
     A view holds nothing of its own: an expanded tensor is no copy until something makes it one,
@@ -29,7 +35,7 @@ class CountsCopies(Sees):
             of those tensors that fit ``asked``; 0 where none does.
     """
 
-    def __init__(self, asked: Copies) -> None:
+    def __init__(self, asked: CopyCriteria) -> None:
         super().__init__()
         self.most = 0
         self._asked = asked
@@ -37,28 +43,34 @@ class CountsCopies(Sees):
 
     def meet(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         """Carry out the operation; look at new inputs before it, and at its new outputs after."""
-        with alone():
+        with no_overrides():
             given = _floats([args, list(kwargs.values())])
             for tensor in given:
-                if begins_at(tensor) not in self._met:  # NumPy may have made it
+                if storage_address(tensor) not in self._met:  # NumPy may have made it
                     self._look_at(tensor)
-            behind = set() if func._schema.is_mutable else {begins_at(tensor) for tensor in given}
+            behind = (
+                set() if func._schema.is_mutable else {storage_address(tensor) for tensor in given}
+            )
         result = func(*args, **kwargs)
-        with alone():
+        with no_overrides():
             for tensor in _floats(result):
-                if begins_at(tensor) not in behind:  # else it is a view of an input
+                if storage_address(tensor) not in behind:  # else it is a view of an input
                     self._look_at(tensor)
         return result
 
     def _look_at(self, tensor: Tensor) -> None:
-        self._met.add(begins_at(tensor))
-        count = repeated(_numbers_behind(tensor), self._asked.times)
+        self._met.add(storage_address(tensor))
+        count = count_repeated(_numbers_behind(tensor), self._asked.times)
         if self._asked.least <= count <= self._asked.most:
             self.most = max(self.most, count)
 
 
 def _floats(value: Any) -> list[Tensor]:
-    return [one for one in in_memory(value) if BASE.is_floating_point(one) or BASE.is_complex(one)]
+    return [
+        one
+        for one in in_memory(value)
+        if TENSOR_BASE.is_floating_point(one) or TENSOR_BASE.is_complex(one)
+    ]
 
 
 def in_memory(value: Any) -> list[Tensor]:
@@ -70,29 +82,33 @@ def in_memory(value: Any) -> list[Tensor]:
 
 def _numbers_behind(tensor: Tensor) -> Tensor:
     """Return all numbers in the memory behind a tensor, each place once, (n,)."""
-    tensor = BASE.detach(tensor)
-    if BASE.is_complex(tensor):
-        tensor = view_as_real(BASE.resolve_conj(tensor))
-    count = size_behind(tensor) // BASE.element_size(tensor)
-    if count <= LARGE:
-        return BASE.as_strided(tensor, (count,), (1,), 0)  # type: ignore[no-any-return]  # of C
-    for axis, step in enumerate(BASE.stride(tensor)):
-        tensor = tensor if step or not BASE.size(tensor, axis) else BASE.narrow(tensor, axis, 0, 1)
-    return BASE.flatten(tensor)  # type: ignore[no-any-return]  # of C
+    tensor = TENSOR_BASE.detach(tensor)
+    if TENSOR_BASE.is_complex(tensor):
+        tensor = view_as_real(TENSOR_BASE.resolve_conj(tensor))
+    count = storage_nbytes(tensor) // TENSOR_BASE.element_size(tensor)
+    if count <= MAX_SCANNED_NUMBERS:
+        return TENSOR_BASE.as_strided(tensor, (count,), (1,), 0)  # type: ignore[no-any-return]  # of C
+    for axis, step in enumerate(TENSOR_BASE.stride(tensor)):
+        tensor = (
+            tensor
+            if step or not TENSOR_BASE.size(tensor, axis)
+            else TENSOR_BASE.narrow(tensor, axis, 0, 1)
+        )
+    return TENSOR_BASE.flatten(tensor)  # type: ignore[no-any-return]  # of C
 
 
-def repeated(numbers: Tensor, times: int) -> int:
+def count_repeated(numbers: Tensor, times: int) -> int:
     """Count the different numbers that occur ``times`` times or more, leaving out infinities.
 
     Args:
         numbers: Numbers of any float dtype, (n,); NaN is left out too.
         times: How often a number has to occur; at least 1.
     """
-    found = BASE.numpy(BASE.to(numbers, "cpu", float64))
+    found = TENSOR_BASE.numpy(TENSOR_BASE.to(numbers, "cpu", float64))
     found = found[isfinite(found)]
     if found.size < times:
         return 0
     found.sort()
-    apart = found[1:] - found[:-1] > ALIKE * abs(found[1:])
+    apart = found[1:] - found[:-1] > SAME_NUMBER_RTOL * abs(found[1:])
     edges = concatenate([[0], apart.nonzero()[0] + 1, [found.size]])  # of each number's run
     return int((edges[1:] - edges[:-1] >= times).sum())

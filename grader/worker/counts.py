@@ -8,12 +8,12 @@ from torch import Tensor, is_grad_enabled
 from torch._C._autograd import _top_saved_tensors_default_hooks as top_hooks
 from torch.autograd.graph import saved_tensors_hooks
 
-from grader.wire.originals import BASE, alone, begins_at, learns
+from grader.wire.originals import TENSOR_BASE, no_overrides, requires_grad_of, storage_address
 from grader.worker.copies import in_memory
-from grader.worker.seeing import Sees
+from grader.worker.seeing import OperationWatcher
 
 
-class Counts(Sees):
+class AllocationCounter(OperationWatcher):
     """Counts the numbers that operations make, and the tensors kept for a backward.
 
     A view makes no numbers, nor does an operation in place.
@@ -40,16 +40,18 @@ class Counts(Sees):
 
     def meet(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         """Carry out the operation, and count what is new in its outputs."""
-        with alone():
+        with no_overrides():
             given = in_memory([args, list(kwargs.values())])
-            behind = {begins_at(tensor) for tensor in given}
+            behind = {storage_address(tensor) for tensor in given}
             if is_grad_enabled() and top_hooks(True) != self._both:  # our hooks are not in use
-                self.saved += any(learns(tensor) for tensor in given)
+                self.saved += any(requires_grad_of(tensor) for tensor in given)
         result = func(*args, **kwargs)
-        with alone():
-            self.made += sum(BASE.numel(x) for x in in_memory(result) if begins_at(x) not in behind)
+        with no_overrides():
+            self.made += sum(
+                TENSOR_BASE.numel(x) for x in in_memory(result) if storage_address(x) not in behind
+            )
         return result
 
     def _save(self, tensor: Tensor) -> Tensor:
         self.saved += 1
-        return BASE.detach(tensor)  # type: ignore[no-any-return]  # of C
+        return TENSOR_BASE.detach(tensor)  # type: ignore[no-any-return]  # of C

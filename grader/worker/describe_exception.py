@@ -12,9 +12,9 @@ import torch
 
 from grader.wire.messages import FaultFrame, FaultTensor, RaisedFault
 
-MAX_TEXT = 2000
+MAX_MESSAGE_CHARS = 2000
 MAX_FRAMES = 10
-MAX_TENSORS = 12
+MAX_LOCAL_TENSORS = 12
 BUILT_IN = dict(vars(builtins))  # as they are before a submission can replace any
 
 
@@ -69,9 +69,9 @@ def _frame(file: str, line: int, function: str) -> FaultFrame:
 
 def _text(error: BaseException) -> str:
     if isinstance(error, SyntaxError):
-        return str(error.msg)[:MAX_TEXT]
+        return str(error.msg)[:MAX_MESSAGE_CHARS]
     try:
-        return str(error)[:MAX_TEXT]
+        return str(error)[:MAX_MESSAGE_CHARS]
     except BaseException as second:
         return f"(its text is not available: {type(second).__qualname__})"
 
@@ -86,5 +86,5 @@ def _tensors(frame: FrameType) -> list[FaultTensor]:
             dtype=str(value.dtype).removeprefix("torch."),
             device=str(value.device),
         )
-        for name, value in found[:MAX_TENSORS]
+        for name, value in found[:MAX_LOCAL_TENSORS]
     ]

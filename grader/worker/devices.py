@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
-from grader.wire.originals import BASE, STRIDED, is_on_meta, layout_of
-from grader.worker.seeing import Sees
+from grader.wire.originals import STRIDED, TENSOR_BASE, is_on_meta, layout_of
+from grader.worker.seeing import OperationWatcher
 
 # Operations that may mix devices: a copy leads from one to another, and indices may be on the CPU.
 _MAY_MIX = {torch.ops.aten.copy_, torch.ops.aten.index, torch.ops.aten.index_put_}
@@ -22,11 +22,11 @@ _READ_BACK = {
 }  # fmt: skip
 # Operations whose result has a shape that depends on values. They are listed by name: in inference
 # mode others arrive whole that do not need values, such as `one_hot`.
-_COUNTED = {
+_SHAPED_BY_VALUES = {
     torch.ops.aten.nonzero, torch.ops.aten.masked_select, torch.ops.aten.bincount,
     torch.ops.aten._unique2, torch.ops.aten.unique_dim, torch.ops.aten.unique_consecutive,
 }  # fmt: skip
-_MASKS = (torch.bool, torch.uint8)
+_MASK_DTYPES = (torch.bool, torch.uint8)
 
 
 class ReadsValues(RuntimeError):
@@ -37,7 +37,7 @@ class MixedDevices(RuntimeError):
     """An operation was given tensors on two devices."""
 
 
-class OneDevice(Sees):
+class SimulatedDevice(OperationWatcher):
     """Lets tensors on ``meta`` stand for another device, and refuses to mix the two devices.
 
     Every tensor on ``meta`` has a twin at home, on which the operation is really carried out. So
@@ -75,7 +75,7 @@ class OneDevice(Sees):
         if here:
             _refuse_reading(func, args, kwargs)
         if here and func.overloadpacket not in _MAY_MIX:
-            _refuse_strangers(tensors)
+            _refuse_mixed_devices(tensors)
         target = kwargs.get("device")
         if target is not None:
             here = torch.device(target).type == "meta"
@@ -154,7 +154,7 @@ class _KeepsValues(TorchFunctionMode):
     ``torch.tensor`` puts no values on ``meta``, and ``x.data`` is a new tensor object.
     """
 
-    def __init__(self, device: OneDevice) -> None:
+    def __init__(self, device: SimulatedDevice) -> None:
         super().__init__()
         self._device = device
 
@@ -223,22 +223,26 @@ def _leaves_for_the_cpu(func: Any, args: Any, kwargs: dict[str, Any]) -> bool:
 def _counts_values(func: Any, args: Any, kwargs: dict[str, Any]) -> bool:
     """Whether the shape of an operation's result depends on values."""
     if func.overloadpacket is torch.ops.aten.index:
-        masks = [x for x in args[1] if isinstance(x, Tensor) and x.dtype in _MASKS]
+        masks = [x for x in args[1] if isinstance(x, Tensor) and x.dtype in _MASK_DTYPES]
         return any(is_on_meta(mask) for mask in masks)
     if func is torch.ops.aten.repeat_interleave.Tensor:
         return kwargs.get("output_size") is None
-    return func.overloadpacket in _COUNTED
+    return func.overloadpacket in _SHAPED_BY_VALUES
 
 
 def _can_be_elsewhere(tensor: Tensor) -> bool:
     """Whether ``meta`` can hold such a tensor: no sparse, nested or quantized one."""
     strided = layout_of(tensor) is STRIDED
-    return strided and not BASE.is_nested.__get__(tensor) and not BASE.is_quantized.__get__(tensor)
+    return (
+        strided
+        and not TENSOR_BASE.is_nested.__get__(tensor)
+        and not TENSOR_BASE.is_quantized.__get__(tensor)
+    )
 
 
-def _refuse_strangers(tensors: list[Tensor]) -> None:
+def _refuse_mixed_devices(tensors: list[Tensor]) -> None:
     for tensor in tensors:
-        if BASE.dim(tensor) and not is_on_meta(tensor) and _can_be_elsewhere(tensor):
+        if TENSOR_BASE.dim(tensor) and not is_on_meta(tensor) and _can_be_elsewhere(tensor):
             raise MixedDevices(
                 f"a tensor of shape {tuple(tensor.shape)} stays on the CPU when the module and "
                 "its input are on another device; make it on the input's device, or register it "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from grader.wire.levels import GPU_CONTEXT, GPU_STANDING, Limits
+from grader.wire.levels import GPU_CONTEXT_MIB, GPU_WORKERS_PER_SHARER, Limits
 
 MIB = 1 << 20
 
@@ -13,7 +13,7 @@ class NoGpu(Exception):
     """CUDA cannot be used in this process; the text says why, as one line."""
 
 
-def touch(limits: Limits) -> None:
+def initialize_cuda(limits: Limits) -> None:
     """Initialize CUDA in this process: bound its memory, and load its libraries.
 
     A context cannot be forked, so each worker makes its own. Nothing is done where torch was built
@@ -26,7 +26,7 @@ def touch(limits: Limits) -> None:
         return
     try:
         total = torch.cuda.get_device_properties(0).total_memory // MIB
-        torch.cuda.set_per_process_memory_fraction(part(limits, total))
+        torch.cuda.set_per_process_memory_fraction(memory_fraction(limits, total))
         torch.set_float32_matmul_precision("highest")  # a submission may set it otherwise
         x = torch.ones(2, 3, 3, device="cuda", requires_grad=True)
         torch.softmax(x @ x.mT, dim=-1).sum().backward()
@@ -38,7 +38,7 @@ def touch(limits: Limits) -> None:
         raise NoGpu(f"CUDA cannot be used there: {reason[:200]}") from None
 
 
-def part(limits: Limits, total: int) -> float:
+def memory_fraction(limits: Limits, total: int) -> float:
     """Return the fraction of a GPU's memory that torch may allocate in one worker.
 
     Args:
@@ -48,7 +48,7 @@ def part(limits: Limits, total: int) -> float:
     Raises:
         NoGpu: With so many processes, no memory is left for a worker.
     """
-    room = total / (limits.gpu_sharers * GPU_STANDING) - GPU_CONTEXT
+    room = total / (limits.gpu_sharers * GPU_WORKERS_PER_SHARER) - GPU_CONTEXT_MIB
     if room <= 0:
         raise NoGpu(f"{total} MiB of the GPU are too few for {limits.gpu_sharers} processes")
     return min(limits.gpu_memory, room) / total

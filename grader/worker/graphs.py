@@ -12,8 +12,8 @@ from torch.autograd import backward
 from torch.autograd import grad as gradients_of
 from torch.autograd.graph import saved_tensors_hooks
 
-from grader.wire.messages import Way
-from grader.worker.devices import OneDevice
+from grader.wire.messages import BackwardVariant
+from grader.worker.devices import SimulatedDevice
 
 Pairs = Sequence[tuple[Tensor, Tensor]]  # outputs, each with its gradient
 
@@ -26,18 +26,18 @@ class Graph:
         other: What plays the other device on which they are; None if they are on the worker's own.
     """
 
-    def __init__(self, sources: Sequence[Tensor], other: OneDevice | None = None) -> None:
+    def __init__(self, sources: Sequence[Tensor], other: SimulatedDevice | None = None) -> None:
         self._learns = [source.requires_grad for source in sources]
         self._wanted = [source for source in sources if source.requires_grad]
         self._other = other
         self._before = [None if x.grad is None else x.grad.clone() for x in self._wanted]
 
-    def backward(self, pairs: Pairs, way: Way = "plain") -> list[Tensor | None]:
+    def backward(self, pairs: Pairs, way: BackwardVariant = "plain") -> list[Tensor | None]:
         """Return the gradient of each source; None for a source that has none.
 
         Args:
             pairs: Outputs of the calls, each with its gradient.
-            way: How the gradients are computed, as in ``messages.Way``.
+            way: How the gradients are computed, as in ``messages.BackwardVariant``.
         """
         if self._other is None:
             found = self._backward(pairs, way)
@@ -48,7 +48,7 @@ class Graph:
         grads = iter(found)
         return [next(grads) if learns else None for learns in self._learns]
 
-    def _backward(self, pairs: Pairs, way: Way) -> tuple[Tensor | None, ...]:
+    def _backward(self, pairs: Pairs, way: BackwardVariant) -> tuple[Tensor | None, ...]:
         """Return the gradients of the sources that require one."""
         match way:
             case "accumulated":
@@ -58,7 +58,7 @@ class Graph:
             case "again":
                 self._gradients(_total(pairs))
             case "transposed":
-                turned = [[_turned(one) for one in pair] for pair in pairs]
+                turned = [[_transposed(one) for one in pair] for pair in pairs]
                 pairs = [(out, grad.contiguous()) for out, grad in turned]
             case "residual":  # a sum passes its gradient to both terms, as the same tensor
                 (out, grad), *others = pairs
@@ -74,7 +74,7 @@ def _total(pairs: Pairs) -> Tensor:
     return torch.stack([(out * grad).sum() for out, grad in pairs]).sum()
 
 
-def _turned(value: Tensor) -> Tensor:
+def _transposed(value: Tensor) -> Tensor:
     """Return a tensor with its last two axes exchanged, if it has two."""
     return value.mT if value.dim() > 1 else value
 
@@ -83,7 +83,7 @@ def _added(grad: Tensor | None, before: Tensor | None) -> Tensor | None:
     return grad if grad is None or before is None else grad - before
 
 
-def kept_for_backward(parameters: dict[str, Tensor]) -> saved_tensors_hooks:
+def saved_parameter_hooks(parameters: dict[str, Tensor]) -> saved_tensors_hooks:
     """Return hooks by which a graph keeps copies of the parameters, which a later call may set.
 
     Any other saved tensor that is changed between forward and backward is an error, as always.

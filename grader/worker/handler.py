@@ -25,25 +25,25 @@ from torch.func import functional_call
 
 from grader.wire import frames, messages, values
 from grader.wire.originals import (
-    alone,
-    begins_at,
-    end_watching,
     is_in_memory,
     is_on_meta,
-    learns,
-    size_behind,
+    no_overrides,
+    requires_grad_of,
+    restore_hooks,
+    storage_address,
+    storage_nbytes,
 )
 from grader.worker import describe_exception, registered
-from grader.worker.copies import CountsCopies
-from grader.worker.counts import Counts
-from grader.worker.devices import OneDevice
-from grader.worker.graphs import Graph, kept_for_backward
+from grader.worker.copies import CopyCounter
+from grader.worker.counts import AllocationCounter
+from grader.worker.devices import SimulatedDevice
+from grader.worker.graphs import Graph, saved_parameter_hooks
 from grader.worker.nans import StopsAtNaN
-from grader.worker.rules import Keeper
-from grader.worker.seeing import Sees, Unseen
-from grader.worker.traces import Before
+from grader.worker.rules import ForbiddenCalls
+from grader.worker.seeing import HiddenOperations, OperationWatcher
+from grader.worker.traces import SideEffects
 
-MODULE = "submission"
+MODULE_NAME = "submission"
 
 
 class Refusal(Exception):
@@ -56,14 +56,14 @@ class RequestHandler:
     def __init__(self) -> None:
         self.filename = "submission.py"
         self.home = values.CPU
-        self.module = ModuleType(MODULE)
+        self.module = ModuleType(MODULE_NAME)
         self.objects: dict[int, Any] = {}  # modules, and lists of calls' results
         self.makers: dict[int, Callable[[], nn.Module]] = {}  # constructors of the modules
         self.graphs: dict[int, Graph] = {}
-        self.elsewhere: dict[int, OneDevice] = {}  # by handle of a module on another device
+        self.elsewhere: dict[int, SimulatedDevice] = {}  # by handle of a module on another device
         self.sent: list[Tensor] = []
         self.generators: dict[int, torch.Generator] = {}  # of the current step, by seed
-        self.keeper = Keeper()
+        self.keeper = ForbiddenCalls()
 
     def answer(self, request: messages.Request, body: frames.Buffer) -> bytes:
         """Carry out a request, each group up to the first step that fails, and pack the reply."""
@@ -88,8 +88,8 @@ class RequestHandler:
                     total += len(sent)
                     lost = lost or (failed and self._has_lost_its_device())
                 start += step.size
-            if total > frames.MAX_BODY:
-                text = f"is larger than {frames.MAX_BODY >> 20} MiB in all"
+            if total > frames.MAX_BODY_BYTES:
+                text = f"is larger than {frames.MAX_BODY_BYTES >> 20} MiB in all"
                 answers, parts = [_encoded(messages.Refused(text=text))], []
                 break
         return frames.pack(messages.PackedReply(request.number, answers, lost), *parts)
@@ -121,7 +121,7 @@ class RequestHandler:
             answer.tensors, sent = values.dump_tensors(self.sent)
             answer.size = len(sent)
             return _encoded(answer), sent, False
-        except (Refusal, Unseen, values.Unsendable) as error:
+        except (Refusal, HiddenOperations, values.Unsendable) as error:
             return _encoded(messages.Refused(text=str(error))), b"", True
         except BaseException as error:
             fault = describe_exception.describe(error, self.filename)
@@ -147,9 +147,9 @@ class RequestHandler:
         """Run a submission's source as a module of its own."""
         self.settle(load.device)
         self.filename = load.filename
-        self.keeper = Keeper(load.rules, load.filename)
+        self.keeper = ForbiddenCalls(load.rules, load.filename)
         self.module.__file__ = load.filename
-        sys.modules[MODULE] = self.module
+        sys.modules[MODULE_NAME] = self.module
         lines = load.source.splitlines(keepends=True)
         linecache.cache[load.filename] = (len(load.source), None, lines, load.filename)
         code = compile(load.source, load.filename, "exec", dont_inherit=True)
@@ -189,7 +189,7 @@ class RequestHandler:
                 shape=tuple(p.shape),
                 value=values.encode(p, self.sent) if create.with_values else None,
                 same_as=first[id(p)],
-                requires_grad=learns(p),
+                requires_grad=requires_grad_of(p),
             )
             for name, p in parameters.items()
         ]
@@ -203,7 +203,7 @@ class RequestHandler:
             module.to(device=move.device, dtype=dtype)
             return messages.Done()
         was = {name: value.detach().clone() for name, value in registered.tensors(module).items()}
-        with self.elsewhere.setdefault(move.handle, OneDevice(self.home)) as other:
+        with self.elsewhere.setdefault(move.handle, SimulatedDevice(self.home)) as other:
             module.to(device="meta", dtype=dtype)
         for name, value in registered.tensors(module).items():
             if name in was and value.shape == was[name].shape:
@@ -223,26 +223,28 @@ class RequestHandler:
         function, parameters = self._callable(call)
         other = self._other_device(call, tensors)
         if call.lent:
-            function = partial(_with_lent, function, _lent(parameters, call.weights, tensors))
+            function = partial(
+                _call_with_weights, function, _weights_by_name(parameters, call.weights, tensors)
+            )
         self._prepare(call, parameters, tensors, other)
         inputs = tensors[: len(tensors) - len(call.weights)]
         learned = [parameters[name] for name in call.grad_parameters]
-        given = _given(call, inputs, other)
+        given = _prepared_inputs(call, inputs, other)
         leaves = given if call.elsewhere else inputs
         graph = Graph([*(x for x in leaves if x.requires_grad), *learned], other)
         before = (
-            Before(function, parameters, given, call.gradients or call.counted)
+            SideEffects(function, parameters, given, call.gradients or call.counted)
             if call.detect_inplace
             else None
         )
-        kept = kept_for_backward(parameters) if call.gradients else nullcontext()
-        copies = None if call.copies is None else CountsCopies(call.copies)
-        counts = Counts() if call.counted else None
+        kept = saved_parameter_hooks(parameters) if call.gradients else nullcontext()
+        copies = None if call.copies is None else CopyCounter(call.copies)
+        counts = AllocationCounter() if call.counted else None
         nans = StopsAtNaN() if call.stops_at_nan else nullcontext()
         on = [other or kept, copies or nullcontext(), counts or nullcontext(), nans]
         there = [*given, *parameters.values()]
         results, trees = self._call_each(call, function, given, on, before, there)
-        grads = [learns(x) for x in self.sent]
+        grads = [requires_grad_of(x) for x in self.sent]
         elsewhere = [is_on_meta(x) for x in self.sent] if call.elsewhere else []
         if call.elsewhere and other is not None and not other.invented:
             self.sent[:] = [other.here(x) if is_on_meta(x) else x for x in self.sent]
@@ -256,30 +258,30 @@ class RequestHandler:
         if counts is not None:
             called.made, called.saved = counts.made, counts.saved
         if call.weighs:
-            called.behind = _behind(results)
+            called.behind = _storage_nbytes(results)
         if before is not None:
             # A result may be a tensor of the submission's own class, whose code runs as its values
             # are read. They are read here, so that what that code changes is seen below.
-            self.sent[:] = [values.settled(x) if is_in_memory(x) else x for x in self.sent]
+            self.sent[:] = [values.plain_on_cpu(x) if is_in_memory(x) else x for x in self.sent]
             del results
             called.changed, called.left = before.changed(), before.left()
             called.inputs = [values.digest(x) for x in given]
         return called
 
-    def _other_device(self, call: messages.Call, tensors: list[Tensor]) -> OneDevice | None:
+    def _other_device(self, call: messages.Call, tensors: list[Tensor]) -> SimulatedDevice | None:
         """Return what plays the other device of a call; None for a call on the worker's own."""
         if not (call.elsewhere or any(x.device.type == "meta" for x in tensors)):
             return None
         if isinstance(call.target, str):
-            return OneDevice(self.home)
-        return self.elsewhere.setdefault(call.target, OneDevice(self.home))
+            return SimulatedDevice(self.home)
+        return self.elsewhere.setdefault(call.target, SimulatedDevice(self.home))
 
     def _prepare(
         self,
         call: messages.Call,
         parameters: dict[str, Tensor],
         tensors: list[Tensor],
-        other: OneDevice | None,
+        other: SimulatedDevice | None,
     ) -> None:
         """Set weights, training mode and frozen parameters before a call."""
         if not call.lent:
@@ -299,11 +301,11 @@ class RequestHandler:
         function: Callable[..., Any],
         inputs: list[Tensor],
         on: Sequence[AbstractContextManager[Any]],
-        before: Before | None,
+        before: SideEffects | None,
         there: list[Tensor],
     ) -> tuple[list[Any], list[Any]]:
         """Make each call; return the results as they are, and as they are encoded."""
-        on_meta = isinstance(on[0], OneDevice)
+        on_meta = isinstance(on[0], SimulatedDevice)
         grad = call.gradients or call.counted
         results: list[Any] = []
         trees: list[Any] = []
@@ -320,11 +322,11 @@ class RequestHandler:
                 for one_more in on:
                     settings.enter_context(one_more)
                 results.append(function(*args, **kwargs))
-                end_watching()
+                restore_hooks()
                 if before is not None:
                     before.look()
             for mode in on:
-                if isinstance(mode, Sees):
+                if isinstance(mode, OperationWatcher):
                     mode.expect_to_have_seen(results[-1], there)
             if call.overwrites and place + 1 < len(call.calls):
                 continue
@@ -392,13 +394,15 @@ def _encoded(answer: messages.Answer) -> msgspec.Raw:
     return msgspec.Raw(msgspec.json.encode(answer))
 
 
-def _lent(
+def _weights_by_name(
     own: dict[str, Tensor], given: dict[str, int], tensors: list[Tensor]
 ) -> dict[str, Tensor]:
     return {name: tensors[index].to(own[name]) for name, index in given.items() if name in own}
 
 
-def _with_lent(module: nn.Module, lent: dict[str, Tensor], *args: Any, **kwargs: Any) -> Any:
+def _call_with_weights(
+    module: nn.Module, lent: dict[str, Tensor], *args: Any, **kwargs: Any
+) -> Any:
     return functional_call(module, lent, args, kwargs)
 
 
@@ -410,7 +414,9 @@ def _set_weights(own: dict[str, Tensor], given: dict[str, int], tensors: list[Te
             own[name].data.copy_(tensors[index])  # in place, as optimisers do
 
 
-def _given(call: messages.Call, inputs: list[Tensor], other: OneDevice | None) -> list[Tensor]:
+def _prepared_inputs(
+    call: messages.Call, inputs: list[Tensor], other: SimulatedDevice | None
+) -> list[Tensor]:
     """Return the tensors that a call is given: its inputs, or what its settings make of them.
 
     In inference mode these are clones, with ``through`` views; on another device, those on ``meta``
@@ -432,7 +438,7 @@ def _refill(own: list[Tensor], given: list[Tensor]) -> None:
             tensor.copy_(value)
 
 
-def _behind(results: list[Any]) -> list[int]:
+def _storage_nbytes(results: list[Any]) -> list[int]:
     """Return the bytes of memory behind each tensor of results, each storage counted once."""
     tensors: list[Tensor] = []
     values.encode(results, tensors)
@@ -441,8 +447,8 @@ def _behind(results: list[Any]) -> list[int]:
     for tensor in tensors:
         held = [tensor]
         values.encode(list(getattr(tensor, "__dict__", {}).values()), held)  # what it keeps alive
-        with alone():
-            there = {begins_at(one): size_behind(one) for one in held if is_in_memory(one)}
+        with no_overrides():
+            there = {storage_address(one): storage_nbytes(one) for one in held if is_in_memory(one)}
         found.append(sum(size for start, size in there.items() if start not in known))
         known |= there.keys()
     return found

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-SIZE = 2 << 20
+HUGE_PAGE_BYTES = 2 << 20
 MADV_COLLAPSE = 25
 _ANONYMOUS = re.compile(r"([0-9a-f]+)-([0-9a-f]+) rw-p 00000000 00:00 0\s+(?:\[heap\])?$")
 
@@ -25,7 +25,7 @@ def collapse() -> int:
         How many large pages there are now.
     """
     madvise = ctypes.CDLL(None).madvise
-    size = ctypes.c_size_t(SIZE)
+    size = ctypes.c_size_t(HUGE_PAGE_BYTES)
     return sum(
         madvise(ctypes.c_void_p(place), size, MADV_COLLAPSE) == 0 for place in list(_places())
     )
@@ -36,4 +36,8 @@ def _places() -> Iterator[int]:
     for line in Path("/proc/self/maps").read_text(encoding="utf-8").splitlines():
         if found := _ANONYMOUS.match(line):
             begin, end = (int(number, 16) for number in found.groups())
-            yield from range(-(-begin // SIZE) * SIZE, end - SIZE + 1, SIZE)
+            yield from range(
+                -(-begin // HUGE_PAGE_BYTES) * HUGE_PAGE_BYTES,
+                end - HUGE_PAGE_BYTES + 1,
+                HUGE_PAGE_BYTES,
+            )

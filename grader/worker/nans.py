@@ -8,14 +8,14 @@ from typing import Any
 from torch import Tensor
 
 from grader.worker.copies import in_memory
-from grader.worker.seeing import Sees
+from grader.worker.seeing import OperationWatcher
 
 
 class NotANumber(ArithmeticError):
     """An operation made NaN; the message names the operation and the infinities in its inputs."""
 
 
-class StopsAtNaN(Sees):
+class StopsAtNaN(OperationWatcher):
     """Raises ``NotANumber`` where an operation makes NaN although its inputs hold none.
 
     Operations such as ``empty`` are exempt: memory that nobody has written may hold anything.

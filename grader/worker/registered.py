@@ -21,13 +21,17 @@ def tensors(module: nn.Module) -> dict[str, Tensor]:
     return {**parameters(module), **_tensors(module, "_buffers")}
 
 
-def saved(module: nn.Module) -> list[str]:
+def state_dict_names(module: nn.Module) -> list[str]:
     """Return the names of a module's parameters and persistent buffers, as its state dict has."""
-    passing = {f"{prefix}{name}" for prefix, held in each(module) for name in _passing(held)}
+    passing = {
+        f"{prefix}{name}"
+        for prefix, held in each_module(module)
+        for name in _non_persistent_names(held)
+    }
     return [name for name in tensors(module) if name not in passing]
 
 
-def each(
+def each_module(
     module: nn.Module, prefix: str = "", above: tuple[int, ...] = ()
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the prefix and the attributes of a module and of each module inside it."""
@@ -35,19 +39,19 @@ def each(
     yield prefix, held
     for name, inner in _items(held.get("_modules")):
         if issubclass(type(inner), nn.Module) and id(inner) not in above:
-            yield from each(inner, f"{prefix}{name}.", (*above, id(module)))
+            yield from each_module(inner, f"{prefix}{name}.", (*above, id(module)))
 
 
 def _tensors(module: nn.Module, kept: str) -> dict[str, Tensor]:
     return {
         f"{prefix}{name}": value
-        for prefix, held in each(module)
+        for prefix, held in each_module(module)
         for name, value in _items(held.get(kept))
         if issubclass(type(value), Tensor)
     }
 
 
-def _passing(held: dict[str, Any]) -> set[str]:
+def _non_persistent_names(held: dict[str, Any]) -> set[str]:
     """Return the names of a module's own buffers that its state dict leaves out."""
     names = held.get("_non_persistent_buffers_set")
     return names if type(names) is set else set()

@@ -9,10 +9,10 @@ import subprocess
 import time
 from pathlib import Path
 
-SECONDS = 300  # limit for the removal of one folder; on a disk, 11,000 folders took 37 s
+REMOVAL_TIMEOUT_S = 300  # of one folder; on a disk, 11,000 folders took 37 s
 # First makes readable and writable again what a submission has closed.
 SCRIPT = 'chmod -R u+rwX -- "$0"; exec rm -rf -- "$0"'
-PATIENCE = 0.5  # seconds that a caller of `remove` waits for the removal
+MAX_REMOVE_WAIT_S = 0.5  # that a caller of `remove` waits for the removal
 
 
 class Remover:
@@ -46,7 +46,7 @@ class Remover:
         """
         waits = bool(folder) and not _removed_at_once(Path(folder))
         self._waiting += [folder] if waits else []
-        self.go_on(PATIENCE if waits else 0.0)
+        self.go_on(MAX_REMOVE_WAIT_S if waits else 0.0)
 
     def go_on(self, seconds: float) -> None:
         """Remove the folders that wait, until all are removed or so many seconds have passed."""
@@ -65,7 +65,7 @@ class Remover:
             self._process = None
         if self._process is None and self._waiting:
             self._folder = self._waiting.pop(0)
-            words = ["timeout", str(SECONDS), "sh", "-c", SCRIPT, self._folder]
+            words = ["timeout", str(REMOVAL_TIMEOUT_S), "sh", "-c", SCRIPT, self._folder]
             nothing = subprocess.DEVNULL
             self._process = subprocess.Popen(words, stdin=nothing, stdout=nothing, stderr=nothing)
         return self._process

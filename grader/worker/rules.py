@@ -17,25 +17,25 @@ from grader.wire import messages
 
 # Dispatch keys under which an operation may have a kernel; keys that are derived from these need
 # none of their own.
-KEYS = (
+DISPATCH_KEYS = (
     "CompositeImplicitAutograd", "CompositeExplicitAutograd",
     "CompositeExplicitAutogradNonFunctional", "CPU", "CUDA", "MPS", "Meta", "NestedTensorCPU",
     "NestedTensorCUDA", "FuncTorchBatched", "FuncTorchBatchedDecomposition", "FuncTorchVmapMode",
 )  # fmt: skip
 # Modules that are left alone: the `Transformer` of `torch.fx` transforms graphs, and torch derives
 # classes from it.
-ELSEWHERE = ("torch.fx", "grader")
-UNGUARDED = ("__setstate__",)  # methods of a class that Python itself calls to copy an object
-DECOMPOSED = ("torch._decomp", "torch._native", "torch._refs")  # modules: operations in Python
-CLOSED = ("torch.onnx.ops._impl",)  # modules with an attention in plain operations
-GENERIC = ("Module", "Sequential")  # classes of torch that call whatever they are given
+UNTOUCHED_MODULES = ("torch.fx", "grader")
+UNGUARDED_METHODS = ("__setstate__",)  # Python itself calls them to copy an object
+DECOMPOSITION_MODULES = ("torch._decomp", "torch._native", "torch._refs")  # operations in Python
+BANNED_MODULES = ("torch.onnx.ops._impl",)  # with an attention in plain operations
+GENERIC_CLASSES = ("Module", "Sequential")  # of torch; they call whatever they are given
 
 
 class ForbiddenUse(Exception):
     """The submission called what its exercise forbids."""
 
 
-class Keeper:
+class ForbiddenCalls:
     """Takes away what an exercise forbids, in this process, for good.
 
     Args:
@@ -59,15 +59,15 @@ class Keeper:
         self._libraries: dict[str, Any] = {}  # kept: torch undoes what a freed library did
         self._take_operations(rules.operations)
         if self._names:
-            sys.modules.update(dict.fromkeys(CLOSED, cast(Any, None)))  # cannot be imported
-            _look_at_what_is_run(self._take)
+            sys.modules.update(dict.fromkeys(BANNED_MODULES, cast(Any, None)))  # cannot be imported
+            _hook_torch_imports(self._take)
         self.look()
 
     def look(self) -> None:
         """Take away what is forbidden in modules that torch has loaded since the last look."""
         if not self._names or len(sys.modules) == self._modules:
             return
-        loaded = as_loaded()
+        loaded = loaded_modules()
         for name in loaded.keys() - self._seen:
             self._take(name, loaded[name].now)
         self._seen = set(loaded)
@@ -75,12 +75,12 @@ class Keeper:
 
     def _take(self, module: str, held: dict[str, Any]) -> None:
         """Replace what is forbidden among the names that a module of torch holds."""
-        if module.startswith(DECOMPOSED):
+        if module.startswith(DECOMPOSITION_MODULES):
             for name in _matching(held, self._operations):
                 original = held[name]
                 held[name] = self._instead(original, name)
-                _replace(original, held[name])
-        if not (held.keys().isdisjoint(self._names) or module.startswith(ELSEWHERE)):
+                _replace_decomposition(original, held[name])
+        if not (held.keys().isdisjoint(self._names) or module.startswith(UNTOUCHED_MODULES)):
             for forbidden in self._names & held.keys():
                 held[forbidden] = self._instead(held[forbidden], forbidden)
 
@@ -95,7 +95,7 @@ class Keeper:
     def _guarded(self, value: Any, name: str) -> Any:
         if isinstance(value, type):  # the class itself stays, so that `isinstance` works
             for method, held in list(vars(value).items()):
-                if isinstance(held, FunctionType) and method not in UNGUARDED:
+                if isinstance(held, FunctionType) and method not in UNGUARDED_METHODS:
                     setattr(value, method, self._function(held, name, method))
             return value
         return self._function(value, name) if callable(value) else value
@@ -124,7 +124,7 @@ class Keeper:
                 return False
             root = one.f_code.co_qualname.partition(".")[0]
             is_user = one is frames[0] or module.startswith("torch.nn.")
-            if is_user and root not in self._names and root not in GENERIC:
+            if is_user and root not in self._names and root not in GENERIC_CLASSES:
                 return True
         return False
 
@@ -155,7 +155,7 @@ class Keeper:
                     library = torch._C._dispatch_library("IMPL", space, "", __file__)
                     self._libraries[space] = library
                 refuse = functools.partial(self._refuse_call, name.partition(".")[0])
-                for key in KEYS:
+                for key in DISPATCH_KEYS:
                     if torch._C._dispatch_has_kernel_for_dispatch_key(whole, key):
                         self._libraries[space].impl(name, key, refuse)
 
@@ -170,7 +170,7 @@ class Keeper:
         raise ForbiddenUse(f"this exercise forbids `{name}`")
 
 
-def _look_at_what_is_run(look: Callable[[str, dict[str, Any]], None]) -> None:
+def _hook_torch_imports(look: Callable[[str, dict[str, Any]], None]) -> None:
     """Have ``look`` called each time that Python has run a file of torch as a module.
 
     ``look`` gets the name that the file's path gives, whatever the module calls itself, and the
@@ -192,7 +192,7 @@ def _matching(names: Iterable[str], patterns: Sequence[str]) -> set[str]:
     return {name for one in patterns for name in fnmatch.filter(names, one)}
 
 
-def _replace(original: Any, instead: Any) -> None:
+def _replace_decomposition(original: Any, instead: Any) -> None:
     """Replace a function in torch's tables of decompositions."""
     tables = vars(sys.modules.get("torch._decomp", torch)).get("global_decomposition_table", {})
     for table in tables.values():
@@ -200,22 +200,22 @@ def _replace(original: Any, instead: Any) -> None:
             table[operation] = instead
 
 
-class _Held(NamedTuple):
+class _ModuleNames(NamedTuple):
     """The names and values of a module: now, and when the module was first looked at."""
 
     now: dict[str, Any]
     first: dict[str, Any]
 
 
-_loaded: dict[str, _Held] = {}
+_loaded: dict[str, _ModuleNames] = {}
 
 
-def as_loaded() -> dict[str, _Held]:
+def loaded_modules() -> dict[str, _ModuleNames]:
     """Return the loaded modules of torch and of ours by name; record new ones as they are now."""
     for name in sys.modules.keys() - _loaded.keys():
         module = sys.modules[name]
         if name.partition(".")[0] in ("torch", "grader") and isinstance(module, ModuleType):
-            _loaded[name] = _Held(vars(module), dict(vars(module)))
+            _loaded[name] = _ModuleNames(vars(module), dict(vars(module)))
     return _loaded
 
 

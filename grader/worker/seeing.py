@@ -9,14 +9,14 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from grader.wire import values
-from grader.wire.originals import alone, begins_at, is_in_memory, is_torchs
+from grader.wire.originals import is_in_memory, is_torch_allocated, no_overrides, storage_address
 
 
-class Unseen(Exception):
+class HiddenOperations(Exception):
     """A call's result came from operations hidden from the mode; the text is for the learner."""
 
 
-class Sees(TorchDispatchMode):
+class OperationWatcher(TorchDispatchMode):
     """A dispatch mode that hands each operation to its method ``meet``.
 
     Attributes:
@@ -55,20 +55,25 @@ class Sees(TorchDispatchMode):
             there: The tensors that existed before the call.
 
         Raises:
-            Unseen: No operation was seen, yet the result has a tensor that torch made in the call.
+            HiddenOperations: No operation was seen, yet torch made a tensor of the result in
+                this call.
         """
         if self.seen:
             return
         tensors: list[Tensor] = []
         values.encode(result, tensors)
-        with alone():
-            known = {begins_at(x) for x in there if is_in_memory(x)}
+        with no_overrides():
+            known = {storage_address(x) for x in there if is_in_memory(x)}
             hidden = any(self._is_new(x, known) for x in tensors)
         if hidden:
-            raise Unseen(
+            raise HiddenOperations(
                 "the call hides its operations, of which something was to be seen; call neither "
                 "`_DisableTorchDispatch` nor `_disable_current_modes`"
             )
 
     def _is_new(self, tensor: Tensor, known: set[int]) -> bool:
-        return is_in_memory(tensor) and is_torchs(tensor) and begins_at(tensor) not in known
+        return (
+            is_in_memory(tensor)
+            and is_torch_allocated(tensor)
+            and storage_address(tensor) not in known
+        )

@@ -15,7 +15,7 @@ from grader.wire import frames
 from grader.wire.messages import Request
 from grader.worker.handler import RequestHandler
 
-NEARLY = 0.9  # part of a request's time, after which the stack is dumped
+STACK_DUMP_FRACTION = 0.9  # of a request's time, after which the stack is dumped
 
 
 def serve(connection: socket.socket, output: int) -> None:
@@ -25,7 +25,7 @@ def serve(connection: socket.socket, output: int) -> None:
         connection: The connection to the trusted side.
         output: The file descriptor that everything printed goes to.
     """
-    _settle(output)
+    _isolate_process(output)
 
     def receive(count: int) -> bytearray:
         data = bytearray(count)
@@ -39,8 +39,8 @@ def serve(connection: socket.socket, output: int) -> None:
 
     handler = RequestHandler()
     while True:
-        request, body = frames.unpack(receive, frames.MAX_REQUEST_HEADER, Request)
-        reply = _watched(handler, request, body)
+        request, body = frames.unpack(receive, frames.MAX_REQUEST_HEADER_BYTES, Request)
+        reply = _answer_or_dump_stack(handler, request, body)
         for stream in (sys.stdout, sys.stderr):
             try:
                 stream.flush()
@@ -49,21 +49,21 @@ def serve(connection: socket.socket, output: int) -> None:
         connection.sendall(reply)
 
 
-def _watched(handler: RequestHandler, request: Request, body: frames.Buffer) -> bytes:
+def _answer_or_dump_stack(handler: RequestHandler, request: Request, body: frames.Buffer) -> bytes:
     """Return the reply to a request; if that takes nearly all of its time, dump the stack first.
 
     A thread that needs no Python writes the dump, so it comes even during an endless instruction.
     """
     if request.seconds > 0:
         with suppress(RuntimeError, OSError):  # without a thread there is no dump
-            faulthandler.dump_traceback_later(NEARLY * request.seconds, file=2)
+            faulthandler.dump_traceback_later(STACK_DUMP_FRACTION * request.seconds, file=2)
     try:
         return handler.answer(request, body)
     finally:
         faulthandler.cancel_dump_traceback_later()
 
 
-def _settle(output: int) -> None:
+def _isolate_process(output: int) -> None:
     """Leave the process no input, no environment, one pipe for output, no path to a checkout."""
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)

@@ -9,15 +9,22 @@ from typing import Any
 # Imported before a submission is loaded, which may replace these names in torch.
 from torch import Tensor, default_generator, get_default_dtype, is_grad_enabled, nn
 
-from grader.wire.originals import BASE, alone, grad_of, learns, shape_of, version_of
+from grader.wire.originals import (
+    TENSOR_BASE,
+    grad_of,
+    no_overrides,
+    requires_grad_of,
+    shape_of,
+    version_of,
+)
 from grader.worker import registered
 
-MOST = 100  # characters of a name
-FAR = 2**42  # distance from a step's seed to one that no step has; steps have successive seeds
-GRAD = "gradients were switched on or off"
+MAX_NAME_CHARS = 100
+UNUSED_SEED_OFFSET = 2**42  # from a step's seed to one that no step has; those are successive
+GRAD_MODE_CHANGED = "gradients were switched on or off"
 
 
-class Before:
+class SideEffects:
     """The state before a call, to compare with the state after it.
 
     Args:
@@ -38,29 +45,29 @@ class Before:
         owner = function.__self__ if type(function) is MethodType else function
         self._module = owner if isinstance(owner, nn.Module) else None
         self._inputs = inputs
-        with alone():
+        with no_overrides():
             self._parameters = {name: (p, _copy(p)) for name, p in parameters.items()}
             grads = {name: grad_of(p) for name, p in parameters.items()}
             self._grads = {n: (g, None if g is None else _copy(g)) for n, g in grads.items()}
-            self._learning = {name: learns(p) for name, p in parameters.items()}
+            self._learning = {name: requires_grad_of(p) for name, p in parameters.items()}
             self._copies = [_copy(x) for x in inputs]
             self._versions = [_version(x) for x in inputs]
-            self._learn = [learns(x) for x in inputs]
+            self._learn = [requires_grad_of(x) for x in inputs]
         self._names = self._state()
         self._modes = self._in_training()
         generator = default_generator  # gets an unusual seed, so that seeding by the call shows
-        generator.manual_seed((generator.initial_seed() + FAR) % 2**63)
-        self._switches = {**_switches(), GRAD: grad}
+        generator.manual_seed((generator.initial_seed() + UNUSED_SEED_OFFSET) % 2**63)
+        self._switches = {**_program_settings(), GRAD_MODE_CHANGED: grad}
         self._after = self._switches
 
     def look(self) -> None:
         """Record the program-wide settings after a call, before the call's own settings end."""
-        self._after = _switches()
+        self._after = _program_settings()
 
     def changed(self) -> list[int]:
         """Return the indices of the inputs that were changed in place."""
         each = enumerate(zip(self._inputs, self._copies, self._versions, strict=True))
-        with alone():
+        with no_overrides():
             return [
                 place
                 for place, (x, copy, version) in each
@@ -69,24 +76,28 @@ class Before:
 
     def left(self) -> list[str]:
         """Return what else the call left changed, in words."""
-        with alone():
+        with no_overrides():
             return self._left()
 
     def _left(self) -> list[str]:
         found = []
         if added := [name for name in self._state() if name not in self._names]:
-            found.append(f"`{added[0][:MOST]}` was added to the module by the call")
+            found.append(f"`{added[0][:MAX_NAME_CHARS]}` was added to the module by the call")
         if self._in_training() != self._modes:
             found.append("the module was switched between training and evaluation by the call")
         for name, (p, copy) in self._parameters.items():
             if not _same(copy, p):
-                found.append(f"the parameter `{name[:MOST]}` was given other values by the call")
+                found.append(
+                    f"the parameter `{name[:MAX_NAME_CHARS]}` was given other values by the call"
+                )
             grad, gathered = self._grads[name]
             if grad_of(p) is not grad or (gathered is not None and not _same(gathered, grad)):
-                found.append(f"what `{name[:MOST]}.grad` had gathered was lost in the call")
-            if learns(p) != self._learning[name]:
-                found.append(f"`{name[:MOST]}.requires_grad` was changed by the call")
-        if [learns(x) for x in self._inputs] != self._learn:
+                found.append(
+                    f"what `{name[:MAX_NAME_CHARS]}.grad` had gathered was lost in the call"
+                )
+            if requires_grad_of(p) != self._learning[name]:
+                found.append(f"`{name[:MAX_NAME_CHARS]}.requires_grad` was changed by the call")
+        if [requires_grad_of(x) for x in self._inputs] != self._learn:
             found.append("`requires_grad` of an input was changed by the call")
         for name, before in self._switches.items():
             if self._after[name] != before:
@@ -95,35 +106,39 @@ class Before:
 
     def _state(self) -> list[str]:
         """Return the names of all parameters and buffers in the module's state dict."""
-        return [] if self._module is None else registered.saved(self._module)
+        return [] if self._module is None else registered.state_dict_names(self._module)
 
     def _in_training(self) -> list[object]:
         """Return whether the module, and each module inside it, is in training mode."""
         module = self._module
-        return [] if module is None else [one.get("training") for _, one in registered.each(module)]
+        return (
+            []
+            if module is None
+            else [one.get("training") for _, one in registered.each_module(module)]
+        )
 
 
-def _switches() -> dict[str, object]:
+def _program_settings() -> dict[str, object]:
     """Return the settings that hold for a whole program."""
     return {
-        GRAD: is_grad_enabled(),
+        GRAD_MODE_CHANGED: is_grad_enabled(),
         "torch's random numbers were seeded": default_generator.initial_seed(),
         "the default dtype was changed": get_default_dtype(),
     }
 
 
 def _version(x: Tensor) -> int:
-    return 0 if BASE.is_inference(x) else int(version_of(x))
+    return 0 if TENSOR_BASE.is_inference(x) else int(version_of(x))
 
 
 def _copy(x: Tensor) -> Tensor:
-    return BASE.clone(BASE.detach(x))  # type: ignore[no-any-return]  # of C
+    return TENSOR_BASE.clone(TENSOR_BASE.detach(x))  # type: ignore[no-any-return]  # of C
 
 
 def _same(old: Tensor, new: Tensor) -> bool:
     if shape_of(old) != shape_of(new):
         return False
-    old, new = BASE.detach(old), BASE.detach(new)
-    if BASE.equal(old, new):
+    old, new = TENSOR_BASE.detach(old), TENSOR_BASE.detach(new)
+    if TENSOR_BASE.equal(old, new):
         return True
-    return bool(BASE.equal(*(BASE.nan_to_num(x, nan=-1.5) for x in (old, new))))
+    return bool(TENSOR_BASE.equal(*(TENSOR_BASE.nan_to_num(x, nan=-1.5) for x in (old, new))))

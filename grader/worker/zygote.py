@@ -29,15 +29,15 @@ from grader.wire import frames, messages, values
 from grader.wire.kernels import choose_kernels
 from grader.wire.levels import Confinement
 from grader.worker import gpu, hugepages, rules, serving
-from grader.worker.confine import Walls, choose
-from grader.worker.handler import MODULE, RequestHandler
+from grader.worker.confine import Walls, choose_level
+from grader.worker.handler import MODULE_NAME, RequestHandler
 from grader.worker.removal import Remover
 from grader.worker.walls.libc import WallError
-from grader.worker.walls.limits import in_use, limit_data, limit_resources
+from grader.worker.walls.limits import limit_data, limit_resources, memory_in_use
 
-LOOK = 0.1  # seconds between two looks at whether a removal is done
-LAST_SECONDS = 3.0  # seconds that the end of a session waits for the removal of workers' folders
-MANY = 10  # forks; by then more are likely, and what makes each faster pays off
+REMOVAL_POLL_INTERVAL_S = 0.1
+MAX_FINAL_REMOVAL_S = 3.0  # for workers' folders, at the end of a session
+FORKS_BEFORE_COLLAPSE = 10  # by then more are likely, and what makes each faster pays off
 
 
 class Zygote:
@@ -62,12 +62,15 @@ class Zygote:
                 pass
         for pid in list(self.folders):
             self._end(pid)
-        self.remover.go_on(LAST_SECONDS)
+        self.remover.go_on(MAX_FINAL_REMOVAL_S)
         for folder in self.remover.left:
             sys.stderr.write(f"grade: a submission filled `{folder}`, which is not removed yet\n")
 
     def _serve(self) -> bool:
-        while self.remover.pid and not select.select([self.control], [], [], LOOK)[0]:
+        while (
+            self.remover.pid
+            and not select.select([self.control], [], [], REMOVAL_POLL_INTERVAL_S)[0]
+        ):
             self.remover.go_on(0.0)
         message, descriptors, _, _ = socket.recv_fds(self.control, 64, 2)
         if not message:
@@ -81,7 +84,7 @@ class Zygote:
 
     def _fork(self, descriptors: list[int]) -> None:
         self.forks += 1
-        if self.forks == MANY:
+        if self.forks == FORKS_BEFORE_COLLAPSE:
             hugepages.collapse()
         try:
             pid, folder = self.walls.fork()
@@ -105,7 +108,7 @@ class Zygote:
         try:
             self.walls.confine(folder)
             if confinement.on_gpu:
-                gpu.touch(confinement.limits)
+                gpu.initialize_cuda(confinement.limits)
                 limit_data(confinement.limits)
         except (WallError, OSError, gpu.NoGpu) as error:
             connection.sendall(frames.pack(messages.Greeting("", str(error))))
@@ -139,7 +142,7 @@ class Zygote:
                     os.waitpid(pid, 0)
 
 
-WARM_UP = """
+WARM_UP_SOURCE = """
 import torch
 from torch import nn
 
@@ -170,7 +173,7 @@ def warm_up() -> None:
         assert b'"raised"' not in answer, answer
 
     nothing: messages.Tree = {"dict": {}}
-    ask(messages.Load(WARM_UP, "warm_up.py"))
+    ask(messages.Load(WARM_UP_SOURCE, "warm_up.py"))
     for handle in (1, 2):
         ask(messages.Create(handle, "Layer", {"tuple": [3]}, nothing, with_values=True))
     x, mask = torch.randn(2, 3, 3), torch.ones(3, 3)
@@ -185,8 +188,8 @@ def warm_up() -> None:
     ask(messages.Backward(3, [[0]]), x.detach())
     ask(messages.Move(2, "float32", "meta"))
     ask(messages.Call(2, calls, mode=True), x.detach().to("meta"), mask.to("meta"))
-    del sys.modules[MODULE]
-    rules.as_loaded()
+    del sys.modules[MODULE_NAME]
+    rules.loaded_modules()
     rules.operations()
 
 
@@ -200,13 +203,15 @@ def main(arguments: list[str]) -> None:
     gc.freeze()
     confinement = msgspec.json.decode(arguments[1], type=Confinement)
     if confinement.spawned:
-        limit_resources(confinement.limits, in_use(), own_users=False, on_gpu=confinement.on_gpu)
+        limit_resources(
+            confinement.limits, memory_in_use(), own_users=False, on_gpu=confinement.on_gpu
+        )
         with tempfile.TemporaryDirectory(prefix=f"grade-{os.getpid()}-") as folder:
             os.chdir(folder)
             control.sendall(frames.pack(messages.Greeting("process", taken=time.process_time())))
             serving.serve(control, os.dup(1))
         return
-    level, refused = choose(confinement)
+    level, refused = choose_level(confinement)
     walls = Walls(confinement, level) if level else None
     control.sendall(frames.pack(messages.Offer(level, refused, walls.tasks if walls else 0)))
     if walls is not None:

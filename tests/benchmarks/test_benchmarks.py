@@ -96,7 +96,7 @@ def test_other_verdicts_are_told_unless_a_tensor_strays() -> None:
 def test_pages_show_the_pictures_that_the_command_makes_light_and_dark() -> None:
     made = {
         (pictures.file_name(name, "light"), pictures.file_name(name, "dark"))
-        for name in pictures.NAMES
+        for name in pictures.PICTURE_NAMES
     }
     shown = []
     for page in ("README.md", "docs/hiring.md"):

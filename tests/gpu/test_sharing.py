@@ -7,9 +7,9 @@ import os
 import pytest
 import torch
 
-from benchmarks.gpu_files import HARMS, REST, START
+from benchmarks.gpu_files import HARMFUL_REST, HARMFUL_START, HARMS
 from grader.hiring.process_pool import GradingPool
-from grader.hiring.tasks import Settings, Task
+from grader.hiring.tasks import PoolSettings, Task
 from tests.support.paths import TINY_KIT
 
 if not (torch.cuda.is_available() or "GRADE_GPU_TESTS_DEVICE" in os.environ):
@@ -23,10 +23,13 @@ RIGHT = "def double(x):\n    return 2 * x\n"
 def test_harm_to_a_shared_gpu_costs_no_neighbour(processes: int, device: str) -> None:
     tasks = []
     for number, (name, harm) in enumerate(HARMS.items()):
-        for candidate, source in ((name, START + REST + harm), (f"beside {name}", RIGHT)):
+        for candidate, source in (
+            (name, HARMFUL_START + HARMFUL_REST + harm),
+            (f"beside {name}", RIGHT),
+        ):
             data = source.encode()
             tasks.append(Task(candidate, "double", number, "double.py", data))
-    settings = Settings(str(TINY_KIT), "auto", device, 3.0, 2048, 0)
+    settings = PoolSettings(str(TINY_KIT), "auto", device, 3.0, 2048, 0)
     with GradingPool(settings, processes) as pool:
         assert pool.found.device == device
         earned = {}

@@ -7,7 +7,7 @@ import tomllib
 
 import pytest
 
-from grader.versions import PYTHONS, TORCHES, untried
+from grader.versions import TESTED_PYTHONS, TESTED_TORCH_RANGE, newer_than_tested
 from tests.support.paths import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
@@ -15,9 +15,9 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 
 def test_project_names_the_versions_that_are_known() -> None:
     named = re.findall(r":: Python :: (3\.\d+)$", "\n".join(PROJECT["classifiers"]), re.MULTILINE)
-    assert tuple(named) == PYTHONS
-    assert PROJECT["requires-python"] == f">={PYTHONS[0]}"
-    assert f"torch>={TORCHES[0]}" in PROJECT["dependencies"]
+    assert tuple(named) == TESTED_PYTHONS
+    assert PROJECT["requires-python"] == f">={TESTED_PYTHONS[0]}"
+    assert f"torch>={TESTED_TORCH_RANGE[0]}" in PROJECT["dependencies"]
 
 
 @pytest.mark.parametrize(
@@ -32,5 +32,5 @@ def test_project_names_the_versions_that_are_known() -> None:
     ],
 )
 def test_only_what_is_newer_is_said_to_be_untried(python: str, torch: str, said: str) -> None:
-    assert untried(python, torch).startswith(said)
-    assert bool(untried(python, torch)) == bool(said)
+    assert newer_than_tested(python, torch).startswith(said)
+    assert bool(newer_than_tested(python, torch)) == bool(said)

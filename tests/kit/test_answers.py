@@ -15,7 +15,7 @@ from grader.records import Explain, Verdict
 from grader.submission import read_submission
 from tests.conftest import Grade
 from tests.support.answers import OWN_CONTRACT, Answer, answers, find, of_kind, right_answers
-from tests.support.drawing import some
+from tests.support.drawing import sampled
 from tests.support.paths import ROOT
 from tests.support.reports import losses, lost
 from tests.support.sentences import REFUSED
@@ -32,8 +32,8 @@ SOLUTIONS, RIGHT, WRONG = (1, 4), (2, 4), (12, 4)
 def drawn(what: str, exercise: Exercise, each_time: tuple[int, int]) -> pytest.MarkDecorator:
     """The mark of one of the answers of a kind."""
     if exercise.track == "bugs":
-        return some(f"{what} of repairs", each_time[1])
-    return some(f"{what} of {exercise.name}", each_time[0])
+        return sampled(f"{what} of repairs", each_time[1])
+    return sampled(f"{what} of {exercise.name}", each_time[0])
 
 
 def options(seed: int = SEED) -> Options:
@@ -89,7 +89,7 @@ def test_naive_answer_is_solved(exercise: Exercise, answer: Answer, graded: Grad
 @pytest.mark.parametrize(
     ("exercise", "name", "seed"),
     [
-        pytest.param(*given, marks=some("seeds at which chance decided", 4))
+        pytest.param(*given, marks=sampled("seeds at which chance decided", 4))
         for given in (
             # An input of the ReLU lay within rounding of 0, where its gradient jumps.
             ("exercise6", "right_plain", 1413508122),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from grader.attention.observe import DROPPED, DROPPED_MASKED, TRAINED
+from grader.attention.observe import IN_TRAINING, IN_TRAINING_UNDER_MASK, OBSERVED_GRADIENTS
 from grader.diagnosis.catalogue import Explanation
-from grader.diagnosis.words import BY_CHANCE, describe
+from grader.diagnosis.words import BY_CHANCE, describe_mistakes
 from grader.kit import load_kit
 from grader.submission import read_submission
 from tests.support.in_process import explained_here
@@ -260,15 +260,19 @@ def test_frozen_parameters_are_called_frozen() -> None:
     frozen = "self.dropout = nn.Dropout(dropout_rate)\n        self.requires_grad_(False)"
     found = explanation("exercise4", {"self.dropout = nn.Dropout(dropout_rate)": frozen})
     assert [[mistake.name for mistake in one] for one in found.sets] == [["parameters-detached"]]
-    assert "frozen" in describe(found.sets, found.left)
+    assert "frozen" in describe_mistakes(found.sets, found.left)
 
 
 def test_what_is_right_in_training_is_not_said_to_be_wrong() -> None:
     edits = {V4_SCORES: "scores = q @ k.mT / (sqrt(C) if self.training else 1)"}
     found = explanation("exercise4", edits)
     assert [[mistake.name for mistake in one] for one in found.sets] == [["never-scaled"]]
-    assert set(found.left) == set(found.right) == {TRAINED, DROPPED, DROPPED_MASKED}
-    said = describe(found.sets, found.left, found.beginning, found.right)
+    assert (
+        set(found.left)
+        == set(found.right)
+        == {OBSERVED_GRADIENTS, IN_TRAINING, IN_TRAINING_UNDER_MASK}
+    )
+    said = describe_mistakes(found.sets, found.left, found.beginning, found.right)
     assert "Something else is wrong" not in said
     assert said.endswith(f"This is right nonetheless: {', '.join(found.right)}.")
 

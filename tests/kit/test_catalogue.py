@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from grader.attention.observe import DROPPED, DROPPED_MASKED
+from grader.attention.observe import IN_TRAINING, IN_TRAINING_UNDER_MASK
 from grader.attention.steps import CHOICES
-from grader.attention.steps.state import SETTLED
+from grader.attention.steps.state import SETTLED_STEPS
 from grader.diagnosis.catalogue import Mistake, catalogue, mistakes_for
 from grader.grading import Options
 from grader.kit import Exercise, load_kit
@@ -19,7 +19,7 @@ from grader.records import Report
 from grader.sandbox.process import Sandbox
 from tests.conftest import Grade
 from tests.support.answers import Answer, of_kind
-from tests.support.drawing import some
+from tests.support.drawing import sampled
 from tests.support.paths import ROOT
 from tests.support.planted import contract_of, explained, planted
 
@@ -50,7 +50,7 @@ def pairs(exercise: Exercise) -> list[tuple[Mistake, Mistake]]:
     possible = [
         (one, other)
         for one, other in itertools.combinations(applicable(exercise), 2)
-        if SETTLED[one.step, one.choice].isdisjoint(SETTLED[other.step, other.choice])
+        if SETTLED_STEPS[one.step, one.choice].isdisjoint(SETTLED_STEPS[other.step, other.choice])
     ]
     return random.Random(exercise.name).sample(possible, PAIRS_OF_EACH)
 
@@ -70,7 +70,7 @@ def each_planted() -> Iterator[Any]:
     """Every mistake in every exercise that it applies to."""
     for exercise in with_form():
         for mistake in applicable(exercise):
-            marks = some("planted mistakes", MISTAKES)
+            marks = sampled("planted mistakes", MISTAKES)
             yield pytest.param(exercise, mistake, id=f"{exercise.name}-{mistake.name}", marks=marks)
 
 
@@ -78,7 +78,7 @@ def each_right() -> Iterator[Any]:
     """Every right answer of an exercise that has a layout."""
     for exercise in with_form():
         for one in of_kind(exercise, "right"):
-            marks = some("right answers explained", RIGHT)
+            marks = sampled("right answers explained", RIGHT)
             yield pytest.param(exercise, one, id=f"{exercise.name}-{one.name}", marks=marks)
 
 
@@ -98,7 +98,7 @@ def test_mistake_loses_points_and_is_named(
     assert lost == set(report.cause.follows), "all that fails follows from it"
 
 
-@some("pairs of planted mistakes", PAIRS)
+@sampled("pairs of planted mistakes", PAIRS)
 @pytest.mark.parametrize(
     ("exercise", "pair"),
     [(exercise, pair) for exercise in with_form() for pair in pairs(exercise)],
@@ -126,7 +126,7 @@ def test_right_answer_shows_no_mistake(
     found = explained(answer.submission, contract_of(exercise), sandbox)
     assert found.sets == ((),)
     # Dropout by random numbers of its own cannot be foretold, and is no mistake.
-    assert set(found.left) <= {DROPPED, DROPPED_MASKED}
+    assert set(found.left) <= {IN_TRAINING, IN_TRAINING_UNDER_MASK}
 
 
 def test_every_choice_is_in_the_catalogue_and_no_other() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from grader.diagnosis.by_edits import explain_by_edits
 from grader.diagnosis.edits import EditMistake, edited, read_edits
-from grader.diagnosis.replay import Check
+from grader.diagnosis.replay import CheckExchanges
 from grader.grading import Options
 from grader.kit import Exercise, load_kit
 from grader.records import Explain, Verdict
@@ -18,7 +18,7 @@ from grader.submission import Submission, read_submission
 from tests.conftest import Grade
 from tests.support.answers import Answer, of_kind
 from tests.support.checked import checked
-from tests.support.drawing import some
+from tests.support.drawing import sampled
 from tests.support.paths import ROOT
 
 pytestmark = pytest.mark.usefixtures("patient")
@@ -55,7 +55,7 @@ def telling() -> Iterator[tuple[Exercise, EditMistake]]:
 @pytest.mark.parametrize(
     ("exercise", "mistake"),
     [
-        pytest.param(e, m, id=f"{e.name}-{m.name}", marks=some("mistakes named", EACH_TIME))
+        pytest.param(e, m, id=f"{e.name}-{m.name}", marks=sampled("mistakes named", EACH_TIME))
         for e, m in telling()
     ],
 )
@@ -77,7 +77,7 @@ def test_mistake_is_named_by_its_sentence(
 
 
 @pytest.mark.slow("a search among all known mistakes")
-@some("fix-it files named", 2)
+@sampled("fix-it files named", 2)
 @pytest.mark.parametrize("name", NAMED_AS_GIVEN)
 def test_fix_it_file_as_it_is_given_is_named_where_that_is_asked_for(
     name: str, graded: Grade
@@ -90,7 +90,7 @@ def test_fix_it_file_as_it_is_given_is_named_where_that_is_asked_for(
 
 
 @pytest.mark.slow("a search among all known mistakes")
-@some("pairs named", PAIRS_EACH_TIME)
+@sampled("pairs named", PAIRS_EACH_TIME)
 @pytest.mark.parametrize(
     ("name", "pair"),
     [
@@ -116,7 +116,10 @@ def test_two_of_many_mistakes_are_named(name: str, pair: tuple[str, str], graded
     ("exercise", "answer"),
     [
         pytest.param(
-            e, one, id=f"{e.name}-{one.name}", marks=some("right answers by edits", RIGHT_EACH_TIME)
+            e,
+            one,
+            id=f"{e.name}-{one.name}",
+            marks=sampled("right answers by edits", RIGHT_EACH_TIME),
         )
         for e in KIT.exercises
         for one in of_kind(e, "right")
@@ -126,7 +129,9 @@ def test_right_answer_shows_no_mistake(
     exercise: Exercise, answer: Answer, sandbox: Sandbox
 ) -> None:
     with checked(exercise.suite, answer.submission, sandbox) as (results, session):
-        asked = map(Check, session.asked, [check.verdict is Verdict.PASS for check in results])
+        asked = map(
+            CheckExchanges, session.asked, [check.verdict is Verdict.PASS for check in results]
+        )
         found = explain_by_edits(exercise.solution, exercise.mistakes, list(asked))
     assert found.sets == ()
 

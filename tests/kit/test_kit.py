@@ -20,7 +20,7 @@ from grader.records import Explain, Verdict
 from grader.sandbox.process import Sandbox
 from grader.submission import Submission, read_submission
 from tests.support import exercises
-from tests.support.drawing import some
+from tests.support.drawing import sampled
 from tests.support.paths import ANSWERS, ROOT
 from tests.support.reports import losses
 from tests.support.sentences import SHARED
@@ -45,7 +45,7 @@ def to_repair() -> list[Exercise]:
 each_exercise = pytest.mark.parametrize("exercise", KIT.exercises, ids=lambda e: e.name)
 
 
-@some("files to repair", BROKEN_EACH_TIME)
+@sampled("files to repair", BROKEN_EACH_TIME)
 @pytest.mark.parametrize("exercise", to_repair(), ids=lambda e: e.name)
 def test_file_to_repair_loses_the_check_for_its_mistake_and_earns_nothing(
     exercise: Exercise, sandbox: Sandbox
@@ -72,7 +72,7 @@ def test_file_to_repair_does_not_name_its_mistake(exercise: Exercise) -> None:
     assert len(text.split()) > 25
 
 
-@some("stubs", UNTOUCHED_EACH_TIME)
+@sampled("stubs", UNTOUCHED_EACH_TIME)
 @pytest.mark.parametrize("exercise", to_write(), ids=lambda e: e.name)
 def test_stub_earns_nothing_and_is_all_todo(exercise: Exercise, sandbox: Sandbox) -> None:
     report = grade(
@@ -159,7 +159,7 @@ def each_odd() -> Iterator[Any]:
                 odd[made] = "".join(bare)
             named += [(f"{exercise.name}-{what}", (exercise, odd[what])) for what in odd]
         for name, given in named:
-            yield pytest.param(*given, id=name, marks=some("odd files", most))
+            yield pytest.param(*given, id=name, marks=sampled("odd files", most))
 
 
 @pytest.mark.parametrize(("exercise", "source"), list(each_odd()))
@@ -175,7 +175,7 @@ def each_idle() -> Iterator[Any]:
     """What a right answer gives, replaced by something that says nothing."""
     for exercise in to_write():
         for what in ("zeros", "no values"):
-            marks = some("does nothing", IDLE_EACH_TIME)
+            marks = sampled("does nothing", IDLE_EACH_TIME)
             yield pytest.param(
                 exercise, made_odd(exercise, what), id=f"{exercise.name}-{what}", marks=marks
             )
@@ -277,7 +277,7 @@ def test_exercise_has_its_files_hints_and_source(exercise: Exercise) -> None:
 
 def test_table_of_exercises_is_up_to_date() -> None:
     """Where it is not: ``python -m tests.support.exercises``."""
-    assert exercises.FILE.read_text(encoding="utf-8") == exercises.table()
+    assert exercises.EXERCISES_PAGE.read_text(encoding="utf-8") == exercises.table()
 
 
 def test_no_file_is_stray() -> None:
@@ -289,7 +289,7 @@ def test_no_file_is_stray() -> None:
     assert named - {"__pycache__", ""} == {exercise.name for exercise in KIT.exercises}
 
 
-@some("the same seed", SAME_EACH_TIME)
+@sampled("the same seed", SAME_EACH_TIME)
 @each_exercise
 def test_same_seed_gives_the_same_report(exercise: Exercise, sandbox: Sandbox) -> None:
     wrong = wrong_versions(exercise)[0].submission()

@@ -8,18 +8,18 @@ from typing import Any
 
 import pytest
 
-from benchmarks.points import FILE, cells_of, common
+from benchmarks.points import POINTS_PAGE, cells_of, common_mistakes
 from grader.grading import Options
 from grader.kit import installed_kit
 from grader.records import Explain
 from tests.conftest import Grade
-from tests.support.drawing import some
+from tests.support.drawing import sampled
 from tests.support.paths import ROOT
 from tests.support.wrong import wrong_versions
 
 SCORING = ROOT / "docs" / "scoring.md"
 
-CELLS = [*cells_of(FILE.read_text(encoding="utf-8"))]
+CELLS = [*cells_of(POINTS_PAGE.read_text(encoding="utf-8"))]
 SLIPS = re.findall(r"^\| ([a-z].+) \| (\d+) \|$", SCORING.read_text(encoding="utf-8"), re.MULTILINE)
 SEED = 11  # none of those that the tables were made at
 CHANCE = 2  # points that another seed may make of a mistake that is a matter of chance
@@ -32,7 +32,9 @@ def left_by(mistake: str, exercise: str, graded: Grade) -> int:
 
 
 def test_every_common_mistake_is_in_the_table() -> None:
-    wanted = {(mistake, exercise) for mistake, each in common().items() for exercise in each}
+    wanted = {
+        (mistake, exercise) for mistake, each in common_mistakes().items() for exercise in each
+    }
     assert {(mistake, exercise) for mistake, exercise, _ in CELLS} == wanted
 
 
@@ -48,7 +50,9 @@ def test_mistake_leaves_what_the_table_says(
 
 def each_slip() -> Iterator[Any]:
     for slip, left in SLIPS:
-        yield pytest.param(slip, int(left), id=slip, marks=some("slips of the page on scores", 2))
+        yield pytest.param(
+            slip, int(left), id=slip, marks=sampled("slips of the page on scores", 2)
+        )
 
 
 @pytest.mark.parametrize(("slip", "left"), [*each_slip()])

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from grader.authoring.checking import FAST, Inspection
+from grader.authoring.checking import FAST_EFFORT, Inspection
 from grader.cli import run_command
 from grader.kit import installed_kit, load_kit
 from grader.sandbox.process import Sandbox
-from tests.support.drawing import some
+from tests.support.drawing import sampled
 from tests.support.paths import ROOT
 
 KIT = load_kit(ROOT / "kits" / "training")
@@ -19,10 +19,10 @@ MOST_LINES = 150  # of a suite
 
 @pytest.mark.slow("an exercise with all its answers, at two seeds")
 @pytest.mark.parametrize(
-    "name", [pytest.param(one.name, marks=some("training", 2)) for one in KIT.exercises]
+    "name", [pytest.param(one.name, marks=sampled("training", 2)) for one in KIT.exercises]
 )
 def test_exercise_holds(name: str, sandbox: Sandbox) -> None:
-    inspection = Inspection(KIT, KIT.find(name), sandbox, FAST, lambda: None)
+    inspection = Inspection(KIT, KIT.find(name), sandbox, FAST_EFFORT, lambda: None)
     assert not list(inspection.findings())
     assert not inspection.has_new_stub
 

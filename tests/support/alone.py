@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-WITHOUT_OURS = """\
+PYTEST_WITHOUT_GRADER = """\
 import sys
 sys.modules["grader"] = None
 import pytest
@@ -19,7 +19,7 @@ def run_alone(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """Run pytest in a folder where ``import grader`` fails."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     return subprocess.run(
-        [sys.executable, "-c", WITHOUT_OURS, *words],
+        [sys.executable, "-c", PYTEST_WITHOUT_GRADER, *words],
         cwd=folder,
         env=environment,
         capture_output=True,

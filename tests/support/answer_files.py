@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 SOLUTION = "solution"
-WIDTH = 100  # characters of a line
+MAX_LINE_CHARS = 100
 _HEAD = re.compile(r"== ([\w/]+)(?: < ([\w/]+))?")
 _KNOWN = re.compile(r"(loses|accepted): (.+)")
 WHAT = "what"
@@ -82,12 +82,14 @@ class Entry:
         known = [
             f"# {line}"
             for key, value in self.known.items()
-            for line in textwrap.wrap(value if key == WHAT else f"{key}: {value}", WIDTH - 2)
+            for line in textwrap.wrap(
+                value if key == WHAT else f"{key}: {value}", MAX_LINE_CHARS - 2
+            )
         ]
         return "\n".join([head, *known, *self.lines, ""])
 
 
-def read(text: str) -> dict[str, Entry]:
+def read_entries(text: str) -> dict[str, Entry]:
     """The entries of a file by their names.
 
     Raises:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from grader.kit import Exercise, load_kit
 from grader.submission import Submission, read_submission
-from tests.support.answer_files import Entry, read, source_of
+from tests.support.answer_files import Entry, read_entries, source_of
 from tests.support.paths import ANSWERS, ROOT
 
 # Fix-it exercises that ask for more than the contract of what they break.
@@ -49,7 +49,7 @@ def file_of(exercise: Exercise) -> Path:
 def entries_of(exercise: Exercise) -> dict[str, Entry]:
     """As they stand in their file."""
     path = file_of(exercise)
-    return read(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    return read_entries(path.read_text(encoding="utf-8")) if path.is_file() else {}
 
 
 @cache

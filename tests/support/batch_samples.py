@@ -8,12 +8,12 @@ from pathlib import Path
 
 from grader.grading import Options, grade
 from grader.hiring.scoring import NOT_GRADED, score
-from grader.hiring.store import Result
+from grader.hiring.store import GradingResult
 from grader.kit import Kit, installed_kit
-from grader.outputs.batch_candidate import Entry, candidate_page
+from grader.outputs.batch_candidate import CandidateEntry, candidate_page
 from grader.outputs.batch_ideas import Ideas
-from grader.outputs.batch_page import Head, Overview
-from grader.records import Group, LeftOut, Pair, Report, Row, Similarity
+from grader.outputs.batch_page import BatchHeader, Overview
+from grader.records import GradebookRow, LeftOut, Report, SimilarGroup, Similarity, SimilarPair
 from grader.sandbox.process import Sandbox
 from grader.submission import Submission, read_submission
 from tests.support.samples import NASTY, graded, hostile_report, real_mistake
@@ -64,9 +64,9 @@ def named(name: str, pair: Graded, seed: int = 1) -> Graded:
     return replace(report, submission=f"in/{own}", checks=checks, seed=seed), source
 
 
-def entry(name: str, exercises: Sequence[str], *pairs: Graded) -> Entry:
+def entry(name: str, exercises: Sequence[str], *pairs: Graded) -> CandidateEntry:
     """A candidate, with scores as a batch gives them."""
-    results = [Result(name, r.exercise, r.seed, r.submission, r, s) for r, s in pairs]
+    results = [GradingResult(name, r.exercise, r.seed, r.submission, r, s) for r, s in pairs]
     scores = []
     for exercise in exercises:
         own = [one for one in results if one.exercise == exercise]
@@ -74,7 +74,7 @@ def entry(name: str, exercises: Sequence[str], *pairs: Graded) -> Entry:
     whole = all(one.status.scored for one in scores)
     shares = [one.earned / max(one.possible, 1) for one in scores]
     total = sum(shares) / len(scores) if whole else None
-    return Entry(Row(name, total, scores), pairs)
+    return CandidateEntry(GradebookRow(name, total, scores), pairs)
 
 
 def head_of(
@@ -82,8 +82,8 @@ def head_of(
     alike: Mapping[str, Similarity] | None = None,
     seeds: int = 1,
     ideas: Ideas | None = None,
-) -> Head:
-    return Head(
+) -> BatchHeader:
+    return BatchHeader(
         title="A take-home & more",
         weights=dict.fromkeys(exercises, 1.0),
         made="2026-01-02 03:04 UTC",
@@ -95,7 +95,7 @@ def head_of(
     )
 
 
-def crowd(count: int, found: Mapping[str, Graded]) -> Iterator[Entry]:
+def crowd(count: int, found: Mapping[str, Graded]) -> Iterator[CandidateEntry]:
     """So many candidates with one exercise each, whose names are in the order of the alphabet."""
     kinds = list(found)
     for number in range(count):
@@ -104,13 +104,13 @@ def crowd(count: int, found: Mapping[str, Graded]) -> Iterator[Entry]:
         yield entry(name, [pair[0].exercise], named(name, pair))
 
 
-def numbered(entries: Iterable[Entry]) -> Iterator[Entry]:
+def numbered(entries: Iterable[CandidateEntry]) -> Iterator[CandidateEntry]:
     """The entries with numbers in their order, where they have none."""
     for number, one in enumerate(entries, 1):
         yield one if one.number else replace(one, number=number)
 
 
-def page_of(head: Head, entries: Iterable[Entry]) -> str:
+def page_of(head: BatchHeader, entries: Iterable[CandidateEntry]) -> str:
     """The page of all."""
     overview = Overview(head)
     for one in numbered(entries):
@@ -118,13 +118,13 @@ def page_of(head: Head, entries: Iterable[Entry]) -> str:
     return "".join(overview.page())
 
 
-def page_of_one(head: Head, one: Entry, home: Path | None = None) -> str:
+def page_of_one(head: BatchHeader, one: CandidateEntry, home: Path | None = None) -> str:
     """The page of a candidate."""
     home = home or installed_kit().home
     return candidate_page(head.title, list(head.weights), home, one)
 
 
-def hostile_entries() -> list[Entry]:
+def hostile_entries() -> list[CandidateEntry]:
     """Every text of them is hostile, names and all."""
     report = replace(hostile_report(), exercise="double", problem="")
     source = f"x = '''{NASTY}\n'''\n{NASTY}\n"
@@ -133,10 +133,10 @@ def hostile_entries() -> list[Entry]:
     )
 
 
-def hostile_head() -> Head:
+def hostile_head() -> BatchHeader:
     """What is said of a batch, likewise."""
-    pair = Pair(*HOSTILE_NAMES[:2], 3.0, ((1, 2),), ((2, 3),), (NASTY,))
-    group = Group(tuple(HOSTILE_NAMES[:4]), True)
+    pair = SimilarPair(*HOSTILE_NAMES[:2], 3.0, ((1, 2),), ((2, 3),), (NASTY,))
+    group = SimilarGroup(tuple(HOSTILE_NAMES[:4]), True)
     found = Similarity((pair,), (group,), 4, (LeftOut(NASTY, NASTY),), True, NASTY)
     head = head_of("double", alike={"double": found})
     return replace(head, title=NASTY, versions={NASTY: NASTY}, isolation=NASTY)

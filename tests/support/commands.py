@@ -13,9 +13,9 @@ import click
 from grader.cli import cli
 from tests.support.paths import ROOT
 
-FILE = ROOT / "docs" / "commands.md"
-WIDTH = 96  # columns
-HEAD = """# Commands
+COMMANDS_PAGE = ROOT / "docs" / "commands.md"
+HELP_COLUMNS = 96
+PAGE_HEAD = """# Commands
 
 Made by `python -m tests.support.commands` from what each command's `--help` says. `grade 3` and
 `grade Exercise3` are `grade exercise3`. Exit codes: 0 solved, 1 graded and not solved, 2 usage,
@@ -26,11 +26,11 @@ Made by `python -m tests.support.commands` from what each command's `--help` say
 
 def page() -> str:
     """The whole file."""
-    return HEAD + "".join(f"\n## {name}\n\n```text\n{told}\n```\n" for name, told in _helps())
+    return PAGE_HEAD + "".join(f"\n## {name}\n\n```text\n{told}\n```\n" for name, told in _helps())
 
 
 def _helps() -> Iterator[tuple[str, str]]:
-    top = cli.make_context("grade", ["--help"], resilient_parsing=True, terminal_width=WIDTH)
+    top = cli.make_context("grade", ["--help"], resilient_parsing=True, terminal_width=HELP_COLUMNS)
     yield "grade", cli.get_help(top)
     yield from _of(cli, top)
 
@@ -47,5 +47,5 @@ def _of(group: click.Group, context: click.Context) -> Iterator[tuple[str, str]]
 
 
 if __name__ == "__main__":
-    FILE.write_text(page(), encoding="utf-8")
-    sys.stdout.write(f"wrote {FILE.relative_to(ROOT)}\n")
+    COMMANDS_PAGE.write_text(page(), encoding="utf-8")
+    sys.stdout.write(f"wrote {COMMANDS_PAGE.relative_to(ROOT)}\n")

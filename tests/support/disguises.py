@@ -10,7 +10,12 @@ import re
 from collections.abc import Callable
 
 WORDS = ("alpha", "beta", "gamma", "delta", "item", "thing", "value", "part", "piece", "inner")
-DEAD = ("unused_{n} = {n}", "if False:\n    limit_{n} = {n}", "debug_{n} = None", "_ = {n} + {n}")
+DEAD_CODE = (
+    "unused_{n} = {n}",
+    "if False:\n    limit_{n} = {n}",
+    "debug_{n} = None",
+    "_ = {n} + {n}",
+)
 IDIOMS = (
     (".transpose(-2, -1)", ".mT"),
     (".transpose(1, 2)", ".transpose(-1, -2)"),
@@ -112,7 +117,7 @@ def _pad(tree: ast.Module, rng: random.Random, given: set[str]) -> None:
     """Insert code that does nothing."""
     for body in _bodies(tree):
         for _ in range(rng.randrange(1, 3)):
-            dead = ast.parse(rng.choice(DEAD).format(n=rng.randrange(100))).body
+            dead = ast.parse(rng.choice(DEAD_CODE).format(n=rng.randrange(100))).body
             body.insert(rng.randrange(1, len(body) + 1) if len(body) > 1 else 0, dead[0])
 
 

@@ -15,11 +15,11 @@ import pytest
 
 from tests.support.paths import ROOT
 
-WITHOUT_GIT = "0"
-OF_SLOW = 8  # of so many slow tests of a folder, one is drawn
+COMMIT_WITHOUT_GIT = "0"
+SLOW_TESTS_PER_DRAWN = 8  # of so many slow tests of a folder, one is drawn
 
 
-def some(group: str, most: int) -> pytest.MarkDecorator:
+def sampled(group: str, most: int) -> pytest.MarkDecorator:
     """A test's mark: of all that bear it with the same group, so many are drawn each time."""
     return pytest.mark.drawn(group, most)
 
@@ -30,7 +30,7 @@ def commit() -> str:
     try:
         done = subprocess.run(asked, capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
-        return WITHOUT_GIT
+        return COMMIT_WITHOUT_GIT
     return done.stdout.strip()
 
 
@@ -54,7 +54,7 @@ def draw(items: Sequence[pytest.Item], seed: str, always: Collection[str], is_al
         for group in _groups(item, is_all):
             groups[group].append((share(seed, item.nodeid), place, item))
     for (_, most), members in groups.items():
-        drawn = -(-len(members) // OF_SLOW) if most is None else most
+        drawn = -(-len(members) // SLOW_TESTS_PER_DRAWN) if most is None else most
         for _, _, item in sorted(members)[drawn:]:
             if item.nodeid not in always:
                 item.add_marker("exhaustive")

@@ -11,23 +11,23 @@ from collections.abc import Iterable, Iterator
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
-from tests.support.answer_files import WIDTH, AnswersMistake, Edit, written
+from tests.support.answer_files import MAX_LINE_CHARS, AnswersMistake, Edit, written
 
-MOST_EDITS = 4
-MOST_CONTEXT = 5  # lines, to say where
-SHOWN = 3  # lines that go are all shown, if there are no more
+MAX_EDITS = 4
+MAX_CONTEXT_LINES = 5  # to say where
+MAX_SHOWN_LINES = 3  # lines that go are all shown, if there are no more
 
 Hunk = tuple[int, int, int, int]  # of lines of the base, and of those in their place
 
 
-class Line(NamedTuple):
+class CodeLine(NamedTuple):
     """A line of a source, and what of it is code: nothing of a comment or a docstring."""
 
     raw: str
     code: str
 
 
-def lines_of(source: str) -> list[Line]:
+def lines_of(source: str) -> list[CodeLine]:
     """The lines of a source."""
     comments = {
         token.start[0]: token.start[1]
@@ -36,7 +36,7 @@ def lines_of(source: str) -> list[Line]:
     }
     said = {number for first, last in _docstrings(source) for number in range(first, last + 1)}
     return [
-        Line(raw, "" if number in said else raw[: comments.get(number)].rstrip())
+        CodeLine(raw, "" if number in said else raw[: comments.get(number)].rstrip())
         for number, raw in enumerate(source.splitlines(), 1)
     ]
 
@@ -73,7 +73,7 @@ def edits_between(base: str, source: str) -> list[Edit]:
         whole = edit.apply(whole)
     if not is_same(whole, source):
         raise AnswersMistake("what its edits make is not the same program")
-    if any(len(line) > WIDTH for line in written(edits)):
+    if any(len(line) > MAX_LINE_CHARS for line in written(edits)):
         raise AnswersMistake("a line of an edit is too long")
     return edits
 
@@ -90,13 +90,13 @@ def _program(source: str) -> str:
     return ast.dump(tree)
 
 
-def _edit(base: str, old: list[Line], places: list[int], new: list[str], hunk: Hunk) -> Edit:
+def _edit(base: str, old: list[CodeLine], places: list[int], new: list[str], hunk: Hunk) -> Edit:
     """The shortest edit for a hunk that is found once, by what is around it if need be."""
     i1, i2, j1, j2 = hunk
     gone = [line.raw for line in old[places[i1] : places[i2 - 1] + 1]] if i2 > i1 else []
-    looked_for = [gone[0], None, gone[-1]] if len(gone) > SHOWN else [*gone]
+    looked_for = [gone[0], None, gone[-1]] if len(gone) > MAX_SHOWN_LINES else [*gone]
     found = []
-    for before, after in itertools.product(range(MOST_CONTEXT), repeat=2):
+    for before, after in itertools.product(range(MAX_CONTEXT_LINES), repeat=2):
         if before > i1 or i2 + after > len(places) or not (gone or before or after):
             continue
         # Up to what goes or comes: all lines, so that what comes is at its place.
@@ -127,7 +127,7 @@ def _merged(hunks: Iterable[tuple[int, int, int, int]]) -> list[Hunk]:
     def gap(place: int) -> int:
         return found[place + 1][0] - found[place][1]
 
-    while len(found) > MOST_EDITS:
+    while len(found) > MAX_EDITS:
         nearest = min(range(len(found) - 1), key=gap)
         one, other = found[nearest : nearest + 2]
         found[nearest : nearest + 2] = [(one[0], other[1], one[2], other[3])]

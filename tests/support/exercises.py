@@ -17,8 +17,8 @@ from grader.suite import checks_of, load_suite
 from tests.support.answers import of_kind
 from tests.support.paths import ROOT
 
-FILE = ROOT / "docs" / "exercises.md"
-HEAD = """# Exercises
+EXERCISES_PAGE = ROOT / "docs" / "exercises.md"
+PAGE_HEAD = """# Exercises
 
 Made by `python -m tests.support.exercises`. *Known* are the mistakes that a report can name,
 *caught* the wrong answers of the tests that lose points, *right* those that keep
@@ -31,7 +31,7 @@ all of them.
 
 def table() -> str:
     """The whole file."""
-    return HEAD + "".join(f"| {' | '.join(row)} |\n" for row in _rows())
+    return PAGE_HEAD + "".join(f"| {' | '.join(row)} |\n" for row in _rows())
 
 
 def _rows() -> Iterator[list[str]]:
@@ -66,5 +66,5 @@ def _known(exercise: Exercise, suite: ModuleType) -> int:
 
 
 if __name__ == "__main__":
-    FILE.write_text(table(), encoding="utf-8")
-    sys.stdout.write(f"wrote {FILE.relative_to(ROOT)}\n")
+    EXERCISES_PAGE.write_text(table(), encoding="utf-8")
+    sys.stdout.write(f"wrote {EXERCISES_PAGE.relative_to(ROOT)}\n")

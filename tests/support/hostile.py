@@ -34,7 +34,7 @@ FORWARD = f"""{LAYER}
     def forward(self, x):
         {{}}
 """
-ANSWERS = (
+FORGES_ANSWERS = (
     """
 import sys
 
@@ -92,7 +92,7 @@ SOURCES: dict[str, Callable[[], str]] = {
         "def change(answer, sent):\n"
         "    if answer['is'] == 'called':\n"
         "        answer['tensors'] = [{'dtype': 'uint8', 'shape': [2] * 400_000}]\n"
-        "    return sent\n" + ANSWERS.format("return x[0]")
+        "    return sent\n" + FORGES_ANSWERS.format("return x[0]")
     ),
     "one body under many names": lambda: (
         "def change(answer, sent):\n"
@@ -102,7 +102,7 @@ SOURCES: dict[str, Callable[[], str]] = {
         "    answer['size'] = size\n"
         "    answer['parameters'] = [{'name': f'q{n}', 'shape': [size], 'value': {'tensor': 0},\n"
         "        'same_as': f'q{n}', 'requires_grad': True} for n in range(60)]\n"
-        "    return bytes(size)\n" + ANSWERS.format("raise ValueError")
+        "    return bytes(size)\n" + FORGES_ANSWERS.format("raise ValueError")
     ),
     "60 MiB where values are explained": lambda: FORWARD.format(
         "return torch.ones(60 << 20, dtype=torch.uint8) if x.shape == (3, 7, 13) else x * 0"
@@ -227,13 +227,13 @@ ARCHIVES: dict[str, Callable[[], bytes]] = {
 }
 
 
-ENDINGS = {b"PK": ".zip", b"BZ": ".tar.bz2", b"\xfd7": ".tar.xz", b"\x1f\x8b": ".tar.gz"}
+ARCHIVE_SUFFIXES = {b"PK": ".zip", b"BZ": ".tar.bz2", b"\xfd7": ".tar.xz", b"\x1f\x8b": ".tar.gz"}
 
 
 def hand_in(name: str, folder: Path) -> None:
     """Write an archive, as handed in by one candidate."""
     data = ARCHIVES[name]()
-    (folder / f"ada{ENDINGS[data[:2]]}").write_bytes(data)
+    (folder / f"ada{ARCHIVE_SUFFIXES[data[:2]]}").write_bytes(data)
 
 
 def own_cost(action: Callable[[], object]) -> tuple[float, float]:

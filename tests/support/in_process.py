@@ -8,7 +8,7 @@ import torch
 
 from benchmarks.in_process import LocalSession
 from grader.attention.contract import AttentionContract
-from grader.attention.observe import explain
+from grader.attention.observe import find_mistakes
 from grader.diagnosis.catalogue import Explanation
 from grader.suite.draw import Draw
 from grader.suite.harness import Harness
@@ -20,6 +20,6 @@ def explained_here(source: str, contract: AttentionContract) -> Explanation:
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        return explain(Harness(contract, session, Draw(1), {}))
+        return find_mistakes(Harness(contract, session, Draw(1), {}))
     finally:
         torch.set_num_threads(threads)

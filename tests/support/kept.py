@@ -26,9 +26,9 @@ from grader.submission import Submission
 from tests.support.drawing import share
 from tests.support.paths import ROOT
 
-AGAIN = 1 / 20  # of those that are kept, computed all the same
-LOWEST_WITHOUT = "outputs"  # this layer and those above it decide no verdict
-KEPT_CHARACTERS = 300  # of a message
+RECOMPUTED_SHARE = 1 / 20  # of those that are kept, computed all the same
+LOWEST_DISPLAY_LAYER = "outputs"  # this layer and those above it decide no verdict
+MAX_KEPT_CHARS = 300  # of a message
 
 
 class KeptVerdicts:
@@ -51,17 +51,19 @@ class KeptVerdicts:
         depends = (engine(), _exercise(exercise), submission.source, repr(options))
         name = f"verdicts/{digest(depends)}"
         kept = self._cache.get(name, None)
-        if kept is not None and share(self._seed, name) > AGAIN:
+        if kept is not None and share(self._seed, name) > RECOMPUTED_SHARE:
             return Report.from_json(kept)
         report = grade(submission, exercise, options, sandbox)
         if kept is not None:
-            assert told(Report.from_json(kept)) == told(report), "it was kept, and is another now"
+            assert verdict_facts(Report.from_json(kept)) == verdict_facts(report), (
+                "it was kept, and is another now"
+            )
         if Verdict.TIMEOUT not in {check.verdict for check in report.checks}:
             self._cache.set(name, _short(report).to_json())
         return report
 
 
-def told(report: Report) -> object:
+def verdict_facts(report: Report) -> object:
     """What of a report must be the same each time."""
     checks = [(check.name, check.verdict, check.points) for check in report.checks]
     return checks, bool(report.problem), report.diagnosis
@@ -86,7 +88,7 @@ def engine_files() -> Iterator[Path]:
     """The grader's files, but for those of the layers that only show what came."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     layers = settings["tool"]["importlinter"]["contracts"][0]["layers"]
-    above = layers[: layers.index(LOWEST_WITHOUT) + 1]
+    above = layers[: layers.index(LOWEST_DISPLAY_LAYER) + 1]
     shown = {name for layer in above for name in layer.split(" | ")}
     for path in sorted((ROOT / "grader").rglob("*")):
         first = path.relative_to(ROOT / "grader").parts[0].removesuffix(".py")
@@ -117,7 +119,7 @@ def _suites(suite: Path) -> list[Path]:
 
 def _short(report: Report) -> Report:
     checks = tuple(
-        CheckResult(one.name, one.verdict, one.points, message=one.message[:KEPT_CHARACTERS])
+        CheckResult(one.name, one.verdict, one.points, message=one.message[:MAX_KEPT_CHARS])
         for one in report.checks
     )
     return replace(report, checks=checks, maps=())

@@ -20,9 +20,9 @@ from tests.support.paths import ROOT
 EXHAUSTIVE = "exhaustive"
 FAILED = ROOT / "tests" / "failed.txt"
 FOLDERS = ("benchmarks", "exercises", "grader", "kits", "solutions", "tests")
-OFTEN = 20  # tests after which is written down which have passed
-SECONDS = 3.0  # a test that takes longer says why, by its mark ``slow``
-SHOWN = 10  # of those that don't
+TESTS_PER_SAVE = 20  # after which is written down which have passed
+SLOW_TEST_S = 3.0  # a test that takes longer says why, by its mark ``slow``
+MAX_LISTED_SLOW = 10  # of those that don't
 
 
 class Lanes:
@@ -82,9 +82,9 @@ class Lanes:
         if not report.failed:
             self._failed.discard(report.nodeid)
             self._passed.add(report.nodeid)
-            if len(self._passed) % OFTEN == 0:
+            if len(self._passed) % TESTS_PER_SAVE == 0:
                 self._write()
-        if report.duration > SECONDS and "slow" not in report.keywords:
+        if report.duration > SLOW_TEST_S and "slow" not in report.keywords:
             self._long.append((report.duration, report.nodeid))
 
     def pytest_sessionfinish(self) -> None:
@@ -104,7 +104,7 @@ class Lanes:
             FAILED.write_text(text, encoding="utf-8")
             say(f"{FAILED.relative_to(ROOT)} has changed: commit it, so that these are tried")
             say(text)
-        for seconds, name in sorted(self._long, reverse=True)[:SHOWN]:
+        for seconds, name in sorted(self._long, reverse=True)[:MAX_LISTED_SLOW]:
             say(f"{seconds:.1f} s without the mark `slow`: {name}")
 
     def _known(self) -> set[str]:

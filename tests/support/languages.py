@@ -23,14 +23,14 @@ from babel.messages.pofile import read_po, write_po
 
 from grader.cli import cli
 from grader.cli.saying import first_sentence, paragraphs
-from grader.languages import DOMAIN, FOLDER
+from grader.languages import CATALOGUES_FOLDER, DOMAIN
 from grader.languages.stubs import paragraphs_of
 from grader.languages.templates import WORD, Template
-from grader.outputs.mistakes import titled
+from grader.outputs.mistakes import with_notebook_titles
 from tests.support.paths import ROOT
 
 # Modules whose texts nobody reads, or only a machine, an assistant or an author.
-UNREAD = (
+UNTRANSLATED_MODULES = (
     "attention/steps", "attention/planted.py", "authoring/checking.py", "coach",
     "diagnosis/clues.py", "diagnosis/shapes.py", "hiring/bundle", "kit/torch_names.py",
     "languages", "outputs/case_script.py", "outputs/course_gradebooks.py", "outputs/pytest_json.py",
@@ -39,30 +39,30 @@ UNREAD = (
     "outputs/batch_sheet.py",
     "suite/situations/covering.py", "wire", "worker/hugepages.py", "worker/walls",
 )  # fmt: skip
-CODE = re.compile(
+CODE_TEXT = re.compile(
     r"\s*(SELECT|INSERT|UPDATE|DELETE|PRAGMA|BEGIN|CREATE) |^bold |[<>]{2}|</|^[a-z_.]+\(|import "
     r"|^(stubs_of|interview|version|explain|only|seed) = |^:is|default-src|^with torch"
     r"|\\[\[d]|\(\?<=|^candidate, "
 )
-MOST = 8  # ways that one f-string may come out
+MAX_FORMS = 8  # ways that one f-string may come out
 # Words that stand alone: in tables of a module, or as what `say` is called with.
-TABLES = {
+TRANSLATED_TABLES = {
     "grader.outputs.screen": ("KEYS", "KEYS_PAGE"),
     "grader.diagnosis.words": (
-        "PARTS",
-        "COUNTS",
-        "ONLY",
-        "WHOLE",
-        "MODULE",
-        "WHERE_WRONG",
-        "BESIDE",
-        "RAISED",
+        "PART_TITLES",
+        "COUNT_WORDS",
+        "BEGINNING_BY_PART",
+        "BEGINNING_OUTPUT",
+        "BEGINNING_MODULE",
+        "BEGINNING_WHERE_WRONG",
+        "BEGINNING_NOT_OUTPUT",
+        "BEGINNING_EXCEPTIONS",
     ),
     "grader.outputs.phrases": ("MARKS",),
     "grader.cli.doctor": ("WALLS", "ADVICE"),
 }
 # What click says, by gettext of its own.
-CLICK = (
+CLICK_TEXTS = (
     "Usage:", "Options", "Commands", "Show this message and exit.", "Show the version and exit.",
     "Error: {message}", "Try '{command} {option}' for help.",
     "default: {default}", "Missing argument", "Missing option", "Missing command.",
@@ -103,7 +103,7 @@ def texts() -> dict[str, list[str]]:
 def _of_code() -> Iterator[tuple[str, str]]:
     for path in sorted([*ROOT.glob("grader/**/*.py"), *ROOT.glob("tests/suites/**/*.py")]):
         name = path.relative_to(ROOT).as_posix()
-        if name.removeprefix("grader/").startswith(UNREAD):
+        if name.removeprefix("grader/").startswith(UNTRANSLATED_MODULES):
             continue
         for text in _in(ast.parse(path.read_text(encoding="utf-8"))):
             yield name, text
@@ -124,7 +124,11 @@ def _in(tree: ast.Module) -> Iterator[str]:
         skipped |= {id(one) for one in ast.walk(node)} if isinstance(node, ast.JoinedStr) else set()
         for text in _ways(node):
             literal = "".join(Template(text).pieces)
-            if " " in text.strip() and len(WORD.findall(literal)) >= 2 and not CODE.search(text):
+            if (
+                " " in text.strip()
+                and len(WORD.findall(literal)) >= 2
+                and not CODE_TEXT.search(text)
+            ):
                 yield text
 
 
@@ -145,7 +149,7 @@ def _ways(node: ast.AST) -> Iterator[str]:
         return
     names = _names(node)
     parts = [list(_part(one, names)) for one in node.values]
-    ways = itertools.islice(itertools.product(*parts), MOST)
+    ways = itertools.islice(itertools.product(*parts), MAX_FORMS)
     yield from dict.fromkeys("".join(way) for way in ways)
 
 
@@ -226,7 +230,7 @@ def _of_commands() -> Iterator[tuple[str, str]]:
     for command in (cli, *filter(None, every), *_nested(cli)):
         for text in (*paragraphs(command.help or ""), first_sentence(command)):
             yield f"grade {command.name} --help", _escaped(text)
-    yield from (("click", text) for text in CLICK)
+    yield from (("click", text) for text in CLICK_TEXTS)
 
 
 def _nested(group: click.Group) -> Iterator[click.Command]:
@@ -236,7 +240,7 @@ def _nested(group: click.Group) -> Iterator[click.Command]:
 
 
 def _of_tables() -> Iterator[tuple[str, str]]:
-    for name, tables in TABLES.items():
+    for name, tables in TRANSLATED_TABLES.items():
         __import__(name)
         for table in tables:
             found: Any = getattr(sys.modules[name], table)
@@ -258,7 +262,7 @@ def _of_mistakes() -> Iterator[tuple[str, str]]:
     for one in _read(ROOT / "grader/diagnosis/crashes.toml")["crash"]:
         yield f"crashes.toml: {one['name']}", re.sub(r"\{(\d)\}", r"{group_\1}", one["says"])
     for one in _read(ROOT / "grader/diagnosis/catalogue.toml")["mistake"]:
-        for text in (one["says"], one["hurts"], one["hint"], titled(one["source"])):
+        for text in (one["says"], one["hurts"], one["hint"], with_notebook_titles(one["source"])):
             yield f"catalogue.toml: {one['name']}", _escaped(text)
     for path in sorted(ROOT.glob("solutions/*/*.toml")):
         for one in _read(path).get("wrong", ()):
@@ -270,9 +274,9 @@ def _read(path: Path) -> dict[str, Any]:
     return tomllib.loads(path.read_text(encoding="utf-8"))
 
 
-def read(language: str) -> Catalog:
+def read_catalogue(language: str) -> Catalog:
     """A language's catalogue; an empty one where there is none yet."""
-    path = FOLDER / language / "LC_MESSAGES" / f"{DOMAIN}.po"
+    path = CATALOGUES_FOLDER / language / "LC_MESSAGES" / f"{DOMAIN}.po"
     if not path.is_file():
         return Catalog(language, DOMAIN)
     with path.open("rb") as file:
@@ -281,7 +285,7 @@ def read(language: str) -> Catalog:
 
 def renewed(language: str) -> Catalog:
     """The catalogue with all texts of today, and no others."""
-    old, new = read(language), _template(language)
+    old, new = read_catalogue(language), _template(language)
     new.creation_date = old.creation_date  # nothing changes where no text has
     for message in new:
         if message.id and (known := old.get(message.id)) is not None:
@@ -306,10 +310,10 @@ def compiled(catalog: Catalog) -> bytes:
 def main() -> None:
     """Write all catalogues anew."""
     for language in sys.argv[1:] or sorted(
-        one.parent.parent.name for one in FOLDER.glob("*/*/*.po")
+        one.parent.parent.name for one in CATALOGUES_FOLDER.glob("*/*/*.po")
     ):
         catalog = renewed(language)
-        path = FOLDER / language / "LC_MESSAGES" / f"{DOMAIN}.po"
+        path = CATALOGUES_FOLDER / language / "LC_MESSAGES" / f"{DOMAIN}.po"
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("wb") as file:
             write_po(file, catalog, width=100, omit_header=False, sort_output=False)

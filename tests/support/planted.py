@@ -9,7 +9,7 @@ from pathlib import Path
 
 from grader.attention import layout, steps
 from grader.attention.contract import AttentionContract
-from grader.attention.observe import explain
+from grader.attention.observe import find_mistakes
 from grader.diagnosis.catalogue import Explanation, Mistake
 from grader.kit import Exercise
 from grader.sandbox.errors import SubmissionError, SubmissionRefused
@@ -31,7 +31,7 @@ MODULES = {
         )
     },
 }
-WRITTEN_OUT = """
+PIPELINE_SOURCE = """
 import sys
 from dataclasses import replace
 from types import ModuleType
@@ -99,12 +99,12 @@ class {name}(Module):
     def __init__(self, {arguments}):
         super().__init__({keywords})
 """
-FUNCTION = """
+FUNCTION_SOURCE = """
 
 def {name}(x):
     return through(LAYOUT, CHOICES)({{}}, x, None, {{}}, False).out
 """
-INSIDE = """
+INNER_CLASS_SOURCE = """
 
 class MultiHeadSelfAttention(Attention):
     def __init__(self, embed_dim, num_heads):
@@ -136,7 +136,7 @@ def explained(submission: Submission, contract: AttentionContract, sandbox: Sand
     session = Session(sandbox, submission, 10.0, 60.0)
     try:
         session.begin_check(1)
-        return explain(Harness(contract, session, Draw(1), {}))
+        return find_mistakes(Harness(contract, session, Draw(1), {}))
     except (SubmissionError, SubmissionRefused):
         return Explanation((), (), ())
     finally:
@@ -154,7 +154,7 @@ def planted(
     arguments = ", ".join(ARGUMENTS[name] for name in names)
     if exercise.name == "warmup3":
         arguments, names = f"{arguments}, qkv_bias=False", [*names, "qkv_bias"]
-    text = WRITTEN_OUT.format(
+    text = PIPELINE_SOURCE.format(
         modules=MODULES,
         layout=asdict(contract.layout),
         choices=choices,
@@ -163,7 +163,7 @@ def planted(
         keywords=", ".join(f"{name}={name}" for name in names),
     )
     if contract.parameters is None:
-        text += FUNCTION.format(name=contract.entry)
+        text += FUNCTION_SOURCE.format(name=contract.entry)
     if contract.inner is not None:
-        text += INSIDE
+        text += INNER_CLASS_SOURCE
     return Submission(Path(f"{exercise.name}.py"), text)

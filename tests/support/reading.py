@@ -7,11 +7,22 @@ import re
 from collections import Counter
 from html.parser import HTMLParser
 
-VOID = {"meta", "br"}
-LOADS = {"script", "link", "img", "iframe", "object", "embed", "form", "base", "image", "use"}
+VOID_TAGS = {"meta", "br"}
+LOADING_TAGS = {
+    "script",
+    "link",
+    "img",
+    "iframe",
+    "object",
+    "embed",
+    "form",
+    "base",
+    "image",
+    "use",
+}
 
 
-class Read(HTMLParser):
+class ParsedPage(HTMLParser):
     """The tags of a document, checked to be closed in order, and its text."""
 
     def __init__(self, text: str) -> None:
@@ -25,7 +36,7 @@ class Read(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append((tag, dict(attrs)))
-        if tag not in VOID:
+        if tag not in VOID_TAGS:
             self.open.append(tag)
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -52,8 +63,8 @@ def text_of(page: str) -> str:
 
 
 def assert_self_contained(page: str) -> None:
-    read = Read(page)
-    assert not {tag for tag, _ in read.tags} & LOADS
+    read = ParsedPage(page)
+    assert not {tag for tag, _ in read.tags} & LOADING_TAGS
     assert all(link.startswith("#") for link in read.links())
     assert {link.removeprefix("#") for link in read.links()} <= set(read.ids())
     assert max(Counter(read.ids()).values(), default=1) == 1

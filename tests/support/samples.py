@@ -48,7 +48,7 @@ def real_mistake(sandbox: Sandbox) -> tuple[Report, str]:
     return report, submission.source
 
 
-def made(*checks: CheckResult, **fields: Any) -> Report:
+def made_report(*checks: CheckResult, **fields: Any) -> Report:
     basics = Report(
         *("double", "double.py", "0" * 64, checks, 1, "cpu", "full"),
         *("2026-01-02T03:04:05+00:00", 0.25, {"torch": "2.9"}),
@@ -68,21 +68,21 @@ def every_verdict() -> tuple[Report, str]:
     )
     ramp = ((0.1, 0.9), (math.nan, 1.5))
     shown = AttentionMap("head 1", ramp, ((0.5, 0.5), (0.2, 0.8)))
-    return made(*checks, maps=(shown,)), "def double(x):\n    return {}[3]\n"
+    return made_report(*checks, maps=(shown,)), "def double(x):\n    return {}[3]\n"
 
 
-def stuffed(kind: Any, draw: Callable[[Any], Any]) -> Any:
+def filled(kind: Any, draw: Callable[[Any], Any]) -> Any:
     """A record with each of its fields drawn, however deep."""
     if dataclasses.is_dataclass(kind):
         types_of = typing.get_type_hints(kind)
-        return kind(**{f.name: stuffed(types_of[f.name], draw) for f in dataclasses.fields(kind)})
+        return kind(**{f.name: filled(types_of[f.name], draw) for f in dataclasses.fields(kind)})
     parts = typing.get_args(kind)
     if isinstance(kind, types.UnionType):
-        return stuffed(parts[0], draw)
+        return filled(parts[0], draw)
     if typing.get_origin(kind) is tuple:
-        return (stuffed(parts[0], draw),)
+        return (filled(parts[0], draw),)
     if typing.get_origin(kind) is dict:
-        return {stuffed(parts[0], draw): stuffed(parts[1], draw)}
+        return {filled(parts[0], draw): filled(parts[1], draw)}
     return draw(kind)
 
 
@@ -95,7 +95,7 @@ def one_of_all(words: Iterator[str], verdict: Verdict) -> Report:
         float: lambda: float(next(numbers)),
         Verdict: lambda: verdict,
     }
-    return stuffed(Report, lambda kind: drawn[kind]())
+    return filled(Report, lambda kind: drawn[kind]())
 
 
 def long_words() -> Report:

@@ -23,10 +23,12 @@ from tests.support.paths import ANSWERS, ROOT
 
 REFUSED = "the file is refused"  # by the rules that hold before any check is tried
 # A sentence ends where another begins: with a capital, or with code; not inside a quotation.
-_END = re.compile(r'(?:(?<=[.?!])|(?<=[.?!]"))\s+(?=(?:["`]|[A-Z]))(?=(?:[^"]*"[^"]*")*[^"]*$)')
-_ENTRY = re.compile(r"\s+\w+: ")  # of Args, Attributes, Raises
+_SENTENCE_END = re.compile(
+    r'(?:(?<=[.?!])|(?<=[.?!]"))\s+(?=(?:["`]|[A-Z]))(?=(?:[^"]*"[^"]*")*[^"]*$)'
+)
+_SECTION_ENTRY = re.compile(r"\s+\w+: ")  # of Args, Attributes, Raises
 _AS_WELL = re.compile(r"What stands in (\w+)\.py as well\.")
-NOTHING = "promises nothing: "
+NOTHING_PREFIX = "promises nothing: "
 SHARED = "shared"
 KIT = load_kit(ROOT)
 _SECTION = re.compile(r"(Args|Attributes|Returns|Raises):$")
@@ -48,7 +50,7 @@ class Held:
 
 
 @dataclass(frozen=True)
-class Entry:
+class SentenceEntry:
     """What is known of a sentence.
 
     Attributes:
@@ -70,7 +72,7 @@ def sentences(path: Path) -> list[str]:
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
     ]
     blocks = [block for text in (*texts, rules_of(source)) for block in _blocks(text)]
-    return list(dict.fromkeys(says for block in blocks for says in _END.split(block)))
+    return list(dict.fromkeys(says for block in blocks for says in _SENTENCE_END.split(block)))
 
 
 def _blocks(docstring: str) -> Iterator[str]:
@@ -78,7 +80,9 @@ def _blocks(docstring: str) -> Iterator[str]:
     block: list[str] = []
     for line in [*inspect.cleandoc(docstring).splitlines(), ""]:
         bare = line.strip()
-        begins = bare.startswith("- ") or _ENTRY.match(line) or not bare or _SECTION.match(line)
+        begins = (
+            bare.startswith("- ") or _SECTION_ENTRY.match(line) or not bare or _SECTION.match(line)
+        )
         if begins and block:
             yield " ".join(block)
             block = []
@@ -86,7 +90,7 @@ def _blocks(docstring: str) -> Iterator[str]:
             block.append(bare.removeprefix("- "))
 
 
-def entries(exercise: str) -> list[Entry]:
+def entries(exercise: str) -> list[SentenceEntry]:
     """What is known of an exercise's sentences: first in its own words, then in those of many."""
     found = sentences(KIT.find(exercise).stub)
     own, others = [], entries_in(SHARED)
@@ -99,7 +103,7 @@ def entries(exercise: str) -> list[Entry]:
     return [*own, *{entry.says: entry for entry in others[::-1] if entry.says in left}.values()]
 
 
-def entries_in(name: str) -> list[Entry]:
+def entries_in(name: str) -> list[SentenceEntry]:
     """Those that stand in a file."""
     path = ANSWERS / f"{name}.sentences"
     text = path.read_text(encoding="utf-8").partition("\n\n")[2] if path.is_file() else ""
@@ -107,14 +111,14 @@ def entries_in(name: str) -> list[Entry]:
     return [_entry(" ".join(says.split()), lines) for says, lines in found]
 
 
-def _entry(says: str, lines: str) -> Entry:
+def _entry(says: str, lines: str) -> SentenceEntry:
     """From a sentence and the lines below it; one that goes on is indented further."""
     known = [
         " ".join(line.split()) for line in re.split(r"^  (?=\S)", lines, flags=re.MULTILINE)[1:]
     ]
-    if known[0].startswith(NOTHING):
-        return Entry(says, (), " ".join(known).removeprefix(NOTHING))
-    return Entry(says, tuple(Held(*line.split(" | ")) for line in known), "")
+    if known[0].startswith(NOTHING_PREFIX):
+        return SentenceEntry(says, (), " ".join(known).removeprefix(NOTHING_PREFIX))
+    return SentenceEntry(says, tuple(Held(*line.split(" | ")) for line in known), "")
 
 
 def table(exercise: str) -> str:
@@ -125,7 +129,7 @@ def table(exercise: str) -> str:
     ):
         lines += ["", entry.says]
         lines += [f"    {held.part:40}  {held.check:52}  {held.wrong}" for held in entry.held]
-        lines += [f"    {NOTHING}{entry.nothing}"] if entry.nothing else []
+        lines += [f"    {NOTHING_PREFIX}{entry.nothing}"] if entry.nothing else []
     return "\n".join(lines)
 
 

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from grader.kit import load_kit
 from tests.answers.__main__ import main
 from tests.support import answers as known
-from tests.support.answer_files import AnswersMistake, Edit, read, source_of, written
+from tests.support.answer_files import AnswersMistake, Edit, read_entries, source_of, written
 from tests.support.answers import answers, entries_of
 from tests.support.edit_finding import bare, edits_between, is_same
 from tests.support.paths import ROOT
@@ -51,7 +51,7 @@ def f(x):
 
 
 def test_entries_are_what_their_text_says_and_come_back() -> None:
-    found = read(TEXT)
+    found = read_entries(TEXT)
     assert [*found] == ["whole", "wrong_it", "wrong_that"]
     it = found["wrong_it"]
     assert it.known == {
@@ -62,7 +62,7 @@ def test_entries_are_what_their_text_says_and_come_back() -> None:
     assert source_of(it, found, "") == "import torch\ndef f(x):\n    return x + 1\n"
     assert source_of(found["wrong_that"], found, BASE).endswith("def f(x):\n    return x\n")
     assert it.edits == [Edit(("    return x",), ("    return x + 1",))]
-    again = read("Answers.\n\n" + "\n".join(entry.text() for entry in found.values()))
+    again = read_entries("Answers.\n\n" + "\n".join(entry.text() for entry in found.values()))
     assert {n: (e.base, e.known, e.edits) for n, e in again.items()} == {
         n: (e.base, e.known, e.edits) for n, e in found.items()
     }
@@ -79,7 +79,7 @@ def test_entries_are_what_their_text_says_and_come_back() -> None:
 )
 def test_file_that_is_not_as_it_has_to_be_is_refused(text: str, says: str) -> None:
     with pytest.raises(AnswersMistake, match=says):
-        read(text)
+        read_entries(text)
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_file_that_is_not_as_it_has_to_be_is_refused(text: str, says: str) -> No
     ],
 )
 def test_edit_without_a_place_of_its_own_makes_no_answer(edits: str, says: str) -> None:
-    found = read(f"== a < solution\n{edits}")
+    found = read_entries(f"== a < solution\n{edits}")
     with pytest.raises(AnswersMistake, match=says):
         source_of(found["a"], found, BASE)
 
@@ -108,7 +108,7 @@ def test_edit_without_a_place_of_its_own_makes_no_answer(edits: str, says: str) 
 )
 def test_edits_make_the_same_program(source: str) -> None:
     edits = edits_between(BASE, source)
-    entry = read("== a < solution\n" + "\n".join(written(edits)))["a"]
+    entry = read_entries("== a < solution\n" + "\n".join(written(edits)))["a"]
     assert is_same(source_of(entry, {}, BASE), source)
     assert len(written(edits)) < len(source.splitlines())
 

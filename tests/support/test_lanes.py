@@ -21,7 +21,7 @@ from tests.support.kept import KeptVerdicts, engine_files
 from tests.support.paths import ROOT, TINY_KIT
 
 pytest_plugins = ["pytester"]
-MANY = """
+MANY_TESTS = """
 import pytest
 from tests.support.drawing import some
 
@@ -59,7 +59,7 @@ def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Run:
     monkeypatch.setattr(lanes, "FAILED", pytester.path / "failed.txt")
     monkeypatch.setattr(lanes, "FOLDERS", ("tests",))
     pytester.makeconftest("from tests.conftest import *")
-    pytester.makepyfile(test_many=MANY)
+    pytester.makepyfile(test_many=MANY_TESTS)
     pytester.makeini(SETTINGS)
 
     def run_one(lane: str = "not exhaustive", *words: str) -> Any:
@@ -110,12 +110,12 @@ def test_exhaustive_lane_goes_on_and_what_failed_is_tried_each_time(
     assert not others & (tried(stopped) - {seventh})
     assert seventh in tried(run())  # it was not drawn
     assert not tried(run("exhaustive"))
-    pytester.makepyfile(test_many=MANY.replace("number != 7", "True"))
+    pytester.makepyfile(test_many=MANY_TESTS.replace("number != 7", "True"))
     run()
     assert failed.read_text() == ""
 
 
-class Cache:
+class FakeCache:
     """As pytest's."""
 
     def __init__(self) -> None:
@@ -147,14 +147,14 @@ def gradings(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_verdict_is_computed_again_only_where_what_it_depends_on_has_changed(
     gradings: list[str], monkeypatch: pytest.MonkeyPatch, sandbox: Sandbox
 ) -> None:
-    cache: Any = Cache()
+    cache: Any = FakeCache()
     double, options = load_kit(TINY_KIT).find("double"), Options(seed=1, device="cpu")
-    monkeypatch.setattr(kept, "AGAIN", 0.0)
+    monkeypatch.setattr(kept, "RECOMPUTED_SHARE", 0.0)
     verdicts = KeptVerdicts(cache, "seed")
     one, other = (Submission(Path("a.py"), source) for source in ("x = 1\n", "x = 2\n"))
     first = verdicts.grade(one, double, options, sandbox)
     again = verdicts.grade(one, double, options, sandbox)
-    assert kept.told(first) == kept.told(again)
+    assert kept.verdict_facts(first) == kept.verdict_facts(again)
     assert gradings == ["x = 1\n"]
     assert all(len(text) < 2000 for text in cache.held.values())
     verdicts.grade(other, double, options, sandbox)
@@ -167,9 +167,9 @@ def test_verdict_is_computed_again_only_where_what_it_depends_on_has_changed(
 def test_one_in_some_is_computed_all_the_same_and_has_to_agree(
     gradings: list[str], monkeypatch: pytest.MonkeyPatch, sandbox: Sandbox
 ) -> None:
-    cache: Any = Cache()
+    cache: Any = FakeCache()
     double, options = load_kit(TINY_KIT).find("double"), Options(seed=1, device="cpu")
-    monkeypatch.setattr(kept, "AGAIN", 1.0)
+    monkeypatch.setattr(kept, "RECOMPUTED_SHARE", 1.0)
     one = Submission(Path("a.py"), "x = 1\n")
     for _ in range(2):
         report = KeptVerdicts(cache, "seed").grade(one, double, options, sandbox)

@@ -21,19 +21,19 @@ import torch
 from torch import Tensor
 
 from grader.attention.maps import recover_attention
-from grader.suite.calls import Call
+from grader.suite.calls import PlannedCall
 from grader.suite.compare import expect
 from grader.suite.contract import Sizes
 from grader.suite.harness import Harness
 from grader.suite.readable import Drawn, readable
 
-ROOM = 0.2  # share of a kept weight that rounding may reach; from 0.5 on, rounding would decide
-DEAR = 30  # positions, above which a trial reading of what is dropped takes too long
-BOUND = 6.5  # standard deviations, for some 1,500 statistics
+MAX_ROUNDING_SHARE = 0.2  # of a kept weight; from 0.5 on, rounding would decide
+MAX_TRIAL_READING_T = 30  # positions; above, a trial reading of what is dropped takes too long
+MAX_SIGMAS = 6.5  # standard deviations, for some 1,500 statistics
 
 
 @dataclass(frozen=True)
-class Setting:
+class SampleSetting:
     """One way in which dropout is tried.
 
     Attributes:
@@ -55,37 +55,44 @@ class Setting:
         return f"dropout_rate={self.rate}, B={self.sizes.B}, T={self.sizes.T}, C={self.sizes.C}"
 
 
-SETTINGS = (
-    Setting(Sizes(B=12, T=24, C=37), 0.5, runs=2),
-    Setting(Sizes(B=6, T=16, C=29), 0.4, runs=2, dtype=torch.bfloat16),
-    Setting(Sizes(B=1, T=128, C=140), 0.3),
-    Setting(Sizes(B=8, T=40, C=16), 0.5, shown=10),  # more keys than features
-    Setting(Sizes(B=300, T=2, C=7), 0.3),
-    Setting(Sizes(B=300, T=5, C=11), 0.5),  # 300 maps: enough to compare any two weights
-    Setting(Sizes(B=300, T=1, C=3), 0.3),
-    Setting(Sizes(B=4, T=64, C=70), 0.004),
-    Setting(Sizes(B=4, T=16, C=29), 0.95),
-    Setting(Sizes(B=2, T=257, C=290), 0.5),
+SAMPLE_SETTINGS = (
+    SampleSetting(Sizes(B=12, T=24, C=37), 0.5, runs=2),
+    SampleSetting(Sizes(B=6, T=16, C=29), 0.4, runs=2, dtype=torch.bfloat16),
+    SampleSetting(Sizes(B=1, T=128, C=140), 0.3),
+    SampleSetting(Sizes(B=8, T=40, C=16), 0.5, shown=10),  # more keys than features
+    SampleSetting(Sizes(B=300, T=2, C=7), 0.3),
+    SampleSetting(Sizes(B=300, T=5, C=11), 0.5),  # 300 maps: enough to compare any two weights
+    SampleSetting(Sizes(B=300, T=1, C=3), 0.3),
+    SampleSetting(Sizes(B=4, T=64, C=70), 0.004),
+    SampleSetting(Sizes(B=4, T=16, C=29), 0.95),
+    SampleSetting(Sizes(B=2, T=257, C=290), 0.5),
 )
-FAR = 100_000  # flags, from which on there are too many to compare every two along an axis
-REPEATED = 7.5  # standard deviations, for some 130,000 lags
-OVERLAP = 5000  # flags compared at a lag; fewer say nothing of a repetition
-TOGETHER = (-1, -2, -3, (-1, -2))  # axes of weights dropped together: a query's, a key's, …
-MANY = 200  # flags, above which a statistic of them is meaningful
+TOO_MANY_FLAGS = 100_000  # from which on not every two along an axis are compared
+MAX_LAG_SIGMAS = 7.5  # standard deviations, for some 130,000 lags
+MIN_OVERLAP_FLAGS = 5000  # compared at a lag; fewer say nothing of a repetition
+AXES_DROPPED_TOGETHER = (
+    -1,
+    -2,
+    -3,
+    (-1, -2),
+)  # axes of weights dropped together: a query's, a key's, …
+MIN_FLAGS = 200  # above which a statistic of them is meaningful
 
 
-def observe(harness: Harness) -> dict[Setting, Tensor]:
+def observe(harness: Harness) -> dict[SampleSetting, Tensor]:
     """Return which weights were dropped in every setting, (runs, B, T, S): 1 = dropped, else 0."""
-    settings = [replace(one, sizes=harness.within_reach(one.sizes, one.runs)) for one in SETTINGS]
+    settings = [
+        replace(one, sizes=harness.within_reach(one.sizes, one.runs)) for one in SAMPLE_SETTINGS
+    ]
     calls = {setting: _plan(harness, setting) for setting in settings}
     harness.ask()
-    return {setting: _dropped(setting, planned) for setting, planned in calls.items()}
+    return {setting: _dropped_flags(setting, planned) for setting, planned in calls.items()}
 
 
-def _plan(harness: Harness, setting: Setting) -> list[Call]:
+def _plan(harness: Harness, setting: SampleSetting) -> list[PlannedCall]:
     draw = partial(_draw, harness, setting)
-    is_dear = setting.sizes.T > DEAR  # rounding never decided at such lengths
-    drawn = draw() if is_dear else readable(harness, draw, partial(_expect_told, setting))
+    is_dear = setting.sizes.T > MAX_TRIAL_READING_T  # rounding never decided at such lengths
+    drawn = draw() if is_dear else readable(harness, draw, partial(_expect_readable, setting))
     runs = [drawn.inputs] * setting.runs
     planned = []
     for each in (runs, runs[:1]) if setting.runs > 1 else (runs,):  # each with its own module
@@ -94,7 +101,7 @@ def _plan(harness: Harness, setting: Setting) -> list[Call]:
     return planned
 
 
-def _draw(harness: Harness, setting: Setting) -> Drawn:
+def _draw(harness: Harness, setting: SampleSetting) -> Drawn:
     contract: Any = harness.contract
     weights = contract.plain_weights(harness.weights(setting.sizes))
     weights = {name: w * (w.dim() > 1) for name, w in weights.items()}
@@ -105,28 +112,28 @@ def _draw(harness: Harness, setting: Setting) -> Drawn:
     return Drawn(setting.sizes, weights, inputs, dtype=setting.dtype)
 
 
-def _expect_told(setting: Setting, call: Call, out: Tensor) -> None:
+def _expect_readable(setting: SampleSetting, call: PlannedCall, out: Tensor) -> None:
     """Fail where rounding makes a dropped weight hard to tell from a kept one."""
     (weights,) = recover_attention(call, out)
     off = (weights.squeeze(-2)[..., -setting.shown :] - 1 / setting.sizes.T).abs()
-    expect(float(off.max()) < ROOM * _kept(setting), "output")
+    expect(float(off.max()) < MAX_ROUNDING_SHARE * _kept_weight(setting), "output")
 
 
-def _kept(setting: Setting) -> float:
+def _kept_weight(setting: SampleSetting) -> float:
     """Return the value of a kept weight in training, where all weights are equal."""
     return 1 / (setting.sizes.T * (1 - setting.rate))
 
 
-def _dropped(setting: Setting, calls: list[Call]) -> Tensor:
+def _dropped_flags(setting: SampleSetting, calls: list[PlannedCall]) -> Tensor:
     maps = torch.stack(recover_attention(calls[0], *(call.out for call in calls))).squeeze(-2)
     found = maps[..., -setting.shown :].abs()
     largest, still = float(found.max()), 1 / setting.sizes.T
     # Kept weights are smaller if 1/(1 - rate) was left out; they must not count as dropped.
-    kept = min(_kept(setting), largest) if largest > still / 2 else _kept(setting)
+    kept = min(_kept_weight(setting), largest) if largest > still / 2 else _kept_weight(setting)
     return (found < kept / 2).double()
 
 
-def off_rate(observed: dict[Setting, Tensor]) -> Setting | None:
+def setting_with_wrong_rate(observed: dict[SampleSetting, Tensor]) -> SampleSetting | None:
     """Return a setting where more or fewer weights are dropped than chance allows; None if none.
 
     Where few weights are dropped, or few kept, ``observed`` (1 = dropped) does not show whether
@@ -135,7 +142,9 @@ def off_rate(observed: dict[Setting, Tensor]) -> Setting | None:
     """
     off = [setting for setting, flags in observed.items() if share_is_off(setting.rate, flags)]
     shown = [setting for setting in off if _shows_dependence(setting, observed[setting])]
-    if not shown and any(dependence(setting, flags) for setting, flags in observed.items()):
+    if not shown and any(
+        describe_dependence(setting, flags) for setting, flags in observed.items()
+    ):
         return None
     return next(iter((*shown, *off)), None)
 
@@ -154,12 +163,12 @@ def share_is_off(rate: float, dropped: Tensor, known: Tensor | None = None) -> b
     known = torch.ones_like(dropped) if known is None else known.expand_as(dropped).double()
     count = float(known.sum())
     apart = (dropped - (dropped * known).sum() / count) * known
-    together = (apart.sum(dims).square().sum() for dims in TOGETHER)
+    together = (apart.sum(dims).square().sum() for dims in AXES_DROPPED_TOGETHER)
     variance = max(count * rate * (1 - rate), *map(float, together))
-    return float(((dropped - rate) * known).sum().abs()) > BOUND * sqrt(variance)
+    return float(((dropped - rate) * known).sum().abs()) > MAX_SIGMAS * sqrt(variance)
 
 
-def dependence(setting: Setting, dropped: Tensor) -> str:
+def describe_dependence(setting: SampleSetting, dropped: Tensor) -> str:
     """Return in words how dropped weights depend on one another or on their position.
 
     The text is empty where the draws look independent.
@@ -169,11 +178,15 @@ def dependence(setting: Setting, dropped: Tensor) -> str:
     is_off = share_is_off(setting.rate, dropped)  # a wrong rate alone is no dependence
     share = float(dropped.mean()) if is_off else setting.rate
     z = (dropped - share) / sqrt(share * (1 - share))
-    found = (*_slopes(z), *_counts(z), *(_pairs(z) if z.numel() < FAR else _repetitions(z)))
+    found = (
+        *_slopes(z),
+        *_counts(z),
+        *(_pairs(z) if z.numel() < TOO_MANY_FLAGS else _repetitions(z)),
+    )
     return next((says for says, is_off in found if is_off), "")
 
 
-def _shows_dependence(setting: Setting, dropped: Tensor) -> bool:
+def _shows_dependence(setting: SampleSetting, dropped: Tensor) -> bool:
     """Return whether a dependence can show: both kinds of flags occur, at a rate far from 0 and 1.
 
     Sums of a few hundred such flags are about normally distributed.
@@ -181,8 +194,8 @@ def _shows_dependence(setting: Setting, dropped: Tensor) -> bool:
     return 0.25 < setting.rate < 0.75 and 0 < float(dropped.mean()) < 1
 
 
-def _is_far(z: Tensor) -> bool:
-    return bool(z.sum().abs() > BOUND * sqrt(z.numel()))
+def _is_beyond_chance(z: Tensor) -> bool:
+    return bool(z.sum().abs() > MAX_SIGMAS * sqrt(z.numel()))
 
 
 AXES = ((-1, "keys"), (-2, "queries"), (-3, "sequences"), (-4, "calls"))
@@ -196,15 +209,15 @@ def _slopes(z: Tensor) -> Iterator[tuple[str, bool]]:
             spread = place.norm() * sqrt(z.numel() / size)
             yield (
                 f"later {name} are dropped at a different rate",
-                bool(slope.abs() > BOUND * spread),
+                bool(slope.abs() > MAX_SIGMAS * spread),
             )
     if z.size(-1) == z.size(-2) > 1:
         own = z.diagonal(dim1=-2, dim2=-1)
-        yield "a position's own weight is dropped at a different rate", _is_far(own)
+        yield "a position's own weight is dropped at a different rate", _is_beyond_chance(own)
         for away in range(1 - z.size(-1), z.size(-1)):
             diagonal = z.diagonal(away, dim1=-2, dim2=-1)
             says = f"weights of keys {away} after the query are dropped at a different rate"
-            yield says, diagonal.numel() > MANY and _is_far(diagonal)
+            yield says, diagonal.numel() > MIN_FLAGS and _is_beyond_chance(diagonal)
 
 
 def _counts(z: Tensor) -> Iterator[tuple[str, bool]]:
@@ -216,7 +229,7 @@ def _counts(z: Tensor) -> Iterator[tuple[str, bool]]:
             continue
         mean = float(sums.square().mean()) * count / z.numel()  # 1 where each is independent
         third = 2 / (9 * count)
-        is_off = abs(mean ** (1 / 3) - (1 - third)) > BOUND * sqrt(third)
+        is_off = abs(mean ** (1 / 3) - (1 - third)) > MAX_SIGMAS * sqrt(third)
         yield f"the number of weights dropped per {name} is not random", is_off
 
 
@@ -224,11 +237,11 @@ def _repetitions(z: Tensor) -> Iterator[tuple[str, bool]]:
     """Test whether a stretch of flags, in the order in which they were drawn, occurs once more."""
     flat = z.flatten()
     count = flat.numel()
-    period = 2 ** (2 * count - OVERLAP).bit_length()  # so long that no lag wraps around
+    period = 2 ** (2 * count - MIN_OVERLAP_FLAGS).bit_length()  # so long that no lag wraps around
     spectrum = torch.fft.rfft(flat, n=period)
-    together = torch.fft.irfft(spectrum.abs().square(), n=period)[1 : count - OVERLAP]
-    overlap = torch.arange(count - 1, OVERLAP, -1, dtype=z.dtype)
-    lags = (together.abs() > REPEATED * overlap.sqrt()).nonzero().flatten() + 1
+    together = torch.fft.irfft(spectrum.abs().square(), n=period)[1 : count - MIN_OVERLAP_FLAGS]
+    overlap = torch.arange(count - 1, MIN_OVERLAP_FLAGS, -1, dtype=z.dtype)
+    lags = (together.abs() > MAX_LAG_SIGMAS * overlap.sqrt()).nonzero().flatten() + 1
     first = int(lags[0]) if lags.numel() else 0
     yield f"weights {first} apart in memory are dropped together", first > 0
 
@@ -239,23 +252,23 @@ def _pairs(z: Tensor) -> Iterator[tuple[str, bool]]:
         for lag in range(1, size):
             together = z.narrow(dim, lag, size - lag) * z.narrow(dim, 0, size - lag)
             says = f"{name} {lag} apart are dropped together, or alternately"
-            yield says, together.numel() > MANY and _is_far(together)
+            yield says, together.numel() > MIN_FLAGS and _is_beyond_chance(together)
     for first, second in itertools.pairwise(z):
         for dim in (-1, -2, -3):
-            yield "two calls drop mirror images", _is_far(first * second.flip(dim))
+            yield "two calls drop mirror images", _is_beyond_chance(first * second.flip(dim))
     if z.size(-1) == z.size(-2):
         swapped = (z * z.mT)[..., *torch.triu_indices(z.size(-1), z.size(-1), 1)]
         says = "two positions drop each other, or alternately"
-        yield says, swapped.numel() > MANY and _is_far(swapped)
+        yield says, swapped.numel() > MIN_FLAGS and _is_beyond_chance(swapped)
     yield from _any_two(z.flatten(0, -3).flatten(1))
 
 
 def _any_two(maps: Tensor) -> Iterator[tuple[str, bool]]:
     """Test whether any two weights are dropped together, or alternately, across many maps."""
     count, places = maps.shape
-    if count > MANY > places:
+    if count > MIN_FLAGS > places:
         together = (maps.T @ maps).triu(1).abs().max()
         yield (
             "two weights are always dropped together, or alternately",
-            bool(together > BOUND * sqrt(count)),
+            bool(together > MAX_SIGMAS * sqrt(count)),
         )

@@ -11,7 +11,7 @@ from grader.suite.claims import ELSEWHERE, expect_on_any_device
 from grader.suite.harness import Harness
 from grader.suite.marks import needs, points
 
-LONG = 257
+LONG_T = 257
 
 
 @points(1)
@@ -34,7 +34,7 @@ def is_pinned_to_no_device(harness: Harness) -> None:
 def _every_kind(harness: Harness, contract: Any) -> list[dict[str, Tensor]]:
     """Return inputs of many kinds, as a submission may create a tensor for some of them only."""
     sizes, draw = harness.sizes, harness.draw
-    longest = harness.within_reach(sizes.replace(T=LONG), ELSEWHERE)
+    longest = harness.within_reach(sizes.replace(T=LONG_T), ELSEWHERE)
     long = harness.inputs(longest)
     scattered = {name: value.mT.contiguous().mT for name, value in harness.inputs().items()}
     found = [*harness.every_input(), long, scattered]

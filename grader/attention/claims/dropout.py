@@ -16,7 +16,7 @@ from torch import Tensor
 from grader.attention.claims import chances
 from grader.attention.contract import AttentionContract
 from grader.attention.maps import recover_attention
-from grader.suite.calls import Call, Inputs, Module
+from grader.suite.calls import Inputs, Module, PlannedCall
 from grader.suite.compare import expect, expect_close, expect_finite, fail
 from grader.suite.contract import Sizes
 from grader.suite.harness import Harness
@@ -25,13 +25,13 @@ from grader.suite.readable import Drawn, readable
 from grader.suite.situations.implied import expect_right
 
 SIZES = Sizes(B=7, T=11, C=37)  # few vectors of many features: an output reveals its weights
-ROOM = 0.005  # share of a weight that rounding may reach; checks react to 0.02 and more
-VISIBLE = 0.02  # weights below this are too small to be told from a dropped one
-RUNS = 4
+MAX_ROUNDING_SHARE = 0.005  # of a weight; checks react to 0.02 and more
+MIN_VISIBLE_WEIGHT = 0.02  # less is too small to be told from a dropped one
+TRAINING_RUNS = 4
 
 
 @dataclass(frozen=True)
-class Setting:
+class RateSetting:
     """One way in which dropout is tried.
 
     Attributes:
@@ -47,9 +47,9 @@ class Setting:
         return given + (" under a mask" if self.masked else "")
 
 
-HALF = Setting(0.5)
-MASKED = Setting(0.4, masked=True)
-SETTINGS = (HALF, Setting(0.7), MASKED, Setting(None))
+HALF_RATE = RateSetting(0.5)
+MASKED = RateSetting(0.4, masked=True)
+RATE_SETTINGS = (HALF_RATE, RateSetting(0.7), MASKED, RateSetting(None))
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Observed:
     @property
     def sure(self) -> Tensor:
         """Where a weight is large enough to be told from a dropped one; fails if none is."""
-        sure = self.still > VISIBLE
+        sure = self.still > MIN_VISIBLE_WEIGHT
         expect(bool(sure.any()), "expected positive attention weights in evaluation, got none")
         return sure
 
@@ -91,37 +91,41 @@ class Observed:
         return [(weights / self.still)[sure] for weights in self.maps]
 
 
-def observe(harness: Harness) -> dict[Setting, Observed]:
+def observe(harness: Harness) -> dict[RateSetting, Observed]:
     """Return what is observed in each setting, with a module of its own for each.
 
     All modules are made before the first is called.
     """
-    drawn = {s: readable(harness, partial(_draw, harness, s), _expect_told) for s in SETTINGS}
-    modules = {s: harness.module(SIZES, drawn[s].weights, dropout_rate=s.rate) for s in SETTINGS}
+    drawn = {
+        s: readable(harness, partial(_draw, harness, s), _expect_readable) for s in RATE_SETTINGS
+    }
+    modules = {
+        s: harness.module(SIZES, drawn[s].weights, dropout_rate=s.rate) for s in RATE_SETTINGS
+    }
     calls = {setting: _plan(module, drawn[setting].inputs) for setting, module in modules.items()}
     harness.ask()
     return {setting: _observe(setting, *planned) for setting, planned in calls.items()}
 
 
-def _draw(harness: Harness, setting: Setting) -> Drawn:
+def _draw(harness: Harness, setting: RateSetting) -> Drawn:
     inputs = harness.inputs(SIZES, *(["attention_mask"] if setting.masked else []))
     return Drawn(SIZES, harness.weights(SIZES), inputs)
 
 
-def _expect_told(call: Call, out: Tensor) -> None:
+def _expect_readable(call: PlannedCall, out: Tensor) -> None:
     """Fail where rounding would change a weight that the checks look at."""
     weights, right = recover_attention(call, out, call.expected)
-    sure = right > VISIBLE / 2
+    sure = right > MIN_VISIBLE_WEIGHT / 2
     ratios = weights[sure] / right[sure]
-    expect_close(ratios, torch.ones_like(ratios), "output", ROOM)
+    expect_close(ratios, torch.ones_like(ratios), "output", MAX_ROUNDING_SHARE)
 
 
-def _plan(module: Module, inputs: Inputs) -> tuple[Call, list[Call]]:
-    """Queue a call in evaluation and ``RUNS`` calls in training, and return them."""
-    return module.call(inputs), module.train().calls([inputs] * RUNS)
+def _plan(module: Module, inputs: Inputs) -> tuple[PlannedCall, list[PlannedCall]]:
+    """Queue a call in evaluation and ``TRAINING_RUNS`` calls in training, and return them."""
+    return module.call(inputs), module.train().calls([inputs] * TRAINING_RUNS)
 
 
-def _observe(setting: Setting, still: Call, calls: list[Call]) -> Observed:
+def _observe(setting: RateSetting, still: PlannedCall, calls: list[PlannedCall]) -> Observed:
     contract: Any = still.contract
     outs = [call.out for call in calls]
     right, weights, *maps = recover_attention(still, still.expected, still.out, *outs)
@@ -131,7 +135,7 @@ def _observe(setting: Setting, still: Call, calls: list[Call]) -> Observed:
 
 def _whole_or_dropped(harness: Harness) -> list[Tensor]:
     """Return the ratios of each run at rate 0.5; fail unless each is 0 or the same number."""
-    ratios = harness.shared(observe)[HALF].ratios
+    ratios = harness.shared(observe)[HALF_RATE].ratios
     kept = ratios[0][ratios[0].abs() > 0.05]
     expect(kept.numel() > 0, "training: expected some weights to be kept, all are 0")
     expect(kept.numel() < ratios[0].numel(), "training: expected some weights to be 0, none is")
@@ -160,7 +164,7 @@ def drops_weights(harness: Harness) -> None:
 @needs(AttentionContract, "dropout", "masks", "value_vectors")
 def drops_each_weight_on_its_own(harness: Harness) -> None:
     """Whether one weight is dropped says nothing about others in its row, column or batch."""
-    seen = harness.shared(observe)[HALF]
+    seen = harness.shared(observe)[HALF_RATE]
     _whole_or_dropped(harness)  # otherwise nothing tells which weights were dropped
     kept, sure = seen.kept.double(), seen.sure
     share = float(kept[:, sure].mean())  # a wrong rate is no dependence
@@ -175,7 +179,7 @@ def drops_each_weight_on_its_own(harness: Harness) -> None:
             f"the {name} are dropped together (correlation {correlation:.2f})",
         )
     for setting, dropped in harness.shared(chances.observe).items():
-        found = chances.dependence(setting, dropped)
+        found = chances.describe_dependence(setting, dropped)
         expect(not found, f"training ({setting}): weights are not dropped independently: {found}")
 
 
@@ -192,7 +196,7 @@ def uses_its_rate(harness: Harness) -> None:
             f"dropped, got {share:.0%} of {count}",
         )
     observed = harness.shared(chances.observe)
-    if off := chances.off_rate(observed):
+    if off := chances.setting_with_wrong_rate(observed):
         fail(
             f"training ({off}): expected about {off.rate:.1%} of the weights to be dropped, "
             f"got {float(observed[off].mean()):.1%} of {observed[off].numel()}"
@@ -209,7 +213,7 @@ def keeps_the_mean(harness: Harness) -> None:
         mean = float(kept.mean()) if kept.numel() else 0.0
         if setting.rate is None or abs(mean * (1 - seen.rate) - 1) < 0.01:
             continue
-        if bool((seen.still[seen.right > VISIBLE].abs() < ROOM).any()):
+        if bool((seen.still[seen.right > MIN_VISIBLE_WEIGHT].abs() < MAX_ROUNDING_SHARE).any()):
             fail(f"training with {setting}: weights are already 0 in evaluation: no factor shows")
         fail(
             f"training with {setting}: expected the kept weights × {1 / (1 - seen.rate):.3g}, "

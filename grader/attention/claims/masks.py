@@ -9,19 +9,19 @@ from torch import Tensor
 
 from grader.attention.contract import AttentionContract, causal_mask
 from grader.attention.maps import recover_attention
-from grader.suite.calls import Call
+from grader.suite.calls import PlannedCall
 from grader.suite.compare import expect, expect_all_close, expect_close, expect_differs, fail
 from grader.suite.harness import Harness
 from grader.suite.marks import needs, points
 from grader.suite.oracle import Weights
-from grader.suite.situations.implied import implied
+from grader.suite.situations.implied import backed_by_situations
 
-HIDDEN = 1  # position of the key that a mask hides from all queries
+HIDDEN_POSITION = 1  # of the key that a mask hides from all queries
 
 
 @points(2)
 @needs(AttentionContract, "masks")
-@implied
+@backed_by_situations
 def matches_the_formula_under_a_mask(harness: Harness) -> None:
     """The visible keys share the whole weight among themselves."""
     calls = [
@@ -35,7 +35,7 @@ def matches_the_formula_under_a_mask(harness: Harness) -> None:
 
 @points(2)
 @needs(AttentionContract, "masks", "value_vectors")
-@implied
+@backed_by_situations
 def nonzero_may_attend(harness: Harness) -> None:
     """`nn.MultiheadAttention` means the opposite; mixing them up hides what should be seen."""
     contract: Any = harness.contract
@@ -60,11 +60,11 @@ def nonzero_may_attend(harness: Harness) -> None:
 def hidden_key_has_no_influence(harness: Harness) -> None:
     """A hidden position has no influence at all, whatever it holds."""
     module = harness.module()
-    x, mask, others = _hiding(harness)
+    x, mask, others = _hide_one_key(harness)
     changed = [x]
-    for position, size in ((HIDDEN, 1.0), (HIDDEN, 300.0), (others[-1], 1.0)):
+    for position, size in ((HIDDEN_POSITION, 1.0), (HIDDEN_POSITION, 300.0), (others[-1], 1.0)):
         other = x.clone()
-        other[:, position] = harness.input("x")[:, HIDDEN] * size
+        other[:, position] = harness.input("x")[:, HIDDEN_POSITION] * size
         changed.append(other)
     calls = module.calls([{"x": one, "attention_mask": mask} for one in changed])
     far = _under_far_scores(harness, module.whole_weights, x, mask)
@@ -79,7 +79,9 @@ def hidden_key_has_no_influence(harness: Harness) -> None:
     expect_differs(seen, before, "the output after a change at a visible position")
 
 
-def _under_far_scores(harness: Harness, weights: Weights, x: Tensor, mask: Tensor) -> Call | None:
+def _under_far_scores(
+    harness: Harness, weights: Weights, x: Tensor, mask: Tensor
+) -> PlannedCall | None:
     """Queue a call whose scores all lie far from 0: a finite number for hidden scores shows.
 
     The result is None where keys cannot be shifted.
@@ -92,30 +94,30 @@ def _under_far_scores(harness: Harness, weights: Weights, x: Tensor, mask: Tenso
     return module.call({"x": x, "attention_mask": mask})
 
 
-def _hiding(harness: Harness) -> tuple[Tensor, Tensor, list[int]]:
+def _hide_one_key(harness: Harness) -> tuple[Tensor, Tensor, list[int]]:
     """Return x, a mask that hides one key from all queries, and the other positions."""
     T = harness.sizes.T
     mask = torch.ones(T, T, dtype=torch.bool)
-    mask[:, HIDDEN] = False
-    return harness.input("x"), mask, [t for t in range(T) if t != HIDDEN]
+    mask[:, HIDDEN_POSITION] = False
+    return harness.input("x"), mask, [t for t in range(T) if t != HIDDEN_POSITION]
 
 
 @points(1)
 @needs(AttentionContract, "masks")
-@implied
+@backed_by_situations
 def hidden_key_gets_no_gradient(harness: Harness) -> None:
     """A hidden future that gets a gradient still leaks."""
-    x, mask, others = _hiding(harness)
+    x, mask, others = _hide_one_key(harness)
     letters = harness.contract.outputs[harness.contract.compared[0]]
     grad_output = harness.draw.normal(*harness.sizes.shape(letters or ""))
-    grad_output[:, HIDDEN] = 0
+    grad_output[:, HIDDEN_POSITION] = 0
     inputs = {"x": x, "attention_mask": mask}
     call = harness.module().call(inputs, grad_output=grad_output)
     harness.ask()
     grad = call.gradients["x"]
     if grad is None:
         fail("x gets no gradient")
-    hidden = grad[:, HIDDEN]
+    hidden = grad[:, HIDDEN_POSITION]
     expect_close(hidden, torch.zeros_like(hidden), "gradient of x at the hidden position")
     visible = grad[:, others]
     expect_differs(visible, torch.zeros_like(visible), "the gradient at the visible positions")
@@ -123,7 +125,7 @@ def hidden_key_gets_no_gradient(harness: Harness) -> None:
 
 @points(1)
 @needs(AttentionContract, "masks")
-@implied
+@backed_by_situations
 def mask_broadcasts(harness: Harness) -> None:
     """A padding mask is (B, 1, T), a causal one (T, T): both broadcast to (B, T, T)."""
     B, T = harness.sizes.B, harness.sizes.T
@@ -163,7 +165,7 @@ def mask_broadcasts(harness: Harness) -> None:
 
 @points(1)
 @needs(AttentionContract, "masks")
-@implied
+@backed_by_situations
 def mask_dtypes_mean_the_same(harness: Harness) -> None:
     """A mask hides where it is zero and shows where it is any other number: bool, int or float."""
     module, inputs = harness.module(), harness.inputs(None, "attention_mask")

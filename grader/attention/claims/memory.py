@@ -20,14 +20,14 @@ from grader.suite.compare import (
 from grader.suite.harness import Harness
 from grader.suite.marks import needs, points
 
-GIVEN = ("x", "memory", "memory_mask")
+INPUT_NAMES = ("x", "memory", "memory_mask")
 LOUD = 1e6  # far above the numbers in a token, so that even a millionth of it shows
-LONG = 257
+LONG_S = 257
 TINY = 1e-60  # is 0 in every dtype but float64
 
 
 @points(2)
-@needs(inputs=GIVEN)
+@needs(inputs=INPUT_NAMES)
 def padding_has_no_influence(harness: Harness) -> None:
     """Each sequence has its own padding, and what it holds changes nothing."""
     every = harness.every_input()[-1]
@@ -46,7 +46,7 @@ def padding_has_no_influence(harness: Harness) -> None:
 
 
 @points(2)
-@needs(inputs=GIVEN)
+@needs(inputs=INPUT_NAMES)
 def padding_gets_no_gradient(harness: Harness) -> None:
     """Not even a small gradient: none at all."""
     every = harness.every_input()[-1]
@@ -66,7 +66,7 @@ def padding_gets_no_gradient(harness: Harness) -> None:
         expect_differs(grad, grad * 0, "the gradient of the other positions")
 
 
-def _with_an_empty_one(harness: Harness) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+def _with_an_empty_memory(harness: Harness) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
     """Return inputs whose middle sequence has only padding, and the same ones without it."""
     sizes = harness.sizes.replace(B=3)
     whole = {**harness.inputs(sizes), "memory_mask": harness.input("memory_mask", sizes)}
@@ -75,10 +75,10 @@ def _with_an_empty_one(harness: Harness) -> tuple[dict[str, Tensor], dict[str, T
 
 
 @points(2)
-@needs(inputs=GIVEN)
+@needs(inputs=INPUT_NAMES)
 def nothing_to_read_gives_zeros(harness: Harness) -> None:
     """Exact zeros, not a mean of the padding or NaN; other sequences are as without this one."""
-    module, (whole, rest) = harness.module(), _with_an_empty_one(harness)
+    module, (whole, rest) = harness.module(), _with_an_empty_memory(harness)
     none = {**rest, "memory_mask": rest["memory_mask"] & False}
     calls = module.calls([whole, rest, none, {n: value[:1] for n, value in none.items()}])
     trained = module.train().call(whole)
@@ -94,10 +94,10 @@ def nothing_to_read_gives_zeros(harness: Harness) -> None:
 
 
 @points(2)
-@needs(inputs=GIVEN)
+@needs(inputs=INPUT_NAMES)
 def nothing_to_read_gives_no_gradient(harness: Harness) -> None:
     """Nothing in that sequence learns; what all sequences share learns from the others alone."""
-    module, (whole, rest) = harness.module(), _with_an_empty_one(harness)
+    module, (whole, rest) = harness.module(), _with_an_empty_memory(harness)
     grad_output = harness.draw.normal(*harness.sizes.replace(B=3).shape("B T C"))
     both = module.call(whole, grad_output=grad_output)
     alone = module.call(rest, grad_output=grad_output[[0, 2]])
@@ -117,7 +117,7 @@ def nothing_to_read_gives_no_gradient(harness: Harness) -> None:
 
 
 @points(1)
-@needs(inputs=GIVEN)
+@needs(inputs=INPUT_NAMES)
 def memory_mask_means_the_same_in_every_form(harness: Harness) -> None:
     """Nonzero means a real token, whatever the dtype and size; zero means padding."""
     every = harness.every_input()[-1]
@@ -139,7 +139,7 @@ def memory_mask_means_the_same_in_every_form(harness: Harness) -> None:
 
 
 @points(1)
-@needs(inputs=GIVEN)
+@needs(inputs=INPUT_NAMES)
 def no_memory_mask_hides_nothing(harness: Harness) -> None:
     """None, by position or by name, means the same as leaving it out and as all ones."""
     module, inputs = harness.module(), harness.inputs()
@@ -166,7 +166,7 @@ def no_memory_mask_hides_nothing(harness: Harness) -> None:
 
 
 @points(1)
-@needs(inputs=GIVEN)
+@needs(inputs=INPUT_NAMES)
 def order_of_the_memory_means_nothing(harness: Harness) -> None:
     """Keys reordered together with their mask are the same keys."""
     order = harness.draw.order(harness.sizes.S)
@@ -182,7 +182,7 @@ def order_of_the_memory_means_nothing(harness: Harness) -> None:
 
 
 @points(1)
-@needs(inputs=GIVEN)
+@needs(inputs=INPUT_NAMES)
 def memory_mask_is_not_remembered(harness: Harness) -> None:
     """Neither by object nor by address: the same tensor may be refilled."""
     module, every = harness.module(), harness.every_input()[-1]
@@ -196,13 +196,13 @@ def memory_mask_is_not_remembered(harness: Harness) -> None:
 
 
 @points(1)
-@needs(inputs=GIVEN)
+@needs(inputs=INPUT_NAMES)
 def memory_may_have_any_length(harness: Harness) -> None:
     """One token may be all there is; a memory repeated many times counts once."""
     lone = harness.sizes.replace(S=1)
     one = harness.module().call(harness.inputs(lone))
     said = []
-    for S, times in ((harness.sizes.S, 19), (1, LONG)):
+    for S, times in ((harness.sizes.S, 19), (1, LONG_S)):
         for inputs in harness.every_input(harness.sizes.replace(S=S)):
             often = {n: torch.cat([inputs[n]] * times, dim=1) for n in inputs if n != "x"}
             said.append(harness.module().calls([inputs, {**inputs, **often}]))

@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 
 from grader.attention.contract import AttentionContract
 from grader.attention.observe import (
-    DROPPED,
-    DROPPED_MASKED,
+    IN_TRAINING,
+    IN_TRAINING_UNDER_MASK,
+    OBSERVED_GRADIENTS,
     OUTPUT,
-    TRAINED,
     effects_of,
-    explain,
+    find_mistakes,
 )
 from grader.diagnosis.catalogue import Explanation, Mistake
 from grader.suite.claims.structure import has_its_parameters
@@ -32,9 +32,12 @@ def mistake_is_gone(*names: str, why: str, worth: int = 4) -> Check:
     """
 
     def check(harness: Harness) -> None:
-        found = harness.shared(explain)
+        found = harness.shared(find_mistakes)
         # Calls that raised an exception are missing; dropout may draw its own random numbers.
-        known = OUTPUT in found.explained and not set(found.left) - {DROPPED, DROPPED_MASKED}
+        known = OUTPUT in found.explained and not set(found.left) - {
+            IN_TRAINING,
+            IN_TRAINING_UNDER_MASK,
+        }
         there = any(mistake.name in names for one in found.sets for mistake in one)
         if known and not there:
             return
@@ -66,7 +69,7 @@ def planted_mistakes_are_gone(names: Sequence[str], whys: Sequence[str]) -> list
 
     def explain_these(harness: Harness) -> tuple[Explanation, dict[str, float]]:
         has_its_parameters(harness)
-        found = explain(harness, among=names, tried=100_000)
+        found = find_mistakes(harness, among=names, tried=100_000)
         made = found.sets[0] if found.sets else ()
         effects = effects_of([one for one in made if isinstance(one, Mistake)], harness)
         return found, effects
@@ -75,7 +78,7 @@ def planted_mistakes_are_gone(names: Sequence[str], whys: Sequence[str]) -> list
         def check(harness: Harness) -> None:
             found, effects = harness.shared(explain_these)
             expect(
-                {OUTPUT, TRAINED} <= set(found.explained) and not found.left,
+                {OUTPUT, OBSERVED_GRADIENTS} <= set(found.explained) and not found.left,
                 "the output is neither right nor what the planted mistakes give: "
                 "something else has changed",
             )

@@ -11,24 +11,24 @@ from torch import Tensor
 from grader.attention.contract import AttentionContract
 from grader.attention.maps import recover_attention
 from grader.attention.observe import with_zero_queries
-from grader.suite.calls import Call
+from grader.suite.calls import PlannedCall
 from grader.suite.compare import expect, expect_all_close, expect_close, expect_finite, fail
 from grader.suite.contract import Sizes
 from grader.suite.harness import Harness
 from grader.suite.marks import needs, points
 from grader.suite.readable import Drawn, readable
-from grader.suite.situations.implied import implied
+from grader.suite.situations.implied import backed_by_situations
 
 MAP_TOLERANCE = 1e-3
-FITS = 0.05  # relative error of a score: weights below 0.01 give it back only roughly
-SURE = 1e-3  # weights below this are too small for their logarithm
+SCORE_TOLERANCE = 0.05  # relative error: weights below 0.01 give a score back only roughly
+MIN_SURE_WEIGHT = 1e-3  # less is too small for its logarithm
 
 
-def reveal(harness: Harness) -> list[tuple[Sizes, Tensor, Tensor]]:
+def reveal_weights(harness: Harness) -> list[tuple[Sizes, Tensor, Tensor]]:
     """Return, at two sizes, the submission's attention weights (B, T, H, T) and the right ones."""
     contract: Any = harness.contract
 
-    def read(call: Call, out: Tensor) -> None:
+    def read(call: PlannedCall, out: Tensor) -> None:
         weights, right = recover_attention(call, out, call.expected)
         _expect_scaled(contract, call.sizes, weights, right)
         _expect_sums_of_one(weights)
@@ -52,53 +52,59 @@ def _draw(harness: Harness, sizes: Sizes) -> Drawn:
 
 @points(2)
 @needs(AttentionContract, "value_vectors")
-@implied
+@backed_by_situations
 def scores_are_scaled(harness: Harness) -> None:
     """Dot products grow with the number of features; the right scale keeps the softmax learning.
 
     The ratios of one query's weights give back the differences of its scores and, without what is
     added to them, the number that the products q·k were multiplied by.
     """
-    for sizes, weights, right in harness.shared(reveal):
+    for sizes, weights, right in harness.shared(reveal_weights):
         _expect_scaled(harness.contract, sizes, weights, right)
 
 
 def _expect_scaled(contract: Any, sizes: Sizes, weights: Tensor, right: Tensor) -> None:
-    sure = right > SURE
+    sure = right > MIN_SURE_WEIGHT
     least = float(weights[sure].min())
-    expect(least > -SURE, f"expected positive attention weights, got {least:.4g}")
-    added = _added(contract, sizes)
-    mine, wanted = _centred(weights, sure, added), _centred(right, sure, added)
+    expect(least > -MIN_SURE_WEIGHT, f"expected positive attention weights, got {least:.4g}")
+    added = _score_biases(contract, sizes)
+    mine, wanted = (
+        _centred_log_weights(weights, sure, added),
+        _centred_log_weights(right, sure, added),
+    )
     scale = contract.scale(sizes)
     ratio = float((mine * wanted).sum() / wanted.square().sum())
     if abs(ratio - 1) >= 0.01:
-        factor = _factor(weights, right, added)
+        factor = _score_factor(weights, right, added)
         got = "no multiple of q·k" if factor is None else f"q·k × {factor * scale:.4g}"
         if factor is not None and abs(factor - 1) < 0.01:
-            lacking = int((sure & (weights <= SURE)).sum())
+            lacking = int((sure & (weights <= MIN_SURE_WEIGHT)).sum())
             got = f"these, but no weight in {lacking} places of {int(sure.sum())}"
         fail(f"expected scores of q·k × {scale:.4g}, got {got} ({sizes})")
     expect_close(mine, wanted, "logarithms of the attention weights", 0.02)
 
 
-def _added(contract: Any, sizes: Sizes) -> Tensor:
+def _score_biases(contract: Any, sizes: Sizes) -> Tensor:
     """Return what right scores add to the products q·k, broadcastable to (B, T, H, T)."""
     return torch.zeros(()) if contract.biases is None else contract.biases(sizes).transpose(0, 1)
 
 
-def _factor(weights: Tensor, right: Tensor, added: Tensor) -> float | None:
+def _score_factor(weights: Tensor, right: Tensor, added: Tensor) -> float | None:
     """Return the factor by which scores are too large; None where more than that is wrong."""
-    both = (right > SURE) & (weights > SURE)
+    both = (right > MIN_SURE_WEIGHT) & (weights > MIN_SURE_WEIGHT)
     both &= both.sum(-1, keepdim=True) > 2  # one difference alone fits any factor
-    mine, wanted = _centred(weights, both, added), _centred(right, both, added)
+    mine, wanted = (
+        _centred_log_weights(weights, both, added),
+        _centred_log_weights(right, both, added),
+    )
     if not bool(both.any()):
         return None
     factor = float((mine * wanted).sum() / wanted.square().sum())
-    fits = (mine - factor * wanted).abs() <= FITS * mine.abs().clamp(min=1.0)
+    fits = (mine - factor * wanted).abs() <= SCORE_TOLERANCE * mine.abs().clamp(min=1.0)
     return factor if bool(fits.all()) else None
 
 
-def _centred(weights: Tensor, sure: Tensor, added: Tensor) -> Tensor:
+def _centred_log_weights(weights: Tensor, sure: Tensor, added: Tensor) -> Tensor:
     """Return log-weights minus ``added``, then minus their mean over the keys of each query.
 
     Where ``sure`` is False, the result is 0.
@@ -110,10 +116,10 @@ def _centred(weights: Tensor, sure: Tensor, added: Tensor) -> Tensor:
 
 @points(2)
 @needs(AttentionContract, "value_vectors")
-@implied
+@backed_by_situations
 def weights_sum_to_one(harness: Harness) -> None:
     """A query's weights over the keys sum to exactly 1; with another softmax axis they don't."""
-    (_, weights, _), *_ = harness.shared(reveal)
+    (_, weights, _), *_ = harness.shared(reveal_weights)
     _expect_sums_of_one(weights)
 
 
@@ -124,7 +130,7 @@ def _expect_sums_of_one(weights: Tensor) -> None:
 
 @points(2)
 @needs(AttentionContract, "zero_queries")
-@implied
+@backed_by_situations
 def attends_all_alike_without_queries(harness: Harness) -> None:
     """With all queries at zero, the output is the mean of the values and of nothing else."""
     call = with_zero_queries(harness).call(harness.inputs())
@@ -134,7 +140,7 @@ def attends_all_alike_without_queries(harness: Harness) -> None:
 
 @points(1)
 @needs(AttentionContract, inputs=("x",))
-@implied
+@backed_by_situations
 def large_scores_stay_finite(harness: Harness) -> None:
     """Exp overflows at 89 in float32: a softmax subtracts the largest score first."""
     inputs = harness.inputs()

@@ -5,20 +5,20 @@ from typing import Any
 from grader.attention.situations.extremes import with_extremes
 from grader.attention.situations.factors import model_of
 from grader.attention.situations.filling import fill
-from grader.attention.situations.trying import AttentionTried
-from grader.suite.situations.factors import Model
+from grader.attention.situations.trying import AttentionSituationRun
+from grader.suite.situations.factors import FactorModel
 
 
 class AttentionSituations:
     """Situations that also vary masks, dropout, and which method is called."""
 
     @staticmethod
-    def model(contract: Any) -> Model:
+    def model(contract: Any) -> FactorModel:
         """Return the model that a contract's situations are drawn from."""
         return with_extremes(contract, model_of(contract))
 
     fill = staticmethod(fill)
-    tried = staticmethod(AttentionTried)
+    tried = staticmethod(AttentionSituationRun)
 
 
 __all__ = ["AttentionSituations"]

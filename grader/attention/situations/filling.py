@@ -10,34 +10,36 @@ from torch import Tensor
 
 from grader.attention.situations.factors import DROPPING
 from grader.attention.situations.keeping import tells_what_is_kept
-from grader.attention.situations.masks import PATTERN, draw_mask, seen_by
+from grader.attention.situations.masks import MASK_PATTERN_NAME, draw_mask, queries_that_see
 from grader.suite.contract import Sizes
 from grader.suite.draw import Draw
 from grader.suite.harness import Harness
 from grader.suite.readable import Drawn
 from grader.suite.situations import filling
 from grader.suite.situations.factors import Row
-from grader.suite.situations.levels import ANOTHER_INPUT, EVALUATION
+from grader.suite.situations.levels import AFTER_ANOTHER_INPUT, EVALUATION
 from grader.suite.situations.sizes import (
-    FEW,
-    HEADS,
-    MORE_HEADS,
-    SOME,
-    WIDE,
+    ABOVE_8_HEADS_RANGE,
+    MEDIUM_T,
+    SEVERAL_HEADS,
+    SHORT_T,
+    WIDE_FEATURES,
     draw_batch,
     draw_groups,
     draw_length,
     draw_width,
-    most_heads,
+    max_heads,
 )
 
-BESIDE = 12  # features beyond the number of positions, at least, where weights are dropped
+MIN_EXTRA_FEATURES = 12  # beyond the number of positions, where weights are dropped
 # Where weights are dropped in float64: neither 1/√C nor 1/(1 - rate) is rounded in any dtype.
 EXACT_WIDTH = 64
 EXACT_RATES = (0.5, 0.75)
-LONG = 129  # positions, hardly more where weights are dropped: with as many features, it costs T³
-OFTEN = 0.97  # dropout rate of a long sequence
-TRIES = 3  # draws, for one that shows what was dropped: where none does, none of twenty did
+LONG_DROPPING_T = (
+    129  # positions, hardly more where weights are dropped: with as many features, it costs T³
+)
+LONG_DROPOUT_RATE = 0.97  # of a long sequence
+MAX_DRAWS = 3  # for one that shows what was dropped: where none does, none of twenty did
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,10 +103,10 @@ class AttentionSituation(filling.Situation):
 def fill(harness: Harness, row: Row, turn: int) -> AttentionSituation:
     """Draw the numbers of a situation; the arguments are those of ``filling.fill``.
 
-    Where weights are dropped, try ``TRIES`` times to draw a situation whose output shows which
+    Where weights are dropped, try ``MAX_DRAWS`` times to draw a situation whose output shows which
     weights were dropped, however the output is rounded.
     """
-    for _ in range(TRIES):
+    for _ in range(MAX_DRAWS):
         situation = _fill(harness, row, turn)
         if not situation.drops or _tells_what_is_kept(harness.draw, situation):
             return situation
@@ -117,14 +119,16 @@ def _fill(harness: Harness, row: Row, turn: int) -> AttentionSituation:
     one = harness.of(contract)
     weights = filling.in_dtype(row, filling.draw_weights(one, row, sizes))
     mask = None if row.get("mask", "none") == "none" else draw_mask(harness, row, sizes)
-    x = filling.draw_like(one, row, "x", sizes)
+    x = filling.draw_x_like(one, row, "x", sizes)
     other_weights = filling.draw_other_weights(one, row, sizes)
     grad_outputs = filling.draw_grad_outputs(one, row, sizes)
     rate = _rate(harness, row)
-    is_other_masked = mask is not None and row.get("history") == ANOTHER_INPUT
-    other_mask = draw_mask(harness, {**row, PATTERN: "random"}, sizes) if is_other_masked else None
+    is_other_masked = mask is not None and row.get("history") == AFTER_ANOTHER_INPUT
+    other_mask = (
+        draw_mask(harness, {**row, MASK_PATTERN_NAME: "random"}, sizes) if is_other_masked else None
+    )
     frozen = filling.draw_frozen(harness, row, list(weights))
-    other_x = filling.another(x)
+    other_x = filling.with_other_numbers(x)
     return AttentionSituation(
         row=row,
         contract=contract,
@@ -139,7 +143,7 @@ def _fill(harness: Harness, row: Row, turn: int) -> AttentionSituation:
         other_weights=other_weights,
         frozen=frozen,
         coin=bool(harness.draw.integer(0, 1)),
-        visible=seen_by(mask, sizes),
+        visible=queries_that_see(mask, sizes),
         right={},
     )
 
@@ -159,7 +163,7 @@ def _rate(harness: Harness, row: Row) -> float | None:
     if row["mode"] != DROPPING:
         return 0.0
     if row["T"] == "above 128":
-        return OFTEN
+        return LONG_DROPOUT_RATE
     percent = harness.draw.integer(10, 80)
     return EXACT_RATES[percent % 2] if row["dtype"] == "float64" else percent / 100
 
@@ -168,21 +172,21 @@ def _sizes(harness: Harness, row: Row, turn: int) -> Sizes:
     draw, contract = harness.draw, harness.contract
     T = draw_length(draw, row["T"], turn)
     B = draw_batch(draw, row, T)
-    if "B" in row.get("mask", "") and row[PATTERN] != "all visible":
+    if "B" in row.get("mask", "") and row[MASK_PATTERN_NAME] != "all visible":
         B = max(B, 2)  # one sequence alone could not get another's mask
-    if row.get("mask") == "(T, T)" and T < FEW:
+    if row.get("mask") == "(T, T)" and T < SHORT_T:
         B = T  # equal sizes, so that the mask may be taken for one of another shape
     D = draw_width(draw, row, T)
     if contract.kinks is not None:
         D = max(D, 3)  # a norm of one or two features leaves nothing but signs
     if harness.sizes.get("E"):
-        D = 128 if 64 < D < WIDE and T < SOME and draw.integer(0, 1) else D
-        wide = draw.integer(20, 110) if T < SOME and not draw.integer(0, 2) else 0
+        D = 128 if 64 < D < WIDE_FEATURES and T < MEDIUM_T and draw.integer(0, 1) else D
+        wide = draw.integer(20, 110) if T < MEDIUM_T and not draw.integer(0, 2) else 0
         wide = draw.integer(129, 255) if D > 1024 else wide
         return Sizes(B=B, T=T, C=wide or draw.integer(2, 9), E=D)
     if row.get("mode") == DROPPING:  # the value vectors have to be independent
-        T = LONG + T % FEW if T > LONG else T
-        D = max(D, T + BESIDE)
+        T = LONG_DROPPING_T + T % SHORT_T if T > LONG_DROPPING_T else T
+        D = max(D, T + MIN_EXTRA_FEATURES)
         D = EXACT_WIDTH if row["dtype"] == "float64" and D <= EXACT_WIDTH else D
     C, H = _heads(draw, row, D)
     more = {"H": H} if "H" in harness.sizes else {}
@@ -193,12 +197,12 @@ def _heads(draw: Draw, row: Row, D: int) -> tuple[int, int]:
     """Return how many features a token has, and how many heads there are, for a drawn width."""
     match row.get("heads", "one"):
         case "several":
-            H = HEADS[draw.integer(0, len(HEADS) - 1)]
+            H = SEVERAL_HEADS[draw.integer(0, len(SEVERAL_HEADS) - 1)]
             return (D if row["width"] == "square" else -(-D // H)) * H, H
         case "above 8":
-            H = draw.integer(*MORE_HEADS)
+            H = draw.integer(*ABOVE_8_HEADS_RANGE)
             return draw.integer(2, 4) * H, H
         case "as many as features":
-            D = min(D, most_heads(D))
+            D = min(D, max_heads(D))
             return D, D
     return D, 1

@@ -5,18 +5,18 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from grader.attention.maps import mixing, recover_attention
-from grader.suite.calls import Call
+from grader.attention.maps import recover_attention, unmixing
+from grader.suite.calls import PlannedCall
 from grader.suite.draw import Draw
-from grader.suite.readable import NOISE
+from grader.suite.readable import NOISE_BY_DTYPE
 
 # Share of a query's total weight that may be misread: it shows neither in an output nor in a
 # gradient, by the tolerances with which these are compared.
-MISREAD = {torch.float32: 3e-3, torch.float64: 1e-6}
-ROWS = 4  # draws of an output's rounding, for each sequence
+MAX_MISREAD_SHARE = {torch.float32: 3e-3, torch.float64: 1e-6}
+ROUNDING_DRAWS = 4  # of an output, for each sequence
 
 
-def kept_in(call: Call, rate: float, still: Tensor, out: Tensor) -> Tensor:
+def kept_factors(call: PlannedCall, rate: float, still: Tensor, out: Tensor) -> Tensor:
     """Return the factor by which dropout multiplied each weight, as read off an output, (…, T, S).
 
     The factor is 0 or 1/(1 - rate), whichever is nearer to what the output shows.
@@ -33,7 +33,7 @@ def kept_in(call: Call, rate: float, still: Tensor, out: Tensor) -> Tensor:
     return torch.where(kept, 1 / (1 - rate), 0.0).squeeze(-2)
 
 
-def tells_what_is_kept(call: Call, dtype: torch.dtype, still: Tensor, draw: Draw) -> bool:
+def tells_what_is_kept(call: PlannedCall, dtype: torch.dtype, still: Tensor, draw: Draw) -> bool:
     """Return whether an output shows which weights were kept, however it is rounded.
 
     Only weights smaller than the effect of the output's rounding are misread. In bfloat16 the
@@ -46,10 +46,10 @@ def tells_what_is_kept(call: Call, dtype: torch.dtype, still: Tensor, draw: Draw
         still: Right output where nothing is dropped.
         draw: Draws the rounding.
     """
-    if dtype not in MISREAD:
+    if dtype not in MAX_MISREAD_SHARE:
         return True
-    _, back = mixing(call)
-    noise = draw.normal(*back.shape[:-2], ROWS, back.size(-2)).clamp(-2, 2).double()
+    _, back = unmixing(call)
+    noise = draw.normal(*back.shape[:-2], ROUNDING_DRAWS, back.size(-2)).clamp(-2, 2).double()
     largest = still.nan_to_num().abs().max()  # NaN where a query sees nothing
-    off = NOISE[dtype] * largest * (noise @ back).abs().max()
-    return bool(off < MISREAD[dtype])
+    off = NOISE_BY_DTYPE[dtype] * largest * (noise @ back).abs().max()
+    return bool(off < MAX_MISREAD_SHARE[dtype])

@@ -12,16 +12,20 @@ from grader.attention.situations.factors import MASK_DTYPE, MASK_VALUES
 from grader.suite.contract import Sizes
 from grader.suite.draw import Draw
 from grader.suite.harness import Harness
-from grader.suite.situations.factors import NONE, Row
+from grader.suite.situations.factors import ABSENT, Row
 
-PATTERN = "pattern of the mask"
-MIXED = ("ones", "tiny", "negative", "large")
-INTS = (torch.int8, torch.int16, torch.int32)
-HALVES = (torch.float16, torch.bfloat16)
-LARGE = {  # numbers that the next narrower type takes for 0, or does not hold
+MASK_PATTERN_NAME = "pattern of the mask"
+MIXED_KINDS = ("ones", "tiny", "negative", "large")
+OTHER_INT_DTYPES = (torch.int8, torch.int16, torch.int32)
+HALF_DTYPES = (torch.float16, torch.bfloat16)
+LARGE_BY_DTYPE = {  # numbers that the next narrower type takes for 0, or does not hold
     torch.uint8: 128, torch.int8: 64, torch.int16: 256, torch.int32: 2**16, torch.int64: 2**32,
 }  # fmt: skip
-TINY = {torch.float64: 1e-60, torch.float32: 1e-40, torch.float16: 6e-5}  # 1e-30 for the rest
+TINY_BY_DTYPE = {
+    torch.float64: 1e-60,
+    torch.float32: 1e-40,
+    torch.float16: 6e-5,
+}  # 1e-30 for the rest
 
 
 def draw_mask(harness: Harness, row: Row, sizes: Sizes) -> Tensor:
@@ -32,17 +36,17 @@ def draw_mask(harness: Harness, row: Row, sizes: Sizes) -> Tensor:
     letters = {"B": sizes.B, "T": sizes.T, "1": 1}
     words = row["mask"].strip("()").replace(" ", "").split(",")
     shape = tuple(letters[word] for word in words if word)
-    pattern = _PATTERNS[row[PATTERN]]
+    pattern = _PATTERNS[row[MASK_PATTERN_NAME]]
     if row["mask"].endswith("T)") or row["mask"] == "(T,)":
         chosen = pattern(harness, shape)
-    elif row["mask"] == "(B, T, 1)" and row[PATTERN] != "all visible":
+    elif row["mask"] == "(B, T, 1)" and row[MASK_PATTERN_NAME] != "all visible":
         chosen = pattern(harness, shape[:-1])[..., None]  # hides whole queries
-    elif row["mask"] == "(B, 1, 1)" and row[PATTERN] != "all visible":
+    elif row["mask"] == "(B, 1, 1)" and row[MASK_PATTERN_NAME] != "all visible":
         chosen = pattern(harness, shape[:1])[:, None, None]  # hides whole sequences
     else:
         chosen = torch.ones(shape, dtype=torch.bool)
     chosen = _in_another_shape(harness, row, chosen)
-    return _in_memory(harness.draw, _with_numbers(harness.draw, row, chosen))
+    return _in_random_layout(harness.draw, _with_numbers(harness.draw, row, chosen))
 
 
 def mask_forms() -> Mapping[str, Callable[[Draw, Tensor], Tensor]]:
@@ -50,13 +54,15 @@ def mask_forms() -> Mapping[str, Callable[[Draw, Tensor], Tensor]]:
 
     Hidden keys get 0, visible ones nonzero numbers of a random kind; the layout in memory varies.
     """
-    return {dtype: partial(_written, dtype) for dtype in MASK_DTYPE.levels if dtype != NONE}
+    return {
+        dtype: partial(_write_in_dtype, dtype) for dtype in MASK_DTYPE.levels if dtype != ABSENT
+    }
 
 
-def _written(dtype: str, draw: Draw, chosen: Tensor) -> Tensor:
-    numbers = [level for level in MASK_VALUES.levels if level != NONE]
+def _write_in_dtype(dtype: str, draw: Draw, chosen: Tensor) -> Tensor:
+    numbers = [level for level in MASK_VALUES.levels if level != ABSENT]
     row = {MASK_DTYPE.name: dtype, MASK_VALUES.name: numbers[draw.integer(0, len(numbers) - 1)]}
-    return _in_memory(draw, _with_numbers(draw, row, chosen))
+    return _in_random_layout(draw, _with_numbers(draw, row, chosen))
 
 
 def _in_another_shape(harness: Harness, row: Row, chosen: Tensor) -> Tensor:
@@ -76,7 +82,7 @@ def _in_another_shape(harness: Harness, row: Row, chosen: Tensor) -> Tensor:
     return chosen
 
 
-def _in_memory(draw: Draw, mask: Tensor) -> Tensor:
+def _in_random_layout(draw: Draw, mask: Tensor) -> Tensor:
     """Return the same mask, now and then transposed in memory, part of a larger one or expanded."""
     for axis in (0, -2) if mask.dim() == 3 and draw.integer(0, 1) else ():
         first = mask.narrow(axis, 0, 1)
@@ -124,11 +130,11 @@ def _with_numbers(draw: Draw, row: Row, chosen: Tensor) -> Tensor:
     kind = row["dtype of the mask"]
     if kind == "bool":
         return chosen
-    some = {"another int": INTS, "a half float": HALVES}.get(kind)
+    some = {"another int": OTHER_INT_DTYPES, "a half float": HALF_DTYPES}.get(kind)
     dtype = some[draw.integer(0, len(some) - 1)] if some else getattr(torch, kind)
     if row["numbers in the mask"] != "mixed":
         return chosen.to(dtype) * torch.tensor(_number(draw, row, dtype), dtype=dtype)
-    kinds = [_number(draw, {"numbers in the mask": one}, dtype) for one in MIXED]
+    kinds = [_number(draw, {"numbers in the mask": one}, dtype) for one in MIXED_KINDS]
     kinds.append(torch.finfo(dtype).max if dtype.is_floating_point else torch.iinfo(dtype).min or 2)
     each = torch.tensor(kinds, dtype=torch.float64).to(dtype)
     places = draw.normal(*chosen.shape).cpu().abs().mul(10).long() % len(kinds)
@@ -138,17 +144,17 @@ def _with_numbers(draw: Draw, row: Row, chosen: Tensor) -> Tensor:
 def _number(draw: Draw, row: Row, dtype: torch.dtype) -> float:
     match row["numbers in the mask"]:
         case "tiny":
-            return TINY.get(dtype, 1e-30) if dtype.is_floating_point else 1
+            return TINY_BY_DTYPE.get(dtype, 1e-30) if dtype.is_floating_point else 1
         case "negative":
             if dtype.is_floating_point:
                 return (-0.5, torch.finfo(dtype).min)[draw.integer(0, 1)]
             return 128 if dtype == torch.uint8 else -1
         case "large":
-            return LARGE.get(dtype, 1e4)
+            return LARGE_BY_DTYPE.get(dtype, 1e4)
     return 1
 
 
-def seen_by(mask: Tensor | None, sizes: Sizes) -> Tensor | None:
+def queries_that_see(mask: Tensor | None, sizes: Sizes) -> Tensor | None:
     """Return which queries may attend to something, (B, T); None where all may."""
     if mask is None:
         return None

@@ -9,21 +9,24 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grader.attention.oracle import dropped
+from grader.attention.oracle import apply_dropout
 from grader.attention.situations.filling import AttentionSituation
-from grader.attention.situations.keeping import kept_in
+from grader.attention.situations.keeping import kept_factors
 from grader.suite.compare import CheckFailed, expect_tensor
 from grader.suite.oracle import exact, right_weights
-from grader.suite.situations.trying import Tensors, Tried
+from grader.suite.situations.trying import SituationRun, Tensors
 from grader.suite.tolerance import Noise
 
-DROPPED = (2e-3, 1e-2)  # slack of outputs and of gradients, as kept weights are read off the output
+MISREAD_TOLERANCES = (
+    2e-3,
+    1e-2,
+)  # of outputs and of gradients, as kept weights are read off the output
 
 
-class AttentionTried(Tried):
+class AttentionSituationRun(SituationRun):
     """A situation of attention whose requests to the worker are planned (queued, not sent yet).
 
-    The arguments are those of ``Tried``.
+    The arguments are those of ``SituationRun``.
     """
 
     situation: AttentionSituation
@@ -76,7 +79,7 @@ class AttentionTried(Tried):
 
     def _slack(self, place: int) -> float:
         is_misread = self.situation.drops and self.situation.dtype == torch.float32
-        return super()._slack(place) + (DROPPED[place] if is_misread else 0.0)
+        return super()._slack(place) + (MISREAD_TOLERANCES[place] if is_misread else 0.0)
 
     @cached_property
     def _runs(self) -> dict[Any, Any]:
@@ -127,7 +130,7 @@ class AttentionTried(Tried):
         if not self.situation.drops:
             return came
         ((name, out),) = came.items()
-        with dropped(self._kept_in(out)):
+        with apply_dropout(self._kept_in(out)):
             read = self.call.compute_rights()[name]
         return {name: self._expected[name] + out - read}
 
@@ -138,7 +141,7 @@ class AttentionTried(Tried):
         kept = self._kept.to(dtype)
         if noise:
             kept = (kept != 0) * noise.constant(1 / (1 - self.situation.kept_rate))
-        return dropped(kept)
+        return apply_dropout(kept)
 
     @cached_property
     def _kept(self) -> Tensor:
@@ -148,4 +151,4 @@ class AttentionTried(Tried):
     def _kept_in(self, out: Tensor) -> Tensor:
         """Return the factor by which dropout multiplied each weight, as read off ``out``."""
         (still,) = self._still.values()
-        return kept_in(self.call, self.situation.kept_rate, still, out)
+        return kept_factors(self.call, self.situation.kept_rate, still, out)

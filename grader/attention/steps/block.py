@@ -13,19 +13,19 @@ from grader.attention.steps.state import State, choice
 EPS = 1e-5
 
 
-def _used(name: str, *norms: str) -> None:
+def _norms_used(name: str, *norms: str) -> None:
     @choice("norms used", name)
     def wrong(s: State) -> None:
         first, second = norms
         s.norms = first, second
 
 
-_used("traded", "norm2", "norm1")
-_used("the second for both", "norm2", "norm2")
-_used("the first for both", "norm1", "norm1")
+_norms_used("traded", "norm2", "norm1")
+_norms_used("the second for both", "norm2", "norm2")
+_norms_used("the first for both", "norm1", "norm1")
 
 
-def _computed(name: str, way: Callable[[Tensor], Tensor]) -> None:
+def _norms_computed(name: str, way: Callable[[Tensor], Tensor]) -> None:
     @choice("norms computed", name)
     def wrong(s: State) -> None:
         s.normed = way
@@ -35,10 +35,12 @@ def _centred(x: Tensor) -> Tensor:
     return x - x.mean(-1, keepdim=True)
 
 
-_computed("unbiased", lambda x: _centred(x) / (x.var(-1, keepdim=True) + EPS).sqrt())
-_computed("root mean square", lambda x: x / (x.square().mean(-1, keepdim=True) + EPS).sqrt())
-_computed("centred alone", _centred)
-_computed("by the variance", lambda x: _centred(x) / (x.var(-1, correction=0, keepdim=True) + EPS))
+_norms_computed("unbiased", lambda x: _centred(x) / (x.var(-1, keepdim=True) + EPS).sqrt())
+_norms_computed("root mean square", lambda x: x / (x.square().mean(-1, keepdim=True) + EPS).sqrt())
+_norms_computed("centred alone", _centred)
+_norms_computed(
+    "by the variance", lambda x: _centred(x) / (x.var(-1, correction=0, keepdim=True) + EPS)
+)
 
 
 @choice("learn norms", "norms detached", "norms computed")
@@ -53,18 +55,18 @@ def _detached_standardised(x: Tensor) -> Tensor:
     return (x - mean) / (variance + EPS).sqrt()
 
 
-def _placed(step: str, half: int, name: str, place: str) -> None:
+def _norm_placed(step: str, half: int, name: str, place: str) -> None:
     @choice(step, name)
     def wrong(s: State) -> None:
         first, second = s.places
         s.places = (first, place) if half else (place, second)
 
 
-_placed("norms first", 0, "missing", "nowhere")
-_placed("norms first", 0, "on the sublayer alone", "sublayer")
-_placed("norms first", 0, "over the positions", "positions")
-_placed("norms second", 1, "missing", "nowhere")
-_placed("norms second", 1, "on the sublayer alone", "sublayer")
+_norm_placed("norms first", 0, "missing", "nowhere")
+_norm_placed("norms first", 0, "on the sublayer alone", "sublayer")
+_norm_placed("norms first", 0, "over the positions", "positions")
+_norm_placed("norms second", 1, "missing", "nowhere")
+_norm_placed("norms second", 1, "on the sublayer alone", "sublayer")
 
 
 def _enter(s: State, half: int, x: Tensor) -> Tensor:

@@ -23,7 +23,7 @@ class LiveState(State):
         return value * self.noise(ones)
 
 
-def through(layout: WeightLayout, choices: Mapping[str, str]) -> Callable[..., State]:
+def step_runner(layout: WeightLayout, choices: Mapping[str, str]) -> Callable[..., State]:
     """Return a function that runs all steps: by these choices, and the right way without a choice.
 
     The function takes the weights by name, x (B, T, C) or (T, C), a mask or None, the constructor's

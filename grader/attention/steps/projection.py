@@ -40,10 +40,10 @@ def project(s: State) -> None:
     s.x = s.detached("input", s.drop("input", s.x))
     if "parameters" in s.cut:
         s.weights = {name: value.detach() for name, value in s.weights.items()}
-    _made(s, *_projected(s, s.x))
+    _set_projected(s, *_projected(s, s.x))
 
 
-def _made(s: State, q: Tensor, k: Tensor, v: Tensor) -> None:
+def _set_projected(s: State, q: Tensor, k: Tensor, v: Tensor) -> None:
     s.made = {"q": q, "k": k, "v": v, "x": s.x}
 
 
@@ -63,31 +63,34 @@ def _projected(s: State, x: Tensor, bias: bool = True) -> tuple[Tensor, ...]:
     return q, k, v
 
 
-PARTS = {"q": "queries", "k": "keys", "v": "values"}
-SOURCES = {**PARTS, "x": "input"}
+QKV_NAMES = {"q": "queries", "k": "keys", "v": "values"}
+SOURCE_NAMES = {**QKV_NAMES, "x": "input"}
 
 
 def _taken_from(letter: str, source: str) -> None:
-    @choice(f"project {PARTS[letter]}", "right" if letter == source else f"from {SOURCES[source]}")
+    @choice(
+        f"project {QKV_NAMES[letter]}",
+        "right" if letter == source else f"from {SOURCE_NAMES[source]}",
+    )
     def take(s: State) -> None:
-        setattr(s, letter, s.detached(PARTS[letter], s.made[source]))
+        setattr(s, letter, s.detached(QKV_NAMES[letter], s.made[source]))
 
 
-for _letter in PARTS:
-    for _source in SOURCES:
+for _letter in QKV_NAMES:
+    for _source in SOURCE_NAMES:
         _taken_from(_letter, _source)
 
 
 def _swap(name: str, order: str) -> None:
     """Register a choice that mixes up q, k and v: ``kqv`` takes what should be keys as queries."""
     others = [
-        f"project {PARTS[one]}" for one, other in zip("qkv", order, strict=True) if one != other
+        f"project {QKV_NAMES[one]}" for one, other in zip("qkv", order, strict=True) if one != other
     ]
 
     @choice("project", name, *others)
     def swap(s: State) -> None:
         project(s)
-        _made(s, *(s.made[letter] for letter in order))
+        _set_projected(s, *(s.made[letter] for letter in order))
 
 
 _swap("input for queries and keys", "xxv")
@@ -100,7 +103,7 @@ for _order in itertools.permutations("qkv"):
 @choice("project", "without bias")
 def project_without_bias(s: State) -> None:
     """Never add the biases, though the module has them."""
-    _made(s, *_projected(s, s.x, bias=False))
+    _set_projected(s, *_projected(s, s.x, bias=False))
 
 
 @choice("project", "weights transposed")
@@ -117,7 +120,7 @@ def project_with_transposed_weights(s: State) -> None:
 def project_in_turns(s: State) -> None:
     """Take every third feature of the fused projection for q, for k and for v, not whole thirds."""
     fused = s.linear(s.layout.fused, s.x)
-    _made(s, *(fused[..., start::3] for start in range(3)))
+    _set_projected(s, *(fused[..., start::3] for start in range(3)))
 
 
 @choice("project", "fused across tokens")
@@ -125,7 +128,7 @@ def project_across_tokens(s: State) -> None:
     """View (B, T, 3C) as three of (B, T, C), so that each holds a third of the tokens."""
     fused = s.linear(s.layout.fused, s.x)
     B, T, C = s.x.shape
-    _made(s, *fused.reshape(B, 3, T, C).unbind(1))
+    _set_projected(s, *fused.reshape(B, 3, T, C).unbind(1))
 
 
 @choice("project", "batch in one sequence")
@@ -141,7 +144,7 @@ def project_batch_mean(s: State) -> None:
     """Average the values over the batch, so that every sequence mixes the same ones."""
     project(s)
     v = s.made["v"]
-    _made(s, s.made["q"], s.made["k"], v.mean(0, keepdim=True).expand_as(v))
+    _set_projected(s, s.made["q"], s.made["k"], v.mean(0, keepdim=True).expand_as(v))
 
 
 @choice("project", "input centred")
@@ -156,4 +159,4 @@ def project_first_sequence(s: State) -> None:
     """Have every sequence attend to the first one's keys and values."""
     project(s)
     k, v = s.made["k"], s.made["v"]
-    _made(s, s.made["q"], k[:1].expand_as(k), v[:1].expand_as(v))
+    _set_projected(s, s.made["q"], k[:1].expand_as(k), v[:1].expand_as(v))

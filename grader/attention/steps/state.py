@@ -19,7 +19,7 @@ STEPS = (
     "scale", "scale place", "mask", "mask scale", "mask fill", "softmax", "mix", "merge", "output",
     "add1", "feed", "add2",
 )  # fmt: skip
-_NOTHING = torch.empty(0)
+_UNSET = torch.empty(0)
 BLOCK_STEPS = frozenset(
     {"learn norms", "norms used", "norms computed", "norms first", "norms second"}
     | {"arrange", "add1", "feed", "add2"}
@@ -100,18 +100,18 @@ class State:
     rate: float
     seed: int
     recording: bool = False
-    x: Tensor = _NOTHING
+    x: Tensor = _UNSET
     made: Mapping[str, Tensor] = field(default_factory=dict)
-    q: Tensor = _NOTHING
-    k: Tensor = _NOTHING
-    v: Tensor = _NOTHING
-    scores: Tensor = _NOTHING
+    q: Tensor = _UNSET
+    k: Tensor = _UNSET
+    v: Tensor = _UNSET
+    scores: Tensor = _UNSET
     factor: float = 1.0
-    unscaled: Tensor = _NOTHING
+    unscaled: Tensor = _UNSET
     hidden: Tensor | None = None
-    attention: Tensor = _NOTHING
-    mixed: Tensor = _NOTHING
-    out: Tensor = _NOTHING
+    attention: Tensor = _UNSET
+    mixed: Tensor = _UNSET
+    out: Tensor = _UNSET
     untransposed: bool = False
     late_scale: float = 1.0
     drop_at: frozenset[str] = frozenset({"weights"})
@@ -219,7 +219,7 @@ Choice = Callable[[State], None]
 # The choices of each step, by name. A step without the choice "right" is right if skipped.
 CHOICES: dict[str, dict[str, Choice]] = {step: {} for step in STEPS}
 # By step and choice: the steps in which that choice leaves nothing else to be done wrong.
-SETTLED: dict[tuple[str, str], frozenset[str]] = {}
+SETTLED_STEPS: dict[tuple[str, str], frozenset[str]] = {}
 
 
 def choice(step: str, name: str = "right", *settles: str) -> Callable[[Choice], Choice]:
@@ -234,7 +234,7 @@ def choice(step: str, name: str = "right", *settles: str) -> Callable[[Choice], 
     def register(function: Choice) -> Choice:
         assert name not in CHOICES[step], f"{step}: {name} is registered twice"
         CHOICES[step][name] = function
-        SETTLED[step, name] = frozenset({step, *settles})
+        SETTLED_STEPS[step, name] = frozenset({step, *settles})
         return function
 
     return register

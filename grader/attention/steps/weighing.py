@@ -59,10 +59,10 @@ def _drop_together(name: str, shape: tuple[int, ...]) -> None:
         s.shared_noise = shape
 
 
-_MANY = 1 << 30
-_drop_together("whole rows", (_MANY, _MANY, _MANY, 1))
-_drop_together("whole columns", (_MANY, _MANY, 1, _MANY))
-_drop_together("the same in all sequences", (1, _MANY, _MANY, _MANY))
+_WHOLE_AXIS = 1 << 30
+_drop_together("whole rows", (_WHOLE_AXIS, _WHOLE_AXIS, _WHOLE_AXIS, 1))
+_drop_together("whole columns", (_WHOLE_AXIS, _WHOLE_AXIS, 1, _WHOLE_AXIS))
+_drop_together("the same in all sequences", (1, _WHOLE_AXIS, _WHOLE_AXIS, _WHOLE_AXIS))
 
 
 @choice("drop", "without rescaling")

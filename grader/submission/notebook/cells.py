@@ -10,9 +10,11 @@ import msgspec
 
 from grader.errors import GradeError
 from grader.submission.notebook.magics import plain_python
-from grader.submission.source import MAX_BYTES
+from grader.submission.source import MAX_SOURCE_BYTES
 
-MAX_JSON = 4 * MAX_BYTES  # of code cells as JSON, which is 1 to 2 times as long as the code
+MAX_CODE_JSON_BYTES = (
+    4 * MAX_SOURCE_BYTES
+)  # of code cells; JSON is 1 to 2 times as long as the code
 MAX_CELLS = 10_000
 
 
@@ -24,14 +26,14 @@ class _Cell(msgspec.Struct, gc=False):
     input: msgspec.Raw = msgspec.Raw()  # the source, before version 4
 
 
-class _Sheet(msgspec.Struct, gc=False):
+class _Worksheet(msgspec.Struct, gc=False):
     cells: list[_Cell]
 
 
 class _Notebook(msgspec.Struct):
     nbformat: int
     cells: list[_Cell] = []
-    worksheets: list[_Sheet] = []  # before version 4
+    worksheets: list[_Worksheet] = []  # before version 4
 
 
 def read_cells(data: bytes, path: PurePath) -> list[str]:
@@ -53,7 +55,10 @@ def read_cells(data: bytes, path: PurePath) -> list[str]:
         sheets = [notebook.cells, *(sheet.cells for sheet in notebook.worksheets)]
         cells = [cell for sheet in sheets for cell in sheet if cell.cell_type == "code"]
         raws = [cell.input or cell.source for cell in cells]
-        if len(raws) > MAX_CELLS or sum(memoryview(raw).nbytes for raw in raws) > MAX_JSON:
+        if (
+            len(raws) > MAX_CELLS
+            or sum(memoryview(raw).nbytes for raw in raws) > MAX_CODE_JSON_BYTES
+        ):
             raise too_much_code(path)
         codes = [msgspec.json.decode(raw, type=str | list[str]) for raw in raws]
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -70,7 +75,7 @@ def read_cells(data: bytes, path: PurePath) -> list[str]:
 def too_much_code(path: PurePath) -> GradeError:
     """Return the error to raise for a notebook with too much code."""
     return GradeError(
-        f"`{path}` holds more than {MAX_BYTES >> 10} KiB of code; a submission is short"
+        f"`{path}` holds more than {MAX_SOURCE_BYTES >> 10} KiB of code; a submission is short"
     )
 
 

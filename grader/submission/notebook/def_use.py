@@ -14,7 +14,7 @@ _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
 @dataclass(frozen=True)
-class Part:
+class StatementGroup:
     """Top-level statements that share a line; mostly a single statement.
 
     Attributes:
@@ -36,7 +36,7 @@ class Part:
     postpones: bool
 
 
-def read_parts(submission: Submission) -> list[Part]:
+def read_statement_groups(submission: Submission) -> list[StatementGroup]:
     """Return the parts of a submission, in order.
 
     Raises:
@@ -54,17 +54,17 @@ def read_parts(submission: Submission) -> list[Part]:
     lines = submission.source.split("\n")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return [_part(group, lines) for group in groups]
+        return [_statement_group(group, lines) for group in groups]
 
 
-def _part(statements: list[ast.stmt], lines: list[str]) -> Part:
+def _statement_group(statements: list[ast.stmt], lines: list[str]) -> StatementGroup:
     first, last = _first_line(statements[0]), _last_line(statements[-1])
     table = symtable.symtable("\n".join(lines[first - 1 : last]), "cell", "exec")
     names = [s.get_name() for s in table.get_symbols() if s.is_assigned() or s.is_imported()]
     imported = [s for s in statements if isinstance(s, ast.ImportFrom)]
     future = {a.name for s in imported if s.module == "__future__" for a in s.names}
     reads = list(_reads(table, called=False))
-    return Part(
+    return StatementGroup(
         lines=range(first, last + 1),
         sets=frozenset([*names, *_changed(statements)]) - future,
         replaces=frozenset(name for s in statements for name in _replaced(s)),

@@ -8,12 +8,12 @@ from pathlib import Path
 
 from grader.submission.notebook.cells import join_cells
 from grader.submission.notebook.magics import parses, plain_python
-from grader.submission.notebook.slicing import needed_parts
+from grader.submission.notebook.slicing import needed_groups
 from grader.submission.source import Submission
 
-NAME = Path("notebook")  # a kernel does not know the name of its file
-HEAD = 20  # bytes, at most, of the line ``# cell N`` above a cell
-MAX_RAN = 1 << 20  # bytes of cells that are read; all of them are the learner's own
+NOTEBOOK_PATH = Path("notebook")  # a kernel does not know the name of its file
+MAX_HEADING_BYTES = 20  # of the line ``# cell N`` above a cell
+MAX_CELLS_BYTES = 1 << 20  # of all cells that are read; they are the learner's own
 
 
 def submission_from(ran: Sequence[str], cell: str, entry_points: Sequence[str]) -> Submission:
@@ -32,12 +32,12 @@ def submission_from(ran: Sequence[str], cell: str, entry_points: Sequence[str]) 
     body = cell.partition("\n")[2].rstrip("\n")
     if not ran or not ran[-1].endswith(body):  # the magic was called from within another cell
         ran = [*ran, cell]
-    cells = [*_usable(ran[:-1], MAX_RAN - len(ran[-1].encode())), ran[-1]]
+    cells = [*_usable(ran[:-1], MAX_CELLS_BYTES - len(ran[-1].encode())), ran[-1]]
     source, starts = join_cells(cells)
-    parts = needed_parts(Submission(NAME, source, starts), entry_points) or []
+    parts = needed_groups(Submission(NOTEBOOK_PATH, source, starts), entry_points) or []
     needed = {bisect_right(starts, part.lines.start) for part in parts} | {len(cells)}
     kept = [text if number in needed else None for number, text in enumerate(cells, 1)]
-    return Submission(NAME, *join_cells(kept))
+    return Submission(NOTEBOOK_PATH, *join_cells(kept))
 
 
 def _usable(cells: Sequence[str], room: int) -> list[str | None]:
@@ -47,6 +47,6 @@ def _usable(cells: Sequence[str], room: int) -> list[str | None]:
     """
     usable: list[str | None] = []
     for text in map(plain_python, reversed(cells)):
-        room -= len(text.encode(errors="replace")) + HEAD
+        room -= len(text.encode(errors="replace")) + MAX_HEADING_BYTES
         usable.append(text if room >= 0 and parses(text) else None)
     return usable[::-1]

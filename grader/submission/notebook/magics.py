@@ -11,7 +11,7 @@ import re
 import textwrap
 import warnings
 
-from grader.submission.source import has_endless_strings
+from grader.submission.source import has_too_many_fields
 
 PYTHON_CELLS = {"capture", "grade", "time", "timeit"}  # cell magics whose cell is Python
 
@@ -111,7 +111,7 @@ def _commented(text: str) -> str:
 
 def parses(text: str) -> bool:
     """Return whether a text is valid Python."""
-    if has_endless_strings(text):
+    if has_too_many_fields(text):
         return False
     try:
         with warnings.catch_warnings():

@@ -10,7 +10,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from grader.submission.notebook.def_use import Part, read_parts
+from grader.submission.notebook.def_use import StatementGroup, read_statement_groups
 from grader.submission.notebook.magics import parses
 from grader.submission.source import SourceProblem, Submission
 
@@ -30,7 +30,7 @@ def only_needed(submission: Submission, entry_points: Sequence[str]) -> Submissi
         submission: The submission to grade.
         entry_points: The names that the exercise asks for.
     """
-    parts = needed_parts(submission, entry_points)
+    parts = needed_groups(submission, entry_points)
     if parts is None:
         return submission
     lines = submission.source.split("\n")
@@ -44,19 +44,21 @@ def only_needed(submission: Submission, entry_points: Sequence[str]) -> Submissi
     return replace(submission, source="\n".join(left))
 
 
-def needed_parts(submission: Submission, entry_points: Sequence[str]) -> list[Part] | None:
+def needed_groups(
+    submission: Submission, entry_points: Sequence[str]
+) -> list[StatementGroup] | None:
     """Return the parts that ``only_needed`` keeps; None if it keeps everything."""
     if not submission.cells:
         return None
     try:
-        parts = read_parts(_parsing(submission))
+        parts = read_statement_groups(_without_broken_cells(submission))
         kept = _follow(parts, entry_points)
     except (SourceProblem, SyntaxError, LookupError, RecursionError, MemoryError, ValueError):
         return None
     return [part for number, part in enumerate(parts) if number in kept or part.postpones]
 
 
-def _parsing(submission: Submission) -> Submission:
+def _without_broken_cells(submission: Submission) -> Submission:
     """Return a notebook without the cells that do not parse: Jupyter runs the others regardless."""
     lines = submission.source.split("\n")
     for before, code in submission.parts():
@@ -66,7 +68,7 @@ def _parsing(submission: Submission) -> Submission:
     return replace(submission, source="\n".join(lines))
 
 
-def _follow(parts: Sequence[Part], entry_points: Iterable[str]) -> set[int]:
+def _follow(parts: Sequence[StatementGroup], entry_points: Iterable[str]) -> set[int]:
     """Return the indices of the parts that the entry points need.
 
     Raises:
@@ -97,7 +99,7 @@ def _follow(parts: Sequence[Part], entry_points: Iterable[str]) -> set[int]:
     return kept
 
 
-def _setters(parts: Sequence[Part]) -> dict[str, list[int]]:
+def _setters(parts: Sequence[StatementGroup]) -> dict[str, list[int]]:
     """Return the indices of the parts that set each name, in order."""
     found: dict[str, list[int]] = {}
     for number, part in enumerate(parts):

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grader.suite.calls import Call, Module
+from grader.suite.calls import Module, PlannedCall
 from grader.suite.claims.robustness import cast
 from grader.suite.compare import (
     CheckFailed,
@@ -26,11 +26,11 @@ from grader.suite.compare import (
 from grader.suite.contract import Sizes
 from grader.suite.harness import Harness
 
-TOLERANCE = 1e-4  # of gradients: these are longer sums than outputs, added up in another order
-EXACT = 1e-10  # tolerance of values in float64, where no constant is rounded
-TIMES = 30  # factor on our own error in the same dtype, to allow for another order of operations
+GRADIENT_TOLERANCE = 1e-4  # these are longer sums than outputs, added up in another order
+FLOAT64_TOLERANCE = 1e-10  # of values for which no constant is rounded
+MAX_ERROR_FACTOR = 30  # on our own error in the same dtype, for another order of operations
 DTYPES = (torch.float32, torch.float64, torch.bfloat16)
-KEPT = 2  # times its own bytes that what is handed on may keep alive
+MAX_KEPT_FACTOR = 2  # on the bytes of what is handed on, for those that it may keep alive
 
 Tensors = dict[str, Tensor]
 
@@ -59,7 +59,7 @@ def parts_agree_with_the_whole(
         planned.append((lengths, whole, in_parts(module, inputs, lengths, grad_output)))
     harness.ask()
     for lengths, whole, parts in planned:
-        given = f"in parts of {_listed(lengths)} tokens{_in(dtype)}"
+        given = f"in parts of {_listed(lengths)} tokens{_dtype_suffix(dtype)}"
         _expect_the_same(whole, parts, dtype, given)
         if learns and dtype != torch.bfloat16:  # in bfloat16 each part of these sums is rounded
             _expect_the_same_gradients(whole, parts, dtype, given)
@@ -68,7 +68,7 @@ def parts_agree_with_the_whole(
 def _expect_near(
     got: Tensor, right: Tensor, what: str, tolerance: float | None, rounded: Callable[[], Tensor]
 ) -> None:
-    """Fail the check if a value is further off than its tolerance and ``TIMES`` our own error.
+    """Fail if a value is off by more than its tolerance and ``MAX_ERROR_FACTOR`` times our error.
 
     Args:
         got: The submission's value.
@@ -81,11 +81,11 @@ def _expect_near(
         expect_close(got, right, what, tolerance)
     except CheckFailed:
         off = float((rounded().double() - right).abs().max()) / max(1.0, float(right.abs().max()))
-        expect_close(got, right, what, TIMES * off)
+        expect_close(got, right, what, MAX_ERROR_FACTOR * off)
 
 
 def _expect_the_same_gradients(
-    whole: Call, parts: Sequence[Call], dtype: torch.dtype, given: str
+    whole: PlannedCall, parts: Sequence[PlannedCall], dtype: torch.dtype, given: str
 ) -> None:
     """Fail the check unless the parts' gradients of each parameter add up to the right one."""
     rounded = cache(lambda: whole.compute_right_gradients(dtype))
@@ -94,7 +94,7 @@ def _expect_the_same_gradients(
         found = [part.gradients[name] for part in parts]
         total = torch.stack([one for one in found if one is not None] or [right * 0]).sum(0)
         what = f"gradient of {name} {given}"
-        _expect_near(total, right, what, TOLERANCE, partial(_of, rounded, name))
+        _expect_near(total, right, what, GRADIENT_TOLERANCE, partial(_computed, rounded, name))
 
 
 def in_parts(
@@ -102,9 +102,9 @@ def in_parts(
     inputs: Tensors,
     lengths: Sequence[int],
     grad_output: Tensor | None = None,
-    before: Call | None = None,
+    before: PlannedCall | None = None,
     **how: Any,
-) -> list[Call]:
+) -> list[PlannedCall]:
     """Plan a call for each part of a sequence; each takes what the call before it handed on.
 
     Args:
@@ -172,9 +172,9 @@ def _in_turns(
     module: Module,
     every: Sequence[Tensors],
     others: Sequence[Sequence[int]],
-    before: Call | None = None,
+    before: PlannedCall | None = None,
     later: int = 0,
-) -> list[list[Call]]:
+) -> list[list[PlannedCall]]:
     """Plan calls for several sequences, in turns of one part of each; return those of each.
 
     Args:
@@ -184,7 +184,7 @@ def _in_turns(
         before: Call whose cache all sequences continue; None for none.
         later: Number of turns after which each sequence begins, counted from the one before it.
     """
-    each: list[list[Call]] = [[] for _ in others]
+    each: list[list[PlannedCall]] = [[] for _ in others]
     for turn in range(max(map(len, others)) + later * len(others)):
         for place, (lengths, inputs, said) in enumerate(zip(others, every, each, strict=True)):
             done = turn - later * place
@@ -197,7 +197,7 @@ def _in_turns(
 
 
 def keeps_no_more_alive(harness: Harness, every: Sequence[tuple[Sizes, Sequence[int]]]) -> None:
-    """Fail the check if what is handed on keeps more than ``KEPT`` times its own size alive.
+    """Fail if what is handed on keeps more than ``MAX_KEPT_FACTOR`` times its own bytes alive.
 
     A view of a tensor keeps all of it alive. Measured without gradients, since a graph keeps what
     it needs.
@@ -207,7 +207,7 @@ def keeps_no_more_alive(harness: Harness, every: Sequence[tuple[Sizes, Sequence[
         every: Sizes, each with the lengths of the parts to call with, in evaluation and in
             training; the dtypes take turns.
     """
-    planned: list[Call] = []
+    planned: list[PlannedCall] = []
     for turn, ((sizes, lengths), mode) in enumerate(itertools.product(every, (False, True))):
         dtype = DTYPES[turn % len(DTYPES)]
         inputs = cast(harness.inputs(sizes.replace(T=sum(lengths))), dtype)
@@ -220,15 +220,15 @@ def keeps_no_more_alive(harness: Harness, every: Sequence[tuple[Sizes, Sequence[
         behind = sum(call.behind(one) for one in handed)
         names = " and ".join(call.contract.carried)
         expect(
-            behind <= KEPT * held,
+            behind <= MAX_KEPT_FACTOR * held,
             f"{names} hold {held} bytes and keep {behind} alive ({call.sizes}): a slice of "
             "a tensor keeps all of it",
         )
 
 
 def _expect_the_same(
-    whole: Call,
-    parts: Sequence[Call],
+    whole: PlannedCall,
+    parts: Sequence[PlannedCall],
     dtype: torch.dtype,
     given: str,
     skipped: int = 0,
@@ -236,7 +236,7 @@ def _expect_the_same(
     """Fail the check unless the parts' joined outputs, and what the last hands on, are right."""
     rounded = cache(lambda: whole.compute_rights(dtype))
     is_exact = dtype == torch.float64 and whole.contract.is_exact(whole.sizes)
-    tolerance = EXACT if is_exact else None
+    tolerance = FLOAT64_TOLERANCE if is_exact else None
     for name, axis in whole.along("T").items():
         if name in whole.contract.carried:
             continue
@@ -244,18 +244,20 @@ def _expect_the_same(
         for part in parts:
             part.expect_form(part.outs[name], dtype, f"{name} {given}")
         got = torch.cat([part.outs[name] for part in parts], dim=axis)
-        ours = partial(_of, rounded, name, cut)
+        ours = partial(_computed, rounded, name, cut)
         _expect_near(got, cut(whole.rights[name]), f"{name} {given}", tolerance, ours)
     for name in whole.contract.carried:
         if name in whole.contract.compared:
             parts[-1].expect_form(parts[-1].outs[name], dtype, f"{name} {given}")
             last, what = parts[-1].outs[name], f"{name} at the end, {given}"
-            _expect_near(last, whole.rights[name], what, tolerance, partial(_of, rounded, name))
+            _expect_near(
+                last, whole.rights[name], what, tolerance, partial(_computed, rounded, name)
+            )
     for name, got in parts[-1].counts.items():
         expect_integers(got, whole.every_right[name], f"{name} at the end, {given}")
 
 
-def _of(
+def _computed(
     every: Callable[[], Tensors], name: str, cut: Callable[[Tensor], Tensor] | None = None
 ) -> Tensor:
     """Return the tensor ``every()[name]``; if ``cut`` is given, what it cuts out of that."""
@@ -294,5 +296,5 @@ def _listed(lengths: Sequence[int]) -> str:
     return ", ".join(map(str, lengths))
 
 
-def _in(dtype: torch.dtype) -> str:
+def _dtype_suffix(dtype: torch.dtype) -> str:
     return "" if dtype == torch.float32 else f", in {str(dtype).removeprefix('torch.')}"

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from grader.sandbox.errors import SubmissionError
-from grader.suite.calls import Call, Module, bound
+from grader.suite.calls import Module, PlannedCall, sizes_of_call
 from grader.suite.claims.robustness import cast
 from grader.suite.compare import expect, expect_close, fail
 from grader.suite.harness import Harness
@@ -18,7 +18,7 @@ from grader.suite.marks import points
 ELSEWHERE = 40  # calls in whose time all calls on another device can be made
 SEED = 1  # of calls whose results must agree, whatever random numbers they draw
 DTYPES = (torch.float32, torch.float64, torch.bfloat16)  # a module is moved in each of them
-STRANGE_GRADIENT = {"invalid", "gradient", "device", "meta"}  # words of torch's error message
+GRADIENT_DEVICE_ERROR_WORDS = {"invalid", "gradient", "device", "meta"}  # of torch's message
 
 
 @points(1)
@@ -106,7 +106,7 @@ def _expect_learning_there(
             # An error without a line of the submission may be torch's own, so it proves nothing.
             if error.fault.frames and _works_here(harness, inputs, method):
                 _fail_by(error)
-            on_cpu = set(error.fault.message.split()) >= STRANGE_GRADIENT
+            on_cpu = set(error.fault.message.split()) >= GRADIENT_DEVICE_ERROR_WORDS
             expect(not on_cpu, "a backward gives a CPU gradient to a tensor on another device")
 
 
@@ -122,12 +122,12 @@ def _works_here(harness: Harness, inputs: dict[str, Tensor], method: str) -> boo
 
 def _grad_outputs(module: Module, inputs: Mapping[str, Tensor]) -> dict[str, Tensor]:
     contract = module.contract
-    sizes = bound(contract, module.sizes, inputs)
+    sizes = sizes_of_call(contract, module.sizes, inputs)
     letters = {name: contract.outputs[name] or "" for name in contract.compared}
     return {name: torch.ones(sizes.shape(one)) for name, one in letters.items()}
 
 
-def _expect_there(calls: list[Call]) -> None:
+def _expect_there(calls: list[PlannedCall]) -> None:
     try:
         _ = [call.result for call in calls]
     except SubmissionError as error:
@@ -142,7 +142,7 @@ def _fail_by(error: SubmissionError) -> None:
     fail(f"{error.fault.message}{where}")
 
 
-def _expect_lies_there(call: Call) -> None:
+def _expect_lies_there(call: PlannedCall) -> None:
     there = all(
         isinstance(out, Tensor) and (out.device.type == "meta" or call.lies_elsewhere(out))
         for out in _outs(call)
@@ -150,13 +150,13 @@ def _expect_lies_there(call: Call) -> None:
     expect(there, "output: expected on the input's device, got it on the CPU")
 
 
-def _outs(call: Call) -> list[Any]:
+def _outs(call: PlannedCall) -> list[Any]:
     """Return the outputs of a call that the contract describes; for a dict, all its values."""
     result = call.result
     return list(result.values()) if isinstance(result, dict) else _compared(call, result)
 
 
-def _compared(call: Call, result: object) -> list[Any]:
+def _compared(call: PlannedCall, result: object) -> list[Any]:
     """Return the parts of a result that the contract describes, not those only handed on."""
     if call.contract.tuples:
         return [call.every_part[name] for name in call.contract.compared]

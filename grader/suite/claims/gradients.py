@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.autograd.gradcheck import GradcheckError, gradcheck
 
-from grader.suite.calls import Call, Gradients, Inputs, Module, bound
+from grader.suite.calls import GradientsByName, Inputs, Module, PlannedCall, sizes_of_call
 from grader.suite.compare import expect_close, expect_gradient, fail
 from grader.suite.contract import Contract
 from grader.suite.harness import Harness
@@ -14,22 +14,22 @@ from grader.suite.marks import needs, points
 from grader.suite.situations.implied import expect_right
 
 # Larger than that of outputs: gradients are longer sums, added up in another order.
-TOLERANCE = 1e-4
-NEAR = 1e-5  # relative tolerance of gradcheck: finite differences in float64 are off by 1e-8
-NEARLY_NONE = 1e-8  # its absolute one; torch multiplies it by thousands, as it sums many numbers
+GRADIENT_TOLERANCE = 1e-4
+GRADCHECK_RTOL = 1e-5  # finite differences in float64 are off by 1e-8
+GRADCHECK_ATOL = 1e-8  # torch multiplies it by thousands, as it sums many numbers
 
-Pair = tuple[dict[str, Tensor], Gradients]  # right gradients, and those found
+GradientsPair = tuple[dict[str, Tensor], GradientsByName]  # the right gradients, and those found
 
 
 @points(1)
 @needs(Contract, "differentiable")
 def input_gradient_is_right(harness: Harness) -> None:
     """The layers below this one learn through it."""
-    for right, found in harness.shared(observe):
+    for right, found in harness.shared(observe_gradients):
         for name in [name for name in right if name in harness.contract.inputs]:
             if found[name] is None and harness.contract.may_go_unused(name, right[name]):
                 continue
-            _expect(name, found[name], right[name])
+            _expect_gradient_close(name, found[name], right[name])
     expect_right(harness, "input_gradient_is_right")
 
 
@@ -37,13 +37,13 @@ def input_gradient_is_right(harness: Harness) -> None:
 @needs(Contract, "parameters")
 def parameter_gradients_are_right(harness: Harness) -> None:
     """A model with a right output but wrong gradients learns nothing."""
-    for right, found in harness.shared(observe):
+    for right, found in harness.shared(observe_gradients):
         for name in [name for name in right if name not in harness.contract.inputs]:
-            _expect(name, found.get(name), right[name])
+            _expect_gradient_close(name, found.get(name), right[name])
     expect_right(harness, "parameter_gradients_are_right")
 
 
-def observe(harness: Harness) -> list[Pair]:
+def observe_gradients(harness: Harness) -> list[GradientsPair]:
     """Return the right gradients and the submission's, for each of several calls.
 
     They are made without optional inputs and with them, in evaluation and in training, and then
@@ -55,14 +55,14 @@ def observe(harness: Harness) -> list[Pair]:
         inputs = harness.smooth_inputs(module)
         more = {name: harness.input(name, module.sizes) for name in harness.contract.optional}
         for given in (inputs, {**inputs, **more}) if more else (inputs,):
-            calls.append(module.call(given, grad_output=_drawn(harness, module, given)))
+            calls.append(module.call(given, grad_output=_draw_grad_outputs(harness, module, given)))
     alone = _plan_what_learns_alone(harness)
     harness.ask()
-    whole: list[Pair] = [(call.right_gradients, call.gradients) for call in calls]
-    return whole + [_seen_of(call, learning) for call, learning in alone]
+    whole: list[GradientsPair] = [(call.right_gradients, call.gradients) for call in calls]
+    return whole + [_gradients_pair(call, learning) for call, learning in alone]
 
 
-def _plan_what_learns_alone(harness: Harness) -> list[tuple[Call, set[str]]]:
+def _plan_what_learns_alone(harness: Harness) -> list[tuple[PlannedCall, set[str]]]:
     """Plan calls with gradients of one layer or part and the inputs, or of one parameter alone.
 
     All other parameters are frozen. Return each call with the names of what has gradients.
@@ -78,7 +78,7 @@ def _plan_what_learns_alone(harness: Harness) -> list[tuple[Call, set[str]]]:
         inputs = harness.smooth_inputs(module)
         call = module.call(
             inputs,
-            grad_output=_drawn(harness, module, inputs),
+            grad_output=_draw_grad_outputs(harness, module, inputs),
             frozen=[name for name in names if name not in learning],
             leaves=leaves,
         )
@@ -92,21 +92,21 @@ def _parameters(contract: Contract) -> list[str]:
     return [name for name in names if name not in contract.frozen]
 
 
-def _seen_of(call: Call, names: set[str]) -> Pair:
+def _gradients_pair(call: PlannedCall, names: set[str]) -> GradientsPair:
     right = {name: one for name, one in call.right_gradients.items() if name in names}
     _ = call.outs  # fails unless these are Tensors of the right shapes
     return right, call.gradients if call.carries_gradients else dict.fromkeys(right)
 
 
-def _drawn(harness: Harness, module: Module, inputs: Inputs) -> dict[str, Tensor]:
+def _draw_grad_outputs(harness: Harness, module: Module, inputs: Inputs) -> dict[str, Tensor]:
     """Draw a gradient for each compared output, by name, from which a backward starts."""
-    sizes = bound(harness.contract, module.sizes, inputs)
+    sizes = sizes_of_call(harness.contract, module.sizes, inputs)
     letters = {name: harness.contract.outputs[name] or "" for name in harness.contract.compared}
     return {name: harness.draw.normal(*sizes.shape(one)) for name, one in letters.items()}
 
 
-def _expect(name: str, got: Tensor | None, expected: Tensor) -> None:
-    expect_close(expect_gradient(got, name), expected, f"gradient of {name}", TOLERANCE)
+def _expect_gradient_close(name: str, got: Tensor | None, expected: Tensor) -> None:
+    expect_close(expect_gradient(got, name), expected, f"gradient of {name}", GRADIENT_TOLERANCE)
 
 
 @points(2)
@@ -120,6 +120,6 @@ def passes_gradcheck(harness: Harness) -> None:
         for name, value in inputs.items()
     ]
     try:
-        gradcheck(face, leaves, fast_mode=True, atol=NEARLY_NONE, rtol=NEAR)
+        gradcheck(face, leaves, fast_mode=True, atol=GRADCHECK_ATOL, rtol=GRADCHECK_RTOL)
     except GradcheckError as error:
         fail(str(error).strip().splitlines()[0])

@@ -6,20 +6,22 @@ from collections.abc import Callable, Sequence
 
 import torch
 
-from grader.suite.calls import Call
+from grader.suite.calls import PlannedCall
 from grader.suite.claims.robustness import cast
 from grader.suite.compare import expect
 from grader.suite.contract import Sizes
 from grader.suite.harness import Harness
-from grader.wire.messages import Copies
+from grader.wire.messages import CopyCriteria
 
-PART = 8  # a copy holds an eighth of the numbers or more, such as those of one sequence or head
-WHOLE = 3  # times the numbers, at most, that a copy holds: keys, values and something else
+SMALLEST_COPY_DIVISOR = 8  # a copy holds an eighth of the numbers or more: those of one head, say
+MAX_COPY_FACTOR = 3  # on the numbers, that a copy holds: keys, values and something else
 
 
-def same_numbers(count: int, times: int) -> Copies:
+def same_numbers(count: int, times: int) -> CopyCriteria:
     """Return what counts as a copy: ``times`` repetitions of about ``count`` different numbers."""
-    return Copies(times, count // PART, min(count * WHOLE, count * times - 1))
+    return CopyCriteria(
+        times, count // SMALLEST_COPY_DIVISOR, min(count * MAX_COPY_FACTOR, count * times - 1)
+    )
 
 
 def makes_no_copies(
@@ -43,7 +45,7 @@ def makes_no_copies(
         numbers: Returns how many of these numbers there are at given sizes.
         times: Returns how often a copy would hold each at given sizes; at least 2.
     """
-    calls: list[Call] = []
+    calls: list[PlannedCall] = []
     for sizes, dtype in every:
         asked = same_numbers(numbers(sizes), times(sizes))
         inputs = cast(harness.inputs(sizes), dtype)

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from grader.suite.calls import Call
+from grader.suite.calls import PlannedCall
 from grader.suite.compare import expect_all_close, expect_close, expect_differs, fail
 from grader.suite.harness import Harness
 from grader.suite.marks import needs, points
-from grader.suite.situations.implied import implied
+from grader.suite.situations.implied import backed_by_situations
 
-LONG = 131
+LONG_T = 131
 
 
 def _axis(harness: Harness, letters: str | None) -> int:
     return harness.sizes.axis(letters or "", "T")
 
 
-def _before(call: Call, name: str, count: int) -> Tensor:
+def _before(call: PlannedCall, name: str, count: int) -> Tensor:
     axis = call.sizes.axis(call.contract.outputs[name] or "", "T")
     return call.outs[name].narrow(axis, 0, count)
 
@@ -75,10 +75,10 @@ def future_gets_no_gradient(harness: Harness) -> None:
 
 @points(1)
 @needs(letters="T")
-@implied
+@backed_by_situations
 def handles_a_long_sequence_from_its_start(harness: Harness) -> None:
     """No table or mask has a fixed length: the start of a sequence gives what it gives alone."""
-    sizes = harness.sizes.replace(B=min(harness.sizes.B, 1), T=LONG)
+    sizes = harness.sizes.replace(B=min(harness.sizes.B, 1), T=LONG_T)
     inputs, short = harness.inputs(sizes), {}
     for name, value in inputs.items():
         axes = sizes.axes(harness.contract.inputs[name].shape)
@@ -89,4 +89,4 @@ def handles_a_long_sequence_from_its_start(harness: Harness) -> None:
     for name in start.along("T"):
         out = start.outs[name]
         expect_close(_before(whole, name, harness.sizes.T), out, f"{name} of the first positions")
-    expect_all_close(whole.outs, whole.rights, f"at T = {LONG}")
+    expect_all_close(whole.outs, whole.rights, f"at T = {LONG_T}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from grader.suite.calls import Call, Inputs
+from grader.suite.calls import Inputs, PlannedCall
 from grader.suite.compare import (
     expect,
     expect_all_close,
@@ -17,14 +17,14 @@ from grader.suite.contract import Sizes
 from grader.suite.harness import Harness
 from grader.suite.marks import needs, points
 from grader.suite.oracle import Weights
-from grader.suite.situations.implied import expect_right, implied
+from grader.suite.situations.implied import backed_by_situations, expect_right
 
-TIMES = (3, 33)  # how often a sequence of 8 tokens is repeated
-LENGTH = 257  # how often a single token is repeated; a prime, so that no block size divides it
+SEQUENCE_REPETITIONS = (3, 33)  # of a sequence of 8 tokens
+TOKEN_REPETITIONS = 257  # of a single token; a prime, so that no block size divides it
 
 
 @points(1)
-@implied
+@backed_by_situations
 def computes_in_float64(harness: Harness) -> None:
     """Nothing is cast to lower precision on the way.
 
@@ -41,14 +41,14 @@ def computes_in_float64(harness: Harness) -> None:
 
 
 @points(1)
-@implied
+@backed_by_situations
 def computes_in_bfloat16(harness: Harness) -> None:
     """Models run in bfloat16; every intermediate tensor takes the input's dtype."""
     call, own = _in_dtype(harness, torch.bfloat16)
     expect_all_close(call.outs, own.outs, "in bfloat16")
 
 
-def _in_dtype(harness: Harness, dtype: torch.dtype) -> tuple[Call, Call]:
+def _in_dtype(harness: Harness, dtype: torch.dtype) -> tuple[PlannedCall, PlannedCall]:
     """Return a call of the submission in the given dtype, and the same call in float32."""
     weights = harness.contract.plain_weights(harness.weights(harness.sizes))
     module, every = harness.module(weights=weights), harness.every_input()
@@ -70,7 +70,7 @@ def cast(inputs: dict[str, Tensor], dtype: torch.dtype) -> dict[str, Tensor]:
 
 @points(1)
 @needs(letters="T")
-@implied
+@backed_by_situations
 def handles_a_single_token(harness: Harness) -> None:
     """A single position attends to itself with weight 1."""
     first, planned = harness.sizes, []
@@ -90,7 +90,7 @@ def handles_a_single_token(harness: Harness) -> None:
 
 @points(1)
 @needs(letters="T")
-@implied
+@backed_by_situations
 def handles_a_long_sequence(harness: Harness) -> None:
     """No table or mask has a fixed length.
 
@@ -98,7 +98,7 @@ def handles_a_long_sequence(harness: Harness) -> None:
     """
     module, first = harness.module(), harness.sizes
     short, token = first.replace(B=min(first.B, 1), T=8), first.replace(B=min(first.B, 2), T=1)
-    said = [(short, times) for times in TIMES] + [(token, LENGTH)]
+    said = [(short, times) for times in SEQUENCE_REPETITIONS] + [(token, TOKEN_REPETITIONS)]
     calls = []
     for sizes, times in said:
         inputs = harness.inputs(sizes)
@@ -123,12 +123,12 @@ def _repeated(
     }
 
 
-def _first(call: Call, name: str, count: int) -> Tensor:
+def _first(call: PlannedCall, name: str, count: int) -> Tensor:
     return call.outs[name].narrow(call.along("T")[name], 0, count)
 
 
 @points(1)
-@implied
+@backed_by_situations
 def handles_non_contiguous_input(harness: Harness) -> None:
     """A transposed or sliced tensor is as good as any other."""
     module, inputs = harness.module(), harness.inputs()
@@ -153,7 +153,7 @@ def _layouts(x: Tensor) -> dict[str, Tensor]:
 
 
 @points(1)
-@implied
+@backed_by_situations
 def changes_no_input(harness: Harness) -> None:
     """The caller still needs what it passed in."""
     module = harness.module()
@@ -182,7 +182,7 @@ def remembers_nothing(harness: Harness) -> None:
     fresh = [harness.module(weights=module.weights).call(other) for other in others]
     changed = module.set(harness.weights(sizes)).call(inputs)
     unused = harness.module(weights=module.weights).call(inputs)
-    lent = _with_weights_lent(harness, module.weights, inputs)
+    lent = _plan_functional_call(harness, module.weights, inputs)
     harness.ask()
     for alone, call, again in zip(fresh, calls[::2], calls[1::2], strict=True):
         after = "another input" if call.inputs.keys() == inputs.keys() else "a call with everything"
@@ -194,7 +194,7 @@ def remembers_nothing(harness: Harness) -> None:
     expect_right(harness, "remembers_nothing")
 
 
-def _with_weights_lent(harness: Harness, weights: Weights, inputs: Inputs) -> list[Call]:
+def _plan_functional_call(harness: Harness, weights: Weights, inputs: Inputs) -> list[PlannedCall]:
     """Plan a call under ``functional_call``; in training, as evaluation may fold the weights."""
     contract = harness.contract
     if contract.parameters is None or contract.method:

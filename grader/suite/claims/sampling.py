@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from grader.suite.calls import Call
+from grader.suite.calls import PlannedCall
 from grader.suite.compare import (
     expect,
     expect_close,
@@ -25,14 +25,14 @@ from grader.suite.compare import (
 from grader.suite.contract import Contract, Input, Sizes
 from grader.suite.harness import Harness
 
-LINE = 2e-5  # distance to p, below which rounding decides whether a sum of probabilities reaches p
-EDGE = 5e-7  # gap of two logits, over the largest if above 1, at which float32 may find them equal
-CLEAR = 1e-3  # gap to p, and between ranks, that is safe even where logits are rounded as well
-LITTLE = 1e-20  # a smaller probability may be 0 in float32
-TAIL = log(2e10)  # puts the bound of a count where chance alone exceeds it once in 10¹⁰
+MIN_DISTANCE_TO_P = 2e-5  # below it, rounding decides whether a sum of probabilities reaches p
+MIN_LOGIT_GAP = 5e-7  # over the largest logit if above 1; below it float32 may find two equal
+SAFE_GAP = 1e-3  # to p, and between ranks, even where logits are rounded as well
+MIN_PROBABILITY = 1e-20  # a smaller one may be 0 in float32
+LOG_FALSE_ALARM_ODDS = log(2e10)  # for bounds that chance alone exceeds once in 10¹⁰
 
-Settings = dict[str, Any]  # temperature, top_k, top_p; a call leaves out what is not set
-SETTINGS: dict[str, Settings] = {
+SamplingSettings = dict[str, Any]  # temperature, top_k, top_p; a call leaves out what is not set
+SETTINGS_BY_NAME: dict[str, SamplingSettings] = {
     "nothing": {},
     "a low temperature": {"temperature": 0.4},
     "a high temperature": {"temperature": 3.0},
@@ -51,7 +51,7 @@ SETTINGS: dict[str, Settings] = {
 }
 
 
-def share_out(
+def shares_and_sums(
     logits: Tensor, temperature: float = 1.0, top_k: int | None = None, top_p: float | None = None
 ) -> tuple[Tensor, Tensor]:
     """Return the right probabilities and, for each token, the sum of all that are larger.
@@ -73,20 +73,22 @@ def share_out(
 
 def sampling(entry: str) -> Contract:
     """Return the contract of a function from logits (B, V) to probabilities, for all settings."""
-    variants = {name: sampling_with(entry, how) for name, how in SETTINGS.items()}
+    variants = {name: sampling_with(entry, how) for name, how in SETTINGS_BY_NAME.items()}
     return replace(sampling_with(entry, {}), variants=variants, tried=True)
 
 
-def sampling_with(entry: str, how: Settings) -> Contract:
+def sampling_with(entry: str, how: SamplingSettings) -> Contract:
     """Return the contract of the function of ``sampling``, under these settings alone."""
 
     def left_to_rounding(logits: Tensor) -> float:
-        shares, sums = share_out(logits.double(), **how)
-        near = _off_the_line(sums, how).lt(LINE).any() or _has_near_ties(logits.double(), shares)
+        shares, sums = shares_and_sums(logits.double(), **how)
+        near = _distance_to_p(sums, how).lt(MIN_DISTANCE_TO_P).any() or _has_near_ties(
+            logits.double(), shares
+        )
         return float("inf") if near else 0.0
 
     def silent(logits: Tensor) -> dict[str, Tensor]:
-        shares = share_out(logits.detach().double(), **how)[0]
+        shares = shares_and_sums(logits.detach().double(), **how)[0]
         return {"probabilities": (shares == 0) & (left_to_rounding(logits.detach()) == 0)}
 
     return Contract(
@@ -95,7 +97,7 @@ def sampling_with(entry: str, how: Settings) -> Contract:
         inputs={"logits": Input("B V", lambda draw, shape, sizes: draw.normal(*shape, std=2.0))},
         outputs={"probabilities": "B V"},
         arguments=lambda sizes: how,
-        oracle=lambda weights, sizes, logits: share_out(logits, **how)[0],
+        oracle=lambda weights, sizes, logits: shares_and_sums(logits, **how)[0],
         slack=left_to_rounding,
         silent=silent,
         fit=lambda sizes: sizes.replace(V=sizes.T),
@@ -104,7 +106,7 @@ def sampling_with(entry: str, how: Settings) -> Contract:
     )
 
 
-def _off_the_line(sums: Tensor, how: Settings) -> Tensor:
+def _distance_to_p(sums: Tensor, how: SamplingSettings) -> Tensor:
     """Return how far each sum is from p; 1 where p decides nothing, as for the likeliest token."""
     p = how.get("top_p")
     return (sums if p is None else sums - p).abs().masked_fill((sums == 0) | (p is None), 1.0)
@@ -115,22 +117,24 @@ def _has_near_ties(logits: Tensor, shares: Tensor) -> bool:
     last = logits.masked_fill(shares == 0, float("inf")).amin(-1)
     next_ = logits.masked_fill(shares != 0, float("-inf")).amax(-1)
     apart, largest = last - next_, logits.abs().amax(-1).clamp(min=1)
-    return bool(((apart > 0) & (apart < EDGE * largest)).any())
+    return bool(((apart > 0) & (apart < MIN_LOGIT_GAP * largest)).any())
 
 
-def _listed(how: Settings) -> str:
+def _listed(how: SamplingSettings) -> str:
     """Return settings as a call has them, such as ``top_k=3``."""
     return ", ".join(f"{name}={value}" for name, value in how.items())
 
 
-def _plan(harness: Harness, logits: Tensor, how: Settings, learns: bool = True) -> Call:
+def _plan(
+    harness: Harness, logits: Tensor, how: SamplingSettings, learns: bool = True
+) -> PlannedCall:
     (B, V), entry = logits.shape, harness.contract.entry
     module = harness.of(sampling_with(entry, how)).module(Sizes(B=B, T=V, V=V))
     grad_output = harness.draw.normal(B, V).to(logits.dtype) if learns else None
     return module.call({"logits": logits}, grad_output=grad_output)
 
 
-def shares_are_right(harness: Harness, every: Iterable[tuple[Tensor, Settings]]) -> None:
+def shares_are_right(harness: Harness, every: Iterable[tuple[Tensor, SamplingSettings]]) -> None:
     """Fail the check unless probabilities and their gradients are right under these settings.
 
     Removed tokens must have exactly 0; at temperature 0 the one token that is kept has exactly 1.
@@ -151,7 +155,7 @@ def shares_are_right(harness: Harness, every: Iterable[tuple[Tensor, Settings]])
         expect_close(call.out, call.expected, given, None if temperature else 0.0)
         left = int((call.out.cpu()[call.expected == 0] != 0).sum())
         expect(left == 0, f"{given}: {left} tokens that are not kept are above 0")
-        there = call.expected > LITTLE
+        there = call.expected > MIN_PROBABILITY
         logs = call.out.cpu()[there].log()
         expect_close(logs, call.expected[there].log(), f"logarithms of {given}")
         if temperature:
@@ -162,7 +166,7 @@ def shares_are_right(harness: Harness, every: Iterable[tuple[Tensor, Settings]])
             expect_close(grad, right, f"gradient of logits of {given}", rate * more)
 
 
-def many_shares_are_right(harness: Harness, every: Iterable[Settings]) -> None:
+def many_shares_are_right(harness: Harness, every: Iterable[SamplingSettings]) -> None:
     """Fail the check unless the right ones of 997 tokens are kept where logits are bfloat16.
 
     Their probabilities must be right to 1 %.
@@ -174,15 +178,15 @@ def many_shares_are_right(harness: Harness, every: Iterable[Settings]) -> None:
     harness.ask()
     for call, how in planned:
         shares, exactly = call.out.double().cpu(), call.tensors["logits"].double().cpu()
-        right, sums = share_out(exactly, **how)
-        clear = _off_the_line(sums, how) > LINE
+        right, sums = shares_and_sums(exactly, **how)
+        clear = _distance_to_p(sums, how) > MIN_DISTANCE_TO_P
         wrong = int((((shares > 0) != (right > 0)) & clear).sum(-1).max())
         expect(wrong == 0, f"{wrong} of 997 tokens are wrongly kept or left out ({_listed(how)})")
         gap = (shares - right).abs() <= 0.01 * right + 1e-9
         expect(bool(gap[(right > 0) & (shares > 0)].all()), "probabilities have lost digits")
 
 
-def expect_continued(call: Call, count: int) -> Tensor:
+def expect_continued(call: PlannedCall, count: int) -> Tensor:
     """Return the tokens that a call generated, (B, T + count), after a check of their form.
 
     Fail the check unless they are the T given ones and ``count`` more, as int64.
@@ -199,7 +203,7 @@ def expect_continued(call: Call, count: int) -> Tensor:
     return found.cpu()
 
 
-def draws_are_right(tokens: Tensor, logits: Tensor, how: Settings) -> None:
+def draws_are_right(tokens: Tensor, logits: Tensor, how: SamplingSettings) -> None:
     """Fail the check unless each token was drawn as often as it should, given the one before it.
 
     Sequences of the batch must be drawn independently of one another too.
@@ -210,8 +214,8 @@ def draws_are_right(tokens: Tensor, logits: Tensor, how: Settings) -> None:
         how: The settings under which they were drawn.
     """
     (B, n, V), given = logits.shape, f"drawn with {_listed(how)}"
-    clear = _is_clear(logits.flatten(0, 1), how)[:, None]
-    shares = share_out(logits.flatten(0, 1), **how)[0] * clear
+    clear = _has_safe_gaps(logits.flatten(0, 1), how)[:, None]
+    shares = shares_and_sums(logits.flatten(0, 1), **how)[0] * clear
     drawn = F.one_hot(tokens[:, 1:].flatten(), V) * clear  # (B·n, V)
     kept = bool((drawn <= shares.ceil()).all())
     expect(kept, f"{given}: a token was added whose probability is 0")
@@ -233,12 +237,12 @@ def draws_are_right(tokens: Tensor, logits: Tensor, how: Settings) -> None:
         _expect_chance((alike - mean).sum(), spread, f"equal tokens {by} sequences apart, {given}")
 
 
-def _is_clear(logits: Tensor, how: Settings) -> Tensor:
+def _has_safe_gaps(logits: Tensor, how: SamplingSettings) -> Tensor:
     """Return for each row of logits whether rounding cannot change which tokens are kept, (B,)."""
-    clear = _off_the_line(share_out(logits, **how)[1], how).amin(-1) > CLEAR
+    clear = _distance_to_p(shares_and_sums(logits, **how)[1], how).amin(-1) > SAFE_GAP
     if k := how.get("top_k"):
         ranked = logits.sort(-1, descending=True).values
-        clear &= ranked[:, k - 1] - ranked[:, k] > CLEAR
+        clear &= ranked[:, k - 1] - ranked[:, k] > SAFE_GAP
     return clear
 
 
@@ -250,7 +254,7 @@ def _expect_chance(off: Tensor, variance: Tensor, what: str) -> None:
         variance: The variance of each sum.
         what: Name of the sums in the message.
     """
-    most = (2 * variance * TAIL).sqrt() + TAIL
+    most = (2 * variance * LOG_FALSE_ALARM_ODDS).sqrt() + LOG_FALSE_ALARM_ODDS
     worst = int((off.abs() / most).argmax())
     by, allowed = float(off.flatten()[worst]), float(most.flatten()[worst])
     expect(abs(by) <= allowed, f"{what}: chance allows {allowed:.0f}, it is off by {by:.0f}")

@@ -13,12 +13,12 @@ from torch import Tensor
 from grader.sandbox.errors import SubmissionError
 from grader.suite.compare import CheckFailed, expect, fail
 from grader.suite.contract import Contract, Sizes
-from grader.suite.fitting import likely
+from grader.suite.fitting import likely_reason
 from grader.suite.harness import Harness
 from grader.suite.marks import needs, points
-from grader.suite.situations.implied import implied
+from grader.suite.situations.implied import backed_by_situations
 
-MOST_NUMBERS = 20  # numbers in a message; one that lists more counts as giving none of them
+MAX_NUMBERS_IN_MESSAGE = 20  # one that lists more counts as giving none of them
 
 
 @points(1)
@@ -57,7 +57,7 @@ def _has_its_parameters(harness: Harness, sizes: Sizes | None = None) -> None:
     own = {found[name].same_as for name in wanted if name in found}  # an alias is no extra
     extra = [name for name, parameter in found.items() if parameter.same_as not in own]
     shapes = {name: parameter.shape for name, parameter in found.items()}
-    why = likely(wanted, shapes, harness.contract.every_argument)
+    why = likely_reason(wanted, shapes, harness.contract.every_argument)
     if missing:
         has = "the module has " + (", ".join(f"`{name}`" for name in found) or "none")
         fail(f"expected a parameter `{missing[0]}`; {why or has}")
@@ -136,7 +136,7 @@ def expect_refusal(look: Callable[[], object], kind: str, given: str, *numbers: 
         expect(kind in error.kinds, f"`{given}`: expected {kind}, got {got}")
         told = re.findall(r"-?\d+", error.fault.message)
         known = {*told, *(one.removeprefix("-") for one in told)}  # it may be a hyphen
-        is_list = len(told) > MOST_NUMBERS
+        is_list = len(told) > MAX_NUMBERS_IN_MESSAGE
         missing = [str(number) for number in numbers if is_list or str(number) not in known]
         wanted = "both numbers" if len(numbers) > 1 else "".join(missing)
         expect(not missing, f"`{given}`: expected {wanted} in the message")
@@ -145,7 +145,7 @@ def expect_refusal(look: Callable[[], object], kind: str, given: str, *numbers: 
 
 
 @points(1)
-@implied
+@backed_by_situations
 def keeps_shape_and_dtype(harness: Harness) -> None:
     """The next layer relies on the output's shape, dtype and device."""
     calls = [

@@ -11,11 +11,11 @@ from torch import Tensor
 from grader.suite.compare import expect_all_close, expect_close, expect_differs
 from grader.suite.harness import Harness
 from grader.suite.marks import needs, points
-from grader.suite.situations.implied import implied
+from grader.suite.situations.implied import backed_by_situations
 
 
 @points(3)
-@implied
+@backed_by_situations
 def matches_the_formula(harness: Harness) -> None:
     """The whole formula, at several sizes, on numbers where no mistake can hide."""
     every = (*harness.contract.sizes, harness.sizes.usual())
@@ -28,7 +28,7 @@ def matches_the_formula(harness: Harness) -> None:
 
 
 @points(2)
-@implied
+@backed_by_situations
 def matches_the_formula_with_everything_given(harness: Harness) -> None:
     """Optional inputs change the output when they are given."""
     every = (*harness.contract.sizes, harness.sizes.usual())
@@ -40,7 +40,7 @@ def matches_the_formula_with_everything_given(harness: Harness) -> None:
 
 @points(1)
 @needs(letters="B")
-@implied
+@backed_by_situations
 def batch_items_are_independent(harness: Harness) -> None:
     """Nothing in one sequence may reach another."""
     inputs, fresh = harness.inputs(), harness.inputs()
@@ -58,7 +58,7 @@ def batch_items_are_independent(harness: Harness) -> None:
 
 @points(1)
 @needs(letters="T")
-@implied
+@backed_by_situations
 def follows_a_permutation(harness: Harness) -> None:
     """Without positions, reordered tokens give the same outputs in the new order."""
     inputs = harness.inputs()

@@ -5,19 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import inf, log2
 
-from grader.sandbox.pace import SHORT, Pace, Work
+from grader.sandbox.pace import SHORT_T, Pace, Work
 from grader.suite.contract import Sizes
 from grader.suite.situations.filling import Situation
 from grader.suite.situations.places import Place, Places
 
-TOGETHER = 16  # situations in a request; while the worker is busy, others are drawn and judged
-SLOW_SECONDS = 2.0  # seconds that a request of several slow situations is expected to take at most
-LONG_SHARE = 0.35  # share of the time left that all long situations together may take, if slow
-LONGEST_SHARE = 0.5  # share of the time for long situations that the single longest may take
-KNOWN = 50  # positions; once all shorter situations were tried, they tell how long a long one takes
-MOST_SECONDS = 3.0  # expected seconds, above which even a short situation gets only 2 positions
+SITUATIONS_PER_REQUEST = (
+    16  # situations in a request; while the worker is busy, others are drawn and judged
+)
+MAX_SLOW_REQUEST_S = 2.0  # expected duration of a request of several slow situations
+MAX_LONG_TIME_SHARE = 0.35  # of the time left, for all long situations together, if slow
+MAX_LONGEST_TIME_SHARE = 0.5  # of the time for long situations, for the single longest
+CALIBRATION_LENGTH = (
+    50  # positions; once all shorter situations were tried, they tell how long a long one takes
+)
+MAX_SHORT_SITUATION_S = 3.0  # expected; above this even a short situation gets only 2 positions
 
-Chosen = list[tuple[Place, Situation]]
+PlacedSituations = list[tuple[Place, Situation]]
 
 
 class Agenda:
@@ -37,19 +41,19 @@ class Agenda:
         self._places = places
         self._pace = pace
         self._left = left
-        self._requests = places.requests(TOGETHER)
-        self._rest: Chosen | None = None  # a list once situations are chosen one by one
+        self._requests = places.requests(SITUATIONS_PER_REQUEST)
+        self._rest: PlacedSituations | None = None  # a list once situations are chosen one by one
         self._alone = self._has_a_long_one = False
         self._last = inf  # positions; situations with as many or more are tried last
         self._too_long: list[Situation] = []
-        self._for_long = LONG_SHARE * left()
+        self._for_long = MAX_LONG_TIME_SHARE * left()
 
     @property
     def is_plain(self) -> bool:
         """Whether situations are still sent in the requests laid out at the beginning."""
         return self._rest is None and not self._pace.is_slow
 
-    def next(self) -> Chosen:
+    def next(self) -> PlacedSituations:
         """Return the situations of the next request; an empty list once all were tried."""
         if self.is_plain:
             return self._drawn(self._requests.pop(0)) if self._requests else []
@@ -59,13 +63,13 @@ class Agenda:
         return self._as_many_as_fit()
 
     @property
-    def rest(self) -> Chosen:
+    def rest(self) -> PlacedSituations:
         """The situations still to be tried; once this is read, they are chosen one by one."""
         if self._rest is None:
             self._rest = self._drawn([place for some in self._requests for place in some])
         return self._rest
 
-    def put_back(self, chosen: Chosen, alone: bool = False) -> None:
+    def put_back(self, chosen: PlacedSituations, alone: bool = False) -> None:
         """Put back situations that were not tried; with ``alone``, later requests have one each."""
         self._alone |= alone
         if alone or self._rest is not None:
@@ -83,10 +87,10 @@ class Agenda:
         Args:
             tried: Sizes of the situations that were tried.
         """
-        wanted = max((about(one.sizes) for one in self._too_long), default=0)
-        if max(map(about, tried), default=0) >= wanted:
+        wanted = max((length_exponent(one.sizes) for one in self._too_long), default=0)
+        if max(map(length_exponent, tried), default=0) >= wanted:
             return ""
-        long = [one for one in self._too_long if about(one.sizes) == wanted]
+        long = [one for one in self._too_long if length_exponent(one.sizes) == wanted]
         least = min(long, key=self._takes)
         seconds, longest = self._takes(least), max(one.length for one in tried)
         length = least.sizes.length
@@ -94,15 +98,15 @@ class Agenda:
             return f"{length} positions may take more memory than there is: tried up to {longest}"
         return f"{length} positions would take {seconds:.0f} s: tried up to {longest}"
 
-    def _drawn(self, places: Sequence[Place]) -> Chosen:
+    def _drawn(self, places: Sequence[Place]) -> PlacedSituations:
         return [(place, self._places.situation(place)) for place in places]
 
     def _bring_a_long_one_forward(self) -> None:
         """Move the longest situation that there is time for to the front, once speed is known."""
-        if self.rest[0][1].sizes.length < KNOWN:
+        if self.rest[0][1].sizes.length < CALIBRATION_LENGTH:
             return
         self._has_a_long_one = True
-        most = LONGEST_SHARE * self._for_long
+        most = MAX_LONGEST_TIME_SHARE * self._for_long
         fit = [one for one in self.rest if self._takes(one[1]) <= most]
         if fit:
             chosen = max(fit, key=self._shows_length)
@@ -115,38 +119,42 @@ class Agenda:
         Short situations tell too little about the time that a long backward takes.
         """
         _, situation = one
-        return about(situation.sizes), not situation.wants_gradients, -self._takes(situation)
+        return (
+            length_exponent(situation.sizes),
+            not situation.wants_gradients,
+            -self._takes(situation),
+        )
 
-    def _as_many_as_fit(self) -> Chosen:
-        found: Chosen = []
+    def _as_many_as_fit(self) -> PlacedSituations:
+        found: PlacedSituations = []
         seconds = 0.0
-        while self.rest and len(found) < (1 if self._alone else TOGETHER):
+        while self.rest and len(found) < (1 if self._alone else SITUATIONS_PER_REQUEST):
             self._shorten_the_first(self._left() - seconds)
             _, situation = self.rest[0]
             takes = self._takes(situation)
             alike = not found or situation.wants_gradients == found[0][1].wants_gradients
-            if not alike or (found and seconds + takes > SLOW_SECONDS):
+            if not alike or (found and seconds + takes > MAX_SLOW_REQUEST_S):
                 break  # otherwise nobody would know which situation took so long
             seconds += takes
-            self._for_long -= takes if situation.sizes.length > SHORT else 0
+            self._for_long -= takes if situation.sizes.length > SHORT_T else 0
             found.append(self.rest.pop(0))
         return found
 
     def _shorten_the_first(self, left: float) -> None:
         """Redraw the next situation with fewer positions if there is no time for it as it is."""
         place, situation = self.rest[0]
-        if situation.sizes.length > SHORT:
+        if situation.sizes.length > SHORT_T:
             free = min(self._for_long, left - sum(self._least(one) for _, one in self.rest[1:]))
             if self._takes(situation) > free:
                 self._too_long.append(situation)
                 situation = self._places.shortened(place, "small")
-        if SHORT >= situation.sizes.length > 2 and self._takes(situation) > MOST_SECONDS:
+        if SHORT_T >= situation.sizes.length > 2 and self._takes(situation) > MAX_SHORT_SITUATION_S:
             situation = self._places.shortened(place, "2")
         self.rest[0] = (place, situation)
 
     def _least(self, situation: Situation) -> float:
         """Return the expected seconds for a situation if it were redrawn with few positions."""
-        part = min(SHORT / situation.sizes.length, 1.0)
+        part = min(SHORT_T / situation.sizes.length, 1.0)
         scores = int(situation.sizes.scores * part**2)
         return self._pace.seconds_for(Work.of(scores, situation.wants_gradients, 1))
 
@@ -157,7 +165,7 @@ class Agenda:
         return self._pace.seconds_for(situation.work)
 
 
-def about(sizes: Sizes) -> int:
+def length_exponent(sizes: Sizes) -> int:
     """Return the exponent of the power of two nearest to the length.
 
     Two situations with the same exponent are about as long.

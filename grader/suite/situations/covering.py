@@ -12,16 +12,18 @@ from random import Random
 import msgspec
 
 from grader.suite.draw import Draw
-from grader.suite.situations.factors import Model, Row
+from grader.suite.situations.factors import FactorModel, Row
 
-Levels = dict[str, str]  # a row whose levels may be changed
-KEPT = Path(__file__).parent / "arrays"
-ARRAYS = 6  # stored for each model: three levels that never meet in one may meet in another
-WISHED = 0.7  # probability that a wish is applied to a row, so that other levels occur there too
+MutableRow = dict[str, str]
+ARRAYS_FOLDER = Path(__file__).parent / "arrays"
+ARRAYS_PER_MODEL = 6  # stored; three levels that never meet in one may meet in another
+WISH_PROBABILITY = (
+    0.7  # that a wish is applied to a row; below 1, so that other levels occur there too
+)
 Array = tuple[tuple[int, ...], ...]  # rows, each with the index of a level for each factor
 
 
-def rows_of(model: Model, draw: Draw) -> list[Row]:
+def rows_of(model: FactorModel, draw: Draw) -> list[Row]:
     """Draw one of the model's arrays, and return its rows in random order.
 
     A row names a level for each factor; every two levels that can meet are together in some row.
@@ -36,23 +38,23 @@ def rows_of(model: Model, draw: Draw) -> list[Row]:
 
 
 @cache
-def arrays_of(model: Model) -> tuple[Array, ...]:
+def arrays_of(model: FactorModel) -> tuple[Array, ...]:
     """Return the stored arrays of a model; if none are stored, make one, which takes seconds."""
-    file = kept_at(model)
+    file = array_file_of(model)
     if not file.is_file():
-        return (make(model),)
+        return (make_array(model),)
     return msgspec.json.decode(file.read_bytes(), type=tuple[Array, ...])
 
 
-def kept_at(model: Model) -> Path:
+def array_file_of(model: FactorModel) -> Path:
     """Return the file of a model's arrays, named by a hash of its factors, rules and wishes."""
     words = [[factor.name, *factor.levels] for factor in model.factors]
     words += [list(of) for of, _ in model.rules] + [list(three) for three in model.delicate]
     words += [[name, level] for name, level, _ in model.wishes]
-    return KEPT / f"{hashlib.sha256(repr(words).encode()).hexdigest()[:16]}.json"
+    return ARRAYS_FOLDER / f"{hashlib.sha256(repr(words).encode()).hexdigest()[:16]}.json"
 
 
-def make(model: Model, seed: int = 0) -> Array:
+def make_array(model: FactorModel, seed: int = 0) -> Array:
     """Make an array: every two levels meet in it, and every three of a triple in ``delicate``."""
     from covertable import make as cover  # imported here, as most gradings make no array
     from covertable.shortcuts import Constraint
@@ -64,29 +66,29 @@ def make(model: Model, seed: int = 0) -> Array:
         sub_models=[{"fields": list(three), "strength": 3} for three in model.delicate],
         constraints=[Constraint().fn(list(of), holds) for of, holds in model.rules],
     )
-    free = _Free(model, [dict(row) for row in rows])
+    free = _MutableArray(model, [dict(row) for row in rows])
     # Where a row needs no level in particular, `cover` leaves the last that it tried: draw one.
     for name, factor in free.factors.items():
         for row in free.rows:
             free.change(row, name, chance.choice(factor.levels))
     for name, level, is_meant in model.wishes:
         for row in free.rows:
-            if row[name] != level and is_meant(row) and chance.random() < WISHED:
+            if row[name] != level and is_meant(row) and chance.random() < WISH_PROBABILITY:
                 free.change(row, name, level)
     return tuple(tuple(f.levels.index(row[f.name]) for f in model.factors) for row in free.rows)
 
 
-class _Free:
+class _MutableArray:
     """Rows of an array whose levels may be changed as long as all levels that met still meet."""
 
-    def __init__(self, model: Model, rows: list[Levels]) -> None:
+    def __init__(self, model: FactorModel, rows: list[MutableRow]) -> None:
         self.factors = {factor.name: factor for factor in model.factors}
         self.rows = rows
         self._rules = model.rules
         self._groups = [*itertools.combinations(self.factors, 2), *model.delicate]
         self._meetings = Counter(_meeting(row, group) for row in rows for group in self._groups)
 
-    def change(self, row: Levels, name: str, level: str) -> None:
+    def change(self, row: MutableRow, name: str, level: str) -> None:
         """Give a row another level, unless two levels would no longer meet or a rule forbids it."""
         about = [group for group in self._groups if name in group]
         changed = {**row, name: level}

@@ -6,13 +6,22 @@ import itertools
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from grader.suite.situations.factors import NONE
-from grader.suite.situations.outcomes import Situation
+from grader.suite.situations.factors import ABSENT
+from grader.suite.situations.outcomes import SituationLike
 
-MOST = 2  # levels of one factor that a condition may name and still be easy to read
-CHANCE = 1e-3  # that failures which have nothing to do with a level all have it
-SIZES = ("T", "S", "B", "width", "E", "heads")  # factors that are described by numbers, not levels
-LETTERS = ("T", "S", "B", "C", "E", "H")  # plainest first; the letters of the contract's own follow
+MAX_NAMED_LEVELS = 2  # of one factor in a condition, so that it is easy to read
+MAX_COINCIDENCE_PROBABILITY = (
+    1e-3  # that failures which have nothing to do with a level all have it
+)
+SIZE_FACTORS = ("T", "S", "B", "width", "E", "heads")  # described by numbers, not levels
+SIZE_LETTERS = (
+    "T",
+    "S",
+    "B",
+    "C",
+    "E",
+    "H",
+)  # plainest first; the letters of the contract's own follow
 
 
 @dataclass(frozen=True)
@@ -27,11 +36,11 @@ class Condition:
 
     factor: str
     says: str
-    holds: Callable[[Situation], bool]
+    holds: Callable[[SituationLike], bool]
 
 
 def describe(
-    failed: Sequence[Situation], passed: Sequence[Situation]
+    failed: Sequence[SituationLike], passed: Sequence[SituationLike]
 ) -> tuple[Condition, ...] | None:
     """Return up to two conditions that all failed situations meet and no passed one meets in full.
 
@@ -53,8 +62,8 @@ def describe(
     return None
 
 
-def shared(
-    failed: Sequence[Situation], passed: Sequence[Situation], factors: Collection[object]
+def shared_levels(
+    failed: Sequence[SituationLike], passed: Sequence[SituationLike], factors: Collection[object]
 ) -> tuple[Condition, ...]:
     """Return the levels that all failures share, where chance hardly ever has them share one.
 
@@ -66,38 +75,44 @@ def shared(
         passed: The situations that passed.
         factors: Names of the factors to look at.
     """
-    levels = [_of(name, [level]) for name, level in failed[0].row.items() if name in factors]
+    levels = [
+        _level_condition(name, [level]) for name, level in failed[0].row.items() if name in factors
+    ]
     common = [one for one in levels if all(map(one.holds, failed))]
     count = len(failed)
     shares = [(count + sum(map(one.holds, passed))) / (count + len(passed)) for one in common]
-    return tuple(one for one, share in zip(common, shares, strict=True) if share**count < CHANCE)
+    return tuple(
+        one
+        for one, share in zip(common, shares, strict=True)
+        if share**count < MAX_COINCIDENCE_PROBABILITY
+    )
 
 
-def _conditions(failed: Sequence[Situation]) -> list[Condition]:
+def _conditions(failed: Sequence[SituationLike]) -> list[Condition]:
     """Return candidate conditions for the situations that failed, the plainest first."""
-    found = _numbers(failed)
+    found = _size_conditions(failed)
     for name in failed[0].row:
-        levels = sorted({one.row.get(name, NONE) for one in failed})
-        is_number = name in SIZES or name in failed[0].sizes
-        if len(levels) <= MOST and NONE not in levels and not is_number:
-            found.append(_of(name, levels))
+        levels = sorted({one.row.get(name, ABSENT) for one in failed})
+        is_number = name in SIZE_FACTORS or name in failed[0].sizes
+        if len(levels) <= MAX_NAMED_LEVELS and ABSENT not in levels and not is_number:
+            found.append(_level_condition(name, levels))
     return found
 
 
-def _of(name: str, levels: list[str]) -> Condition:
+def _level_condition(name: str, levels: list[str]) -> Condition:
     """Return the condition that a factor has one of these levels."""
     return Condition(name, f"{name} {' or '.join(levels)}", lambda s: s.row.get(name) in levels)
 
 
-def _numbers(failed: Sequence[Situation]) -> list[Condition]:
+def _size_conditions(failed: Sequence[SituationLike]) -> list[Condition]:
     """Return bounds on each size, as tight as the failed situations allow."""
     own = [letter for letter in failed[0].row if letter in failed[0].sizes]
-    there = [one for one in dict.fromkeys((*LETTERS, *own)) if one in failed[0].sizes]
+    there = [one for one in dict.fromkeys((*SIZE_LETTERS, *own)) if one in failed[0].sizes]
     return [one for letter in there for one in _bounds(letter, failed)]
 
 
-def _bounds(letter: str, failed: Sequence[Situation]) -> Iterator[Condition]:
-    def size(situation: Situation) -> int:
+def _bounds(letter: str, failed: Sequence[SituationLike]) -> Iterator[Condition]:
+    def size(situation: SituationLike) -> int:
         return int(situation.sizes.get(letter, 0))
 
     low, high = min(map(size, failed)), max(map(size, failed))

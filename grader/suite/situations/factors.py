@@ -16,7 +16,7 @@ Rule = tuple[tuple[str, ...], Callable[[Row], bool]]
 # A level that is preferred where any would do: its factor, the level, and in which rows.
 Wish = tuple[str, str, Callable[[Row], bool]]
 
-NONE = "-"  # level of a factor that a situation lacks, such as the mask's dtype without a mask
+ABSENT = "-"  # level of a factor that a situation lacks, such as the mask's dtype without a mask
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Factor:
 
 
 @dataclass(frozen=True)
-class Model:
+class FactorModel:
     """The factors of a contract's situations, and what is known of their combinations.
 
     Attributes:

@@ -11,31 +11,31 @@ import torch
 from torch import Tensor
 
 from grader.sandbox.pace import Work
-from grader.suite.calls import bound
+from grader.suite.calls import sizes_of_call
 from grader.suite.contract import Contract, Sizes
 from grader.suite.harness import Harness
 from grader.suite.oracle import Weights
-from grader.suite.situations.factors import NONE, Row
+from grader.suite.situations.factors import ABSENT, Row
 from grader.suite.situations.levels import (
     ALL_EQUAL,
-    ANOTHER_LIFE,
     EVALUATION,
+    GRADIENT_WAY,
+    HISTORIES_WITH_OTHER_WEIGHTS,
     LEFT_OUT,
     NO_GRADIENTS,
     ORDINARY,
     RESIDUAL,
-    WAY,
-    form_of,
-    given_of,
-    layout_of,
-    leading,
-    like,
+    first_part,
+    form_factor_name,
+    given_factor_name,
+    layout_factor_name,
+    x_like_inputs,
 )
 from grader.suite.situations.sizes import draw_sizes
 
 DTYPES = {"float32": torch.float32, "float64": torch.float64, "bfloat16": torch.bfloat16}
-LARGER = 30  # factor by which large weights exceed the usual ones; x is divided by it
-SCALES = {"times 65536": 65536.0, "times 1e-6": 1e-6}
+LARGE_WEIGHTS_FACTOR = 30  # by which large weights exceed the usual ones; x is divided by it
+GRADIENT_SCALES = {"times 65536": 65536.0, "times 1e-6": 1e-6}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,7 +91,7 @@ class Situation:
     @property
     def kinds(self) -> dict[str, str]:
         """The kind (such as ``very large``) of each given input of numbers around 0, by name."""
-        wanted = [name for name in like(self.contract) if name in self.tensors]
+        wanted = [name for name in x_like_inputs(self.contract) if name in self.tensors]
         return {name: self.row[name] for name in wanted if name in self.row}
 
     @property
@@ -113,12 +113,12 @@ class Situation:
     @property
     def scale(self) -> float:
         """The factor that all gradients are multiplied by."""
-        return SCALES.get(self.row[WAY.name], 1.0)
+        return GRADIENT_SCALES.get(self.row[GRADIENT_WAY.name], 1.0)
 
     @property
     def learns_alone(self) -> bool:
         """Whether, with one layer frozen, gradients are asked of other parameters but not of x."""
-        beside_residual = self.row[WAY.name] == RESIDUAL
+        beside_residual = self.row[GRADIENT_WAY.name] == RESIDUAL
         others = len(self.weights) - len(self.contract.frozen)
         return self.coin and not beside_residual and len(self.frozen) < others
 
@@ -130,7 +130,7 @@ class Situation:
     @property
     def by_name(self) -> tuple[str, ...]:
         """The names of the inputs that are passed by keyword."""
-        given = {name: given_of(leading(self.contract, name)) for name in self.inputs}
+        given = {name: given_factor_name(first_part(self.contract, name)) for name in self.inputs}
         return tuple(name for name, factor in given.items() if self.row.get(factor) == "by name")
 
     @property
@@ -165,7 +165,7 @@ def fill(harness: Harness, row: Row, turn: int) -> Situation:
     sizes = draw_sizes(one, row, turn)
     weights = in_dtype(row, draw_weights(one, row, sizes))
     inputs = {name: _input(one, row, name, sizes) for name in contract.inputs}
-    others = {name: _other(one, row, name, value, sizes) for name, value in inputs.items()}
+    others = {name: _other_input(one, row, name, value, sizes) for name, value in inputs.items()}
     return Situation(
         row=row,
         contract=contract,
@@ -174,26 +174,28 @@ def fill(harness: Harness, row: Row, turn: int) -> Situation:
         weights=weights,
         inputs=inputs,
         others=others,
-        grad_outputs=draw_grad_outputs(one, row, bound(contract, sizes, inputs)),
+        grad_outputs=draw_grad_outputs(one, row, sizes_of_call(contract, sizes, inputs)),
         other_weights=draw_other_weights(one, row, sizes),
         frozen=draw_frozen(one, row, [name for name in weights if name not in contract.frozen]),
         coin=bool(harness.draw.integer(0, 1)),
-        before={name: _before(one, row, name, other, sizes) for name, other in others.items()},
+        before={
+            name: _earlier_input(one, row, name, other, sizes) for name, other in others.items()
+        },
         right={},
     )
 
 
-def _before(
+def _earlier_input(
     harness: Harness, row: Row, name: str, other: Tensor | None, sizes: Sizes
 ) -> Tensor | None:
     """Return an input of an earlier call: ``other``, or where that is a mask, say, another one.
 
     This catches a submission that keeps the mask of its first call.
     """
-    is_drawn = other is not None or row.get(name) == NONE
-    if name in like(harness.contract) or not is_drawn:
+    is_drawn = other is not None or row.get(name) == ABSENT
+    if name in x_like_inputs(harness.contract) or not is_drawn:
         return other
-    return _given(harness, {**row, name: NONE}, name, sizes)
+    return _draw_by_kind_and_form(harness, {**row, name: ABSENT}, name, sizes)
 
 
 def variant_of(contract: Contract, row: Row) -> Contract:
@@ -207,7 +209,7 @@ def in_dtype(row: Row, weights: Weights) -> Weights:
 
 
 def draw_weights(harness: Harness, row: Row, sizes: Sizes) -> Weights:
-    """Draw weights as large as the row says; for large ones, ``draw_like`` makes x smaller."""
+    """Draw weights as large as the row says; for large ones, ``draw_x_like`` makes x smaller."""
     drawn, gains = harness.weights(sizes), harness.contract.around_one
     match row.get("weights"):
         case "with biases of zero":
@@ -218,7 +220,7 @@ def draw_weights(harness: Harness, row: Row, sizes: Sizes) -> Weights:
                 small[name][0] = 0  # many modules start with a gain of 0
             return small
         case "large":
-            return {n: w * (LARGER if w.dim() > 1 else 1) for n, w in drawn.items()}
+            return {n: w * (LARGE_WEIGHTS_FACTOR if w.dim() > 1 else 1) for n, w in drawn.items()}
     return drawn
 
 
@@ -227,7 +229,11 @@ def draw_other_weights(harness: Harness, row: Row, sizes: Sizes) -> Weights:
 
     Empty unless the row, which has a level of each factor, wants such a call by its ``history``.
     """
-    return in_dtype(row, harness.weights(sizes)) if row.get("history") in ANOTHER_LIFE else {}
+    return (
+        in_dtype(row, harness.weights(sizes))
+        if row.get("history") in HISTORIES_WITH_OTHER_WEIGHTS
+        else {}
+    )
 
 
 def draw_grad_outputs(harness: Harness, row: Row, sizes: Sizes) -> dict[str, Tensor]:
@@ -251,26 +257,29 @@ def draw_frozen(harness: Harness, row: Row, names: list[str]) -> list[str]:
 
 def _input(harness: Harness, row: Row, name: str, sizes: Sizes) -> Tensor | None:
     given = harness.contract.inputs[name]
-    if given.handed_on or row.get(given_of(leading(harness.contract, name))) == LEFT_OUT:
+    if (
+        given.handed_on
+        or row.get(given_factor_name(first_part(harness.contract, name))) == LEFT_OUT
+    ):
         return None
-    if name in like(harness.contract):
-        return draw_like(harness, row, name, sizes)
-    return _given(harness, row, name, sizes)
+    if name in x_like_inputs(harness.contract):
+        return draw_x_like(harness, row, name, sizes)
+    return _draw_by_kind_and_form(harness, row, name, sizes)
 
 
-def _given(harness: Harness, row: Row, name: str, sizes: Sizes) -> Tensor:
+def _draw_by_kind_and_form(harness: Harness, row: Row, name: str, sizes: Sizes) -> Tensor:
     """Draw an input of the row's kind and form; as ``Input.draw`` does if the row has no kind."""
     given = harness.contract.inputs[name]
-    draw = given.kinds.get(row.get(name, NONE), given.draw)
+    draw = given.kinds.get(row.get(name, ABSENT), given.draw)
     drawn = draw(harness.draw, sizes.shape(given.shape), sizes)
     if given.differentiable and drawn.is_floating_point():
         drawn = drawn.to(DTYPES[row["dtype"]])
     if given.forms:
-        drawn = given.forms[row[form_of(name)]](harness.draw, drawn)
+        drawn = given.forms[row[form_factor_name(name)]](harness.draw, drawn)
     return drawn
 
 
-def _other(
+def _other_input(
     harness: Harness, row: Row, name: str, value: Tensor | None, sizes: Sizes
 ) -> Tensor | None:
     """Return an input for another call of the same shapes, made from the value of the first call.
@@ -280,21 +289,25 @@ def _other(
     """
     if value is None:
         return None
-    if name in like(harness.contract):
+    if name in x_like_inputs(harness.contract):
         if harness.contract.inputs[name].confined:
-            return draw_like(harness, row, name, sizes).contiguous()
-        return another(value)
-    return _given(harness, row, name, sizes) if harness.contract.inputs[name].kinds else value
+            return draw_x_like(harness, row, name, sizes).contiguous()
+        return with_other_numbers(value)
+    return (
+        _draw_by_kind_and_form(harness, row, name, sizes)
+        if harness.contract.inputs[name].kinds
+        else value
+    )
 
 
-def draw_like(harness: Harness, row: Row, name: str, sizes: Sizes) -> Tensor:
+def draw_x_like(harness: Harness, row: Row, name: str, sizes: Sizes) -> Tensor:
     """Draw an input such as x, of the kind, dtype and layout in memory that the row names."""
     is_free = not harness.contract.inputs[name].confined
     is_smaller = row.get("weights") == "large" and is_free
-    drawn = _of_kind(harness, row, name, sizes) / (LARGER if is_smaller else 1)
+    drawn = _draw_of_kind(harness, row, name, sizes) / (LARGE_WEIGHTS_FACTOR if is_smaller else 1)
     x = drawn.to(DTYPES[row["dtype"]])
     coin = bool(harness.draw.integer(0, 1))
-    layout = row[layout_of(name)]
+    layout = row[layout_factor_name(name)]
     if layout == "expanded" and x.dim() > 1 and is_free and _may_be_equal(row, name, coin):
         return x[..., :1, :].expand(x.shape)
     return _laid_out(x, layout, coin)
@@ -311,12 +324,12 @@ def _may_be_equal(row: Row, name: str, coin: bool) -> bool:
     return row[name] == ALL_EQUAL or (coin and is_plain and watched)
 
 
-def another(value: Tensor) -> Tensor:
+def with_other_numbers(value: Tensor) -> Tensor:
     """Return an input of the same shape with other numbers."""
     return (value * 0.5 + 0.25).contiguous()
 
 
-def _of_kind(harness: Harness, row: Row, name: str, sizes: Sizes) -> Tensor:
+def _draw_of_kind(harness: Harness, row: Row, name: str, sizes: Sizes) -> Tensor:
     drawn = harness.input(name, sizes)
     x: Tensor = torch.atleast_2d(drawn)  # an input with one axis is a single token
     place = harness.draw.integer(0, x.size(-2) - 1)

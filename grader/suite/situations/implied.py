@@ -27,19 +27,19 @@ def judgement(harness: Harness) -> Judgement | None:
 def _judge(harness: Harness) -> Judgement | None:
     if not harness.contract.has_situations:
         return None
-    other = harness.shared(_other)
+    other = harness.shared(_other_judgement)
     return judge_situations(harness) if other is None else judge_where_wrong(harness, other)
 
 
-def _other(_: Harness) -> Judgement | None:
+def _other_judgement(_: Harness) -> Judgement | None:
     """Return None: the submission stands in for no other.
 
-    For one that does, ``standing_for`` has put the other's judgement into the memo already.
+    For one that does, ``initial_memo`` has put the other's judgement into the memo already.
     """
     return None
 
 
-def standing_for(other: Judgement | None, contract: Contract | None) -> dict[Any, Any]:
+def initial_memo(other: Judgement | None, contract: Contract | None) -> dict[Any, Any]:
     """Return the first content of a memo, the cache of what is observed of a submission.
 
     Args:
@@ -47,10 +47,10 @@ def standing_for(other: Judgement | None, contract: Contract | None) -> dict[Any
             None to try it in all situations.
         contract: Contract of the suite.
     """
-    return {(contract, _other): other}
+    return {(contract, _other_judgement): other}
 
 
-def judged(memo: Mapping[Any, Any], contract: Contract | None) -> Judgement | None:
+def judgement_in_memo(memo: Mapping[Any, Any], contract: Contract | None) -> Judgement | None:
     """Return the judgement on all situations from a memo; None if the memo has none."""
     found = memo.get((contract, _judge))
     return found if isinstance(found, Judgement) else None
@@ -70,7 +70,7 @@ def _expect_right(found: Judgement, claim: str) -> None:
         pytest.skip(found.skipped[claim])
 
 
-def implied(claim: Claim) -> Claim:
+def backed_by_situations(claim: Claim) -> Claim:
     """Decorate a claim so that it holds without being run if every situation is right.
 
     If one is wrong, or there are none, the claim itself is run, to tell one mistake from another.

@@ -6,17 +6,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from grader.sandbox.errors import SubmissionError
-from grader.sandbox.pace import SHORT
+from grader.sandbox.pace import SHORT_T
 from grader.sandbox.workers import WorkerEnded
 from grader.suite.compare import CheckFailed
-from grader.suite.situations.describing import SIZES, Condition, describe, shared
+from grader.suite.situations.describing import SIZE_FACTORS, Condition, describe, shared_levels
 from grader.suite.situations.factors import Row
-from grader.suite.situations.levels import layout_of
-from grader.suite.situations.outcomes import Aspect, Outcome, Situation
+from grader.suite.situations.levels import layout_factor_name
+from grader.suite.situations.outcomes import Aspect, SituationLike, SituationOutcome
 
-WHOLE = "matches_the_formula"  # the claim that fails if no other is about what is wrong
+DEFAULT_CLAIM = "matches_the_formula"  # fails if no other claim is about what is wrong
 # Which claims fail, by the aspect that is wrong or by the factor that describes where.
-TOLD: dict[Aspect | str, tuple[str, ...]] = {
+CLAIMS_BY_FACTOR: dict[Aspect | str, tuple[str, ...]] = {
     Aspect.CHANGED: ("changes_no_input",),
     Aspect.LEFT: ("remembers_nothing",),
     Aspect.FORM: ("keeps_shape_and_dtype",),
@@ -35,24 +35,30 @@ TOLD: dict[Aspect | str, tuple[str, ...]] = {
     "B": ("handles_a_single_token",),
     "x": ("large_scores_stay_finite",),
 }
-SHARED = {"dtype", *TOLD} - {*SIZES}  # factors whose level a claim may be told by
-OF_LENGTH = TOLD["T"][:2]
+# A level of these that all failures share may tell the claim.
+FACTORS_WITH_CLAIMS = {"dtype", *CLAIMS_BY_FACTOR} - {*SIZE_FACTORS}
+LENGTH_CLAIMS = CLAIMS_BY_FACTOR["T"][:2]
 # Which situations a claim is about, unless it is about all or about those that name it themselves.
-ABOUT: dict[str, Callable[[Situation], bool]] = {
+CLAIM_APPLIES_TO: dict[str, Callable[[SituationLike], bool]] = {
     "computes_in_float64": lambda one: one.row.get("dtype") == "float64",
     "computes_in_bfloat16": lambda one: one.row.get("dtype") == "bfloat16",
     "handles_a_single_token": lambda one: one.sizes.length == 1,
-    **dict.fromkeys(OF_LENGTH, lambda one: one.sizes.length > LONG),
-    **dict.fromkeys(TOLD[Aspect.GRADIENT], lambda one: one.row.get("gradients") == "wanted"),
-    **dict.fromkeys(TOLD["mask"] + TOLD["dtype of the mask"], lambda one: _is_masked(one.row)),
+    **dict.fromkeys(LENGTH_CLAIMS, lambda one: one.sizes.length > LONG_LENGTH),
+    **dict.fromkeys(
+        CLAIMS_BY_FACTOR[Aspect.GRADIENT], lambda one: one.row.get("gradients") == "wanted"
+    ),
+    **dict.fromkeys(
+        CLAIMS_BY_FACTOR["mask"] + CLAIMS_BY_FACTOR["dtype of the mask"],
+        lambda one: _is_masked(one.row),
+    ),
     "remembers_nothing": lambda one: one.row.get("history") != "first call",
 }
 # If this many times as many situations are wrong as have wrong gradients alone, the latter are not
 # reported by themselves: it is by chance that no value shows the mistake there.
-FAR_MORE = 5
-SURE = 3  # failed situations; two conditions that fewer have in common may be chance
-LONG = 100  # positions, above which a sequence is long
-BY_DTYPE = {"float64": "computes_in_float64", "bfloat16": "computes_in_bfloat16"}
+MAX_WRONG_PER_GRADIENT = 5
+MIN_FAILURES_FOR_TWO_CONDITIONS = 3  # what fewer situations have in common may be chance
+LONG_LENGTH = 100  # positions, above which a sequence is long
+CLAIM_BY_DTYPE = {"float64": "computes_in_float64", "bfloat16": "computes_in_bfloat16"}
 
 
 @dataclass(frozen=True)
@@ -66,13 +72,13 @@ class Judgement:
         inside: The outcomes of the situations of the contract's parts.
     """
 
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[SituationOutcome, ...]
     told: dict[str, Exception]
     skipped: dict[str, str] = field(default_factory=dict)
-    inside: tuple[Outcome, ...] = ()
+    inside: tuple[SituationOutcome, ...] = ()
 
     @property
-    def wrong(self) -> list[Outcome]:
+    def wrong(self) -> list[SituationOutcome]:
         """The outcomes that are not right: the submission is wrong, or was not tried to the end."""
         return [one for one in self.outcomes if one.aspect is not None]
 
@@ -86,7 +92,7 @@ class Judgement:
 
 
 def judge(
-    outcomes: Sequence[Outcome], claims: frozenset[str], of: str = "", too_slow: str = ""
+    outcomes: Sequence[SituationOutcome], claims: frozenset[str], of: str = "", too_slow: str = ""
 ) -> Judgement:
     """Judge which claims fail because of the outcomes.
 
@@ -102,25 +108,31 @@ def judge(
     known = [one for one in outcomes if one.is_known]
     for aspect in Aspect:
         failed = [one for one in wrong if one.aspect is aspect]
-        if failed and not (aspect is Aspect.GRADIENT and FAR_MORE * len(failed) < len(wrong)):
+        if failed and not (
+            aspect is Aspect.GRADIENT and MAX_WRONG_PER_GRADIENT * len(failed) < len(wrong)
+        ):
             here = [one.situation for one in failed]
             others = [one.situation for one in known if one.aspect is not aspect]
             where = describe(here, others)
-            near = where or shared(here, others, SHARED)
-            claim = WHOLE if aspect is Aspect.UNTRIED else _claim(aspect, near, failed, claims)
+            near = where or shared_levels(here, others, FACTORS_WITH_CLAIMS)
+            claim = (
+                DEFAULT_CLAIM if aspect is Aspect.UNTRIED else _claim(aspect, near, failed, claims)
+            )
             told.setdefault(claim, _reason(failed, where, says))
     if len(known) < len(outcomes) and not of:
         for claim in claims - told.keys():
-            about = _about(claim, outcomes)
+            about = _outcomes_about(claim, outcomes)
             if about and not any(one.is_known for one in about):
                 told[claim] = _reason(about, None, says)
-    return Judgement(tuple(outcomes), told, dict.fromkeys(OF_LENGTH, too_slow) if too_slow else {})
+    return Judgement(
+        tuple(outcomes), told, dict.fromkeys(LENGTH_CLAIMS, too_slow) if too_slow else {}
+    )
 
 
-def _about(claim: str, outcomes: Sequence[Outcome]) -> Sequence[Outcome]:
+def _outcomes_about(claim: str, outcomes: Sequence[SituationOutcome]) -> Sequence[SituationOutcome]:
     """Return the outcomes of the situations that a claim is about: all if none names it."""
-    if claim in ABOUT:
-        return [one for one in outcomes if ABOUT[claim](one.situation)]
+    if claim in CLAIM_APPLIES_TO:
+        return [one for one in outcomes if CLAIM_APPLIES_TO[claim](one.situation)]
     return [one for one in outcomes if claim in one.situation.about] or outcomes
 
 
@@ -131,44 +143,52 @@ def _is_masked(row: Row) -> bool:
 def _claim(
     aspect: Aspect,
     where: tuple[Condition, ...] | None,
-    failed: Sequence[Outcome],
+    failed: Sequence[SituationOutcome],
     claims: frozenset[str],
 ) -> str:
     """Return the suite's claim about what fails; the one about the whole formula if none is."""
-    return next((name for name in _candidates(aspect, where, failed) if name in claims), WHOLE)
+    return next(
+        (name for name in _candidates(aspect, where, failed) if name in claims), DEFAULT_CLAIM
+    )
 
 
 def _candidates(
-    aspect: Aspect, where: tuple[Condition, ...] | None, failed: Sequence[Outcome]
+    aspect: Aspect, where: tuple[Condition, ...] | None, failed: Sequence[SituationOutcome]
 ) -> list[str]:
-    found = list(TOLD.get(aspect, ()))
+    found = list(CLAIMS_BY_FACTOR.get(aspect, ()))
     plain = {"ordinary", "first call", "contiguous", "float32"} & {
         v for o in failed for v in o.row.values()
     }
     for condition in where or ():
-        names = _told(condition.factor)
+        names = _claims_of_factor(condition.factor)
         if plain & {one.row.get(condition.factor) for one in failed}:
             continue  # it fails in the plainest case as well
         if condition.factor == "T":
             longest = max(one.situation.sizes.T for one in failed)
             if longest <= 2:
                 names = names[::-1]
-            elif longest <= SHORT:
+            elif longest <= SHORT_T:
                 names = ()  # long sequences have nothing to do with it
         found += names
         if condition.factor == "dtype":
-            found += [BY_DTYPE[d] for d in {one.row["dtype"] for one in failed} if d in BY_DTYPE]
+            found += [
+                CLAIM_BY_DTYPE[d]
+                for d in {one.row["dtype"] for one in failed}
+                if d in CLAIM_BY_DTYPE
+            ]
     about = [one.situation.about for one in failed]
     return [*found, *(name for name in about[0] if all(name in names for names in about))]
 
 
-def _told(factor: str) -> tuple[str, ...]:
-    if factor.startswith(layout_of("")):
+def _claims_of_factor(factor: str) -> tuple[str, ...]:
+    if factor.startswith(layout_factor_name("")):
         return ("handles_non_contiguous_input",)
-    return TOLD.get(factor, ())
+    return CLAIMS_BY_FACTOR.get(factor, ())
 
 
-def _reason(failed: Sequence[Outcome], where: tuple[Condition, ...] | None, says: str) -> Exception:
+def _reason(
+    failed: Sequence[SituationOutcome], where: tuple[Condition, ...] | None, says: str
+) -> Exception:
     """Return the exception to fail a claim with, which also says in which situations it fails.
 
     It is the reason of the smallest failed situation, or of the first that took too long or ended
@@ -179,7 +199,7 @@ def _reason(failed: Sequence[Outcome], where: tuple[Condition, ...] | None, says
     reason, aspect = smallest.reason, smallest.aspect
     assert reason is not None
     assert aspect is not None
-    if where and (len(where) == 1 or len(failed) >= SURE):
+    if where and (len(where) == 1 or len(failed) >= MIN_FAILURES_FOR_TWO_CONDITIONS):
         says += f"; {aspect} in every one with {' and '.join(c.says for c in where)}"
     if isinstance(reason, CheckFailed):
         return CheckFailed(f"{reason}\n{says}", reason.difference, reason.comparison)

@@ -6,11 +6,11 @@ from functools import partial
 from typing import Any
 
 from grader.suite.contract import Contract
-from grader.suite.situations.factors import NONE, Factor, Model, Row, Rule, Wish
+from grader.suite.situations.factors import ABSENT, Factor, FactorModel, Row, Rule, Wish
 
 OVERFLOWING = "very large"
 ALL_EQUAL = "of equal tokens"
-LONG = ("about 128", "about 256")
+LONG_LEVELS = ("about 128", "about 256")
 LENGTHS = tuple(f"about {2**n}" for n in range(4, 9))
 T = Factor("T", ("1", "2", "small", "any", *LENGTHS))
 OTHER_LENGTH = Factor("S", ("1", "2", "small", "as T", "any", "about 64", "about 128"))
@@ -20,8 +20,8 @@ BATCH_OR_NOT = Factor("B", ("none", "1", "2", "more"))
 WIDTH = Factor("width", ("1", "small", "odd", "even", "square", "large"))
 HEADS = Factor("heads", ("one", "several", "as many as features"))
 GROUPS = Factor("groups", ("one", "several", "as many as heads"))
-OF_OTHER_FACTORS = "TSBCDEHG"  # size letters; a contract's other letters are factors themselves
-OF_OWN_LETTER = ("1", "2", "small", "any")
+LETTERS_OF_OTHER_FACTORS = "TSBCDEHG"  # a contract's other letters are factors themselves
+OWN_LETTER_LEVELS = ("1", "2", "small", "any")
 
 ORDINARY = "ordinary"
 KINDS = (
@@ -31,12 +31,12 @@ KINDS = (
 )  # fmt: skip
 LAYOUTS = ("contiguous", "transposed", "strided", "expanded", "a part")
 LEFT_OUT = "left out"
-GIVEN = (LEFT_OUT, "by position", "by name")
+GIVEN_LEVELS = (LEFT_OUT, "by position", "by name")
 
 DTYPE = Factor("dtype", ("float32", "float64", "bfloat16"))
-STILL = "training, dropping nothing"
+DROPPING_NOTHING = "training, dropping nothing"
 EVALUATION = "evaluation"
-MODE = Factor("mode", (EVALUATION, STILL))
+MODE = Factor("mode", (EVALUATION, DROPPING_NOTHING))
 NO_GRADIENTS = ("under no_grad", "under no_grad, of an x that learns", "in inference mode")
 GRADIENTS = Factor("gradients", ("wanted", "through another layer", *NO_GRADIENTS))
 GRADIENTS_OF_PARAMETERS = Factor(
@@ -48,32 +48,32 @@ GRADIENTS_OF_NO_INPUT = Factor(
     "gradients",
     ("wanted", "with a layer frozen", "under no_grad", "in inference mode"),
 )
-WAY = Factor(
+GRADIENT_WAY = Factor(
     "gradients asked for",
     (
-        NONE, "as usual", "of the transposed output", "into .grad", "a second time",
+        ABSENT, "as usual", "of the transposed output", "into .grad", "a second time",
         "times 65536", "times 1e-6", RESIDUAL,
     ),
 )  # fmt: skip
-WAY_OF_ANOTHER_FORM = Factor(WAY.name, WAY.levels[:-1])
+GRADIENT_WAY_OF_ANOTHER_FORM = Factor(GRADIENT_WAY.name, GRADIENT_WAY.levels[:-1])
 WEIGHTS = Factor("weights", ("as drawn", "small", "large", "with biases of zero"))
 WEIGHTS_OF_KINKS = Factor(WEIGHTS.name, WEIGHTS.levels[:-1])  # biases of zero may lie at a kink
-ANOTHER_INPUT = "after another input"
-ANOTHER_LIFE = ("after other weights", "loaded from a state")
+AFTER_ANOTHER_INPUT = "after another input"
+HISTORIES_WITH_OTHER_WEIGHTS = ("after other weights", "loaded from a state")
 HISTORY = Factor(
     "history",
     (
-        "first call", ANOTHER_INPUT, "before another input", "after a training step",
-        "after another dtype", "in the same tensor, filled anew", *ANOTHER_LIFE,
+        "first call", AFTER_ANOTHER_INPUT, "before another input", "after a training step",
+        "after another dtype", "in the same tensor, filled anew", *HISTORIES_WITH_OTHER_WEIGHTS,
     ),
 )  # fmt: skip
 HISTORY_OF_FUNCTIONS = Factor(
     HISTORY.name,
-    ("first call", ANOTHER_INPUT, "before another input", "in the same tensor, filled anew"),
+    ("first call", AFTER_ANOTHER_INPUT, "before another input", "in the same tensor, filled anew"),
 )
 
 
-def like(contract: Contract) -> list[str]:
+def x_like_inputs(contract: Contract) -> list[str]:
     """Return the names of inputs such as x: drawn, with gradients, and with no ``kinds`` set."""
     return [
         name
@@ -82,9 +82,9 @@ def like(contract: Contract) -> list[str]:
     ]
 
 
-def first_of(contract: Contract) -> str:
-    """Return the first name in ``like``, of an input with gradients such as x; empty if none."""
-    return next(iter(like(contract)), "")
+def first_x_like_input(contract: Contract) -> str:
+    """Return the first of ``x_like_inputs``: an input with gradients, such as x; empty if none."""
+    return next(iter(x_like_inputs(contract)), "")
 
 
 def own_letters(contract: Contract) -> list[str]:
@@ -92,7 +92,7 @@ def own_letters(contract: Contract) -> list[str]:
     sizes = contract.sizes[0]
     shapes = " ".join(given.shape for given in contract.inputs.values())
     there = [word for word in dict.fromkeys(shapes.split()) if word in sizes]
-    own = [letter for letter in there if letter not in OF_OTHER_FACTORS]
+    own = [letter for letter in there if letter not in LETTERS_OF_OTHER_FACTORS]
     return [one for one in own if _is_free(contract, one)]
 
 
@@ -101,22 +101,22 @@ def _is_free(contract: Contract, letter: str) -> bool:
     return contract.derived(contract.fit(other))[letter] == other[letter]
 
 
-def layout_of(name: str) -> str:
+def layout_factor_name(name: str) -> str:
     """Return the name of the factor for an input's layout in memory, such as ``transposed``."""
     return f"layout of {name}"
 
 
-def given_of(name: str) -> str:
+def given_factor_name(name: str) -> str:
     """Return the name of the factor for how an optional input is passed."""
     return f"{name} given"
 
 
-def leading(contract: Contract, name: str) -> str:
+def first_part(contract: Contract, name: str) -> str:
     """Return the first part of an input's argument; its level says how all parts are passed."""
     return contract.parts_of(contract.whole_of(name))[0]
 
 
-def form_of(name: str) -> str:
+def form_factor_name(name: str) -> str:
     """Return the name of the factor for the form, such as a dtype, that an input is written in."""
     return f"{name} as"
 
@@ -129,11 +129,11 @@ def general_factors(contract: Contract, mode: Factor = MODE) -> list[Factor]:
         found.append(BATCH_OR_NOT if contract.unbatched else BATCH)
     if "C" in letters or "D" in letters:
         found.append(WIDTH)
-    found += [Factor(letter, OF_OWN_LETTER) for letter in own_letters(contract)]
-    for name in like(contract):
+    found += [Factor(letter, OWN_LETTER_LEVELS) for letter in own_letters(contract)]
+    for name in x_like_inputs(contract):
         kinds = (ORDINARY,) if contract.inputs[name].confined else KINDS
-        found += [Factor(name, kinds), Factor(layout_of(name), LAYOUTS)]
-    found += [DTYPE, WAY if contract.keeps_form else WAY_OF_ANOTHER_FORM]
+        found += [Factor(name, kinds), Factor(layout_factor_name(name), LAYOUTS)]
+    found += [DTYPE, GRADIENT_WAY if contract.keeps_form else GRADIENT_WAY_OF_ANOTHER_FORM]
     if any(sizes.get("H", 1) > 1 for sizes in contract.sizes):
         found.append(HEADS)
     if "G" in letters:
@@ -145,30 +145,37 @@ def general_factors(contract: Contract, mode: Factor = MODE) -> list[Factor]:
     return [*found, gradients, weights, mode, HISTORY]
 
 
-def model_of(contract: Contract) -> Model:
+def model_of(contract: Contract) -> FactorModel:
     """Return factors, rules and wishes for situations of a contract of no particular kind."""
     found = general_factors(contract)
-    more, rules = of_variants(contract)
+    more, rules = factors_of_variants(contract)
     if "C" in contract.sizes[0] and "E" in contract.sizes[0]:
         found.append(OTHER_WIDTH)
     for name, given in contract.inputs.items():
-        may_lack, first = name in contract.optional, leading(contract, name)
+        may_lack, first = name in contract.optional, first_part(contract, name)
         if given.kinds:
-            found.append(Factor(name, (*((NONE,) if may_lack else ()), *given.kinds)))
+            found.append(Factor(name, (*((ABSENT,) if may_lack else ()), *given.kinds)))
         if given.forms:
-            found.append(Factor(form_of(name), tuple(given.forms)))
+            found.append(Factor(form_factor_name(name), tuple(given.forms)))
         if may_lack and name == first:
-            found.append(Factor(given_of(name), GIVEN))
+            found.append(Factor(given_factor_name(name), GIVEN_LEVELS))
         if given.kinds and may_lack:
-            rules.append(((name, given_of(first)), partial(_is_of_a_kind_or_not, name, first)))
-    return Model((*found, *more), (*RULES, *rules), DELICATE, wishes(first_of(contract)))
+            rules.append(
+                (
+                    (name, given_factor_name(first)),
+                    partial(_has_a_kind_unless_left_out, name, first),
+                )
+            )
+    return FactorModel(
+        (*found, *more), (*RULES, *rules), FACTOR_TRIPLES, wishes(first_x_like_input(contract))
+    )
 
 
-def _is_of_a_kind_or_not(name: str, first: str, row: Row) -> bool:
-    return (row[name] == NONE) == (row[given_of(first)] == LEFT_OUT)
+def _has_a_kind_unless_left_out(name: str, first: str, row: Row) -> bool:
+    return (row[name] == ABSENT) == (row[given_factor_name(first)] == LEFT_OUT)
 
 
-def of_variants(contract: Contract) -> tuple[list[Factor], list[Rule]]:
+def factors_of_variants(contract: Contract) -> tuple[list[Factor], list[Rule]]:
     """Return a factor for the contract's variants, with its rules; empty lists for no variants."""
     if not contract.variants:
         return [], []
@@ -181,15 +188,15 @@ def _takes_a_batch(contract: Any, row: Row) -> bool:
 
 
 # Triples of factors of which every three levels meet, not only every two.
-DELICATE = ((MODE.name, GRADIENTS.name, DTYPE.name),)
+FACTOR_TRIPLES = ((MODE.name, GRADIENTS.name, DTYPE.name),)
 
 
 def is_long(row: Row) -> bool:
     """Return whether a row has so many positions that the computation grows large."""
-    return row.get("T") in LONG or row.get("S") in LONG
+    return row.get("T") in LONG_LEVELS or row.get("S") in LONG_LEVELS
 
 
-def _is_rounded(row: Row) -> bool:
+def _is_short_bfloat16(row: Row) -> bool:
     return row["dtype"] == "bfloat16" and not is_long(row)
 
 
@@ -206,9 +213,13 @@ def wishes(x: str) -> tuple[Wish, ...]:
         (WIDTH.name, "small", is_long),
         ("B", "2", lambda row: not is_long(row)),
         # In bfloat16, gradients tell something only where all else is ordinary.
-        (x, ORDINARY, _is_rounded),
-        (WEIGHTS.name, "as drawn", _is_rounded),
-        (GRADIENTS.name, "wanted", lambda row: _is_rounded(row) and row[WAY.name] != NONE),
+        (x, ORDINARY, _is_short_bfloat16),
+        (WEIGHTS.name, "as drawn", _is_short_bfloat16),
+        (
+            GRADIENTS.name,
+            "wanted",
+            lambda row: _is_short_bfloat16(row) and row[GRADIENT_WAY.name] != ABSENT,
+        ),
         (DTYPE.name, "float32", lambda row: row.get(x) != ORDINARY),
         (x, ORDINARY, lambda row: True),
         (WIDTH.name, "small", lambda row: row["width"] in ("1", "large")),
@@ -220,16 +231,18 @@ def wishes(x: str) -> tuple[Wish, ...]:
 RULES: tuple[Rule, ...] = (
     # There is a way to ask for gradients exactly where gradients are wanted.
     (
-        (GRADIENTS.name, WAY.name),
-        lambda row: (row["gradients"] in NO_GRADIENTS) == (row[WAY.name] == NONE),
+        (GRADIENTS.name, GRADIENT_WAY.name),
+        lambda row: (row["gradients"] in NO_GRADIENTS) == (row[GRADIENT_WAY.name] == ABSENT),
     ),
     # A residual also passes its gradient to x, so gradients cannot be of the parameters alone.
     (
-        (GRADIENTS.name, WAY.name),
-        lambda row: row[WAY.name] != RESIDUAL or row["gradients"] != "of the parameters alone",
+        (GRADIENTS.name, GRADIENT_WAY.name),
+        lambda row: (
+            row[GRADIENT_WAY.name] != RESIDUAL or row["gradients"] != "of the parameters alone"
+        ),
     ),
     # A situation both long and wide takes too long, and shows no more than either alone.
-    (("T", "width"), lambda row: row["T"] not in LONG or row["width"] != "large"),
-    (("S", "width"), lambda row: row["S"] not in LONG or row["width"] != "large"),
-    (("T", "S"), lambda row: row["T"] not in LONG or row["S"] not in LONG),
+    (("T", "width"), lambda row: row["T"] not in LONG_LEVELS or row["width"] != "large"),
+    (("S", "width"), lambda row: row["S"] not in LONG_LEVELS or row["width"] != "large"),
+    (("T", "S"), lambda row: row["T"] not in LONG_LEVELS or row["S"] not in LONG_LEVELS),
 )

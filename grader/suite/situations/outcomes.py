@@ -10,7 +10,7 @@ from grader.suite.contract import Sizes
 from grader.suite.situations.factors import Row
 
 
-class Situation(Protocol):
+class SituationLike(Protocol):
     """One combination of conditions in which a submission is tried."""
 
     @property
@@ -45,7 +45,7 @@ class Aspect(StrEnum):
 
 
 @dataclass(frozen=True)
-class Outcome:
+class SituationOutcome:
     """The outcome of one situation.
 
     Attributes:
@@ -53,7 +53,7 @@ class Outcome:
         reason: The exception that says why; None if the submission is right.
     """
 
-    situation: Situation
+    situation: SituationLike
     aspect: Aspect | None = None
     reason: Exception | None = None
 

@@ -12,44 +12,47 @@ from grader.suite.draw import Draw, derive_seed
 from grader.suite.harness import Harness
 from grader.suite.situations import filling, levels
 from grader.suite.situations.covering import rows_of
-from grader.suite.situations.factors import Model, Row
+from grader.suite.situations.factors import FactorModel, Row
 from grader.suite.situations.filling import Situation
-from grader.suite.situations.trying import Tried
+from grader.suite.situations.trying import SituationRun
 
-CACHED_LISTS = 12  # lists of situations, some 30 MB each: one per exercise of a batch
-SHORT_LEVELS = ("1", "2", "small", "as T")  # levels of at most ``SHORT`` positions
-LADDER = (("about 16", "about 32"), ("about 64",))  # lengths, of which a few are tried early
+MAX_CACHED_LISTS = 12  # of situations, some 30 MB each: one per exercise of a batch
+SHORT_LEVELS = ("1", "2", "small", "as T")  # levels of at most ``SHORT_T`` positions
+EARLY_LEVELS = (
+    ("about 16", "about 32"),
+    ("about 64",),
+)  # of lengths, of which a few situations are tried early
 
 
-class SituationModel(Protocol):
+class SituationKind(Protocol):
     """How the situations of one kind of contract are modelled, drawn and tried."""
 
-    def model(self, contract: Contract) -> Model:
+    def model(self, contract: Contract) -> FactorModel:
         """Return the factors of the situations, and what is known of their combinations."""
 
     def fill(self, harness: Harness, row: Row, turn: int) -> Situation:
         """Draw the numbers of one situation; the arguments are those of ``filling.fill``."""
 
-    def tried(self, harness: Harness, situation: Situation) -> Tried:
+    def tried(self, harness: Harness, situation: Situation) -> SituationRun:
         """Plan the requests of one situation; the result can judge their answers once sent."""
 
 
-class _Any:
+class _GeneralSituations:
     """The situations of a contract of no known kind."""
 
     model = staticmethod(levels.model_of)
     fill = staticmethod(filling.fill)
-    tried = staticmethod(Tried)
+    tried = staticmethod(SituationRun)
 
 
-def kind_of(contract: Contract) -> SituationModel:
-    """Return the contract's own ``SituationModel``, or the one that suits any contract."""
-    found: SituationModel = contract.kind or _Any()
+def kind_of(contract: Contract) -> SituationKind:
+    """Return the contract's own ``SituationKind``, or the one that suits any contract."""
+    found: SituationKind = contract.kind or _GeneralSituations()
     return found
 
 
 @cache
-def model_of(contract: Contract) -> Model:
+def model_of(contract: Contract) -> FactorModel:
     """Return the model of a contract's situations, made once per contract."""
     return kind_of(contract).model(contract)
 
@@ -90,7 +93,7 @@ class Places:
         self._harness = harness
         self._kind = kind_of(harness.contract)
         self._seed = derive_seed(harness.seed, "situations")
-        self._made = _made(harness.contract.oracle, harness.contract.sizes, self._seed)
+        self._made = _drawn_situations(harness.contract.oracle, harness.contract.sizes, self._seed)
         self._each = each
 
     def __iter__(self) -> Iterator[Place]:
@@ -113,7 +116,7 @@ class Places:
         left, first = list(self), []
         for is_meant, count in (
             (lambda one: one.is_short, size),
-            *((lambda one, some=some: one.lengths & {*some}, size // 2) for some in LADDER),
+            *((lambda one, some=some: one.lengths & {*some}, size // 2) for some in EARLY_LEVELS),
             (lambda one: one.is_short, size),  # tried while the longer ones before are measured
         ):
             chosen = [one for one in left if is_meant(one)][:count]
@@ -146,8 +149,8 @@ def situations_of(harness: Harness) -> Iterator[Situation]:
     return map(places.situation, places)
 
 
-@lru_cache(maxsize=CACHED_LISTS)
-def _made(*drawn_for: object) -> dict[int, Situation]:
+@lru_cache(maxsize=MAX_CACHED_LISTS)
+def _drawn_situations(*drawn_for: object) -> dict[int, Situation]:
     """Return a cache of drawn situations, by number, to which callers add.
 
     It is the same cache as long as the contract's oracle and sizes, and the seed, are the same.
@@ -155,6 +158,6 @@ def _made(*drawn_for: object) -> dict[int, Situation]:
     return {}
 
 
-def forget() -> None:
+def forget_situations() -> None:
     """Drop all drawn situations, to free their memory."""
-    _made.cache_clear()
+    _drawn_situations.cache_clear()

@@ -5,19 +5,19 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from grader.suite.calls import Call, Inputs, Module
+from grader.suite.calls import Inputs, Module, PlannedCall
 from grader.suite.harness import Harness
 from grader.suite.situations.filling import Situation
-from grader.suite.situations.levels import ANOTHER_INPUT, RESIDUAL, WAY
-from grader.wire.messages import Way
+from grader.suite.situations.levels import AFTER_ANOTHER_INPUT, GRADIENT_WAY, RESIDUAL
+from grader.wire.messages import BackwardVariant
 
-WAYS: dict[str, Way] = {
+WAY_BY_LEVEL: dict[str, BackwardVariant] = {
     RESIDUAL: "residual", "of the transposed output": "transposed", "into .grad": "accumulated",
     "a second time": "again",
 }  # fmt: skip
 
 
-def plan(harness: Harness, situation: Situation) -> Call:
+def plan(harness: Harness, situation: Situation) -> PlannedCall:
     """Plan all steps of a situation, and return its call under test.
 
     They are a group of their own: if one fails, the steps of other situations are still tried.
@@ -35,7 +35,7 @@ def plan(harness: Harness, situation: Situation) -> Call:
         return _plan_call(ready, situation)
 
 
-def _plan_call(module: Module, situation: Situation) -> Call:
+def _plan_call(module: Module, situation: Situation) -> PlannedCall:
     """Plan the call under test with the calls and the backward that belong to it; return it."""
     level = situation.row["gradients"]
     given: list[dict[str, Tensor | None]] = [dict(situation.inputs)]
@@ -53,9 +53,11 @@ def _plan_call(module: Module, situation: Situation) -> Call:
         by_keyword=situation.by_name,
         grad_output=_grad_outputs(situation) if wants else None,
         leaves=level != "of the parameters alone" and not is_layer,
-        way=WAYS.get(situation.row[WAY.name], "plain"),
+        way=WAY_BY_LEVEL.get(situation.row[GRADIENT_WAY.name], "plain"),
         before_backward=lambda: (
-            module.call(_recorded(other)) if history == "before another input" and wants else None
+            module.call(_requiring_gradients(other))
+            if history == "before another input" and wants
+            else None
         ),
         frozen=situation.frozen if wants else [],
         inference=level == "in inference mode",
@@ -67,7 +69,7 @@ def _plan_call(module: Module, situation: Situation) -> Call:
     return made[1 if refills else 0]
 
 
-def _recorded(inputs: dict[str, Tensor | None]) -> dict[str, Tensor | None]:
+def _requiring_gradients(inputs: dict[str, Tensor | None]) -> dict[str, Tensor | None]:
     """Return copies of the inputs; those that are floats require a gradient."""
     return {
         name: x.detach().clone().requires_grad_() if x is not None and x.is_floating_point() else x
@@ -96,7 +98,7 @@ def _go_through_history(module: Module, situation: Situation) -> None:
         **{name: x.contiguous() for name, x in situation.learning.items()},
     }
     other: Inputs = {**plain, **situation.others}
-    history = situation.row.get("history", ANOTHER_INPUT)
+    history = situation.row.get("history", AFTER_ANOTHER_INPUT)
     match history:
         case "after another input":
             module.train(situation.training).call(situation.before, inference=situation.coin)

@@ -16,24 +16,28 @@ import torch
 from torch import Tensor
 
 from grader.suite.compare import CheckFailed, expect_close, expect_finite
-from grader.suite.tolerance import Coarse, Gap, Noise
+from grader.suite.tolerance import Gap, Noise, RoundToBfloat16
 
 OUTPUTS, GRADIENTS = 0, 1
 # Tolerances of outputs and of gradients, relative to the largest expected value. The key is the
 # dtype, and whether it is certain that no constant, such as 1/√D, was rounded to float32.
-TIGHT = {
+TIGHT_TOLERANCES = {
     (torch.float32, False): (2e-5, 1e-4),
     (torch.float64, False): (1e-6, 1e-6),
     (torch.float64, True): (1e-10, 1e-9),
     (torch.bfloat16, False): (0.1, 0.1),
 }
-ROUGH = 0.3  # error relative to a gradient's length that is always allowed in bfloat16
+BFLOAT16_GRADIENT_TOLERANCE = 0.3  # error relative to a gradient's length
 # How many times as far off as under noise a right answer may be. None was more than 1.3 times,
 # except one that mixes x in the place of keys: 9 times, in float32.
-TIMES = {torch.float32: 24, torch.float64: 24, torch.bfloat16: 6}
-SURELY = 4  # times the right answer's error in bfloat16; beyond that, no more runs are needed
-RUNS = 4  # runs with noise at most; in every second one, all rows are off alike
-KINKED = 0.05  # error relative to a gradient's length that is allowed beside a jump of the gradient
+MAX_TIMES_NOISE = {torch.float32: 24, torch.float64: 24, torch.bfloat16: 6}
+MAX_TIMES_BFLOAT16 = (
+    4  # of the right answer's error in bfloat16; beyond that, no more runs are needed
+)
+MAX_NOISE_RUNS = 4  # in every second one, all rows are off alike
+KINK_TOLERANCE = (
+    0.05  # error relative to a gradient's length that is allowed beside a jump of the gradient
+)
 
 Tensors = Mapping[str, Tensor]
 
@@ -70,7 +74,7 @@ class Rounding:
     ) -> None:
         self.right, self._compute = right, compute
         self.place, self.dtype = place, dtype
-        self._rate, self._is_exact = TIGHT[dtype, is_exact][place] + slack, is_exact
+        self._rate, self._is_exact = TIGHT_TOLERANCES[dtype, is_exact][place] + slack, is_exact
         self._near_a_kink, self._runs = near_a_kink, runs
         self.left_out: list[str] = []
 
@@ -90,10 +94,14 @@ class Rounding:
         In bfloat16, gradients may be far off.
         """
         share = off.length / max(float(self.right[name].norm()), off.length)
-        if self.place == GRADIENTS and self.dtype == torch.bfloat16 and share <= ROUGH:
+        if (
+            self.place == GRADIENTS
+            and self.dtype == torch.bfloat16
+            and share <= BFLOAT16_GRADIENT_TOLERANCE
+        ):
             return True
         # Noise takes few values across a kink, so it cannot explain a jump of the gradient.
-        has_jumped = self.place == GRADIENTS and share <= KINKED and self._near_a_kink()
+        has_jumped = self.place == GRADIENTS and share <= KINK_TOLERANCE and self._near_a_kink()
         return has_jumped or self._is_noise(name, off)
 
     def _is_beyond_doubt(self, name: str, off: Gap, times: int = 1) -> bool:
@@ -106,11 +114,11 @@ class Rounding:
         return off.largest > times * coarse.largest + self._least(name, torch.bfloat16)
 
     def _is_noise(self, name: str, off: Gap) -> bool:
-        """Return whether an error is at most ``TIMES`` our own, in the dtype or with noise."""
-        if self._is_beyond_doubt(name, off, SURELY):
+        """Return whether an error is at most ``MAX_TIMES_NOISE`` times that of noise or dtype."""
+        if self._is_beyond_doubt(name, off, MAX_TIMES_BFLOAT16):
             return False
-        most, least, times = Gap(), self._least(name), TIMES[self.dtype]
-        for seed in range(RUNS + 1):
+        most, least, times = Gap(), self._least(name), MAX_TIMES_NOISE[self.dtype]
+        for seed in range(MAX_NOISE_RUNS + 1):
             most = Gap(*map(max, most, self.gap(name, torch.float64 if seed else self.dtype, seed)))
             if all(a <= times * b + least for a, b in zip(off, most, strict=True)):
                 self.left_out += [name] * (times * most.length >= float(self.right[name].norm()))
@@ -131,7 +139,7 @@ class Rounding:
         if seed:
             return self._compute(dtype, Noise(self.dtype, seed, seed % 2 == 0, self._is_exact))
         if dtype == torch.bfloat16:
-            return self._compute(torch.float32, Coarse())
+            return self._compute(torch.float32, RoundToBfloat16())
         return self._compute(dtype, None)
 
     def _least(self, name: str, dtype: torch.dtype | None = None) -> float:

@@ -8,26 +8,26 @@ from typing import NamedTuple
 from grader.sandbox.channel import Exchange
 from grader.sandbox.errors import SubmissionError
 from grader.sandbox.pace import Work
-from grader.sandbox.session import MARGIN, SHORTER
+from grader.sandbox.session import LIMIT_DIVISOR_AFTER_TIMEOUT, MARGIN
 from grader.sandbox.workers import NotTried, WorkerEnded, WorkerTimeout
 from grader.suite.harness import Harness
 from grader.suite.situations.agenda import Agenda
 from grader.suite.situations.filling import Situation
-from grader.suite.situations.outcomes import Aspect, Outcome
+from grader.suite.situations.outcomes import Aspect, SituationOutcome
 from grader.suite.situations.places import Place, Places, kind_of
-from grader.suite.situations.trying import Tried
+from grader.suite.situations.trying import SituationRun
 
-SHARE = 0.75  # share of the time left that situations may take
-SOONER = 10  # a request of several situations is stopped after a check's limit divided by this
-MORE = 4  # factor on the time limit of a request with a single situation of a slow submission
-LEAST_SECONDS = 0.1  # seconds that a situation has at least, however many were stopped before
-HOPELESS = 16  # situations that all ended the worker, after which no other one is tried
+SITUATIONS_TIME_SHARE = 0.75  # of the time left, for all situations
+BATCH_TIMEOUT_DIVISOR = 10  # of a check's limit, for a request of several situations
+SLOW_TIMEOUT_FACTOR = 4  # for a request with a single situation of a slow submission
+MIN_TIMEOUT_S = 0.1  # of a situation, however many were stopped before
+GIVE_UP_AFTER = 16  # situations, if every one so far ended the worker
 
 
 class _Planned(NamedTuple):
     place: Place
     situation: Situation
-    tried: Tried
+    tried: SituationRun
 
 
 class SituationRunner:
@@ -44,15 +44,17 @@ class SituationRunner:
     def __init__(self, harness: Harness, each: int = 1) -> None:
         self._harness, self._session = harness, harness.session
         self._kind = kind_of(harness.contract)
-        self._kept = self._session.left * (1 - SHARE)  # seconds for what comes after the situations
+        self._kept = self._session.left * (
+            1 - SITUATIONS_TIME_SHARE
+        )  # seconds for what comes after the situations
         self._agenda = Agenda(Places(harness, each), self._session.pace, lambda: self._left)
         self._came: list[_Planned] = []
         self._exchange: Exchange | None = None  # the request that tried ``_came``, and its reply
-        self._outcomes: list[Outcome] = []
+        self._outcomes: list[SituationOutcome] = []
         self._is_fresh = False  # whether the worker has tried nothing yet
         self._ended = self._stopped = 0  # situations that ended the worker; of these, by a timeout
 
-    def run(self) -> list[Outcome]:
+    def run(self) -> list[SituationOutcome]:
         """Try all situations and return their outcomes."""
         contract = self._harness.contract
         for one in (contract, *contract.variants.values()):
@@ -80,7 +82,7 @@ class SituationRunner:
         try:
             with self._session.timed(self._session.timeout):
                 self._is_fresh |= self._session.revive()
-            if self._left < LEAST_SECONDS or self._session.is_late:
+            if self._left < MIN_TIMEOUT_S or self._session.is_late:
                 raise NotTried("was not tried: other situations took all the time there is")
         except (WorkerEnded, SubmissionError) as error:
             return self._give_up(error)
@@ -93,7 +95,7 @@ class SituationRunner:
     def _give_up(self, error: Exception) -> list[_Planned]:
         """Record all remaining situations as not tried, because of ``error``; plan no more."""
         rest, self._agenda.rest[:] = [*self._agenda.rest], []
-        self._outcomes += [Outcome(one, Aspect.UNTRIED, error) for _, one in rest]
+        self._outcomes += [SituationOutcome(one, Aspect.UNTRIED, error) for _, one in rest]
         return []
 
     def _try(self, asked: list[_Planned]) -> list[_Planned]:
@@ -140,12 +142,16 @@ class SituationRunner:
         """Return the time limit of a request, in seconds: less once others took too long."""
         takes = MARGIN * self._session.pace.seconds_for(_work(asked))
         if self._session.pace.is_slow and len(asked) == 1:
-            takes *= MORE  # the estimate is low if the submission skips some scores, say
+            takes *= (
+                SLOW_TIMEOUT_FACTOR  # the estimate is low if the submission skips some scores, say
+            )
         timeout = self._session.timeout
-        usual = timeout if len(asked) == 1 else timeout / SOONER  # several are tried once more
+        usual = (
+            timeout if len(asked) == 1 else timeout / BATCH_TIMEOUT_DIVISOR
+        )  # several are tried once more
         if self._stopped:
-            usual = max(timeout / (SHORTER * self._stopped**2), LEAST_SECONDS)
-        return min(max(usual, takes), max(self._left, LEAST_SECONDS))
+            usual = max(timeout / (LIMIT_DIVISOR_AFTER_TIMEOUT * self._stopped**2), MIN_TIMEOUT_S)
+        return min(max(usual, takes), max(self._left, MIN_TIMEOUT_S))
 
     def _note_end(self, situation: Situation, error: WorkerEnded, limit: float) -> None:
         """Record that a situation ended the worker, and put others at least as long last."""
@@ -157,9 +163,9 @@ class SituationRunner:
             aspect = Aspect.STOPPED
             had = f"it had {limit:.3g} s; `--timeout SECONDS` gives it more"
             error = WorkerTimeout(f"{error}{self._session.look_where()}: {had}")
-        self._outcomes.append(Outcome(situation, aspect, error))
+        self._outcomes.append(SituationOutcome(situation, aspect, error))
         self._agenda.put_last(situation.sizes.length)
-        if self._ended >= HOPELESS and self._ended == len(self._outcomes):
+        if self._ended >= GIVE_UP_AFTER and self._ended == len(self._outcomes):
             self._give_up(error)
 
 

@@ -6,19 +6,19 @@ from grader.suite.contract import Sizes
 from grader.suite.draw import Draw
 from grader.suite.harness import Harness
 from grader.suite.situations.factors import Row
-from grader.suite.situations.levels import ANOTHER_LIFE, own_letters
+from grader.suite.situations.levels import HISTORIES_WITH_OTHER_WEIGHTS, own_letters
 
-HEADS = (2, 3, 4, 6, 8)
-FEW = 12  # positions, below which a batch may have many sequences
-SOME = 30  # positions, below which many features take no large part of the memory
-MANY = 100  # positions, above which the other sizes are kept small
-MOST_HEADS = 72
-WIDE = 130  # features, from which on there are few positions
-HEADS_OF_MANY = 136  # most heads of one feature each, from ``WIDE`` features on
-BATCHES = (8, 24)  # fewest and most sequences, where there are few positions
-MORE_HEADS = (9, 16)
-MANY_SCORES = 250  # positions, above which 5 sequences have more than 2**18 scores
-SQUARE = (4, 16, 64)  # head sizes whose square root is exact in every dtype
+SEVERAL_HEADS = (2, 3, 4, 6, 8)
+SHORT_T = 12  # positions, below which a batch may have many sequences
+MEDIUM_T = 30  # positions, below which many features take no large part of the memory
+LONG_T = 100  # positions, above which the other sizes are kept small
+MAX_HEADS = 72
+WIDE_FEATURES = 130  # from which on there are few positions
+MAX_HEADS_IF_WIDE = 136  # of one feature each, from ``WIDE_FEATURES`` features on
+LARGE_BATCH_RANGE = (8, 24)  # sequences, where there are few positions
+ABOVE_8_HEADS_RANGE = (9, 16)
+MANY_SCORES_T = 250  # positions, above which 5 sequences have more than 2**18 scores
+SQUARE_WIDTHS = (4, 16, 64)  # head sizes whose square root is exact in every dtype
 
 
 def draw_sizes(harness: Harness, row: Row, turn: int) -> Sizes:
@@ -65,9 +65,9 @@ def _features(draw: Draw, row: Row, width: int, by_head: bool) -> dict[str, int]
     if "heads" not in row:
         return {letter: width}
     if by_head and row["heads"] == "as many as features":
-        width = min(width, MOST_HEADS)  # otherwise, a request would send more numbers than it may
-    several = HEADS[draw.integer(0, len(HEADS) - 1)]
-    most = most_heads(width)
+        width = min(width, MAX_HEADS)  # otherwise, a request would send more numbers than it may
+    several = SEVERAL_HEADS[draw.integer(0, len(SEVERAL_HEADS) - 1)]
+    most = max_heads(width)
     H = {"one": 1, "several": several}.get(row["heads"]) or min(width, most)
     found = {"H": H, letter: width}
     if not by_head:
@@ -93,17 +93,17 @@ def draw_width(draw: Draw, row: Row, T: int) -> int:
         "small": draw.integer(2, 5),
         "odd": 2 * draw.integer(3, 6) + 1,
         "even": 10 * draw.integer(1, 4) if draw.integer(0, 1) else 2 * draw.integer(3, 20),
-        "square": SQUARE[draw.integer(0, 1 if "heads" in row else 2)],
-        "large": _large(draw, row, T),
+        "square": SQUARE_WIDTHS[draw.integer(0, 1 if "heads" in row else 2)],
+        "large": _large_width(draw, row, T),
         "above 127": draw.integer(128, 136),
         "above 1024": draw.integer(1025, 1100),
         "as T": T,
     }[row["width"]]
 
 
-def most_heads(width: int) -> int:
+def max_heads(width: int) -> int:
     """Return the largest number of heads of one feature each that is tried at a width."""
-    return MOST_HEADS if width < WIDE else HEADS_OF_MANY
+    return MAX_HEADS if width < WIDE_FEATURES else MAX_HEADS_IF_WIDE
 
 
 def draw_other_width(draw: Draw, level: str, width: int) -> int:
@@ -118,14 +118,18 @@ def draw_other_width(draw: Draw, level: str, width: int) -> int:
     return width if level == "as C" else int(level)
 
 
-def _large(draw: Draw, row: Row, T: int) -> int:
+def _large_width(draw: Draw, row: Row, T: int) -> int:
     """Draw a large number of features; a very large one in rows where T is 2 or small."""
-    if T < FEW and row.get("T") in ("2", "small"):
-        is_cheap = row["dtype"] == "float32" and row.get("history") not in ANOTHER_LIFE
-        return (
-            draw.integer(500, 520) if is_cheap and draw.integer(0, 1) else draw.integer(WIDE, 200)
+    if T < SHORT_T and row.get("T") in ("2", "small"):
+        is_cheap = (
+            row["dtype"] == "float32" and row.get("history") not in HISTORIES_WITH_OTHER_WEIGHTS
         )
-    return draw.integer(65, WIDE - 1 if T < SOME else 72)
+        return (
+            draw.integer(500, 520)
+            if is_cheap and draw.integer(0, 1)
+            else draw.integer(WIDE_FEATURES, 200)
+        )
+    return draw.integer(65, WIDE_FEATURES - 1 if T < MEDIUM_T else 72)
 
 
 def draw_length(draw: Draw, level: str, turn: int) -> int:
@@ -151,7 +155,7 @@ def draw_batch(draw: Draw, row: Row, T: int) -> int:
         case "none":
             return 0
         case "more":
-            return _many(draw, row, T)
+            return _large_batch(draw, row, T)
         case "above 64":
             return draw.integer(65, 130)
         case "as T":
@@ -159,7 +163,7 @@ def draw_batch(draw: Draw, row: Row, T: int) -> int:
     return int(row["B"])
 
 
-def _many(draw: Draw, row: Row, T: int) -> int:
-    if T > MANY:
-        return 5 if T > MANY_SCORES and row.get("heads", "one") == "one" else 3
-    return draw.integer(*BATCHES) if T < FEW else draw.integer(3, 5)
+def _large_batch(draw: Draw, row: Row, T: int) -> int:
+    if T > LONG_T:
+        return 5 if T > MANY_SCORES_T and row.get("heads", "one") == "one" else 3
+    return draw.integer(*LARGE_BATCH_RANGE) if T < SHORT_T else draw.integer(3, 5)

@@ -11,14 +11,16 @@ from grader.sandbox.null import NullSession
 from grader.suite.contract import Contract
 from grader.suite.draw import Draw, derive_seed
 from grader.suite.harness import Harness
-from grader.suite.situations.agenda import TOGETHER
+from grader.suite.situations.agenda import SITUATIONS_PER_REQUEST
 from grader.suite.situations.judging import Judgement, judge
-from grader.suite.situations.outcomes import Aspect, Outcome
-from grader.suite.situations.places import Places, forget, kind_of
+from grader.suite.situations.outcomes import Aspect, SituationOutcome
+from grader.suite.situations.places import Places, forget_situations, kind_of
 from grader.suite.situations.running import SituationRunner
 
-INSIDE = 4  # of this many situations of a part inside the contract, one is tried
-FEW = 4  # situations per wrong aspect, in which another submission is tried first
+INNER_EVERY_NTH = 4  # of this many situations of a part inside the contract, one is tried
+TRIED_FIRST_PER_ASPECT = (
+    4  # situations of each wrong aspect, in which another submission is tried first
+)
 
 
 def judge_situations(harness: Harness) -> Judgement:
@@ -29,7 +31,7 @@ def judge_situations(harness: Harness) -> Judgement:
     with harness.session.beside(derive_seed(harness.seed, "situations/worker")):
         runner = SituationRunner(harness)
         outcomes = runner.run()
-        return _with_inside(judge(outcomes, harness.claims, too_slow=runner.too_slow), harness)
+        return _with_parts(judge(outcomes, harness.claims, too_slow=runner.too_slow), harness)
 
 
 def judge_where_wrong(harness: Harness, other: Judgement) -> Judgement:
@@ -44,37 +46,39 @@ def judge_where_wrong(harness: Harness, other: Judgement) -> Judgement:
     """
     wrong = sorted(other.wrong, key=lambda one: one.situation.size)
     ways = [[one for one in wrong if one.aspect is aspect] for aspect in Aspect]
-    few = [one for alike in ways for one in alike[:FEW]]
+    few = [one for alike in ways for one in alike[:TRIED_FIRST_PER_ASPECT]]
     with harness.session.beside(derive_seed(harness.seed, "situations/worker")):
-        mine = _again(harness, few)
+        mine = _try_again(harness, few)
         if any(mine[id(one)].aspect is not one.aspect for one in few):
-            mine |= _again(harness, [one for one in wrong if id(one) not in mine])
+            mine |= _try_again(harness, [one for one in wrong if id(one) not in mine])
         outcomes = [mine.get(id(one), one) for one in other.outcomes]
         found = judge(outcomes, harness.claims)
-        return found if other.told.keys() <= found.told.keys() else _with_inside(found, harness)
+        return found if other.told.keys() <= found.told.keys() else _with_parts(found, harness)
 
 
-def _with_inside(found: Judgement, harness: Harness) -> Judgement:
+def _with_parts(found: Judgement, harness: Harness) -> Judgement:
     """Try some situations of each part inside the contract, and add the judgements on them."""
     for part in harness.contract.inside:
-        inside = SituationRunner(harness.of(part), INSIDE).run()
+        inside = SituationRunner(harness.of(part), INNER_EVERY_NTH).run()
         found = found.beside(judge(inside, harness.claims, f"`{part.entry}` alone: "))
     return found
 
 
-def _again(harness: Harness, outcomes: Sequence[Outcome]) -> dict[int, Outcome]:
+def _try_again(
+    harness: Harness, outcomes: Sequence[SituationOutcome]
+) -> dict[int, SituationOutcome]:
     """Try a submission in the situations of these outcomes; map the ``id`` of each to a new one."""
     kind = kind_of(harness.contract)
-    found: dict[int, Outcome] = {}
-    for start in range(0, len(outcomes), TOGETHER):
-        some: Any = outcomes[start : start + TOGETHER]
+    found: dict[int, SituationOutcome] = {}
+    for start in range(0, len(outcomes), SITUATIONS_PER_REQUEST):
+        some: Any = outcomes[start : start + SITUATIONS_PER_REQUEST]
         tried = {id(one): kind.tried(harness, one.situation) for one in some}
         harness.ask()
         found |= {name: one.outcome() for name, one in tried.items()}
     return found
 
 
-def foresee(contract: Contract, seed: int, enough: Event) -> None:
+def precompute_situations(contract: Contract, seed: int, enough: Event) -> None:
     """Draw the situations of a grading to come, and compute the right answers in each.
 
     Args:
@@ -82,12 +86,13 @@ def foresee(contract: Contract, seed: int, enough: Event) -> None:
         seed: The seed of the whole grading.
         enough: Once this event is set, the rest is left to the grading.
     """
-    forget()  # earlier gradings are over; only the next submission of a batch would need theirs
+    # Earlier gradings are over; only the next submission of a batch would need their situations.
+    forget_situations()
     nobody: Any = NullSession()
-    for one, each in ((contract, 1), *((part, INSIDE) for part in contract.inside)):
+    for one, each in ((contract, 1), *((part, INNER_EVERY_NTH) for part in contract.inside)):
         kind, harness = kind_of(one), Harness(one, nobody, Draw(seed), {}, seed=seed)
         places = Places(harness, each)
-        for place in itertools.chain.from_iterable(places.requests(TOGETHER)):
+        for place in itertools.chain.from_iterable(places.requests(SITUATIONS_PER_REQUEST)):
             if enough.is_set():
                 return
             kind.tried(harness, places.situation(place)).prepare()

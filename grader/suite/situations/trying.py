@@ -19,8 +19,8 @@ from grader.suite.compare import (
 )
 from grader.suite.harness import Harness
 from grader.suite.situations.filling import Situation
-from grader.suite.situations.levels import OVERFLOWING, RESIDUAL, WAY
-from grader.suite.situations.outcomes import Aspect, Outcome
+from grader.suite.situations.levels import GRADIENT_WAY, OVERFLOWING, RESIDUAL
+from grader.suite.situations.outcomes import Aspect, SituationOutcome
 from grader.suite.situations.planning import plan
 from grader.suite.situations.rounding import GRADIENTS, OUTPUTS, Rounding
 from grader.suite.tolerance import Noise
@@ -29,7 +29,7 @@ Tensors = dict[str, Tensor]
 _T = TypeVar("_T")
 
 
-class Tried:
+class SituationRun:
     """A try of a submission in a situation: planned requests, then their results and an outcome.
 
     Args:
@@ -49,7 +49,7 @@ class Tried:
         if self._compares_gradients:
             _ = self._right_gradients
 
-    def outcome(self) -> Outcome:
+    def outcome(self) -> SituationOutcome:
         """Return the outcome, with the first aspect in which the submission is wrong, if any."""
         for aspect, look in (
             (Aspect.FORM, self._look_at_form),
@@ -61,10 +61,10 @@ class Tried:
             try:
                 look()
             except (SubmissionError, SubmissionRefused) as error:
-                return Outcome(self.situation, Aspect.RAISES, error.with_traceback(None))
+                return SituationOutcome(self.situation, Aspect.RAISES, error.with_traceback(None))
             except CheckFailed as error:  # its traceback would keep all results in memory
-                return Outcome(self.situation, aspect, error.with_traceback(None))
-        return Outcome(self.situation)
+                return SituationOutcome(self.situation, aspect, error.with_traceback(None))
+        return SituationOutcome(self.situation)
 
     @property
     def _outs(self) -> Tensors:
@@ -132,7 +132,7 @@ class Tried:
             if grad is None and self._may_go_unused(name):
                 continue
             there = expect_gradient(grad, name)
-            if name == first and situation.row[WAY.name] == RESIDUAL:
+            if name == first and situation.row[GRADIENT_WAY.name] == RESIDUAL:
                 (added, *_) = situation.grad_outputs.values()
                 there = there - added * situation.scale
             what = f"gradient of {name}"

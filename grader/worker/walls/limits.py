@@ -14,24 +14,24 @@ from grader.wire.levels import Limits
 MIB = 1 << 20
 
 
-class InUse(NamedTuple):
+class MemoryInUse(NamedTuple):
     """The memory that this process already uses, in bytes: address space, and writable part."""
 
     space: int
     data: int
 
 
-def in_use() -> InUse:
+def memory_in_use() -> MemoryInUse:
     """Return the memory that this process uses now, as /proc tells; a guess without a /proc."""
     try:
         status = Path("/proc/self/status").read_text(encoding="utf-8")
     except OSError:
-        return InUse(1024 * MIB, 1024 * MIB)
+        return MemoryInUse(1024 * MIB, 1024 * MIB)
     sizes = dict(line.split(":", 1) for line in status.splitlines())
-    return InUse(*(int(sizes[name].split()[0]) * 1024 for name in ("VmSize", "VmData")))
+    return MemoryInUse(*(int(sizes[name].split()[0]) * 1024 for name in ("VmSize", "VmData")))
 
 
-def limit_resources(limits: Limits, used: InUse, own_users: bool, on_gpu: bool) -> None:
+def limit_resources(limits: Limits, used: MemoryInUse, own_users: bool, on_gpu: bool) -> None:
     """Bound memory, processor time, files and locks of this process, permanently.
 
     Args:
@@ -67,7 +67,7 @@ def limit_data(limits: Limits) -> None:
     Addresses that are only reserved do not count, nor does the memory of a device.
     """
     if Path("/proc/self/status").exists():  # else what is in use would be a guess
-        _set(resource.RLIMIT_DATA, limits.memory * MIB + in_use().data)
+        _set(resource.RLIMIT_DATA, limits.memory * MIB + memory_in_use().data)
 
 
 def _set(kind: int, value: int) -> None:

@@ -16,23 +16,23 @@ from grader.worker.walls.libc import MACHINE, WallError, mount, syscall
 NEWNS, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET = (
     0x00020000, 0x04000000, 0x08000000, 0x10000000, 0x20000000, 0x40000000,
 )  # fmt: skip
-ALL = NEWNS | NEWUTS | NEWIPC | NEWUSER | NEWPID | NEWNET
+ALL_NAMESPACES = NEWNS | NEWUTS | NEWIPC | NEWUSER | NEWPID | NEWNET
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC = 1, 2, 4, 8
 MS_REMOUNT, MS_BIND, MS_REC, MS_PRIVATE = 32, 4096, 16384, 1 << 18
 MNT_DETACH = 2
 INSIDE_UID = 1000
-ANOTHER_UID = 1001  # in a zygote that root runs: nobody, as the kernel does not bound root's tasks
-NOBODY = 65534
-NUMBERS = {
+SECOND_UID = 1001  # in a zygote that root runs: nobody, as the kernel does not bound root's tasks
+NOBODY_UID = 65534
+SYSCALL_NUMBERS = {
     "x86_64": {"clone": 56, "unshare": 272, "pivot_root": 155, "umount2": 166},
     "aarch64": {"clone": 220, "unshare": 97, "pivot_root": 41, "umount2": 39},
 }
 
 
-def _number(name: str) -> int:
-    if MACHINE not in NUMBERS:
+def _syscall_number(name: str) -> int:
+    if MACHINE not in SYSCALL_NUMBERS:
         raise WallError(f"{name}: no table of system calls for {MACHINE}")
-    return NUMBERS[MACHINE][name]
+    return SYSCALL_NUMBERS[MACHINE][name]
 
 
 def unshare(flags: int) -> None:
@@ -42,7 +42,7 @@ def unshare(flags: int) -> None:
         WallError: The system refuses.
     """
     user, group = os.geteuid(), os.getegid()
-    syscall("unshare", _number("unshare"), flags)
+    syscall("unshare", _syscall_number("unshare"), flags)
     if flags & NEWUSER:
         _map_user(user, group)
 
@@ -65,13 +65,13 @@ def unshare_with_nobody(flags: int) -> bool:
         try:
             os.close(go)
             os.read(waits, 1)
-            _write_maps(zygote, f"{INSIDE_UID} 0 1\n{ANOTHER_UID} {NOBODY} 1\n")
+            _write_maps(zygote, f"{INSIDE_UID} 0 1\n{SECOND_UID} {NOBODY_UID} 1\n")
             os._exit(0)
         finally:
             os._exit(1)
     os.close(waits)
     try:
-        syscall("unshare", _number("unshare"), flags)
+        syscall("unshare", _syscall_number("unshare"), flags)
     finally:
         os.close(go)
         _, status = os.waitpid(helper, 0)
@@ -80,12 +80,12 @@ def unshare_with_nobody(flags: int) -> bool:
     return status == 0
 
 
-def readable_by_another(paths: Iterable[Path]) -> bool:
+def readable_by_second_user(paths: Iterable[Path]) -> bool:
     """Whether the second user may read all these files, which its imports need."""
     reader = os.fork()
     if reader == 0:
         try:
-            _become(ANOTHER_UID)
+            _become(SECOND_UID)
             os._exit(0 if all(os.access(path, os.R_OK) for path in paths) else 1)
         finally:
             os._exit(1)
@@ -114,7 +114,7 @@ def fork_into(flags: int, another: bool = False) -> int:
     Source: os.fork in CPython's Modules/posixmodule.c
     """
     user, group = os.geteuid(), os.getegid()
-    number, python = _number("clone"), ctypes.pythonapi
+    number, python = _syscall_number("clone"), ctypes.pythonapi
     waits, go = os.pipe() if another else (-1, -1)
     python.PyOS_BeforeFork()
     pid = -1
@@ -123,13 +123,13 @@ def fork_into(flags: int, another: bool = False) -> int:
     finally:
         (python.PyOS_AfterFork_Parent if pid else python.PyOS_AfterFork_Child)()
     if another:
-        _settle_as_another(pid, waits, go)
+        _finish_fork_as_second_user(pid, waits, go)
     elif pid == 0 and flags & NEWUSER:
         _map_user(user, group)
     return pid
 
 
-def _settle_as_another(pid: int, waits: int, go: int) -> None:
+def _finish_fork_as_second_user(pid: int, waits: int, go: int) -> None:
     """Finish a fork, on both sides: the child waits until its parent has mapped its user."""
     if pid == 0:
         os.close(go)
@@ -139,7 +139,7 @@ def _settle_as_another(pid: int, waits: int, go: int) -> None:
         return
     os.close(waits)
     try:
-        _write_maps(pid, f"{INSIDE_UID} {ANOTHER_UID} 1")
+        _write_maps(pid, f"{INSIDE_UID} {SECOND_UID} 1")
     finally:
         os.close(go)
 
@@ -193,8 +193,8 @@ def build_root(root: Path, readable: Iterable[Path], hidden: Iterable[Path]) -> 
     (root / "proc").mkdir()
     _bind(Path("/proc"), root, MS_REC)
     os.chdir(root)
-    syscall("pivot_root", _number("pivot_root"), b".", b".")
-    syscall("umount2", _number("umount2"), b".", MNT_DETACH)
+    syscall("pivot_root", _syscall_number("pivot_root"), b".", b".")
+    syscall("umount2", _syscall_number("umount2"), b".", MNT_DETACH)
     os.chdir("/")
 
 

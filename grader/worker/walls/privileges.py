@@ -12,8 +12,8 @@ from grader.worker.walls.libc import MACHINE, WallError, prctl, syscall
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS, PR_SET_CHILD_SUBREAPER = 1, 4, 38, 36
 PR_CAPBSET_DROP = 24
 PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL = 47, 4
-CAPSET = {"x86_64": 126, "aarch64": 91}
-VERSION_3 = 0x20080522
+CAPSET_NUMBERS = {"x86_64": 126, "aarch64": 91}
+CAPABILITY_VERSION_3 = 0x20080522
 LAST_CAPABILITY = 40
 
 
@@ -30,9 +30,9 @@ def drop_capabilities() -> None:
             break  # a process without privileges has none to drop
     prctl("ambient capabilities", PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL)
     prctl("no new privileges", PR_SET_NO_NEW_PRIVS, 1)
-    if MACHINE in CAPSET:
-        head = struct.pack("<Ii", VERSION_3, 0)
-        syscall("capset", CAPSET[MACHINE], head, b"\0" * 24)
+    if MACHINE in CAPSET_NUMBERS:
+        head = struct.pack("<Ii", CAPABILITY_VERSION_3, 0)
+        syscall("capset", CAPSET_NUMBERS[MACHINE], head, b"\0" * 24)
 
 
 def hide_memory() -> None:

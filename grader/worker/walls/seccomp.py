@@ -24,17 +24,17 @@ KILL_PROCESS = 0x80000000
 ERRNO = 0x00050000
 ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 X32_BIT = 0x40000000
-NEWEST = 462  # mseal, Linux 6.10
+NEWEST_SYSCALL = 462  # mseal, Linux 6.10
 CLONE_THREAD = 0x00010000
 CLONE_VFORK = 0x00004000  # a process that clones so waits in a state that no clock counts
 
 EQUALS, HAS_BITS = 0x15, 0x45  # BPF_JMP | BPF_K with BPF_JEQ, BPF_JSET
 
 # Offsets in struct seccomp_data.
-NUMBER, ARCH, ARGUMENTS = 0, 4, 16
+NUMBER_OFFSET, ARCH_OFFSET, ARGUMENTS_OFFSET = 0, 4, 16
 
 # Numbers by name: x86-64, aarch64; None where the machine has no such call.
-CALLS: dict[str, tuple[int | None, int | None]] = {
+REFUSED_CALLS: dict[str, tuple[int | None, int | None]] = {
     # processes and programs
     "fork": (57, None), "vfork": (58, None), "execve": (59, 221), "execveat": (322, 281),
     # sockets; those that are open already go on
@@ -127,34 +127,38 @@ def program() -> bytes:
         raise WallError(f"seccomp: no table of system calls for {MACHINE}")
     column = list(ARCHITECTURES).index(MACHINE)
     own = os.getpid()
-    parts = [_load(ARCH), _op(0x15, ARCHITECTURES[MACHINE], 1, 0), _answer(KILL_PROCESS)]
-    parts += [_load(NUMBER), _op(0x35, NEWEST + 1, 0, 1), ABSENT]  # BPF_JGE: x32 calls too
-    for numbers in CALLS.values():
+    parts = [_load(ARCH_OFFSET), _op(0x15, ARCHITECTURES[MACHINE], 1, 0), _answer(KILL_PROCESS)]
+    parts += [
+        _load(NUMBER_OFFSET),
+        _op(0x35, NEWEST_SYSCALL + 1, 0, 1),
+        ABSENT,
+    ]  # BPF_JGE: x32 calls too
+    for numbers in REFUSED_CALLS.values():
         if (number := numbers[column]) is not None:
             parts += [_unless_equal(number, 1), REFUSE]
     parts += [_unless_equal(CLONE3[column], 1), ABSENT]  # libc falls back to clone
-    parts += _without(CLONE[column], _low(0), CLONE_VFORK)
-    parts += _only(CLONE[column], (_low(0), HAS_BITS, CLONE_THREAD))
+    parts += _refuse_bits(CLONE[column], _low(0), CLONE_VFORK)
+    parts += _allow_only(CLONE[column], (_low(0), HAS_BITS, CLONE_THREAD))
     for numbers in (KILL, TGKILL):
-        parts += _only(numbers[column], (_low(0), EQUALS, own))
+        parts += _allow_only(numbers[column], (_low(0), EQUALS, own))
     # Without a mode: one of the modes takes room on a disk that the size of a file does not show.
-    parts += _only(FALLOCATE[column], (_low(1), EQUALS, 0))
+    parts += _allow_only(FALLOCATE[column], (_low(1), EQUALS, 0))
     for numbers in (PRLIMIT, AFFINITY):
-        parts += _only(numbers[column], (_low(0), EQUALS, 0))
-    parts += _never(FCNTL[column], _low(1), FCNTL_REFUSED)
-    parts += _never(IOCTL[column], _low(1), IOCTL_REFUSED)
-    parts += _never(PRCTL[column], _low(0), PRCTL_REFUSED)
+        parts += _allow_only(numbers[column], (_low(0), EQUALS, 0))
+    parts += _refuse_values(FCNTL[column], _low(1), FCNTL_REFUSED)
+    parts += _refuse_values(IOCTL[column], _low(1), IOCTL_REFUSED)
+    parts += _refuse_values(PRCTL[column], _low(0), PRCTL_REFUSED)
     # To the peer of a connected socket only, never to an address: that pointer is 0 in both halves.
-    parts += _only(SENDTO[column], (_low(4), EQUALS, 0), (_low(4) + 4, EQUALS, 0))
+    parts += _allow_only(SENDTO[column], (_low(4), EQUALS, 0), (_low(4) + 4, EQUALS, 0))
     return b"".join([*parts, _answer(ALLOW)])
 
 
 def _low(argument: int) -> int:
     """Return the offset of the lower half of a call's argument."""
-    return ARGUMENTS + 8 * argument
+    return ARGUMENTS_OFFSET + 8 * argument
 
 
-def _only(number: int, *tests: tuple[int, int, int]) -> list[bytes]:
+def _allow_only(number: int, *tests: tuple[int, int, int]) -> list[bytes]:
     """Return instructions that allow a call if every test of its arguments holds, else refuse it.
 
     A test is the argument's offset, the jump instruction that compares it, and the value.
@@ -166,7 +170,7 @@ def _only(number: int, *tests: tuple[int, int, int]) -> list[bytes]:
     return [_unless_equal(number, len(steps) + 2), *steps, REFUSE, _answer(ALLOW)]
 
 
-def _never(number: int, offset: int, values: tuple[int, ...]) -> list[bytes]:
+def _refuse_values(number: int, offset: int, values: tuple[int, ...]) -> list[bytes]:
     """Return instructions that refuse a call if the argument at an offset has one of the values.
 
     With any other value, the call is allowed.
@@ -177,12 +181,12 @@ def _never(number: int, offset: int, values: tuple[int, ...]) -> list[bytes]:
     return [_unless_equal(number, len(steps) + 1), *steps, _answer(ALLOW)]
 
 
-def _without(number: int, offset: int, bits: int) -> list[bytes]:
+def _refuse_bits(number: int, offset: int, bits: int) -> list[bytes]:
     """Return instructions that refuse a call if the argument at an offset has any of these bits.
 
     Otherwise, the instructions after these decide about the call.
     """
-    steps = [_load(offset), _op(HAS_BITS, bits, 0, 1), REFUSE, _load(NUMBER)]
+    steps = [_load(offset), _op(HAS_BITS, bits, 0, 1), REFUSE, _load(NUMBER_OFFSET)]
     return [_unless_equal(number, len(steps)), *steps]
 
 

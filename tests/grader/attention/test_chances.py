@@ -8,9 +8,15 @@ import pytest
 import torch
 from torch import Tensor
 
-from grader.attention.claims.chances import SETTINGS, Setting, dependence, off_rate, share_is_off
+from grader.attention.claims.chances import (
+    SAMPLE_SETTINGS,
+    SampleSetting,
+    describe_dependence,
+    setting_with_wrong_rate,
+    share_is_off,
+)
 
-SETTING = SETTINGS[0]
+SETTING = SAMPLE_SETTINGS[0]
 SHAPE = (SETTING.runs, SETTING.sizes.B, SETTING.sizes.T, SETTING.sizes.T)
 
 
@@ -24,7 +30,7 @@ def exactly_half_of_a_sequence() -> Tensor:
 
 
 def never_all_of_a_query() -> Tensor:
-    setting = SETTINGS[4]
+    setting = SAMPLE_SETTINGS[4]
     dropped = torch.rand(setting.runs, setting.sizes.B, 2, 2) < setting.rate
     return (dropped & ~dropped.all(-1, keepdim=True)).double()
 
@@ -75,42 +81,42 @@ def mirrored() -> Tensor:
 )
 def test_what_is_no_chance_is_seen(draw: Callable[[], Tensor], says: str) -> None:
     torch.manual_seed(3)
-    assert says in dependence(SETTING, draw())
+    assert says in describe_dependence(SETTING, draw())
 
 
 def test_query_that_never_loses_all_is_seen() -> None:
     torch.manual_seed(3)
-    assert "per query" in dependence(SETTINGS[4], never_all_of_a_query())
+    assert "per query" in describe_dependence(SAMPLE_SETTINGS[4], never_all_of_a_query())
 
 
 def test_any_two_weights_that_are_dropped_together_are_seen() -> None:
     torch.manual_seed(3)
-    setting = SETTINGS[5]
+    setting = SAMPLE_SETTINGS[5]
     drawn = (torch.rand(1, setting.sizes.B, 5, 5) < setting.rate).double()
-    assert not dependence(setting, drawn)
+    assert not describe_dependence(setting, drawn)
     drawn[..., 4, 1] = drawn[..., 0, 2]
-    assert "two weights are always dropped together" in dependence(setting, drawn)
+    assert "two weights are always dropped together" in describe_dependence(setting, drawn)
 
 
 def test_chance_is_believed() -> None:
     torch.manual_seed(3)
-    for setting in SETTINGS:
+    for setting in SAMPLE_SETTINGS:
         keys = min(setting.sizes.T, setting.sizes.C)
         shape = (setting.runs, setting.sizes.B, setting.sizes.T, keys)
         for _ in range(20):
             dropped = (torch.rand(shape) < setting.rate).double()
             assert not share_is_off(setting.rate, dropped)
-            assert dependence(setting, dropped) == ""
+            assert describe_dependence(setting, dropped) == ""
 
 
-@pytest.mark.parametrize("setting", SETTINGS, ids=str)
-def test_nothing_dropped_is_seen(setting: Setting) -> None:
+@pytest.mark.parametrize("setting", SAMPLE_SETTINGS, ids=str)
+def test_nothing_dropped_is_seen(setting: SampleSetting) -> None:
     keys = min(setting.sizes.T, setting.sizes.C)
     shape = (setting.runs, setting.sizes.B, setting.sizes.T, keys)
     assert share_is_off(setting.rate, torch.zeros(shape, dtype=torch.float64))
 
 
-def drawn_together(setting: Setting, *alike: int, rate: float | None = None) -> Tensor:
+def drawn_together(setting: SampleSetting, *alike: int, rate: float | None = None) -> Tensor:
     """What is dropped, along these axes all or nothing."""
     sizes = setting.sizes
     shape = [setting.runs, sizes.B, sizes.T, setting.shown or sizes.T]
@@ -122,20 +128,20 @@ def drawn_together(setting: Setting, *alike: int, rate: float | None = None) -> 
 def test_weights_dropped_together_are_no_wrong_rate(alike: int) -> None:
     torch.manual_seed(3)
     for _ in range(5):
-        observed = {setting: drawn_together(setting, alike) for setting in SETTINGS}
-        assert off_rate(observed) is None
-        assert any(dependence(*one) for one in observed.items())
+        observed = {setting: drawn_together(setting, alike) for setting in SAMPLE_SETTINGS}
+        assert setting_with_wrong_rate(observed) is None
+        assert any(describe_dependence(*one) for one in observed.items())
 
 
 @pytest.mark.parametrize("alike", [(), (-1,)], ids=["one by one", "rows"])
 def test_wrong_rate_is_seen_whatever_is_dropped_together(alike: tuple[int, ...]) -> None:
     torch.manual_seed(3)
-    observed = {one: drawn_together(one, *alike, rate=one.rate / 2) for one in SETTINGS}
-    assert off_rate(observed) is not None
+    observed = {one: drawn_together(one, *alike, rate=one.rate / 2) for one in SAMPLE_SETTINGS}
+    assert setting_with_wrong_rate(observed) is not None
 
 
 @pytest.mark.parametrize("rate", [0.0, 0.1, 0.5, 1.0])
 def test_wrong_rate_is_no_dependence(rate: float) -> None:
     torch.manual_seed(3)
-    for setting in SETTINGS:
-        assert dependence(setting, drawn_together(setting, rate=rate)) == ""
+    for setting in SAMPLE_SETTINGS:
+        assert describe_dependence(setting, drawn_together(setting, rate=rate)) == ""

@@ -18,7 +18,7 @@ WRONG = {"scale": "never"}
 
 @pytest.fixture(autouse=True)
 def _empty_pool(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pipeline, "_pool", [])
+    monkeypatch.setattr(pipeline, "_shared_pipelines", [])
 
 
 def observation() -> Observation:
@@ -86,11 +86,11 @@ def test_searches_that_share_a_pipeline_come_to_their_own_ends() -> None:
     assert found[0] == ((),)
     assert len(names[1]) == 1
     assert found[3] == ()
-    assert len(pipeline._pool) == 1
+    assert len(pipeline._shared_pipelines) == 1
 
 
 def test_pool_is_emptied_when_it_has_grown(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pipeline, "POOL", 80)
+    monkeypatch.setattr(pipeline, "MAX_CACHED_STATES", 80)
     for number in range(20):
         Pipeline.pooled(replace(observation(), seed=number)).output(WRONG)
-        assert sum(1 + known._kept for known in pipeline._pool) < 80 + 40
+        assert sum(1 + known._kept for known in pipeline._shared_pipelines) < 80 + 40

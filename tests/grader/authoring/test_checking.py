@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from grader.authoring.checking import Effort, Inspection
-from grader.authoring.layout import FIRST, add_exercise, make_kit
+from grader.authoring.layout import EXAMPLE_NAME, add_exercise, make_kit
 from grader.cli import run_command
 from grader.errors import GradeError
 from grader.kit import load_kit
@@ -25,7 +25,7 @@ def home(tmp_path: Path) -> Path:
 
 def findings(home: Path, sandbox: Sandbox, effort: Effort = ONCE) -> Iterator[str]:
     kit = load_kit(home)
-    inspection = Inspection(kit, kit.find(FIRST), sandbox, effort, lambda: None)
+    inspection = Inspection(kit, kit.find(EXAMPLE_NAME), sandbox, effort, lambda: None)
     for one in inspection.findings():
         yield f"{one.file.name}:{one.line}: {one.text}"
 
@@ -122,9 +122,9 @@ def test_suite_that_asks_for_nothing_pays_who_does_nothing(home: Path, sandbox: 
 
 def test_changed_stub_is_known_from_then_on(home: Path, sandbox: Sandbox) -> None:
     rewrite(STUB, "a row of zeros stays", "one of zeros stays")(home)
-    assert load_kit(home).find(FIRST).digest not in ("", stub_digest(home))
+    assert load_kit(home).find(EXAMPLE_NAME).digest not in ("", stub_digest(home))
     assert not list(findings(home, sandbox))
-    assert load_kit(home).find(FIRST).digest == stub_digest(home)
+    assert load_kit(home).find(EXAMPLE_NAME).digest == stub_digest(home)
 
 
 def stub_digest(home: Path) -> str:
@@ -145,7 +145,7 @@ def test_what_is_laid_out_holds(home: Path, sandbox: Sandbox) -> None:
     [
         ("Unit-Rows", "`Unit-Rows` can be no name here"),
         ("class", "`class` can be no name here"),
-        (FIRST, "there is a `unit_rows` already"),
+        (EXAMPLE_NAME, "there is a `unit_rows` already"),
     ],
 )
 def test_name_that_will_not_do_is_refused(home: Path, name: str, says: str) -> None:
@@ -169,7 +169,7 @@ def test_kit_is_named_once_by_the_environment(
 ) -> None:
     monkeypatch.setenv("GRADE_KIT", str(home))
     assert run_command(["list"]) == 0
-    assert FIRST in capsys.readouterr().out
+    assert EXAMPLE_NAME in capsys.readouterr().out
 
 
 def test_class_is_an_entry_point(home: Path, sandbox: Sandbox) -> None:

@@ -20,7 +20,7 @@ from grader.cli.group import COMMANDS
 from grader.cli.saying import first_sentence
 from grader.diagnosis.catalogue import catalogue
 from grader.kit import installed_kit
-from grader.outputs.mistakes import NOTEBOOKS, titled
+from grader.outputs.mistakes import NOTEBOOKS, with_notebook_titles
 from grader.records import Report
 from tests.grader.cli.conftest import Grade
 from tests.support import commands
@@ -103,7 +103,7 @@ def test_notebooks_have_titles_where_a_learner_reads(grade: Grade) -> None:
     numbered = re.compile(r"notebooks? \d")
     read = [file.read_text(encoding="utf-8") for file in Path("exercises").glob("*/*.py")]
     read += [exercise.solution.read_text(encoding="utf-8") for exercise in KIT.exercises]
-    read += [titled(mistake.source) for mistake in catalogue().values()]
+    read += [with_notebook_titles(mistake.source) for mistake in catalogue().values()]
     assert not [text for text in read if numbered.search(text)]
     sources = (ROOT / "docs/sources.md").read_text(encoding="utf-8")
     assert all(title in sources for title in NOTEBOOKS.values())
@@ -185,7 +185,7 @@ def test_list_of_commands_says_how_the_help_of_each_begins(name: str) -> None:
 
 def test_page_of_commands_says_what_their_help_says() -> None:
     """Where it doesn't: ``python -m tests.support.commands``."""
-    assert commands.FILE.read_text(encoding="utf-8") == commands.page()
+    assert commands.COMMANDS_PAGE.read_text(encoding="utf-8") == commands.page()
 
 
 @pytest.mark.parametrize("words", [["-h"], ["hint", "-h"], ["interview", "submit", "-h"]])

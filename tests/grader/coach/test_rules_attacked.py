@@ -11,15 +11,15 @@ from mcp import MCPError
 from mcp.server.mcpserver.exceptions import UnexpectedToolError
 
 from grader.cli import run_command
-from grader.coach.results import Solution, answer
-from grader.coach.rules import Rules
-from grader.coach.server import one_line
+from grader.coach.results import Solution, tool_result
+from grader.coach.rules import AssistantRules
+from grader.coach.server import error_line
 from grader.errors import GradeError, GraderFault
 from grader.kit import Kit
 from grader.practice.folder import make_folder
 from grader.practice.history import open_history
 from grader.records import Explain
-from grader.submission import MAX_BYTES
+from grader.submission import MAX_SOURCE_BYTES
 from tests.grader.coach.test_server import HELPING, OVER_THE_QUERIES
 from tests.support.assistant import KIT, Assistant, connected, kept_back, solve, text_of
 
@@ -153,10 +153,10 @@ def test_what_a_text_prints_is_no_verdict(assistant: Assistant, drills: Kit) -> 
 
 
 def test_texts_of_any_size_and_kind(assistant: Assistant) -> None:
-    for source in ("x" * (MAX_BYTES + 1), "#" * 2_000_000):
+    for source in ("x" * (MAX_SOURCE_BYTES + 1), "#" * 2_000_000):
         line = assistant.refused("grade_text", exercise="warmup1", source=source)
         assert "at most 524288" in line
-    wide = "# " + "é" * (MAX_BYTES // 2)
+    wide = "# " + "é" * (MAX_SOURCE_BYTES // 2)
     line = assistant.refused("grade_text", exercise="warmup1", source=wide)
     assert "larger than 512 KiB" in line
     for source in ("x = 1\x00", "\x00" * 1000, "((((" * 50_000, "\u202e\u2066x = 1"):
@@ -287,7 +287,7 @@ def test_interview_that_somebody_handed_in_is_none(
     """A candidate's folder that says so stopped all help around it."""
     make_folder(tmp_path / "ann" / "interview-x", KIT, ["warmup1"], interview=True)
     monkeypatch.chdir(tmp_path)
-    assert Rules(drills.home).helping().home == drills.home
+    assert AssistantRules(drills.home).helping().home == drills.home
 
 
 def test_interviews_of_no_size(assistant: Assistant, drills: Kit) -> None:
@@ -307,15 +307,15 @@ def test_fault_tells_nothing_of_its_suite() -> None:
     for first in (fault, RuntimeError(f"odd\n{traceback}")):
         error = UnexpectedToolError("Error executing tool grade_file")
         error.__cause__ = first
-        line = one_line(error, "grade_file")
+        line = error_line(error, "grade_file")
         assert "please report" in line
         assert "expected" not in line
 
 
 def test_names_that_are_no_unicode_are_told_all_the_same() -> None:
-    told = answer(Solution("\udcff", "a\ud800", ""), "in /home/\udcff")
+    told = tool_result(Solution("\udcff", "a\ud800", ""), "in /home/\udcff")
     assert '"?"' in told.model_dump_json()
-    assert one_line(GradeError("`/home/\udcff` is no kit"), "grade_file") == "`/home/?` is no kit"
+    assert error_line(GradeError("`/home/\udcff` is no kit"), "grade_file") == "`/home/?` is no kit"
 
 
 def test_prompts_pass_nothing_on(assistant: Assistant) -> None:

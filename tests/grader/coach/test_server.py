@@ -12,7 +12,7 @@ import jsonschema
 import pytest
 
 from grader.kit import Kit, load_kit
-from grader.kit.stubs import pristine
+from grader.kit.stubs import shipped_stub
 from grader.practice.history import Event, open_history
 from grader.records import CheckResult, Report, Verdict
 from tests.support.assistant import KIT, Assistant, solve
@@ -60,7 +60,7 @@ def test_exercises_are_listed_with_progress(assistant: Assistant, drills: Kit) -
 def test_contract_is_the_stub_as_shipped(assistant: Assistant, drills: Kit) -> None:
     solve(drills, "exercise3")
     found, text = assistant.told("show_contract", exercise="3")
-    assert found["text"].encode() == pristine(KIT.find("exercise3"))
+    assert found["text"].encode() == shipped_stub(KIT.find("exercise3"))
     assert text.strip() == found["text"].strip()
     assert found["file"].endswith("exercises/variants/exercise3.py")
 
@@ -96,7 +96,7 @@ def test_words_of_a_file_are_in_a_field_of_their_own(assistant: Assistant, drill
     found, text = assistant.told("grade_text", exercise="warmup1", source=source)
     check = found["checks"][0]
     assert check["untrusted"] == f"ValueError: no\n{said}"
-    assert "whose words are in `untrusted`" in check["message"]
+    assert "its type and message are in `untrusted`" in check["message"]
     assert said not in check["message"].split("\n")
     assert f"| {said}" in text
 
@@ -176,7 +176,7 @@ def test_interview_from_its_beginning_to_its_end(assistant: Assistant, drills: K
     names = [one["name"] for one in listed["exercises"]]
     assert names == [one["name"] for one in begun["exercises"]]
     contract, _ = assistant.told("show_contract", exercise=names[0])
-    assert contract["text"].encode() == pristine(KIT.find(names[0]))
+    assert contract["text"].encode() == shipped_stub(KIT.find(names[0]))
     for tool, arguments in HELPING.items():
         assert "an interview is under way" in assistant.refused(tool, **arguments)
     inside = load_kit(drills.home / begun["folder"].rpartition("/")[2])

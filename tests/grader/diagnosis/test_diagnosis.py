@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from grader.diagnosis.attach import CUT_SHORT
+from grader.diagnosis.attach import NONE_FOUND_CUT_SHORT
 from grader.diagnosis.catalogue import find_mistake
-from grader.diagnosis.words import describe
+from grader.diagnosis.words import describe_mistakes
 from grader.errors import GradeError
 from grader.grading import Options, grade
 from grader.kit import load_kit
 from grader.records import Explain, Report, Verdict
 from grader.sandbox.process import Sandbox
 from grader.submission import Submission
-from tests.support.drawing import some
+from tests.support.drawing import sampled
 from tests.support.paths import ROOT
 from tests.support.reports import lost
 
@@ -49,7 +49,7 @@ def graded(body: str, sandbox: Sandbox, **options: Any) -> Report:
     )
 
 
-@some("odd outputs", 3)
+@sampled("odd outputs", 3)
 @pytest.mark.slow("nothing explains it, so all is searched")
 @pytest.mark.parametrize(
     "body",
@@ -130,7 +130,9 @@ def test_search_that_was_cut_short_says_so(sandbox: Sandbox) -> None:
     body = "return (q @ k.mT).softmax(-2) @ v"
     cut = graded(body, sandbox, search=1, timeout=20.0)
     assert cut.cause is None
-    assert [check.explanation for check in cut.checks if check.explanation] == [CUT_SHORT]
+    assert [check.explanation for check in cut.checks if check.explanation] == [
+        NONE_FOUND_CUT_SHORT
+    ]
     whole = graded(body, sandbox, timeout=20.0)
     assert whole.cause is not None
     assert not any(check.explanation for check in whole.checks)
@@ -189,12 +191,12 @@ def test_map_with_nan_is_wrong() -> None:
 
 def test_two_mistakes_alternatives_and_what_is_left_are_said() -> None:
     scale, mask = find_mistake("never-scaled"), find_mistake("mask-ignored")
-    both = describe([(scale, mask)], [])
+    both = describe_mistakes([(scale, mask)], [])
     assert "with two mistakes: (1) the scores are not scaled at all (2) the mask" in both
-    either = describe([(scale,), (mask,)], ["gradients"])
+    either = describe_mistakes([(scale,), (mask,)], ["gradients"])
     assert "nothing that was tried tells these apart" in either
     assert either.endswith("known mistake: gradients.")
-    assert describe([(mask,)], []).startswith("Your output is right without a mask")
+    assert describe_mistakes([(mask,)], []).startswith("Your output is right without a mask")
 
 
 def test_unknown_mistake_offers_a_near_one() -> None:

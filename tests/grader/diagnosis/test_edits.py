@@ -12,15 +12,15 @@ import torch
 
 from grader.diagnosis.by_edits import EditSearch
 from grader.diagnosis.edits import EditMistake, edited, read_edits
-from grader.diagnosis.pairing import Alone
-from grader.diagnosis.replay import Asked, Check, Replay, Unit, units_of
+from grader.diagnosis.pairing import SoloEffect
+from grader.diagnosis.replay import AskedStep, CheckExchanges, Replay, ReplayUnit, replay_units_of
 from grader.errors import GradeError
 from grader.grading import Options, grade
 from grader.kit import Exercise, Kit, installed_kit
 from grader.records import Report
 from grader.sandbox.channel import Exchange
 from grader.sandbox.process import Sandbox
-from grader.sandbox.replies import Answered
+from grader.sandbox.replies import StepAnswer
 from grader.submission import Submission
 from grader.wire.messages import (
     Arguments,
@@ -33,7 +33,7 @@ from grader.wire.messages import (
     Operation,
     Step,
 )
-from tests.support.drawing import some
+from tests.support.drawing import sampled
 from tests.support.paths import CONTRACTS
 
 ENTRIES = {"grouped": "Grouped", "norm": "Norm", "rotary": "rotate"}
@@ -101,7 +101,7 @@ def graded(exercise: Exercise, source: str | None, sandbox: Sandbox) -> Report:
     return grade(submission, exercise, Options(seed=1, device="cpu"), sandbox)
 
 
-@some("mistakes of other contracts", 6)
+@sampled("mistakes of other contracts", 6)
 @pytest.mark.parametrize(
     ("name", "mistake"),
     [(name, mistake) for name in ENTRIES for mistake in known(name).values()],
@@ -189,7 +189,7 @@ def test_two_mistakes_are_named_as_a_pair(kit: Kit, sandbox: Sandbox) -> None:
 def test_pair_is_tried_where_it_may_have_made_what_came(
     one: tuple[bool, bool], other: tuple[bool, bool], fine: bool, may: bool
 ) -> None:
-    here, there = (Alone(*((of,) for of in each)) for each in (one, other))
+    here, there = (SoloEffect(*((of,) for of in each)) for each in (one, other))
     assert here.may_go_with(there, (fine,)) is there.may_go_with(here, (fine,)) is may
 
 
@@ -245,10 +245,12 @@ def test_answer_of_a_hostile_form_is_another_one() -> None:
     source = "def give():\n    return 1"
     step = Step(Call("give", [Arguments({"tuple": []}, {"dict": {}})], keep=1))
     back = Step(Backward(1, []))
-    called = Answered(Called(results=[1], grads=[], changed=[]), [])
+    called = StepAnswer(Called(results=[1], grads=[], changed=[]), [])
     for tree in ({"tensor": 7}, {"what": 1}, [1], 3, {"list": [{"list": [{"tensor": "x"}]}]}):
-        hostile = Answered(Gradients(result=tree), [])
-        unit = Unit([[Asked(step, b"", called), Asked(back, b"", hostile)]], fine=False)
+        hostile = StepAnswer(Gradients(result=tree), [])
+        unit = ReplayUnit(
+            [[AskedStep(step, b"", called), AskedStep(back, b"", hostile)]], fine=False
+        )
         replay = Replay.of(source)
         assert replay is not None
         assert list(replay.differences(unit)) == ["output"]
@@ -260,9 +262,12 @@ def test_group_that_uses_what_another_made_is_no_unit_of_its_own() -> None:
 
     def units(*groups: list[Operation]) -> list[list[int]]:
         steps = [Step(one, [], 0) for group in groups for one in group]
-        answers = [Answered(Done(), [])] * len(steps)
+        answers = [StepAnswer(Done(), [])] * len(steps)
         exchange = Exchange(steps, [b""] * len(steps), [len(one) for one in groups], answers)
-        return [list(map(len, one.groups)) for one in units_of([Check([exchange], False)])]
+        return [
+            list(map(len, one.groups))
+            for one in replay_units_of([CheckExchanges([exchange], False)])
+        ]
 
     assert units([made[0], calls[0]], [made[1], calls[1]]) == [[2], [2]]
     assert units([*made], [calls[0]], [calls[1]]) == [[2, 1, 1]]

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from grader.diagnosis.same import difference
-from grader.sandbox.replies import Answered
+from grader.sandbox.replies import StepAnswer
 from grader.wire import messages, values
 
 
@@ -25,4 +25,4 @@ def test_gradients_may_differ_by_a_rounding_of_the_largest(
     came, mine = ([torch.tensor([largest]), torch.tensor([0.4163 + by])] for by in (0.0, off))
     sent: list[torch.Tensor] = []
     told = messages.Gradients(result=values.encode(came, sent))
-    assert difference(Answered(told, sent), told, mine) == kind
+    assert difference(StepAnswer(told, sent), told, mine) == kind

@@ -25,11 +25,11 @@ from msgspec.structs import replace
 from grader.cli import run_command
 from grader.errors import GradeError, GraderFault
 from grader.hiring.process_pool import GradingPool
-from grader.hiring.store import BatchSettings, Store
-from grader.hiring.tasks import Outcome, Settings, Task
+from grader.hiring.store import BatchSettings, BatchStore
+from grader.hiring.tasks import PoolSettings, Task, TaskOutcome
 from grader.hiring.written import safe_name
 from grader.kit import installed_kit, load_kit
-from grader.kit.stubs import pristine
+from grader.kit.stubs import shipped_stub
 from tests.support.paths import ROOT, TINY_KIT
 from tests.support.reading import assert_self_contained, text_of
 from tests.support.terminal import COMMAND
@@ -45,7 +45,7 @@ SOURCES = {
     "empty": "",
 }
 HANG = "def self_attention(x):\n    while True:\n        pass\n"
-SETTINGS = Settings("", "auto", "cpu", 5.0, 1024, 2000)
+SETTINGS = PoolSettings("", "auto", "cpu", 5.0, 1024, 2000)
 GRADE = ["--exercise", "warmup1", "--timeout", "5", "--seed", "5"]
 
 
@@ -132,7 +132,7 @@ def test_nobody_vanishes_and_what_was_found_elsewhere_is_said(
     (handed / "cleo" / "warmup1.py").write_bytes(b"\xff\xfe")
     (handed / "dora.rar").write_bytes(b"Rar!")
     (handed / "eve").mkdir()
-    (handed / "eve" / "warmup1.py").write_bytes(pristine(KIT.find("warmup1")))
+    (handed / "eve" / "warmup1.py").write_bytes(shipped_stub(KIT.find("warmup1")))
     (handed / "eve" / "mine.py").write_text(RIGHT)
     (handed / "eve" / "old.py").write_text(SOURCES["wrong"])
     assert batch(handed, out) == 1
@@ -265,7 +265,7 @@ def test_second_batch_in_a_folder_is_refused(
     shutil.copytree(handed, other)
     assert batch(other, out) == 2
     assert f"was begun with another `submissions`: {handed}; go on" in capsys.readouterr().err
-    with Store(out / "results.sqlite") as store, store.claimed("grade batch 'a b'"):
+    with BatchStore(out / "results.sqlite") as store, store.claimed("grade batch 'a b'"):
         assert batch(handed, out) == 2
     assert "another batch is at work in" in (err := capsys.readouterr().err)
     assert "`grade batch 'a b'`" in err
@@ -295,7 +295,7 @@ def test_file_that_nobody_changed_is_told(tmp_path: Path) -> None:
     for name, end in (("idle", b""), ("windows", b""), ("busy", b"\n# tried\n")):
         (handed / name).mkdir(parents=True)
         for exercise in ("warmup1", "bug4"):
-            source = pristine(KIT.find(exercise)) + end
+            source = shipped_stub(KIT.find(exercise)) + end
             ends = b"\r\n" if name == "windows" else b"\n"
             (handed / name / f"{exercise}.py").write_bytes(source.replace(b"\n", ends))
     words = ["--exercise", "warmup1", "--exercise", "bug4", "--out", str(out)]
@@ -419,7 +419,9 @@ def test_feedback_gives_nothing_away(tmp_path: Path, out: Path) -> None:
     for name, source in SOURCES.items():
         (handed / name).mkdir(parents=True)
         (handed / name / "warmup1.py").write_text(source)
-        (handed / name / "bug4.py").write_bytes(pristine(KIT.find("bug4")) + b"# mine: a secret\n")
+        (handed / name / "bug4.py").write_bytes(
+            shipped_stub(KIT.find("bug4")) + b"# mine: a secret\n"
+        )
     leak = "def self_attention(x):\n    print(x)\n    raise ValueError(x.tolist())\n"
     (handed / "raise" / "warmup1.py").write_text(leak)
     words = ["--exercise", "warmup1", "--exercise", "bug4", "--out", str(out), "--timeout", "30"]
@@ -510,7 +512,7 @@ def test_ctrl_c_says_so_and_leaves_what_was_done(handed: Path, out: Path) -> Non
 def done(out: Path) -> int:
     if not (out / "results.sqlite").exists():
         return 0
-    with Store(out / "results.sqlite") as store:
+    with BatchStore(out / "results.sqlite") as store:
         return len(store.done())
 
 
@@ -554,12 +556,12 @@ def test_what_the_machine_was_too_busy_for_is_tried_again_alone_at_the_end(
     honest = GradingPool._outcome
     tried: list[tuple[str, int]] = []  # whom, and how many at once
 
-    def outcome(self: GradingPool, grader: Any) -> Outcome | None:
+    def outcome(self: GradingPool, grader: Any) -> TaskOutcome | None:
         name = grader.task.candidate
         tried.append((name, sum(one.task is not None for one in self._graders)))
         done = honest(self, grader)
         if name == "right" and [one for one, _ in tried].count(name) <= times:
-            return Outcome(fault="this machine is too busy", busy=True)
+            return TaskOutcome(fault="this machine is too busy", busy=True)
         return done
 
     monkeypatch.setattr(GradingPool, "_outcome", outcome)
@@ -624,36 +626,36 @@ def test_store_from_a_newer_version_or_damaged_is_said(out: Path) -> None:
     out.mkdir()
     (out / "results.sqlite").write_text("no database at all " * 500)
     with pytest.raises(GradeError, match=r"cannot be used: .*; choose another folder"):
-        Store(out / "results.sqlite")
+        BatchStore(out / "results.sqlite")
     with closing(sqlite3.connect(out / "newer.sqlite")) as connection, connection:
         connection.execute("PRAGMA user_version = 9")
     with pytest.raises(GradeError, match="from a newer version"):
-        Store(out / "newer.sqlite")
+        BatchStore(out / "newer.sqlite")
 
 
 def test_what_no_batch_wrote_is_said(out: Path) -> None:
     """A damaged byte was a fault of the grader."""
     path = out / "results.sqlite"
-    with Store(path):
+    with BatchStore(path):
         with closing(sqlite3.connect(path)) as connection, connection:
             connection.execute("INSERT INTO plan VALUES (1, '{')")
         connection.close()
-    with Store(path) as store, pytest.raises(GradeError, match=r"cannot be used: .*; choose"):
+    with BatchStore(path) as store, pytest.raises(GradeError, match=r"cannot be used: .*; choose"):
         store.known_settings()
 
 
 @pytest.mark.slow("a batch is several processes that import torch")
 def test_full_disk_is_told_and_what_was_graded_stays(handed: Path, out: Path) -> None:
     assert batch(handed, out, "--only", "right") == 0
-    with Store(out / "results.sqlite") as store:
+    with BatchStore(out / "results.sqlite") as store:
         (kept,) = store.results()
-    with Store(out / "results.sqlite") as store:
+    with BatchStore(out / "results.sqlite") as store:
         pages = store._connection.execute("PRAGMA page_count").fetchone()[0]
         store._connection.execute(f"PRAGMA max_page_count = {pages}")
         large = replace(kept, candidate="other", source="x" * 1_000_000)
         with pytest.raises(GraderFault, match=r"cannot be written: .* full; .* to continue"):
             store.add(large)
-    with Store(out / "results.sqlite") as store:
+    with BatchStore(out / "results.sqlite") as store:
         assert list(store.results()) == [kept]
 
 
@@ -661,7 +663,7 @@ def test_batch_keeps_the_settings_it_was_begun_with(out: Path) -> None:
     settings = BatchSettings(
         "", ("warmup1",), (5,), "full", "cpu", 5.0, 1024, "0.1.0", "2.13.0", "k"
     )
-    with Store(out / "results.sqlite") as store:
+    with BatchStore(out / "results.sqlite") as store:
         assert store.known_settings() is None
         store.hold_to(settings)
         store.hold_to(settings)

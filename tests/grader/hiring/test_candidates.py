@@ -19,8 +19,8 @@ import pytest
 
 from grader.errors import GradeError
 from grader.hiring import archives, files
-from grader.hiring.batch import tasks
-from grader.hiring.candidates import Candidate, Listed, find_candidates, read_names
+from grader.hiring.batch import remaining_tasks
+from grader.hiring.candidates import Candidate, ListedPerson, find_candidates, read_names
 from tests.support.hostile import own_cost
 
 BOTH = ("exercise3", "bug7")
@@ -170,14 +170,14 @@ def test_list_of_names_joins_and_parts(folder: Path, tmp_path: Path) -> None:
     for name in (*CANVAS[:3], "ada.py", "more/bug7.py"):
         write(folder / name, name)
     listed = {
-        **dict.fromkeys(("ada.py", "more"), Listed("Ada", "4711")),
-        CANVAS[0]: Listed("Jane", "1"),
+        **dict.fromkeys(("ada.py", "more"), ListedPerson("Ada", "4711")),
+        CANVAS[0]: ListedPerson("Jane", "1"),
     }
     ada, jane = sorted(find_candidates(folder, BOTH, listed), key=lambda one: one.name)
     assert (ada.name, ada.key, ada.files) == ("Ada", "ada.py", ("ada.py", "more"))
     assert ada.handed["bug7"].read() == b"more/bug7.py"
     assert (jane.name, jane.key, len(jane.files)) == ("Jane", "doejane_1001", 3)
-    listed |= {CANVAS[1]: Listed("Joan", "2"), CANVAS[2]: Listed("Joan", "2")}
+    listed |= {CANVAS[1]: ListedPerson("Joan", "2"), CANVAS[2]: ListedPerson("Joan", "2")}
     found = {one.name: one for one in find_candidates(folder, BOTH, listed)}
     assert found["Jane"].files == (CANVAS[0],)
     assert set(found["Joan"].files) == set(CANVAS[1:3])
@@ -308,7 +308,7 @@ def test_damaged_member_of_any_method_costs_its_candidate_alone(folder: Path, me
         data[data.index(mark) + place] = method
     path.write_bytes(data)
     write(folder / "bob.py", "bob")
-    found = list(tasks(find_candidates(folder, ("exercise3",)), [1], ()))
+    found = list(remaining_tasks(find_candidates(folder, ("exercise3",)), [1], ()))
     assert [(task.candidate, task.data) for task in found] == [
         ("ada.zip", b""),
         ("bob.py", b"bob"),
@@ -474,7 +474,7 @@ def test_tar_leads_nowhere_and_unpacks_no_further_than_it_may(
         link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
         archive.addfile(link)
     assert "was not handed in; it is empty" in problem(folder)
-    monkeypatch.setattr(archives, "MAX_UNPACKED", 1 << 20)
+    monkeypatch.setattr(archives, "MAX_UNPACKED_BYTES", 1 << 20)
     tarred(folder / "ada.tar.gz", "w:gz", exercise3_py="#" * (8 << 20))
     assert problem(folder) == "`ada.tar.gz` holds more than 1 MiB"
     (folder / "ada.tar.gz").write_bytes(b"\x1f\x8b no gzip")

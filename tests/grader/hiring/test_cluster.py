@@ -21,9 +21,9 @@ from grader.cli import run_command
 from grader.errors import GradeError
 from grader.hiring.cluster import Cluster
 from grader.hiring.process_pool import GradingPool
-from grader.hiring.ray_nodes import SHARERS, Node, NodeCapabilities, part
-from grader.hiring.store import Store
-from grader.hiring.tasks import Outcome, Settings, Task
+from grader.hiring.ray_nodes import MAX_GPU_SHARERS, Node, NodeCapabilities, gpu_share
+from grader.hiring.store import BatchStore
+from grader.hiring.tasks import PoolSettings, Task, TaskOutcome
 from grader.kit.stubs import digest
 from grader.sandbox.process import Sandbox
 from tests.support.paths import ROOT, TINY_KIT
@@ -60,16 +60,16 @@ SOURCES = {
 ODD = 'import grader\ngrader.__version__ = "0.0.odd"\n'
 
 
-def settings(kit: Path, **more: Any) -> Settings:
+def settings(kit: Path, **more: Any) -> PoolSettings:
     fields = {"isolation": "auto", "device": "auto", "timeout": 2.0, "memory": 256, "search": 10}
-    return Settings(kit=str(kit), **{**fields, **more})
+    return PoolSettings(kit=str(kit), **{**fields, **more})
 
 
 def task(name: str, seed: int, source: str) -> Task:
     return Task(name, "double", seed, "double.py", source.encode())
 
 
-def told(done: Outcome) -> Any:
+def told(done: TaskOutcome) -> Any:
     """All that a grading found, but for times."""
     assert done.report is not None, done.fault
     return [
@@ -152,13 +152,13 @@ class Story:
     """A batch in which a process kills itself, a node is killed, and two nodes join."""
 
     isolation: str = ""
-    outcomes: list[tuple[Task, Outcome]] = field(default_factory=list)
+    outcomes: list[tuple[Task, TaskOutcome]] = field(default_factory=list)
     begun: list[Task] = field(default_factory=list)
     most_ahead: int = 0  # tasks that were taken before there was a result of theirs
     left_out: dict[str, str] = field(default_factory=dict)
     used: set[str] = field(default_factory=set)  # names of nodes
 
-    def of(self, name: str) -> dict[int, Outcome]:
+    def of(self, name: str) -> dict[int, TaskOutcome]:
         return {task.seed: done for task, done in self.outcomes if task.candidate == name}
 
 
@@ -278,16 +278,16 @@ def words(handed: Path, kit: Path, out: Path, *more: str) -> list[str]:
 def count(out: Path) -> int:
     if not (out / "results.sqlite").exists():
         return 0
-    with Store(out / "results.sqlite") as store:
+    with BatchStore(out / "results.sqlite") as store:
         return len(store.done())
 
 
 def results(out: Path) -> dict[tuple[str, int], Any]:
     """What is in a store, into which nothing was put twice."""
-    with Store(out / "results.sqlite") as store:
+    with BatchStore(out / "results.sqlite") as store:
         found = list(store.results())
         assert store._connection.execute("SELECT max(id) FROM result").fetchone() == (len(found),)
-        return {(one.candidate, one.seed): told(Outcome(one.report)) for one in found}
+        return {(one.candidate, one.seed): told(TaskOutcome(one.report)) for one in found}
 
 
 def ended(command: list[str], out: Path, enough: int, how: signal.Signals) -> int:
@@ -396,8 +396,8 @@ def test_nodes_that_differ_are_told_apart() -> None:
 def test_every_process_finds_its_part_of_a_gpu(gpus: int, cores: int) -> None:
     node = Node("id", "a", {"CPU": cores, "GPU": gpus, "memory": 2.0**40})
     room = node.room(MEMORY, on_gpu=True)
-    share = part(node.sharers(room))
-    assert room == min(cores, SHARERS * gpus)
+    share = gpu_share(node.sharers(room))
+    assert room == min(cores, MAX_GPU_SHARERS * gpus)
     assert share == round(share, 4) <= 1
     assert int(1 / share) * gpus >= room
     assert share > 0.9 / -(-room // gpus)
@@ -421,7 +421,9 @@ def test_nodes_that_were_left_out_are_told(
     class Lonely(GradingPool):
         left_out: ClassVar = {"id": "node `b` went away"}
 
-        def __init__(self, settings: Settings, address: str, size: int | None, memory: int) -> None:
+        def __init__(
+            self, settings: PoolSettings, address: str, size: int | None, memory: int
+        ) -> None:
             assert (address, size) == ("host:1", 2)
             super().__init__(settings, 1)
 

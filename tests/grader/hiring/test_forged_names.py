@@ -13,7 +13,7 @@ from grader.errors import GradeError
 from grader.hiring.candidates import as_submission, find_candidates, read_names
 from grader.outputs.gradebook import render_gradebook
 from grader.outputs.source_listing import list_source
-from grader.records import Row
+from grader.records import GradebookRow
 from grader.sandbox.errors import read_fault
 from grader.submission import SourceProblem, parse, submission_of
 from grader.wire.messages import FaultFrame, RaisedFault
@@ -64,7 +64,7 @@ def test_what_people_are_called_is_on_one_line(tmp_path: Path) -> None:
 
 
 def test_decision_is_no_formula() -> None:
-    table = render_gradebook([], [Row("ann", 1.0, [], decision="=cmd|calc")])
+    table = render_gradebook([], [GradebookRow("ann", 1.0, [], decision="=cmd|calc")])
     assert ",'=cmd|calc," in table
 
 

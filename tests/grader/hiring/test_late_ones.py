@@ -8,8 +8,8 @@ import pytest
 from msgspec.structs import replace
 
 from grader.hiring import grading_process
-from grader.hiring.grading_process import GraderProcess
-from grader.hiring.tasks import Settings, Task
+from grader.hiring.grading_process import TaskGrader
+from grader.hiring.tasks import PoolSettings, Task
 from grader.kit import installed_kit
 from tests.grader.hiring.test_batch import RIGHT, batch, rows
 
@@ -28,8 +28,8 @@ def test_a_slow_file_comes_last_and_earns_what_it_earns_alone(tmp_path: Path) ->
 
 
 def test_patience_is_over_in_the_first_round_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(grading_process, "PATIENCE", 0.01)
-    process = GraderProcess(Settings("", "auto", "cpu", 10.0, 1024, 2000))
+    monkeypatch.setattr(grading_process, "PUT_OFF_AFTER_CPU_S", 0.01)
+    process = TaskGrader(PoolSettings("", "auto", "cpu", 10.0, 1024, 2000))
     task = Task("somebody", "warmup1", 5, "warmup1.py", RIGHT.encode())
     with process.sandbox:
         first = process.do(task)

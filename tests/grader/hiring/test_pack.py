@@ -17,10 +17,10 @@ from msgspec import structs
 from grader.cli import cli, run_command
 from grader.diagnosis.catalogue import catalogue
 from grader.errors import GradeError
-from grader.hiring.pack import make_takehome, record_beside
+from grader.hiring.pack import make_takehome, record_path
 from grader.hiring.takehome import read_takehome
 from grader.kit import Exercise, load_kit
-from grader.kit.spoilers import spoiler
+from grader.kit.spoilers import first_spoiler
 from tests.support.alone import run_alone
 from tests.support.paths import ROOT
 
@@ -106,7 +106,7 @@ def test_same_pack_is_the_same_byte_for_byte(tmp_path: Path) -> None:
         out.parent.mkdir()
         make_takehome(KIT, PACK, "A title", 90, out)
     assert first.read_bytes() == second.read_bytes()
-    records = [read_takehome(record_beside(out), KIT) for out in (first, second)]
+    records = [read_takehome(record_path(out), KIT) for out in (first, second)]
     assert records[0] != records[1]  # each has a seed of its own, which is in no bundle
     assert structs.replace(records[0], seed=1) == structs.replace(records[1], seed=1)
     assert str(records[0].seed).encode() not in first.read_bytes()
@@ -206,9 +206,11 @@ def test_ours_cannot_be_imported_where_bundles_are_tried(tmp_path: Path) -> None
 )
 def test_exercises_that_give_each_other_away_are_told(giver: str, taker: str) -> None:
     for names in ([giver, taker], ["warmup2", taker, giver]):
-        given = spoiler(KIT, [KIT.find(name) for name in names])
+        given = first_spoiler(KIT, [KIT.find(name) for name in names])
         assert " away: its file comes with " in given
-    assert f"`{giver}` gives `{taker}` away" in spoiler(KIT, [KIT.find(giver), KIT.find(taker)])
+    assert f"`{giver}` gives `{taker}` away" in first_spoiler(
+        KIT, [KIT.find(giver), KIT.find(taker)]
+    )
 
 
 @pytest.mark.parametrize(
@@ -225,7 +227,7 @@ def test_exercises_that_give_each_other_away_are_told(giver: str, taker: str) ->
     ids=" ".join,
 )
 def test_exercises_that_keep_their_secrets_are_packed(names: list[str]) -> None:
-    assert spoiler(KIT, [KIT.find(name) for name in names]) == ""
+    assert first_spoiler(KIT, [KIT.find(name) for name in names]) == ""
 
 
 @pytest.mark.parametrize(
@@ -274,7 +276,7 @@ def test_file_that_is_there_is_replaced_only_by_force(there: str, tmp_path: Path
     assert [path.name for path in tmp_path.iterdir()] == [there]
     assert (tmp_path / there).read_text() == "precious"
     make_takehome(KIT, ["exercise3"], "A title", 90, out, force=True)
-    assert read_takehome(record_beside(out), KIT).archive == out.name
+    assert read_takehome(record_path(out), KIT).archive == out.name
 
 
 def test_exercise_without_public_checks_cannot_be_packed(out: Path) -> None:
@@ -286,8 +288,8 @@ def test_exercise_without_public_checks_cannot_be_packed(out: Path) -> None:
 
 def test_kit_that_does_not_say_what_it_asks_for_tells_of_the_same_class_only() -> None:
     kit = replace(KIT, exercises=tuple(replace(e, asks=None) for e in KIT.exercises))
-    assert spoiler(kit, [kit.find("bug2"), kit.find("exercise4")]) == ""
-    told = spoiler(kit, [kit.find("bug2"), kit.find("exercise3")])
+    assert first_spoiler(kit, [kit.find("bug2"), kit.find("exercise4")]) == ""
+    told = first_spoiler(kit, [kit.find("bug2"), kit.find("exercise3")])
     assert "a `SelfAttentionV3` that is written out" in told
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from grader.hiring.parallel import AHEAD, parallel_map
+from grader.hiring.parallel import MAX_QUEUED_PER_PROCESS, parallel_map
 
 
 def square_and_process(number: int) -> tuple[int, int]:
@@ -36,7 +36,7 @@ def test_few_items_are_taken_before_their_turn() -> None:
             yield number
 
     for number, _ in parallel_map(square_and_process, items(), 2):
-        assert taken <= number + 2 * AHEAD + 1
+        assert taken <= number + 2 * MAX_QUEUED_PER_PROCESS + 1
     assert taken == 100
 
 

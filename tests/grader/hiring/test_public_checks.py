@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from grader.hiring.contents import contents
+from grader.hiring.contents import bundle_files
 from grader.kit import Exercise, load_kit
 from grader.submission import read_submission
 from tests.support.alone import run_alone
 from tests.support.answers import right_answers
-from tests.support.drawing import some
+from tests.support.drawing import sampled
 from tests.support.paths import ROOT
 
 KIT = load_kit(ROOT)
@@ -37,7 +37,7 @@ def outcomes_of(sources: Mapping[Exercise, Mapping[str, str]], folder: Path) -> 
     """The public checks of exercises on versions of them, in one run of pytest."""
     (folder / "checks").mkdir()
     for exercise, versions in sources.items():
-        files = contents(KIT, [exercise], "A title", 60)
+        files = bundle_files(KIT, [exercise], "A title", 60)
         (folder / "pytest.ini").write_bytes(files["pytest.ini"])
         checks = files[f"checks/test_{exercise.name}.py"].decode()
         for name, source in versions.items():
@@ -67,7 +67,7 @@ def test_solution_passes_all(exercise: Exercise, outcomes: Outcomes) -> None:
     assert 2 <= len({name.partition("[")[0] for name in found}) <= 5  # they are few
 
 
-@some("public checks of right answers", 4)
+@sampled("public checks of right answers", 4)
 @pytest.mark.slow("answers are imported by a pytest of their own")
 @each_exercise
 def test_right_answers_pass_all(exercise: Exercise, tmp_path: Path) -> None:

@@ -9,8 +9,8 @@ import pytest
 
 from grader.cli import run_command
 from grader.errors import GradeError
-from grader.hiring.remarks import FILE, Remarks
-from grader.hiring.store import Store
+from grader.hiring.remarks import REMARKS_FILE, Remarks
+from grader.hiring.store import BatchStore
 from tests.support.paths import TINY_KIT
 
 RIGHT = "def double(x):\n    return 2 * x\n"
@@ -121,7 +121,7 @@ def test_folder_named_as_a_command_is_still_graded(
 
 def test_damaged_line_is_said(tmp_path: Path) -> None:
     Remarks(tmp_path).add("ada", text="fine")
-    with (tmp_path / FILE).open("a") as file:
+    with (tmp_path / REMARKS_FILE).open("a") as file:
         file.write('{"at": 1}\n')
     with pytest.raises(GradeError, match="mend the line, or move the file away"):
         Remarks(tmp_path)
@@ -137,6 +137,6 @@ def test_status_says_how_far_it_is_and_grades_nothing(
     assert "2 candidates, 2 of 2 gradings done\n" in said
     assert "  double: 1 solved, 1 graded\n" in said
     assert "not at work; `grade batch " in said
-    with Store(Path(batch[-1]) / "results.sqlite") as store, store.claimed("grade batch now"):
+    with BatchStore(Path(batch[-1]) / "results.sqlite") as store, store.claimed("grade batch now"):
         assert run_command(words) == 0
     assert "at work: `grade batch now`\n" in capsys.readouterr().out

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from benchmarks.people import STUB, Person
-from grader.hiring.similarity import MAX_CHARS, find_similar
-from grader.hiring.tokens import read, words_of
+from grader.hiring.similarity import MAX_SUBMISSION_CHARS, find_similar
+from grader.hiring.tokens import read_traits, words_of
 from grader.kit import load_kit
-from grader.records import Pair
+from grader.records import SimilarPair
 from tests.support.answers import of_kind
 from tests.support.disguises import disguise, in_stub
 from tests.support.paths import ROOT
@@ -46,7 +46,7 @@ def canonical() -> dict[str, str]:
     return {name: in_stub(stub, one["init"], one["forward"]) for name, one in people.items()}
 
 
-def names(pair: Pair) -> frozenset[str]:
+def names(pair: SimilarPair) -> frozenset[str]:
     return frozenset({pair.first, pair.second})
 
 
@@ -137,7 +137,7 @@ def test_same_code_in_other_layout_stands_on_top() -> None:
 def test_stub_and_empty_files_are_left_out() -> None:
     stub = stub_of("exercise3")
     commented = stub.replace("raise NotImplementedError", "raise NotImplementedError  # no time")
-    files = {"a": stub, "b": commented, "c": "# nothing\n", "d": "x" * (MAX_CHARS + 1)}
+    files = {"a": stub, "b": commented, "c": "# nothing\n", "d": "x" * (MAX_SUBMISSION_CHARS + 1)}
     result = find_similar({**files, **canonical()}, stub)
     assert [(one.name, one.why) for one in result.left_out] == [
         ("a", "is the stub"),
@@ -272,7 +272,7 @@ def test_hostile_files_cost_little_and_hide_nobody() -> None:
     files["copy"] = disguise(source, stub, 0, "names")
     hostile = {
         "mebibyte": "x" * (1 << 20),
-        "one name": "x" * MAX_CHARS,
+        "one name": "x" * MAX_SUBMISSION_CHARS,
         "open": "(" * 60_000,
         "nested": "x = " + "[" * 1_500 + "]" * 1_500,
         "operators": "x = " + "-" * 3_000 + "1",
@@ -297,7 +297,7 @@ def test_what_is_free_to_change_is_not_read() -> None:
     one = 'x: int = a.sum((1)) / .50\nif x: y = "s t"; z = [x]\n'
     other = "# why\nx = a.sum(1,) / 0.5\nif (x):\n    y = 's t'\n    z = [x]\n"
     structures = [
-        [t.what for t in read(text, words_of("")).traits if t.kind == "same structure"]
+        [t.what for t in read_traits(text, words_of("")).traits if t.kind == "same structure"]
         for text in (one, other)
     ]
     assert structures[0] == structures[1]
@@ -306,5 +306,5 @@ def test_what_is_free_to_change_is_not_read() -> None:
 
 def test_names_count_once_and_imported_ones_not_at_all() -> None:
     text = "from a import b as c\nq, k = c.f(x, dim=1)\nself.own, y = q @ k, b(q)\n"
-    found = [t.what for t in read(text, words_of("x")).traits if t.kind == "same names"]
+    found = [t.what for t in read_traits(text, words_of("x")).traits if t.kind == "same names"]
     assert found == ["q k", "own", "y"]

@@ -13,7 +13,7 @@ from msgspec import structs
 from grader import __version__
 from grader.errors import GradeError
 from grader.hiring.batch import choose_seeds
-from grader.hiring.pack import make_takehome, record_beside
+from grader.hiring.pack import make_takehome, record_path
 from grader.hiring.store import BatchSettings
 from grader.hiring.takehome import TakehomeItem, read_takehome
 from grader.kit import load_kit
@@ -31,14 +31,14 @@ def out(tmp_path: Path) -> Path:
 
 def test_record_tells_what_was_sent(out: Path) -> None:
     made = make_takehome(KIT, PACK, " A title ", 90, out, weights={"bug4": 0.5})
-    assert made == read_takehome(record_beside(out), KIT)
+    assert made == read_takehome(record_path(out), KIT)
     assert (made.title, made.minutes, made.archive) == ("A title", 90, "takehome.zip")
     assert (made.kit, made.kit_version, made.grader) == (KIT.name, __version__, __version__)
     assert made.sha256 == hashlib.sha256(out.read_bytes()).hexdigest()
     assert made.sent == tuple(
         TakehomeItem(name, KIT.find(name).digest, 0.5 if name == "bug4" else 1.0) for name in PACK
     )
-    assert record_beside(out) == out.with_name("takehome.toml")
+    assert record_path(out) == out.with_name("takehome.toml")
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_record_tells_what_was_sent(out: Path) -> None:
 )
 def test_any_title_comes_back_as_it_was(title: str, out: Path) -> None:
     make_takehome(KIT, ["warmup1"], title, 1, out)
-    assert read_takehome(record_beside(out), KIT).title == title
+    assert read_takehome(record_path(out), KIT).title == title
     with zipfile.ZipFile(out) as archive:
         assert archive.read("README.md").decode().startswith(f"# {title}\n")
 
@@ -85,7 +85,7 @@ def test_damaged_record_says_what_is_wrong(
 ) -> None:
     out = tmp_path / "takehome.zip"
     make_takehome(KIT, ["exercise3"], "A title", 90, out)
-    record = record_beside(out)
+    record = record_path(out)
     text = record.read_text(encoding="utf-8")
     assert old in text
     record.write_text(text.replace(old, new), encoding="utf-8")
@@ -97,7 +97,7 @@ def test_damaged_record_says_what_is_wrong(
 
 def test_record_of_a_stub_in_earlier_words_is_read(out: Path) -> None:
     make_takehome(KIT, ["exercise3"], "A title", 90, out)
-    record = record_beside(out)
+    record = record_path(out)
     earlier = KIT.find("exercise3").earlier[0]
     assert earlier != STUB
     text = record.read_text(encoding="utf-8")
@@ -107,7 +107,7 @@ def test_record_of_a_stub_in_earlier_words_is_read(out: Path) -> None:
 
 def test_record_of_a_time_before_seeds_is_read_and_written_as_it_was(out: Path) -> None:
     made = make_takehome(KIT, ["exercise3"], "A title", 90, out)
-    record = record_beside(out)
+    record = record_path(out)
     text = re.sub(r"seed = .*\n", "", record.read_text(encoding="utf-8"))
     record.write_text(text, encoding="utf-8")
     assert read_takehome(record, KIT) == structs.replace(made, seed=None)
@@ -136,7 +136,7 @@ def test_record_that_cannot_be_read(tmp_path: Path) -> None:
 
 def test_record_without_or_with_repeated_exercises(out: Path) -> None:
     make_takehome(KIT, ["exercise3"], "A title", 90, out)
-    record = record_beside(out)
+    record = record_path(out)
     head, sent = record.read_text(encoding="utf-8").split("[[sent]]")
     record.write_text(head, encoding="utf-8")
     with pytest.raises(GradeError, match="it holds no exercise"):

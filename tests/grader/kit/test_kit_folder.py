@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from grader.cli.arguments import resolve
+from grader.cli.arguments import resolve_targets
 from grader.errors import GradeError
 from grader.kit import Kit, installed_kit, load_kit
-from grader.kit.stubs import digest, is_edited, pristine, put_back
+from grader.kit.stubs import digest, is_edited, restore_stub, shipped_stub
 from grader.practice.folder import make_folder
 from tests.support.paths import TINY_KIT
 
@@ -101,31 +101,31 @@ def test_targets(folder: Path) -> None:
     kit = load_kit()
     mine = Path("mine.py")
     mine.touch()
-    found = resolve(["exercise3", "exercise4", "mine.py", "mine.py"], kit)
+    found = resolve_targets(["exercise3", "exercise4", "mine.py", "mine.py"], kit)
     assert [(e.name, path) for e, path in found] == [
         ("exercise3", Path("exercises/variants/exercise3.py")),
         ("exercise4", mine),
         ("exercise4", mine),
     ]
-    assert [e.name for e, _ in resolve(["all"], kit)] == [e.name for e in kit.exercises]
-    assert resolve(["some/where/exercise5.py"], kit)[0][0].name == "exercise5"
+    assert [e.name for e, _ in resolve_targets(["all"], kit)] == [e.name for e in kit.exercises]
+    assert resolve_targets(["some/where/exercise5.py"], kit)[0][0].name == "exercise5"
     with pytest.raises(GradeError, match="does not say which exercise"):
-        resolve(["mine.py"], kit)
+        resolve_targets(["mine.py"], kit)
     with pytest.raises(GradeError, match="did you mean `exercise3`"):
-        resolve(["exercize3"], kit)
+        resolve_targets(["exercize3"], kit)
     load_kit().find("exercise3").file.unlink()
     with pytest.raises(GradeError, match="`grade reset exercise3`"):
-        resolve(["exercise3"], kit)
+        resolve_targets(["exercise3"], kit)
 
 
 def test_reset_puts_the_stub_back_and_keeps_what_it_replaces(folder: Path) -> None:
     kit = load_kit()
     exercise = kit.find("exercise3")
     assert not is_edited(exercise)
-    assert put_back(exercise, kit) is None
+    assert restore_stub(exercise, kit) is None
     exercise.file.write_text("mine")
     assert is_edited(exercise)
-    kept = put_back(exercise, kit)
+    kept = restore_stub(exercise, kit)
     assert kept is not None
     assert kept.read_text() == "mine"
     assert digest(exercise.file.read_bytes()) == exercise.digest
@@ -154,15 +154,15 @@ def test_stub_that_was_edited_in_a_checkout_comes_out_of_its_history(
     subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
     for text in (b"older", b"as shipped", b"mine"):
         commit(text)
-    assert pristine(exercise) == b"as shipped"
+    assert shipped_stub(exercise) == b"as shipped"
     with pytest.raises(GradeError, match="neither in"):
-        pristine(replace(exercise, digest="f" * 16))
+        shipped_stub(replace(exercise, digest="f" * 16))
 
 
 def test_history_is_read_for_what_was_edited_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("grader.kit.stubs._git", lambda *words: pytest.fail(str(words)))
     exercise = installed_kit().exercises[0]
-    assert digest(pristine(exercise)) == exercise.digest
+    assert digest(shipped_stub(exercise)) == exercise.digest
 
 
 def test_folder_is_not_made_over_another(folder: Path) -> None:

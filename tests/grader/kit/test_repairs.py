@@ -7,8 +7,8 @@ import ast
 import pytest
 
 from grader.kit import Exercise, installed_kit
-from grader.kit.repairs import given_as
-from grader.kit.stubs import pristine
+from grader.kit.repairs import fix_it_exercises_in
+from grader.kit.stubs import shipped_stub
 
 KIT = installed_kit()
 FIX_ITS = [one for one in KIT.exercises if not one.diagnosis]
@@ -16,25 +16,27 @@ FIX_ITS = [one for one in KIT.exercises if not one.diagnosis]
 
 @pytest.mark.parametrize("exercise", FIX_ITS, ids=lambda one: one.name)
 def test_file_is_known_as_it_is_given_and_once_it_was_taken_apart(exercise: Exercise) -> None:
-    text = pristine(exercise)
-    assert exercise in given_as(text, KIT)
-    assert exercise in given_as(ast.unparse(ast.parse(text)), KIT)
-    assert exercise not in given_as(exercise.solution.read_text(encoding="utf-8"), KIT)
+    text = shipped_stub(exercise)
+    assert exercise in fix_it_exercises_in(text, KIT)
+    assert exercise in fix_it_exercises_in(ast.unparse(ast.parse(text)), KIT)
+    assert exercise not in fix_it_exercises_in(exercise.solution.read_text(encoding="utf-8"), KIT)
 
 
 def test_file_is_known_by_other_names() -> None:
-    given = pristine(KIT.find("bug4")).decode()
+    given = shipped_stub(KIT.find("bug4")).decode()
     for old, new in (("weights", "shares"), ("self.", "self.my_"), (" -> Tensor", "")):
         assert old in given
         given = given.replace(old, new)
-    assert KIT.find("bug4") in given_as(given, KIT)
+    assert KIT.find("bug4") in fix_it_exercises_in(given, KIT)
 
 
 @pytest.mark.parametrize("text", ["", "def f(:", "x = " + "(" * 5000, "\0"])
 def test_what_is_no_file_is_none(text: str) -> None:
-    assert given_as(text, KIT) == []
+    assert fix_it_exercises_in(text, KIT) == []
 
 
 def test_no_solution_of_an_exercise_is_taken_for_one() -> None:
     for exercise in KIT.exercises:
-        assert given_as(exercise.solution.read_text(encoding="utf-8"), KIT) == [], exercise.name
+        assert fix_it_exercises_in(exercise.solution.read_text(encoding="utf-8"), KIT) == [], (
+            exercise.name
+        )

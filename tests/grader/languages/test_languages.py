@@ -13,10 +13,10 @@ from click.testing import CliRunner
 
 from grader.cli import cli
 from grader.kit import load_kit
-from grader.languages import ENGLISH, FOLDER, choose, known_languages, say
-from grader.languages.stubs import said_in
-from grader.languages.templates import TRIES, Phrases, Template
-from tests.support.languages import compiled, read, texts
+from grader.languages import CATALOGUES_FOLDER, ENGLISH, choose_language, known_languages, say
+from grader.languages.stubs import translate_source
+from grader.languages.templates import MAX_LOOKUPS, Template, Translations
+from tests.support.languages import compiled, read_catalogue, texts
 from tests.support.paths import ROOT
 
 LANGUAGES = [one for one in known_languages() if one != ENGLISH]
@@ -30,16 +30,16 @@ CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 def english() -> Iterator[None]:
     """As before, whatever a test has chosen."""
     yield
-    choose(ENGLISH)
+    choose_language(ENGLISH)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_catalogue_has_the_texts_of_today_and_is_compiled(language: str) -> None:
-    catalogue = read(language)
+    catalogue = read_catalogue(language)
     ids = {message.id for message in catalogue if message.id}
     advice = "`python -m tests.support.languages` brings it up to date"
     assert sorted(ids ^ set(TEXTS), key=str) == [], advice
-    made = (FOLDER / language / "LC_MESSAGES" / "grade.mo").read_bytes()
+    made = (CATALOGUES_FOLDER / language / "LC_MESSAGES" / "grade.mo").read_bytes()
     assert made == compiled(catalogue), advice
 
 
@@ -47,7 +47,7 @@ def test_catalogue_has_the_texts_of_today_and_is_compiled(language: str) -> None
 def test_nothing_that_should_be_said_is_missing(language: str) -> None:
     missing = [
         message.id
-        for message in read(language)
+        for message in read_catalogue(language)
         if message.id and not message.string and _is_promised(language, str(message.id))
     ]
     assert not missing
@@ -61,7 +61,7 @@ def _is_promised(language: str, text: str) -> bool:
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_places_and_code_are_those_of_the_text(language: str) -> None:
     unsound = []
-    for message in read(language):
+    for message in read_catalogue(language):
         text, said = str(message.id), str(message.string)
         if text and said:
             same = sorted(Template(text).names) == sorted(Template(said).names)
@@ -72,9 +72,9 @@ def test_places_and_code_are_those_of_the_text(language: str) -> None:
 
 @pytest.mark.parametrize("exercise", load_kit(ROOT).exercises, ids=lambda one: one.name)
 def test_stub_is_the_same_code_in_another_language(exercise: object) -> None:
-    choose("zh")
+    choose_language("zh")
     source = exercise.stub.read_text(encoding="utf-8")  # type: ignore[attr-defined]
-    said = said_in(source)
+    said = translate_source(source)
     assert said != source
     assert _without_docstrings(said) == _without_docstrings(source)
 
@@ -101,7 +101,7 @@ KNOWN = {
     "wrote {what}": "已写入{what}",
     "Use {{x}}.": "用 {{x}}。",
 }
-PHRASES = Phrases(KNOWN)
+PHRASES = Translations(KNOWN)
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_text_of_a_submission_is_looked_at_a_bounded_number_of_times(
     monkeypatch.setattr(Template, "match", lambda *given: tried.append(1) or match(*given))
     PHRASES.say((piece * 1000)[:1000])
     PHRASES.say(piece * 10_000)
-    assert 0 < len(tried) <= TRIES * 2 * len(KNOWN)
+    assert 0 < len(tried) <= MAX_LOOKUPS * 2 * len(KNOWN)
 
 
 @pytest.mark.parametrize(
@@ -155,13 +155,13 @@ def test_language_is_that_of_the_environment(
         monkeypatch.delenv(name, raising=False)
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
-    assert choose() == found
+    assert choose_language() == found
 
 
 def test_unknown_language_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GRADE_LANG", "tlh")
     with pytest.raises(Exception, match=r"no language `tlh` here; choose one of `en`, `de`"):
-        choose()
+        choose_language()
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

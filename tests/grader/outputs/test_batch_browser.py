@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from grader.hiring.similarity import Group, LeftOut, Pair, Similarity
 from grader.kit import Kit, installed_kit
-from grader.outputs.batch_candidate import Entry
+from grader.outputs.batch_candidate import CandidateEntry
 from grader.sandbox.process import Sandbox
 from tests.grader.outputs.test_html_browser import CONTRASTS
 from tests.support.batch_samples import (
@@ -55,7 +55,7 @@ def doubles(kit: Kit, sandbox: Sandbox) -> dict[str, Graded]:
 
 
 @pytest.fixture(scope="module")
-def entries(doubles: dict[str, Graded], sandbox: Sandbox) -> dict[str, Entry]:
+def entries(doubles: dict[str, Graded], sandbox: Sandbox) -> dict[str, CandidateEntry]:
     heads = graded_heads(sandbox)
     made = (
         entry(
@@ -98,7 +98,7 @@ def alike() -> dict[str, Similarity]:
 
 
 @pytest.fixture(scope="module")
-def text(entries: dict[str, Entry], alike: dict[str, Similarity]) -> str:
+def text(entries: dict[str, CandidateEntry], alike: dict[str, Similarity]) -> str:
     return page_of(head_of(*EXERCISES, alike=alike), entries.values())
 
 
@@ -141,7 +141,7 @@ def link(page: Page, alias: str) -> Locator:
 
 @pytest.mark.slow("thousands of rows in a browser")
 def test_table_is_sorted_by_click_and_by_key(
-    text: str, entries: dict[str, Entry], aliases: dict[str, str], open_page: Open
+    text: str, entries: dict[str, CandidateEntry], aliases: dict[str, str], open_page: Open
 ) -> None:
     page = open_page(text)
     numbers = [f"candidate {number}" for number in range(1, 8)]
@@ -228,7 +228,7 @@ def test_what_is_shown_is_saved(text: str, aliases: dict[str, str], open_page: O
 
 
 def test_candidates_page_has_everything(
-    entries: dict[str, Entry], both: Path, open_page: Open
+    entries: dict[str, CandidateEntry], both: Path, open_page: Open
 ) -> None:
     page = open_page(page_of_one(head_of(*EXERCISES), entries["Ben"], both))
     assert page.title() == "candidate 2 · A take-home & more"
@@ -248,7 +248,7 @@ def test_candidates_page_has_everything(
 
 
 def test_sheet_says_what_to_talk_about(
-    entries: dict[str, Entry], both: Path, open_page: Open
+    entries: dict[str, CandidateEntry], both: Path, open_page: Open
 ) -> None:
     page = open_page(page_of_one(head_of(*EXERCISES), entries["Ben"], both))
     sheet = page.locator("#sheet")
@@ -264,7 +264,7 @@ def test_sheet_says_what_to_talk_about(
 
 
 def test_line_of_a_report_is_reached(
-    entries: dict[str, Entry], both: Path, open_page: Open
+    entries: dict[str, CandidateEntry], both: Path, open_page: Open
 ) -> None:
     page = open_page(page_of_one(head_of(*EXERCISES), entries["Cleo"], both))
     page.locator(".frames a", has_text="double.py:2").first.click()
@@ -274,7 +274,7 @@ def test_line_of_a_report_is_reached(
 
 
 def test_table_leads_to_a_candidate_and_back(
-    text: str, entries: dict[str, Entry], both: Path, browser: Browser, tmp_path: Path
+    text: str, entries: dict[str, CandidateEntry], both: Path, browser: Browser, tmp_path: Path
 ) -> None:
     (tmp_path / "report.html").write_text(text, encoding="utf-8")
     (tmp_path / "candidates").mkdir()
@@ -308,7 +308,11 @@ def everything(page: Page) -> str:
 
 
 def test_names_are_hidden_until_they_are_revealed(
-    text: str, aliases: dict[str, str], entries: dict[str, Entry], both: Path, open_page: Open
+    text: str,
+    aliases: dict[str, str],
+    entries: dict[str, CandidateEntry],
+    both: Path,
+    open_page: Open,
 ) -> None:
     page = open_page(text)
     page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
@@ -429,7 +433,7 @@ def test_without_the_script_the_table_is_read(
 
 
 def test_pages_fit_a_phone(
-    text: str, entries: dict[str, Entry], both: Path, open_page: Open
+    text: str, entries: dict[str, CandidateEntry], both: Path, open_page: Open
 ) -> None:
     own = page_of_one(head_of(*EXERCISES), entries["Ben"], both)
     for page in (text, own, page_of(hostile_head(), hostile_entries())):
@@ -440,7 +444,7 @@ def test_pages_fit_a_phone(
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_text_stands_out(
-    scheme: str, text: str, entries: dict[str, Entry], both: Path, open_page: Open
+    scheme: str, text: str, entries: dict[str, CandidateEntry], both: Path, open_page: Open
 ) -> None:
     contrasts = CONTRASTS.replace("'STYLE', ", "'STYLE', 'SCRIPT', 'NOSCRIPT', ")
     assert contrasts != CONTRASTS

@@ -19,15 +19,21 @@ from typing import Any
 import pytest
 
 from grader.hiring.candidates import Candidate
-from grader.hiring.choosing import Handed
-from grader.hiring.results import Results
-from grader.hiring.store import BatchSettings, Result, Store
+from grader.hiring.choosing import HandedFile
+from grader.hiring.results import BatchResults
+from grader.hiring.store import BatchSettings, BatchStore, GradingResult
 from grader.hiring.takehome import Takehome, TakehomeItem
 from grader.kit import Kit, load_kit
-from grader.outputs.batch_candidate import Entry
-from grader.outputs.batch_counts import CheckCount, Checks, ScoreHistogram, histograms, mistakes
+from grader.outputs.batch_candidate import CandidateEntry
+from grader.outputs.batch_counts import (
+    CheckCount,
+    ExerciseChecks,
+    ScoreHistogram,
+    count_mistakes,
+    histograms,
+)
 from grader.outputs.batch_page import Overview
-from grader.records import CheckResult, Report, Row, Score, Status, Verdict
+from grader.records import CheckResult, GradebookRow, Report, Score, Status, Verdict
 from grader.sandbox.process import Sandbox
 from tests.support.batch_samples import (
     Graded,
@@ -44,8 +50,8 @@ from tests.support.batch_samples import (
     page_of_one,
 )
 from tests.support.paths import TINY_KIT
-from tests.support.reading import LOADS, Read, text_of
-from tests.support.samples import made
+from tests.support.reading import LOADING_TAGS, ParsedPage, text_of
+from tests.support.samples import made_report
 
 PAGE = re.compile(r"candidates/\d+\.html|\.\./report\.html#candidates|\d+\.html")
 
@@ -77,9 +83,9 @@ def rows_of(page: str) -> list[tuple[str, str]]:
     return [(alias, html.unescape(name)) for name, alias in names]
 
 
-def parsed(page: str) -> Read:
+def parsed(page: str) -> ParsedPage:
     """The page's elements."""
-    return Read(re.sub(r"(<input[^>]*)>", r"\1/>", page))
+    return ParsedPage(re.sub(r"(<input[^>]*)>", r"\1/>", page))
 
 
 def assert_whole(page: str) -> None:
@@ -97,7 +103,7 @@ def assert_whole(page: str) -> None:
     kinds = [a.get("type") for tag, a in read.tags if tag == "script"]
     assert kinds in ([], ["application/json", None])
     allowed = {"script", "form"}
-    assert not {tag for tag, _ in read.tags} & (LOADS - allowed)
+    assert not {tag for tag, _ in read.tags} & (LOADING_TAGS - allowed)
     names = {name for _, attributes in read.tags for name in attributes}
     assert not {name for name in names if name.startswith("on") or name in ("src", "action")}
     assert not re.search(r"url\(|@import|expression|image-set", styles[0])
@@ -175,7 +181,7 @@ def test_reports_are_let_go_while_the_page_is_written(doubles: dict[str, Graded]
     alive: list[weakref.ref[Report]] = []
     most = 0
 
-    def one_by_one() -> Iterator[Entry]:
+    def one_by_one() -> Iterator[CandidateEntry]:
         nonlocal most
         for number in range(100):
             own = replace(report, seed=number)
@@ -214,10 +220,10 @@ def test_numbers_say_nothing_of_names_and_stay_whoever_comes(tmp_path: Path) -> 
 
     def written(there: list[str]) -> list[tuple[str, str]]:
         people = [Candidate(name, {}, f"{name}.py") for name in there]
-        with Store(tmp_path / "results.sqlite") as store:
+        with BatchStore(tmp_path / "results.sqlite") as store:
             store.hold_to(settings)
             store.meet({one.key: one.name for one in people})
-            results = Results(store, people, {"double": 1.0}, load_kit(TINY_KIT))
+            results = BatchResults(store, people, {"double": 1.0}, load_kit(TINY_KIT))
             list(results.write(tmp_path))
         return rows_of((tmp_path / "report.html").read_text(encoding="utf-8"))
 
@@ -320,15 +326,15 @@ def test_check_that_tells_nobody_apart_says_why(
 
 
 def test_rest_is_that_of_the_other_checks_and_skips_do_not_count() -> None:
-    checks = Checks("double")
+    checks = ExerciseChecks("double")
     for a, b, c in [(1, 1, 0), (1, 1, 1), (0, 0, 0)] * 4:
         results = [
             CheckResult(f"test_{name}", Verdict.PASS if one else Verdict.FAIL, 2)
             for name, one in (("a", a), ("b", b), ("c", c))
         ]
-        checks.add(made(*results, CheckResult("test_d", Verdict.SKIP, 9)))
-    checks.add(made(problem="does not parse"))
-    checks.add(made(CheckResult("test_a", Verdict.TODO, 2)))
+        checks.add(made_report(*results, CheckResult("test_d", Verdict.SKIP, 9)))
+    checks.add(made_report(problem="does not parse"))
+    checks.add(made_report(CheckResult("test_a", Verdict.TODO, 2)))
     assert checks.tried == 12
     assert [one.name for one in checks.ordered] == ["test_a", "test_b", "test_c"]
     shares = [(b + c) / 2 for _, b, c in [(1, 1, 0), (1, 1, 1), (0, 0, 0)] * 4]
@@ -359,7 +365,7 @@ def test_missing_and_not_graded_are_left_out_of_scores() -> None:
         Score(0, 0, Status.WITHDRAWN),
     ]
     rows = [
-        Row(str(n), one.earned / 4 if one.status.scored else None, [one])
+        GradebookRow(str(n), one.earned / 4 if one.status.scored else None, [one])
         for n, one in enumerate(scores)
     ]
     total, double = histograms(["double"], rows)
@@ -372,8 +378,12 @@ def test_mistakes_count_candidates_not_exercises() -> None:
         Score(1, 4, Status.GRADED, ("never-scaled",)),
         Score(1, 4, Status.GRADED, ("unheard-of",)),
     )
-    rows = [Row("x", 0.0, [a, a]), Row("y", 0.0, [a, b]), Row("z", 0.0, [b, b])]
-    found = mistakes(["one", "two"], rows)
+    rows = [
+        GradebookRow("x", 0.0, [a, a]),
+        GradebookRow("y", 0.0, [a, b]),
+        GradebookRow("z", 0.0, [b, b]),
+    ]
+    found = count_mistakes(["one", "two"], rows)
     assert [(m.name, m.times, m.exercises) for m in found] == [
         ("never-scaled", 2, ("one", "two")),
         ("unheard-of", 2, ("two", "one")),
@@ -391,12 +401,14 @@ def test_batch_writes_its_page(doubles: dict[str, Graded], tmp_path: Path) -> No
         record.to_toml(), ("double",), (1,), "full", "cpu", 5.0, 1024, "1.2.3", "2.9", "k"
     )
     names = [*doubles, "late"]
-    candidates = [Candidate(name, {"double": Handed("double.py", bytes)}, name) for name in names]
-    with Store(tmp_path / "results.sqlite") as store:
+    candidates = [
+        Candidate(name, {"double": HandedFile("double.py", bytes)}, name) for name in names
+    ]
+    with BatchStore(tmp_path / "results.sqlite") as store:
         store.hold_to(settings)
         for name, (report, source) in doubles.items():
-            store.add(Result(name, "double", 1, "double.py", report, source))
-        results = Results(store, candidates, {"double": 1.0}, load_kit(TINY_KIT))
+            store.add(GradingResult(name, "double", 1, "double.py", report, source))
+        results = BatchResults(store, candidates, {"double": 1.0}, load_kit(TINY_KIT))
         written = list(results.write(tmp_path / "out"))
     assert tmp_path / "out" / "report.html" in written
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")

@@ -8,10 +8,23 @@ from dataclasses import replace
 import pytest
 
 from grader.kit import Kit, installed_kit
-from grader.outputs.batch_ideas import REST, IdeaScore, by_idea, idea_of, names_of, why
-from grader.outputs.batch_sheet import OF_LOST, QUESTIONS, described, read_questions, sheet
-from grader.records import Cause, CheckResult, Row, Score, Status, Verdict
-from tests.support.samples import made
+from grader.outputs.batch_ideas import (
+    DEFAULT_IDEA,
+    IdeaScore,
+    idea_of,
+    names_of,
+    points_by_idea,
+    why,
+)
+from grader.outputs.batch_sheet import (
+    MAX_LOST_IDEA_QUESTIONS,
+    MAX_QUESTIONS,
+    describe_source,
+    draw_sheet,
+    read_questions,
+)
+from grader.records import Cause, CheckResult, GradebookRow, Score, Status, Verdict
+from tests.support.samples import made_report
 from tests.support.wrong import wrong_versions
 
 KIT = installed_kit()
@@ -22,18 +35,24 @@ OTHER = CheckResult("test_unmasked_is_none_of_it", Verdict.PASS, 1)
 
 
 def test_check_is_about_the_first_idea_of_which_a_word_begins_in_its_name() -> None:
-    assert [idea_of(one.name, IDEAS) for one in (PASSED, LOST, OTHER)] == ["scale", "mask", REST]
+    assert [idea_of(one.name, IDEAS) for one in (PASSED, LOST, OTHER)] == [
+        "scale",
+        "mask",
+        DEFAULT_IDEA,
+    ]
 
 
 def test_points_are_added_up_in_the_kits_order_and_skips_count_for_nothing() -> None:
     skipped = CheckResult("test_mask_is_wide", Verdict.SKIP, 9)
-    found = by_idea([made(PASSED, LOST, OTHER, skipped), made(problem="no Python")], IDEAS)
+    found = points_by_idea(
+        [made_report(PASSED, LOST, OTHER, skipped), made_report(problem="no Python")], IDEAS
+    )
     assert list(found.items()) == [
         ("mask", IdeaScore(0, 2)),
         ("scale", IdeaScore(3, 3)),
-        (REST, IdeaScore(1, 1)),
+        (DEFAULT_IDEA, IdeaScore(1, 1)),
     ]
-    assert by_idea([made(LOST)], {}) == {}
+    assert points_by_idea([made_report(LOST)], {}) == {}
 
 
 @pytest.mark.parametrize(
@@ -46,7 +65,7 @@ def test_points_are_added_up_in_the_kits_order_and_skips_count_for_nothing() -> 
 )
 def test_why_is_said_in_a_few_words(score: Score, says: str) -> None:
     lost = dict.fromkeys("abcde", IdeaScore(0, 1))
-    assert why(Row("ann", 0.5, [score]), lost | {"f": IdeaScore(1, 1)}) == says
+    assert why(GradebookRow("ann", 0.5, [score]), lost | {"f": IdeaScore(1, 1)}) == says
 
 
 def test_every_idea_of_ours_has_questions_and_a_check() -> None:
@@ -59,41 +78,44 @@ def test_every_idea_of_ours_has_questions_and_a_check() -> None:
 
 def test_questions_are_about_what_was_lost_then_about_the_rest_and_the_same_each_time() -> None:
     dropped = CheckResult("test_dropout_rescales_what_it_keeps", Verdict.FAIL, 2)
-    report = replace(made(PASSED, LOST, dropped, OTHER), exercise="exercise3")
-    first = sheet(KIT, [(report, "x = 1")], by_idea([report], KIT.ideas))
-    assert len(first.questions) == QUESTIONS
+    report = replace(made_report(PASSED, LOST, dropped, OTHER), exercise="exercise3")
+    first = draw_sheet(KIT, [(report, "x = 1")], points_by_idea([report], KIT.ideas))
+    assert len(first.questions) == MAX_QUESTIONS
     about = [one.idea for one in first.questions]
-    assert {"mask", "dropout"} <= set(about[:OF_LOST]) <= {"mask", "dropout"}
-    assert set(about[OF_LOST:]) == {"scale", REST}
-    assert first == sheet(KIT, [(report, "x = 1")], by_idea([report], KIT.ideas))
+    assert {"mask", "dropout"} <= set(about[:MAX_LOST_IDEA_QUESTIONS]) <= {"mask", "dropout"}
+    assert set(about[MAX_LOST_IDEA_QUESTIONS:]) == {"scale", DEFAULT_IDEA}
+    assert first == draw_sheet(KIT, [(report, "x = 1")], points_by_idea([report], KIT.ideas))
     others = [
-        sheet(KIT, [(report, f"x = {n}")], by_idea([report], KIT.ideas)).questions for n in range(9)
+        draw_sheet(KIT, [(report, f"x = {n}")], points_by_idea([report], KIT.ideas)).questions
+        for n in range(9)
     ]
     assert any(one != first.questions for one in others)
 
 
 def test_mistake_to_find_is_the_one_that_was_found_else_one_that_loses_the_same() -> None:
-    report = replace(made(LOST, PASSED), exercise="exercise3")
+    report = replace(made_report(LOST, PASSED), exercise="exercise3")
     known = {one.mistake.name: one.mistake for one in wrong_versions(KIT.find("exercise3"))}
     named = replace(report, diagnosis=(("scaled-by-the-sequence-length",),))
-    planted = sheet(KIT, [(named, "")], {}).planted
+    planted = draw_sheet(KIT, [(named, "")], {}).planted
     assert planted is not None
     assert (planted.name, planted.told) == ("scaled by the sequence length", True)
     assert [line[0] for line in planted.changed] == ["-", "+"]
-    planted = sheet(KIT, [(report, "")], {}).planted
+    planted = draw_sheet(KIT, [(report, "")], {}).planted
     assert planted is not None
     assert known[planted.name].loses == LOST.name
-    planted = sheet(KIT, [(replace(made(PASSED), exercise="exercise3"), "")], {}).planted
+    planted = draw_sheet(
+        KIT, [(replace(made_report(PASSED), exercise="exercise3"), "")], {}
+    ).planted
     assert planted is not None
     assert not planted.told
 
 
 def test_what_broke_it_stands_for_itself(kit: Kit) -> None:
     follows = replace(LOST, name="test_a")
-    report = made(follows, PASSED, LOST, cause=Cause("it is wrong", "", ("test_a",)))
-    (broke,) = sheet(kit, [(replace(report, exercise="double"), "")], {}).broke
+    report = made_report(follows, PASSED, LOST, cause=Cause("it is wrong", "", ("test_a",)))
+    (broke,) = draw_sheet(kit, [(replace(report, exercise="double"), "")], {}).broke
     assert broke.check == LOST
-    assert sheet(kit, [(replace(made(PASSED), exercise="double"), "")], {}).broke == []
+    assert draw_sheet(kit, [(replace(made_report(PASSED), exercise="double"), "")], {}).broke == []
 
 
 @pytest.mark.parametrize(
@@ -106,4 +128,4 @@ def test_what_broke_it_stands_for_itself(kit: Kit) -> None:
     ],
 )
 def test_file_is_described(source: str, says: str) -> None:
-    assert described(source) == says
+    assert describe_source(source) == says

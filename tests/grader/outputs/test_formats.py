@@ -14,7 +14,7 @@ from rich.console import Console
 
 from grader.outputs.exercism import render_exercism
 from grader.outputs.github import render_github
-from grader.outputs.gradebook import guarded, render_gradebook
+from grader.outputs.gradebook import render_gradebook, spreadsheet_safe
 from grader.outputs.gradescope import render_gradescope
 from grader.outputs.html import report_page
 from grader.outputs.junit import render_junit
@@ -26,8 +26,8 @@ from grader.records import (
     Difference,
     Fault,
     Frame,
+    GradebookRow,
     Report,
-    Row,
     Score,
     Status,
     Verdict,
@@ -209,9 +209,9 @@ def test_exercism_has_its_fields_and_no_others() -> None:
     ],
 )
 def test_no_cell_is_a_formula(text: str, shown: str) -> None:
-    assert guarded(text) == shown
+    assert spreadsheet_safe(text) == shown
     table = render_gradebook(
-        ["exercise3"], [Row(text, 0.5, [Score(1, 2, Status.GRADED, (text,), text)])]
+        ["exercise3"], [GradebookRow(text, 0.5, [Score(1, 2, Status.GRADED, (text,), text)])]
     )
     assert table.count("\r\n") == 2
     assert "50.00" in table
@@ -220,7 +220,7 @@ def test_no_cell_is_a_formula(text: str, shown: str) -> None:
 def test_gradebook_quotes_what_has_commas() -> None:
     import csv
 
-    rows = [Row('Ada "the first", L.', 1.0, [Score(2, 2, Status.SOLVED)])]
+    rows = [GradebookRow('Ada "the first", L.', 1.0, [Score(2, 2, Status.SOLVED)])]
     (line,) = csv.DictReader(render_gradebook(["exercise3"], rows).splitlines())
     assert line["candidate"] == 'Ada "the first", L.'
     assert line["exercise3 earned"] == "2"

@@ -16,16 +16,16 @@ import pytest
 from grader.kit import Kit
 from grader.outputs.html import report_fragment, report_page
 from grader.outputs.sanitise import clean
-from grader.outputs.source_listing import MAX_COLOURED, MAX_LINES, list_source
+from grader.outputs.source_listing import MAX_COLOURED_CHARS, MAX_LINES, list_source
 from grader.records import CheckResult, Difference, Fault, Frame, Report, Verdict
 from grader.sandbox.process import Sandbox
 from tests.support.paths import CASES
-from tests.support.reading import Read, assert_self_contained, text_of
+from tests.support.reading import ParsedPage, assert_self_contained, text_of
 from tests.support.samples import (
     every_verdict,
     graded,
     hostile_pages,
-    made,
+    made_report,
     one_of_all,
     real_mistake,
 )
@@ -96,9 +96,9 @@ def test_skip_has_its_reason_and_a_long_print_is_folded() -> None:
     assert "needs a GPU" in text
     assert "not written yet: it raises NotImplementedError" in text
     long = "\n".join(f"line {number}" for number in range(40))
-    loud = made(CheckResult("test_a", Verdict.FAIL, 1, output=long))
+    loud = made_report(CheckResult("test_a", Verdict.FAIL, 1, output=long))
     assert "<summary>printed: 40 lines</summary>" in report_fragment(loud, source)
-    short = made(CheckResult("test_a", Verdict.FAIL, 1, output="once\n" * 40))
+    short = made_report(CheckResult("test_a", Verdict.FAIL, 1, output="once\n" * 40))
     assert "once (× 40)" in text_of(report_fragment(short, source))
 
 
@@ -141,7 +141,7 @@ def test_place_in_a_notebook_is_that_of_its_cell() -> None:
     fault = Fault("KeyError", "3", (Frame("work.ipynb", 5, "double", "return {}[3]"),))
     check = CheckResult("test_a", Verdict.ERROR, 1, message="KeyError: 3", fault=fault)
     source = "# cell 1\nimport torch\n# cell 2\ndef double(x):\n    return {}[3]\n"
-    page = report_page([(made(check, submission="work.ipynb", cells=(1, 3)), source)])
+    page = report_page([(made_report(check, submission="work.ipynb", cells=(1, 3)), source)])
     assert '<a href="#g1-L5">work.ipynb cell 2:2</a>' in page
     assert '<span class="line marked" id="g1-L5" tabindex="-1"><span class="n">2</span>' in page
 
@@ -151,7 +151,7 @@ def test_frame_of_another_file_or_no_line_has_no_link() -> None:
         Frame(*words) for words in (("other.py", 1, "f", "a"), ("double.py", 99, "g", "b"))
     )
     check = CheckResult("test_a", Verdict.ERROR, 1, fault=Fault("KeyError", "3", frames))
-    page = report_page([(made(check, problem_line=-3), "x = 1\n")])
+    page = report_page([(made_report(check, problem_line=-3), "x = 1\n")])
     assert "other.py:1" in page
     assert "double.py:99" in page
     assert 'class="line"' in page
@@ -172,13 +172,13 @@ def test_hostile_text_is_escaped_and_cleaned(name: str) -> None:
 def test_two_fragments_share_no_anchor() -> None:
     report, source = every_verdict()
     first, second = (report_fragment(report, source) for _ in range(2))
-    assert Read(first).ids()
+    assert ParsedPage(first).ids()
     assert_self_contained(first + second)
-    assert not set(Read(first).ids()) & set(Read(second).ids())
+    assert not set(ParsedPage(first).ids()) & set(ParsedPage(second).ids())
 
 
 def test_rules_of_a_fragment_touch_nothing_around_it() -> None:
-    styles = Read(report_fragment(*every_verdict())).styles
+    styles = ParsedPage(report_fragment(*every_verdict())).styles
     selectors = re.findall(r"([^{};]+)\{", styles)
     assert len(selectors) > 50
     assert all(".drills" in s or s.strip().startswith("@media") for s in selectors), selectors
@@ -213,21 +213,23 @@ def test_numbers_of_lines_hold(source: str, lines: list[str]) -> None:
 
 
 def test_huge_source_is_cut_and_says_so() -> None:
-    page = report_page([(made(problem="x", problem_line=MAX_LINES + 9), "x\n" * (MAX_LINES + 10))])
+    page = report_page(
+        [(made_report(problem="x", problem_line=MAX_LINES + 9), "x\n" * (MAX_LINES + 10))]
+    )
     assert "… 10 lines more" in text_of(page)
     assert_self_contained(page)
-    wide = list_source("x = 1\n" + "(" * MAX_COLOURED, {})
+    wide = list_source("x = 1\n" + "(" * MAX_COLOURED_CHARS, {})
     assert [line.pieces[0][1][:1] for line in wide] == ["x", "("]
 
 
 def test_name_that_is_not_utf8_can_be_written(tmp_path: Path) -> None:
-    page = report_page([(made(submission="\udcff.py"), "x = 1\n")])
+    page = report_page([(made_report(submission="\udcff.py"), "x = 1\n")])
     (tmp_path / "page.html").write_text(page, encoding="utf-8")
 
 
 def test_difference_says_what_its_message_does_not() -> None:
     difference = Difference("gradient", 0.5, 0.1, (1, 2), 1.5, 1.0, 3, 9)
     check = CheckResult("test_a", Verdict.FAIL, 1, message="wrong", difference=difference)
-    text = text_of(report_fragment(made(check), ""))
+    text = text_of(report_fragment(made_report(check), ""))
     assert "3 of 9" in text
     assert "gradient" in text

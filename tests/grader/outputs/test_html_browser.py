@@ -13,13 +13,13 @@ from grader.kit import Kit
 from grader.outputs.html import report_fragment, report_page
 from grader.records import Report
 from grader.sandbox.process import Sandbox
-from tests.support.reading import Read
+from tests.support.reading import ParsedPage
 from tests.support.samples import (
     every_verdict,
     graded,
     hostile_pages,
     long_words,
-    made,
+    made_report,
     progress_sample,
     real_mistake,
 )
@@ -39,7 +39,7 @@ def pages(wrong_scale: tuple[Report, str]) -> dict[str, str]:
         "mistake": report_page([wrong_scale]),
         "verdicts": report_page([every_verdict()]),
         "several": report_page([every_verdict(), wrong_scale]),
-        "problem": report_page([(made(problem="no\nand `why`", problem_line=1), "x =\n")]),
+        "problem": report_page([(made_report(problem="no\nand `why`", problem_line=1), "x =\n")]),
         "fragment": f"<!doctype html><body>{report_fragment(*wrong_scale)}</body>",
         "progress": progress_sample(),
         "long words": report_page([(long_words(), "x = '" + "y" * 3000 + "'\n")]),
@@ -303,7 +303,7 @@ def test_keyboard_opens_what_passed(pages: dict[str, str], open_page: Open) -> N
 
 def test_headings_follow_each_other(pages: dict[str, str]) -> None:
     for name, text in pages.items():
-        levels = [int(tag[1]) for tag, _ in Read(text).tags if re.fullmatch(r"h[1-6]", tag)]
+        levels = [int(tag[1]) for tag, _ in ParsedPage(text).tags if re.fullmatch(r"h[1-6]", tag)]
         assert levels[0] == (3 if name == "fragment" else 1), name
         assert all(b <= a + 1 for a, b in itertools.pairwise(levels)), (name, levels)
 

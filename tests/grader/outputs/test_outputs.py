@@ -15,13 +15,13 @@ from grader.grading import Options, grade
 from grader.kit import Kit
 from grader.outputs.heatmap import heatmap_of
 from grader.outputs.phrases import message_lines
-from grader.outputs.plain import plain
-from grader.outputs.sanitise import clean, told_apart
+from grader.outputs.plain import plain_text
+from grader.outputs.sanitise import clean, show_invisible
 from grader.outputs.terminal import render_maps, render_report
 from grader.records import AttentionMap, CheckResult, Fault, Frame, Report, Verdict
 from grader.sandbox.process import Sandbox
 from grader.submission import Submission
-from tests.support.samples import made
+from tests.support.samples import made_report
 
 
 def shown(report: Report, verbose: bool = False, width: int = 100) -> str:
@@ -121,8 +121,8 @@ def test_lines_of_an_exception_are_none_of_ours() -> None:
 
 
 def test_names_that_look_alike_are_told_apart() -> None:
-    assert told_apart("ann") == "ann"
-    assert told_apart("\u200ban\tn\U000e0041") == "<U+200B>an<U+0009>n<U+E0041>"
+    assert show_invisible("ann") == "ann"
+    assert show_invisible("\u200ban\tn\U000e0041") == "<U+200B>an<U+0009>n<U+E0041>"
 
 
 def test_hostile_text_is_inert_in_the_terminal() -> None:
@@ -161,7 +161,7 @@ def test_no_line_of_a_submissions_begins_a_line(kit: Kit, sandbox: Sandbox) -> N
 
 def test_right_map_has_no_mark_for_what_its_exercise_asks_for() -> None:
     one = AttentionMap("", ((0.5, 1.5), (0.0, 1.0)), ((0.5, 1.5), (-0.5, 1.0)))
-    text = plain(render_maps([one]))
+    text = plain_text(render_maps([one]))
     assert text.count("!!") == 2  # in yours, and in the legend
     assert {cell.mark for row in heatmap_of(one).panels[1].rows for cell in row} == {""}
 
@@ -180,8 +180,8 @@ def test_what_does_not_fit_beside_its_place_begins_with_a_bar() -> None:
     frame = Frame("double.py", 2, "double", "return 1")
     fault = Fault("ValueError", f"{'a' * 60} score 28 / 28 isolation full", (frame,))
     check = CheckResult("test_a", Verdict.ERROR, 1, message=f"ValueError: {fault.message}")
-    report = made(replace(check, fault=fault))
-    lines = plain(render_report(report)).splitlines()
+    report = made_report(replace(check, fault=fault))
+    lines = plain_text(render_report(report)).splitlines()
     (first,) = (n for n, line in enumerate(lines) if line.startswith("double.py:2: "))
     said = [line for line in lines if "28 / 28" in line]
     assert said

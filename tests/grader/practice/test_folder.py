@@ -11,7 +11,7 @@ import pytest
 from grader.cli import run_command
 from grader.errors import GradeError
 from grader.kit import Kit, installed_kit, load_kit
-from grader.kit.stubs import digest, is_edited, put_back
+from grader.kit.stubs import digest, is_edited, restore_stub
 from grader.practice.folder import make_folder, update_folder
 from grader.practice.history import open_history
 from grader.records import Explain
@@ -161,5 +161,5 @@ def test_reset_that_cannot_write_loses_nothing(
 
     monkeypatch.setattr(Path, "write_bytes", full)
     with pytest.raises(GradeError, match="No space left on device; nothing of yours is lost"):
-        put_back(exercise, load_kit(folder))
+        restore_stub(exercise, load_kit(folder))
     assert exercise.file.read_text() == "my own work"

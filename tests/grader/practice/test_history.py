@@ -17,7 +17,7 @@ import pytest
 from grader.errors import GradeError
 from grader.practice import store
 from grader.practice.history import Event, History
-from grader.practice.store import STEPS, VERSION
+from grader.practice.store import MIGRATIONS, SCHEMA_VERSION
 from grader.records import CheckResult, Report, Verdict
 
 WRITER = """
@@ -113,7 +113,7 @@ def test_kill_in_the_middle_loses_at_most_the_one_under_way(tmp_path: Path) -> N
 def test_newer_file_is_not_touched(tmp_path: Path) -> None:
     path = tmp_path / "history.sqlite"
     with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute(f"PRAGMA user_version = {VERSION + 1}")
+        connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION + 1}")
     connection.close()
     with pytest.raises(GradeError, match="from a newer version"):
         History(path)
@@ -174,8 +174,8 @@ def test_what_takes_for_ever_to_open_is_said(
     with History(path) as history:
         for number in range(40):
             history.record(report(number), "source " * 1000, own=True)
-    monkeypatch.setattr(store, "MOST_SECONDS", -1.0)
-    monkeypatch.setattr(store, "OFTEN", 1)
+    monkeypatch.setattr(store, "MAX_OPENING_S", -1.0)
+    monkeypatch.setattr(store, "INSTRUCTIONS_PER_CLOCK_CHECK", 1)
     with pytest.raises(GradeError, match="takes too long to read, so move it away"):
         History(path)
 
@@ -231,7 +231,7 @@ def test_nothing_is_made_by_reading(tmp_path: Path) -> None:
 def test_file_of_the_first_version_is_taken_over(tmp_path: Path) -> None:
     path = tmp_path / "history.sqlite"
     with closing(sqlite3.connect(path)) as connection, connection:
-        for statement in STEPS[0].split(";"):
+        for statement in MIGRATIONS[0].split(";"):
             connection.execute(statement)
         connection.execute("INSERT INTO hint VALUES ('exercise3', 2)")
         connection.execute("PRAGMA user_version = 1")
@@ -260,7 +260,7 @@ def test_file_damaged_further_on_is_set_aside(
 def test_locked_file_is_one_clear_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "history.sqlite"
     History(path)
-    monkeypatch.setattr("grader.practice.store.WAIT", 0.1)
+    monkeypatch.setattr("grader.practice.store.LOCK_TIMEOUT_S", 0.1)
     with closing(sqlite3.connect(path, isolation_level=None)) as connection, connection:
         connection.execute("BEGIN EXCLUSIVE")
         with pytest.raises(GradeError, match="database is locked; another process keeps it"):

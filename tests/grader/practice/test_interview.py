@@ -16,7 +16,7 @@ import pytest
 from grader.cli import run_command
 from grader.errors import GradeError
 from grader.kit import Kit, installed_kit, load_kit
-from grader.kit.spoilers import spoiler, twins
+from grader.kit.spoilers import first_spoiler, has_twins
 from grader.practice import interview as interviews
 from grader.practice.folder import make_folder
 from grader.practice.history import Event, open_history
@@ -44,32 +44,32 @@ def solve(kit: Kit, name: str) -> None:
 def test_draw_is_by_the_seed_and_nothing_gives_another_away() -> None:
     seen = set()
     for seed in range(12):
-        names = interviews.draw(KIT, 3, seed)
-        assert names == interviews.draw(KIT, 3, seed)
+        names = interviews.draw_exercises(KIT, 3, seed)
+        assert names == interviews.draw_exercises(KIT, 3, seed)
         assert len(set(names)) == 3
-        assert not spoiler(KIT, [KIT.find(name) for name in names])
-        assert not twins([KIT.find(name) for name in names])
+        assert not first_spoiler(KIT, [KIT.find(name) for name in names])
+        assert not has_twins([KIT.find(name) for name in names])
         assert any(KIT.find(name).track == "bugs" for name in names)
         seen.update(KIT.find(name).track for name in names)
     assert seen >= {"variants", "decoder", "bugs"}
     with pytest.raises(GradeError, match=f"{len(KIT.exercises)} exercises cannot be drawn"):
-        interviews.draw(KIT, len(KIT.exercises), 0)
+        interviews.draw_exercises(KIT, len(KIT.exercises), 0)
 
 
 @pytest.mark.parametrize("level", ["easy", "medium", "hard"])
 def test_draw_is_by_level(level: str) -> None:
     for seed in range(5):
-        names = interviews.draw(KIT, 3, seed, level)
+        names = interviews.draw_exercises(KIT, 3, seed, level)
         assert {KIT.find(name).level for name in names} == {level}
         assert any(KIT.find(name).track == "bugs" for name in names)
 
 
 def test_near_twins() -> None:
-    assert twins([KIT.find("exercise3"), KIT.find("exercise4")])
-    assert twins([KIT.find("warmup2"), KIT.find("warmup3")])
-    assert twins([KIT.find("exercise5"), KIT.find("decoder1")])
-    assert not twins([KIT.find("exercise3"), KIT.find("exercise5")])
-    assert not twins([KIT.find("decoder5"), KIT.find("decoder6")])
+    assert has_twins([KIT.find("exercise3"), KIT.find("exercise4")])
+    assert has_twins([KIT.find("warmup2"), KIT.find("warmup3")])
+    assert has_twins([KIT.find("exercise5"), KIT.find("decoder1")])
+    assert not has_twins([KIT.find("exercise3"), KIT.find("exercise5")])
+    assert not has_twins([KIT.find("decoder5"), KIT.find("decoder6")])
 
 
 def test_what_was_solved_lately_is_not_drawn(
@@ -90,7 +90,7 @@ def test_what_was_solved_lately_is_not_drawn(
             history.record(Report(*basics), "x", own=True)
     assert interviews.solved_lately(drills, now) == {hard[0]}
     for seed in range(8):
-        assert hard[0] not in interviews.draw(KIT, 1, seed, "hard", {hard[0]})
+        assert hard[0] not in interviews.draw_exercises(KIT, 1, seed, "hard", {hard[0]})
 
 
 @pytest.mark.slow("a terminal with a session that imports torch")
@@ -126,7 +126,7 @@ def test_report_says_right_wrong_time_and_what_to_practise(
     wrong = begun.find("warmup2")
     text = wrong.solution.read_text(encoding="utf-8")
     wrong.file.write_text(text.replace("softmax(dim=-1)", "softmax(dim=-2)"), encoding="utf-8")
-    started = interviews.read(begun.home).started
+    started = interviews.read_record(begun.home).started
     for name, minutes in (("warmup1", 10), ("warmup2", 25)):
         at = (started + timedelta(minutes=minutes)).timestamp()
         os.utime(begun.find(name).file, (at, at))
@@ -202,9 +202,9 @@ def test_update_keeps_an_interview_as_it_is(begun: Kit) -> None:
 
 
 def test_saves_share_out_the_time_and_late_ones_are_told(begun: Kit) -> None:
-    record = interviews.read(begun.home)
+    record = interviews.read_record(begun.home)
     started = datetime.now(UTC) - timedelta(minutes=60)
-    interviews.keep(begun.home, msgspec.structs.replace(record, started=started))
+    interviews.write_record(begun.home, msgspec.structs.replace(record, started=started))
     with open_history(begun) as history:
         for name, minutes in (("warmup1", 5), ("exercise4", 20), ("warmup1", 22)):
             history.note(name, Event.SAVED, started + timedelta(minutes=minutes))
@@ -214,7 +214,7 @@ def test_saves_share_out_the_time_and_late_ones_are_told(begun: Kit) -> None:
     for name in ("warmup1", "warmup2"):
         early = (started - timedelta(minutes=1)).timestamp()
         os.utime(begun.find(name).file, (early, early))
-    spent = interviews.spent(begun, interviews.read(begun.home))
+    spent = interviews.time_spent(begun, interviews.read_record(begun.home))
     assert spent["warmup1"].minutes == pytest.approx(5 + 2, abs=0.01)
     assert spent["exercise4"].minutes == pytest.approx(15 + 30, abs=0.01)
     assert spent["exercise4"].late == pytest.approx(52 - 45, abs=0.01)
@@ -235,9 +235,9 @@ SOME_TIME = "2026-01-01T00:00:00Z"
     ],
 )
 def test_damaged_record_is_one_clear_line(record: str, begun: Kit) -> None:
-    (begun.home / interviews.RECORD).write_text(record)
+    (begun.home / interviews.RECORD_PATH).write_text(record)
     with pytest.raises(GradeError, match=r"is damaged: .*; your files are untouched"):
-        interviews.read(begun.home)
+        interviews.read_record(begun.home)
 
 
 @pytest.mark.slow("a terminal with a session that imports torch")
@@ -257,21 +257,21 @@ def test_clock_is_left_and_taken_up_again_and_hands_in_by_itself(tmp_path: Path)
         deadline = time.monotonic() + 300
         while not saved(kit) and time.monotonic() < deadline:
             time.sleep(0.1)
-        record = interviews.read(folder)
+        record = interviews.read_record(folder)
         assert saved(kit) == [name]
         terminal.until("time is up", "1 of 3 solved", "to practise")
-    assert interviews.read(folder) == msgspec.structs.replace(
-        record, submitted=interviews.read(folder).submitted
+    assert interviews.read_record(folder) == msgspec.structs.replace(
+        record, submitted=interviews.read_record(folder).submitted
     )
     assert not load_kit(folder).interview
 
 
 def leave(folder: Path, left: timedelta) -> None:
     """Begin an interview so long ago that this much time is left."""
-    record = interviews.read(folder)
+    record = interviews.read_record(folder)
     started = datetime.now(UTC) + left - timedelta(minutes=record.minutes)
     changed = msgspec.structs.replace(record, started=started)
-    (folder / interviews.RECORD).write_bytes(msgspec.json.encode(changed))
+    (folder / interviews.RECORD_PATH).write_bytes(msgspec.json.encode(changed))
 
 
 def saved(kit: Kit) -> list[str]:

@@ -15,8 +15,8 @@ from nbclient import NotebookClient
 
 from grader.cli import run_command
 from grader.kit import Exercise, Kit, installed_kit, load_kit
-from grader.kit.notebooks import ADDRESS, is_notebook_edited, notebook_file, notebook_of
-from grader.kit.stubs import pristine
+from grader.kit.notebooks import FALLBACK_ADDRESS, is_notebook_edited, notebook_file, notebook_of
+from grader.kit.stubs import shipped_stub
 from grader.practice.folder import list_lines, make_folder, start_anew, update_folder
 from grader.practice.history import open_history
 from grader.submission import read_submission
@@ -71,12 +71,12 @@ def test_notebook_is_whole_and_holds_no_answer(name: str) -> None:
     assert contract.source.startswith(f"# {name}: {exercise.title}\n")
     assert f"\n{exercise.title}.\n" not in contract.source
     assert setup.source.endswith("%load_ext grader")
-    assert stub.source.partition("\n")[::2] == (f"%%grade {name}", pristine(exercise).decode())
+    assert stub.source.partition("\n")[::2] == (f"%%grade {name}", shipped_stub(exercise).decode())
     assert trying.source
     folded = re.findall(r"<details><summary>.*?</summary>.*?</details>", hints.source)
     assert len(folded) == len(exercise.hints)
     solution = exercise.solution.read_text(encoding="utf-8").splitlines()
-    known = pristine(exercise).decode()
+    known = shipped_stub(exercise).decode()
     answers = {line for line in solution if len(line) > 25 and line not in known}
     assert answers
     text = "\n".join(cell.source for cell in notebook.cells)
@@ -102,9 +102,9 @@ GIT = {"vcs_info": {"vcs": "git", "commit_id": "4f2a"}}
     [
         ({"url": "https://example.org/drills", **GIT}, "git+https://example.org/drills@4f2a"),
         ({"url": "https://example.org/drills.whl", "archive_info": {}}, "https://example.org/drills.whl"),
-        ({"url": "file:///home/me/drills", **GIT}, ADDRESS),
-        ({"url": "file:///home/me/drills", "dir_info": {"editable": True}}, ADDRESS),
-        (None, ADDRESS),
+        ({"url": "file:///home/me/drills", **GIT}, FALLBACK_ADDRESS),
+        ({"url": "file:///home/me/drills", "dir_info": {"editable": True}}, FALLBACK_ADDRESS),
+        (None, FALLBACK_ADDRESS),
     ],
 )  # fmt: skip
 def test_notebook_installs_from_where_this_was_installed(

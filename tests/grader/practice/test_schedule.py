@@ -10,7 +10,7 @@ import pytest
 from fsrs import Rating
 
 from grader.kit import Kit, installed_kit
-from grader.practice.agenda import Reason, coming, due, next_turn
+from grader.practice.agenda import Reason, choose_next_exercise, due, due_later
 from grader.practice.history import Event, History
 from grader.practice.schedule import Sitting, sittings, standings
 from grader.records import CheckResult, Report, Verdict
@@ -58,11 +58,11 @@ def test_solved_exercise_comes_back_when_it_is_due(history: History, kit: Kit) -
     solve(history, START)
     now = START + HOUR
     assert due(standings(KIT, history, now), now) == []
-    when, one = coming(standings(KIT, history, now), now)[0]
+    when, one = due_later(standings(KIT, history, now), now)[0]
     assert one.exercise == "warmup1"
     assert when - now > DAY
     for later, reason in ((when - MINUTE, Reason.NEW), (when + MINUTE, Reason.DUE)):
-        turn = next_turn(kit, standings(KIT, history, later), later)
+        turn = choose_next_exercise(kit, standings(KIT, history, later), later)
         assert turn is not None
         assert turn.reason is reason
         assert (turn.exercise.name == "warmup1") is (reason is Reason.DUE)
@@ -122,10 +122,10 @@ def test_exercise_under_way_comes_first_and_what_was_left_is_a_failed_try(
     solve(history, START)
     now = START + 30 * DAY
     grade(history, now, solved=False, name="exercise3")
-    turn = next_turn(kit, standings(KIT, history, now + HOUR), now + HOUR)
+    turn = choose_next_exercise(kit, standings(KIT, history, now + HOUR), now + HOUR)
     assert turn is not None
     assert (turn.exercise.name, turn.reason) == ("exercise3", Reason.UNDER_WAY)
-    turn = next_turn(kit, standings(KIT, history, now + DAY), now + DAY)
+    turn = choose_next_exercise(kit, standings(KIT, history, now + DAY), now + DAY)
     assert turn is not None
     assert (turn.exercise.name, turn.reason) == ("warmup1", Reason.DUE)
     assert standings(KIT, history, now + DAY)["exercise3"].due is None  # nothing to forget yet
@@ -144,7 +144,7 @@ def test_the_most_forgotten_comes_first(history: History) -> None:
 def test_all_solved_and_nothing_due(history: History, kit: Kit) -> None:
     for exercise in kit.exercises:
         solve(history, START, name=exercise.name)
-    assert next_turn(kit, standings(KIT, history, START + HOUR), START + HOUR) is None
+    assert choose_next_exercise(kit, standings(KIT, history, START + HOUR), START + HOUR) is None
 
 
 def test_looking_at_the_solution_counts_against_a_try(history: History) -> None:

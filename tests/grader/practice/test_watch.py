@@ -18,7 +18,7 @@ import pytest
 from grader.kit import installed_kit, load_kit
 from grader.practice.folder import make_folder
 from grader.practice.history import open_history
-from grader.practice.keyboard import keys
+from grader.practice.keyboard import watch_keys
 from tests.support.terminal import COMMAND, Terminal
 
 KIT = installed_kit()
@@ -142,7 +142,7 @@ def test_enter_is_understood_where_the_terminal_sends_a_carriage_return() -> Non
     with os.fdopen(keyboard) as stdin, pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "stdin", stdin)
         patch.setattr(tty, "setcbreak", lambda *_: None)
-        with keys(told.put, lambda: None):
+        with watch_keys(told.put, lambda: None):
             os.write(terminal, b"j\r\n")
             assert [told.get(timeout=300) for _ in range(3)] == ["j", "\n", "\n"]
     os.close(terminal)

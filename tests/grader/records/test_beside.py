@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from grader.errors import GradeError
-from grader.hiring.store import Store
+from grader.hiring.store import BatchStore
 from grader.practice.store import open_database
-from grader.records.beside import MAGIC, acts_elsewhere
+from grader.records.beside import SUPER_JOURNAL_MAGIC, touches_other_files
 
 SECTOR, PAGE = 512, 4096
 
@@ -19,10 +19,10 @@ SECTOR, PAGE = 512, 4096
 def journal_of(database: Path, victim: Path) -> None:
     """A journal without records beside a database, which names a file that SQLite then deletes."""
     pages = database.stat().st_size // PAGE
-    head = MAGIC + struct.pack(">IIIII", 0, 0, pages, SECTOR, PAGE)
+    head = SUPER_JOURNAL_MAGIC + struct.pack(">IIIII", 0, 0, pages, SECTOR, PAGE)
     name = str(victim).encode()
     end = struct.pack(">I", 1 + (1 << 30) // PAGE) + name
-    end += struct.pack(">II", len(name), sum(name)) + MAGIC
+    end += struct.pack(">II", len(name), sum(name)) + SUPER_JOURNAL_MAGIC
     database.with_name(database.name + "-journal").write_bytes(head.ljust(SECTOR, b"\0") + end)
 
 
@@ -57,7 +57,7 @@ def test_history_is_set_aside_with_what_lies_beside(
     open_database(database).close()
     assert victim.read_text() == "precious"
     assert "set aside" in capsys.readouterr().err
-    assert not acts_elsewhere(database)
+    assert not touches_other_files(database)
     kept = {path.name[-8:] for path in tmp_path.glob("history.sqlite.damaged-*")}
     assert len(kept) == 2
     assert "-journal" in kept
@@ -66,14 +66,14 @@ def test_history_is_set_aside_with_what_lies_beside(
 def test_results_are_refused(tmp_path: Path, victim: Path) -> None:
     journal_of(made(tmp_path / "results.sqlite"), victim)
     with pytest.raises(GradeError, match="it would change another file; choose another folder"):
-        Store(tmp_path / "results.sqlite")
+        BatchStore(tmp_path / "results.sqlite")
     assert victim.read_text() == "precious"
 
 
 @pytest.mark.parametrize("ending", ["-journal", "-wal", "-shm"])
 def test_links_beside_it_lead_elsewhere(tmp_path: Path, victim: Path, ending: str) -> None:
     (tmp_path / f"a.sqlite{ending}").symlink_to(victim)
-    assert acts_elsewhere(tmp_path / "a.sqlite")
+    assert touches_other_files(tmp_path / "a.sqlite")
 
 
 def test_what_a_power_cut_leaves_is_rolled_back_as_ever(tmp_path: Path) -> None:
@@ -83,5 +83,5 @@ def test_what_a_power_cut_leaves_is_rolled_back_as_ever(tmp_path: Path) -> None:
     connection.execute("PRAGMA cache_size = 1")
     connection.executemany("INSERT INTO a VALUES (?)", [("x" * 4000,)] * 100)
     assert (tmp_path / "a.sqlite-journal").exists()
-    assert not acts_elsewhere(database)
+    assert not touches_other_files(database)
     connection.close()

@@ -30,7 +30,7 @@ from grader.kit import Kit
 from grader.sandbox.process import Sandbox
 from grader.submission import Submission, read_submission
 from grader.wire.levels import LEVELS, Limits
-from tests.support.drawing import some
+from tests.support.drawing import sampled
 from tests.support.paths import ATTACKS
 
 ATTACKS = sorted(ATTACKS.glob("*.py"))
@@ -76,7 +76,7 @@ class World:
 STRONGEST = "auto"
 WALLS = [
     STRONGEST,
-    *(pytest.param(level, marks=some("behind weaker walls", WEAKER)) for level in LEVELS[1:]),
+    *(pytest.param(level, marks=sampled("behind weaker walls", WEAKER)) for level in LEVELS[1:]),
 ]
 
 

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 import torch
 
-from grader.sandbox.batch import NotAsked, RequestBatch
+from grader.sandbox.batch import NotYetSent, RequestBatch
 from grader.sandbox.channel import Channel
 from grader.sandbox.errors import SubmissionError, SubmissionRefused
-from grader.sandbox.face import Face
-from grader.sandbox.replies import Answered, read_gradients, read_parameters, read_reply
+from grader.sandbox.face import DifferentiableProxy
+from grader.sandbox.replies import StepAnswer, read_gradients, read_parameters, read_reply
 from grader.sandbox.session import Session
 from grader.sandbox.workers import WorkerEnded
 from grader.suite.compare import CheckFailed, expect_close
@@ -146,7 +146,7 @@ def test_all_that_is_planned_goes_in_one_request(
 
 def test_looking_before_asking_asks_nothing(harness: Harness) -> None:
     call = harness.module().call(harness.inputs())
-    with pytest.raises(NotAsked):
+    with pytest.raises(NotYetSent):
         _ = call.out
     assert harness.session.take_output() == ""
 
@@ -374,8 +374,8 @@ def test_one_tensor_is_the_value_of_one_parameter(session: Session) -> None:
     tensor = torch.ones(3)
     named = [messages.ParameterSpec(n, (3,), {"tensor": 0}, n, True) for n in ("a", "b")]
     with pytest.raises(ValueError, match="value of several parameters"):
-        read_parameters(Answered(messages.Created(parameters=named), [tensor]))
-    assert read_parameters(Answered(messages.Created(parameters=named[:1]), [tensor]))
+        read_parameters(StepAnswer(messages.Created(parameters=named), [tensor]))
+    assert read_parameters(StepAnswer(messages.Created(parameters=named[:1]), [tensor]))
 
 
 @pytest.mark.parametrize("made", ["torch.ones(7, 5)", "torch.ones(5, 5, dtype=torch.uint8)"])
@@ -410,7 +410,7 @@ def test_first_weights_are_those_of_the_contract(harness: Harness) -> None:
 
 
 def test_too_much_is_not_differentiated(begin: Begin) -> None:
-    face = Face(RequestBatch(begin(SOURCE).channel), "much")
+    face = DifferentiableProxy(RequestBatch(begin(SOURCE).channel), "much")
     with pytest.raises(SubmissionRefused, match="gives 100000 numbers, too many"):
         face(torch.ones(1, requires_grad=True))
 
@@ -464,7 +464,7 @@ def test_gradients_that_are_no_floats_are_not_believed(dtype: torch.dtype) -> No
     answer = messages.Gradients(result={"list": [{"tensor": 0}]})
     with pytest.raises(ValueError, match="form of its input"):
         read_gradients(
-            Answered(answer, [torch.ones(3).to(dtype)]), [(torch.Size([3]), torch.device("cpu"))]
+            StepAnswer(answer, [torch.ones(3).to(dtype)]), [(torch.Size([3]), torch.device("cpu"))]
         )
 
 

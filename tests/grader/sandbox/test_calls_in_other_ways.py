@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from grader.sandbox.session import Session
-from grader.wire.messages import Way
+from grader.wire.messages import BackwardVariant
 
 Begin = Callable[[str], Session]
 LAYER = """
@@ -31,8 +31,8 @@ def layer(body: str = "pass") -> str:
     return LAYER.format(body=body)
 
 
-@pytest.mark.parametrize("way", get_args(Way))
-def test_every_way_gives_the_same_gradients(begin: Begin, way: Way) -> None:
+@pytest.mark.parametrize("way", get_args(BackwardVariant))
+def test_every_way_gives_the_same_gradients(begin: Begin, way: BackwardVariant) -> None:
     batch = begin(layer()).batch()
     x, weight, grad = torch.randn(2, 4, 3), torch.randn(3, 3), torch.randn(2, 4, 3)
     made = batch.create("Layer")

@@ -23,7 +23,7 @@ from grader.grading import Options, grade
 from grader.kit import Kit
 from grader.records import Report, Verdict
 from grader.sandbox import clock as clocks
-from grader.sandbox.clock import IDLE, LOOK, Clock
+from grader.sandbox.clock import IDLE_S_PER_CPU_S, POLL_INTERVAL_S, Clock
 from grader.sandbox.process import Sandbox
 from grader.sandbox.session import Session
 from grader.sandbox.workers import WorkerProcess, WorkerTimeout
@@ -153,7 +153,7 @@ def test_time_in_which_the_grader_itself_was_stopped_is_nobodys(
         worker.receive(clock)
     worker.kill()
     assert len(waits) >= 4
-    assert clock.idle <= len(waits) * LOOK
+    assert clock.idle <= len(waits) * POLL_INTERVAL_S
 
 
 @pytest.mark.slow("needs a machine that is busy for a while")
@@ -171,8 +171,8 @@ def test_what_sleeps_ends_and_is_to_blame(kit: Kit, sandbox: Sandbox) -> None:
     report = graded(SLEEPS, kit, sandbox, timeout=0.3)
     assert {check.verdict for check in report.checks} == {Verdict.TIMEOUT}
     clock = asked(SLEEPS, sandbox, 0.5)
-    assert clock.idle > IDLE * (0.5 - clock.processor) - 0.2
-    assert clock.waited < clocks.STARVED * 0.5 / 2
+    assert clock.idle > IDLE_S_PER_CPU_S * (0.5 - clock.processor) - 0.2
+    assert clock.waited < clocks.MAX_WALL_S_PER_LIMIT_S * 0.5 / 2
 
 
 @pytest.mark.slow("takes up what there is of time")
@@ -188,12 +188,14 @@ def test_threads_and_children_count(source: str, level: str) -> None:
 def test_check_that_the_machine_had_no_time_for_is_tried_again(
     kit: Kit, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("grader.sandbox.session.STARVED", 3)
+    monkeypatch.setattr("grader.sandbox.session.MAX_WALL_S_PER_LIMIT_S", 3)
     give_up, given_up = Session.give_up_check, []
 
     def noted(session: Session) -> None:
         given_up.append(give_up(session))
-        monkeypatch.setattr("grader.sandbox.session.STARVED", clocks.STARVED)
+        monkeypatch.setattr(
+            "grader.sandbox.session.MAX_WALL_S_PER_LIMIT_S", clocks.MAX_WALL_S_PER_LIMIT_S
+        )
 
     monkeypatch.setattr(Session, "give_up_check", noted)
     with crowded(sandbox, monkeypatch, 1):
@@ -207,7 +209,7 @@ def test_check_that_the_machine_had_no_time_for_is_tried_again(
 def test_machine_that_has_no_time_at_all_costs_no_point(
     kit: Kit, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("grader.sandbox.session.STARVED", 3)
+    monkeypatch.setattr("grader.sandbox.session.MAX_WALL_S_PER_LIMIT_S", 3)
     with crowded(sandbox, monkeypatch, 99), pytest.raises(MachineBusy) as caught:
         graded(TAKES.format(0.45), kit, sandbox, timeout=0.6)
     assert caught.value.exit_code == 3

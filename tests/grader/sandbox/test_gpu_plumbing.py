@@ -21,7 +21,7 @@ from grader import grading
 from grader.cli import options
 from grader.errors import GradeError, GraderFault
 from grader.hiring import process_pool
-from grader.hiring.tasks import Capabilities, Settings
+from grader.hiring.tasks import Capabilities, PoolSettings
 from grader.sandbox import gpu as found_gpu
 from grader.sandbox.clock import Clock
 from grader.sandbox.errors import SubmissionError
@@ -32,9 +32,9 @@ from grader.submission import Submission
 from grader.suite.compare import CheckFailed, computed_on, expect_close
 from grader.wire import frames, messages, values
 from grader.wire.levels import (
-    GPU_CONTEXT,
-    GPU_LEAST,
-    GPU_STANDING,
+    GPU_CONTEXT_MIB,
+    GPU_WORKERS_PER_SHARER,
+    MIN_GPU_MIB_PER_WORKER,
     Confinement,
     Limits,
     sharers_that_fit,
@@ -84,21 +84,23 @@ def test_zygote_does_not_touch_cuda_before_it_forks() -> None:
 )
 def test_workers_share_the_memory_that_there_is(sharers: int, total: int, given: int) -> None:
     limits = Limits(gpu_sharers=sharers)
-    part = gpu.part(limits, total)
+    part = gpu.memory_fraction(limits, total)
     assert part * total == pytest.approx(given)
-    assert sharers * GPU_STANDING * (part * total + GPU_CONTEXT) <= total
+    assert sharers * GPU_WORKERS_PER_SHARER * (part * total + GPU_CONTEXT_MIB) <= total
 
 
 @pytest.mark.parametrize(("total", "count"), [(4096, 2), (8192, 4), (81_920, 40), (2000, 0)])
 def test_as_many_share_a_gpu_as_its_memory_is_enough_for(total: int, count: int) -> None:
     assert sharers_that_fit(total) == count
     if count:
-        assert gpu.part(Limits(gpu_sharers=count), total) * total >= GPU_LEAST
+        assert (
+            gpu.memory_fraction(Limits(gpu_sharers=count), total) * total >= MIN_GPU_MIB_PER_WORKER
+        )
 
 
 def test_too_many_for_one_gpu_are_told_so() -> None:
     with pytest.raises(gpu.NoGpu, match="8192 MiB of the GPU are too few for 8 processes"):
-        gpu.part(Limits(gpu_sharers=8), 8192)
+        gpu.memory_fraction(Limits(gpu_sharers=8), 8192)
 
 
 def test_memory_is_bounded_before_anything_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -114,14 +116,14 @@ def test_memory_is_bounded_before_anything_is_taken(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(torch, "ones", taken)
     with pytest.raises(gpu.NoGpu, match=r"^CUDA cannot be used there: .*no kernel image$"):
-        gpu.touch(Limits())
+        gpu.initialize_cuda(Limits())
     assert order == [0.25, "taken"]
 
 
 def test_nothing_is_touched_where_torch_has_no_cuda(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.backends.cuda, "is_built", lambda: False)
     monkeypatch.setattr(torch.cuda, "get_device_properties", pytest.fail)
-    gpu.touch(Limits())
+    gpu.initialize_cuda(Limits())
     assert not torch.cuda.is_initialized()
 
 
@@ -190,17 +192,17 @@ def test_next_worker_begins_with_a_gpu_while_one_is_busy() -> None:
 
 
 def test_processes_that_share_a_gpu_are_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    told: list[Settings] = []
+    told: list[PoolSettings] = []
 
     class Grader:
-        def __init__(self, settings: Settings) -> None:
+        def __init__(self, settings: PoolSettings) -> None:
             told.append(settings)
 
         def hello(self) -> Capabilities:
             return Capabilities()
 
-    monkeypatch.setattr(process_pool, "_Grader", Grader)
-    process_pool.GradingPool(Settings("", "auto", "cuda", 5.0, 1024, 2000), 3)
+    monkeypatch.setattr(process_pool, "_PooledProcess", Grader)
+    process_pool.GradingPool(PoolSettings("", "auto", "cuda", 5.0, 1024, 2000), 3)
     assert [settings.gpu_sharers for settings in told] == [3, 3, 3]
 
 
@@ -237,7 +239,7 @@ class Driver:
 def test_gpu_is_found_by_its_place_on_the_bus(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(found_gpu, "KNOWN", tmp_path)
+    monkeypatch.setattr(found_gpu, "PROC_GPUS", tmp_path)
     name = "GPU-00010203-0405-0607-0809-0a0b0c0d0e0f"
     assert found_gpu._ask(Driver()) == (name, 8192, "")
     folder = tmp_path / "0000:3b:00.0"
@@ -249,12 +251,12 @@ def test_gpu_is_found_by_its_place_on_the_bus(
 def test_driver_without_a_gpu_offers_none(monkeypatch: pytest.MonkeyPatch) -> None:
     driver = Driver()
     monkeypatch.setattr(found_gpu.ctypes, "CDLL", lambda name: driver)
-    monkeypatch.setattr(found_gpu, "CONTROL", Path("/dev/null"))
+    monkeypatch.setattr(found_gpu, "CONTROL_DEVICE", Path("/dev/null"))
     assert found_gpu.first_gpu.__wrapped__() is not None
     driver.refuses = "cuInit"
     assert found_gpu.first_gpu.__wrapped__() is None
     driver.refuses = ""
-    monkeypatch.setattr(found_gpu, "CONTROL", Path("/dev/no-such-device"))
+    monkeypatch.setattr(found_gpu, "CONTROL_DEVICE", Path("/dev/no-such-device"))
     assert found_gpu.first_gpu.__wrapped__() is None
 
 
@@ -296,7 +298,7 @@ def test_start_of_a_worker_is_not_its_submissions_time() -> None:
             threading.Thread(target=self.serve, daemon=True).start()
 
         def serve(self) -> None:
-            frames.unpack(self.take, frames.MAX_REQUEST_HEADER, messages.Request)
+            frames.unpack(self.take, frames.MAX_REQUEST_HEADER_BYTES, messages.Request)
             meter.was_read.wait()
             meter.started = True
             self.theirs.sendall(frames.pack(messages.Greeting("process", taken=3.5)))
@@ -396,7 +398,7 @@ def test_worker_that_lost_its_device_says_so(monkeypatch: pytest.MonkeyPatch) ->
         handler.home = torch.device(home)
         monkeypatch.setattr(torch.cuda, "synchronize", lost_context)
         packed = io.BytesIO(handler.answer(messages.Request([messages.Step(call)]), b""))
-        reply = frames.unpack(packed.read, frames.MAX_REPLY_HEADER, messages.Reply)[0]
+        reply = frames.unpack(packed.read, frames.MAX_REPLY_HEADER_BYTES, messages.Reply)[0]
         assert isinstance(reply.answers[0], messages.Refused)
         assert reply.spent is lost
 

@@ -10,20 +10,20 @@ from pathlib import Path
 import pytest
 
 from grader.grading import Options, grade
-from grader.hiring.batch import tasks
+from grader.hiring.batch import remaining_tasks
 from grader.hiring.candidates import as_submission, find_candidates
 from grader.kit import installed_kit
 from grader.sandbox.process import Sandbox
 from grader.submission import Submission
-from tests.support.drawing import some
-from tests.support.hostile import ANSWERS, ARCHIVES, SOURCES, hand_in, own_cost
+from tests.support.drawing import sampled
+from tests.support.hostile import ARCHIVES, FORGES_ANSWERS, SOURCES, hand_in, own_cost
 from tests.support.paths import ROOT
 
 MEBIBYTES = 512  # above what this process took before
 SECONDS = 60.0  # of processor time: six times what is asked, since this is no benchmark
 
 
-@some("hostile sources", 1)
+@sampled("hostile sources", 1)
 @pytest.mark.slow("as much as a submission may hold, in a process of its own")
 @pytest.mark.parametrize("name", SOURCES)
 def test_source_costs_the_grader_little(name: str) -> None:
@@ -44,7 +44,7 @@ def test_archive_costs_the_grader_little(name: str, tmp_path: Path) -> None:
     read = []
 
     def read_all() -> None:
-        for task in tasks(find_candidates(tmp_path, ["exercise1"]), [1], ()):
+        for task in remaining_tasks(find_candidates(tmp_path, ["exercise1"]), [1], ()):
             read.append(as_submission(task.exercise, task.file, task.data, task.problem))
 
     seconds, memory = own_cost(read_all)
@@ -59,7 +59,7 @@ def test_what_a_worker_says_is_left_is_cut(sandbox: Sandbox) -> None:
     exercise = installed_kit().find("exercise1")
     right = "q, k, v = self.q(x), self.k(x), self.v(x)\n"
     right += "        return (q @ k.mT / x.size(-1) ** 0.5).softmax(-1) @ v"
-    submission = Submission(Path("exercise1.py"), said + ANSWERS.format(right))
+    submission = Submission(Path("exercise1.py"), said + FORGES_ANSWERS.format(right))
     report = grade(submission, exercise, Options(seed=1, device="cpu"), sandbox)
     longest = max((check.message for check in report.checks), key=len)
     assert "aaaa" in longest

@@ -13,12 +13,12 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from grader.sandbox.batch import NotAsked, PendingModule
-from grader.sandbox.channel import Exchange, Store
+from grader.sandbox.batch import NotYetSent, PendingModule
+from grader.sandbox.channel import Exchange, ExchangeMemory
 from grader.sandbox.errors import SubmissionError, SubmissionRefused
-from grader.sandbox.face import Face
+from grader.sandbox.face import DifferentiableProxy
 from grader.sandbox.process import Sandbox
-from grader.sandbox.replies import Answered
+from grader.sandbox.replies import StepAnswer
 from grader.sandbox.session import Session
 from grader.sandbox.workers import WorkerEnded
 from grader.submission import Submission
@@ -206,7 +206,7 @@ def test_gradcheck_passes_by_input_and_by_parameters(session: Session) -> None:
     batch = session.batch()
     batch.move(module, torch.float64)
     weights = {n: v.double() for n, v in values_of(module).items() if "tied" not in n}
-    face = Face(batch, module, list(weights), mode=False)
+    face = DifferentiableProxy(batch, module, list(weights), mode=False)
     leaves = [torch.randn(2, 2, dtype=torch.float64), *weights.values()]
     assert torch.autograd.gradcheck(face, [leaf.requires_grad_() for leaf in leaves])
 
@@ -324,7 +324,7 @@ def test_detached_output_carries_no_gradient(session: Session) -> None:
 def test_face_marks_what_carries_no_gradient(session: Session) -> None:
     batch = session.batch()
     x = torch.randn(2, 3, requires_grad=True)
-    attached, detached, index = Face(batch, "halves")(x)
+    attached, detached, index = DifferentiableProxy(batch, "halves")(x)
     assert [t.requires_grad for t in (attached, detached, index)] == [True, False, False]
     attached.sum().backward()
     torch.testing.assert_close(x.grad, torch.full((2, 3), 2.0))
@@ -333,7 +333,7 @@ def test_face_marks_what_carries_no_gradient(session: Session) -> None:
 def test_part_of_a_class_is_called_by_its_path(session: Session) -> None:
     batch = session.batch()
     x = torch.randn(3, dtype=torch.float64, requires_grad=True)
-    assert torch.autograd.gradcheck(Face(batch, "Square.apply"), [x])
+    assert torch.autograd.gradcheck(DifferentiableProxy(batch, "Square.apply"), [x])
     with pytest.raises(SubmissionRefused, match=r"defines no `Square\.absent`"):
         run(session, "Square.absent", x)
 
@@ -362,7 +362,7 @@ def test_exception_brings_its_frames_and_tensor_shapes(session: Session) -> None
 
 def test_change_between_forward_and_backward_is_an_error(session: Session) -> None:
     x = torch.randn(3, requires_grad=True)
-    out = Face(session.batch(), "overwrites")(x)
+    out = DifferentiableProxy(session.batch(), "overwrites")(x)
     with pytest.raises(SubmissionError, match="in-place"):
         out.sum().backward()
 
@@ -379,7 +379,7 @@ def test_what_is_no_module_is_refused(session: Session) -> None:
 def test_result_that_was_not_asked_for_is_a_fault_of_who_looks(session: Session) -> None:
     batch = session.batch()
     call = batch.call("add", [((1, 2), {})])
-    with pytest.raises(NotAsked):
+    with pytest.raises(NotYetSent):
         call.result()
     batch.send()
     assert call.result() == 3
@@ -452,8 +452,8 @@ def test_spawned_worker_serves_the_same(here: ModuleType) -> None:
 
 
 def test_answers_are_kept_as_long_as_there_is_room() -> None:
-    store = Store(room=100)
-    exchange = Exchange([], [], [1], [Answered(Done(), [torch.zeros(20)])])
+    store = ExchangeMemory(room=100)
+    exchange = Exchange([], [], [1], [StepAnswer(Done(), [torch.zeros(20)])])
     assert store.kept(exchange) is exchange
     assert store.kept(exchange).answers == []
 

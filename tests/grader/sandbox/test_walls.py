@@ -22,13 +22,13 @@ from grader.kit import Kit, load_kit
 from grader.sandbox import process
 from grader.sandbox.process import Sandbox
 from grader.sandbox.session import Session
-from grader.sandbox.wall_check import Tried
+from grader.sandbox.wall_check import CanaryResult
 from grader.submission import Submission, read_submission
 from grader.wire.levels import LEVELS, Limits
 from grader.worker import removal
 from grader.worker.removal import Remover
 from grader.worker.walls import landlock, seccomp
-from tests.support.drawing import some
+from tests.support.drawing import sampled
 from tests.support.paths import ROOT
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="walls are Linux's")
@@ -70,7 +70,7 @@ def test_removal_that_takes_long_holds_nobody_up_and_what_is_left_is_named(
         folder.mkdir()
         (folder / "file").touch()
     names = [str(folder) for folder in folders]
-    monkeypatch.setattr(removal, "PATIENCE", 0.0)
+    monkeypatch.setattr(removal, "MAX_REMOVE_WAIT_S", 0.0)
     monkeypatch.setattr(removal, "SCRIPT", "exec sleep 600")
     remover = Remover()
     for name in names[:2]:
@@ -153,11 +153,11 @@ def test_driver_is_found_where_a_container_mounts_it(tmp_path: Path) -> None:
     code = (
         "import sys\n"
         "from pathlib import Path\n"
-        "from grader.worker.confine import readable\n"
+        "from grader.worker.confine import readable_paths\n"
         "from grader.sandbox.process import Sandbox\n"
         "with Sandbox(on_gpu=True) as sandbox:\n"
         "    sandbox.isolation\n"
-        "    print(Path(sys.argv[1]) in readable(sandbox._confinement))\n"
+        "    print(Path(sys.argv[1]) in readable_paths(sandbox._confinement))\n"
     )
     for folder, found in ((tmp_path, "True"), (tmp_path / "empty", "False")):
         done = subprocess.run(
@@ -184,7 +184,7 @@ def test_memory_holds_what_it_held_after_it_was_gathered() -> None:
 # The weaker ones in rotation.
 each_level = pytest.mark.parametrize(
     "level",
-    [LEVELS[0], *(pytest.param(level, marks=some("weaker walls", 4)) for level in LEVELS[1:])],
+    [LEVELS[0], *(pytest.param(level, marks=sampled("weaker walls", 4)) for level in LEVELS[1:])],
 )
 
 
@@ -312,7 +312,7 @@ def test_numbers_of_system_calls_are_those_of_the_kernels_headers(machine: str) 
     defined = re.findall(r"#define __NR(?:3264)?_(\w+)\s+(\d+)", found[0].read_text())
     known = {name: int(number) for name, number in defined}
     column = list(seccomp.ARCHITECTURES).index(machine)
-    ours = {**seccomp.CALLS, **{name.lower(): getattr(seccomp, name) for name in (
+    ours = {**seccomp.REFUSED_CALLS, **{name.lower(): getattr(seccomp, name) for name in (
         "CLONE", "CLONE3", "FALLOCATE", "KILL", "TGKILL", "SENDTO", "FCNTL", "IOCTL", "PRCTL",
     )}, "prlimit64": seccomp.PRLIMIT, "sched_setaffinity": seccomp.AFFINITY}  # fmt: skip
     newest = max(known.values())  # that these headers know
@@ -382,9 +382,9 @@ def test_doctor_says_how_threads_are_bounded() -> None:
 def full_is_open(monkeypatch: pytest.MonkeyPatch) -> None:
     real = process.try_walls
 
-    def try_walls(level: str, worker: process.Worker, memory_is_bounded: bool) -> Tried:
+    def try_walls(level: str, worker: process.Worker, memory_is_bounded: bool) -> CanaryResult:
         tried = real(level, worker, memory_is_bounded)
-        return Tried([], "a worker reads a hidden file") if level == "full" else tried
+        return CanaryResult([], "a worker reads a hidden file") if level == "full" else tried
 
     monkeypatch.setattr(process, "try_walls", try_walls)
 
@@ -412,7 +412,7 @@ def test_canary_that_fails_is_told_in_one_line(
 ) -> None:
     broken = tmp_path / "canary.py"
     broken.write_text("def probe(path, port):\n    'x'.encode('no such codec')\n")
-    monkeypatch.setattr("grader.sandbox.wall_check.SOURCE", broken)
+    monkeypatch.setattr("grader.sandbox.wall_check.CANARY_FILE", broken)
     with Sandbox("process") as sandbox, pytest.raises(GraderFault) as raised:
         sandbox.worker()
     assert str(raised.value) == (

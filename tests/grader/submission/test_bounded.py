@@ -18,8 +18,8 @@ import pytest
 from grader.errors import GradeError
 from grader.submission import bounded as module
 from grader.submission import read_submission
-from grader.submission.bounded import MEBIBYTES, bounded
-from grader.submission.reading import LARGE_NOTEBOOK
+from grader.submission.bounded import MAX_MEMORY_MIB, run_bounded
+from grader.submission.reading import LARGE_NOTEBOOK_BYTES
 
 A, B = "a.zip", "b.zip"
 TOO_MUCH = r"^`a.zip` cannot be read within 10 s and 512 MiB; a Python file that "
@@ -58,19 +58,19 @@ def try_everything(secret: Path, mine: Path) -> list[str]:
 
 
 def test_what_it_gives_and_raises_comes_back() -> None:
-    assert bounded(A, partial(sum, [1, 2]), int) == 3
-    assert bounded(A, partial(os.getpid), int) != os.getpid()
+    assert run_bounded(A, partial(sum, [1, 2]), int) == 3
+    assert run_bounded(A, partial(os.getpid), int) != os.getpid()
     with pytest.raises(GradeError, match=r"^`a` is damaged$"):
-        bounded(A, partial(refuse, "`a` is damaged"), type(None))
+        run_bounded(A, partial(refuse, "`a` is damaged"), type(None))
 
 
 @pytest.mark.parametrize(
-    "function", [partial(bytes, 2 * MEBIBYTES << 20), partial(os._exit, 1), partial(os.abort)]
+    "function", [partial(bytes, 2 * MAX_MEMORY_MIB << 20), partial(os._exit, 1), partial(os.abort)]
 )
 def test_too_much_costs_it_alone(function: partial[Any]) -> None:
     with pytest.raises(GradeError, match=TOO_MUCH):
-        bounded(A, function, int)
-    assert bounded(B, partial(sum, [1, 2]), int) == 3
+        run_bounded(A, function, int)
+    assert run_bounded(B, partial(sum, [1, 2]), int) == 3
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="walls are Linux's")
@@ -78,7 +78,7 @@ def test_it_can_read_its_file_and_nothing_else(tmp_path: Path) -> None:
     mine, secret = tmp_path / "a.zip", tmp_path / "b.zip"
     for path in (mine, secret):
         path.write_bytes(b"x")
-    assert bounded(A, partial(try_everything, secret, mine), list[str], [mine]) == ["read it"]
+    assert run_bounded(A, partial(try_everything, secret, mine), list[str], [mine]) == ["read it"]
 
 
 @pytest.mark.parametrize(
@@ -86,24 +86,24 @@ def test_it_can_read_its_file_and_nothing_else(tmp_path: Path) -> None:
 )
 def test_what_it_answers_is_data_of_the_right_kind(forged: bytes) -> None:
     with pytest.raises(GradeError, match=TOO_MUCH):
-        bounded(A, partial(say, forged), int)
-    assert bounded(B, partial(sum, [1, 2]), int) == 3
+        run_bounded(A, partial(say, forged), int)
+    assert run_bounded(B, partial(sum, [1, 2]), int) == 3
 
 
 def test_what_never_ends_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "WAIT", 0.2)
+    monkeypatch.setattr(module, "MAX_WALL_S", 0.2)
     with pytest.raises(GradeError, match=TOO_MUCH):
-        bounded(A, partial(say, b"\x82", 60.0), int)
+        run_bounded(A, partial(say, b"\x82", 60.0), int)
 
 
 def test_reader_that_is_gone_is_begun_anew() -> None:
-    bounded(A, partial(os.getpid), int)
+    run_bounded(A, partial(os.getpid), int)
     server, _ = module._server()
     server.kill()
     server.wait()
     with pytest.raises(GradeError, match=TOO_MUCH):
-        bounded(A, partial(os.getpid), int)
-    assert bounded(A, partial(sum, [1, 2]), int) == 3
+        run_bounded(A, partial(os.getpid), int)
+    assert run_bounded(A, partial(sum, [1, 2]), int) == 3
 
 
 @pytest.mark.slow("two processes, one after the other")
@@ -129,7 +129,7 @@ def test_nothing_is_left_once_whoever_asked_is_gone(tmp_path: Path, leaves: str)
 def test_large_notebook_is_read_as_a_small_one(tmp_path: Path) -> None:
     cell = '{"cell_type": "code", "source": ["x = 1\\n", "%time y = 2"], "outputs": "%s"}'
     small, large = (tmp_path / name for name in ("small.ipynb", "large.ipynb"))
-    for path, size in ((small, 1), (large, LARGE_NOTEBOOK)):
+    for path, size in ((small, 1), (large, LARGE_NOTEBOOK_BYTES)):
         text = cell.replace("%s", "a" * size)
         path.write_text(f'{{"nbformat": 4, "cells": [{text}, {text}]}}', encoding="utf-8")
     assert read_submission(large).source == read_submission(small).source
@@ -138,6 +138,6 @@ def test_large_notebook_is_read_as_a_small_one(tmp_path: Path) -> None:
 
 def test_large_file_that_is_no_notebook_is_said(tmp_path: Path) -> None:
     path = tmp_path / "large.ipynb"
-    path.write_bytes(b" " * (LARGE_NOTEBOOK + 1))
+    path.write_bytes(b" " * (LARGE_NOTEBOOK_BYTES + 1))
     with pytest.raises(GradeError, match="is not a notebook"):
         read_submission(path)

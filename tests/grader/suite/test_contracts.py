@@ -14,7 +14,7 @@ from grader.sandbox.process import Sandbox
 from grader.sandbox.session import Session
 from grader.suite import CheckFailed, Contract, Draw, Harness, Sizes, claims
 from tests.support.checked import checks_of
-from tests.support.drawing import some
+from tests.support.drawing import sampled
 from tests.support.paths import CONTRACTS
 
 CONTRACTS = sorted(path.parent for path in CONTRACTS.glob("*/suite.py"))
@@ -35,7 +35,7 @@ def test_right_answer_earns_everything(folder: Path, sandbox: Sandbox) -> None:
     assert not lost, lost
 
 
-@some("wrong answers to contracts", 15)
+@sampled("wrong answers to contracts", 15)
 @pytest.mark.parametrize(
     ("folder", "mistake"),
     [(folder, mistake) for folder in CONTRACTS for mistake in wrong_ones(folder)],

@@ -11,14 +11,14 @@ import torch
 from torch import Tensor
 
 from grader.attention.claims import chances, dropout, scores
-from grader.attention.oracle import dropped
+from grader.attention.oracle import apply_dropout
 from grader.attention.situations import keeping
 from grader.kit import installed_kit
 from grader.sandbox.null import NullSession
 from grader.suite import CheckFailed, Harness, Sizes, readable
-from grader.suite.calls import Call
+from grader.suite.calls import PlannedCall
 from grader.suite.draw import Draw
-from grader.suite.readable import TRIES, Drawn
+from grader.suite.readable import MAX_TRIES, Drawn
 from grader.suite.runner import suite_runner
 
 DRAWS = 10
@@ -42,7 +42,7 @@ def test_a_draw_is_made_again_until_noise_does_not_change_what_is_read() -> None
         drawn.append(Drawn(harness.sizes, harness.weights(harness.sizes), inputs))
         return drawn[-1]
 
-    def read(call: Call, out: Tensor) -> None:
+    def read(call: PlannedCall, out: Tensor) -> None:
         assert not torch.equal(out, call.expected)
         if len(drawn) < 4:
             raise CheckFailed("as noise has it")
@@ -50,16 +50,16 @@ def test_a_draw_is_made_again_until_noise_does_not_change_what_is_read() -> None
     assert readable(harness, draw, read) is drawn[3]
     drawn.clear()
 
-    def never(call: Call, out: Tensor) -> None:
+    def never(call: PlannedCall, out: Tensor) -> None:
         raise CheckFailed("as noise has it")
 
     with pytest.raises(pytest.skip.Exception, match="rounding could have decided what comes"):
         readable(harness, draw, never)
-    assert len(drawn) == TRIES
+    assert len(drawn) == MAX_TRIES
 
 
-def reads_scale(harness: Harness) -> Callable[[Call, Tensor], None]:
-    def read(call: Call, out: Tensor) -> None:
+def reads_scale(harness: Harness) -> Callable[[PlannedCall, Tensor], None]:
+    def read(call: PlannedCall, out: Tensor) -> None:
         weights, right = scores.recover_attention(call, out, call.expected)
         scores._expect_scaled(harness.contract, call.sizes, weights, right)
 
@@ -81,7 +81,7 @@ def test_a_wrong_scale_shows_in_every_draw(name: str) -> None:
                 read(call, scaled(call, factor))
 
 
-def scaled(call: Call, factor: float) -> Tensor:
+def scaled(call: PlannedCall, factor: float) -> Tensor:
     """The output where queries, and so the scores, are so many times as large."""
     weights = {n: w.clone() for n, w in call.weights.items()}
     zero = call.contract.zero_queries(weights)
@@ -95,31 +95,33 @@ def scaled(call: Call, factor: float) -> Tensor:
 def test_what_is_dropped_is_told_in_every_draw() -> None:
     """A rate that is off by 0.1 makes as many flags that are off."""
     harness = harness_of("exercise3", 5)
-    setting = chances.Setting(Sizes(B=12, T=24, C=37), 0.5)
+    setting = chances.SampleSetting(Sizes(B=12, T=24, C=37), 0.5)
     for _ in range(10):
         drawn = readable(
             harness,
             partial(chances._draw, harness, setting),
-            partial(chances._expect_told, setting),
+            partial(chances._expect_readable, setting),
         )
         call = drawn.planned(harness.contract)
         keep = (torch.rand(12, 24, 24) >= 0.6).double() / (1 - 0.6)
-        with dropped(keep):
+        with apply_dropout(keep):
             out = call.compute_rights()["output"]
         maps = scores.recover_attention(call, out)[0].squeeze(-2)
-        flags = (maps.abs() < chances._kept(setting) / 2).double()
+        flags = (maps.abs() < chances._kept_weight(setting) / 2).double()
         assert torch.equal(flags, (keep == 0).double())
         assert chances.share_is_off(setting.rate, flags[None])
 
 
 def test_weights_are_read_off_what_was_drawn_for_dropout() -> None:
     harness = harness_of("exercise4", 7)
-    for setting in dropout.SETTINGS:
-        drawn = readable(harness, partial(dropout._draw, harness, setting), dropout._expect_told)
+    for setting in dropout.RATE_SETTINGS:
+        drawn = readable(
+            harness, partial(dropout._draw, harness, setting), dropout._expect_readable
+        )
         call = drawn.planned(harness.contract)
-        dropout._expect_told(call, call.expected)
+        dropout._expect_readable(call, call.expected)
         with pytest.raises(CheckFailed):
-            dropout._expect_told(call, call.expected * 1.01)
+            dropout._expect_readable(call, call.expected * 1.01)
 
 
 def test_keys_that_are_nearly_the_same_do_not_tell_what_was_kept() -> None:

@@ -14,7 +14,7 @@ from grader.cli import run_command
 from grader.grading import Options, grade
 from grader.kit import installed_kit
 from grader.outputs.case_script import case_script
-from grader.outputs.tensor_text import PACKED, STRIDED, tensor_text
+from grader.outputs.tensor_text import PACKED_SOURCE, STRIDED_SOURCE, tensor_text
 from grader.records import Explain
 from grader.sandbox.process import Sandbox
 from grader.submission import Submission
@@ -118,7 +118,7 @@ TENSORS = {
 @pytest.mark.parametrize("name", TENSORS)
 def test_tensor_is_written_bit_by_bit(name: str) -> None:
     known = {"torch": torch, "inf": float("inf"), "nan": float("nan")}
-    exec(f"import base64, zlib\n{PACKED}{STRIDED}", known)
+    exec(f"import base64, zlib\n{PACKED_SOURCE}{STRIDED_SOURCE}", known)
     wanted, made = TENSORS[name], eval(tensor_text(TENSORS[name]), known)
     assert made.dtype == wanted.dtype
     assert made.stride() == wanted.stride()

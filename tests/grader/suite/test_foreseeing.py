@@ -10,11 +10,11 @@ import pytest
 
 from grader.grading import Options, grade
 from grader.kit import Exercise, installed_kit
-from grader.practice.session import Session
+from grader.practice.background_grader import BackgroundGrader
 from grader.records import Report
 from grader.sandbox.process import Sandbox
 from grader.submission import read_submission
-from grader.suite.calls import Call
+from grader.suite.calls import PlannedCall
 from grader.suite.runner import SuiteRunner, suite_runner
 
 ENDS = 60  # seconds, that a test which hangs ends
@@ -30,15 +30,15 @@ def computed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of right values that were computed, each time anew."""
     found: list[str] = []
     for name in ("compute_rights", "compute_right_gradients"):
-        compute = getattr(Call, name)
+        compute = getattr(PlannedCall, name)
 
         def counted(
-            call: Call, *args: object, name: str = name, compute: object = compute
+            call: PlannedCall, *args: object, name: str = name, compute: object = compute
         ) -> object:
             found.append(name)
             return compute(call, *args)  # type: ignore[operator]  # it is the method itself
 
-        monkeypatch.setattr(Call, name, counted)
+        monkeypatch.setattr(PlannedCall, name, counted)
     return found
 
 
@@ -67,19 +67,21 @@ def told() -> SimpleQueue[Report]:
 
 
 @pytest.fixture
-def session(told: SimpleQueue[Report], monkeypatch: pytest.MonkeyPatch) -> Iterator[Session]:
+def session(
+    told: SimpleQueue[Report], monkeypatch: pytest.MonkeyPatch
+) -> Iterator[BackgroundGrader]:
     def tell(exercise: Exercise, submission: object, outcome: object) -> None:
         assert isinstance(outcome, Report)
         told.put(outcome)
 
-    with Session(Sandbox, Options, tell) as made:
+    with BackgroundGrader(Sandbox, Options, tell) as made:
         yield made
 
 
 @pytest.mark.slow("a grading, and one that is foreseen")
 def test_a_session_foresees_its_next_grading_until_it_is_wanted(
     exercise: Exercise,
-    session: Session,
+    session: BackgroundGrader,
     told: SimpleQueue[Report],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

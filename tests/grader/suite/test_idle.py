@@ -8,7 +8,7 @@ import pytest
 
 from grader.sandbox.session import Session
 from grader.suite import Contract, Draw, Harness, Input, Sizes
-from grader.suite.idle import idle
+from grader.suite.idle import why_idle
 
 WHOLE = Contract(
     entry="f",
@@ -48,4 +48,4 @@ def test_same_for_every_input_is_idle(
     begin: Callable[[str], Session], contract: Contract, body: str, says: str
 ) -> None:
     session = begin(f"def f(x):\n    return {body}\n")
-    assert idle(Harness(contract, session, Draw(1), {})) == says
+    assert why_idle(Harness(contract, session, Draw(1), {})) == says

@@ -11,7 +11,7 @@ from grader.kit import installed_kit
 from grader.sandbox.null import NullSession
 from grader.suite.draw import Draw
 from grader.suite.harness import Harness
-from grader.suite.own_try import MOST, try_on
+from grader.suite.own_try import MAX_INPUT_NUMBERS, try_on
 from grader.suite.runner import suite_runner
 
 EYE = [[1, 0], [0, 1]]
@@ -24,8 +24,13 @@ EYE = [[1, 0], [0, 1]]
         ("exercise3", {"x": "one"}, {}, "`x`: rows of numbers have to be of one length"),
         ("exercise3", {"x": [[float("inf")]]}, {}, "`x`: expected finite numbers"),
         ("exercise3", {"x": [1, 2]}, {}, r"`x`: expected \(B, T, C\)"),
-        ("exercise3", {"x": []}, {}, f"`x`: 1 to {MOST} numbers can be looked at, not 0"),
-        ("exercise3", {"x": [[0] * MOST] * 2}, {}, f"not {2 * MOST}"),
+        (
+            "exercise3",
+            {"x": []},
+            {},
+            f"`x`: 1 to {MAX_INPUT_NUMBERS} numbers can be looked at, not 0",
+        ),
+        ("exercise3", {"x": [[0] * MAX_INPUT_NUMBERS] * 2}, {}, f"not {2 * MAX_INPUT_NUMBERS}"),
         ("exercise3", {"x": EYE, "y": 1}, {}, "no input `y`; it has `x`, `attention_mask`"),
         ("exercise3", {"x": EYE}, {"Q": 3}, "there is no size `Q`; there is `B`, `T`, `C`"),
         ("exercise5", {"x": [[1, 2, 3, 4]]}, {"H": 3}, "nothing is right at B=1, T=1, C=4, H=3"),

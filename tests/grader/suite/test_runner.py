@@ -14,13 +14,13 @@ from pathlib import Path
 import pytest
 import torch
 
-from grader.diagnosis.attach import LEFT_OUT
+from grader.diagnosis.attach import NOT_SEARCHED
 from grader.errors import GraderFault
 from grader.grading import Options, grade
 from grader.kit import Kit, installed_kit
 from grader.records import CheckResult, Explain, Verdict
 from grader.sandbox.process import Sandbox
-from grader.sandbox.session import SHORTER, Session
+from grader.sandbox.session import LIMIT_DIVISOR_AFTER_TIMEOUT, Session
 from grader.sandbox.workers import Stopped, WorkerTimeout
 from grader.submission import Submission, read_submission
 from grader.suite import known
@@ -63,7 +63,7 @@ def test_nothing_that_a_submission_computed_is_kept(sandbox: Sandbox) -> None:
     for text, is_right in ((source, True), (pinned, False)):
         report = grade(Submission(Path("warmup1.py"), text), exercise, options, sandbox)
         assert report.solved == is_right
-        places.forget()
+        places.forget_situations()
         known.forget()
         gc.collect()
         left.append(sum(isinstance(one, torch.Tensor) for one in gc.get_objects()))
@@ -192,7 +192,7 @@ def test_checks_after_one_that_took_too_long_get_less(sandbox: Sandbox) -> None:
         session.end_check()
     session.close()
     assert limits[0] >= 2.0
-    assert limits[1] < 2.0 / SHORTER + 1.0
+    assert limits[1] < 2.0 / LIMIT_DIVISOR_AFTER_TIMEOUT + 1.0
 
 
 def test_what_a_check_rewrites_is_under_the_clock_of_that_check(sandbox: Sandbox) -> None:
@@ -267,7 +267,7 @@ def test_judging_is_under_one_clock_and_the_report_says_what_it_cost(
     tried = len(raising) + 1
     asked = itertools.count()
     monkeypatch.setattr(Session, "own_time_is_up", property(lambda _: next(asked) >= tried))
-    assert {check.explanation for check in checks()} == {LEFT_OUT}
+    assert {check.explanation for check in checks()} == {NOT_SEARCHED}
     monkeypatch.setattr(Session, "own_time_is_up", True)
     assert {check.verdict for check in checks()} == {Verdict.TIMEOUT}
     assert all("took all the time there is" in check.message for check in checks())

@@ -22,7 +22,7 @@ from grader.suite import (
     expect_close,
     expect_integers,
 )
-from grader.suite.situations.levels import GIVEN
+from grader.suite.situations.levels import GIVEN_LEVELS
 from grader.suite.situations.outcomes import Aspect
 from grader.suite.situations.places import situations_of
 from grader.suite.situations.trial import judge_situations
@@ -89,7 +89,7 @@ def test_letters_make_sums_and_quotients() -> None:
 def test_tuple_is_given_or_left_out_as_a_whole(begin: Begin) -> None:
     seen = set()
     for one in situations_of(harness_of(begin(SOURCE))):
-        given = one.row["rows given"] != GIVEN[0]
+        given = one.row["rows given"] != GIVEN_LEVELS[0]
         assert given == (one.inputs["rows"] is not None) == (one.inputs["marks"] is not None)
         assert "marks given" not in one.row
         assert ("rows" in one.kinds) == given

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 import torch
 
-from grader.sandbox.replies import Answered, read_reply, read_results
+from grader.sandbox.replies import StepAnswer, read_reply, read_results
 from grader.wire import frames, messages, values
 from grader.wire.frames import BadFrame
 
@@ -30,7 +30,7 @@ def reader(data: bytes) -> Callable[[int], bytes]:
 
 
 def unpack(data: bytes) -> tuple[messages.Reply, bytes]:
-    return frames.unpack(reader(data), frames.MAX_REPLY_HEADER, messages.Reply)
+    return frames.unpack(reader(data), frames.MAX_REPLY_HEADER_BYTES, messages.Reply)
 
 
 def head(magic: bytes = b"ADW1", header: int = 0, body: int = 0) -> bytes:
@@ -46,8 +46,8 @@ def test_frame_goes_out_and_back() -> None:
     "data",
     [
         head(b"HTTP"),
-        head(header=frames.MAX_REPLY_HEADER + 1),
-        head(header=2, body=frames.MAX_BODY + 1) + b"{}",
+        head(header=frames.MAX_REPLY_HEADER_BYTES + 1),
+        head(header=2, body=frames.MAX_BODY_BYTES + 1) + b"{}",
         head(header=2) + b"[]",
         head(header=2) + b"{}",
         head(header=29) + b'{"number": "1", "answers": []}'[:29],
@@ -185,7 +185,7 @@ def test_mutated_answers_are_read_or_refused() -> None:
         try:
             reply, rest = unpack(bytes(data))
             for answer in read_reply(reply, rest, [1]):
-                if isinstance(answer, Answered):
+                if isinstance(answer, StepAnswer):
                     read_results(answer, CALL, [torch.zeros(1)])
         except (BadFrame, EOFError, ValueError):
             refused += 1

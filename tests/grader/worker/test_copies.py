@@ -8,12 +8,12 @@ import pytest
 import torch
 
 from grader.sandbox.session import Session
-from grader.wire.messages import Copies
-from grader.worker.copies import repeated
+from grader.wire.messages import CopyCriteria
+from grader.worker.copies import count_repeated
 
 Begin = Callable[[str], Session]
 B, H, T, D = 2, 4, 5, 3
-ASKED = Copies(times=H, least=B * T * D // 2, most=2 * B * T * D)
+ASKED = CopyCriteria(times=H, least=B * T * D // 2, most=2 * B * T * D)
 # Of q, (B, H, T, D), and of k, (B, 1, T, D).
 COPY = {
     "repeat": "k.repeat(1, 4, 1, 1)",
@@ -87,10 +87,10 @@ def test_what_lies_behind_a_view_is_seen(begin: Begin, count: int) -> None:
 def test_numbers_that_differ_by_rounding_are_the_same() -> None:
     one = torch.randn(50, dtype=torch.float64)
     near = torch.cat([one, one * (1 + 1e-8), one * (1 - 1e-8), torch.randn(9).double()])
-    assert repeated(near, 3) == 50
-    assert repeated(near, 4) == 0
-    assert repeated(torch.randn(0), 1) == 0
-    assert repeated(torch.full((7,), float("nan")), 1) == 0
+    assert count_repeated(near, 3) == 50
+    assert count_repeated(near, 4) == 0
+    assert count_repeated(torch.randn(0), 1) == 0
+    assert count_repeated(torch.full((7,), float("nan")), 1) == 0
 
 
 def test_copies_that_nobody_asked_for_end_the_worker(begin: Begin) -> None:

@@ -8,13 +8,13 @@ import weakref
 import pytest
 import torch
 
-from grader.worker.graphs import Graph, kept_for_backward
+from grader.worker.graphs import Graph, saved_parameter_hooks
 
 
 def test_graph_holds_no_output_that_holds_it() -> None:
     """A softmax saves its own output for its gradient: were it kept as it is, nothing would go."""
     x = torch.randn(4, 4, requires_grad=True)
-    with kept_for_backward({"x": x}):
+    with saved_parameter_hooks({"x": x}):
         weights = x.softmax(-1)
         out = weights @ x
     (grad,) = Graph([x]).backward([(out, torch.ones(4, 4))])
@@ -35,7 +35,7 @@ def test_number_has_no_axes_to_turn() -> None:
 
 def test_parameter_that_is_set_anew_has_the_gradient_of_before() -> None:
     x = torch.full((2,), 3.0, requires_grad=True)
-    with kept_for_backward({"x": x}):
+    with saved_parameter_hooks({"x": x}):
         out = x * x
     with torch.no_grad():
         x.zero_()
@@ -47,7 +47,7 @@ def test_parameter_that_is_set_anew_has_the_gradient_of_before() -> None:
 def test_other_tensor_that_is_changed_is_an_error() -> None:
     x = torch.ones(2, requires_grad=True)
     factor = torch.full((2,), 2.0)
-    with kept_for_backward({"x": x}):
+    with saved_parameter_hooks({"x": x}):
         out = x * factor
     factor.add_(1)
     with pytest.raises(RuntimeError, match="in-place"):

@@ -10,7 +10,7 @@ import torch
 
 from grader.sandbox.errors import SubmissionError, SubmissionRefused
 from grader.sandbox.session import Session
-from grader.wire.messages import Copies
+from grader.wire.messages import CopyCriteria
 
 Begin = Callable[[str], Session]
 # Each makes at least one of the relations below seem to hold, or did so once.
@@ -85,7 +85,7 @@ Found = Any  # the results of a call
 RELATIONS: dict[str, tuple[str, dict[str, Any], Callable[[Found], bool]]] = {
     "copies": (
         "x.repeat(4, 1) + 0.5",
-        {"copies": Copies(times=4, least=8, most=40)},
+        {"copies": CopyCriteria(times=4, least=8, most=40)},
         lambda found: found.copied == 12,
     ),
     "makes": (

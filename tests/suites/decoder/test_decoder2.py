@@ -8,12 +8,12 @@ from torch import Tensor
 from grader.attention import attention_map, mask_forms, merge_heads, split_heads
 from grader.attention import claims as attention
 from grader.suite import (
-    Call,
     Contract,
     Draw,
     Drawn,
     Harness,
     Input,
+    PlannedCall,
     Sizes,
     Weights,
     claims,
@@ -159,14 +159,14 @@ def _without_o_proj(harness: Harness, sizes: Sizes) -> Drawn:
     return Drawn(sizes, weights, harness.inputs(sizes))
 
 
-def _expect_scaled(call: Call, out: Tensor) -> None:
+def _expect_scaled(call: PlannedCall, out: Tensor) -> None:
     sizes, found = call.sizes, _scale_of(call, out)
     scale = (sizes.C / sizes.H) ** -0.5
     says = f"expected scores of q·k × {scale:.4g}, got q·k × {found:.4g} ({sizes})"
     expect(abs(found / scale - 1) < 0.01, says)
 
 
-def _scale_of(call: Call, whole: Tensor) -> float:
+def _scale_of(call: PlannedCall, whole: Tensor) -> float:
     """What q·k was multiplied by, from an output for two keys, without o_proj."""
     q, k, v = (
         split_heads(linear(call.right_weights, name, call.right_inputs[of]), call.sizes.H)

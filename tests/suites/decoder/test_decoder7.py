@@ -17,9 +17,9 @@ from grader.attention import (
 )
 from grader.attention import claims as attention
 from grader.suite import (
-    Call,
     Harness,
     Input,
+    PlannedCall,
     Sizes,
     SubmissionError,
     Weights,
@@ -216,7 +216,7 @@ def test_gradient_ends_at_the_window(harness: Harness) -> None:
             _expect_gradient_at(call, name, [place - first for place in seen], f"window = {W}")
 
 
-def _expect_gradient_at(call: Call, name: str, places: list[int], at: str) -> None:
+def _expect_gradient_at(call: PlannedCall, name: str, places: list[int], at: str) -> None:
     """A gradient of exactly 0 at all places but these."""
     axis = 1 if name == "x" else 2
     size = call.inputs[name].size(axis)  # type: ignore[union-attr]  # a tensor that was drawn

@@ -12,12 +12,12 @@ from torch.nn import functional as F
 
 from grader.attention import attention_map, merge_heads, split_heads
 from grader.suite import (
-    Call,
     Contract,
     Draw,
     Harness,
     Input,
     Module,
+    PlannedCall,
     Sizes,
     Weights,
     claims,
@@ -464,7 +464,7 @@ def test_distribution_is_pinned_to_no_device(harness: Harness) -> None:
         claims.is_pinned_to_no_device(harness.of(variant))
 
 
-def expect_most_likely(call: Call, count: int, tie: float = TIE) -> None:
+def expect_most_likely(call: PlannedCall, count: int, tie: float = TIE) -> None:
     """Each token that was added is the most likely one after all before it."""
     found, start = claims.expect_continued(call, count), call.inputs["tokens"].size(1)
     every = judge(call.right_weights, call.module.sizes, found)

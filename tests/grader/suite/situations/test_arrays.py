@@ -15,23 +15,31 @@ from grader.sandbox.session import Session
 from grader.suite import Sizes
 from grader.suite.compare import CheckFailed
 from grader.suite.draw import Draw
-from grader.suite.situations.covering import ARRAYS, arrays_of, kept_at, make, rows_of
+from grader.suite.situations.covering import (
+    ARRAYS_PER_MODEL,
+    array_file_of,
+    arrays_of,
+    make_array,
+    rows_of,
+)
 from grader.suite.situations.describing import describe
-from grader.suite.situations.factors import Factor, Model, Row
+from grader.suite.situations.factors import Factor, FactorModel, Row
 from grader.suite.situations.judging import judge
-from grader.suite.situations.outcomes import Aspect, Outcome
+from grader.suite.situations.outcomes import Aspect, SituationOutcome
 
 
-def can_meet(model: Model, levels: Row) -> bool:
+def can_meet(model: FactorModel, levels: Row) -> bool:
     """Whether some row of the array could have these levels: no rule about them forbids it."""
     return all(holds(levels) for of, holds in model.rules if set(of) <= set(levels))
 
 
 @pytest.mark.parametrize(("name", "model"), list(models()), ids=lambda v: v if v else "")
-def test_every_two_levels_meet_and_every_three_that_are_delicate(name: str, model: Model) -> None:
-    assert kept_at(model).is_file(), f"`python benchmarks/arrays.py` makes the ones of {name}"
+def test_every_two_levels_meet_and_every_three_that_are_delicate(
+    name: str, model: FactorModel
+) -> None:
+    assert array_file_of(model).is_file(), f"`python benchmarks/arrays.py` makes the ones of {name}"
     arrays = arrays_of(model)
-    assert len(arrays) == ARRAYS
+    assert len(arrays) == ARRAYS_PER_MODEL
     for array in arrays:
         named = [
             {f.name: f.levels[n] for f, n in zip(model.factors, row, strict=True)} for row in array
@@ -39,7 +47,7 @@ def test_every_two_levels_meet_and_every_three_that_are_delicate(name: str, mode
         expect_that_all_meet(model, named)
 
 
-def expect_that_all_meet(model: Model, rows: list[dict[str, str]]) -> None:
+def expect_that_all_meet(model: FactorModel, rows: list[dict[str, str]]) -> None:
     for row in rows:
         assert can_meet(model, row)
     by_name = {factor.name: factor for factor in model.factors}
@@ -63,22 +71,25 @@ SMALL = (Factor("a", ("1", "2", "3")), Factor("b", ("x", "y")), Factor("c", ("p"
 
 
 def test_array_that_is_not_kept_is_made_anew() -> None:
-    model = Model(SMALL)
-    assert not kept_at(model).is_file()
-    assert arrays_of(model) == (make(model),)
-    assert {row[:2] for row in make(model)} == set(itertools.product(range(3), range(2)))
+    model = FactorModel(SMALL)
+    assert not array_file_of(model).is_file()
+    assert arrays_of(model) == (make_array(model),)
+    assert {row[:2] for row in make_array(model)} == set(itertools.product(range(3), range(2)))
 
 
 def test_what_any_level_would_do_for_is_as_wished() -> None:
-    wished = Model(SMALL, wishes=(("c", "q", lambda row: True),))
+    wished = FactorModel(SMALL, wishes=(("c", "q", lambda row: True),))
     plain, asked = (
-        sum(row[2] for seed in range(5) for row in make(model, seed))
-        for model in (Model(SMALL), wished)
+        sum(row[2] for seed in range(5) for row in make_array(model, seed))
+        for model in (FactorModel(SMALL), wished)
     )
     assert asked > plain
     expect_that_all_meet(
         wished,
-        [{f.name: f.levels[n] for f, n in zip(SMALL, row, strict=True)} for row in make(wished, 1)],
+        [
+            {f.name: f.levels[n] for f, n in zip(SMALL, row, strict=True)}
+            for row in make_array(wished, 1)
+        ],
     )
 
 
@@ -124,17 +135,16 @@ def test_shortest_description_holds_for_what_fails_and_nothing_else(
 
 
 def test_claim_about_the_factor_is_told_with_the_smallest_situation() -> None:
+    wrong = [one for one in ALL if one.sizes.T > 128]
     outcomes = [
-        Outcome(one, Aspect.VALUE, AssertionError(f"T = {one.sizes.T}")) if one.sizes.T > 128
-        else Outcome(one)
-        for one in ALL
-    ]  # fmt: skip
+        SituationOutcome(one, Aspect.VALUE, AssertionError(f"T = {one.sizes.T}")) for one in wrong
+    ] + [SituationOutcome(one) for one in ALL if one not in wrong]
     told = judge(outcomes, frozenset({"handles_a_long_sequence", "matches_the_formula"})).told
     assert {name: str(reason) for name, reason in told.items()} == {
         "handles_a_long_sequence": "T = 129"
     }
     assert list(judge(outcomes, frozenset()).told) == ["matches_the_formula"]
-    assert not judge([Outcome(one) for one in ALL], frozenset()).told
+    assert not judge([SituationOutcome(one) for one in ALL], frozenset()).told
 
 
 def test_what_few_situations_have_in_common_two_by_two_may_be_chance() -> None:
@@ -143,8 +153,8 @@ def test_what_few_situations_have_in_common_two_by_two_may_be_chance() -> None:
 
     def told(count: int) -> dict[str, Exception]:
         failed = [tried(257, "float64")] * count
-        wrong = [Outcome(one, Aspect.VALUE, CheckFailed("wrong")) for one in failed]
-        return judge([*wrong, *map(Outcome, ALL[:-1])], claims).told
+        wrong = [SituationOutcome(one, Aspect.VALUE, CheckFailed("wrong")) for one in failed]
+        return judge([*wrong, *map(SituationOutcome, ALL[:-1])], claims).told
 
     assert [*told(1)] == [*told(3)] == ["computes_in_float64"]
     assert "in every one with" not in str(told(2)["computes_in_float64"])
@@ -157,8 +167,8 @@ def test_level_that_all_failures_share_is_told_where_chance_hardly_has_it(
 ) -> None:
     failed = [tried(T, mask="(T, T)") for T in (1, 2, 17, 257)]
     passed = [*[tried(5)] * others, *[tried(T, mask="(T, T)") for T in (3, 4)]]
-    wrong = [Outcome(one, Aspect.VALUE, AssertionError()) for one in failed]
-    told = judge([*wrong, *map(Outcome, passed)], frozenset({"mask_broadcasts"})).told
+    wrong = [SituationOutcome(one, Aspect.VALUE, AssertionError()) for one in failed]
+    told = judge([*wrong, *map(SituationOutcome, passed)], frozenset({"mask_broadcasts"})).told
     assert list(told) == [claim]
 
 
@@ -166,7 +176,10 @@ def test_level_that_all_failures_share_is_told_where_chance_hardly_has_it(
     ("T", "claim"), [(1, "handles_a_single_token"), (5, "matches_the_formula")]
 )
 def test_what_goes_wrong_at_few_tokens_alone_is_not_told_of_long_ones(T: int, claim: str) -> None:
-    outcomes = [Outcome(tried(T), Aspect.VALUE, AssertionError()), *map(Outcome, ALL[2:])]
+    outcomes = [
+        SituationOutcome(tried(T), Aspect.VALUE, AssertionError()),
+        *map(SituationOutcome, ALL[2:]),
+    ]
     claims = {"handles_a_long_sequence", "handles_a_single_token", "matches_the_formula"}
     assert list(judge(outcomes, frozenset(claims)).told) == [claim]
 

@@ -17,7 +17,7 @@ from grader.suite.situations.covering import rows_of
 from grader.suite.situations.factors import Row
 from grader.suite.situations.filling import Situation, fill
 from grader.suite.situations.places import model_of
-from grader.suite.situations.trying import Tried
+from grader.suite.situations.trying import SituationRun
 
 Begin = Callable[[str], Session]
 
@@ -136,7 +136,7 @@ def test_silence_and_the_last_digits_are_asked_for_where_the_contract_says_so(
     source: str, changes: dict[str, object], says: str, begin: Begin
 ) -> None:
     harness = Harness(replace(contract, **changes), begin(source), Draw(3), {})
-    tried = [Tried(harness, situation) for situation in filled(harness)]
+    tried = [SituationRun(harness, situation) for situation in filled(harness)]
     harness.ask()
     reasons = [str(one.outcome().reason) for one in tried if one.outcome().reason]
     assert bool(reasons) == bool(says), reasons

@@ -12,8 +12,8 @@ from torch import Tensor
 from grader.attention import AttentionContract, X
 from grader.sandbox.session import Session
 from grader.suite import CheckFailed, Contract, Draw, Harness, Input, Sizes, Weights, claims
-from grader.suite.situations.factors import NONE
-from grader.suite.situations.levels import GIVEN
+from grader.suite.situations.factors import ABSENT
+from grader.suite.situations.levels import GIVEN_LEVELS
 from grader.suite.situations.places import situations_of
 from grader.suite.situations.trial import judge_situations
 
@@ -47,8 +47,8 @@ def test_kinds_meet_only_where_the_input_is_given(begin: Begin) -> None:
     harness = Harness(CONTRACT, begin(SOURCE), Draw(1), {}, seed=3)
     seen = set()
     for one in situations_of(harness):
-        given = one.row["by given"] != GIVEN[0]
-        assert given == (one.row["by"] != NONE) == (one.inputs["by"] is not None)
+        given = one.row["by given"] != GIVEN_LEVELS[0]
+        assert given == (one.row["by"] != ABSENT) == (one.inputs["by"] is not None)
         assert one.before["by"] is not None  # what came before may differ in all
         if given:
             value, other = one.inputs["by"], one.others["by"]

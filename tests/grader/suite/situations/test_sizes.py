@@ -11,10 +11,10 @@ from grader.attention.situations.filling import AttentionSituation
 from grader.kit import installed_kit
 from grader.sandbox.session import Session
 from grader.suite import Draw, Harness, load_suite
-from grader.suite.situations.agenda import TOGETHER
+from grader.suite.situations.agenda import SITUATIONS_PER_REQUEST
 from grader.suite.situations.filling import Situation
 from grader.suite.situations.places import situations_of
-from grader.wire.frames import MAX_BODY
+from grader.wire.frames import MAX_BODY_BYTES
 
 SEEDS = (3, 5)
 Situations = Callable[[str, int], list[Situation]]
@@ -80,8 +80,8 @@ def test_some_weights_are_dropped_where_no_constant_is_rounded(
 @pytest.mark.parametrize("name", ["decoder3", "decoder5", "exercise2", "exercise6", "warmup3"])
 def test_situations_of_a_request_fit_into_it(name: str, situations: Situations) -> None:
     weights = [weight_of(one) for one in situations(name, 1404757092)]
-    for start in range(0, len(weights), TOGETHER):
-        assert sum(weights[start : start + TOGETHER]) < MAX_BODY / 2
+    for start in range(0, len(weights), SITUATIONS_PER_REQUEST):
+        assert sum(weights[start : start + SITUATIONS_PER_REQUEST]) < MAX_BODY_BYTES / 2
 
 
 def weight_of(one: Situation) -> int:

@@ -12,11 +12,11 @@ import pytest
 from grader.grading import Options, grade
 from grader.kit import Exercise, installed_kit
 from grader.records import Report, Verdict
-from grader.sandbox.pace import BACKWARD, MANY, SLOW, Pace, Work
+from grader.sandbox.pace import BACKWARD_COST, MIN_TIMED_SCORES, SLOW_S_PER_SCORE, Pace, Work
 from grader.sandbox.process import Sandbox
 from grader.submission import Submission
 from grader.suite.contract import Sizes
-from grader.suite.situations.agenda import MOST_SECONDS, TOGETHER, Agenda
+from grader.suite.situations.agenda import MAX_SHORT_SITUATION_S, SITUATIONS_PER_REQUEST, Agenda
 from tests.support.reports import lost
 
 LOOPS = """import torch
@@ -111,14 +111,16 @@ def test_pace_is_that_of_what_was_measured() -> None:
     pace.measure(Work(100, 0, 4), 9, 0.4)
     assert pace.each == 0.1
     assert not pace.is_slow
-    pace.measure(Work(MANY + 1, 0, 1), 64, 0.1)  # as short ones
+    pace.measure(Work(MIN_TIMED_SCORES + 1, 0, 1), 64, 0.1)  # as short ones
     assert not pace.is_slow
-    pace.measure(Work(0, 10_000, 1), 64, 0.1 + 10_000 * BACKWARD * SLOW * 2)
+    pace.measure(Work(0, 10_000, 1), 64, 0.1 + 10_000 * BACKWARD_COST * SLOW_S_PER_SCORE * 2)
     assert pace.is_slow
     fresh = Pace()
     fresh.measure(Work(0, 10_000, 1), 64, 1.0)  # of calls alone nothing is known yet
-    assert fresh.seconds_for(Work(10_000)) == pytest.approx(1 / BACKWARD)
-    assert pace.seconds_for(Work(0, 1_000_000)) == pytest.approx(1e6 * BACKWARD * SLOW * 2)
+    assert fresh.seconds_for(Work(10_000)) == pytest.approx(1 / BACKWARD_COST)
+    assert pace.seconds_for(Work(0, 1_000_000)) == pytest.approx(
+        1e6 * BACKWARD_COST * SLOW_S_PER_SCORE * 2
+    )
 
 
 class Places:
@@ -157,7 +159,7 @@ def test_as_long_as_nothing_is_slow_the_order_is_as_it_was_drawn() -> None:
     lengths = [1, 200, 3, 100] * 5
     one = agenda(Pace(), *lengths)
     assert lengths_of(one.next()) + lengths_of(one.next()) == lengths
-    assert len(lengths) > TOGETHER
+    assert len(lengths) > SITUATIONS_PER_REQUEST
     assert not one.next()
 
 
@@ -185,7 +187,9 @@ def test_slow_ones_are_drawn_shorter_but_for_the_longest_that_there_is_time_for(
 
 def test_slow_ones_of_more_scores_than_memory_can_hold_are_drawn_shorter() -> None:
     pace = Pace()
-    pace.measure(Work(10_000, 0, 1), 64, SLOW * 10_000 * 2)  # slow, and there is time for all
+    pace.measure(
+        Work(10_000, 0, 1), 64, SLOW_S_PER_SCORE * 10_000 * 2
+    )  # slow, and there is time for all
     one = agenda(pace, 400, 200, 5, left=1e3)
     tried = []
     while chosen := one.next():
@@ -197,5 +201,5 @@ def test_slow_ones_of_more_scores_than_memory_can_hold_are_drawn_shorter() -> No
 
 def test_a_short_one_of_many_sequences_may_be_tried_at_two_positions() -> None:
     pace = Pace()
-    pace.measure(Work(10_000, 0, 1), 64, 10_000 * (MOST_SECONDS + 1) / 81)
+    pace.measure(Work(10_000, 0, 1), 64, 10_000 * (MAX_SHORT_SITUATION_S + 1) / 81)
     assert lengths_of(agenda(pace, 9, left=1e3).next()) == [2]

@@ -6,14 +6,14 @@ import threading
 from collections.abc import Callable, Sequence
 from types import ModuleType
 
-from grader.diagnosis.replay import FILE, bounded
+from grader.diagnosis.replay import SOLUTION_FILENAME, instruction_limit
 from grader.sandbox.clock import Clock
 from grader.sandbox.workers import Stopped, WorkerEnded
 from grader.wire import frames, messages
 from grader.worker.handler import RequestHandler
 
 
-class OwnSandbox:
+class InProcessSandbox:
     """A stand-in for a sandbox, whose workers run in this process; for ``Session``.
 
     Args:
@@ -25,12 +25,12 @@ class OwnSandbox:
         self._make = make
         self.stop = stop
 
-    def worker(self) -> OwnWorker:
+    def worker(self) -> InProcessWorker:
         """Return a new worker with a new module."""
-        return OwnWorker(self._make(), self.stop)
+        return InProcessWorker(self._make(), self.stop)
 
 
-class OwnWorker:
+class InProcessWorker:
     """A stand-in for a worker, which answers at once in this process.
 
     Args:
@@ -41,14 +41,14 @@ class OwnWorker:
     alive = True
 
     def __init__(self, module: ModuleType, stop: threading.Event) -> None:
-        self._handler = _OwnHandler()
-        self._handler.module, self._handler.filename = module, FILE
+        self._handler = _BoundedHandler()
+        self._handler.module, self._handler.filename = module, SOLUTION_FILENAME
         self._stop = stop
         self._answer = b""
         self._number = 0
 
     def send(self, request: messages.Request, clock: Clock, body: Sequence[bytes] = ()) -> None:
-        """Carry out a request; without the clock, as ``bounded`` ends whatever runs too long."""
+        """Carry out a request; without the clock, as ``instruction_limit`` ends what runs too long."""
         if self._stop.is_set():
             raise Stopped
         self._number += 1
@@ -64,7 +64,7 @@ class OwnWorker:
             taken, left = left[:count], left[count:]
             return bytearray(taken)
 
-        return frames.unpack(take, frames.MAX_REPLY_HEADER, messages.Reply)
+        return frames.unpack(take, frames.MAX_REPLY_HEADER_BYTES, messages.Reply)
 
     def reject(self, problem: str) -> WorkerEnded:
         """Return the error to raise for an answer that ``problem`` says is not valid."""
@@ -76,12 +76,12 @@ class OwnWorker:
 
     def kill(self) -> None:
         """Drop everything that the worker holds."""
-        self._handler = _OwnHandler()
+        self._handler = _BoundedHandler()
 
 
-class _OwnHandler(RequestHandler):
+class _BoundedHandler(RequestHandler):
     def carry_out(self, step: messages.Step, data: memoryview) -> messages.Answer:
-        with bounded():
+        with instruction_limit():
             return super().carry_out(step, data)
 
     def do_load(self, load: messages.Load, tensors: object) -> messages.Answer:

@@ -17,10 +17,10 @@ from grader.submission import Submission
 if TYPE_CHECKING:
     from grader.grading import Options
 
-Tell = Callable[[Exercise, Submission, Report | GradeError | None], None]
+OnOutcome = Callable[[Exercise, Submission, Report | GradeError | None], None]
 
 
-class Session:
+class BackgroundGrader:
     """A grader in the background that can be stopped at any time; a context manager.
 
     Args:
@@ -31,7 +31,7 @@ class Session:
     """
 
     def __init__(
-        self, start: Callable[[], Sandbox], options: Callable[[], Options], tell: Tell
+        self, start: Callable[[], Sandbox], options: Callable[[], Options], tell: OnOutcome
     ) -> None:
         self._start = start
         self._options = options
@@ -41,7 +41,7 @@ class Session:
         self._wanted = threading.Event()  # set to stop computing ahead when a grading is to begin
         self._thread = self._in_background(self._get_ready)
 
-    def __enter__(self) -> Session:
+    def __enter__(self) -> BackgroundGrader:
         return self
 
     def __exit__(self, *exception: object) -> None:

@@ -30,7 +30,7 @@ def models() -> Iterator[tuple[str, FactorModel]]:
         suite = load_suite(str(exercise.suite), exercise.suite.name)
         contracts = [one for one in vars(suite).values() if isinstance(one, Contract)]
         tried = [one for one in contracts if one.has_situations]
-        found = [model_of(part) for one in tried for part in (one, *one.inside)]
+        found = [model_of(part) for one in tried for part in (one, *one.part_contracts)]
         for model in {array_file_of(model): model for model in found}.values():
             yield exercise.name, model
 

@@ -59,7 +59,7 @@ def answers(exercise: Exercise, sandbox: Sandbox) -> list[Graded]:
     """Grade real answers of an exercise, right and wrong, once each."""
     sources = [one.submission.source for one in right_answers(exercise)[:MAX_ANSWERS]]
     sources += [wrong.submission().source for wrong in wrong_versions(exercise)[:MAX_ANSWERS]]
-    options = Options(seed=1, device="cpu", search=2_000)
+    options = Options(seed=1, device="cpu", max_mistake_sets=2_000)
     path = Path(f"{exercise.name}.py")
     return [(grade(Submission(path, s), exercise, options, sandbox), s) for s in sources]
 

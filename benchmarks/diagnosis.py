@@ -79,7 +79,7 @@ class Bench:
         sets = [{mistake.name for mistake in one} for one in found.sets]
         if names in sets:
             tally.named += 1
-        elif sets and not found.left:
+        elif sets and not found.unexplained:
             tally.equivalent += 1
         else:
             print(f"unnamed  {exercise.name}: {' + '.join(sorted(names))}")

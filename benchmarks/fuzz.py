@@ -168,14 +168,14 @@ def databases() -> tuple[bytes, bytes]:
         first, second = Path(folder) / "history.sqlite", Path(folder) / "results.sqlite"
         with History(first) as history:
             history.record(report(), "x = 1", own=True)
-            history.note("exercise3", Event.SAVED, datetime.now(UTC))
+            history.record_event("exercise3", Event.SAVED, datetime.now(UTC))
             history.show_hints("exercise3", 1)
         with BatchStore(second) as store:
-            store.hold_to(
+            store.begin_or_resume(
                 BatchSettings("", ("exercise3",), (1,), "full", "cpu", 1.0, 1, "", "", "")
             )
             store.add(GradingResult("ann", "exercise3", 1, "exercise3.py", report(), "x = 1"))
-            store.meet({"ann": "Ann"})
+            store.record_names({"ann": "Ann"})
         for path in (first, second):  # with small pages, so that less of the file is empty
             with closing(sqlite3.connect(path)) as connection:
                 connection.execute("PRAGMA page_size = 512")

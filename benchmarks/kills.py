@@ -70,7 +70,7 @@ def try_one(asked: Grading) -> Killed:
 
     def noted(harness: Harness) -> Judgement:
         judged = judge_situations(harness)
-        tried.extend((*judged.outcomes, *judged.inside))
+        tried.extend((*judged.outcomes, *judged.inner_outcomes))
         return judged
 
     submission = wrong_answers(exercise)[asked.answer]

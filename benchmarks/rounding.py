@@ -55,7 +55,7 @@ def measure(exercise: str, answers: list[str], runs: int, seeds: int) -> None:
     is_rounding = Rounding.is_rounding
 
     def looked_at(rounding: Rounding, name: str, off: Gap) -> bool:
-        what = "gradient" if rounding.place == GRADIENTS else "output"
+        what = "gradient" if rounding.quantity == GRADIENTS else "output"
         kind = f"{str(rounding.dtype).removeprefix('torch.')} {what}"
         found[kind].append(noise_ratios(rounding, name, off, runs))
         return is_rounding(rounding, name, off)

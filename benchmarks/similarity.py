@@ -85,7 +85,7 @@ def rounds(size: int, count: int) -> None:
     for seed in range(count):
         files, copies = batch(size, seed)
         started = time.perf_counter()
-        similarity = find_similar(files, STUB, KNOWN_SOURCES, most=len(files))
+        similarity = find_similar(files, STUB, KNOWN_SOURCES, max_listed=len(files))
         seconds += time.perf_counter() - started
         found = {(pair.first, pair.second) for pair in similarity.pairs}
         wrong += len(found - copies.keys())

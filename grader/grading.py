@@ -52,8 +52,8 @@ class Options:
             exercise's own setting.
         maps: Whether to show attention maps even where nothing is wrong with them.
         only: Names of the checks to run; None for all.
-        first: Whether to stop after the first check that is lost.
-        search: How many sets of mistakes to try at most; None for the usual number.
+        stop_at_first_lost: Whether to stop after the first check that is lost.
+        max_mistake_sets: How many sets of mistakes to try at most; None for the usual number.
         case: Called with the first comparison that failed, or with None if none did.
         progress: Called after each check with the number of checks done and their total.
     """
@@ -65,8 +65,8 @@ class Options:
     explain: Explain | None = None
     maps: bool = False
     only: tuple[str, ...] | None = None
-    first: bool = False
-    search: int | None = None
+    stop_at_first_lost: bool = False
+    max_mistake_sets: int | None = None
     case: Callable[[Case | None], object] | None = None
     progress: Callable[[int, int], object] | None = None
 
@@ -92,49 +92,55 @@ def grade(submission: Submission, exercise: Exercise, options: Options, sandbox:
     device = choose_device(options.device, sandbox.on_gpu)
     seed = draw_seed() if options.seed is None else options.seed
     started = datetime.now(UTC).isoformat(timespec="milliseconds")
-    clock = time.monotonic()
-    tried = only_needed(submission, exercise.entry_points)
-    session = _new_session(tried, exercise, options, device, sandbox)
+    start_s = time.monotonic()
+    trimmed = only_needed(submission, exercise.entry_points)
+    session = _new_session(trimmed, exercise, options, device, sandbox)
     try:
-        _start_loading(session, tried, exercise)
+        _start_loading(session, trimmed, exercise)
         runner = suite_runner(exercise.suite)
-        checks = runner.run(session, seed, options.progress, options.only, options.first)
+        checks = runner.run(
+            session, seed, options.progress, options.only, options.stop_at_first_lost
+        )
         session.be_patient()
         if options.case is not None:
             source = exercise.solution.read_text(encoding="utf-8")
             options.case(runner.plugin.first_case(source))
-        told = DiagnosedChecks(checks)
+        diagnosed = DiagnosedChecks(checks)
         maps: list[AttentionMap] = []
         with suppress(SourceProblem):  # a forbidden use that shows only as code runs; see below
             if explain is not Explain.NOTHING:
-                told = diagnose(checks, runner.plugin, session, exercise, explain, options.search)
-            maps = [] if session.own_time_is_up else _maps(runner.plugin, told, options)
+                diagnosed = diagnose(
+                    checks, runner.plugin, session, exercise, explain, options.max_mistake_sets
+                )
+            maps = [] if session.own_time_is_up else _maps(runner.plugin, diagnosed, options)
         if session.broken_rule is not None:  # earns nothing, not even for earlier checks
-            told, maps = DiagnosedChecks(runner.run(session, seed)), []
+            diagnosed, maps = DiagnosedChecks(runner.run(session, seed)), []
     finally:
         session.close()
-    if any(told.mistakes) and not session.own_time_is_up:
-        told = told.with_following(runner, exercise, sandbox.stop, seed, device)
+    if any(diagnosed.mistakes) and not session.own_time_is_up:
+        diagnosed = diagnosed.with_following(runner, exercise, sandbox.stop, seed, device)
     runner.let_go()
     problem, line = _problem(session, options.timeout)
     if isinstance(session.load_error, SubmissionError) and explain is Explain.CAUSE:
-        problem = f"{problem}\n{explain_exception(session.load_error.fault, tried.source)}".strip()
+        problem = (
+            f"{problem}\n{explain_exception(session.load_error.fault, trimmed.source)}".strip()
+        )
     return Report(
         exercise=exercise.name,
         submission=escape_undecodable(str(submission.path)),
         sha256=submission.sha256,
-        checks=tuple(told.checks),
+        checks=tuple(diagnosed.checks),
         seed=seed,
         device=device,
         isolation=sandbox.isolation,
         started=started,
-        seconds=round(time.monotonic() - clock, 3),
+        seconds=round(time.monotonic() - start_s, 3),
         versions=_versions(),
         problem=problem,
         problem_line=line,
         output=session.said_on_load or "",
-        cause=told.cause,
-        diagnosis=tuple(tuple(one.name for one in names) for names in told.mistakes),
+        cause=diagnosed.cause,
+        diagnosis=tuple(tuple(one.name for one in names) for names in diagnosed.mistakes),
         maps=tuple(maps),
         cells=submission.cells,
         refused=sandbox.refused,
@@ -169,10 +175,10 @@ def try_on(
     """
     device = choose_device(options.device, sandbox.on_gpu)
     seed = draw_seed() if options.seed is None else options.seed
-    tried = only_needed(submission, exercise.entry_points)
-    session = _new_session(tried, exercise, options, device, sandbox)
+    trimmed = only_needed(submission, exercise.entry_points)
+    session = _new_session(trimmed, exercise, options, device, sandbox)
     try:
-        _start_loading(session, tried, exercise)
+        _start_loading(session, trimmed, exercise)
         return suite_runner(exercise.suite).try_on(session, seed, own, sizes)
     finally:
         session.close()
@@ -183,9 +189,9 @@ def draw_seed() -> int:
     return secrets.randbits(32)
 
 
-def _maps(plugin: SuitePlugin, told: DiagnosedChecks, options: Options) -> list[AttentionMap]:
+def _maps(plugin: SuitePlugin, diagnosed: DiagnosedChecks, options: Options) -> list[AttentionMap]:
     """Return all attention maps if the options ask for them; otherwise those that are wrong."""
-    mistakes = told.mistakes[0] if told.mistakes else ()
+    mistakes = diagnosed.mistakes[0] if diagnosed.mistakes else ()
     parts = {one.part for one in mistakes if isinstance(one, Mistake)}
     if not options.maps and (
         not parts & PARTS_SHOWN_IN_MAPS or parts - PARTS_SHOWN_IN_MAPS - {"drop", "learn"}
@@ -232,13 +238,13 @@ def _refuse_readable_kit(exercise: Exercise, sandbox: Sandbox) -> None:
 
 
 def _new_session(
-    tried: Submission, exercise: Exercise, options: Options, device: str, sandbox: Sandbox
+    trimmed: Submission, exercise: Exercise, options: Options, device: str, sandbox: Sandbox
 ) -> Session:
     _refuse_readable_kit(exercise, sandbox)
     rules = Rules(tuple(sorted(exercise.forbidden)), exercise.operations)
     budget = options.timeout * BUDGET_IN_TIMEOUTS
     limits = (options.timeout, budget, rules)
-    return Session(sandbox, tried, *limits, device=device, patience=options.patience)
+    return Session(sandbox, trimmed, *limits, device=device, patience=options.patience)
 
 
 def _start_loading(session: Session, submission: Submission, exercise: Exercise) -> None:

@@ -120,7 +120,7 @@ class AttentionContract(Contract):
         return weights if self.zero_queries is None else self.zero_queries(weights)
 
     @property
-    def kind(self) -> AttentionSituations | None:
+    def situation_kind(self) -> AttentionSituations | None:
         """Situations that also vary masks and dropout; None where the contract has other inputs."""
         return AttentionSituations() if set(self.inputs) <= {"x", "attention_mask"} else None
 

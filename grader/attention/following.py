@@ -70,8 +70,8 @@ def checks_that_follow(
         own = Session(sandbox, none, CHECK_TIMEOUT_S, CHECK_TIMEOUT_S, device=device)
         with quiet_and_seeded():
             _cached_results[key] = runner.run_again(own, seed, names)
-    came = {check.name: check for check in _cached_results[key]}
-    return tuple(one.name for one in lost if _failed_alike(one, came[one.name]))
+    planted_results = {check.name: check for check in _cached_results[key]}
+    return tuple(one.name for one in lost if _failed_alike(one, planted_results[one.name]))
 
 
 def _where_wrong(judged: Judgement | None) -> tuple[Aspect | None, ...]:

@@ -39,7 +39,7 @@ def unmixing(call: PlannedCall) -> tuple[Tensor | float, Tensor]:
         What is added to the mixture of value vectors, and the right inverse of the matrix of value
         vectors: the weights are ``(output - added) @ inverse``.
     """
-    found: tuple[Tensor | float, Tensor] = call.once("unmixing", lambda: _unmixing(call))
+    found: tuple[Tensor | float, Tensor] = call.compute_once("unmixing", lambda: _unmixing(call))
     return found
 
 

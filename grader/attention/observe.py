@@ -52,8 +52,8 @@ def observe(harness: Harness) -> list[Observation]:
     """
     contract: Any = harness.contract
     inner = [] if contract.inner is None else observe(harness.of(contract.inner))
-    found = [replace(seen, what=INNER_ATTENTION) for seen in inner if seen.what == OUTPUT]
-    for what in (
+    found = [replace(seen, call_kind=INNER_ATTENTION) for seen in inner if seen.call_kind == OUTPUT]
+    for call_kind in (
         ZERO_QUERIES,
         OUTPUT,
         UNDER_MASK,
@@ -61,35 +61,35 @@ def observe(harness: Harness) -> list[Observation]:
         IN_TRAINING,
         IN_TRAINING_UNDER_MASK,
     ):
-        if "mask" in what and not contract.masks:
+        if "mask" in call_kind and not contract.masks:
             continue
-        if what in (IN_TRAINING, IN_TRAINING_UNDER_MASK) and not contract.dropout:
+        if call_kind in (IN_TRAINING, IN_TRAINING_UNDER_MASK) and not contract.dropout:
             continue
         for place, sizes in enumerate(_sizes(harness)):
             try:
-                found.append(_observe(harness, what, sizes, first=place == 0))
+                found.append(_observe(harness, call_kind, sizes, first=place == 0))
             except (SubmissionError, SubmissionRefused, CheckFailed, RuntimeError):
                 continue
     return found
 
 
 def find_mistakes(
-    harness: Harness, among: Sequence[str] | None = None, tried: int | None = None
+    harness: Harness, among: Sequence[str] | None = None, max_tried: int | None = None
 ) -> Explanation:
     """Observe the submission, and return the catalogue's mistakes that reproduce what it computed.
 
-    ``among`` and ``tried`` are arguments of ``Search``.
+    ``among`` and ``max_tried`` are arguments of ``Search``.
     """
     contract: Any = harness.contract
-    return Search(contract.layout, observe(harness), PARTIAL_VIEWS, among, tried).run()
+    return Search(contract.layout, observe(harness), PARTIAL_VIEWS, among, max_tried).run()
 
 
 def effects_of(mistakes: Sequence[Mistake], harness: Harness) -> dict[str, float]:
     """Return, by name, the largest difference that each mistake alone makes to a right output."""
     found = dict.fromkeys((mistake.name for mistake in mistakes), 0.0)
     for seen in observe(harness) if mistakes else ():
-        pipeline = Pipeline.pooled(seen)
-        right = pipeline.output({}) if seen.what == OUTPUT else None
+        pipeline = Pipeline.shared(seen)
+        right = pipeline.output({}) if seen.call_kind == OUTPUT else None
         for mistake in mistakes if right is not None else ():
             out = pipeline.output({mistake.step: mistake.choice})
             if out is not None and right is not None and out.shape == right.shape:
@@ -109,23 +109,25 @@ def _sizes(harness: Harness) -> tuple[Sizes, Sizes]:
     return Sizes(B=first.B and 3, T=7, C=13), Sizes(B=first.B and 2, T=5, C=3)
 
 
-def _observe(harness: Harness, what: str, sizes: Sizes, *, first: bool) -> Observation:
+def _observe(harness: Harness, call_kind: str, sizes: Sizes, *, first: bool) -> Observation:
     contract: Any = harness.contract
-    trains = what in (OBSERVED_GRADIENTS, IN_TRAINING, IN_TRAINING_UNDER_MASK)
-    rate = 0.0 if what == OBSERVED_GRADIENTS else DROPOUT_RATE
+    trains = call_kind in (OBSERVED_GRADIENTS, IN_TRAINING, IN_TRAINING_UNDER_MASK)
+    rate = 0.0 if call_kind == OBSERVED_GRADIENTS else DROPOUT_RATE
     changes: dict[str, Any] = {"dropout_rate": rate} if contract.dropout else {}
-    plan = with_zero_queries if what == ZERO_QUERIES else Harness.module
+    plan = with_zero_queries if call_kind == ZERO_QUERIES else Harness.module
     module = plan(harness, sizes, **changes)
     inputs = harness.smooth_inputs(module)
-    if "mask" in what:
+    if "mask" in call_kind:
         inputs["attention_mask"] = _mask(harness, sizes)
     seed = int(harness.draw.normal(1).abs() * 1e6)
     letters = contract.outputs[contract.compared[0]]
     # Dropout is observed with gradients and without, as it should not depend on them.
-    recording = what == OBSERVED_GRADIENTS or (what == IN_TRAINING and first)
+    recording = call_kind == OBSERVED_GRADIENTS or (call_kind == IN_TRAINING and first)
     grad = harness.draw.normal(*sizes.shape(letters)) if recording else None
     call = module.train(trains).call(inputs, grad_output=grad, seed=seed)
-    again = [module.call(inputs, seed=one) for one in (seed + 1, seed)] if what == OUTPUT else []
+    again = (
+        [module.call(inputs, seed=one) for one in (seed + 1, seed)] if call_kind == OUTPUT else []
+    )
     harness.ask()
     out = call.result if grad is None else call.out  # raises unless shaped as `grad`
     if not isinstance(out, Tensor) or out.device.type == "meta":
@@ -134,7 +136,7 @@ def _observe(harness: Harness, what: str, sizes: Sizes, *, first: bool) -> Obser
         raise CheckFailed("the output is too large to explain")
     mask = inputs.get("attention_mask")
     return Observation(
-        what=what,
+        call_kind=call_kind,
         layout=contract.layout,
         weights=right_weights(module.whole_weights),
         x=_plain(inputs["x"]),
@@ -147,8 +149,8 @@ def _observe(harness: Harness, what: str, sizes: Sizes, *, first: bool) -> Obser
         device=harness.batch.device,
         recording=recording,
         by_chance=_differs_by_chance(out, *(one.result for one in again)) if again else False,
-        grad_output=None if grad is None or what != OBSERVED_GRADIENTS else _plain(grad),
-        gradients=None if grad is None or what != OBSERVED_GRADIENTS else _gradients(call),
+        grad_output=None if grad is None or call_kind != OBSERVED_GRADIENTS else _plain(grad),
+        gradients=None if grad is None or call_kind != OBSERVED_GRADIENTS else _gradients(call),
     )
 
 

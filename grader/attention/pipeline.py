@@ -22,7 +22,7 @@ class Observation:
     """One forward pass of a submission, and what the pipeline needs to repeat it.
 
     Attributes:
-        what: Kind of call, such as ``output under a mask``.
+        call_kind: Kind of call, such as ``output under a mask``.
         layout: Layout of the module that was called.
         weights: The submission's own weights, float64, on the CPU.
         x: The input, (B, T, C) or (T, C), float64, on the CPU.
@@ -40,7 +40,7 @@ class Observation:
             that has none.
     """
 
-    what: str
+    call_kind: str
     layout: WeightLayout
     weights: dict[str, Tensor]
     x: Tensor
@@ -61,7 +61,7 @@ class Observation:
         drawn = self.rate, self.seed, self.device
         return self.layout, self.heads, self.training, *drawn, self.recording
 
-    def asks_the_same(self, other: Observation) -> bool:
+    def has_same_inputs(self, other: Observation) -> bool:
         """Return whether both have the same inputs, weights and settings; outputs may differ."""
         return (
             self._settings == other._settings
@@ -94,30 +94,30 @@ class Pipeline:
 
     Args:
         seen: The observed call.
-        lowest: Number that replaces a hidden score: -inf, or the least number of a dtype.
+        hidden_score: Number that replaces a hidden score: -inf, or the least number of a dtype.
     """
 
-    def __init__(self, seen: Observation, lowest: float = float("-inf")) -> None:
+    def __init__(self, seen: Observation, hidden_score: float = float("-inf")) -> None:
         self._layout = layout = seen.layout
-        self._lowest = lowest
+        self._hidden_score = hidden_score
         self._seen = seen
         steps = [step for step in STEPS if layout.block or step not in BLOCK_STEPS]
-        self._acts = {step: "right" in CHOICES[step] for step in steps}
-        self._kept = 0
+        self._has_right_way = {step: "right" in CHOICES[step] for step in steps}
+        self._cached_states = 0
         self._root: _Node | None = None
 
     @classmethod
-    def pooled(cls, seen: Observation, lowest: float = float("-inf")) -> Pipeline:
+    def shared(cls, seen: Observation, hidden_score: float = float("-inf")) -> Pipeline:
         """Return the pipeline that all observations with these inputs share, with its cache.
 
         With one seed, all submissions of a batch are given the same inputs.
         """
-        if sum(1 + known._kept for known in _shared_pipelines) > MAX_CACHED_STATES:
+        if sum(1 + known._cached_states for known in _shared_pipelines) > MAX_CACHED_STATES:
             _shared_pipelines.clear()
         for known in _shared_pipelines:
-            if known._lowest == lowest and known._seen.asks_the_same(seen):
+            if known._hidden_score == hidden_score and known._seen.has_same_inputs(seen):
                 return known
-        _shared_pipelines.append(cls(seen, lowest))
+        _shared_pipelines.append(cls(seen, hidden_score))
         return _shared_pipelines[-1]
 
     def output(self, choices: Choices) -> Tensor | None:
@@ -131,13 +131,13 @@ class Pipeline:
         if self._root is None:
             self._root = _Node(self._begin())
         node: _Node | None = self._root
-        for step, acts in self._acts.items():
-            if node is not None and (acts or step in choices):
+        for step, has_right_way in self._has_right_way.items():
+            if node is not None and (has_right_way or step in choices):
                 way = (step, choices.get(step, "right"))
-                node = node.after.get(way) or self._go_on(node, way)
+                node = node.after.get(way) or self._advance(node, way)
         return None if node is None else node.state
 
-    def _go_on(self, node: _Node, way: tuple[str, str]) -> _Node | None:
+    def _advance(self, node: _Node, way: tuple[str, str]) -> _Node | None:
         """Do one more step, ``way`` = (step, choice), and return the node that it leads to.
 
         The result is None where the sizes or parameters do not allow this choice.
@@ -149,7 +149,7 @@ class Pipeline:
             go(state)
         except (RuntimeError, ValueError, IndexError, KeyError, TypeError):
             return None
-        self._kept += 1
+        self._cached_states += 1
         node.after[way] = _Node(state)
         return node.after[way]
 
@@ -164,7 +164,7 @@ class Pipeline:
             raise ValueError("no gradients were observed")
         x = seen.x.clone().requires_grad_()
         weights = {name: w.clone().requires_grad_() for name, w in seen.weights.items()}
-        afresh = Pipeline(replace(seen, x=x, weights=weights), self._lowest)
+        afresh = Pipeline(replace(seen, x=x, weights=weights), self._hidden_score)
         state = afresh.state(choices)
         sources = {"x": x, **weights}
         if state is None or not state.out.requires_grad:
@@ -188,7 +188,7 @@ class Pipeline:
             device=seen.device,
             recording=seen.recording,
             x=given,
-            lowest=self._lowest,
+            hidden_score=self._hidden_score,
         )
 
     def _flat(self, out: Tensor) -> Tensor:

@@ -31,38 +31,40 @@ class Search:
 
     Args:
         layout: The exercise's layout, which tells which mistakes are possible.
-        observations: The observations, plainest first; those with one ``what`` are explained
-            together.
-        early: Each ``what`` whose observations show only part of what later ones show.
+        observations: The observations, plainest first; those of one ``call_kind`` are
+            explained together.
+        partial_views: Each ``call_kind`` whose observations show only part of what later ones show.
         among: Names of the only mistakes to try; None for all that are possible.
-        tried: Number of sets after which the search gives up; None for ``MAX_TRIED_SETS``.
+        max_tried: Number of sets after which the search gives up; None for ``MAX_TRIED_SETS``.
     """
 
     def __init__(
         self,
         layout: WeightLayout,
         observations: Sequence[Observation],
-        early: Sequence[str] = (),
+        partial_views: Sequence[str] = (),
         among: Sequence[str] | None = None,
-        tried: int | None = None,
+        max_tried: int | None = None,
     ) -> None:
-        self._early = early
+        self._partial_views = partial_views
         possible = {mistake.name: mistake for mistake in mistakes_for(layout.features)}
         self._mistakes = possible if among is None else {name: possible[name] for name in among}
         self._steps = {n: SETTLED_STEPS[m.step, m.choice] for n, m in self._mistakes.items()}
-        self._most = MAX_MISTAKES if among is None else len(among)
-        whats = dict.fromkeys(seen.what for seen in observations)
+        self._max_mistakes = MAX_MISTAKES if among is None else len(among)
+        call_kinds = dict.fromkeys(seen.call_kind for seen in observations)
         self._stages = {
-            what: [
-                _ObservedCall(seen, self._mistakes) for seen in observations if seen.what == what
+            call_kind: [
+                _ObservedCall(seen, self._mistakes)
+                for seen in observations
+                if seen.call_kind == call_kind
             ]
-            for what in whats
+            for call_kind in call_kinds
         }
         self._by_chance = any(seen.by_chance for seen in observations)
-        self._tried = MAX_TRIED_SETS if tried is None else tried
-        self._left = self._kept_back = 0
-        self._cut = False  # whether a limit ended the search
-        self._until = 0.0
+        self._max_tried = MAX_TRIED_SETS if max_tried is None else max_tried
+        self._sets_left = self._reserved_sets = 0
+        self._is_cut_short = False  # whether a limit ended the search
+        self._deadline = 0.0
 
     def run(self) -> Explanation:
         """Return the smallest sets of mistakes that reproduce the observations.
@@ -70,43 +72,46 @@ class Search:
         One kind of observation after another is explained, plainest first: each may add mistakes
         that do not show in the kinds before it.
         """
-        self._left, self._cut = self._tried, False
-        self._kept_back = self._tried * 2 // 5  # sets of mistakes, kept for a second `_climb`
-        self._until = time.thread_time() + SEARCH_LIMIT_S
+        self._sets_left, self._is_cut_short = self._max_tried, False
+        self._reserved_sets = self._max_tried * 2 // 5  # sets of mistakes, for a second `_climb`
+        self._deadline = time.thread_time() + SEARCH_LIMIT_S
         whole = self._climb(list(self._stages))
-        if whole.left:
+        if whole.unexplained:
             # A mistake that shows in an early stage only beside another one was not tried there,
             # and a smaller set that explains that stage may have led away from the truth.
-            self._kept_back = 0
-            late = [what for what in self._stages if what not in self._early]
+            self._reserved_sets = 0
+            late = [kind for kind in self._stages if kind not in self._partial_views]
             again = self._climb(late)
-            if len(again.explained) > len([what for what in whole.explained if what in late]):
+            if len(again.explained) > len([kind for kind in whole.explained if kind in late]):
                 whole = again
         note = BY_CHANCE if self._by_chance and not whole.sets else ""
-        return replace(whole, cut=self._cut, note=note)
+        return replace(whole, is_cut_short=self._is_cut_short, note=note)
 
     # Explains these kinds of observations one after another, by larger and larger sets of mistakes.
-    def _climb(self, whats: list[str]) -> Explanation:
+    def _climb(self, call_kinds: list[str]) -> Explanation:
         found: list[MistakeSet] = [NO_MISTAKES]
         explained: list[str] = []
-        left: list[str] = []
-        right: list[str] = []
+        unexplained: list[str] = []
+        right_anyway: list[str] = []
         settled: list[_ObservedCall] = []
-        for what in whats:
-            stages = self._stages[what]
+        for call_kind in call_kinds:
+            stages = self._stages[call_kind]
             extended = self._extend(found, stages, settled)
             if extended:
-                found, explained, settled = extended, [*explained, what], [*settled, *stages]
+                found, explained, settled = extended, [*explained, call_kind], [*settled, *stages]
             else:
-                left.append(what)
+                unexplained.append(call_kind)
                 if all(stage.matches(NO_MISTAKES) for stage in stages):
-                    right.append(what)
+                    right_anyway.append(call_kind)
                 if not settled:
                     break
-        if all(what in self._early for what in explained):
-            return Explanation((), (), tuple(left))  # early stages alone say nothing of the whole
+        if all(kind in self._partial_views for kind in explained):
+            # Partial views alone say nothing of the whole.
+            return Explanation((), (), tuple(unexplained))
         sets = tuple(tuple(m for n, m in self._mistakes.items() if n in names) for names in found)
-        return Explanation(sets, tuple(explained), tuple(left), right=tuple(right))
+        return Explanation(
+            sets, tuple(explained), tuple(unexplained), right_anyway=tuple(right_anyway)
+        )
 
     def _extend(
         self, found: list[MistakeSet], stages: list[_ObservedCall], settled: list[_ObservedCall]
@@ -118,7 +123,8 @@ class Search:
             stages: The observations to be reproduced as well.
             settled: The observations that were reproduced before.
         """
-        most = 0 if any(stage.proves_nothing for stage in stages) else self._most
+        not_finite = any(stage.differs_only_where_not_finite for stage in stages)
+        most = 0 if not_finite else self._max_mistakes
         for more in range(most + 1):
             # Of many sets, most are known (cached) not to explain settled stages: ask these first.
             order = (*stages, *settled) if more < 2 else (*settled, *stages)
@@ -139,7 +145,7 @@ class Search:
         Ends early where a limit of the search is reached.
         """
         for start in found:
-            if len(start) + more > self._most:
+            if len(start) + more > self._max_mistakes:
                 continue
             if not more:
                 yield start
@@ -152,11 +158,11 @@ class Search:
                 and any(stage.shows(name) for stage in stages)
             ]
             for names in itertools.combinations(showing, more):
-                if self._left <= self._kept_back or time.thread_time() > self._until:
-                    self._cut = True
+                if self._sets_left <= self._reserved_sets or time.thread_time() > self._deadline:
+                    self._is_cut_short = True
                     return
                 if len(self._settled(names)) == sum(len(self._steps[name]) for name in names):
-                    self._left -= 1
+                    self._sets_left -= 1
                     yield start.union(names)
 
     def _settled(self, names: Iterable[str]) -> MistakeSet:
@@ -170,9 +176,9 @@ class _ObservedCall:
     def __init__(self, seen: Observation, mistakes: dict[str, Mistake]) -> None:
         # A hidden score may be -inf or the least number of float32: both are right, and they differ
         # only for a query that may attend to nothing.
-        lowest = [float("-inf"), torch.finfo(torch.float32).min]
-        ways = lowest if seen.attention_mask is not None else lowest[:1]
-        self._pipelines = [Pipeline.pooled(seen, way) for way in ways]
+        hidden_scores = [float("-inf"), torch.finfo(torch.float32).min]
+        ways = hidden_scores if seen.attention_mask is not None else hidden_scores[:1]
+        self._pipelines = [Pipeline.shared(seen, way) for way in ways]
         self._seen = seen
         self._mistakes = mistakes
         self._matched: dict[MistakeSet, bool] = {}
@@ -202,7 +208,7 @@ class _ObservedCall:
         return self._matched[here]
 
     @cached_property
-    def proves_nothing(self) -> bool:
+    def differs_only_where_not_finite(self) -> bool:
         """Whether the submission's values are wrong only where they are NaN or infinite."""
         seen, pipeline = self._seen, self._pipelines[0]
         pairs = [(seen.output, pipeline.output({}))]
@@ -212,9 +218,9 @@ class _ObservedCall:
                 (grad, right[name]) for name, grad in seen.gradients.items() if grad is not None
             ]
         return all(
-            due is not None and same_where_finite(came, due, RELATIVE_TOLERANCE * 10)
-            for came, due in pairs
-        ) and not all(bool(came.isfinite().all()) for came, _ in pairs)
+            expected is not None and same_where_finite(theirs, expected, RELATIVE_TOLERANCE * 10)
+            for theirs, expected in pairs
+        ) and not all(bool(theirs.isfinite().all()) for theirs, _ in pairs)
 
     def _reproduces(self, names: MistakeSet) -> bool:
         choices = self._choices(names)

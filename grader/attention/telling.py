@@ -69,7 +69,7 @@ def diagnose(
     session: Session,
     exercise: Exercise,
     explain: Explain,
-    tried: int | None,
+    max_tried: int | None,
 ) -> DiagnosedChecks:
     """Look for the cause of the failed checks, and return as much of it as the report may say.
 
@@ -79,40 +79,46 @@ def diagnose(
         session: Session in which the submission was graded.
         exercise: Exercise that the submission is graded as.
         explain: How much to reveal.
-        tried: Number of sets of mistakes to try at most; None for the usual number.
+        max_tried: Number of sets of mistakes to try at most; None for the usual number.
     """
-    names_it = explain is Explain.CAUSE
-    if names_it:
+    may_name_mistakes = explain is Explain.CAUSE
+    if may_name_mistakes:
         checks = explain_exceptions(checks, session.source, lambda: session.own_time_is_up)
     if not any(check.verdict is Verdict.FAIL for check in checks):
         return DiagnosedChecks(checks)
     if session.own_time_is_up:
         return DiagnosedChecks(say_why_not(checks, NOT_SEARCHED))
-    asked = [  # copied before the diagnosis adds requests of its own
+    check_exchanges = [  # copied before the diagnosis adds requests of its own
         CheckExchanges(exchanges, check.verdict is Verdict.PASS)
-        for exchanges, check in zip(session.asked, checks, strict=True)
+        for exchanges, check in zip(session.exchanges_by_check, checks, strict=True)
     ]
     with one_thread():
-        found = _by_steps(plugin, session.device, tried)
-        wants_more = not any(found.sets) or bool(found.left)
-        nan = _where_nan_begins(asked, session, exercise) if names_it and wants_more else ""
+        found = _by_steps(plugin, session.device, max_tried)
+        wants_more = not any(found.sets) or bool(found.unexplained)
+        nan = (
+            _where_nan_begins(check_exchanges, session, exercise)
+            if may_name_mistakes and wants_more
+            else ""
+        )
         if not any(found.sets):
-            found = _by_edits(found, asked, session, exercise, pairs=not nan)
+            found = _by_edits(found, check_exchanges, session, exercise, pairs=not nan)
     if any(found.sets):
         cause = cause_of(found, explain)
         cause = replace(cause, says=f"{cause.says} {nan}".strip())
-        return DiagnosedChecks(checks, cause, found.sets if names_it else ())
+        return DiagnosedChecks(checks, cause, found.sets if may_name_mistakes else ())
     if nan:
         return DiagnosedChecks(checks, Cause(nan))
-    why_not = found.note or (NONE_FOUND_CUT_SHORT if found.cut else "")
+    why_not = found.note or (NONE_FOUND_CUT_SHORT if found.is_cut_short else "")
     return DiagnosedChecks(say_why_not(checks, why_not) if why_not else checks)
 
 
-def _where_nan_begins(asked: Sequence[CheckExchanges], session: Session, exercise: Exercise) -> str:
+def _where_nan_begins(
+    check_exchanges: Sequence[CheckExchanges], session: Session, exercise: Exercise
+) -> str:
     """Return a sentence on the submission's line where NaN begins; empty if that is not known."""
     with suppress(SubmissionError, WorkerEnded):
         session.begin_check(0)
-        fault = first_nan(asked, exercise.solution, session)
+        fault = first_nan(check_exchanges, exercise.solution, session)
         session.end_check()
         if fault is not None and (why := explain_exception(fault, session.source)):
             last = fault.frames[-1]
@@ -124,7 +130,7 @@ def _where_nan_begins(asked: Sequence[CheckExchanges], session: Session, exercis
 
 def _by_edits(
     found: Explanation,
-    asked: Sequence[CheckExchanges],
+    check_exchanges: Sequence[CheckExchanges],
     session: Session,
     exercise: Exercise,
     pairs: bool,
@@ -134,12 +140,16 @@ def _by_edits(
     These mistakes are edits of the solution. ``pairs`` tells whether two at once are tried as well.
     """
     edits = explain_by_edits(
-        exercise.solution, exercise.mistakes, asked, session.device, pairs=pairs
+        exercise.solution, exercise.mistakes, check_exchanges, session.device, pairs=pairs
     )
-    return edits if any(edits.sets) else replace(found, cut=edits.cut or found.cut)
+    return (
+        edits
+        if any(edits.sets)
+        else replace(found, is_cut_short=edits.is_cut_short or found.is_cut_short)
+    )
 
 
-def _by_steps(plugin: SuitePlugin, device: str, tried: int | None) -> Explanation:
+def _by_steps(plugin: SuitePlugin, device: str, max_tried: int | None) -> Explanation:
     """Return the pipeline's mistakes that reproduce the submission; none without a pipeline."""
     with suppress(RuntimeError):  # no memory on the GPU: what dropout draws there is not explained
         torch.ones(1, device=device).sum()  # the device starts up here, not in the search's time
@@ -149,4 +159,4 @@ def _by_steps(plugin: SuitePlugin, device: str, tried: int | None) -> Explanatio
         seen = []
     if not seen:
         return Explanation((), (), ())
-    return Search(seen[-1].layout, seen, PARTIAL_VIEWS, tried=tried).run()
+    return Search(seen[-1].layout, seen, PARTIAL_VIEWS, max_tried=max_tried).run()

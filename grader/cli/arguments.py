@@ -76,7 +76,7 @@ def _commands() -> list[str]:
 
 
 def _exercise_of_file(path: Path, kit: Kit) -> Exercise:
-    if (exercise := kit.meant(path.stem)) is not None:
+    if (exercise := kit.find_or_none(path.stem)) is not None:
         return exercise
     raise GradeError(
         f"`{path}` does not say which exercise it is; name it first: "

@@ -171,8 +171,8 @@ def run(
         Progress,
         choose_seeds,
         compare_submissions,
+        find_ungradable,
         grade_all,
-        left_out,
         select_candidates,
         stub_as_sent,
     )
@@ -202,13 +202,15 @@ def run(
     settings = PoolSettings(
         str(kit_path or ""), isolation, device, timeout, memory, MAX_MISTAKE_SETS
     )
-    with BatchStore(out / "results.sqlite") as store, store.claimed(resume_command()):
+    with BatchStore(out / "results.sqlite") as store, store.locked(resume_command()):
         seeds = choose_seeds(seed, count, store.known_settings(), packed)
         with pool_for(settings, jobs, memory_all, address) as pool, progress_bar() as tell:
-            refuse_weak_isolation(isolation, pool.found)
-            begun = batch_settings(pool.found, settings, sent, tuple(weights), seeds)
-            store.hold_to(replace(begun, submissions=submissions_folder(submissions, store)))
-            store.hold_names({key: one.name for key, one in by_key.items()}, called)
+            refuse_weak_isolation(isolation, pool.capabilities)
+            begun = batch_settings(pool.capabilities, settings, sent, tuple(weights), seeds)
+            store.begin_or_resume(
+                replace(begun, submissions=submissions_folder(submissions, store))
+            )
+            store.check_and_record_names({key: one.name for key, one in by_key.items()}, called)
             if regrade:
                 store.forget((one.key, name) for one in chosen for name in weights)
             store.keep("command", resume_command())
@@ -239,6 +241,6 @@ def run(
             warn_of_missing_ids(path, results.without_id(path.stem))
         if feedback is not None:
             echo(f"wrote `{results.write_feedback(feedback)}`")
-        left = left_out(chosen, store)
+        ungradable, unread = find_ungradable(chosen, store)
         tell_of_rows(list(weights), results.rows())
-    return sum_up(progress, seeds, called, *left)
+    return sum_up(progress, seeds, called, ungradable, unread)

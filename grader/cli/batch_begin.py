@@ -85,14 +85,14 @@ def pool_for(
     return Cluster(settings, address, jobs, settings.memory + base)
 
 
-def refuse_weak_isolation(wanted: str, found: Capabilities) -> None:
+def refuse_weak_isolation(wanted: str, capabilities: Capabilities) -> None:
     """Refuse an isolation level too weak for strangers' files, unless the user asked for it.
 
     Each stronger level that this machine lacks is named on standard error, with the reason.
     """
-    for level, reason in found.refused.items():
+    for level, reason in capabilities.refused.items():
         complain(f"isolation `{level}` is not available here: {reason}")
-    if wanted == "auto" and found.isolation not in LEVELS_FOR_STRANGERS:
+    if wanted == "auto" and capabilities.isolation not in LEVELS_FOR_STRANGERS:
         raise GradeError(
             "this machine offers no more isolation than a process, and strangers' files need "
             "more; `grade doctor` says what is missing, --isolation process grades all the same"
@@ -100,7 +100,7 @@ def refuse_weak_isolation(wanted: str, found: Capabilities) -> None:
 
 
 def batch_settings(
-    found: Capabilities,
+    capabilities: Capabilities,
     settings: PoolSettings,
     sent: str,
     exercises: tuple[str, ...],
@@ -113,11 +113,11 @@ def batch_settings(
         takehome=sent,
         exercises=exercises,
         seeds=seeds,
-        isolation=found.isolation,
-        device=found.device,
+        isolation=capabilities.isolation,
+        device=capabilities.device,
         timeout=settings.timeout,
         memory=settings.memory,
         grader=__version__,
-        torch=found.torch,
-        kit=found.kit,
+        torch=capabilities.torch,
+        kit=capabilities.kit,
     )

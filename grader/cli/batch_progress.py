@@ -144,7 +144,7 @@ def sum_up(
     progress: Progress,
     seeds: Sequence[int],
     called: Mapping[str, str],
-    left: Mapping[str, str],
+    ungradable: Mapping[str, str],
     unread: Mapping[str, str],
 ) -> int:
     """Print a summary of the batch and return the exit code.
@@ -156,20 +156,20 @@ def sum_up(
         progress: Progress at the end of the batch.
         seeds: Seeds of the gradings.
         called: The names of all candidates, by their keys.
-        left: Why a candidate has nothing to grade, by the candidate's name.
+        ungradable: Why a candidate has nothing to grade, by the candidate's name.
         unread: Why another candidate's exercise could not be read, by candidate and exercise.
     """
     new = progress.done - progress.before
     again = f", {progress.before} were there before" if progress.before else ""
-    for name, why in left.items():
+    for name, why in ungradable.items():
         complain(f"nothing to grade of `{name}`: {why}")
     for what, why in unread.items():
         complain(f"{what} could not be read: {why}")
-    without = f"; {len(left)} with nothing to grade" if left else ""
+    without = f"; {len(ungradable)} with nothing to grade" if ungradable else ""
     echo(f"{new} graded{again}; seed {', '.join(map(str, seeds))}{without}")
     for task, fault in progress.faults:
         complain(f"not graded: `{called[task.candidate]}`, {task.exercise}: {fault}")
     if progress.faults:
         complain("run the same command to try these again")
         return 3
-    return 1 if left or unread else 0
+    return 1 if ungradable or unread else 0

@@ -30,7 +30,7 @@ def status(out: Path, kit_path: Path | None) -> None:
         seeds = settings.seeds if settings else ()
         candidates = [Candidate(name, {}, key) for key, name in names.items()]
         rows = BatchResults(store, candidates, weights, kit_in_use(kit_path)).rows()
-        is_busy = store.is_claimed()
+        is_busy = store.is_locked()
     people = "candidate" if len(names) == 1 else "candidates"
     asked = len(names) * len(weights) * len(seeds)
     echo(f"{len(names)} {people}, {len(done)} of {asked} gradings done")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from grader.cli.options import console, html_option, no_color_option, write_text
+from grader.cli.options import html_option, make_console, no_color_option, write_text
 from grader.cli.saying import complain, echo
 from grader.errors import GradeError
 from grader.kit import Kit, installed_kit, load_kit
@@ -126,7 +126,7 @@ def _submit(kit: Kit, html_file: Path | None, no_color: bool) -> int:
     trouble = _write_page(html_file, graded)
     from grader.outputs.interview import render_interview
 
-    out = console(no_color)
+    out = make_console(no_color)
     for part in render_interview(reports, handed.minutes, handed.late):
         out.print(part)
     if trouble is not None:

@@ -89,7 +89,7 @@ def warn_of_untried_versions() -> None:
         complain(f"{newer}; continuing")
 
 
-def console(no_color: bool) -> Console:
+def make_console(no_color: bool) -> Console:
     """Return a console for standard output, which may be a terminal or not."""
     from rich.console import Console
 

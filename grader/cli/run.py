@@ -13,11 +13,11 @@ from grader.cli.arguments import resolve_targets
 from grader.cli.case import refuse_case, write_case
 from grader.cli.names import ExerciseOrFile, kit_in_use, kit_option, with_kit
 from grader.cli.options import (
-    console,
     device_option,
     explain_option,
     html_option,
     isolation_option,
+    make_console,
     memory_option,
     no_color_option,
     timeout_option,
@@ -131,7 +131,7 @@ def run(
         # The zygote is importing torch now, and this import does the same here, in parallel.
         from grader.grading import Options, grade
 
-        out = console(no_color)
+        out = make_console(no_color)
         cases: list[Case | None] = []
         keep = None if case_file is None else cases.append
         options = Options(seed, device, timeout, explain=explain, maps=maps, case=keep)
@@ -190,7 +190,7 @@ def _next_step(report: Report, kit: Kit, exercise: Exercise, kit_path: Path | No
             left = history.hints(exercise.name) < len(exercise.hints)
     except GradeError:  # `record_in_history` reports this one when it records the grading
         left = True
-    as_given = report.sha256[: len(exercise.digest)] in exercise.stubs
+    as_given = report.sha256[: len(exercise.digest)] in exercise.stub_digests
     return next_step(report, as_given, left, with_kit("", kit_path))
 
 
@@ -212,7 +212,7 @@ def _show(report: Report, console: Console, verbose: bool, steps: list[str], aga
 
     if len(steps) > 1:
         console.print()
-    for part in render_report(report, verbose, to_do=steps[-1], again=again):
+    for part in render_report(report, verbose, to_do=steps[-1], only_lost_checks=again):
         console.print(part)
 
 

@@ -10,7 +10,13 @@ import click
 
 from grader.cli.arguments import resolve_targets
 from grader.cli.names import ExerciseOrFile, kit_in_use, kit_option
-from grader.cli.options import console, device_option, no_color_option, timeout_option, wants_cuda
+from grader.cli.options import (
+    device_option,
+    make_console,
+    no_color_option,
+    timeout_option,
+    wants_cuda,
+)
 from grader.cli.saying import complain
 from grader.errors import GradeError
 from grader.records import Fault
@@ -111,7 +117,7 @@ def try_on(
         except (SourceProblem, SubmissionError, SubmissionRefused, WorkerEnded) as problem:
             complain(_failure_message(problem, submission))
             return 1
-    out = console(no_color)
+    out = make_console(no_color)
     for part in render_own_try(tried, drawn):
         out.print(part)
     return 1 if tried.wrong else 0

@@ -15,9 +15,9 @@ import click
 
 from grader.cli.names import ExerciseName, kit_in_use, kit_option
 from grader.cli.options import (
-    console,
     device_option,
     isolation_option,
+    make_console,
     no_color_option,
     wants_cuda,
     warn_of_untried_versions,
@@ -66,7 +66,7 @@ def watch(
     exercise = kit.find(name) if name else _first_exercise(kit)
     warn_of_untried_versions()
     start = partial(Sandbox, isolation, on_gpu=wants_cuda(device))
-    _loop(kit, exercise, start, device, console(no_color))
+    _loop(kit, exercise, start, device, make_console(no_color))
 
 
 def _first_exercise(kit: Kit) -> Exercise:
@@ -93,10 +93,10 @@ def _loop(
     def options() -> Options:
         from grader.grading import Options
 
-        return Options(device=device, search=MAX_MISTAKE_SETS)
+        return Options(device=device, max_mistake_sets=MAX_MISTAKE_SETS)
 
     with ExitStack() as stack:
-        session = stack.enter_context(
+        grader = stack.enter_context(
             BackgroundGrader(start, options, lambda *graded: events.put(GradingEnded(*graded)))
         )
         stack.enter_context(
@@ -110,7 +110,7 @@ def _loop(
                 )
             )
         show = _ScreenPrinter(console, keyed)
-        Watch(kit, exercise, events, show, keyed).run(session)
+        Watch(kit, exercise, events, show, keyed).run(grader)
 
 
 class _ScreenPrinter:

@@ -30,19 +30,19 @@ class _PendingGrading:
 
     token: EventLoopToken
     seed: int | None
-    news: anyio.Event = field(default_factory=anyio.Event)
+    changed: anyio.Event = field(default_factory=anyio.Event)
     done: tuple[int, int] = (0, 0)
     ended: bool = False
     outcome: Report | GradeError | None = None
 
-    def note(self, done: int, of: int) -> None:
+    def note(self, done: int, total: int) -> None:
         if done > self.done[0]:  # a retry in a new sandbox repeats counts that were told before
-            self.done = done, of
-            self.news.set()
+            self.done = done, total
+            self.changed.set()
 
     def end(self, outcome: Report | GradeError | None) -> None:
         self.ended, self.outcome = True, outcome
-        self.news.set()
+        self.changed.set()
 
 
 class SharedGrader:
@@ -54,14 +54,14 @@ class SharedGrader:
         timeout: Limit of one check, in seconds of the submission's processor time.
 
     Attributes:
-        turn: Lock that a tool holds from looking at the rules to the end of its grading.
+        lock: Held by a tool from looking at the rules to the end of its grading.
     """
 
     def __init__(self, start: Callable[[], Sandbox], device: str, timeout: float) -> None:
-        self.turn = anyio.Lock()
+        self.lock = anyio.Lock()
         self._device, self._timeout = device, timeout
-        self._now: _PendingGrading | None = None
-        self._session = BackgroundGrader(start, self._options, self._tell)
+        self._current: _PendingGrading | None = None
+        self._grader = BackgroundGrader(start, self._options, self._on_outcome)
 
     async def grade(
         self,
@@ -72,7 +72,7 @@ class SharedGrader:
         seed: int | None = None,
         confined: bool = False,
     ) -> Report:
-        """Grade a submission for a holder of ``turn``; kill its process if the caller is cancelled.
+        """Grade a submission for a holder of ``lock``; kill its process if the caller is cancelled.
 
         Args:
             exercise: The exercise to grade the submission as.
@@ -85,59 +85,60 @@ class SharedGrader:
         Raises:
             GradeError: The submission cannot be graded, or the grading was stopped.
         """
-        self._now = now = _PendingGrading(current_token(), seed)
+        self._current = current = _PendingGrading(current_token(), seed)
         await to_thread.run_sync(self._begin, exercise, submission, explain, confined)
         try:
-            while not now.ended:
-                await now.news.wait()
-                now.news = anyio.Event()
-                if progress is not None and not now.ended:
-                    await progress(*now.done)
+            while not current.ended:
+                await current.changed.wait()
+                current.changed = anyio.Event()
+                if progress is not None and not current.ended:
+                    await progress(*current.done)
         except BaseException:
-            self._session.stop()
+            self._grader.stop()
             with CancelScope(shield=True):
-                while not now.ended:
-                    await now.news.wait()
-                    now.news = anyio.Event()
+                while not current.ended:
+                    await current.changed.wait()
+                    current.changed = anyio.Event()
             raise
-        if now.outcome is None:
+        if current.outcome is None:
             raise GradeError("the grading was stopped")
-        if isinstance(now.outcome, GradeError):
-            raise now.outcome
-        return now.outcome
+        if isinstance(current.outcome, GradeError):
+            raise current.outcome
+        return current.outcome
 
     def close(self) -> None:
-        """End the session, and with it the submission's process."""
-        self._session.__exit__()
+        """Close the grader, and with it the submission's process."""
+        self._grader.__exit__()
 
     def _begin(
         self, exercise: Exercise, submission: Submission, explain: Explain, confined: bool
     ) -> None:
-        if confined and self._session.isolation() == "process":
+        if confined and self._grader.isolation() == "process":
             raise GradeError(
                 "on this machine a submission may read files, so only the learner's own is graded; "
                 "`grade doctor` says what is missing"
             )
-        self._session.grade(exercise, submission, explain=explain)
+        self._grader.grade(exercise, submission, explain=explain)
 
     def _options(self) -> Options:
         from grader.grading import Options
 
-        assert self._now is not None
+        assert self._current is not None
         return Options(
-            self._now.seed, self._device, self._timeout, progress=self._in_loop(self._now.note)
+            *(self._current.seed, self._device, self._timeout),
+            progress=self._in_loop(self._current.note),
         )
 
-    def _tell(
+    def _on_outcome(
         self, exercise: Exercise, submission: Submission, outcome: Report | GradeError | None
     ) -> None:
-        assert self._now is not None
-        self._in_loop(self._now.end)(outcome)
+        assert self._current is not None
+        self._in_loop(self._current.end)(outcome)
 
     def _in_loop(self, work: Callable[..., None]) -> Callable[..., None]:
         """Wrap a function to run in the event loop's thread; it does nothing once the loop ends."""
-        assert self._now is not None
-        token = self._now.token
+        assert self._current is not None
+        token = self._current.token
 
         def do(*arguments: object) -> None:
             with suppress(anyio.RunFinishedError):

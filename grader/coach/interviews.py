@@ -60,11 +60,11 @@ class InterviewTools:
 
         Ask the learner first: the clock starts at once. The exercises get a folder of their own.
         """
-        async with self._bench.turn:
+        async with self._bench.lock:
             return await to_thread.run_sync(self._start, minutes, exercises, level)
 
     def _start(self, minutes: float, count: int, level: str | None) -> CallToolResult:
-        here = self._rules.helping()
+        here = self._rules.kit_for_help()
         kit = installed_kit()
         folder = interviews.new_folder(here.home if here.own_stubs else Path.cwd())
         names, seed, enough = interviews.choose_exercises(here, kit, count, level)
@@ -85,16 +85,18 @@ class InterviewTools:
 
         Ask the learner first: this cannot be undone.
         """
-        async with self._bench.turn:
+        async with self._bench.lock:
             kit = self._kit()
-            depth = min(Explain.CAUSE, self._rules.most(self._rules.folder()), key=DEPTHS.index)
+            depth = min(
+                Explain.CAUSE, self._rules.max_depth(self._rules.folder()), key=DEPTHS.index
+            )
             handed = handing_in.hand_in(kit)
             graded: list[tuple[Report, str]] = []
             for exercise, submission in handed.submissions:
                 report = await self._bench.grade(exercise, submission, depth)
                 graded.append((report, submission.source))
-                of = len(handed.submissions)
-                await ctx.report_progress(len(graded), of, f"{len(graded)} of {of} exercises")
+                total = len(handed.submissions)
+                await ctx.report_progress(len(graded), total, f"{len(graded)} of {total} exercises")
             handing_in.conclude(kit, handed, graded)
         return _over(kit, handed, [report for report, _ in graded])
 

@@ -75,42 +75,42 @@ class ReadingTools:
     def show_contract(self, exercise: Name) -> Annotated[CallToolResult, ExerciseContract]:
         """Show what an exercise asks for: the text of its stub, which states every requirement."""
         kit = self._rules.kit()
-        one = kit.find(exercise)
-        text = shipped_stub(one).decode()
-        entries, file = list(one.entry_points), str(own_path(one))
+        chosen = kit.find(exercise)
+        text = shipped_stub(chosen).decode()
+        entries, file = list(chosen.entry_points), str(own_path(chosen))
         return tool_result(
-            ExerciseContract(one.name, one.title, one.level, entries, file, text), text
+            ExerciseContract(chosen.name, chosen.title, chosen.level, entries, file, text), text
         )
 
     def next_hint(self, exercise: Name) -> Annotated[CallToolResult, ShownHints]:
         """Show the next hint, a question; it is recorded like one shown by `grade hint`."""
-        kit = self._rules.helping()
-        one = kit.find(exercise)
+        kit = self._rules.kit_for_help()
+        chosen = kit.find(exercise)
         with self._one_hint, open_history(kit) as history:
-            before = history.hints(one.name)
-            shown = history.next_hint(one)
-        total = len(one.hints)
+            before = history.hints(chosen.name)
+            shown = history.next_hint(chosen)
+        total = len(chosen.hints)
         lines = [f"hint {number} of {total}: {text}" for number, text in enumerate(shown, start=1)]
         recorded = f"{len(shown)} of {total} hints shown, says `{history_file(kit)}`"
         if before >= total:
             lines.append("that is all; there is no other hint")
             recorded = "nothing new: all hints were shown before"
-        found = ShownHints(one.name, shown, total - len(shown), recorded)
+        found = ShownHints(chosen.name, shown, total - len(shown), recorded)
         return tool_result(found, "\n".join([*lines, recorded]))
 
     def list_mistakes(self) -> Annotated[CallToolResult, MistakeNames]:
         """List the known mistakes by name, in the order of the steps of attention."""
-        self._rules.helping()
+        self._rules.kit_for_help()
         return tool_result(MistakeNames(list(catalogue())), "\n".join(list_mistakes()))
 
     def show_mistake(
         self, name: MistakeName, depth: Depth = None
     ) -> Annotated[CallToolResult, MistakeDetails]:
         """Explain a known mistake: by a question, its place, or in full with an attention map."""
-        kit = self._rules.helping()
+        kit = self._rules.kit_for_help()
         mistake = find_mistake(name)
-        most = self._rules.most(kit)
-        told = checked_depth(most if depth is None else depth, most, "of a mistake")
+        deepest = self._rules.max_depth(kit)
+        told = checked_depth(deepest if depth is None else depth, deepest, "of a mistake")
         checked_depth(
             LEAST_TELLING_DEPTH, told, "of a mistake"
         )  # refuses a depth at which nothing is told
@@ -125,16 +125,16 @@ class ReadingTools:
 
     def show_solution(self, exercise: Name) -> Annotated[CallToolResult, Solution]:
         """Show our solution of an exercise; refused until the learner has solved it."""
-        kit = self._rules.helping()
-        one = kit.find(exercise)
-        self._rules.expect_solved(one, kit)
-        text = reveal_solution(one, kit)
+        kit = self._rules.kit_for_help()
+        chosen = kit.find(exercise)
+        self._rules.expect_solved(chosen, kit)
+        text = reveal_solution(chosen, kit)
         recorded = f"recorded in `{history_file(kit)}` that the solution was read"
-        return tool_result(Solution(one.name, text, recorded), text)
+        return tool_result(Solution(chosen.name, text, recorded), text)
 
     def due_for_review(self) -> Annotated[CallToolResult, ReviewSchedule]:
         """List the solved exercises that are due for review now, and those due later."""
-        kit = self._rules.helping()
+        kit = self._rules.kit_for_help()
         now = datetime.now(UTC)
         with open_history(kit, to_write=False) as history:
             known = standings(kit, history, now)

@@ -49,7 +49,7 @@ class AssistantRules:
         here = self.folder()
         return here if here.interview else next(_interviews(here), here)
 
-    def helping(self) -> Kit:
+    def kit_for_help(self) -> Kit:
         """Return the kit in use, for a tool that helps the learner.
 
         Raises:
@@ -59,7 +59,7 @@ class AssistantRules:
         kit.refuse_in_interview()
         return kit
 
-    def most(self, kit: Kit) -> Explain:
+    def max_depth(self, kit: Kit) -> Explain:
         """Return the most that may be told of any mistake: the user's limit, else the kit's."""
         return kit.explain if self.explain is None else self.explain
 
@@ -78,12 +78,12 @@ class AssistantRules:
         Raises:
             GradeError: The depth asked for is more than may be told.
         """
-        most = exercise.explain
+        deepest = exercise.explain
         if exercise.diagnosis:
             repairs = (one.explain for one in fix_it_exercises_in(source, kit))
-            most = min([self.most(kit), *repairs], key=DEPTHS.index)
-        wanted = min(LEAST_TELLING_DEPTH, most, key=DEPTHS.index) if asked is None else asked
-        return checked_depth(wanted, most, f"of a mistake in `{exercise.name}`")
+            deepest = min([self.max_depth(kit), *repairs], key=DEPTHS.index)
+        wanted = min(LEAST_TELLING_DEPTH, deepest, key=DEPTHS.index) if asked is None else asked
+        return checked_depth(wanted, deepest, f"of a mistake in `{exercise.name}`")
 
     def file(self, exercise: Exercise, kit: Kit) -> Path:
         """Return the path of the learner's file, the only file that the tools ever read.
@@ -110,15 +110,15 @@ class AssistantRules:
                 )
 
 
-def checked_depth(asked: Explain, most: Explain, of_what: str) -> Explain:
+def checked_depth(asked: Explain, deepest: Explain, of_what: str) -> Explain:
     """Return the depth that was asked for, if it is at most the allowed one.
 
     Raises:
         GradeError: The depth is more than the allowed one.
     """
-    if DEPTHS.index(asked) > DEPTHS.index(most):
+    if DEPTHS.index(asked) > DEPTHS.index(deepest):
         raise GradeError(
-            f"{of_what} `{most}` is the most that may be told, and `{asked}` was asked for; how "
+            f"{of_what} `{deepest}` is the most that may be told, and `{asked}` was asked for; how "
             "much is up to the learner"
         )
     return asked

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -81,7 +82,9 @@ def add_tools(server: MCPServer[Any], rules: AssistantRules, bench: SharedGrader
             hints = ToolAnnotations(
                 read_only_hint=only_reads, destructive_hint=False, open_world_hint=False
             )
-            server.add_tool(tool, annotations=hints)
+            server.add_tool(
+                tool, description=inspect.cleandoc(tool.__doc__ or ""), annotations=hints
+            )
 
 
 class _Server(MCPServer[SharedGrader]):

@@ -49,5 +49,5 @@ def cause_of(found: Explanation, explain: Explain) -> Cause:
         return Cause(question_text(mistakes))
     if explain is Explain.PLACE:
         return Cause(place_sentence(mistakes))
-    says = describe_mistakes(found.sets, found.left, found.beginning, found.right)
-    return Cause(f"{says} {OTHERS_POSSIBLE}" if found.cut else says, reasons(mistakes))
+    says = describe_mistakes(found.sets, found.unexplained, found.beginning, found.right_anyway)
+    return Cause(f"{says} {OTHERS_POSSIBLE}" if found.is_cut_short else says, reasons(mistakes))

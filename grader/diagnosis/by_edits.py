@@ -75,7 +75,7 @@ class EditSearch:
     """
 
     def __init__(self, source: str, units: list[ReplayUnit], device: str = "cpu") -> None:
-        self._until = time.thread_time() + SEARCH_LIMIT_S
+        self._deadline = time.thread_time() + SEARCH_LIMIT_S
         self._source, self._device = source, device
         self._wrong: list[ReplayUnit] = []  # wrong beyond doubt
         self._unsteady: list[ReplayUnit] = []  # wrong, maybe by chance or rounding
@@ -87,11 +87,11 @@ class EditSearch:
         for unit in by_size:
             assert right is not None
             self._sort(right, unit)
-            if len(self._wrong) == MAX_WRONG_UNITS or time.thread_time() > self._until:
+            if len(self._wrong) == MAX_WRONG_UNITS or time.thread_time() > self._deadline:
                 break
         later = list(by_size)
-        self._later = [unit for unit in later if not unit.fine]
-        self._later_fine = [unit for unit in later if unit.fine]
+        self._later = [unit for unit in later if not unit.passed]
+        self._later_passed = [unit for unit in later if unit.passed]
 
     def _sort(self, right: Replay, unit: ReplayUnit) -> list[ReplayUnit] | None:
         """Add a unit to the wrong, unsteady or right ones, judged by the solution: ``right``.
@@ -99,7 +99,9 @@ class EditSearch:
         Return the list of these; None if the unit proves nothing, so that it was not added.
         """
         kinds = set(right.differences(unit))
-        if kinds and (unit.fine or TOO_LONG in kinds or right.proves_nothing(unit)):
+        if kinds and (
+            unit.passed or TOO_LONG in kinds or right.differs_only_where_not_finite(unit)
+        ):
             return None
         self._kinds |= kinds
         place = self._right
@@ -118,7 +120,7 @@ class EditSearch:
             more = ((*one, other) for one in found for other in known if other not in one)
             whole, _ = self._smallest(more, [*self._unsteady, *evidence])
         smallest, kinds = tuple(whole or found), tuple(sorted(self._kinds))
-        return Explanation(smallest, kinds, (), self._beginning(), cut=cut)
+        return Explanation(smallest, kinds, (), self._beginning(), is_cut_short=cut)
 
     def _smallest(
         self, sets: Iterable[Mistakes], evidence: list[ReplayUnit]
@@ -128,7 +130,7 @@ class EditSearch:
         for tried, mistakes in enumerate(sets if evidence else ()):
             if found and len(mistakes) > len(found[0]):
                 break
-            if tried == MAX_TRIED_SETS or time.thread_time() > self._until:
+            if tried == MAX_TRIED_SETS or time.thread_time() > self._deadline:
                 return found, True
             if not self._reproduces(mistakes, [*evidence, *self._some_right]):
                 continue
@@ -160,7 +162,7 @@ class EditSearch:
         assert replay is not None  # it was made before, to compare smaller units
         assert right is not None
         for unit in list(self._later):
-            if time.thread_time() > self._until:
+            if time.thread_time() > self._deadline:
                 break
             if set(replay.differences(unit)) - {TOO_LONG}:
                 self._later.remove(unit)
@@ -175,8 +177,8 @@ class EditSearch:
         """Return whether these mistakes make a right answer wrong, not by chance or rounding."""
         right = self._solution
         assert right is not None  # without it, no unit counts as wrong
-        for unit in (*self._right, *self._later_fine):
-            if time.thread_time() > self._until:
+        for unit in (*self._right, *self._later_passed):
+            if time.thread_time() > self._deadline:
                 break
             changes = not self._reproduces(mistakes, [unit]) and not any(right.differences(unit))
             if changes and right.is_steady(unit):

@@ -62,21 +62,22 @@ class Explanation:
         sets: The smallest sets of mistakes that reproduce it, all of the same size; no set where
             none does. The empty set says that nothing is wrong.
         explained: What was reproduced, such as ``output`` and ``output under a mask``.
-        left: What was not reproduced.
-        right: What of ``left`` is as it should be.
+        unexplained: What was not reproduced.
+        right_anyway: What of ``unexplained`` is as it should be.
         note: A sentence on what is known even though there is no set; may be empty.
         beginning: Beginning of the sentence that names the mistakes; empty where their steps
             decide it.
-        cut: Whether the search was cut short: sets that were not tried may explain it as well.
+        is_cut_short: Whether the search was cut short: sets that were not tried may explain it
+            as well.
     """
 
     sets: tuple[tuple[KnownMistake, ...], ...]
     explained: tuple[str, ...]
-    left: tuple[str, ...]
+    unexplained: tuple[str, ...]
     beginning: str = ""
-    right: tuple[str, ...] = ()
+    right_anyway: tuple[str, ...] = ()
     note: str = ""
-    cut: bool = False
+    is_cut_short: bool = False
 
 
 class _File(msgspec.Struct, forbid_unknown_fields=True):

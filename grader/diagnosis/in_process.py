@@ -48,7 +48,7 @@ class InProcessWorker:
         self._number = 0
 
     def send(self, request: messages.Request, clock: Clock, body: Sequence[bytes] = ()) -> None:
-        """Carry out a request; without the clock, as ``instruction_limit`` ends what runs too long."""
+        """Carry out a request without the clock: ``instruction_limit`` ends what runs too long."""
         if self._stop.is_set():
             raise Stopped
         self._number += 1

@@ -38,17 +38,17 @@ def first_nan(checks: Sequence[CheckExchanges], solution: Path, session: Session
         solution: File of the exercise's solution, which is run in this process.
         session: Session of the submission, in which a check has begun.
     """
-    found = [unit for unit in replay_units_of(checks) if not unit.fine and _holds_nan(unit)]
+    found = [unit for unit in replay_units_of(checks) if not unit.passed and _holds_nan(unit)]
     if not found or not solution.is_file():
         return None
     with quiet_and_seeded():
         right = Replay.of(read_submission(solution).source, session.device)
         tried = sorted(found, key=lambda one: one.size)[:MAX_ASKED_UNITS]
-        dues = [(one, right.answered(one)) for one in tried] if right else []
+        expected_units = [(one, right.answer_unit(one)) for one in tried] if right else []
         told = [
             one
-            for one, due in dues
-            if _is_sound(due) and types_and_shapes(one) == types_and_shapes(due)
+            for one, expected in expected_units
+            if _is_sound(expected) and types_and_shapes(one) == types_and_shapes(expected)
         ]
         faults = _raised(told, session) if told else ()
         return min(faults, key=lambda one: one.frames[-1].line, default=None)

@@ -64,16 +64,16 @@ def likely_pairs(
         fine: Units that the submission answered rightly; some are looked at.
     """
     against = dict.fromkeys(itertools.combinations(planted, 2), 0)
-    for came in sorted([*_some_of(wrong), *_some_of(fine)], key=lambda unit: unit.size):
+    for unit in sorted([*_some_of(wrong), *_some_of(fine)], key=lambda unit: unit.size):
         if len(against) <= len(planted):
             break  # to try these pairs takes no longer than to look at one more unit
-        due = right.answered(came)
-        is_fine = _agree(came, due)
+        expected = right.answer_unit(unit)
+        is_fine = _agree(unit, expected)
         alone = {}
         for mistake in dict.fromkeys(itertools.chain(*against)):
-            mine = planted[mistake].answered(came)
+            mine = planted[mistake].answer_unit(unit)
             alone[mistake] = SoloEffect(
-                tuple(not one for one in _agree(due, mine)), _agree(came, mine)
+                tuple(not one for one in _agree(expected, mine)), _agree(unit, mine)
             )
         for one, other in list(against):
             against[one, other] += not alone[one].may_go_with(alone[other], is_fine)

@@ -54,11 +54,11 @@ class ReplayUnit(NamedTuple):
 
     Attributes:
         groups: Groups of steps with the answers; a step that failed ended its group.
-        fine: Whether the answers passed the check: then other answers might pass as well.
+        passed: Whether the answers passed the check: then other answers might pass as well.
     """
 
     groups: list[list[AskedStep]]
-    fine: bool
+    passed: bool
 
     @property
     def size(self) -> int:
@@ -98,7 +98,7 @@ def _stands_alone(group: list[AskedStep]) -> bool:
                 made.add(handle)
             case messages.Call(target=int() as handle) if handle not in made:
                 return False
-            case messages.Call(keep=handle):
+            case messages.Call(results_handle=handle):
                 made.add(handle)
             case messages.Move(handle=handle) | messages.Renew(handle=handle) if handle not in made:
                 return False
@@ -118,9 +118,9 @@ def types_and_shapes(unit: ReplayUnit) -> list[list[object]]:
 def same_answers(one: ReplayUnit, other: ReplayUnit) -> bool:
     """Return whether two sources answered a unit alike, where the first one's answers are known."""
     return not any(
-        _difference(came.answer, mine.answer)
+        _difference(theirs.answer, mine.answer)
         for group, others in zip(one.groups, other.groups, strict=True)
-        for came, mine in zip(_answers(group), others, strict=False)
+        for theirs, mine in zip(_answers(group), others, strict=False)
     )
 
 
@@ -140,31 +140,31 @@ def _form(answer: StepAnswer | Exception) -> object:
     return [type(answer.answer), *((one.shape, one.dtype) for one in answer.tensors)]
 
 
-def _difference(came: StepAnswer | Exception, mine: StepAnswer | Exception) -> str:
+def _difference(theirs: StepAnswer | Exception, mine: StepAnswer | Exception) -> str:
     """Return the kind of difference between a submission's answer and ours; empty for none."""
-    if isinstance(came, SubmissionRefused):
+    if isinstance(theirs, SubmissionRefused):
         return ""  # the answer that would have come is not known
     if isinstance(mine, SubmissionError) and mine.fault.type == _TooLong.__name__:
         return TOO_LONG
-    if not isinstance(came, StepAnswer) or not isinstance(mine, StepAnswer):
-        alike = isinstance(mine, SubmissionError) and _form(came) == _form(mine)
+    if not isinstance(theirs, StepAnswer) or not isinstance(mine, StepAnswer):
+        alike = isinstance(mine, SubmissionError) and _form(theirs) == _form(mine)
         return "" if alike else "exception"
     try:
-        return difference(came, mine.answer, mine.tensors)
+        return difference(theirs, mine.answer, mine.tensors)
     except Exception:  # an unchecked answer may have any form
         return "output"
 
 
 def _where_finite(
-    came: StepAnswer | Exception, mine: StepAnswer | Exception
+    theirs: StepAnswer | Exception, mine: StepAnswer | Exception
 ) -> StepAnswer | Exception:
     """Return our answer with the submission's non-finite numbers put in, if their shapes agree."""
-    if not isinstance(came, StepAnswer) or not isinstance(mine, StepAnswer):
+    if not isinstance(theirs, StepAnswer) or not isinstance(mine, StepAnswer):
         return mine
-    if _form(came) != _form(mine) or any(one.is_meta for one in (*came.tensors, *mine.tensors)):
+    if _form(theirs) != _form(mine) or any(one.is_meta for one in (*theirs.tensors, *mine.tensors)):
         return mine
-    pairs = zip(came.tensors, mine.tensors, strict=True)
-    return mine._replace(tensors=[torch.where(x.isfinite(), due, x) for x, due in pairs])
+    pairs = zip(theirs.tensors, mine.tensors, strict=True)
+    return mine._replace(tensors=[torch.where(x.isfinite(), value, x) for x, value in pairs])
 
 
 def with_noise(unit: ReplayUnit) -> ReplayUnit:
@@ -221,19 +221,19 @@ class Replay:
         self._handler.graphs.clear()
         for group in unit.groups:
             for asked in group:
-                mine = self.own(asked).answer
+                mine = self.answer_step(asked).answer
                 if kind := _difference(asked.answer, mine):
                     yield kind
                 if not isinstance(asked.answer, StepAnswer) or not isinstance(mine, StepAnswer):
                     break
 
-    def proves_nothing(self, unit: ReplayUnit) -> bool:
+    def differs_only_where_not_finite(self, unit: ReplayUnit) -> bool:
         """Return whether the submission's answers differ from ours in non-finite numbers alone."""
-        due = self.answered(unit)
+        ours = self.answer_unit(unit)
         return not any(
-            _difference(came.answer, _where_finite(came.answer, mine.answer))
-            for group, others in zip(unit.groups, due.groups, strict=True)
-            for came, mine in zip(_answers(group), others, strict=False)
+            _difference(theirs.answer, _where_finite(theirs.answer, mine.answer))
+            for group, others in zip(unit.groups, ours.groups, strict=True)
+            for theirs, mine in zip(_answers(group), others, strict=False)
         )
 
     def is_steady(self, unit: ReplayUnit) -> bool:
@@ -241,13 +241,13 @@ class Replay:
 
         Other random seeds and slightly changed inputs must not change them beyond rounding.
         """
-        return not any(self.differences(with_noise(self.answered(unit))))
+        return not any(self.differences(with_noise(self.answer_unit(unit))))
 
-    def answered(self, unit: ReplayUnit) -> ReplayUnit:
+    def answer_unit(self, unit: ReplayUnit) -> ReplayUnit:
         """Return the unit with our answers in place of the submission's."""
-        return unit._replace(groups=[[self.own(a) for a in group] for group in unit.groups])
+        return unit._replace(groups=[[self.answer_step(a) for a in group] for group in unit.groups])
 
-    def own(self, asked: AskedStep) -> AskedStep:
+    def answer_step(self, asked: AskedStep) -> AskedStep:
         """Return the step with our answer in place of the submission's."""
         try:
             with instruction_limit():

@@ -42,41 +42,43 @@ def same(one: Tensor, other: Tensor, tolerance: float, least: float = 0.0) -> bo
     return not bool(finite.any()) or same(one[finite], other[finite], tolerance, least)
 
 
-def same_where_finite(came: Tensor, due: Tensor, tolerance: float) -> bool:
+def same_where_finite(theirs: Tensor, expected: Tensor, tolerance: float) -> bool:
     """Return whether two tensors agree, leaving out places where the first is not finite."""
-    finite = came.isfinite()
-    return came.shape == due.shape and same(came[finite], due[finite], tolerance)
+    finite = theirs.isfinite()
+    return theirs.shape == expected.shape and same(theirs[finite], expected[finite], tolerance)
 
 
-def difference(came: StepAnswer, answer: messages.Answer, sent: list[Tensor]) -> str:
+def difference(submitted: StepAnswer, answer: messages.Answer, sent: list[Tensor]) -> str:
     """Return the kind of difference between two answers, such as ``output``; empty for none.
 
     Args:
-        came: The submission's answer, with its tensors.
+        submitted: The submission's answer, with its tensors.
         answer: The answer of a source of ours to the same step.
         sent: The tensors of our answer.
     """
-    match came.answer, answer:
+    match submitted.answer, answer:
         case messages.Created(parameters=theirs), messages.Created(parameters=ours):
-            alike = _forms(theirs) == _forms(ours) and _all_same(sent, came.tensors)
+            alike = _forms(theirs) == _forms(ours) and _all_same(sent, submitted.tensors)
             return "" if alike else "parameters"
         case messages.Called() as theirs, messages.Called() as ours:
-            if theirs.results != ours.results or not _all_same(sent, came.tensors):
+            if theirs.results != ours.results or not _all_same(sent, submitted.tensors):
                 return "output"
             if theirs.changed != ours.changed:
                 return "inputs"
-            if theirs.elsewhere != ours.elsewhere:
+            if theirs.on_other_device != ours.on_other_device:
                 return "devices"
             counts = sorted((theirs.made, ours.made))
             if counts[1] > MAX_MEMORY_RATIO * counts[0] or bool(theirs.saved) != bool(ours.saved):
                 return "memory"
-            if bool(theirs.copied) != bool(ours.copied) or theirs.behind != ours.behind:
+            if bool(theirs.copied) != bool(ours.copied) or (
+                theirs.storage_nbytes != ours.storage_nbytes
+            ):
                 return "memory"
             return "" if theirs.grads == ours.grads else "gradients"
         case messages.Gradients(result=theirs), messages.Gradients(result=ours):
-            pair = _gradients(theirs, came.tensors), _gradients(ours, sent)
+            pair = _gradients(theirs, submitted.tensors), _gradients(ours, sent)
             return "" if _same_gradients(*pair) else "gradients"
-    return "" if type(came.answer) is type(answer) else "output"
+    return "" if type(submitted.answer) is type(answer) else "output"
 
 
 def _forms(parameters: list[messages.ParameterSpec]) -> Any:

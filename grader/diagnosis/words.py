@@ -46,16 +46,16 @@ COUNT_WORDS = {2: "two", 3: "three"}
 
 def describe_mistakes(
     sets: Sequence[Sequence[KnownMistake]],
-    left: Sequence[str],
+    unexplained: Sequence[str],
     beginning: str = "",
-    right: Sequence[str] = (),
+    right_anyway: Sequence[str] = (),
 ) -> str:
     """Describe in a few sentences which mistakes reproduce a submission.
 
     Args:
         sets: The smallest sets of mistakes that reproduce it, none of them empty.
-        left: What they do not reproduce, such as ``gradients``.
-        right: What of ``left`` is right.
+        unexplained: What they do not reproduce, such as ``gradients``.
+        right_anyway: What of ``unexplained`` is right.
         beginning: Beginning of the first sentence; empty where the mistakes' steps decide it.
     """
     first, *others = sets
@@ -63,14 +63,14 @@ def describe_mistakes(
     if others:
         listing = ", or ".join(_listed(other) for other in others[:2])
         text += f" The same output comes out {listing}; nothing that was tried tells these apart."
-    unknown = [what for what in left if what not in right]
+    unknown = [what for what in unexplained if what not in right_anyway]
     if unknown:
         text += (
             " Something else is wrong as well, not explained by a known mistake: "
             f"{', '.join(unknown)}."
         )
-    if right:
-        text += f" This is right nonetheless: {', '.join(right)}."
+    if right_anyway:
+        text += f" This is right nonetheless: {', '.join(right_anyway)}."
     return text
 
 

@@ -40,12 +40,12 @@ MAX_NESTED_ARCHIVES = 10  # that are opened among a candidate's files
 ALLOWED_ZIP_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 
-def archive_contents(name: str, opened: Callable[[], BinaryIO]) -> Contents:
+def archive_contents(name: str, open_archive: Callable[[], BinaryIO]) -> Contents:
     """Return the files of an archive.
 
     Args:
         name: The archive's name, whose ending tells its format.
-        opened: Opens the archive; called each time that something is read from it.
+        open_archive: Opens the archive; called each time that something is read from it.
 
     Raises:
         GradeError: The archive is damaged, or holds too much.
@@ -53,11 +53,13 @@ def archive_contents(name: str, opened: Callable[[], BinaryIO]) -> Contents:
     ending = archive_ending(name)
     kind = "zip" if ending == ".zip" else "tar"
     try:
-        with opened() as file:
+        with open_archive() as file:
             if file.seek(0, io.SEEK_END) > MAX_ARCHIVE_BYTES:
                 raise GradeError(f"`{name}` is larger than {MAX_ARCHIVE_BYTES >> 20} MiB")
             file.seek(0)
-            found = _zip_contents(name, opened) if kind == "zip" else _tar_contents(file, ending)
+            found = (
+                _zip_contents(name, open_archive) if kind == "zip" else _tar_contents(file, ending)
+            )
     except GradeError as error:
         if str(error).startswith("it holds"):
             raise GradeError(f"`{name}` {str(error).removeprefix('it ')}") from None
@@ -95,10 +97,10 @@ def _open_in_memory(name: str, read: Reader) -> BinaryIO:
     return io.BytesIO(data)
 
 
-def _zip_contents(name: str, opened: Callable[[], BinaryIO]) -> Contents:
+def _zip_contents(name: str, open_archive: Callable[[], BinaryIO]) -> Contents:
     """Return the files of a zip, by the directory at its end; nothing is unpacked yet."""
     found = Contents()
-    with opened() as file:
+    with open_archive() as file:
         if _directory_size(file) > MAX_DIRECTORY_BYTES:
             raise GradeError(f"it holds more than {MAX_ENTRIES} files")
         with zipfile.ZipFile(file) as archive:
@@ -110,7 +112,7 @@ def _zip_contents(name: str, opened: Callable[[], BinaryIO]) -> Contents:
         mode = member.external_attr >> 16
         odd = mode != 0 and stat.S_IFMT(mode) not in (0, stat.S_IFREG)
         if not (member.is_dir() or odd or is_passed_over(path)):
-            found.add(path, partial(_read_zip_member, opened, member.filename))
+            found.add(path, partial(_read_zip_member, open_archive, member.filename))
     return found
 
 
@@ -120,14 +122,14 @@ def _directory_size(file: BinaryIO) -> int:
     return int(end[zipfile._ECD_SIZE]) if end else 0  # type: ignore[attr-defined]  # nor here
 
 
-def _read_zip_member(opened: Callable[[], BinaryIO], name: str, most: int) -> bytes:
-    """Read at most ``most`` bytes of a member, whatever its header says of its size."""
+def _read_zip_member(open_archive: Callable[[], BinaryIO], name: str, max_bytes: int) -> bytes:
+    """Read at most ``max_bytes`` of a member, whatever its header says of its size."""
     try:
-        with opened() as file, zipfile.ZipFile(file) as archive:
+        with open_archive() as file, zipfile.ZipFile(file) as archive:
             if archive.getinfo(name).compress_type not in ALLOWED_ZIP_METHODS:
                 raise GradeError(f"`{name}` is compressed in an unusual way; use deflate")
             with archive.open(name) as member:
-                return member.read(most)
+                return member.read(max_bytes)
     except (GradeError, MemoryError):
         raise
     except Exception as error:  # damaged, encrypted, or made to break the parser in any way
@@ -169,5 +171,5 @@ def _tar_contents(file: BinaryIO, ending: str) -> Contents:
     return found
 
 
-def _first_bytes(data: bytes, most: int) -> bytes:
-    return data[:most]
+def _first_bytes(data: bytes, max_bytes: int) -> bytes:
+    return data[:max_bytes]

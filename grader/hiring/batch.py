@@ -92,7 +92,7 @@ def remaining_tasks(
         for exercise, handed in candidate.handed.items():
             left = [seed for seed in seeds if (candidate.key, exercise, seed) not in done]
             if left:
-                data, problem = handed.take()
+                data, problem = handed.read_or_explain()
                 for seed in left:
                     yield Task(
                         *(candidate.key, exercise, seed, handed.name, data, problem),
@@ -111,7 +111,7 @@ def changed_files(
             digest = known.get((candidate.key, exercise))
             if digest is None:
                 continue  # the file is yet to be graded, and is read then
-            data, problem = handed.take()
+            data, problem = handed.read_or_explain()
             if digest != as_submission(exercise, handed.name, data, problem).sha256:
                 yield candidate, exercise
 
@@ -134,7 +134,7 @@ def forget_superseded(
     return again, [one for one in found if one not in nothing]
 
 
-def left_out(
+def find_ungradable(
     chosen: Sequence[Candidate], store: BatchStore
 ) -> tuple[dict[str, str], dict[str, str]]:
     """Return why there is nothing to grade of a candidate, and which other files cannot be read.
@@ -142,16 +142,16 @@ def left_out(
     Both give the reason: the first by the candidate's name, the second by name and exercise.
     """
     nothing = store.nothing_to_grade()
-    left: dict[str, str] = {}
+    ungradable: dict[str, str] = {}
     unread: dict[str, str] = {}
     for one in chosen:
         found = {name: nothing[one.key, name] for name in one.handed if (one.key, name) in nothing}
         if found and len(found) == len(one.handed):
-            left[one.name] = next(iter(found.values()))[0]
+            ungradable[one.name] = next(iter(found.values()))[0]
         else:
             bad = {name: why for name, (why, is_unread) in found.items() if is_unread}
             unread |= {f"`{one.name}`, {name}": why for name, why in bad.items()}
-    return left, unread
+    return ungradable, unread
 
 
 def grade_all(
@@ -177,11 +177,11 @@ def grade_all(
     """
     tell(progress)
     again: list[Task] = []
-    late: list[Task] = []
-    for to_do in (remaining_tasks(candidates, seeds, store.done()), iter(late)):
+    put_off: list[Task] = []
+    for to_do in (remaining_tasks(candidates, seeds, store.done()), iter(put_off)):
         for task, outcome in grade(to_do):
-            if outcome.late:
-                late.append(structs.replace(task, is_late=True))
+            if outcome.put_off:
+                put_off.append(structs.replace(task, was_put_off=True))
             elif outcome.busy:
                 again.append(task)
             else:

@@ -276,7 +276,7 @@ def _read_chosen(folder: Path, entries: Sequence[Path], sent: SentExercises) -> 
     chosen = choose_files(_contents_of(folder, entries), *sent)
     found = []
     for handed in (chosen[exercise] for exercise in sent[0]):
-        data, problem = handed.take()
+        data, problem = handed.read_or_explain()
         told = (
             show_invisible(escape_undecodable(text))[:MAX_TEXT_CHARS]
             for text in (problem, handed.note)

@@ -40,7 +40,7 @@ class HandedFile:
         """Whether there is a file, but it cannot be read."""
         return bool(self.name and self.problem)
 
-    def take(self) -> tuple[bytes, str]:
+    def read_or_explain(self) -> tuple[bytes, str]:
         """Return the file's bytes and an empty text, or no bytes and the reason."""
         if self.problem:
             return b"", self.problem
@@ -131,45 +131,55 @@ class _Chooser:
         ]
         names = {*exercises, *defines}
         # Files that belong to no exercise by their name.
-        free = [
+        unclaimed = [
             one for one in self._files if not any(_name_contains(one.path, name) for name in names)
         ]
-        self._free = free[:MAX_FILES_READ]
+        self._unclaimed = unclaimed[:MAX_FILES_READ]
 
     def choose(self, exercise: str, stub: str) -> HandedFile:
         """Return the file of one exercise."""
         named = [one for one in self._files if _name_contains(one.path, exercise)][:MAX_FILES_READ]
-        asked = frozenset(self._defines.get(exercise, ()))
+        required_names = frozenset(self._defines.get(exercise, ()))
         if not named and len(self._exercises) == len(self._files) == 1:
             (only,) = self._files
             return _handed_file(only, [] if len(only.path.parts) == 1 else [_found_as(only)])
-        if len(named) == 1 and not self._free:
-            return _handed_file(named[0], _where_found(named[0], exercise, asked))
-        rival = self._rival(exercise, asked)
-        fitting = [one for one in self._free if asked and asked <= one.defined.keys()]
-        meant = [*named, *([] if rival else fitting)]
-        if not meant:
-            return self._nothing(exercise, asked, fitting, rival)
-        meant.sort(key=_copy_numbers, reverse=True)
-        meant.sort(key=lambda one: _rank(one, exercise, stub))
-        return _handed_file(meant[0], self._notes(meant, exercise, stub, asked))
+        if len(named) == 1 and not self._unclaimed:
+            return _handed_file(named[0], _where_found(named[0], exercise, required_names))
+        rival = self._rival(exercise, required_names)
+        fitting = [
+            one
+            for one in self._unclaimed
+            if required_names and required_names <= one.defined.keys()
+        ]
+        possible_files = [*named, *([] if rival else fitting)]
+        if not possible_files:
+            return self._nothing(exercise, required_names, fitting, rival)
+        possible_files.sort(key=_copy_numbers, reverse=True)
+        possible_files.sort(key=lambda one: _rank(one, exercise, stub))
+        return _handed_file(
+            possible_files[0], self._notes(possible_files, exercise, stub, required_names)
+        )
 
-    def _rival(self, exercise: str, asked: Set[str]) -> str:
-        """Return another exercise that was sent and shares a name of ``asked``; else empty.
+    def _rival(self, exercise: str, required_names: Set[str]) -> str:
+        """Return another exercise that was sent and has one of ``required_names``; else empty.
 
         A file that defines these names could belong to either.
         """
         others = [one for one in self._exercises if one != exercise]
-        same = [one for one in others if not asked.isdisjoint(self._defines.get(one, ()))]
+        same = [one for one in others if not required_names.isdisjoint(self._defines.get(one, ()))]
         return same[0] if same else ""
 
     def _notes(
-        self, meant: Sequence[_LazyFile], exercise: str, stub: str, asked: Set[str]
+        self,
+        possible_files: Sequence[_LazyFile],
+        exercise: str,
+        stub: str,
+        required_names: Set[str],
     ) -> Iterator[str]:
         """Yield where the best file was found, and which files could have been meant as well."""
-        best, *others = meant
+        best, *others = possible_files
         left = [one for one in others if not one.is_as_sent(stub) and one.source != best.source]
-        yield from _where_found(best, exercise, asked)
+        yield from _where_found(best, exercise, required_names)
         if left and best.path.stem == exercise:
             yield f"taken from `{_printable_path(best.path)}`"
         if left:
@@ -177,12 +187,12 @@ class _Chooser:
         if not best.is_as_sent(stub):
             as_sent = [one for one in others if one.is_as_sent(stub)]
             yield from [f"`{_printable_path(one.path)}` is as it was sent" for one in as_sent[:1]]
-        elif self._free:
+        elif self._unclaimed:
             yield "it is as it was sent"
-            yield f"left aside: {_some_listed(_printable_path(one.path) for one in self._free)}"
+            yield f"left aside: {_some_listed(_printable_path(f.path) for f in self._unclaimed)}"
 
     def _nothing(
-        self, exercise: str, asked: Set[str], fitting: Sequence[_LazyFile], rival: str
+        self, exercise: str, required_names: Set[str], fitting: Sequence[_LazyFile], rival: str
     ) -> HandedFile:
         """Return a ``HandedFile`` that has no file, only the reason why there is none."""
         if fitting:
@@ -191,7 +201,9 @@ class _Chooser:
                 f"no file is called `{exercise}.py`, and {could} could be `{rival}` as well"
             )
         nothing = f"`{exercise}.py` was not handed in"
-        problem = f"no file that defines {_quoted_names(asked)}" if asked else nothing
+        problem = (
+            f"no file that defines {_quoted_names(required_names)}" if required_names else nothing
+        )
         there = [*map(str, self._contents.files), *self._contents.others]
         what = f"there were {_some_listed(there)}" if there else "it is empty"
         return _no_file(f"{problem}; {what}")
@@ -210,13 +222,15 @@ def _copy_numbers(one: _LazyFile) -> list[tuple[str, int, str]]:
     return [(text, len(digits.lstrip("0")), digits.lstrip("0")) for text, digits in parts]
 
 
-def _where_found(one: _LazyFile, exercise: str, asked: Set[str]) -> list[str]:
+def _where_found(one: _LazyFile, exercise: str, required_names: Set[str]) -> list[str]:
     """Return where a file was found, if under another name."""
     if one.path.stem == exercise:
         return []
     if _name_contains(one.path, exercise):
         return [_found_as(one)]
-    return [f"found in `{_printable_path(one.path)}`, which defines {_quoted_names(asked)}"]
+    return [
+        f"found in `{_printable_path(one.path)}`, which defines {_quoted_names(required_names)}"
+    ]
 
 
 def _found_as(one: _LazyFile) -> str:

@@ -59,7 +59,7 @@ class Cluster:
         memory: The memory that each process may take, its submissions included, in MiB.
 
     Attributes:
-        found: The capabilities that all nodes have in common.
+        capabilities: The capabilities that all nodes have in common.
         left_out: For each node that is not used, by its id, a sentence that says why.
 
     Raises:
@@ -79,7 +79,7 @@ class Cluster:
         self._client = RayClient(address, size, memory)
         try:
             self._settle(settings)
-            self.found = self._gather()
+            self.capabilities = self._gather()
         except BaseException:
             self.close()
             raise
@@ -171,8 +171,8 @@ class Cluster:
                 self._names[node.id] = node.name
                 sharers = node.sharers(room) if self._on_gpu else 1
                 gpus = gpu_share(sharers) if self._on_gpu else 0.0
-                words = msgspec.json.encode(structs.replace(self._settings, gpu_sharers=sharers))
-                actor = self._client.start_actor(node, words, gpus)
+                message = msgspec.json.encode(structs.replace(self._settings, gpu_sharers=sharers))
+                actor = self._client.start_actor(node, message, gpus)
                 self._slots.append(_Slot(node, actor, actor.hello.remote()))
 
     def _answers(self) -> Iterator[tuple[_Slot, bytes | ProcessGone]]:
@@ -219,7 +219,7 @@ class Cluster:
         if found.fault:
             return found.fault
         self._first = self._first or (node, found)
-        return found.unlike(self._first[1], self._first[0].name)
+        return found.difference_from(self._first[1], self._first[0].name)
 
     def _begin(self, again: deque[_PendingTask], left: Iterator[_PendingTask]) -> None:
         """Give a task to each idle process; tasks whose process died come first."""
@@ -228,8 +228,8 @@ class Cluster:
                 slot.work = again.popleft() if again else next(left, None)
                 if slot.work is not None:
                     slot.work.tries += 1
-                    words = msgspec.msgpack.encode(slot.work.task)
-                    slot.awaited = slot.actor.do.remote(words)
+                    message = msgspec.msgpack.encode(slot.work.task)
+                    slot.awaited = slot.actor.do.remote(message)
                     slot.actor.prepare.remote()  # while its answer is on the way here
 
     def _outcome(

@@ -108,8 +108,8 @@ def is_passed_over(path: PurePosixPath) -> bool:
     )
 
 
-def read_file(path: Path, most: int) -> bytes:
-    """Read at most ``most`` bytes of a file.
+def read_file(path: Path, max_bytes: int) -> bytes:
+    """Read at most ``max_bytes`` of a file.
 
     Raises:
         GradeError: The file cannot be read, or is no regular file.
@@ -118,6 +118,6 @@ def read_file(path: Path, most: int) -> bytes:
         if not stat.S_ISREG(path.lstat().st_mode):
             raise GradeError("it is not a regular file")
         with path.open("rb") as file:
-            return file.read(most)
+            return file.read(max_bytes)
     except OSError as error:
         raise GradeError(f"it cannot be read: {error.strerror}") from None

@@ -24,10 +24,10 @@ from grader.wire.levels import limits_for
 PUT_OFF_AFTER_CPU_S = 6.0  # a hang blocks a core until then
 
 
-def serve_tasks(connection: Connection, words: bytes) -> None:
+def serve_tasks(connection: Connection, message: bytes) -> None:
     """Grade the tasks that come over a connection, until it is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that sends tasks
-    settings = msgspec.json.decode(words, type=PoolSettings)
+    settings = msgspec.json.decode(message, type=PoolSettings)
     try:
         grader = TaskGrader(settings)
     except GradeError as error:
@@ -64,7 +64,7 @@ class TaskGrader:
         self._options = Options(
             device=device,
             timeout=settings.timeout,
-            search=settings.search,
+            max_mistake_sets=settings.search,
         )
         self.sandbox = Sandbox(settings.isolation, limits, on_gpu=device == "cuda")
         self.capabilities = Capabilities(
@@ -80,12 +80,12 @@ class TaskGrader:
         exercise = self._kit.find(task.exercise)
         submission = as_submission(exercise.name, task.file, task.data, task.problem)
         try:
-            patience = inf if task.is_late else PUT_OFF_AFTER_CPU_S
+            patience = inf if task.was_put_off else PUT_OFF_AFTER_CPU_S
             options = replace(self._options, seed=task.seed, patience=patience)
             return TaskOutcome(
                 grade(submission, exercise, options, self.sandbox), submission.source
             )
         except TakesLong:
-            return TaskOutcome(late=True)
+            return TaskOutcome(put_off=True)
         except GradeError as error:
             return TaskOutcome(fault=str(error), busy=isinstance(error, MachineBusy))

@@ -55,24 +55,32 @@ class Evidence:
     """The evidence between the submissions of a batch, all kinds together.
 
     Attributes:
-        least: The evidence from which two submissions are near enough to be listed.
+        threshold: The evidence from which two submissions are near enough to be listed.
     """
 
     def __init__(
-        self, held: Sequence[TraitSets], known: Sequence[TraitSets], given: TraitSets
+        self,
+        trait_sets: Sequence[TraitSets],
+        known_answers: Sequence[TraitSets],
+        stub_traits: TraitSets,
     ) -> None:
         """Count the traits.
 
         Args:
-            held: The traits of each submission.
-            known: The traits of each right answer that was written independently.
-            given: The traits of the stub, which are no evidence.
+            trait_sets: The traits of each submission.
+            known_answers: The traits of each right answer that was written independently.
+            stub_traits: The traits of the stub, which are no evidence.
         """
-        self._count = len(held)
-        self.least = math.log(max(math.comb(len(held), 2), MIN_PAIRS) / EXPECTED_CHANCE_PAIRS)
+        self._count = len(trait_sets)
+        self.threshold = math.log(
+            max(math.comb(len(trait_sets), 2), MIN_PAIRS) / EXPECTED_CHANCE_PAIRS
+        )
         self._kinds = [
             TraitModel(
-                [one[place] for one in held], [one[place] for one in known], given[place], usual
+                [one[place] for one in trait_sets],
+                [one[place] for one in known_answers],
+                stub_traits[place],
+                usual,
             )
             for place, usual in enumerate(USUAL_SHARES)
         ]
@@ -82,18 +90,18 @@ class Evidence:
         """Return the scored pair of two submissions with the same code, which share an index."""
         return ScoredPair(number, number, float(self._whole[-1, number]))
 
-    def telling(self, kinds: int = len(TRAIT_KINDS)) -> list[int]:
+    def unusual_enough(self, kinds: int = len(TRAIT_KINDS)) -> list[int]:
         """Return the indices of submissions unusual enough that a copy of one would be listed.
 
         The copy keeps all traits of the first ``kinds`` kinds; the other kinds are not counted.
         """
-        return np.flatnonzero(self._whole[kinds - 1] >= self.least).tolist()
+        return np.flatnonzero(self._whole[kinds - 1] >= self.threshold).tolist()
 
     def nearest(self) -> tuple[list[ScoredPair], Indices]:
         """Return pairs of near submissions, and the label of each submission's group.
 
         Each submission is paired with the one that has the most evidence with it, if that is at
-        least ``least``. Submissions have the same label if pairs of at least that much connect
+        least ``threshold``. Submissions have the same label if pairs of at least that much connect
         them.
         """
         found: dict[tuple[int, int], float] = {}
@@ -101,7 +109,7 @@ class Evidence:
         for number in range(self._count):
             row = np.sum([kind.row(number) for kind in self._kinds], axis=0)
             row[number] = -np.inf
-            near = np.flatnonzero(row >= self.least)
+            near = np.flatnonzero(row >= self.threshold)
             if len(near):
                 other = int(row.argmax())
                 found[min(number, other), max(number, other)] = float(row[other])
@@ -124,24 +132,26 @@ class TraitModel:
 
     def __init__(
         self,
-        held: Sequence[frozenset[str]],
-        known: Iterable[frozenset[str]],
-        given: frozenset[str],
+        trait_sets: Sequence[frozenset[str]],
+        known_answers: Iterable[frozenset[str]],
+        stub_traits: frozenset[str],
         usual: float,
     ) -> None:
         """Count the traits.
 
         Args:
-            held: The traits of each submission. Submissions with exactly the same traits count
-                once, or thirty copies of a rare trait would make it common.
-            known: The traits of right answers that were written independently.
-            given: The traits of the stub, which are no evidence.
+            trait_sets: The traits of each submission. Submissions with exactly the same traits
+                count once, or thirty copies of a rare trait would make it common.
+            known_answers: The traits of right answers that were written independently.
+            stub_traits: The traits of the stub, which are no evidence.
             usual: This kind's share in ``USUAL_SHARES``.
         """
         self._usual = usual
         forms: dict[frozenset[str], int] = {}
-        self._form = np.array([forms.setdefault(h - given, len(forms)) for h in held], np.int64)
-        others = {traits - given for traits in known} - forms.keys()
+        self._form = np.array(
+            [forms.setdefault(h - stub_traits, len(forms)) for h in trait_sets], np.int64
+        )
+        others = {traits - stub_traits for traits in known_answers} - forms.keys()
         self._index: dict[str, int] = {}
         self._holds = [self._indices(form) for form in forms]
         self._count(others)

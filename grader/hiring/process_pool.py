@@ -74,7 +74,7 @@ class GradingPool:
         size: How many processes.
 
     Attributes:
-        found: The capabilities of this machine.
+        capabilities: The capabilities of this machine.
 
     Raises:
         GradeError: The device or the level of confinement is not available.
@@ -90,7 +90,7 @@ class GradingPool:
             if hello.fault:
                 self.close()
                 raise GradeError(hello.fault)
-        self.found = hellos[0]
+        self.capabilities = hellos[0]
 
     def __enter__(self) -> Self:
         return self

@@ -76,7 +76,7 @@ class RayClient:
         """Return the nodes that are alive now."""
         return [Node.of(record) for record in self._ray.nodes() if record["Alive"]]
 
-    def start_actor(self, node: Node, words: bytes, gpus: float) -> Any:
+    def start_actor(self, node: Node, message: bytes, gpus: float) -> Any:
         """Start a ``GraderActor`` on a node, as soon as a core is free there."""
         there = self._ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy
         actor_class = self._actor_class.options(
@@ -85,7 +85,7 @@ class RayClient:
             memory=self._memory << 20,
             scheduling_strategy=there(node.id, soft=False),
         )
-        return actor_class.remote(words)
+        return actor_class.remote(message)
 
     def end(self, actor: Any) -> None:
         """End a process, even in the middle of a task."""

@@ -67,7 +67,7 @@ class NodeCapabilities(Capabilities, frozen=True):
 
     grader: str = ""
 
-    def unlike(self, first: NodeCapabilities, name: str) -> str:
+    def difference_from(self, first: NodeCapabilities, name: str) -> str:
         """Return how this node differs from the batch's first, called ``name``; else empty."""
         for what in ADVICE_IF_DIFFERENT:
             mine, others = getattr(self, what), getattr(first, what)
@@ -84,8 +84,8 @@ class GraderActor:
     This package is imported in ``hello`` at the earliest, so that a node without it can say so.
     """
 
-    def __init__(self, words: bytes) -> None:
-        self._words = words
+    def __init__(self, message: bytes) -> None:
+        self._message = message
         self._grader: Any = None
 
     def hello(self) -> bytes:
@@ -96,18 +96,18 @@ class GraderActor:
         from grader.hiring.tasks import PoolSettings
 
         try:
-            self._grader = TaskGrader(msgspec.json.decode(self._words, type=PoolSettings))
+            self._grader = TaskGrader(msgspec.json.decode(self._message, type=PoolSettings))
         except GradeError as error:
             return msgspec.json.encode({"grader": grader.__version__, "fault": str(error)})
         found = {"grader": grader.__version__, **msgspec.to_builtins(self._grader.capabilities)}
         return msgspec.json.encode(found)
 
-    def do(self, words: bytes) -> bytes:
+    def do(self, message: bytes) -> bytes:
         """Grade a task, and return its outcome as JSON."""
         from grader.hiring.grading_process import encode_outcome
         from grader.hiring.tasks import Task
 
-        return encode_outcome(self._grader.do(msgspec.msgpack.decode(words, type=Task)))
+        return encode_outcome(self._grader.do(msgspec.msgpack.decode(message, type=Task)))
 
     def prepare(self) -> None:
         """Start the next worker in advance; where that fails, end this process."""

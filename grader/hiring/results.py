@@ -18,7 +18,13 @@ from grader.errors import GradeError
 from grader.hiring.candidates import Candidate
 from grader.hiring.parallel import parallel_map
 from grader.hiring.remarks import Remarks, in_words
-from grader.hiring.scoring import NOT_GRADED, WITHDRAWN, lowest_reports, score, with_note_and_mark
+from grader.hiring.scoring import (
+    NOT_GRADED,
+    WITHDRAWN,
+    lowest_reports,
+    lowest_score,
+    with_note_and_mark,
+)
 from grader.hiring.store import BatchStore, GradingResult
 from grader.hiring.written import delete_stale, safe_name, write_parts
 from grader.kit import Kit
@@ -78,7 +84,7 @@ class BatchResults:
         self._weights = weights
         self._kit = kit
         exercises = [kit.find(name) for name in weights]
-        self._stubs = {one.name: one.stubs for one in exercises}
+        self._stubs = {one.name: one.stub_digests for one in exercises}
         # Exercises whose mistakes a candidate may read about.
         self._explained = [one.name for one in exercises if one.diagnosis]
         self._known_by = known_by or {}
@@ -221,7 +227,9 @@ class BatchResults:
         by_exercise: dict[str, list[GradingResult]] = {}
         for result in results:
             by_exercise.setdefault(result.exercise, []).append(result)
-        scores = {name: score(found, self._stubs[name]) for name, found in by_exercise.items()}
+        scores = {
+            name: lowest_score(found, self._stubs[name]) for name, found in by_exercise.items()
+        }
         points = self._remarks.points(results[0].candidate)
         return {
             name: replace(one, earned=points[name].points or 0) if name in points else one
@@ -277,12 +285,12 @@ class BatchResults:
         numbers, left = self._numbers(), dict.fromkeys(self._all())
         graded = {key for key, _, _ in self._store.done()} & self._names.keys()
         shown = [0, *sorted(numbers[self._names[key]] for key in graded), 0]
-        around = dict(zip(shown[1:-1], zip(shown, shown[2:], strict=False), strict=True))
+        neighbours = dict(zip(shown[1:-1], zip(shown, shown[2:], strict=False), strict=True))
         for name, results in self.by_candidate():
             del left[name]
             pairs, number = [(one.report, one.source) for one in results], numbers[name]
             yield CandidateEntry(
-                self._row(name, self._marked(results)), pairs, number, around[number]
+                self._row(name, self._marked(results)), pairs, number, neighbours[number]
             )
         for row in [*(self._row(name, {}) for name in left), *self._withdrawn()]:
             yield CandidateEntry(row, number=numbers[row.candidate])

@@ -19,7 +19,7 @@ def with_note_and_mark(score: Score, note: str, mark: str) -> Score:
     return replace(score, note=notes, marks=(*score.marks, mark))
 
 
-def score(results: Sequence[GradingResult], stubs: Collection[str]) -> Score:
+def lowest_score(results: Sequence[GradingResult], stubs: Collection[str]) -> Score:
     """Return the score of one candidate's exercise: the lowest of several gradings.
 
     Args:

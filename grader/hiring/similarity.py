@@ -35,11 +35,11 @@ class _SameCode:
     """Submissions with the same code: names in alphabetical order, and the traits of the first."""
 
     names: list[str]
-    held: TraitSets
+    trait_sets: TraitSets
 
 
 def find_similar(
-    sources: Mapping[str, str], stub: str, known: Sequence[str] = (), most: int = 50
+    sources: Mapping[str, str], stub: str, known: Sequence[str] = (), max_listed: int = 50
 ) -> Similarity:
     """Find the submissions of one exercise that are closer than chance explains.
 
@@ -47,40 +47,42 @@ def find_similar(
         sources: The text of each submission by its name.
         stub: The text of the stub that everybody was given.
         known: Right answers that were written independently, which show what is usual.
-        most: How many pairs, and how many groups, are returned at most.
+        max_listed: How many pairs, and how many groups, are returned at most.
     """
-    given = words_of(stub)
-    codes, left_out = _group_by_code(sources, stub, given)
+    stub_words = words_of(stub)
+    codes, left_out = _group_by_code(sources, stub, stub_words)
     evidence = Evidence(
-        [code.held for code in codes],
-        [read_traits(source, given).held() for source in known],
-        read_traits(stub, given).held(),
+        [code.trait_sets for code in codes],
+        [read_traits(source, stub_words).trait_sets() for source in known],
+        read_traits(stub, stub_words).trait_sets(),
     )
     close, labels = evidence.nearest()
     close += [evidence.same(i) for i, code in enumerate(codes) if len(code.names) > 1]
     close.sort(key=lambda c: (c.first != c.second, -c.evidence, c))
     sizes = [len(code.names) for code in codes]
-    whole, structure = (sum(sizes[i] for i in evidence.telling(n)) for n in (len(TRAIT_KINDS), 1))
+    whole, structure = (
+        sum(sizes[i] for i in evidence.unusual_enough(n)) for n in (len(TRAIT_KINDS), 1)
+    )
     return Similarity(
-        pairs=tuple(_pair(c, codes, evidence, sources, given) for c in close[:most]),
-        groups=_groups(codes, labels)[:most],
+        pairs=tuple(_pair(c, codes, evidence, sources, stub_words) for c in close[:max_listed]),
+        groups=_groups(codes, labels)[:max_listed],
         compared=sum(sizes),
         left_out=tuple(left_out),
         too_short=2 * whole < sum(sizes),
-        says=_summary(sum(sizes), whole, structure, len(close), most),
+        says=_summary(sum(sizes), whole, structure, len(close), max_listed),
     )
 
 
 def _group_by_code(
-    sources: Mapping[str, str], stub: str, given: frozenset[str]
+    sources: Mapping[str, str], stub: str, stub_words: frozenset[str]
 ) -> tuple[list[_SameCode], list[LeftOut]]:
-    untouched = read_traits(stub, given).code
+    untouched = read_traits(stub, stub_words).code
     codes: dict[bytes, _SameCode] = {}
     left_out: list[LeftOut] = []
     for name, source in sorted(sources.items()):
         try:
             reading = (
-                read_traits(source, given, MAX_TOKENS)
+                read_traits(source, stub_words, MAX_TOKENS)
                 if len(source) <= MAX_SUBMISSION_CHARS
                 else None
             )
@@ -94,7 +96,7 @@ def _group_by_code(
             left_out.append(LeftOut(name, "is the stub"))
         else:
             digest = hashlib.sha256(reading.code.encode("utf-8", "surrogatepass")).digest()
-            codes.setdefault(digest, _SameCode([], reading.held())).names.append(name)
+            codes.setdefault(digest, _SameCode([], reading.trait_sets())).names.append(name)
     return list(codes.values()), left_out
 
 
@@ -117,12 +119,14 @@ def _pair(
     codes: Sequence[_SameCode],
     evidence: Evidence,
     sources: Mapping[str, str],
-    given: frozenset[str],
+    stub_words: frozenset[str],
 ) -> SimilarPair:
     same = close.first == close.second
     names = codes[close.first].names[:2] if same else [codes[i].names[0] for i in close[:2]]
-    readings = [read_traits(sources[name], given) for name in names]
-    shared = evidence.rare([a & b for a, b in zip(*(r.held() for r in readings), strict=True)])
+    readings = [read_traits(sources[name], stub_words) for name in names]
+    shared = evidence.rare(
+        [a & b for a, b in zip(*(r.trait_sets() for r in readings), strict=True)]
+    )
     spans = [
         _spans((t.first, t.last) for t in reading.traits if (t.kind, t.what) in shared)
         for reading in readings
@@ -152,7 +156,7 @@ def _spans(lines: Iterable[Span]) -> tuple[Span, ...]:
     return tuple(spans)
 
 
-def _summary(compared: int, whole: int, structure: int, found: int, most: int) -> str:
+def _summary(compared: int, whole: int, structure: int, found: int, max_listed: int) -> str:
     """Return the outcome in words.
 
     Args:
@@ -160,13 +164,13 @@ def _summary(compared: int, whole: int, structure: int, found: int, most: int) -
         whole: For how many of them a copy of everything would be noticed.
         structure: For how many of them a copy with every name and comment changed would be noticed.
         found: How many pairs are close.
-        most: How many pairs are listed at most.
+        max_listed: How many pairs are listed at most.
     """
     if compared < 2:
         return "Nothing to compare: fewer than two submissions hold code of their own."
     told = [f"{compared:,} submissions compared."]
-    if found > most:
-        told.append(f"{found:,} pairs are close, the first {most:,} are listed.")
+    if found > max_listed:
+        told.append(f"{found:,} pairs are close, the first {max_listed:,} are listed.")
     if 2 * whole < compared:
         shown = f"only {whole:,}" if whole else "none"
         told.append(

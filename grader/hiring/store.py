@@ -38,7 +38,7 @@ CREATE TABLE candidate (key TEXT PRIMARY KEY, name TEXT NOT NULL);
 CREATE TABLE fact (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 """
 RESULTS_QUERY = (
-    "SELECT {} FROM result WHERE candidate = coalesce(:of, candidate) "
+    "SELECT {} FROM result WHERE candidate = coalesce(:candidate_key, candidate) "
     "ORDER BY candidate, exercise, seed"
 )
 
@@ -127,7 +127,7 @@ class BatchStore:
         self._connection.close()
 
     @contextmanager
-    def claimed(self, command: str) -> Iterator[None]:
+    def locked(self, command: str) -> Iterator[None]:
         """Lock the folder against other batches for a while.
 
         Args:
@@ -145,12 +145,12 @@ class BatchStore:
             self.keep("command", command)
             yield
 
-    def is_claimed(self) -> bool:
+    def is_locked(self) -> bool:
         """Return whether a batch is at work in the folder."""
         with lock_folder(self.path.parent) as is_ours:
             return not is_ours
 
-    def hold_to(self, settings: BatchSettings) -> None:
+    def begin_or_resume(self, settings: BatchSettings) -> None:
         """Begin the batch with these settings, or check that it was begun with them.
 
         Raises:
@@ -200,16 +200,17 @@ class BatchStore:
             rows = read("SELECT candidate, exercise, seed, sha256 FROM result")
             return {(name, exercise, int(seed)): digest for name, exercise, seed, digest in rows}
 
-    def results(self, of: str | None = None) -> Iterator[GradingResult]:
+    def results(self, candidate_key: str | None = None) -> Iterator[GradingResult]:
         """Yield the results in order of candidate, exercise and seed; one at a time in memory.
 
         Args:
-            of: The key of the one candidate whose results are wanted; None for all.
+            candidate_key: The key of the one candidate whose results are wanted; None for all.
         """
         columns = "candidate, exercise, seed, file, report, source, note, unread"
         query = RESULTS_QUERY.format(columns)
         with self._reading() as read:
-            for candidate, exercise, seed, file, report, *rest in read(query, {"of": of}):
+            rows = read(query, {"candidate_key": candidate_key})
+            for candidate, exercise, seed, file, report, *rest in rows:
                 source, note, unread = rest
                 told = Report.from_json(report)
                 yield GradingResult(
@@ -219,7 +220,9 @@ class BatchStore:
     def reports(self) -> Iterator[tuple[str, str, str]]:
         """Yield candidate, file and report (JSON) of each result, in the order of ``results``."""
         with self._reading() as read:
-            yield from read(RESULTS_QUERY.format("candidate, file, report"), {"of": None})
+            yield from read(
+                RESULTS_QUERY.format("candidate, file, report"), {"candidate_key": None}
+            )
 
     def nothing_to_grade(self) -> dict[tuple[str, str], tuple[str, bool]]:
         """Return, by candidate and exercise, why there was nothing to grade.
@@ -243,12 +246,12 @@ class BatchStore:
         with self._reading() as read:
             return dict(read(query, (exercise,)))
 
-    def meet(self, names: Mapping[str, str]) -> None:
+    def record_names(self, names: Mapping[str, str]) -> None:
         """Record the current names of candidates, by their keys."""
         with self._writing() as connection:
             connection.executemany("INSERT OR REPLACE INTO candidate VALUES (?, ?)", names.items())
 
-    def hold_names(self, names: Mapping[str, str], there: Mapping[str, str]) -> None:
+    def check_and_record_names(self, names: Mapping[str, str], there: Mapping[str, str]) -> None:
         """Keep the names of the candidates in the folder, and of earlier ones on the list.
 
         Args:
@@ -261,7 +264,7 @@ class BatchStore:
         known = self.names()
         for key in names.keys() - there.keys() - known.keys():
             raise GradeError(f"the list of names has `{key}`, which is not in the folder")
-        self.meet({**{key: names[key] for key in names.keys() & known.keys()}, **there})
+        self.record_names({**{key: names[key] for key in names.keys() & known.keys()}, **there})
 
     def names(self) -> dict[str, str]:
         """Return the latest name of each candidate who was ever in the batch's folder, by key."""

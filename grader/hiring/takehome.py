@@ -142,7 +142,7 @@ def _kit_mismatches(takehome: Takehome, kit: Kit) -> Iterator[str]:
     for one in takehome.sent:
         if one.exercise not in known:
             yield f"this kit has no exercise `{one.exercise}`; {with_it}"
-        elif one.stub not in known[one.exercise].stubs:
+        elif one.stub not in known[one.exercise].stub_digests:
             yield (
                 f"`{one.exercise}` was sent as stub {one.stub}, this kit has "
                 f"{known[one.exercise].digest}; {with_it}"

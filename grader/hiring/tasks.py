@@ -38,7 +38,7 @@ class Task(msgspec.Struct, frozen=True):
         problem: Why the file cannot be tried; empty where it can.
         note: Where the file was found, if under another name.
         unread: Whether there was a file that could not be read.
-        is_late: Whether the task was begun before and put off, so that it may now take its time.
+        was_put_off: Whether the task was begun before and put off, so that it may now take long.
     """
 
     candidate: str
@@ -49,7 +49,7 @@ class Task(msgspec.Struct, frozen=True):
     problem: str = ""
     note: str = ""
     unread: bool = False
-    is_late: bool = False
+    was_put_off: bool = False
 
 
 class TaskOutcome(msgspec.Struct, frozen=True):
@@ -61,14 +61,14 @@ class TaskOutcome(msgspec.Struct, frozen=True):
         source: The source that was graded.
         fault: Why the task could not be graded.
         busy: Whether that is because the machine had no time for it.
-        late: Whether the task takes long, and is to be begun again once the others are done.
+        put_off: Whether the task takes long, and is to be begun again once the others are done.
     """
 
     report: Report | None = None
     source: str = ""
     fault: str = ""
     busy: bool = False
-    late: bool = False
+    put_off: bool = False
 
 
 class Capabilities(msgspec.Struct, frozen=True):

@@ -69,7 +69,7 @@ class SubmissionTraits:
     code: str
     traits: tuple[Trait, ...]
 
-    def held(self) -> TraitSets:
+    def trait_sets(self) -> TraitSets:
         """Return three sets of texts: shapes of statements, own names, words of comments."""
         return tuple(
             frozenset(sys.intern(trait.what) for trait in self.traits if trait.kind == kind)
@@ -86,13 +86,15 @@ def words_of(stub: str) -> frozenset[str]:
     return frozenset(WORDS.findall(stub))
 
 
-def read_traits(source: str, given: frozenset[str], most: int = sys.maxsize) -> SubmissionTraits:
+def read_traits(
+    source: str, stub_words: frozenset[str], max_tokens: int = sys.maxsize
+) -> SubmissionTraits:
     """Cut a submission into what can be compared.
 
     Args:
         source: The submission's text.
-        given: The words of the stub.
-        most: How many tokens are read.
+        stub_words: The words of the stub.
+        max_tokens: How many tokens are read.
 
     Raises:
         TooLong: The submission has more tokens.
@@ -100,7 +102,7 @@ def read_traits(source: str, given: frozenset[str], most: int = sys.maxsize) -> 
     code: list[str] = []
     traits: list[Trait] = []
     imported: set[str] = set()
-    for statement in _statements(source, most):
+    for statement in _statements(source, max_tokens):
         if all(token.type in (tokenize.COMMENT, tokenize.STRING) for token in statement):
             traits.extend(_text_traits(statement))  # a comment, a docstring
             continue
@@ -110,7 +112,7 @@ def read_traits(source: str, given: frozenset[str], most: int = sys.maxsize) -> 
         if statement[0].string in IMPORTS:
             imported |= {token.string for token in statement}
             continue
-        traits.extend(_traits(statement, given))
+        traits.extend(_traits(statement, stub_words))
     return SubmissionTraits("\n".join(sorted(code)), tuple(_without_repeats(traits, imported)))
 
 
@@ -121,14 +123,14 @@ def _without_repeats(traits: list[Trait], imported: set[str]) -> Iterator[Trait]
     return (trait for trait in traits if trait.kind != NAMES or trait.what not in said)
 
 
-def _statements(source: str, most: int) -> Iterator[list[TokenInfo]]:
+def _statements(source: str, max_tokens: int) -> Iterator[list[TokenInfo]]:
     """Yield a source's statements, as lists of tokens, without annotations of variables.
 
     Each comment counts as a statement, and so does the head of a block, such as ``for x in y:``.
     """
     statement: list[TokenInfo] = []
     depth, annotation = 0, False
-    for token in _tokens(source, most):
+    for token in _tokens(source, max_tokens):
         if token.type == tokenize.COMMENT:
             yield [token]
             continue
@@ -158,13 +160,13 @@ def _depth_change(token: TokenInfo) -> int:
     return (token.string in "([{") - (token.string in ")]}")
 
 
-def _tokens(source: str, most: int) -> Iterator[TokenInfo]:
+def _tokens(source: str, max_tokens: int) -> Iterator[TokenInfo]:
     """Yield tokens; an f-string is one, as in Python 3.11, and so is what cannot be cut up."""
     depth, line = 0, 0
     pieces: list[TokenInfo] = []
     try:
         for count, token in enumerate(tokenize.generate_tokens(io.StringIO(source).readline)):
-            if count == most:
+            if count == max_tokens:
                 raise TooLong
             line = token.end[0]
             kind = tokenize.tok_name[token.type]
@@ -185,12 +187,12 @@ def _joined(pieces: list[TokenInfo]) -> TokenInfo:
     return pieces[0]._replace(type=tokenize.STRING, string=text, end=pieces[-1].end)
 
 
-def _traits(statement: list[TokenInfo], given: frozenset[str]) -> Iterator[Trait]:
+def _traits(statement: list[TokenInfo], stub_words: frozenset[str]) -> Iterator[Trait]:
     first, last = statement[0].start[0], statement[-1].end[0]
-    shape = _shape(statement, given)
+    shape = _shape(statement, stub_words)
     if statement[0].string not in DICTATED_STATEMENTS and len(shape) >= MIN_STATEMENT_TOKENS:
         yield Trait(STRUCTURE, " ".join(shape), first, last)
-    for name in _own_names(statement, given):
+    for name in _own_names(statement, stub_words):
         yield Trait(NAMES, name, first, last)
     yield from _text_traits(token for token in statement if token.type == tokenize.STRING)
 
@@ -201,7 +203,7 @@ def _with_two_before(statement: list[TokenInfo]) -> Iterator[tuple[str, str, Tok
     return zip(texts, texts[1:], statement, strict=False)
 
 
-def _shape(statement: list[TokenInfo], given: frozenset[str]) -> list[str]:
+def _shape(statement: list[TokenInfo], stub_words: frozenset[str]) -> list[str]:
     """Return a statement's tokens without what its author chose: names, the text of strings."""
     shape: list[str] = []
     for before, dot, token in _with_two_before(statement):
@@ -213,7 +215,7 @@ def _shape(statement: list[TokenInfo], given: frozenset[str]) -> list[str]:
         elif token.type != tokenize.NAME:
             shape.append(_spelling(token))
         elif (
-            text in given
+            text in stub_words
             if dot == "." and before == "self"
             else dot == "." or text in RESERVED_NAMES
         ):
@@ -239,7 +241,7 @@ def _literal_text(text: str) -> str:
     return text.lstrip("rbfutRBFUT").strip("'\"")
 
 
-def _own_names(statement: list[TokenInfo], given: frozenset[str]) -> list[str]:
+def _own_names(statement: list[TokenInfo], stub_words: frozenset[str]) -> list[str]:
     """Return the names that the author chose; those bound together count as one: ``q, k, v``."""
     found: list[str] = []
     together: list[str] = []
@@ -248,7 +250,12 @@ def _own_names(statement: list[TokenInfo], given: frozenset[str]) -> list[str]:
     for place, (before, dot, token) in enumerate(_with_two_before(statement)):
         depth += _depth_change(token)
         text = token.string
-        if token.type != tokenize.NAME or text in RESERVED_NAMES or text in given or text == "self":
+        if (
+            token.type != tokenize.NAME
+            or text in RESERVED_NAMES
+            or text in stub_words
+            or text == "self"
+        ):
             continue
         if dot == "." and before != "self":
             continue

@@ -91,7 +91,7 @@ class Exercise:
     formula: str  # in LaTeX; may be empty
     level: str
     digest: str  # of the stub as shipped
-    given: str  # digest of the stub as the learner got it, maybe from an earlier version
+    given_digest: str  # digest of the stub as the learner got it, maybe from an earlier version
     earlier: tuple[str, ...]  # digests of earlier stubs that said the same in other words
     formerly: tuple[str, ...]
     diagnosis: bool  # False where finding the mistake is the exercise
@@ -108,9 +108,9 @@ class Exercise:
     mistakes: Path  # known mistakes, as edits of the solution; may be missing in an installed kit
 
     @property
-    def stubs(self) -> frozenset[str]:
+    def stub_digests(self) -> frozenset[str]:
         """The digests of the stub: as shipped, as given to the learner, and in earlier versions."""
-        return frozenset((self.digest, self.given, *self.earlier))
+        return frozenset((self.digest, self.given_digest, *self.earlier))
 
 
 @dataclass(frozen=True)
@@ -152,7 +152,9 @@ class Kit:
         """The exercises whose current stub the learner's folder lacks: new or changed ones."""
         if not self.version:
             return []
-        return [exercise.name for exercise in self.exercises if exercise.given != exercise.digest]
+        return [
+            exercise.name for exercise in self.exercises if exercise.given_digest != exercise.digest
+        ]
 
     def refuse_in_interview(self) -> None:
         """Raise if an interview is under way, since help is refused then.
@@ -167,12 +169,12 @@ class Kit:
             )
 
     def find(self, name: str) -> Exercise:
-        """Return the exercise of this name, which may be shortened as in ``meant``.
+        """Return the exercise of this name, which may be shortened as in ``find_or_none``.
 
         Raises:
             GradeError: There is no such exercise; the message offers a similar name.
         """
-        if (exercise := self.meant(name)) is not None:
+        if (exercise := self.find_or_none(name)) is not None:
             return exercise
         if name in self.renamed:
             raise GradeError(f"`{name}` is called `{self.renamed[name]}` now")
@@ -182,7 +184,7 @@ class Kit:
         advice = f"did you mean `{near[0]}`?" if near else "`grade list` shows them all"
         raise GradeError(f"there is no exercise `{name}`; {advice}")
 
-    def meant(self, word: str) -> Exercise | None:
+    def find_or_none(self, word: str) -> Exercise | None:
         """Return the exercise that a word names; None if there is none.
 
         Upper and lower case are the same, and `3` names `exercise3`.
@@ -275,7 +277,7 @@ def _learners_kit(home: Path, manifest: Manifest) -> Kit:
         replace(
             exercise,
             file=home / "exercises" / exercise.track / f"{exercise.name}.py",
-            given=manifest.stubs.get(exercise.name, ""),
+            given_digest=manifest.stubs.get(exercise.name, ""),
             explain=theirs.explain if exercise.diagnosis else exercise.explain,
         )
         for exercise in kit.exercises
@@ -310,7 +312,7 @@ def _exercise(home: Path, entry: ExerciseEntry, kit: KitEntry) -> Exercise:
         formula=entry.formula,
         level=entry.level,
         digest=entry.stub,
-        given=entry.stub,
+        given_digest=entry.stub,
         earlier=tuple(entry.earlier),
         formerly=tuple(entry.formerly),
         diagnosis=entry.diagnosis,

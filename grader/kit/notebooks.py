@@ -69,7 +69,7 @@ def is_notebook_edited(exercise: Exercise) -> bool:
     others = [ADDRESS_PATTERN.sub("{address}", cell) for cell in cells if cell not in stubs]
     if len(stubs) != 1 or others != [SETUP_CELL, TRY_CELL]:
         return True
-    return digest(stubs[0].partition("\n")[2].encode()) not in exercise.stubs
+    return digest(stubs[0].partition("\n")[2].encode()) not in exercise.stub_digests
 
 
 def put_notebook(exercise: Exercise, kit: Kit) -> Path | None:
@@ -93,10 +93,11 @@ def _install_address() -> str:
     from importlib.metadata import PackageNotFoundError, distribution
 
     try:
-        told = json.loads(distribution("attention-drills").read_text("direct_url.json") or "{}")
+        text = distribution("attention-drills").read_text("direct_url.json")
     except PackageNotFoundError:
         return FALLBACK_ADDRESS
-    match told:
+    direct_url = json.loads(text or "{}")
+    match direct_url:
         case {"url": str(url), **how} if url.startswith("https://"):
             match how:
                 case {"vcs_info": {"vcs": tool, "commit_id": commit}}:
@@ -111,12 +112,12 @@ def _contract_markdown(exercise: Exercise, stub: str) -> str:
     It has the title, the formula in LaTeX, the docstring of the stub without the title, and the
     rules that stand in the stub.
     """
-    told = ast.get_docstring(ast.parse(stub)) or ""
-    told = told.removeprefix(f"{exercise.title}.\n").lstrip("\n")
-    told = "\n\n".join(part for part in (told, rules_of(stub)) if part)
+    docstring = ast.get_docstring(ast.parse(stub)) or ""
+    docstring = docstring.removeprefix(f"{exercise.title}.\n").lstrip("\n")
+    text = "\n\n".join(part for part in (docstring, rules_of(stub)) if part)
     parts = [f"# {exercise.name}: {say(exercise.title)}"]
     parts += [f"$$\n{exercise.formula}\n$$"] if exercise.formula else []
-    return "\n\n".join([*parts, _markdown(translate_paragraphs(told))])
+    return "\n\n".join([*parts, _markdown(translate_paragraphs(text))])
 
 
 def _markdown(text: str) -> str:
@@ -128,12 +129,12 @@ def _markdown(text: str) -> str:
 
 
 def _hints_markdown(exercise: Exercise) -> str:
-    told = [
+    blocks = [
         f"<details><summary>{say(f'hint {number} of {len(exercise.hints)}').capitalize()}</summary>"
         f"{html.escape(say(hint), quote=False)}</details>"
         for number, hint in enumerate(exercise.hints, start=1)
     ]
-    return "\n\n".join([say("One hint at a time:"), *told])
+    return "\n\n".join([say("One hint at a time:"), *blocks])
 
 
 def _markdown_cell(name: str, text: str) -> dict[str, object]:

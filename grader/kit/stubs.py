@@ -37,7 +37,7 @@ def is_edited(exercise: Exercise) -> bool:
     """Return whether the learner's file differs from every version of the stub."""
     if not exercise.file.is_file():
         return False
-    return digest(exercise.file.read_bytes()) not in exercise.stubs
+    return digest(exercise.file.read_bytes()) not in exercise.stub_digests
 
 
 def own_path(exercise: Exercise, file: Path | None = None) -> Path:

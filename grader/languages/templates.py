@@ -39,13 +39,13 @@ class Template:
         return found if len(found) > len(self.names) else [*found, ""]
 
     @cached_property
-    def code(self) -> frozenset[str]:
+    def code_fields(self) -> frozenset[str]:
         """The fields in backticks, whose values are the same in every language."""
         quoted = [before.endswith("`") for before in self.pieces]
         return frozenset(name for name, is_code in zip(self.names, quoted, strict=False) if is_code)
 
     @cached_property
-    def sure(self) -> int:
+    def literal_chars(self) -> int:
         """The number of literal characters: the more, the less a text matches by chance."""
         return sum(map(len, self.pieces))
 
@@ -101,11 +101,11 @@ class Translations:
                     self._templates[template.start].append((template, told))
                 else:
                     self._whole[one.format()] = told.format()
-        some = self._templates.pop("", [])
+        any_start = self._templates.pop("", [])
         for start, others in self._templates.items():
-            self._templates[start] = sorted([*others, *some], key=_surest)
-        self._some = sorted(some, key=_surest)  # templates for texts with any beginning
-        self._left = MAX_LOOKUPS
+            self._templates[start] = sorted([*others, *any_start], key=_surest)
+        self._any_start_templates = sorted(any_start, key=_surest)
+        self._lookups_left = MAX_LOOKUPS
         self._marks = {"; ": "；", ": ": "："} if any("。" in s for s in known.values()) else {}
 
     def say(self, text: str) -> str | None:
@@ -114,74 +114,80 @@ class Translations:
         Args:
             text: English text, of one or several lines or sentences.
         """
-        self._left = MAX_LOOKUPS
+        self._lookups_left = MAX_LOOKUPS
         return self._say(text, MAX_NESTING)
 
-    def _say(self, text: str, deep: int) -> str | None:
+    def _say(self, text: str, levels_left: int) -> str | None:
         if "\n" not in text and len(text) > MAX_LINE_CHARS:
             return None
-        if (said := self._at_once(text, deep)) is not None:
+        if (said := self._at_once(text, levels_left)) is not None:
             return said
         if "\n" in text:
             lines = LINE_BREAK.split(text)
-            told = [None if at % 2 else self._say(line, deep) for at, line in enumerate(lines)]
+            told = [
+                None if at % 2 else self._say(line, levels_left) for at, line in enumerate(lines)
+            ]
             return _joined(list(zip(lines, told, strict=True)))
-        said = self._by_sentences(text, deep)
-        return self._by_template(text, deep, is_sure=False) if said is None else said
+        said = self._by_sentences(text, levels_left)
+        return self._by_template(text, levels_left, is_sure=False) if said is None else said
 
-    def _at_once(self, text: str, deep: int) -> str | None:
+    def _at_once(self, text: str, levels_left: int) -> str | None:
         if text in self._whole:
             return self._whole[text]
-        return self._by_template(text, deep)
+        return self._by_template(text, levels_left)
 
-    def _by_sentences(self, text: str, deep: int) -> str | None:
+    def _by_sentences(self, text: str, levels_left: int) -> str | None:
         """Translate as many leading sentences as are known as one text, then the rest."""
         ends = [found.start() for found in SENTENCE_BREAK.finditer(text)][:MAX_JOINED_SENTENCES]
         for end in reversed(ends):
             head, mark, rest = text[:end], text[end - 1 : end + 1], text[end + 1 :]
-            said = self._at_once(head, deep)
+            said = self._at_once(head, levels_left)
             if said is None and mark in ("; ", ": "):
-                said = self._at_once(head[:-1], deep)
+                said = self._at_once(head[:-1], levels_left)
                 said = None if said is None else said + self._marks.get(mark, mark.strip())
             if said is not None:
-                return _joined([(head, said), (rest, self._say(rest, deep))])
+                return _joined([(head, said), (rest, self._say(rest, levels_left))])
         if not ends:
             return None
         first, rest = text[: ends[0]], text[ends[0] + 1 :]
-        return _joined([(first, None), (rest, self._say(rest, deep))])
+        return _joined([(first, None), (rest, self._say(rest, levels_left))])
 
-    def _by_template(self, text: str, deep: int, is_sure: bool = True) -> str | None:
+    def _by_template(self, text: str, levels_left: int, is_sure: bool = True) -> str | None:
         """Translate a text with the matching template that has the most literal characters.
 
         Args:
             text: A text that may have been made from a template.
-            deep: How many levels of templates may still be nested in the fields.
+            levels_left: How many levels of templates may still be nested in the fields.
             is_sure: Whether to reject a template with a field that holds unknown sentences, which
                 it may have swallowed.
         """
-        if not deep or not self._left:
+        if not levels_left or not self._lookups_left:
             return None
-        self._left -= 1
-        for template, said in self._templates.get(text[:PREFIX_CHARS], self._some):
+        self._lookups_left -= 1
+        for template, said in self._templates.get(text[:PREFIX_CHARS], self._any_start_templates):
             found = template.match(text) if template.longest in text else None
             if found is None:
                 continue
-            texts = {name: value for name, value in found.items() if name not in template.code}
+            texts = {
+                name: value for name, value in found.items() if name not in template.code_fields
+            }
             look = self._at_once if is_sure else self._say
             told = {
-                name: (look if NEXT_SENTENCE_OR_LINE.search(value) else self._say)(value, deep - 1)
+                name: (look if NEXT_SENTENCE_OR_LINE.search(value) else self._say)(
+                    value, levels_left - 1
+                )
                 for name, value in texts.items()
             }
-            left = [value for name, value in texts.items() if told[name] is None]
-            by_chance = template.is_weak and not all(map(NEUTRAL.fullmatch, left))
-            swallowed = is_sure and any(map(NEXT_SENTENCE_OR_LINE.search, left))
+            untranslated = [value for name, value in texts.items() if told[name] is None]
+            by_chance = template.is_weak and not all(map(NEUTRAL.fullmatch, untranslated))
+            swallowed = is_sure and any(map(NEXT_SENTENCE_OR_LINE.search, untranslated))
             if not by_chance and not swallowed:
                 return said.format_map({n: told.get(n) or found[n] for n in found})
         return None
 
 
 def _surest(one: tuple[Template, str]) -> int:
-    return -one[0].sure
+    return -one[0].literal_chars
 
 
 def _without_mark(text: str, said: str) -> tuple[str, str]:

@@ -35,13 +35,13 @@ class CandidateEntry:
         row: Name, total and scores, one for each exercise of the batch.
         graded: Each report with the source of its submission; an exercise has one for each seed.
         number: The number shown in place of the name until the name is revealed.
-        around: The numbers of the previous and the next candidate with a page; 0 for none.
+        neighbours: The numbers of the previous and the next candidate with a page; 0 for none.
     """
 
     row: GradebookRow
     graded: Sequence[tuple[Report, str]] = ()
     number: int = 0
-    around: tuple[int, int] = (0, 0)
+    neighbours: tuple[int, int] = (0, 0)
 
     def of(self, exercise: str) -> list[tuple[Report, str]]:
         """Return the reports of one exercise, each with the source of its submission."""
@@ -73,21 +73,21 @@ class ShownExercise:
     """All reports of a candidate's exercise.
 
     Attributes:
-        handed: The name of the file that was handed in.
+        submitted_name: The name of the file that was handed in.
         note: The score's note on the file; empty where a report already says it.
     """
 
     gradings: Sequence[ShownGrading]
-    handed: str
+    submitted_name: str
     note: str
 
     @property
-    def counts(self) -> ShownGrading:
+    def counted_grading(self) -> ShownGrading:
         """The report whose score counts, which is the lowest."""
         return min(self.gradings, key=lambda one: one.report.earned)
 
     @property
-    def always(self) -> set[str]:
+    def lost_with_every_seed(self) -> set[str]:
         """The checks that lose points with every seed."""
         return set.intersection(*(set(one.lost) for one in self.gradings))
 

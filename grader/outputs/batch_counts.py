@@ -44,7 +44,7 @@ class ScoreHistogram:
         return [(step * i, step * (i + 1), places[i]) for i in range(BINS)]
 
     @property
-    def most(self) -> int:
+    def fullest_count(self) -> int:
         """The count of the fullest bin; 1 if all bins are empty."""
         return max(1, *(count for _, _, count in self.bins))
 
@@ -105,7 +105,7 @@ class CheckCount:
             self.rest_passed += rest
 
     @property
-    def separates(self) -> float | None:
+    def correlation(self) -> float | None:
         """Point-biserial correlation of passing this check with the share earned by all others.
 
         None for fewer than ``MIN_CANDIDATES`` candidates, or if passing or that share is the same
@@ -157,7 +157,7 @@ class ExerciseChecks:
         """The checks, with those that tell candidates apart most clearly first."""
         return sorted(
             self.counts.values(),
-            key=lambda one: -math.inf if one.separates is None else one.separates,
+            key=lambda one: -math.inf if one.correlation is None else one.correlation,
             reverse=True,
         )
 

@@ -61,13 +61,13 @@ class PlantedMistake:
     """Our solution with one mistake, for a candidate to find.
 
     Attributes:
-        told: Whether the candidate's own file loses points where this mistake does.
+        is_own_mistake: Whether the candidate's own file loses points where this mistake does.
         changed: The lines that differ from our solution, as in a diff.
     """
 
     exercise: str
     name: str
-    told: bool
+    is_own_mistake: bool
     changed: Sequence[str]
     source: str
 
@@ -81,7 +81,7 @@ class InterviewSheet:
     """
 
     built: Mapping[str, str]
-    broke: Sequence[FirstFailure]
+    first_failures: Sequence[FirstFailure]
     questions: Sequence[Question]
     planted: PlantedMistake | None
 
@@ -195,12 +195,18 @@ def _plant_mistake(
     alike = [
         (e, m) for r, e, m in every if m.loses in {one.check.name for one in _first_failure(r)}
     ]
-    for found, told in ((named, True), (alike, True), ([(e, m) for _, e, m in every], False)):
+    for found, is_own_mistake in (
+        (named, True),
+        (alike, True),
+        ([(e, m) for _, e, m in every], False),
+    ):
         for exercise, mistake in dice.sample(found, len(found)):
             right = exercise.solution.read_text(encoding="utf-8")
             wrong = edited(right, [mistake])
             if wrong is not None:
-                return PlantedMistake(exercise.name, mistake.name, told, _diff(right, wrong), wrong)
+                return PlantedMistake(
+                    exercise.name, mistake.name, is_own_mistake, _diff(right, wrong), wrong
+                )
     return None
 
 

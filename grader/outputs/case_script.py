@@ -88,7 +88,7 @@ class _Writer:
         self._outputs: dict[tuple[int, int], str] = {}  # name of each output, by handle and call
         self._sources: dict[int, str] = {}  # name of the list of learning tensors, by handle
         self._learning: dict[int, list[int]] = {}  # their indices among all sources
-        self._lent = ""  # name of the weights of the last call
+        self._weights_name = ""  # of the last call
         self._last: dict[int, str] = {}  # the last step's results, by index
 
     def lines(self) -> Iterator[str]:
@@ -140,16 +140,16 @@ class _Writer:
             yield f"{name} = {tensor_text(value)}"
         if isinstance(target, int):
             yield from self._prepared(call, self._modules[target], tensors)
-        if call.gradients and call.keep is not None:
+        if call.gradients and call.results_handle is not None:
             learned = [n for n, x in zip(names, inputs, strict=True) if x.requires_grad]
-            yield from self._sources_of(call, call.keep, learned)
-        if call.through:
+            yield from self._sources_of(call, call.results_handle, learned)
+        if call.nonleaf_inputs:
             yield from (f"{name} = {name}.view_as({name})" for name in names)
-        around = "no_grad" if not call.gradients else ""
-        around = "inference_mode" if call.inference else around
-        indent = "    " if around else ""
-        if around:
-            yield f"with torch.{around}():"
+        context = "no_grad" if not call.gradients else ""
+        context = "inference_mode" if call.inference else context
+        indent = "    " if context else ""
+        if context:
+            yield f"with torch.{context}():"
         if call.inference:
             yield from (f"{indent}{name} = {name}.clone()" for name in names)
         yield from (indent + line for line in self._each(call, names))
@@ -157,27 +157,27 @@ class _Writer:
     def _prepared(self, call: messages.Call, module: str, tensors: list[Tensor]) -> Iterator[str]:
         """Yield the lines before a call that set weights, training mode and frozen parameters."""
         if call.weights:
-            weights = self._lent = self._new("weights")
+            weights = self._weights_name = self._new("weights")
             yield f"{weights} = {{"
             for name, number in call.weights.items():
                 yield f"    {name!r}: {tensor_text(tensors[number])},"
             yield "}"
-            if not call.lent:
+            if not call.functional_weights:
                 yield f"set_weights({module}, {weights})"
         if call.mode is not None:
             yield f"{module}.train({call.mode})"
         for name in call.frozen:
             yield f"{module}.get_parameter({name!r}).requires_grad_(False)"
 
-    def _sources_of(self, call: messages.Call, keep: int, learned: list[str]) -> Iterator[str]:
+    def _sources_of(self, call: messages.Call, handle: int, learned: list[str]) -> Iterator[str]:
         """Yield the line before a call that lists the tensors whose gradients may be asked for."""
         module = self._modules[call.target] if isinstance(call.target, int) else ""
         whole = [*learned, *(f"{module}.get_parameter({n!r})" for n in call.grad_parameters)]
         frozen = {f"{module}.get_parameter({name!r})" for name in call.frozen}
-        self._sources[keep] = self._new("sources")
-        self._learning[keep] = [n for n, source in enumerate(whole) if source not in frozen]
-        learning = (whole[n] for n in self._learning[keep])
-        yield f"{self._sources[keep]} = [{', '.join(learning)}]"
+        self._sources[handle] = self._new("sources")
+        self._learning[handle] = [n for n, source in enumerate(whole) if source not in frozen]
+        learning = (whole[n] for n in self._learning[handle])
+        yield f"{self._sources[handle]} = [{', '.join(learning)}]"
 
     def _each(self, call: messages.Call, names: list[str]) -> Iterator[str]:
         """Yield the lines of the calls themselves."""
@@ -188,17 +188,17 @@ class _Writer:
         self._last = {}
         size = len(names) // len(call.calls)
         for place, one in enumerate(call.calls):
-            if call.refills and place:
+            if call.refill_inputs and place:
                 pairs = zip(names[:size], names[place * size :], strict=False)
                 yield from (f"{own}.data.copy_({given})" for own, given in pairs)
                 one = call.calls[0]
             output = self._new("output")
             self._last[place] = output
-            if call.keep is not None:
-                self._outputs[call.keep, place] = output
-            if call.lent:
-                given = self._given(one.args, one.kwargs, names)
-                yield f"{output} = torch.func.functional_call({function}, {self._lent}, {given})"
+            if call.results_handle is not None:
+                self._outputs[call.results_handle, place] = output
+            if call.functional_weights:
+                given = f"{self._weights_name}, {self._given(one.args, one.kwargs, names)}"
+                yield f"{output} = torch.func.functional_call({function}, {given})"
                 continue
             yield f"{output} = {function}({self._arguments(one.args, one.kwargs, names)})"
 

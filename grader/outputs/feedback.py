@@ -26,13 +26,13 @@ class ShownFeedback:
     """The feedback on one exercise as the template needs it.
 
     Attributes:
-        explained: Whether the mistakes of this exercise may be named.
+        may_name_mistakes: Whether the mistakes of this exercise may be named.
     """
 
     exercise: str
     score: Score
     report: Report | None
-    explained: bool
+    may_name_mistakes: bool
 
     @property
     def checks(self) -> Sequence[CheckResult]:
@@ -42,7 +42,7 @@ class ShownFeedback:
     @property
     def cause(self) -> Cause | None:
         """The mistake that was found; None where it may not be named."""
-        return self.report.cause if self.report and self.explained else None
+        return self.report.cause if self.report and self.may_name_mistakes else None
 
     @property
     def apart(self) -> list[CheckResult]:
@@ -55,7 +55,7 @@ class ShownFeedback:
         """The checks that follow from the mistake."""
         return [check for check in self.checks if check not in self.apart]
 
-    def told(self, check: CheckResult) -> list[str]:
+    def sentences_about(self, check: CheckResult) -> list[str]:
         """Return what the page says of a check; nothing of one that passed."""
         if check.verdict is Verdict.PASS:
             return []
@@ -75,7 +75,7 @@ def feedback_page(
     exercises: Sequence[str],
     row: GradebookRow,
     reports: Sequence[Report],
-    explained: Collection[str],
+    explained_exercises: Collection[str],
 ) -> str:
     """Return the page of one candidate, which loads nothing and runs no script.
 
@@ -84,12 +84,15 @@ def feedback_page(
         exercises: The names of the exercises, in the order of the scores.
         row: The candidate's row.
         reports: The report whose score counts, for each exercise that was graded.
-        explained: The exercises whose mistakes may be named.
+        explained_exercises: The exercises whose mistakes may be named.
     """
     by_name = {report.exercise: report for report in reports}
-    by_name |= {name: without_the_repair(by_name[name]) for name in by_name.keys() - set(explained)}
+    by_name |= {
+        name: without_the_repair(by_name[name])
+        for name in by_name.keys() - set(explained_exercises)
+    }
     shown = [
-        ShownFeedback(name, score, by_name.get(name), name in explained)
+        ShownFeedback(name, score, by_name.get(name), name in explained_exercises)
         for name, score in zip(exercises, row.scores, strict=True)
     ]
     return render("feedback.html", title=title, row=row, shown=shown)

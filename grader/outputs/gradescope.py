@@ -53,9 +53,9 @@ def render_gradescope(reports: Sequence[Report], weights: Mapping[str, float]) -
 
 
 def _tests(report: Report, number: int, worth: float) -> Iterator[dict[str, Any]]:
-    each = worth / max(sum(check.possible for check in report.checks), 1)
+    scale = worth / max(sum(check.possible for check in report.checks), 1)
     if report.begins_at:
-        yield _deduction_as_given(report, number, worth, each)
+        yield _deduction_as_given(report, number, worth, scale)
     for index, check in enumerate(report.checks, 1):
         test: dict[str, Any] = {
             "name": f"{report.exercise}: {check.claim}",
@@ -66,15 +66,15 @@ def _tests(report: Report, number: int, worth: float) -> Iterator[dict[str, Any]
             "tags": [report.exercise, str(check.verdict)],
         }
         if check.verdict is not Verdict.SKIP:  # a check that was not tried has no score to lose
-            test["score"] = round(check.earned * each, 6)
-            test["max_score"] = round(check.possible * each, 6)
+            test["score"] = round(check.earned * scale, 6)
+            test["max_score"] = round(check.possible * scale, 6)
             test["status"] = "passed" if check.verdict is Verdict.PASS else "failed"
         yield test
 
 
-def _deduction_as_given(report: Report, number: int, worth: float, each: float) -> dict[str, Any]:
+def _deduction_as_given(report: Report, number: int, worth: float, scale: float) -> dict[str, Any]:
     """Return the test that takes off what a fix-it file earns as given; 0 once it is solved."""
-    raw = each * sum(check.earned for check in report.checks)
+    raw = scale * sum(check.earned for check in report.checks)
     share = worth * report.earned / max(report.possible, 1)
     return {
         "name": say(f"{report.exercise}: less what the file earns as given"),

@@ -65,7 +65,7 @@ class Screen:
         page: Text to show instead of the report, such as a list or a solution.
         focus: The line of the page that has to be in sight, from 0; -1 where any may be.
         scroll: The first line in sight, below the title; rendering moves it into range.
-        room: How many lines were in sight when the screen was last rendered.
+        visible_lines: How many lines were in sight when the screen was last rendered.
     """
 
     title: str
@@ -83,14 +83,14 @@ class Screen:
     page: str = ""
     focus: int = -1
     scroll: int = 0
-    room: int = 0
+    visible_lines: int = 0
 
 
 def render_screen(screen: Screen, console: Console, keyed: bool) -> str:
     """Return a screen as text for a terminal; where keys are shown, it is cut to the height.
 
     Args:
-        screen: The contents, whose ``scroll`` and ``room`` are updated.
+        screen: The contents, whose ``scroll`` and ``visible_lines`` are updated.
         console: The terminal, with its size and colours.
         keyed: Whether to show the keys, and cut the text so that they fit.
     """
@@ -104,17 +104,17 @@ def render_screen(screen: Screen, console: Console, keyed: bool) -> str:
 
 def _in_sight(screen: Screen, body: list[str], height: int) -> list[str]:
     """Return the lines of the body that fit; a last line says how many are out of sight."""
-    screen.room = room = max(height - 2, 3)
-    if len(body) <= room + 1:
+    screen.visible_lines = visible_lines = max(height - 2, 3)
+    if len(body) <= visible_lines + 1:
         screen.scroll = 0
         return body
     if screen.focus >= 0:
-        screen.scroll = max(min(screen.scroll, screen.focus), screen.focus - room + 1)
-    screen.scroll = first = min(max(screen.scroll, 0), len(body) - room)
-    below = len(body) - first - room
+        screen.scroll = max(min(screen.scroll, screen.focus), screen.focus - visible_lines + 1)
+    screen.scroll = first = min(max(screen.scroll, 0), len(body) - visible_lines)
+    below = len(body) - first - visible_lines
     words = [say(f"{below} more lines: ↓ or space")] if below else []
     words += [say(f"{first} above: ↑ or b")] if first else []
-    return [*body[first : first + room], f"  … {'; '.join(words)}"]
+    return [*body[first : first + visible_lines], f"  … {'; '.join(words)}"]
 
 
 def _lines(console: Console, parts: Iterator[Renderable]) -> list[str]:

@@ -75,7 +75,7 @@ def render_report(
     brief: bool = False,
     to_do: str = "",
     more: str = "--verbose",
-    again: bool = False,
+    only_lost_checks: bool = False,
 ) -> Iterator[Renderable]:
     """Yield the lines of a report.
 
@@ -86,7 +86,7 @@ def render_report(
             that did, and give no next step.
         to_do: The next step, where the caller knows more than the report tells.
         more: The option or key that shows what is left out.
-        again: Whether the report has only the checks that an earlier grading lost.
+        only_lost_checks: Whether the report has only the checks that an earlier grading lost.
     """
     if brief:
         yield _score(report)
@@ -107,7 +107,7 @@ def render_report(
         if brief:
             yield from _passed(report)
     yield from render_maps(report.maps)
-    if again:
+    if only_lost_checks:
         yield from _retried_checks(report)
     elif not brief:
         yield from _ending(report, verbose, to_do)

@@ -143,7 +143,7 @@ class ShownReport:
         ]
 
     @property
-    def beyond(self) -> str:
+    def not_counted_as_given(self) -> str:
         """A phrase on the points that a fix-it file earns as handed out; empty if it earns none."""
         return beyond_what_was_given(self.report)
 

@@ -1,4 +1,4 @@
-"""A warm session: one sandbox, which grades one file at a time in a thread of its own."""
+"""Grade in the background: one warm sandbox, and one file at a time in a thread of its own."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ class BackgroundGrader:
     Args:
         start: Starts a sandbox, and a new one if that is lost.
         options: Returns how to grade; called only once torch has been imported.
-        tell: Called in the session's own thread with the outcome of each grading: a report or an
-            error, or None if it was stopped.
+        on_outcome: Called in the grader's own thread with the outcome of each grading: a report or
+            an error, or None if it was stopped.
     """
 
     def __init__(
-        self, start: Callable[[], Sandbox], options: Callable[[], Options], tell: OnOutcome
+        self, start: Callable[[], Sandbox], options: Callable[[], Options], on_outcome: OnOutcome
     ) -> None:
         self._start = start
         self._options = options
-        self._tell = tell
+        self._on_outcome = on_outcome
         self._sandbox: Sandbox | None = start()
-        self._foreseen: dict[str, int] = {}  # the seed of the next grading, by exercise
-        self._wanted = threading.Event()  # set to stop computing ahead when a grading is to begin
+        self._next_seeds: dict[str, int] = {}  # the seed of the next grading, by exercise
+        self._stop_foreseeing = threading.Event()  # set when a grading is to begin
         self._thread = self._in_background(self._get_ready)
 
     def __enter__(self) -> BackgroundGrader:
@@ -46,7 +46,7 @@ class BackgroundGrader:
 
     def __exit__(self, *exception: object) -> None:
         self.stop()
-        self._wanted.set()
+        self._stop_foreseeing.set()
         self._thread.join()
         if self._sandbox is not None:
             self._sandbox.close()
@@ -60,11 +60,11 @@ class BackgroundGrader:
     ) -> None:
         """Begin a grading in the background, once the previous one has ended.
 
-        ``tell`` is called with its outcome. `maps` and `explain` are as in ``Options``.
+        ``on_outcome`` is called with its outcome. `maps` and `explain` are as in ``Options``.
         """
-        self._wanted.set()
+        self._stop_foreseeing.set()
         self._thread.join()  # by now the thread at most prepares a worker or computes ahead
-        self._wanted.clear()
+        self._stop_foreseeing.clear()
         if self._sandbox is not None:
             self._sandbox.stop.clear()
         self._thread = self._in_background(self._run, exercise, submission, maps, explain)
@@ -81,7 +81,7 @@ class BackgroundGrader:
         return self._sandbox.isolation
 
     def stop(self) -> None:
-        """Stop the grading under way; `tell` is then called with None as its outcome."""
+        """Stop the grading under way; ``on_outcome`` is then called with None as its outcome."""
         if self._sandbox is not None:
             self._sandbox.stop.set()
 
@@ -96,7 +96,7 @@ class BackgroundGrader:
         outcome = self._outcome(exercise, submission, maps, explain)
         if isinstance(outcome, GraderFault):  # the sandbox was lost: try once more in a new one
             outcome = self._outcome(exercise, submission, maps, explain)
-        self._tell(exercise, submission, outcome)
+        self._on_outcome(exercise, submission, outcome)
         self._get_ready()
         if isinstance(outcome, Report) and not outcome.problem:
             self._foresee(exercise)
@@ -105,19 +105,19 @@ class BackgroundGrader:
         self, exercise: Exercise, submission: Submission, maps: bool, explain: Explain | None
     ) -> Report | GradeError | None:
         try:
-            return self._graded(exercise, submission, maps, explain)
+            return self._try_to_grade(exercise, submission, maps, explain)
         except KeyboardInterrupt:
             return None
         except GraderFault as fault:
-            self._lose()
+            self._drop_sandbox()
             return fault
         except GradeError as error:
             return error
         except Exception as error:
-            self._lose()
+            self._drop_sandbox()
             return GraderFault(f"a fault of the grader: {type(error).__name__}: {error}")
 
-    def _graded(
+    def _try_to_grade(
         self, exercise: Exercise, submission: Submission, maps: bool, explain: Explain | None
     ) -> Report:
         from grader.grading import grade
@@ -125,7 +125,7 @@ class BackgroundGrader:
         self._sandbox = self._sandbox or self._start()
         options = replace(self._options(), maps=maps, explain=explain)
         if options.seed is None:
-            options = replace(options, seed=self._foreseen.pop(exercise.name, None))
+            options = replace(options, seed=self._next_seeds.pop(exercise.name, None))
         return grade(submission, exercise, options, self._sandbox)
 
     def _foresee(self, exercise: Exercise) -> None:
@@ -134,9 +134,9 @@ class BackgroundGrader:
         from grader.suite.runner import suite_runner
 
         if self._options().seed is None:
-            seed = self._foreseen[exercise.name] = draw_seed()
+            seed = self._next_seeds[exercise.name] = draw_seed()
             with suppress(GraderFault):  # the next grading of the exercise will report it
-                suite_runner(exercise.suite).foresee(seed, self._wanted)
+                suite_runner(exercise.suite).foresee(seed, self._stop_foreseeing)
 
     def _get_ready(self) -> None:
         """Import what grading needs, and start a worker in advance."""
@@ -146,9 +146,9 @@ class BackgroundGrader:
             if self._sandbox is not None:
                 self._sandbox.prepare()
         except (GraderFault, KeyboardInterrupt):
-            self._lose()
+            self._drop_sandbox()
 
-    def _lose(self) -> None:
+    def _drop_sandbox(self) -> None:
         if self._sandbox is not None:
             self._sandbox.close()
             self._sandbox = None

@@ -14,16 +14,16 @@ MAX_BURST_MS = 50
 
 
 @contextmanager
-def watch_files(folder: Path, tell: Callable[[Path], None]) -> Iterator[None]:
+def watch_files(folder: Path, on_save: Callable[[Path], None]) -> Iterator[None]:
     """Call back for each Python file or notebook saved in a folder, from a thread of its own.
 
     Args:
         folder: The folder to watch, with its subfolders.
-        tell: Called with the path of the file, links resolved; the file may be gone by then.
+        on_save: Called with the path of the file, links resolved; the file may be gone by then.
     """
     done = threading.Event()
     ready = threading.Event()
-    arguments = (folder.resolve(), tell, done, ready)
+    arguments = (folder.resolve(), on_save, done, ready)
     thread = threading.Thread(target=_follow, args=arguments, daemon=True)
     thread.start()
     ready.wait(timeout=60)  # seconds: a busy machine is slow, and an earlier save goes unseen
@@ -35,7 +35,7 @@ def watch_files(folder: Path, tell: Callable[[Path], None]) -> Iterator[None]:
 
 
 def _follow(
-    folder: Path, tell: Callable[[Path], None], done: threading.Event, ready: threading.Event
+    folder: Path, on_save: Callable[[Path], None], done: threading.Event, ready: threading.Event
 ) -> None:
     rounds = watch(
         folder,
@@ -50,4 +50,4 @@ def _follow(
     for changes in rounds:
         ready.set()
         for path in sorted({path for _, path in changes}):
-            tell(Path(path))
+            on_save(Path(path))

@@ -60,7 +60,7 @@ def start_anew(exercise: Exercise, kit: Kit) -> list[Path]:
     if notebook_file(exercise).exists():
         kept.append(put_notebook(exercise, kit))
     with open_history(kit) as history:
-        history.note(exercise.name, Event.RESET)
+        history.record_event(exercise.name, Event.RESET)
     return [path for path in kept if path is not None]
 
 
@@ -87,7 +87,7 @@ def reveal_solution(exercise: Exercise, kit: Kit) -> str:
         GradeError: The history cannot be written.
     """
     with open_history(kit) as history:
-        history.note(exercise.name, Event.REVEALED)
+        history.record_event(exercise.name, Event.REVEALED)
     return exercise.solution.read_text(encoding="utf-8")
 
 
@@ -173,7 +173,7 @@ def _update(exercise: Exercise, home: Path) -> str:
     if not exercise.file.exists():
         _write(exercise.file, shipped_stub(exercise))
         return "new"
-    if exercise.given == exercise.digest:
+    if exercise.given_digest == exercise.digest:
         return ""
     if is_edited(exercise):
         return "kept"

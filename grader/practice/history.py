@@ -100,7 +100,7 @@ class History:
         self.show_hints(exercise.name, count)
         return list(exercise.hints[:count])
 
-    def note(self, exercise: str, kind: Event, at: datetime | None = None) -> None:
+    def record_event(self, exercise: str, kind: Event, at: datetime | None = None) -> None:
         """Record an event of an exercise; a reset also forgets which hints were shown."""
         when = (at or datetime.now(UTC)).isoformat(timespec="milliseconds")
         with self._writing() as connection:

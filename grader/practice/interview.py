@@ -209,7 +209,7 @@ def note_save(kit: Kit, path: Path) -> None:
     for exercise in kit.exercises:
         if exercise.file.resolve() == path:
             with suppress(GradeError), open_history(kit) as history:  # the file's mtime counts too
-                history.note(exercise.name, Event.SAVED)
+                history.record_event(exercise.name, Event.SAVED)
 
 
 def time_spent(kit: Kit, interview: Interview) -> dict[str, TimeSpent]:

@@ -21,13 +21,13 @@ INPUT_PIECE = re.compile(rb"\x1b[\[O][0-9;]*[A-Za-z~]|\x1b|[^\x1b]+")
 
 
 @contextmanager
-def watch_keys(tell: Callable[[str], None], redraw: Callable[[], None]) -> Iterator[None]:
+def watch_keys(on_key: Callable[[str], None], redraw: Callable[[], None]) -> Iterator[None]:
     """Call back for each key, from a thread of its own, and for each resize of the terminal.
 
     The terminal's settings are restored at the end, and while Ctrl-Z suspends the process.
 
     Args:
-        tell: Called with a character, or ``up``, ``down``, ``page up``, ``page down``; the right
+        on_key: Called with a character, or ``up``, ``down``, ``page up``, ``page down``; the right
             and left arrows come as ``n`` and ``p``, Enter as ``\\n``, an unknown key as "".
         redraw: Called when the window was resized, or the process resumes.
     """
@@ -54,7 +54,7 @@ def watch_keys(tell: Callable[[str], None], redraw: Callable[[], None]) -> Itera
     }
     saved = {number: signal.signal(number, handler) for number, handler in handlers.items()}
     tty.setcbreak(terminal)
-    threading.Thread(target=_read_keys, args=(terminal, tell), daemon=True).start()
+    threading.Thread(target=_read_keys, args=(terminal, on_key), daemon=True).start()
     try:
         yield
     finally:
@@ -63,16 +63,16 @@ def watch_keys(tell: Callable[[str], None], redraw: Callable[[], None]) -> Itera
             signal.signal(number, handler)
 
 
-def _read_keys(terminal: int, tell: Callable[[str], None]) -> None:
+def _read_keys(terminal: int, on_key: Callable[[str], None]) -> None:
     while data := _read_bytes(terminal):
         for piece in INPUT_PIECE.findall(data):
             if piece.startswith(b"\x1b"):
-                tell(KEY_SEQUENCES.get(piece, ""))
+                on_key(KEY_SEQUENCES.get(piece, ""))
             else:
                 # Enter comes as "\r" in Python 3.12.0 and 3.12.1, whose setcbreak clears ICRNL.
                 for character in piece.decode("utf-8", errors="ignore").replace("\r", "\n"):
-                    tell(character)
-    tell("q")  # quit, as the terminal was closed
+                    on_key(character)
+    on_key("q")  # quit, as the terminal was closed
 
 
 def _read_bytes(terminal: int) -> bytes:

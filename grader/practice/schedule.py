@@ -88,7 +88,7 @@ def standings(kit: Kit, history: History, now: datetime) -> dict[str, Standing]:
             grading
             for grading in gradings
             if grading.exercise == exercise.name
-            and digest(grading.source.encode()) not in exercise.stubs
+            and digest(grading.source.encode()) not in exercise.stub_digests
         ]
         if tries:
             done = [(kind, at) for name, kind, at in events if name == exercise.name]

@@ -50,23 +50,23 @@ class Watch:
         self._graded: dict[str, str] = {}  # the source that was graded last, by exercise
         self._file: dict[str, Path] = {}  # the file that was saved last, by exercise
         self._under_way = False
-        self._wanted: Exercise | None = None  # to be graded when the grading under way has ended
+        self._next_to_grade: Exercise | None = None  # once the grading under way has ended
         self._maps = self._verbose = False
         self._explain: Explain | None = None  # what the folder says, until a key says otherwise
         self._hints: list[str] = []
         self._news = ""
         self._page = ""  # the key that opened the page; empty if none is open
-        self._asked = ""  # a key to be pressed once more to confirm
+        self._key_to_confirm = ""  # a key to be pressed once more to confirm
         self._picked = 0  # index of the marked exercise in the list
         self._scroll = 0
-        self._room = 0
+        self._visible_lines = 0
         with open_history(kit) as history:
             self._solved = history.solved()
 
-    def run(self, session: BackgroundGrader) -> None:
+    def run(self, grader: BackgroundGrader) -> None:
         """Handle events until the person quits."""
-        self._session = session
-        self._look(self._exercise)
+        self._grader = grader
+        self._turn_to_and_grade(self._exercise)
         while True:
             self._draw()
             event = self._wait()
@@ -107,7 +107,7 @@ class Watch:
         try:
             submission = read_submission(own_path(exercise, self._file.get(exercise.name)))
         except GradeError as error:
-            self._look_at(exercise)
+            self._turn_to(exercise)
             self._news = str(error)
             return
         if not submission.source.strip():
@@ -115,16 +115,16 @@ class Watch:
         if self._graded.get(exercise.name) == submission.source and self._exercise is exercise:
             return
         if self._under_way:
-            self._wanted = exercise
-            self._session.stop()
+            self._next_to_grade = exercise
+            self._grader.stop()
             return
-        self._look_at(exercise)
+        self._turn_to(exercise)
         self._under_way = True
-        self._session.grade(exercise, submission, self._maps, self._explain)
+        self._grader.grade(exercise, submission, self._maps, self._explain)
 
     def _ended(self, graded: GradingEnded) -> None:
         self._under_way = False
-        wanted, self._wanted = self._wanted, None
+        wanted, self._next_to_grade = self._next_to_grade, None
         if isinstance(graded.outcome, GradeError):
             self._news = f"not graded: {str(graded.outcome).partition(chr(10))[0]}"
         elif graded.outcome is not None:
@@ -165,7 +165,7 @@ class Watch:
         elif self._keyed:
             self._news = f"{score}: Enter goes on to {following.name}, s shows our solution"
         else:
-            self._look(following)
+            self._turn_to_and_grade(following)
             self._news = score
 
     @property
@@ -175,16 +175,16 @@ class Watch:
         others = self._kit.exercises[at + 1 :] + self._kit.exercises[:at]
         return next((one for one in others if one.name not in self._solved), None)
 
-    def _look(self, exercise: Exercise) -> None:
+    def _turn_to_and_grade(self, exercise: Exercise) -> None:
         """Turn to an exercise, and grade its file if it was edited."""
-        self._look_at(exercise)
+        self._turn_to(exercise)
         if self._under_way:
-            self._session.stop()
+            self._grader.stop()
         if is_edited(exercise) or exercise.name in self._file:
             self._graded.pop(exercise.name, None)
             self._grade(exercise)
 
-    def _look_at(self, exercise: Exercise) -> None:
+    def _turn_to(self, exercise: Exercise) -> None:
         if exercise is not self._exercise:
             self._exercise, self._report, self._hints, self._maps = exercise, None, [], False
         self._news = self._page = ""
@@ -193,13 +193,13 @@ class Watch:
     def _pressed(self, key: str) -> None:
         if self._moved(key):
             return
-        again, shut, picking = key == self._asked, key == self._page, self._page == "l"
-        self._news = self._page = self._asked = ""
+        again, shut, picking = key == self._key_to_confirm, key == self._page, self._page == "l"
+        self._news = self._page = self._key_to_confirm = ""
         if key == "\n":
             self._enter(picking)
         elif key in ("n", "p"):
             at = self._kit.exercises.index(self._exercise) + (1 if key == "n" else -1)
-            self._look(self._kit.exercises[at % len(self._kit.exercises)])
+            self._turn_to_and_grade(self._kit.exercises[at % len(self._kit.exercises)])
         elif key == "h":
             with open_history(self._kit) as history:
                 self._hints = history.next_hint(self._exercise)
@@ -219,7 +219,7 @@ class Watch:
         is_solved = self._exercise.name in self._solved
         wanted = self._kit.exercises[self._picked] if picking else self._following
         if wanted is not None and (picking or is_solved):
-            self._look(wanted)
+            self._turn_to_and_grade(wanted)
         else:
             self._news = "all are solved" if is_solved else self._not_solved
 
@@ -236,7 +236,7 @@ class Watch:
         else:
             now = levels.index(self._explain or self._exercise.explain)
             self._explain = levels[(now + 1) % len(levels)]
-        self._look(self._exercise)
+        self._turn_to_and_grade(self._exercise)
         if key == "e":
             self._news = f"how much of a known mistake is told from now on: {self._explain}"
 
@@ -244,7 +244,7 @@ class Watch:
         """Scroll, or mark another exercise in the list; return whether the key did so."""
         steps = {"up": -1, "k": -1, "down": 1, "j": 1}
         pages = {"page up": -1, "b": -1, "page down": 1, " ": 1}
-        step = steps.get(key, 0) + pages.get(key, 0) * max(self._room - 1, 1)
+        step = steps.get(key, 0) + pages.get(key, 0) * max(self._visible_lines - 1, 1)
         if self._page == "l":
             self._picked = min(max(self._picked + step, 0), len(self._kit.exercises) - 1)
         else:
@@ -253,7 +253,7 @@ class Watch:
 
     def _reset(self, sure: bool) -> None:
         if not sure:
-            self._asked = "r"
+            self._key_to_confirm = "r"
             self._news = f"r once more puts the stub of {self._exercise.name} back, and keeps yours"
             return
         kept = start_anew(self._exercise, self._kit)
@@ -306,4 +306,4 @@ class Watch:
             scroll=self._scroll,
         )
         self._show(screen)
-        self._scroll, self._room = screen.scroll, screen.room
+        self._scroll, self._visible_lines = screen.scroll, screen.visible_lines

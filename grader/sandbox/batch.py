@@ -45,17 +45,17 @@ CallArguments = tuple[tuple[Any, ...], Mapping[str, Any]]  # positional, and by 
 class CallOptions(TypedDict, total=False):
     """Options of calls; each is a field of the message ``Call``."""
 
-    lent: bool
+    functional_weights: bool
     frozen: list[str]
     inference: bool
-    through: bool
+    nonleaf_inputs: bool
     detect_inplace: bool
     overwrites: bool
-    refills: bool
-    elsewhere: bool
+    refill_inputs: bool
+    use_other_device: bool
     copies: CopyCriteria | None
-    weighs: bool
-    counted: bool
+    report_storage: bool
+    report_counts: bool
     stops_at_nan: bool
 
 
@@ -69,13 +69,13 @@ class PendingStep:
     Attributes:
         channel: The channel to the worker.
         outgoing: The step.
-        came: Its answer, or why there is none; None until it was sent.
+        answer_or_error: Its answer, or why there is none; None until it was sent.
     """
 
     def __init__(self, channel: Channel, outgoing: OutgoingStep) -> None:
         self.channel = channel
         self.outgoing = outgoing
-        self.came: StepAnswer | BaseException | None = None
+        self.answer_or_error: StepAnswer | BaseException | None = None
 
     @property
     def answered(self) -> StepAnswer:
@@ -87,11 +87,11 @@ class PendingStep:
             SubmissionRefused: The submission cannot serve the step, say for lack of a method.
             WorkerEnded: The worker crashed, exited or took too long.
         """
-        if isinstance(self.came, BaseException):
-            raise self.came.with_traceback(None)  # each raise would lengthen the traceback
-        if self.came is None:
+        if isinstance(self.answer_or_error, BaseException):
+            raise self.answer_or_error.with_traceback(None)  # each raise would lengthen it
+        if self.answer_or_error is None:
             raise NotYetSent("a result is looked at before `ask` or `send` was called")
-        return self.came
+        return self.answer_or_error
 
 
 class PendingModule(PendingStep):
@@ -119,7 +119,7 @@ class PendingGradients(PendingStep):
         self._forms = forms
 
     @cached_property
-    def found(self) -> list[Tensor | None]:
+    def gradients(self) -> list[Tensor | None]:
         """The gradients of the inputs that require one, then those of the parameters."""
         answered = self.answered
         return self.channel.validated(lambda: read_gradients(answered, self._forms))
@@ -134,8 +134,8 @@ class PendingCalls(PendingStep):
         super().__init__(channel, outgoing)
         self.call = call
         self.inputs = inputs
-        if call.keep is not None:
-            channel.release_after(self, call.keep)
+        if call.results_handle is not None:
+            channel.release_after(self, call.results_handle)
 
     @cached_property
     def results(self) -> CallResults:
@@ -158,11 +158,11 @@ class PendingCalls(PendingStep):
         Args:
             path: The index of the call, then indices and keys into its output.
         """
-        if self.call.keep is None:
-            assert self.came is None, "these calls were asked for, and are not kept"
-            self.call.keep = self.channel.new_handle()
-            self.channel.release_after(self, self.call.keep)
-        return values.OutputRef(self.call.keep, path, owner=self)
+        if self.call.results_handle is None:
+            assert self.answer_or_error is None, "these calls were asked for, and are not kept"
+            self.call.results_handle = self.channel.new_handle()
+            self.channel.release_after(self, self.call.results_handle)
+        return values.OutputRef(self.call.results_handle, path, owner=self)
 
 
 class RequestBatch:
@@ -221,7 +221,7 @@ class RequestBatch:
         finally:
             answers += answers[-1:] * (len(waiting) - len(answers))
             for (pending, _), answer in zip(waiting, answers, strict=True):
-                pending.came = answer
+                pending.answer_or_error = answer
 
     def create(
         self,
@@ -296,7 +296,7 @@ class RequestBatch:
             method=method,
             weights={name: len(inputs) + i for i, name in enumerate(weights)},
             mode=mode,
-            keep=self.channel.new_handle() if gradients else None,
+            results_handle=self.channel.new_handle() if gradients else None,
             gradients=gradients,
             grad_parameters=list(grad_parameters or ()),
             **how,
@@ -321,9 +321,9 @@ class RequestBatch:
             parameters: The parameters that the calls name, for their shapes and devices.
             way: How the gradients are asked for.
         """
-        assert calls.call.keep is not None
+        assert calls.call.results_handle is not None
         sources = [*(x for x in calls.inputs if x.requires_grad), *parameters]
-        operation = Backward(calls.call.keep, [list(path) for path in grad_outputs], way)
+        operation = Backward(calls.call.results_handle, [list(path) for path in grad_outputs], way)
         outgoing = OutgoingStep(operation, list(grad_outputs.values()))
         forms = [(source.shape, source.device) for source in sources]
         return self._planned(PendingGradients(self.channel, outgoing, forms), calls)

@@ -38,19 +38,19 @@ class ExchangeMemory:
     """A limit to the memory for the answers that a session's exchanges (requests) keep.
 
     Args:
-        room: The limit for all exchanges of a session together, in bytes.
+        max_bytes: The limit for all exchanges of a session together, in bytes.
     """
 
-    def __init__(self, room: int = 160 << 20) -> None:
-        self._room = room
+    def __init__(self, max_bytes: int = 160 << 20) -> None:
+        self._bytes_left = max_bytes
 
     def kept(self, exchange: Exchange) -> Exchange:
         """Return the exchange, or an empty one if there is no room left for its answers."""
         answered = [one for one in exchange.answers if isinstance(one, StepAnswer)]
         size = sum(tensor.nbytes for one in answered for tensor in one.tensors)
-        if size > self._room:
+        if size > self._bytes_left:
             return Exchange([], [], [], [], computes=exchange.computes)
-        self._room -= size
+        self._bytes_left -= size
         return exchange
 
 
@@ -82,7 +82,7 @@ class Channel:
         worker: The worker process.
         broken: List to which the rules are added that the submission is found to break.
         device: The device on which the worker puts what it is sent.
-        store: Bounds what is kept of the answers; a new one where None.
+        memory: Bounds what is kept of the answers; a new one where None.
 
     Attributes:
         worker: The worker process.
@@ -96,12 +96,12 @@ class Channel:
         clock: Clock,
         broken: list[SourceProblem] | None = None,
         device: str = "cpu",
-        store: ExchangeMemory | None = None,
+        memory: ExchangeMemory | None = None,
     ) -> None:
         self.worker = worker
         self.clock = clock
         self.device = device
-        self._store = store or ExchangeMemory()
+        self._memory = memory or ExchangeMemory()
         self.exchanges: list[Exchange] = []
         self._seeds: Iterator[int] = iter(())
         self._handles = itertools.count(1)
@@ -165,7 +165,7 @@ class Channel:
             self._under_way = False
         computes = any(isinstance(one.operation, Call | Backward) for one in steps)
         exchange = Exchange(packed, parts, together, answers, computes=computes)
-        self.exchanges.append(self._store.kept(exchange))
+        self.exchanges.append(self._memory.kept(exchange))
         return answers
 
     def post(

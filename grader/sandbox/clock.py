@@ -55,7 +55,7 @@ class Clock:
         return self.processor + self.idle / IDLE_S_PER_CPU_S
 
     @property
-    def left(self) -> float:
+    def seconds_left(self) -> float:
         """The time that is left, in seconds; at most 0 where the check has taken too long."""
         return self.seconds - self.taken
 
@@ -63,7 +63,7 @@ class Clock:
         """Let the check take so many seconds from now on, if that is more than it has left."""
         self.seconds = max(self.seconds, self.taken + seconds)
 
-    def expect_a_machine(self) -> None:
+    def raise_if_machine_busy(self) -> None:
         """Give up if the machine is so busy that the worker does not get its time.
 
         Raises:
@@ -106,9 +106,9 @@ class Meter:
         self._wanted: dict[int, float] = {}  # by thread
         self._unseen = 0.0  # seconds that the worker was waited for since the last look
 
-    def begin(self, taken: float) -> None:
-        """Begin to measure after ``taken`` seconds of processor time, which are not charged."""
-        self._own, self._unseen = taken, 0.0
+    def begin(self, cpu_seconds: float) -> None:
+        """Begin to measure after ``cpu_seconds`` of processor time, which are not charged."""
+        self._own, self._unseen = cpu_seconds, 0.0
 
     def read(self, clock: Clock, waited: float = 0.0) -> None:
         """Charge a clock with the time that the worker took since the last reading.

@@ -67,7 +67,7 @@ class DifferentiableProxy:
         weights = tensors[len(tensors) - len(self._weights) :]
         pending = self._batch.backward(calls, grads, weights)
         self._batch.send()
-        found = iter(pending.found)
+        found = iter(pending.gradients)
         inputs = [next(found) if x.requires_grad else None for x in calls.inputs]
         return [*inputs, *found]
 

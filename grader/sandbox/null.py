@@ -23,7 +23,7 @@ class NullSession:
     """
 
     device = "cpu"
-    left = timeout = UNLIMITED_S
+    budget_left = timeout = UNLIMITED_S
     is_late = False
 
     def __init__(self) -> None:
@@ -47,7 +47,7 @@ class NullSession:
         """Do nothing: there is nothing to release."""
 
     @contextmanager
-    def beside(self, seed: int) -> Iterator[None]:
+    def separate_phase(self, seed: int) -> Iterator[None]:
         """Do nothing around a phase: no random numbers are seeded and no clock stops."""
         yield
 

@@ -53,11 +53,11 @@ class CallResults:
         devices: The worker's name for the device of each output; here all are on the CPU.
         grads: Whether each output requires a gradient.
         changed: Indices of the inputs that the calls changed, if asked for.
-        left: What else the calls left changed, in words, if asked for.
-        elsewhere: Whether each output lies on another device, if the inputs were put on one.
+        side_effects: What else the calls left changed, in words, if asked for.
+        on_other_device: Whether each output lies on another device, if the inputs were put on one.
         copied: How many different numbers one tensor held many times each, if asked for.
-        behind: The bytes of memory behind each output, if asked for; 0 where an earlier output has
-            the same memory.
+        storage_nbytes: The bytes of memory behind each output, if asked for; 0 where an earlier
+            output has the same memory.
         made: How many numbers the operations made, if asked for.
         saved: How many tensors were kept for a backward, if asked for.
     """
@@ -67,10 +67,10 @@ class CallResults:
     devices: list[str]
     grads: list[bool]
     changed: list[int]
-    left: list[str]
-    elsewhere: list[bool]
+    side_effects: list[str]
+    on_other_device: list[bool]
     copied: int
-    behind: list[int]
+    storage_nbytes: list[int]
     made: int
     saved: int
 
@@ -126,7 +126,9 @@ def _read(answer: messages.Answer, data: Buffer | memoryview) -> StepAnswer | Ex
                 raise BadFrame("what it says is forbidden is no name")
             return forbidden_use(name[:MAX_NAME_CHARS], line)
         case messages.Called():
-            answer.left = [text[:MAX_TEXT_CHARS] for text in answer.left[:MAX_SIDE_EFFECTS]]
+            answer.side_effects = [
+                text[:MAX_TEXT_CHARS] for text in answer.side_effects[:MAX_SIDE_EFFECTS]
+            ]
     return StepAnswer(answer, values.load_tensors(answer.tensors, data))
 
 
@@ -186,21 +188,21 @@ def read_results(
     _expect_asked(called, call, len(outputs))
     devices = [spec.device[:MAX_NAME_CHARS] for spec in called.tensors[: len(outputs)]]
     return CallResults(
-        *(called.results, outputs, devices, called.grads, sorted(changed), called.left),
-        called.elsewhere,
-        *(called.copied, called.behind, called.made, called.saved),
+        *(called.results, outputs, devices, called.grads, sorted(changed), called.side_effects),
+        called.on_other_device,
+        *(called.copied, called.storage_nbytes, called.made, called.saved),
     )
 
 
 def _expect_asked(called: messages.Called, call: messages.Call, outputs: int) -> None:
     """Raise ``ValueError`` if what the worker tells beside the outputs is not what was asked."""
-    if len(called.elsewhere) != (outputs if call.elsewhere else 0):
+    if len(called.on_other_device) != (outputs if call.use_other_device else 0):
         raise ValueError("outputs and their devices do not agree")
     if called.copied and not (call.copies and call.copies.least <= called.copied):
         raise ValueError("copies are told that were not asked for")
-    if (called.made or called.saved) and not call.counted:
+    if (called.made or called.saved) and not call.report_counts:
         raise ValueError("counts are told that were not asked for")
-    if len(called.behind) != (outputs if call.weighs else 0):
+    if len(called.storage_nbytes) != (outputs if call.report_storage else 0):
         raise ValueError("outputs and their memory do not agree")
 
 

@@ -42,7 +42,7 @@ class Session:
             seconds; the caller may put the grading off until later.
 
     Attributes:
-        asked: For each check, the requests to the worker, with its answers.
+        exchanges_by_check: For each check, the requests to the worker, with its answers.
         clock: The clock of the current check.
         pace: The speed of the submission, as far as it was measured.
         device: The device on which the worker has everything.
@@ -63,11 +63,11 @@ class Session:
         self._rules = rules
         self.device = device
         self._broken: list[SourceProblem] = []  # rules that the submission broke as it ran
-        self._store = ExchangeMemory()
+        self._memory = ExchangeMemory()
         self._submission = submission
         self._timeout = timeout
         self._limit = timeout  # of the checks to come; lower once one has taken too long
-        self._left = budget
+        self._budget_left = budget
         self._until = budget - patience  # with no more than this left, it is late
         self._own_started = time.process_time()
         self._shared = clock
@@ -80,7 +80,7 @@ class Session:
         self._said = ""  # output of workers that have ended
         self._seed = 0  # of the current check
         self.pace = Pace()
-        self.asked: list[list[Exchange]] = []
+        self.exchanges_by_check: list[list[Exchange]] = []
         self.said_on_load: str | None = None  # None until the source has run for the first time
 
     def start(self) -> None:
@@ -88,7 +88,7 @@ class Session:
         if self._channel is not None:
             self._said += self._channel.worker.take_output()
         worker = self._sandbox.worker()  # the first call waits until the zygote is up
-        self._channel = Channel(worker, self.clock, self._broken, self.device, self._store)
+        self._channel = Channel(worker, self.clock, self._broken, self.device, self._memory)
         self._loading = True
         load = Load(self._submission.source, self.name, self._rules, self.device)
         self._channel.post([OutgoingStep(load)])
@@ -104,10 +104,10 @@ class Session:
         The caller has to close it.
         """
         text = Submission(self._submission.path, source)
-        settings = self._timeout, self._left, self._rules, self.clock, self.device
+        settings = self._timeout, self._budget_left, self._rules, self.clock, self.device
         other = Session(self._sandbox, text, *settings)
         other._broken, other._own_started = self._broken, self._own_started
-        other._store = self._store
+        other._memory = self._memory
         return other
 
     def refuse(self, reason: Exception) -> None:
@@ -175,23 +175,23 @@ class Session:
             WorkerEnded: The worker crashed, exited or took too long, or no time is left for this
                 check.
         """
-        self.asked.append([])
+        self.exchanges_by_check.append([])
         self.clock = self._shared or self._new_clock(self.limit)
         if self._load_error is None:
             self._whereabouts = None
         if self.own_time_is_up:
             raise NotTried("was not tried: judging what came before took all the time there is")
-        if self._left <= 0:
+        if self._budget_left <= 0:
             raise NotTried("was not tried: earlier checks took all the time there is")
-        if self.clock.left <= 0:
+        if self.clock.seconds_left <= 0:
             raise WorkerTimeout("took too long and was stopped")
         self._set_clock(self.clock)
         self.load()
         self._seed = seed
-        self.channel.begin(seed, self.asked[-1])
+        self.channel.begin(seed, self.exchanges_by_check[-1])
 
     @contextmanager
-    def beside(self, seed: int) -> Iterator[None]:
+    def separate_phase(self, seed: int) -> Iterator[None]:
         """Interrupt the check for a separate phase, whose random numbers are seeded by ``seed``.
 
         Each request of the phase is made under ``timed``; the clock of the check stands still.
@@ -217,7 +217,7 @@ class Session:
         try:
             yield clock
         finally:
-            self._left -= clock.taken
+            self._budget_left -= clock.taken
             self._set_clock(outer)
 
     def revive(self) -> bool:
@@ -237,12 +237,12 @@ class Session:
     def allow(self, work: Work) -> None:
         """Allow the current check ``MARGIN`` times the time that the work is expected to take."""
         seconds = MARGIN * self.pace.seconds_for(work)
-        self.clock.allow(min(seconds, self._left, self._left - self._until))
+        self.clock.allow(min(seconds, self._budget_left, self._budget_left - self._until))
 
     @property
-    def left(self) -> float:
+    def budget_left(self) -> float:
         """What is left of the budget, in seconds of processor time."""
-        return self._left
+        return self._budget_left
 
     @property
     def timeout(self) -> float:
@@ -252,15 +252,17 @@ class Session:
     @property
     def limit(self) -> float:
         """The limit of the current check, in seconds of processor time."""
-        return min(self._limit, self._left)
+        return min(self._limit, self._budget_left)
 
     def _new_clock(self, limit: float) -> Clock:
-        return Clock(min(limit, self._left - self._until), MAX_WALL_S_PER_LIMIT_S * self._timeout)
+        return Clock(
+            min(limit, self._budget_left - self._until), MAX_WALL_S_PER_LIMIT_S * self._timeout
+        )
 
     @property
     def is_late(self) -> bool:
         """Whether the checks have taken longer than ``patience``, given to the constructor."""
-        return self._left <= self._until
+        return self._budget_left <= self._until
 
     def be_patient(self) -> None:
         """Lift the limit that ``patience`` set from here on, as all checks are done."""
@@ -268,8 +270,8 @@ class Session:
 
     def end_check(self) -> str:
         """Stop the clock of a check; return what the submission printed during the check."""
-        self._left -= self.clock.taken
-        if self.clock.left <= 0:
+        self._budget_left -= self.clock.taken
+        if self.clock.seconds_left <= 0:
             self.shorten()
         return self.take_output()
 
@@ -279,8 +281,8 @@ class Session:
 
     def give_up_check(self) -> None:
         """Forget a check that is to be tried again, and give its time back to the budget."""
-        self.asked.pop()
-        self._left += self.clock.taken
+        self.exchanges_by_check.pop()
+        self._budget_left += self.clock.taken
 
     def take_output(self) -> str:
         """Return what the submission printed since the last call."""
@@ -319,7 +321,7 @@ class Session:
         """End the worker, and free the exchanges of all checks."""
         if self._channel is not None:
             self._channel.worker.kill()
-        for exchanges in self.asked:
+        for exchanges in self.exchanges_by_check:
             exchanges.clear()
 
     @property
@@ -331,7 +333,7 @@ class Session:
     @property
     def exchanges(self) -> list[Exchange]:
         """The exchanges of the current check."""
-        return self.asked[-1]
+        return self.exchanges_by_check[-1]
 
     def batch(self) -> RequestBatch:
         """Return a new batch of requests to the current worker."""

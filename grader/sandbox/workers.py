@@ -110,7 +110,7 @@ class WorkerProcess:
             raise self.reject("it belongs to no request")
         self._number += 1
         request.number = self._number
-        request.seconds = max(clock.left, 0.0)
+        request.seconds = max(clock.seconds_left, 0.0)
         data = memoryview(frames.pack(request, *body))
         while data:
             try:
@@ -158,7 +158,7 @@ class WorkerProcess:
         if greeting.refused:
             self.kill()
             raise GraderFault(f"a worker could not confine itself: {greeting.refused}")
-        self._meter.begin(greeting.taken)  # later time may be the submission's
+        self._meter.begin(greeting.cpu_seconds)  # later time may be the submission's
         self._confined = True
 
     @property
@@ -217,7 +217,7 @@ class WorkerProcess:
             self._look_at(clock)
             wanted = [connection] if self._silent else [connection, self._pipe]
             sending = [connection] if to_send else []
-            most = max(min(clock.left, POLL_INTERVAL_S), MIN_WAIT_S)
+            most = max(min(clock.seconds_left, POLL_INTERVAL_S), MIN_WAIT_S)
             began = time.monotonic()
             ready, writable, _ = select.select(wanted, sending, [], most)
             # A longer wait means that this process itself was stopped, say by Ctrl-Z: not charged.
@@ -229,10 +229,10 @@ class WorkerProcess:
 
     def _look_at(self, clock: Clock) -> None:
         """Kill the worker and raise if its time is up, the machine too busy, or ``stop`` set."""
-        if clock.left <= 0:
+        if clock.seconds_left <= 0:
             raise self._timed_out()
         try:
-            clock.expect_a_machine()
+            clock.raise_if_machine_busy()
         except MachineBusy:
             self.kill()
             raise

@@ -43,15 +43,16 @@ _T = TypeVar("_T")
 
 
 def run_bounded(
-    name: str, function: partial[_T], gives: type[_T], reads: Sequence[Path] = ()
+    name: str, function: partial[_T], result_type: type[_T], paths_to_read: Sequence[Path] = ()
 ) -> _T:
     """Run a function in another process and return its result; its side effects stay there.
 
     Args:
         name: The name of the file that it reads, for messages.
         function: The call, which must be picklable.
-        gives: The type of the result, as ``msgspec`` knows it; not text, which means a refusal.
-        reads: The files and folders that the function opens.
+        result_type: The type of the result, as ``msgspec`` knows it; not text, which means a
+            refusal.
+        paths_to_read: The files and folders that the function opens.
 
     Raises:
         GradeError: The function raised it, or took more time or memory than it may.
@@ -59,7 +60,7 @@ def run_bounded(
     if _is_bounded:
         return function()
     try:
-        answer = msgspec.msgpack.decode(_ask(function, reads), type=gives | str)
+        answer = msgspec.msgpack.decode(_ask(function, paths_to_read), type=result_type | str)
     except (OSError, msgspec.DecodeError):
         raise GradeError(
             f"`{name}` cannot be read within {MAX_CPU_S} s and {MAX_MEMORY_MIB} MiB; a Python file "
@@ -70,7 +71,7 @@ def run_bounded(
     return answer
 
 
-def _ask(function: partial[_T], reads: Sequence[Path]) -> bytes:
+def _ask(function: partial[_T], paths_to_read: Sequence[Path]) -> bytes:
     """Send a call to a process forked for it, and return the bytes that the process answers."""
     ours, theirs = socket.socketpair()
     late = threading.Timer(MAX_WALL_S, ours.shutdown, [socket.SHUT_RDWR])
@@ -79,7 +80,7 @@ def _ask(function: partial[_T], reads: Sequence[Path]) -> bytes:
             _hand_over(theirs, function.func.__module__)
         late.start()
         try:
-            ours.sendall(pickle.dumps((function, reads)))
+            ours.sendall(pickle.dumps((function, paths_to_read)))
             ours.shutdown(socket.SHUT_WR)
             with ours.makefile("rb") as answer:
                 pieces = iter(partial(answer.read, 1 << 16), b"")
@@ -138,8 +139,8 @@ def serve() -> None:
 def _serve_one(connection: socket.socket, folders: list[Path]) -> None:
     global _is_bounded
     _is_bounded = True
-    function, reads = pickle.loads(connection.makefile("rb").read())
-    _put_up_walls([*folders, *reads])
+    function, paths_to_read = pickle.loads(connection.makefile("rb").read())
+    _put_up_walls([*folders, *paths_to_read])
     try:
         answer = function()
     except GradeError as error:

@@ -45,7 +45,7 @@ class Submission:
         """The SHA-256 of the source in UTF-8, in hexadecimal."""
         return hashlib.sha256(self.source.encode()).hexdigest()
 
-    def parts(self) -> Iterator[tuple[int, str]]:
+    def code_blocks(self) -> Iterator[tuple[int, str]]:
         """Yield the code of each cell, or of the whole file, with the number of lines before it."""
         if not self.cells:
             yield 0, self.source
@@ -80,7 +80,7 @@ def parse(submission: Submission) -> ast.Module:
         SourceProblem: The source does not parse; the message says where.
     """
     whole = ast.Module([], [])
-    for before, text in submission.parts():
+    for before, text in submission.code_blocks():
         tree = _parse(text, before)
         whole.body += ast.increment_lineno(tree, before).body if before else tree.body
     return whole

@@ -56,7 +56,7 @@ class Module:
         weights: Values of the module's parameters, set before the next call; if empty, the
             parameters stay as the constructor made them.
         made: The planned construction of the module; None for a function.
-        fit: The module's deviations from the contract that are compensated for.
+        deviations: The module's deviations from the contract that are compensated for.
     """
 
     def __init__(
@@ -66,14 +66,14 @@ class Module:
         sizes: Sizes,
         weights: Weights,
         made: PendingModule | None,
-        fit: Deviations = NO_DEVIATIONS,
+        deviations: Deviations = NO_DEVIATIONS,
     ) -> None:
         self.contract = contract
         self.batch = batch
         self.sizes = sizes
-        self.weights = self._unset = {name: weights[name] for name in fit.there(weights)}
+        self.weights = self._unset = {name: weights[name] for name in deviations.present(weights)}
         self.made = made
-        self.fit = fit
+        self.deviations = deviations
         self._mode: bool | None = None if made is None else False  # to set at the next call
 
     def train(self, mode: bool = True) -> Module:
@@ -100,7 +100,7 @@ class Module:
 
     def set(self, weights: Weights) -> Module:
         """Replace some weights, for the calls to come."""
-        there = {name: weights[name] for name in self.fit.there(weights)}
+        there = {name: weights[name] for name in self.deviations.present(weights)}
         self.weights = {**self.weights, **there}
         self._unset = {**self._unset, **there}
         return self
@@ -114,11 +114,11 @@ class Module:
     @property
     def whole_weights(self) -> Weights:
         """All weights of the contract, with zeros for a bias that the module lacks."""
-        if not self.fit.missing or self.contract.parameters is None:
+        if not self.deviations.missing or self.contract.parameters is None:
             return self.weights
         shapes = self.contract.parameters(self.sizes)
         like = next(iter(self.weights.values()), torch.zeros(()))
-        missing = {name: like.new_zeros(shapes[name]) for name in self.fit.missing}
+        missing = {name: like.new_zeros(shapes[name]) for name in self.deviations.missing}
         return {**self.weights, **missing}
 
     def call(self, inputs: Inputs, **how: Any) -> PlannedCall:
@@ -160,7 +160,9 @@ class Module:
             method=method or self.contract.method,
             weights=self._sent(self._unset),
             mode=self._mode,
-            grad_parameters=None if grad_output is None else list(map(self.fit.own, self.learning)),
+            grad_parameters=None
+            if grad_output is None
+            else list(map(self.deviations.own_name, self.learning)),
             seed=seed,
             **self._by_own_names(how),
         )
@@ -176,16 +178,19 @@ class Module:
 
     def _sent(self, weights: Weights) -> Weights:
         """Return weights by the module's own names, with zeros for biases the contract lacks."""
-        sent = {self.fit.own(name): value for name, value in weights.items()}
+        sent = {self.deviations.own_name(name): value for name, value in weights.items()}
         like = next(iter(weights.values()), None)
         if like is not None:
-            sizes = bias_sizes(self.fit.surplus, self.contract, self.sizes)
+            sizes = bias_sizes(self.deviations.surplus, self.contract, self.sizes)
             sent |= {name: like.new_zeros(size) for name, size in sizes.items()}
         return sent
 
     def _by_own_names(self, how: CallOptions) -> CallOptions:
         frozen = how.get("frozen")
-        return {**how, "frozen": list(map(self.fit.own, self.fit.there(frozen)))} if frozen else how
+        if not frozen:
+            return how
+        present = self.deviations.present(frozen)
+        return {**how, "frozen": list(map(self.deviations.own_name, present))}
 
     def _leaves(self, inputs: Inputs) -> Inputs:
         wanted = self.contract.differentiable
@@ -214,7 +219,7 @@ class Module:
     def _argument(self, inputs: Inputs, name: str) -> Any:
         """Return the value of an argument, a tuple if it has parts; None if it is left out."""
         values = [inputs.get(part) for part in self.contract.parts_of(name)]
-        sent = [x.call.kept(x.name) if isinstance(x, Handle) else x for x in values]
+        sent = [x.call.output_reference(x.name) if isinstance(x, Handle) else x for x in values]
         if name not in self.contract.tuples:
             return sent[0]
         return None if any(value is None for value in sent) else tuple(sent)
@@ -230,7 +235,7 @@ class Module:
         made = {} if self.made is None else self.made.parameters
         shapes = self.contract.parameters(self.sizes) if self.contract.parameters else {}
         for name, shape in shapes.items():
-            own = self.fit.own(name)
+            own = self.deviations.own_name(name)
             value = made[own].value if own in made else None
             if value is None:
                 continue
@@ -253,7 +258,7 @@ class Module:
         there = self.made.parameters
         owners: dict[str, str] = {}
         for contracts, value in self.weights.items():
-            name = self.fit.own(contracts)
+            name = self.deviations.own_name(contracts)
             if name not in there:
                 listing = ", ".join(f"`{own}`" for own in there) or "none"
                 fail(f"expected a parameter `{name}`; the module has {listing}")
@@ -310,14 +315,14 @@ class PlannedCall:
 
     def handle(self, name: str) -> Handle:
         """Return a handle that passes an output to a later call; only before this call is sent."""
-        self.kept(name)
+        self.output_reference(name)
         return Handle(self, name)
 
     def handles(self, name: str) -> dict[str, Handle]:
         """Return a handle for each part of an output that is a tuple."""
         return {part: self.handle(part) for part in self.contract.parts_of(name)}
 
-    def kept(self, name: str = "") -> Any:
+    def output_reference(self, name: str = "") -> Any:
         """Return a reference to an output, or to the whole result if no name is given.
 
         A later request may pass it on; the result itself is kept in the worker.
@@ -407,16 +412,16 @@ class PlannedCall:
     def lies_elsewhere(self, out: Tensor) -> bool:
         """Return whether an output lies on the other device that the call's inputs were put on."""
         results = self._pending.results
-        places = zip(results.outputs, results.elsewhere, strict=False)
+        places = zip(results.outputs, results.on_other_device, strict=False)
         return any(there and out is one for one, there in places)
 
     @property
-    def left(self) -> list[str]:
+    def side_effects(self) -> list[str]:
         """What else the call left changed, such as the default dtype, in words.
 
         Like ``changed``, this needs ``detect_inplace``.
         """
-        return self._pending.results.left
+        return self._pending.results.side_effects
 
     @property
     def copied(self) -> int:
@@ -427,13 +432,15 @@ class PlannedCall:
         self.module.expect_fit()
         return self._pending.results.copied
 
-    def behind(self, out: Tensor) -> int:
+    def bytes_kept_alive(self, out: Tensor) -> int:
         """Return the bytes of memory that an output keeps alive, if the call measured them."""
-        pairs = zip(self._pending.results.outputs, self._pending.results.behind, strict=True)
+        pairs = zip(
+            self._pending.results.outputs, self._pending.results.storage_nbytes, strict=True
+        )
         return next(size for one, size in pairs if one is out)
 
     @property
-    def made(self) -> int:
+    def numbers_made(self) -> int:
         """How many numbers the call's operations produced, if the call counted them."""
         self.module.expect_fit()
         return self._pending.results.made
@@ -467,7 +474,7 @@ class PlannedCall:
             f"{first} and the parameters",
         )
         assert self._back is not None
-        return dict(zip([*names, *self._learning], self._back.found, strict=True))
+        return dict(zip([*names, *self._learning], self._back.gradients, strict=True))
 
     def expect_backward(self) -> None:
         """Raise any error of the backward, without looking at the gradients."""
@@ -477,22 +484,22 @@ class PlannedCall:
     @property
     def expected(self) -> Tensor:
         """The right first compared output, in float64, on the CPU."""
-        return self.rights[self.contract.compared[0]]
+        return self.right_outputs[self.contract.compared[0]]
 
     @property
-    def rights(self) -> dict[str, Tensor]:
+    def right_outputs(self) -> dict[str, Tensor]:
         """The right float outputs by name."""
-        return {n: x for n, x in self.every_right.items() if n not in self.contract.integers}
+        return {n: x for n, x in self.all_right_outputs.items() if n not in self.contract.integers}
 
     @cached_property
-    def every_right(self) -> dict[str, Tensor]:
+    def all_right_outputs(self) -> dict[str, Tensor]:
         """All right outputs by name; cached, as later calls may take some of them as inputs."""
-        return self.once("outputs", self.compute_rights)
+        return self.compute_once("outputs", self.compute_right_outputs)
 
     @property
     def right_gradients(self) -> dict[str, Tensor]:
         """The right gradients, in float64, on the CPU."""
-        return self.once("gradients", self.compute_right_gradients)
+        return self.compute_once("gradients", self.compute_right_gradients)
 
     @property
     def right_weights(self) -> Weights:
@@ -503,11 +510,13 @@ class PlannedCall:
     def right_inputs(self) -> dict[str, Tensor]:
         """The inputs in float64, on the CPU; for an output of an earlier call, its right value."""
         return {
-            name: value.call.every_right[value.name] if isinstance(value, Handle) else exact(value)
+            name: value.call.all_right_outputs[value.name]
+            if isinstance(value, Handle)
+            else exact(value)
             for name, value in self.inputs.items()
         }
 
-    def once(self, what: str, compute: Callable[[], _T]) -> _T:
+    def compute_once(self, what: str, compute: Callable[[], _T]) -> _T:
         """Return the result of ``compute``, cached by ``what`` and all values of this call."""
         inputs = self.right_inputs
         grads = map(exact, self._grad_outputs.values())
@@ -515,7 +524,7 @@ class PlannedCall:
         names = (*inputs, *self._grad_outputs, *self.weights)
         return compute_once((what, self.contract.oracle, self.sizes, names), given, compute)
 
-    def compute_rights(
+    def compute_right_outputs(
         self, dtype: torch.dtype = torch.float64, noise: Noise | None = None
     ) -> dict[str, Tensor]:
         """Compute the right outputs, without a cache, with errors of rounding.
@@ -528,7 +537,7 @@ class PlannedCall:
     def compute_right_gradients(
         self, dtype: torch.dtype = torch.float64, noise: Noise | None = None
     ) -> dict[str, Tensor]:
-        """Compute the right gradients with errors of rounding; see ``compute_rights``."""
+        """Compute the right gradients with errors of rounding; see ``compute_right_outputs``."""
         with noise or nullcontext():
             return self._right_gradients(dtype, noise)
 
@@ -550,8 +559,8 @@ class PlannedCall:
         floats = [name for name in self.contract.differentiable if name in inputs]
         inputs |= {name: inputs[name].to(dtype) for name in floats}
         if noise:
-            inputs |= {name: noise.shaken(inputs[name]) for name in floats}
-            weights = {name: noise.shaken(weight) for name, weight in weights.items()}
+            inputs |= {name: noise.perturbed(inputs[name]) for name in floats}
+            weights = {name: noise.perturbed(weight) for name, weight in weights.items()}
         return inputs, weights
 
     def _right(self, inputs: dict[str, Tensor], weights: Weights) -> dict[str, Tensor]:

@@ -39,7 +39,7 @@ class Case(NamedTuple):
 
 
 def first_case(
-    compared: Sequence[tuple[str, Comparison]],
+    failed_comparisons: Sequence[tuple[str, Comparison]],
     asked: Sequence[Sequence[Exchange]],
     solution: str,
     inputs: Sequence[str] = (),
@@ -50,12 +50,12 @@ def first_case(
     expected value is right, and not another answer of the submission with which it was compared.
 
     Args:
-        compared: The comparisons that failed, each after the name of its check.
+        failed_comparisons: The comparisons that failed, each after the name of its check.
         asked: Requests of each check, with the answers.
         solution: Source of our solution.
         inputs: Names of a call's inputs, in order.
     """
-    for check, comparison in compared:
+    for check, comparison in failed_comparisons:
         for same in (_shares_memory, _equals):
             case = _find(check, comparison, asked, same, tuple(inputs))
             if case is not None and _holds_for(case, solution):
@@ -145,8 +145,8 @@ def _handles(operation: messages.Operation) -> set[int]:
             return {handle}
         case messages.Renew(handle=handle) | messages.Backward(handle=handle):
             return {handle}
-        case messages.Call(target=target, keep=keep, calls=calls):
-            found = {one for one in (target, keep) if isinstance(one, int)}
+        case messages.Call(target=target, results_handle=results, calls=calls):
+            found = {one for one in (target, results) if isinstance(one, int)}
             trees = [tree for one in calls for tree in (one.args, one.kwargs)]
             return found | {handle for tree in trees for handle in _handed_on(tree)}
     return set()
@@ -172,7 +172,7 @@ def _holds_for(case: Case, solution: str) -> bool:
     replay = Replay.of(solution)
     if replay is None:
         return False
-    answer = [replay.own(asked).answer for asked in case.steps][-1]
+    answer = [replay.answer_step(asked).answer for asked in case.steps][-1]
     if not isinstance(answer, StepAnswer):
         return False
     result = getattr(answer.answer, "results", None)

@@ -163,10 +163,11 @@ class Contract:
         deterministic: Constructor arguments that remove all randomness from training mode.
         kinks: Computes, from weights, sizes and the inputs, numbers at whose zeros a right gradient
             jumps, such as the input of a ReLU. None where everything is smooth.
-        slack: Computes from the inputs by how much, beyond rounding, a right answer may be off in
-            any dtype, relative to the largest value (if angles are float32, say). None for 0.
-        silent: Computes from the inputs, for outputs and gradients of inputs by name, where they
-            have to be exactly 0: a bool Tensor that broadcasts to each. None for nowhere.
+        extra_tolerance: Computes from the inputs by how much, beyond rounding, a right answer may
+            be off in any dtype, relative to the largest value (if angles are float32, say). None
+            for 0.
+        must_be_zero: Computes from the inputs, for outputs and gradients of inputs by name, where
+            they have to be exactly 0: a bool Tensor that broadcasts to each. None for nowhere.
         is_exact: Returns whether no constant is rounded in any dtype at given sizes, so that in
             float64 a right answer is right to the last digits.
         fit: Returns drawn sizes, changed so that they fit one another: to an even D, say.
@@ -194,8 +195,8 @@ class Contract:
     frozen: tuple[str, ...] = ()
     deterministic: Mapping[str, Any] = field(default_factory=dict)
     kinks: Callable[..., Tensor] | None = None
-    slack: Callable[..., float] | None = None
-    silent: Callable[..., Mapping[str, Tensor]] | None = None
+    extra_tolerance: Callable[..., float] | None = None
+    must_be_zero: Callable[..., Mapping[str, Tensor]] | None = None
     is_exact: Callable[[Sizes], bool] = field(default=lambda sizes: False)
     fit: Callable[[Sizes], Sizes] = field(default=lambda sizes: sizes)
     derived: Callable[[Sizes], Sizes] = field(default=lambda sizes: sizes)
@@ -212,12 +213,12 @@ class Contract:
         return self.tried and bool(self.sizes)
 
     @property
-    def kind(self) -> Any:
+    def situation_kind(self) -> Any:
         """The ``SituationKind`` of this kind of contract; None for the one that suits any."""
         return None
 
     @property
-    def inside(self) -> tuple[Contract, ...]:
+    def part_contracts(self) -> tuple[Contract, ...]:
         """The contracts of all parts inside this one."""
         return (*((self.inner,) if self.inner else ()), *self.parts)
 
@@ -277,9 +278,9 @@ class Contract:
         """Return the names of an argument's or output's parts; its own name if it is no tuple."""
         return self.tuples.get(whole, (whole,))
 
-    def slack_at(self, inputs: Mapping[str, Tensor]) -> float:
-        """Return by how much, beyond rounding, a right answer may be off; see ``slack``."""
-        return self.slack(**inputs) if self.slack else 0.0
+    def extra_tolerance_at(self, inputs: Mapping[str, Tensor]) -> float:
+        """Return by how much, beyond rounding, a right answer to these inputs may be off."""
+        return self.extra_tolerance(**inputs) if self.extra_tolerance else 0.0
 
     def right(
         self, weights: Weights, sizes: Sizes, inputs: Mapping[str, Tensor]

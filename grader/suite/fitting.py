@@ -34,11 +34,11 @@ class Deviations:
     missing: frozenset[str] = frozenset()
     needed: frozenset[str] = frozenset()
 
-    def own(self, name: str) -> str:
+    def own_name(self, name: str) -> str:
         """Return the module's own name of a parameter."""
         return self.names.get(name, name)
 
-    def there(self, names: Iterable[str]) -> list[str]:
+    def present(self, names: Iterable[str]) -> list[str]:
         """Return those of the contract's names that the module has a parameter for."""
         return [name for name in names if name not in self.missing]
 

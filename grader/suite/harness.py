@@ -116,7 +116,7 @@ class Harness:
             learns: Whether the calls are made with gradients.
         """
         while sizes.length > 2 * SHORT_T and (
-            self._seconds_for(sizes, calls, learns) > MAX_TIME_SHARE * self.session.left
+            self._seconds_for(sizes, calls, learns) > MAX_TIME_SHARE * self.session.budget_left
             or self.session.pace.is_too_much(MEMORY_FACTOR * sizes.scores)
         ):
             sizes = sizes.replace(**{n: (sizes[n] + 1) // 2 for n in "TS" if n in sizes})
@@ -147,7 +147,7 @@ class Harness:
     def expect_time_for(self, sizes: Sizes) -> None:
         """Skip the check if a call at these sizes would take longer than the time left."""
         seconds = self._seconds_for(sizes)
-        if seconds > self.session.left:
+        if seconds > self.session.budget_left:
             pytest.skip(f"at {sizes} a call would take {seconds:.0f} s")
 
     def _seconds_for(self, sizes: Sizes, calls: int = 1, learns: bool = False) -> float:
@@ -175,17 +175,19 @@ class Harness:
         sizes = sizes or self.sizes
         weights = self.weights(sizes) if weights is None else weights
         made = None
-        fit = self.fit
+        deviations = self.deviations
         if self.contract.parameters is not None:
             given = {**self.contract.arguments(sizes), **changes}
-            given |= {name: self.contract.defaults[name] for name in fit.needed & _left_out(given)}
+            given |= {
+                name: self.contract.defaults[name] for name in deviations.needed & _left_out(given)
+            }
             arguments = {name: value for name, value in given.items() if value is not None}
             args, kwargs = (arguments.values(), {}) if by_position else ((), arguments)
             made = self.batch.create(self.contract.entry, tuple(args), kwargs, with_values, seed)
-        return Module(self.contract, self.batch, sizes, weights, made, fit)
+        return Module(self.contract, self.batch, sizes, weights, made, deviations)
 
     @property
-    def fit(self) -> Deviations:
+    def deviations(self) -> Deviations:
         """The module's deviations to compensate for; none until a check has reported a misfit."""
         if MISFIT_KEY not in self._memo or self.contract.parameters is None:
             return NO_DEVIATIONS

@@ -44,7 +44,7 @@ def try_on(harness: Harness, own: Mapping[str, Any], sizes: Mapping[str, int]) -
         drawn = harness.inputs(fitting)
         inputs = {name: given.get(name, drawn.get(name)) for name in contract.inputs}
         call = harness.module(fitting).call({n: x for n, x in inputs.items() if x is not None})
-        right = call.every_right
+        right = call.all_right_outputs
     except (RuntimeError, ValueError, IndexError):
         raise GradeError(f"nothing is right at {fitting}: they do not fit one another") from None
     harness.ask()

@@ -49,14 +49,14 @@ class SuitePlugin:
         self._memo: dict[Any, Any] = {}  # observations that the checks share
         self._contract: Contract | None = None
         self._claims: frozenset[str] = frozenset()
-        self._of_form: set[str] = set()  # names of the checks of a module's parameters
+        self._form_checks: set[str] = set()  # names of the checks of a module's parameters
         self._looks_at_situations = False
-        self._early = set[str]()  # names of checks passed before the situations were judged
+        self._passed_early = set[str]()  # names of checks passed before the situations were judged
         self._count = 0  # number of checks in the suite
         self._progress: Callable[[int, int], object] | None = None
         self.results: list[CheckResult] = []
-        self.compared: list[tuple[str, Comparison]] = []  # failed comparisons, by check
-        self.again = False  # whether the check that just ran is to be run once more
+        self.failed_comparisons: list[tuple[str, Comparison]] = []  # each after its check's name
+        self.must_rerun = False  # whether the check that just ran is to be run once more
         self.fault: GradeError | None = None  # why grading failed: a broken check, or the machine
         self.broken = ""  # why the suite cannot be run; empty if it can
 
@@ -84,9 +84,9 @@ class SuitePlugin:
         self._session, self._seed = session, seed
         self._progress = progress
         self._memo = initial_memo(stands_for, self._contract)
-        self.results, self.compared = [], []
-        self.fault, self.again = None, False
-        self._early = set()
+        self.results, self.failed_comparisons = [], []
+        self.fault, self.must_rerun = None, False
+        self._passed_early = set()
 
     @property
     def judged(self) -> Judgement | None:
@@ -95,7 +95,7 @@ class SuitePlugin:
 
     def let_go(self) -> None:
         """Drop the submission's data: it may be large, and the suite stays in memory for others."""
-        self._memo, self.results, self.compared = {}, [], []
+        self._memo, self.results, self.failed_comparisons = {}, [], []
         self._ended = self.fault = None  # their tracebacks keep all requests alive
         self._progress = None
         del self._session
@@ -117,7 +117,7 @@ class SuitePlugin:
         """
         self._count = len(items)
         self._claims = frozenset(item.function.__name__ for item in items)
-        self._of_form = {i.name for i in items if i.function.__name__ == "has_its_parameters"}
+        self._form_checks = {i.name for i in items if i.function.__name__ == "has_its_parameters"}
         self._looks_at_situations = any(hasattr(i.function, "looks_at_situations") for i in items)
         for item in items:
             contract = getattr(item.module, "contract", None)
@@ -128,7 +128,7 @@ class SuitePlugin:
         if self.broken:
             items.clear()
         elif self._contract is not None and self._contract.has_situations:
-            for one in (self._contract, *self._contract.inside):
+            for one in (self._contract, *self._contract.part_contracts):
                 arrays_of(model_of(one))  # may take seconds, which no check is to be charged
 
     def pytest_runtest_makereport(self, item: pytest.Function, call: pytest.CallInfo[None]) -> None:
@@ -144,11 +144,11 @@ class SuitePlugin:
         if self._session.is_late:
             self.fault = TakesLong()
             return
-        if isinstance(self._ended, MachineBusy) and not self.again:
-            self.again = True
+        if isinstance(self._ended, MachineBusy) and not self.must_rerun:
+            self.must_rerun = True
             self._session.give_up_check()
             return
-        self.again = False
+        self.must_rerun = False
         try:
             self.results.append(self._result(item, output))
         except GraderFault as fault:
@@ -158,7 +158,7 @@ class SuitePlugin:
 
     def _result(self, item: pytest.Function, output: str) -> CheckResult:
         if isinstance(self._ended, CheckFailed) and self._ended.comparison is not None:
-            self.compared.append((item.name, self._ended.comparison))
+            self.failed_comparisons.append((item.name, self._ended.comparison))
         marker = item.get_closest_marker("points")
         verdict, message, difference, fault = verdict_on(item.name, self._ended)
         if isinstance(self._ended, WorkerTimeout) and not isinstance(self._ended, NotTried):
@@ -210,7 +210,7 @@ class SuitePlugin:
         """
         found = self.judged
         if found is None:
-            self._early.add(check)
+            self._passed_early.add(check)
         if found is None or len(found.wrong) < MIN_WRONG_SHARE * len(found.outcomes):
             return
         harness = self._harness(Draw(derive_seed(self._seed, "idle/inputs")))
@@ -221,15 +221,15 @@ class SuitePlugin:
         if why:
             proves = f"this holds, and proves nothing: {why}"
             failed = partial(replace, verdict=Verdict.FAIL, message=proves)
-            early, self._early = self._early, set()
+            early, self._passed_early = self._passed_early, set()
             self.results = [failed(one) if one.name in early else one for one in self.results]
             raise CheckFailed(proves)
 
     @property
     def _knows_the_form(self) -> bool:
         """Whether situations can be tried: the checks of the parameters, if any, are over."""
-        told = {one.name for one in self.results}
-        return self._looks_at_situations and not self._of_form - told
+        finished = {one.name for one in self.results}
+        return self._looks_at_situations and not self._form_checks - finished
 
     @pytest.fixture
     def draw(self, request: pytest.FixtureRequest) -> Draw:
@@ -252,7 +252,9 @@ class SuitePlugin:
     def first_case(self, solution: str) -> Case | None:
         """Return the first failed comparison that can be repeated; see ``case.first_case``."""
         inputs = () if self._contract is None else tuple(self._contract.inputs)
-        return first_case(self.compared, self._session.asked, solution, inputs)
+        return first_case(
+            self.failed_comparisons, self._session.exchanges_by_check, solution, inputs
+        )
 
     def observe(self) -> list[Any]:
         """Observe the submission for a diagnosis; return nothing if the suite has no contract.

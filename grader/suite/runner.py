@@ -151,17 +151,17 @@ class SuiteRunner:
             self.plugin.begin(session, seed)
             return self.plugin.try_on(own, sizes)
 
-    def foresee(self, seed: int, enough: threading.Event | None = None) -> None:
+    def foresee(self, seed: int, stop: threading.Event | None = None) -> None:
         """Draw the situations of a grading to come, and compute the right answers in advance.
 
         Args:
             seed: Seed of the whole grading.
-            enough: Event that another thread sets to stop; the grading then computes the rest.
+            stop: Event that another thread sets to stop; the grading then computes the rest.
         """
         contract = self.plugin.contract
         if contract is not None and contract.has_situations:
             with self._lock, one_thread():
-                precompute_situations(contract, seed, enough or threading.Event())
+                precompute_situations(contract, seed, stop or threading.Event())
 
     def let_go(self) -> None:
         """Drop the submission's data, and return its memory to the system."""
@@ -211,7 +211,7 @@ class SuiteRunner:
             for item, following in itertools.pairwise(items):
                 assert item is not None
                 item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
-                if self.plugin.again:
+                if self.plugin.must_rerun:
                     item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
                 if isinstance(self.plugin.fault, MachineBusy | TakesLong):
                     return  # every later check would fail for the same reason

@@ -55,9 +55,9 @@ class Noise(TorchDispatchMode):
         if func is torch.ops.aten._softmax_backward_data.default:
             out = out - args[1] * self._off_in_rows(args[0] * args[1])
         times = _error_in_eps(func._schema.name, args, out, 0.5 / self._eps)
-        return _map_tensors(out, lambda one: self.shaken(one, times))
+        return _map_tensors(out, lambda one: self.perturbed(one, times))
 
-    def shaken(self, tensor: Tensor, times: float | Tensor = 1.0) -> Tensor:
+    def perturbed(self, tensor: Tensor, times: float | Tensor = 1.0) -> Tensor:
         """Return a tensor with each number off by ``times`` · ε of itself, up or down at random."""
         if not tensor.is_floating_point():
             return tensor
@@ -97,9 +97,9 @@ class RoundToBfloat16(Noise):
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Carry out an operation and, if it makes a new tensor, round that."""
         out = func(*args, **(kwargs or {}))
-        return out if _returns_alias(func) else _map_tensors(out, self.shaken)
+        return out if _returns_alias(func) else _map_tensors(out, self.perturbed)
 
-    def shaken(self, tensor: Tensor, times: float | Tensor = 1.0) -> Tensor:
+    def perturbed(self, tensor: Tensor, times: float | Tensor = 1.0) -> Tensor:
         """Return a tensor whose numbers are rounded to bfloat16, in its own dtype."""
         return tensor.bfloat16().to(tensor.dtype) if tensor.is_floating_point() else tensor
 

@@ -135,27 +135,28 @@ class Call(_Operation, tag="call", omit_defaults=True):
         target: A module's handle, or a function's name.
         method: The name of the module's method; empty for the module itself.
         weights: New values of parameters, as indices of tensors; set before the first call.
-        lent: Whether the module has the weights during the calls only, by ``functional_call``.
+        functional_weights: Whether the module has the weights during the calls only, by
+            ``functional_call``.
         mode: Whether to switch the module to training; None leaves it as it is.
-        keep: The handle by which later steps refer to the results; None if none will.
+        results_handle: The handle by which later steps refer to the results; None if none will.
         gradients: Whether gradients may be asked for later: of the inputs that require one, and of
             the parameters in ``grad_parameters``.
         frozen: Names of parameters that must not learn.
         inference: Whether to make the calls in inference mode.
-        through: Whether inputs that require a gradient are passed as results of an operation, as
-            of an earlier layer, not as leaves.
+        nonleaf_inputs: Whether inputs that require a gradient are passed as results of an
+            operation, as of an earlier layer, not as leaves.
         detect_inplace: Whether to report which inputs the calls change, and what else they leave
             changed.
         overwrites: Whether to encode a result only after the last call, which may have overwritten
             it.
-        refills: Whether all calls get the tensors of the first, filled with other values.
-        elsewhere: Whether to put the inputs on another device, which ``meta`` stands for, and to
-            answer with the values of results there.
+        refill_inputs: Whether all calls get the tensors of the first, filled with other values.
+        use_other_device: Whether to put the inputs on another device, which ``meta`` stands for,
+            and to answer with the values of results there.
         copies: Which repeated numbers to look for in each tensor that operations of the calls take
             or return; None for no search.
-        weighs: Whether to report how much memory lies behind the results.
-        counted: Whether to report how many numbers operations make, and how many tensors are kept
-            for a backward.
+        report_storage: Whether to report how much memory lies behind the results.
+        report_counts: Whether to report how many numbers operations make, and how many tensors
+            are kept for a backward.
         stops_at_nan: Whether to raise where an operation makes NaN from tensors that hold none.
     """
 
@@ -163,21 +164,21 @@ class Call(_Operation, tag="call", omit_defaults=True):
     calls: list[Arguments]
     method: str = ""
     weights: dict[str, int] = {}
-    lent: bool = False
+    functional_weights: bool = False
     mode: bool | None = None
-    keep: int | None = None
+    results_handle: int | None = None
     gradients: bool = False
     grad_parameters: list[str] = []
     frozen: list[str] = []
     inference: bool = False
-    through: bool = False
+    nonleaf_inputs: bool = False
     detect_inplace: bool = False
     overwrites: bool = False
-    refills: bool = False
-    elsewhere: bool = False
+    refill_inputs: bool = False
+    use_other_device: bool = False
     copies: CopyCriteria | None = None
-    weighs: bool = False
-    counted: bool = False
+    report_storage: bool = False
+    report_counts: bool = False
     stops_at_nan: bool = False
 
 
@@ -302,12 +303,13 @@ class Called(_Answer, tag="called"):
         results: The result of each call.
         grads: Whether each tensor in the results requires a gradient.
         changed: Indices of the inputs that the calls changed in place, if asked for.
-        left: What else the calls left changed, in words, if asked for.
+        side_effects: What else the calls left changed, in words, if asked for.
         inputs: A digest of each input after the calls, if asked for.
-        elsewhere: Whether each tensor in the results lies on the other device, if inputs did.
+        on_other_device: Whether each tensor in the results lies on the other device, if inputs
+            did.
         copied: How many different numbers some tensor held as often as was asked, if asked for.
-        behind: The bytes of memory behind each tensor in the results, if asked for; memory that an
-            earlier tensor has as well is not counted again.
+        storage_nbytes: The bytes of memory behind each tensor in the results, if asked for; memory
+            that an earlier tensor has as well is not counted again.
         made: How many numbers operations made, if asked for.
         saved: How many tensors were kept for a backward, if asked for.
     """
@@ -315,11 +317,11 @@ class Called(_Answer, tag="called"):
     results: list[Tree]
     grads: list[bool]
     changed: list[int]
-    left: list[str] = []
+    side_effects: list[str] = []
     inputs: list[str] = []
-    elsewhere: list[bool] = []
+    on_other_device: list[bool] = []
     copied: Count = 0
-    behind: list[Count] = []
+    storage_nbytes: list[Count] = []
     made: Count = 0
     saved: Count = 0
 
@@ -382,12 +384,12 @@ class Greeting(msgspec.Struct):
     Attributes:
         level: The level of confinement that the worker is under; empty if it could not be set up.
         refused: Why the worker could not confine itself; empty if it did.
-        taken: Processor time that the worker used until then, in seconds.
+        cpu_seconds: Processor time that the worker used until then, in seconds.
     """
 
     level: str
     refused: str = ""
-    taken: float = 0.0
+    cpu_seconds: float = 0.0
 
 
 class Offer(msgspec.Struct):

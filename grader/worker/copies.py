@@ -48,13 +48,13 @@ class CopyCounter(OperationWatcher):
             for tensor in given:
                 if storage_address(tensor) not in self._met:  # NumPy may have made it
                     self._look_at(tensor)
-            behind = (
+            input_storages = (
                 set() if func._schema.is_mutable else {storage_address(tensor) for tensor in given}
             )
         result = func(*args, **kwargs)
         with no_overrides():
             for tensor in _floats(result):
-                if storage_address(tensor) not in behind:  # else it is a view of an input
+                if storage_address(tensor) not in input_storages:  # else it is a view of an input
                     self._look_at(tensor)
         return result
 

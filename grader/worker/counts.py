@@ -42,13 +42,15 @@ class AllocationCounter(OperationWatcher):
         """Carry out the operation, and count what is new in its outputs."""
         with no_overrides():
             given = in_memory([args, list(kwargs.values())])
-            behind = {storage_address(tensor) for tensor in given}
+            input_storages = {storage_address(tensor) for tensor in given}
             if is_grad_enabled() and top_hooks(True) != self._both:  # our hooks are not in use
                 self.saved += any(requires_grad_of(tensor) for tensor in given)
         result = func(*args, **kwargs)
         with no_overrides():
             self.made += sum(
-                TENSOR_BASE.numel(x) for x in in_memory(result) if storage_address(x) not in behind
+                TENSOR_BASE.numel(x)
+                for x in in_memory(result)
+                if storage_address(x) not in input_storages
             )
         return result
 

@@ -71,19 +71,19 @@ class SimulatedDevice(OperationWatcher):
         kwargs = dict(kwargs)
         tensors: list[Tensor] = []
         _map(tensors.append, [args, list(kwargs.values())])
-        here = any(is_on_meta(x) or id(x) in self._odd for x in tensors)
-        if here:
+        is_simulated = any(is_on_meta(x) or id(x) in self._odd for x in tensors)
+        if is_simulated:
             _refuse_reading(func, args, kwargs)
-        if here and func.overloadpacket not in _MAY_MIX:
+        if is_simulated and func.overloadpacket not in _MAY_MIX:
             _refuse_mixed_devices(tensors)
         target = kwargs.get("device")
         if target is not None:
-            here = torch.device(target).type == "meta"
-            kwargs["device"] = self.home if here else torch.device("cpu")
+            is_simulated = torch.device(target).type == "meta"
+            kwargs["device"] = self.home if is_simulated else torch.device("cpu")
         args = _map(self._twin, args)
         kwargs = {name: _map(self._twin, value) for name, value in kwargs.items()}
         result = func(*args, **kwargs)
-        return _map(self._stand_in, result) if here else result
+        return _map(self._stand_in, result) if is_simulated else result
 
     def __enter__(self) -> Self:
         self._values.__enter__()
@@ -97,7 +97,7 @@ class SimulatedDevice(OperationWatcher):
     def _is_new(self, tensor: Tensor, known: set[int]) -> bool:
         return is_on_meta(tensor) and not self.knows(tensor)
 
-    def there(self, value: Tensor) -> Tensor:
+    def make_stand_in(self, value: Tensor) -> Tensor:
         """Make a tensor on ``meta`` that stands for a real tensor, which becomes its twin."""
         stand_in = torch.empty_strided(
             value.shape, value.stride(), dtype=value.dtype, device="meta"
@@ -109,7 +109,7 @@ class SimulatedDevice(OperationWatcher):
         self.pair(stand_in, value)
         return stand_in
 
-    def here(self, value: Tensor) -> Tensor:
+    def twin_of(self, value: Tensor) -> Tensor:
         """Return the twin of a tensor on ``meta``: the real tensor that it stands for.
 
         A tensor without a twin gets one with made-up values, and ``invented`` is set.
@@ -141,7 +141,7 @@ class SimulatedDevice(OperationWatcher):
             self._odd[id(value)] = value
             return value
         if id(value) not in self._stand_ins:
-            self.there(value)
+            self.make_stand_in(value)
         stand_in, _ = self._stand_ins[id(value)]
         if stand_in.shape != value.shape or stand_in.stride() != value.stride():
             stand_in.as_strided_(value.shape, value.stride())  # the twin was transposed in place
@@ -179,7 +179,7 @@ class _KeepsValues(TorchFunctionMode):
             if len(tensors) == 1 and not self._device.knows(result):
                 (same,) = tensors
                 if self._device.knows(same) and same.shape == result.shape:
-                    self._device.pair(result, self._device.here(same))
+                    self._device.pair(result, self._device.twin_of(same))
         return result
 
 

@@ -43,8 +43,10 @@ class Graph:
             found = self._backward(pairs, way)
         else:
             with self._other as other:
-                there = [(out, other.there(grad)) for out, grad in pairs]
-                found = tuple(x if x is None else other.here(x) for x in self._backward(there, way))
+                there = [(out, other.make_stand_in(grad)) for out, grad in pairs]
+                found = tuple(
+                    x if x is None else other.twin_of(x) for x in self._backward(there, way)
+                )
         grads = iter(found)
         return [next(grads) if learns else None for learns in self._learns]
 

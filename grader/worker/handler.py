@@ -60,10 +60,10 @@ class RequestHandler:
         self.objects: dict[int, Any] = {}  # modules, and lists of calls' results
         self.makers: dict[int, Callable[[], nn.Module]] = {}  # constructors of the modules
         self.graphs: dict[int, Graph] = {}
-        self.elsewhere: dict[int, SimulatedDevice] = {}  # by handle of a module on another device
+        self.other_devices: dict[int, SimulatedDevice] = {}  # by handle of the module on it
         self.sent: list[Tensor] = []
         self.generators: dict[int, torch.Generator] = {}  # of the current step, by seed
-        self.keeper = ForbiddenCalls()
+        self.forbidden_calls = ForbiddenCalls()
 
     def answer(self, request: messages.Request, body: frames.Buffer) -> bytes:
         """Carry out a request, each group up to the first step that fails, and pack the reply."""
@@ -71,7 +71,7 @@ class RequestHandler:
             self.objects.pop(handle, None)
             self.graphs.pop(handle, None)
             self.makers.pop(handle, None)
-            self.elsewhere.pop(handle, None)
+            self.other_devices.pop(handle, None)
         answers: list[msgspec.Raw] = []
         parts: list[bytes] = []
         start = total = 0
@@ -109,9 +109,9 @@ class RequestHandler:
     ) -> tuple[msgspec.Raw, bytes, bool]:
         """Return the answer to a step, the bytes of its tensors, and whether the step failed."""
         answer, sent, failed = self._try(step, data)
-        self.keeper.look()
-        if self.keeper.broken is not None:  # even where the submission caught the exception
-            return _encoded(self.keeper.broken), b"", True
+        self.forbidden_calls.guard_new_modules()
+        if self.forbidden_calls.broken is not None:  # even if the submission caught the exception
+            return _encoded(self.forbidden_calls.broken), b"", True
         return answer, sent, failed
 
     def _try(self, step: messages.Step, data: memoryview) -> tuple[msgspec.Raw, bytes, bool]:
@@ -147,7 +147,7 @@ class RequestHandler:
         """Run a submission's source as a module of its own."""
         self.settle(load.device)
         self.filename = load.filename
-        self.keeper = ForbiddenCalls(load.rules, load.filename)
+        self.forbidden_calls = ForbiddenCalls(load.rules, load.filename)
         self.module.__file__ = load.filename
         sys.modules[MODULE_NAME] = self.module
         lines = load.source.splitlines(keepends=True)
@@ -203,7 +203,7 @@ class RequestHandler:
             module.to(device=move.device, dtype=dtype)
             return messages.Done()
         was = {name: value.detach().clone() for name, value in registered.tensors(module).items()}
-        with self.elsewhere.setdefault(move.handle, SimulatedDevice(self.home)) as other:
+        with self.other_devices.setdefault(move.handle, SimulatedDevice(self.home)) as other:
             module.to(device="meta", dtype=dtype)
         for name, value in registered.tensors(module).items():
             if name in was and value.shape == was[name].shape:
@@ -222,7 +222,7 @@ class RequestHandler:
         """Call a module, a method of it, or a function; keep the results if asked to."""
         function, parameters = self._callable(call)
         other = self._other_device(call, tensors)
-        if call.lent:
+        if call.functional_weights:
             function = partial(
                 _call_with_weights, function, _weights_by_name(parameters, call.weights, tensors)
             )
@@ -230,51 +230,54 @@ class RequestHandler:
         inputs = tensors[: len(tensors) - len(call.weights)]
         learned = [parameters[name] for name in call.grad_parameters]
         given = _prepared_inputs(call, inputs, other)
-        leaves = given if call.elsewhere else inputs
+        leaves = given if call.use_other_device else inputs
         graph = Graph([*(x for x in leaves if x.requires_grad), *learned], other)
-        before = (
-            SideEffects(function, parameters, given, call.gradients or call.counted)
+        side_effects = (
+            SideEffects(function, parameters, given, call.gradients or call.report_counts)
             if call.detect_inplace
             else None
         )
         kept = saved_parameter_hooks(parameters) if call.gradients else nullcontext()
         copies = None if call.copies is None else CopyCounter(call.copies)
-        counts = AllocationCounter() if call.counted else None
+        counts = AllocationCounter() if call.report_counts else None
         nans = StopsAtNaN() if call.stops_at_nan else nullcontext()
-        on = [other or kept, copies or nullcontext(), counts or nullcontext(), nans]
-        there = [*given, *parameters.values()]
-        results, trees = self._call_each(call, function, given, on, before, there)
+        contexts = [other or kept, copies or nullcontext(), counts or nullcontext(), nans]
+        existing = [*given, *parameters.values()]
+        results, trees = self._call_each(call, function, given, contexts, side_effects, existing)
         grads = [requires_grad_of(x) for x in self.sent]
-        elsewhere = [is_on_meta(x) for x in self.sent] if call.elsewhere else []
-        if call.elsewhere and other is not None and not other.invented:
-            self.sent[:] = [other.here(x) if is_on_meta(x) else x for x in self.sent]
-        if call.keep is not None:
-            self.objects[call.keep] = results
+        on_other_device = [is_on_meta(x) for x in self.sent] if call.use_other_device else []
+        if call.use_other_device and other is not None and not other.invented:
+            self.sent[:] = [other.twin_of(x) if is_on_meta(x) else x for x in self.sent]
+        if call.results_handle is not None:
+            self.objects[call.results_handle] = results
             if call.gradients and any(grads):
-                self.graphs[call.keep] = graph
-        called = messages.Called(results=trees, grads=grads, changed=[], elsewhere=elsewhere)
+                self.graphs[call.results_handle] = graph
+        called = messages.Called(
+            results=trees, grads=grads, changed=[], on_other_device=on_other_device
+        )
         if copies is not None:
             called.copied = copies.most
         if counts is not None:
             called.made, called.saved = counts.made, counts.saved
-        if call.weighs:
-            called.behind = _storage_nbytes(results)
-        if before is not None:
+        if call.report_storage:
+            called.storage_nbytes = _storage_nbytes(results)
+        if side_effects is not None:
             # A result may be a tensor of the submission's own class, whose code runs as its values
             # are read. They are read here, so that what that code changes is seen below.
             self.sent[:] = [values.plain_on_cpu(x) if is_in_memory(x) else x for x in self.sent]
             del results
-            called.changed, called.left = before.changed(), before.left()
+            called.changed = side_effects.changed_inputs()
+            called.side_effects = side_effects.describe()
             called.inputs = [values.digest(x) for x in given]
         return called
 
     def _other_device(self, call: messages.Call, tensors: list[Tensor]) -> SimulatedDevice | None:
         """Return what plays the other device of a call; None for a call on the worker's own."""
-        if not (call.elsewhere or any(x.device.type == "meta" for x in tensors)):
+        if not (call.use_other_device or any(x.device.type == "meta" for x in tensors)):
             return None
         if isinstance(call.target, str):
             return SimulatedDevice(self.home)
-        return self.elsewhere.setdefault(call.target, SimulatedDevice(self.home))
+        return self.other_devices.setdefault(call.target, SimulatedDevice(self.home))
 
     def _prepare(
         self,
@@ -284,7 +287,7 @@ class RequestHandler:
         other: SimulatedDevice | None,
     ) -> None:
         """Set weights, training mode and frozen parameters before a call."""
-        if not call.lent:
+        if not call.functional_weights:
             _set_weights(parameters, call.weights, tensors)
         if other is not None:
             for name, index in call.weights.items():
@@ -300,18 +303,18 @@ class RequestHandler:
         call: messages.Call,
         function: Callable[..., Any],
         inputs: list[Tensor],
-        on: Sequence[AbstractContextManager[Any]],
-        before: SideEffects | None,
-        there: list[Tensor],
+        contexts: Sequence[AbstractContextManager[Any]],
+        side_effects: SideEffects | None,
+        existing: list[Tensor],
     ) -> tuple[list[Any], list[Any]]:
         """Make each call; return the results as they are, and as they are encoded."""
-        on_meta = isinstance(on[0], SimulatedDevice)
-        grad = call.gradients or call.counted
+        on_meta = isinstance(contexts[0], SimulatedDevice)
+        grad = call.gradients or call.report_counts
         results: list[Any] = []
         trees: list[Any] = []
         each = len(inputs) // len(call.calls)  # inputs of a call, if all have equally many
         for place, one in enumerate(call.calls):
-            if call.refills and place:
+            if call.refill_inputs and place:
                 with inference_mode(call.inference):
                     _refill(inputs[:each], inputs[place * each :])
                 one = call.calls[0]
@@ -319,15 +322,15 @@ class RequestHandler:
             with ExitStack() as settings:
                 settings.enter_context(inference_mode(call.inference))
                 settings.enter_context(set_grad_enabled(grad))
-                for one_more in on:
-                    settings.enter_context(one_more)
+                for context in contexts:
+                    settings.enter_context(context)
                 results.append(function(*args, **kwargs))
                 restore_hooks()
-                if before is not None:
-                    before.look()
-            for mode in on:
+                if side_effects is not None:
+                    side_effects.record_settings()
+            for mode in contexts:
                 if isinstance(mode, OperationWatcher):
-                    mode.expect_to_have_seen(results[-1], there)
+                    mode.expect_to_have_seen(results[-1], existing)
             if call.overwrites and place + 1 < len(call.calls):
                 continue
             for result in results[len(trees) :]:
@@ -401,9 +404,9 @@ def _weights_by_name(
 
 
 def _call_with_weights(
-    module: nn.Module, lent: dict[str, Tensor], *args: Any, **kwargs: Any
+    module: nn.Module, weights: dict[str, Tensor], *args: Any, **kwargs: Any
 ) -> Any:
-    return functional_call(module, lent, args, kwargs)
+    return functional_call(module, weights, args, kwargs)
 
 
 def _set_weights(own: dict[str, Tensor], given: dict[str, int], tensors: list[Tensor]) -> None:
@@ -419,17 +422,17 @@ def _prepared_inputs(
 ) -> list[Tensor]:
     """Return the tensors that a call is given: its inputs, or what its settings make of them.
 
-    In inference mode these are clones, with ``through`` views; on another device, those on ``meta``
-    that stand for the inputs.
+    In inference mode these are clones, with ``nonleaf_inputs`` views; on another device, those on
+    ``meta`` that stand for the inputs.
     """
     with inference_mode(call.inference), set_grad_enabled(not call.inference):
         if call.inference:
             return [x.clone() for x in inputs]
-        if call.through:
+        if call.nonleaf_inputs:
             return [x.view_as(x) for x in inputs]
-    if not call.elsewhere or other is None:
+    if not call.use_other_device or other is None:
         return inputs
-    return [other.there(x.detach()).requires_grad_(x.requires_grad) for x in inputs]
+    return [other.make_stand_in(x.detach()).requires_grad_(x.requires_grad) for x in inputs]
 
 
 def _refill(own: list[Tensor], given: list[Tensor]) -> None:

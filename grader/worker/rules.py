@@ -61,9 +61,9 @@ class ForbiddenCalls:
         if self._names:
             sys.modules.update(dict.fromkeys(BANNED_MODULES, cast(Any, None)))  # cannot be imported
             _hook_torch_imports(self._take)
-        self.look()
+        self.guard_new_modules()
 
-    def look(self) -> None:
+    def guard_new_modules(self) -> None:
         """Take away what is forbidden in modules that torch has loaded since the last look."""
         if not self._names or len(sys.modules) == self._modules:
             return

@@ -60,11 +60,11 @@ class SideEffects:
         self._switches = {**_program_settings(), GRAD_MODE_CHANGED: grad}
         self._after = self._switches
 
-    def look(self) -> None:
+    def record_settings(self) -> None:
         """Record the program-wide settings after a call, before the call's own settings end."""
         self._after = _program_settings()
 
-    def changed(self) -> list[int]:
+    def changed_inputs(self) -> list[int]:
         """Return the indices of the inputs that were changed in place."""
         each = enumerate(zip(self._inputs, self._copies, self._versions, strict=True))
         with no_overrides():
@@ -74,12 +74,12 @@ class SideEffects:
                 if _version(x) != version or not _same(copy, x)
             ]
 
-    def left(self) -> list[str]:
+    def describe(self) -> list[str]:
         """Return what else the call left changed, in words."""
         with no_overrides():
-            return self._left()
+            return self._describe()
 
-    def _left(self) -> list[str]:
+    def _describe(self) -> list[str]:
         found = []
         if added := [name for name in self._state() if name not in self._names]:
             found.append(f"`{added[0][:MAX_NAME_CHARS]}` was added to the module by the call")

@@ -114,7 +114,7 @@ class Zygote:
             connection.sendall(frames.pack(messages.Greeting("", str(error))))
             return
         connection.sendall(
-            frames.pack(messages.Greeting(self.walls.level, taken=time.process_time()))
+            frames.pack(messages.Greeting(self.walls.level, cpu_seconds=time.process_time()))
         )
         serving.serve(connection, descriptors[1])
 
@@ -181,7 +181,7 @@ def warm_up() -> None:
     ask(messages.Call(1, calls, mode=True), x, mask)
     names = ["proj.weight", "more.0.bias"]
     ask(
-        messages.Call(1, calls, mode=True, keep=3, gradients=True, grad_parameters=names),
+        messages.Call(1, calls, mode=True, results_handle=3, gradients=True, grad_parameters=names),
         x.requires_grad_(),
         mask,
     )
@@ -208,7 +208,9 @@ def main(arguments: list[str]) -> None:
         )
         with tempfile.TemporaryDirectory(prefix=f"grade-{os.getpid()}-") as folder:
             os.chdir(folder)
-            control.sendall(frames.pack(messages.Greeting("process", taken=time.process_time())))
+            control.sendall(
+                frames.pack(messages.Greeting("process", cpu_seconds=time.process_time()))
+            )
             serving.serve(control, os.dup(1))
         return
     level, refused = choose_level(confinement)

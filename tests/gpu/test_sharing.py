@@ -31,7 +31,7 @@ def test_harm_to_a_shared_gpu_costs_no_neighbour(processes: int, device: str) ->
             tasks.append(Task(candidate, "double", number, "double.py", data))
     settings = PoolSettings(str(TINY_KIT), "auto", device, 3.0, 2048, 0)
     with GradingPool(settings, processes) as pool:
-        assert pool.found.device == device
+        assert pool.capabilities.device == device
         earned = {}
         for task, outcome in pool.run(tasks):
             assert outcome.report is not None, outcome.fault

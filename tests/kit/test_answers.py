@@ -42,7 +42,7 @@ def options(seed: int = SEED) -> Options:
 
 def to_lose(loses: Collection[str]) -> Options:
     """Of what is wrong, the checks that it has to lose; where none is known, any."""
-    return replace(options(), only=(*sorted(loses),) or None, first=not loses)
+    return replace(options(), only=(*sorted(loses),) or None, stop_at_first_lost=not loses)
 
 
 def each_solution() -> Iterator[Any]:

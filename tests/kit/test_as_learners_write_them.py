@@ -253,14 +253,14 @@ def test_what_is_done_wrong_is_named_and_nothing_else(
 ) -> None:
     found = explanation(name, edits)
     assert [{mistake.name for mistake in one} for one in found.sets] == [expected]
-    assert not found.left
+    assert not found.unexplained
 
 
 def test_frozen_parameters_are_called_frozen() -> None:
     frozen = "self.dropout = nn.Dropout(dropout_rate)\n        self.requires_grad_(False)"
     found = explanation("exercise4", {"self.dropout = nn.Dropout(dropout_rate)": frozen})
     assert [[mistake.name for mistake in one] for one in found.sets] == [["parameters-detached"]]
-    assert "frozen" in describe_mistakes(found.sets, found.left)
+    assert "frozen" in describe_mistakes(found.sets, found.unexplained)
 
 
 def test_what_is_right_in_training_is_not_said_to_be_wrong() -> None:
@@ -268,13 +268,13 @@ def test_what_is_right_in_training_is_not_said_to_be_wrong() -> None:
     found = explanation("exercise4", edits)
     assert [[mistake.name for mistake in one] for one in found.sets] == [["never-scaled"]]
     assert (
-        set(found.left)
-        == set(found.right)
+        set(found.unexplained)
+        == set(found.right_anyway)
         == {OBSERVED_GRADIENTS, IN_TRAINING, IN_TRAINING_UNDER_MASK}
     )
-    said = describe_mistakes(found.sets, found.left, found.beginning, found.right)
+    said = describe_mistakes(found.sets, found.unexplained, found.beginning, found.right_anyway)
     assert "Something else is wrong" not in said
-    assert said.endswith(f"This is right nonetheless: {', '.join(found.right)}.")
+    assert said.endswith(f"This is right nonetheless: {', '.join(found.right_anyway)}.")
 
 
 @pytest.mark.parametrize(

@@ -126,7 +126,7 @@ def test_right_answer_shows_no_mistake(
     found = explained(answer.submission, contract_of(exercise), sandbox)
     assert found.sets == ((),)
     # Dropout by random numbers of its own cannot be foretold, and is no mistake.
-    assert set(found.left) <= {IN_TRAINING, IN_TRAINING_UNDER_MASK}
+    assert set(found.unexplained) <= {IN_TRAINING, IN_TRAINING_UNDER_MASK}
 
 
 def test_every_choice_is_in_the_catalogue_and_no_other() -> None:

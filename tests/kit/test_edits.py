@@ -130,7 +130,9 @@ def test_right_answer_shows_no_mistake(
 ) -> None:
     with checked(exercise.suite, answer.submission, sandbox) as (results, session):
         asked = map(
-            CheckExchanges, session.asked, [check.verdict is Verdict.PASS for check in results]
+            CheckExchanges,
+            session.exchanges_by_check,
+            [check.verdict is Verdict.PASS for check in results],
         )
         found = explain_by_edits(exercise.solution, exercise.mistakes, list(asked))
     assert found.sets == ()

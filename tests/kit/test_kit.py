@@ -167,7 +167,7 @@ def test_odd_file_loses_points_and_is_no_fault_of_the_grader(
     exercise: Exercise, source: str, sandbox: Sandbox
 ) -> None:
     submission = Submission(Path(f"{exercise.name}.py"), source)
-    report = grade(submission, exercise, Options(device="cpu", search=20), sandbox)
+    report = grade(submission, exercise, Options(device="cpu", max_mistake_sets=20), sandbox)
     assert not report.solved or exercise.name == "bug14"
 
 

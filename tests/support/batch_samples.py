@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from grader.grading import Options, grade
-from grader.hiring.scoring import NOT_GRADED, score
+from grader.hiring.scoring import NOT_GRADED, lowest_score
 from grader.hiring.store import GradingResult
 from grader.kit import Kit, installed_kit
 from grader.outputs.batch_candidate import CandidateEntry, candidate_page
@@ -70,7 +70,7 @@ def entry(name: str, exercises: Sequence[str], *pairs: Graded) -> CandidateEntry
     scores = []
     for exercise in exercises:
         own = [one for one in results if one.exercise == exercise]
-        scores.append(score(own, ()) if own else NOT_GRADED)
+        scores.append(lowest_score(own, ()) if own else NOT_GRADED)
     whole = all(one.status.scored for one in scores)
     shares = [one.earned / max(one.possible, 1) for one in scores]
     total = sum(shares) / len(scores) if whole else None

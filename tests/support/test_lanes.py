@@ -23,9 +23,9 @@ from tests.support.paths import ROOT, TINY_KIT
 pytest_plugins = ["pytester"]
 MANY_TESTS = """
 import pytest
-from tests.support.drawing import some
+from tests.support.drawing import sampled
 
-@some("numbers", 5)
+@sampled("numbers", 5)
 @pytest.mark.parametrize("number", range(20))
 def test_number(number):
     assert number != 7
@@ -33,7 +33,7 @@ def test_number(number):
 def test_always():
     pass
 
-@some("left to the rest", 0)
+@sampled("left to the rest", 0)
 def test_rest():
     pass
 

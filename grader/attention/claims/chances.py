@@ -39,16 +39,16 @@ class SampleSetting:
     Attributes:
         rate: Dropout rate passed to the constructor.
         runs: Number of calls.
-        shown: Number of tokens, the last ones, that are not zero, so that the output shows which
-            of their weights were dropped; 0 for all. Far fewer than features: with about as many,
-            rounding blurs which were.
+        nonzero_tokens: Number of tokens, the last ones, that are not zero, so that the output shows
+            which of their weights were dropped; 0 for all. Far fewer than features: with about as
+            many, rounding blurs which were.
     """
 
     sizes: Sizes
     rate: float
     runs: int = 1
     dtype: torch.dtype = torch.float32
-    shown: int = 0
+    nonzero_tokens: int = 0
 
     def __str__(self) -> str:
         """Return a text such as ``dropout_rate=0.5, B=12, T=24, C=37``."""
@@ -59,7 +59,7 @@ SAMPLE_SETTINGS = (
     SampleSetting(Sizes(B=12, T=24, C=37), 0.5, runs=2),
     SampleSetting(Sizes(B=6, T=16, C=29), 0.4, runs=2, dtype=torch.bfloat16),
     SampleSetting(Sizes(B=1, T=128, C=140), 0.3),
-    SampleSetting(Sizes(B=8, T=40, C=16), 0.5, shown=10),  # more keys than features
+    SampleSetting(Sizes(B=8, T=40, C=16), 0.5, nonzero_tokens=10),  # more keys than features
     SampleSetting(Sizes(B=300, T=2, C=7), 0.3),
     SampleSetting(Sizes(B=300, T=5, C=11), 0.5),  # 300 maps: enough to compare any two weights
     SampleSetting(Sizes(B=300, T=1, C=3), 0.3),
@@ -106,8 +106,8 @@ def _draw(harness: Harness, setting: SampleSetting) -> Drawn:
     weights = contract.plain_weights(harness.weights(setting.sizes))
     weights = {name: w * (w.dim() > 1) for name, w in weights.items()}
     inputs = harness.inputs(setting.sizes)
-    if setting.shown:
-        inputs["x"][:, : -setting.shown] = 0  # value vectors must be independent, or zero
+    if setting.nonzero_tokens:
+        inputs["x"][:, : -setting.nonzero_tokens] = 0  # value vectors must be independent, or zero
     inputs = {name: value.to(setting.dtype) for name, value in inputs.items()}
     return Drawn(setting.sizes, weights, inputs, dtype=setting.dtype)
 
@@ -115,7 +115,7 @@ def _draw(harness: Harness, setting: SampleSetting) -> Drawn:
 def _expect_readable(setting: SampleSetting, call: PlannedCall, out: Tensor) -> None:
     """Fail where rounding makes a dropped weight hard to tell from a kept one."""
     (weights,) = recover_attention(call, out)
-    off = (weights.squeeze(-2)[..., -setting.shown :] - 1 / setting.sizes.T).abs()
+    off = (weights.squeeze(-2)[..., -setting.nonzero_tokens :] - 1 / setting.sizes.T).abs()
     expect(float(off.max()) < MAX_ROUNDING_SHARE * _kept_weight(setting), "output")
 
 
@@ -126,7 +126,7 @@ def _kept_weight(setting: SampleSetting) -> float:
 
 def _dropped_flags(setting: SampleSetting, calls: list[PlannedCall]) -> Tensor:
     maps = torch.stack(recover_attention(calls[0], *(call.out for call in calls))).squeeze(-2)
-    found = maps[..., -setting.shown :].abs()
+    found = maps[..., -setting.nonzero_tokens :].abs()
     largest, still = float(found.max()), 1 / setting.sizes.T
     # Kept weights are smaller if 1/(1 - rate) was left out; they must not count as dropped.
     kept = min(_kept_weight(setting), largest) if largest > still / 2 else _kept_weight(setting)

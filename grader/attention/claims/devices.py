@@ -26,7 +26,7 @@ def is_pinned_to_no_device(harness: Harness) -> None:
         case = harness.of(one)
         for method in ("", *contract.methods):
             expect_on_any_device(case, _every_kind(case, contract), method)
-    for part in contract.inside:
+    for part in contract.part_contracts:
         inside = harness.of(part)
         expect_on_any_device(inside, inside.every_input())
 

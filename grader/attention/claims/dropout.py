@@ -59,7 +59,7 @@ class Observed:
     Attributes:
         rate: Dropout rate in effect.
         right: Right attention weights in evaluation, (B, T, 1, T).
-        still: The submission's attention weights in evaluation, of the same shape.
+        evaluation_weights: The submission's attention weights in evaluation, of the same shape.
         maps: The submission's attention weights in training, for each run.
         outs: The submission's outputs in training, for each run.
         mask: The mask, (B, T, T); None where there was none.
@@ -67,7 +67,7 @@ class Observed:
 
     rate: float
     right: Tensor
-    still: Tensor
+    evaluation_weights: Tensor
     maps: list[Tensor]
     outs: list[Tensor]
     mask: Tensor | None
@@ -75,20 +75,20 @@ class Observed:
     @property
     def sure(self) -> Tensor:
         """Where a weight is large enough to be told from a dropped one; fails if none is."""
-        sure = self.still > MIN_VISIBLE_WEIGHT
+        sure = self.evaluation_weights > MIN_VISIBLE_WEIGHT
         expect(bool(sure.any()), "expected positive attention weights in evaluation, got none")
         return sure
 
     @property
     def kept(self) -> Tensor:
         """Which weights each run kept, (runs, B, T, 1, T); meaningless where ``sure`` is False."""
-        return torch.stack(self.maps).abs() > 0.05 * self.still
+        return torch.stack(self.maps).abs() > 0.05 * self.evaluation_weights
 
     @property
     def ratios(self) -> list[Tensor]:
         """Weights in training over those in evaluation, for each run, where ``sure`` is True."""
         sure = self.sure
-        return [(weights / self.still)[sure] for weights in self.maps]
+        return [(weights / self.evaluation_weights)[sure] for weights in self.maps]
 
 
 def observe(harness: Harness) -> dict[RateSetting, Observed]:
@@ -125,12 +125,16 @@ def _plan(module: Module, inputs: Inputs) -> tuple[PlannedCall, list[PlannedCall
     return module.call(inputs), module.train().calls([inputs] * TRAINING_RUNS)
 
 
-def _observe(setting: RateSetting, still: PlannedCall, calls: list[PlannedCall]) -> Observed:
-    contract: Any = still.contract
+def _observe(
+    setting: RateSetting, evaluation_call: PlannedCall, calls: list[PlannedCall]
+) -> Observed:
+    contract: Any = evaluation_call.contract
     outs = [call.out for call in calls]
-    right, weights, *maps = recover_attention(still, still.expected, still.out, *outs)
+    right, weights, *maps = recover_attention(
+        evaluation_call, evaluation_call.expected, evaluation_call.out, *outs
+    )
     rate = contract.default_rate if setting.rate is None else setting.rate
-    return Observed(rate, right, weights, maps, outs, still.tensors.get("attention_mask"))
+    return Observed(rate, right, weights, maps, outs, evaluation_call.tensors.get("attention_mask"))
 
 
 def _whole_or_dropped(harness: Harness) -> list[Tensor]:
@@ -213,7 +217,8 @@ def keeps_the_mean(harness: Harness) -> None:
         mean = float(kept.mean()) if kept.numel() else 0.0
         if setting.rate is None or abs(mean * (1 - seen.rate) - 1) < 0.01:
             continue
-        if bool((seen.still[seen.right > MIN_VISIBLE_WEIGHT].abs() < MAX_ROUNDING_SHARE).any()):
+        visible = seen.evaluation_weights[seen.right > MIN_VISIBLE_WEIGHT]
+        if bool((visible.abs() < MAX_ROUNDING_SHARE).any()):
             fail(f"training with {setting}: weights are already 0 in evaluation: no factor shows")
         fail(
             f"training with {setting}: expected the kept weights × {1 / (1 - seen.rate):.3g}, "

@@ -30,7 +30,7 @@ def matches_the_formula_under_a_mask(harness: Harness) -> None:
     ]
     harness.ask()
     for call in calls:
-        expect_all_close(call.outs, call.rights, "under a mask")
+        expect_all_close(call.outs, call.right_outputs, "under a mask")
 
 
 @points(2)

@@ -189,7 +189,7 @@ def memory_mask_is_not_remembered(harness: Harness) -> None:
     other = {**every, "memory_mask": every["memory_mask"].roll(1, -1)}
     plain = {name: value for name, value in every.items() if name != "memory_mask"}
     calls = module.calls([every, other, plain, every])
-    refilled = module.calls([other, every], refills=True)
+    refilled = module.calls([other, every], refill_inputs=True)
     harness.ask()
     for call in (*calls, refilled[1]):
         expect_close(call.out, call.expected, "output after a call with another mask")

@@ -34,7 +34,7 @@ def mistake_is_gone(*names: str, why: str, worth: int = 4) -> Check:
     def check(harness: Harness) -> None:
         found = harness.shared(find_mistakes)
         # Calls that raised an exception are missing; dropout may draw its own random numbers.
-        known = OUTPUT in found.explained and not set(found.left) - {
+        known = OUTPUT in found.explained and not set(found.unexplained) - {
             IN_TRAINING,
             IN_TRAINING_UNDER_MASK,
         }
@@ -53,7 +53,7 @@ def _show_what_is_wrong(harness: Harness) -> None:
     calls = harness.module().calls(harness.every_input())
     harness.ask()
     for call in calls:
-        expect_all_close(call.outs, call.rights)
+        expect_all_close(call.outs, call.right_outputs)
 
 
 def planted_mistakes_are_gone(names: Sequence[str], whys: Sequence[str]) -> list[Check]:
@@ -69,7 +69,7 @@ def planted_mistakes_are_gone(names: Sequence[str], whys: Sequence[str]) -> list
 
     def explain_these(harness: Harness) -> tuple[Explanation, dict[str, float]]:
         has_its_parameters(harness)
-        found = find_mistakes(harness, among=names, tried=100_000)
+        found = find_mistakes(harness, among=names, max_tried=100_000)
         made = found.sets[0] if found.sets else ()
         effects = effects_of([one for one in made if isinstance(one, Mistake)], harness)
         return found, effects
@@ -78,7 +78,7 @@ def planted_mistakes_are_gone(names: Sequence[str], whys: Sequence[str]) -> list
         def check(harness: Harness) -> None:
             found, effects = harness.shared(explain_these)
             expect(
-                {OUTPUT, OBSERVED_GRADIENTS} <= set(found.explained) and not found.left,
+                {OUTPUT, OBSERVED_GRADIENTS} <= set(found.explained) and not found.unexplained,
                 "the output is neither right nor what the planted mistakes give: "
                 "something else has changed",
             )

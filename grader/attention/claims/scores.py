@@ -135,7 +135,7 @@ def attends_all_alike_without_queries(harness: Harness) -> None:
     """With all queries at zero, the output is the mean of the values and of nothing else."""
     call = with_zero_queries(harness).call(harness.inputs())
     harness.ask()
-    expect_all_close(call.outs, call.rights, "at uniform weights")
+    expect_all_close(call.outs, call.right_outputs, "at uniform weights")
 
 
 @points(1)

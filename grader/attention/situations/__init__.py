@@ -18,7 +18,7 @@ class AttentionSituations:
         return with_extremes(contract, model_of(contract))
 
     fill = staticmethod(fill)
-    tried = staticmethod(AttentionSituationRun)
+    new_run = staticmethod(AttentionSituationRun)
 
 
 __all__ = ["AttentionSituations"]

@@ -59,9 +59,9 @@ def model_of(contract: Any) -> FactorModel:
     found += more
     if contract.masks:
         found += [MASK_SHAPE, *MASK_FACTORS]
-    delicate = ((MODE.name, MASK_PATTERN.name, DTYPE.name), *FACTOR_TRIPLES)
+    triples = ((MODE.name, MASK_PATTERN.name, DTYPE.name), *FACTOR_TRIPLES)
     wanted = (*wishes(first_x_like_input(contract)), MASK_WISH)
-    return FactorModel(tuple(found), (*ATTENTION_RULES, *RULES, *rules), delicate, wanted)
+    return FactorModel(tuple(found), (*ATTENTION_RULES, *RULES, *rules), triples, wanted)
 
 
 def _goes_with_a_mask(row: Row, name: str) -> bool:

@@ -48,12 +48,12 @@ class AttentionSituation(filling.Situation):
 
     Attributes:
         rate: Dropout rate passed to the constructor; None where none is passed.
-        tells: Whether an output shows which weights were dropped, however it is rounded.
+        shows_kept_weights: Whether an output, however rounded, shows which weights were dropped.
     """
 
     contract: Any
     rate: float | None
-    tells: bool = True
+    shows_kept_weights: bool = True
 
     @property
     def x(self) -> Tensor:
@@ -88,16 +88,18 @@ class AttentionSituation(filling.Situation):
         return ("attention_mask",) if self.row.get("mask given") == "by name" else ()
 
     @property
-    def about(self) -> tuple[str, ...]:
+    def further_claims(self) -> tuple[str, ...]:
         """Names of claims that the situation is about, beyond those that its factors imply."""
         dropping = ("drops_weights", "hidden_keys_stay_hidden_in_training") if self.drops else ()
         masked = "attention_mask" in self.tensors
         return (*dropping, *(("matches_the_formula_under_a_mask",) if masked else ()))
 
     def without(self, names: Collection[str]) -> Self:
-        """Return the situation with zeros for the weights so named, ``tells`` determined anew."""
+        """Return it with these weights set to 0, and ``shows_kept_weights`` determined anew."""
         bare = super().without(names)
-        return replace(bare, tells=not bare.drops or _tells_what_is_kept(Draw(0), bare))
+        return replace(
+            bare, shows_kept_weights=not bare.drops or _tells_what_is_kept(Draw(0), bare)
+        )
 
 
 def fill(harness: Harness, row: Row, turn: int) -> AttentionSituation:
@@ -110,18 +112,18 @@ def fill(harness: Harness, row: Row, turn: int) -> AttentionSituation:
         situation = _fill(harness, row, turn)
         if not situation.drops or _tells_what_is_kept(harness.draw, situation):
             return situation
-    return replace(situation, tells=False)
+    return replace(situation, shows_kept_weights=False)
 
 
 def _fill(harness: Harness, row: Row, turn: int) -> AttentionSituation:
     contract: Any = filling.variant_of(harness.contract, row)
     sizes = contract.fit(Sizes(**{**harness.sizes, **_sizes(harness, row, turn)}))
-    one = harness.of(contract)
-    weights = filling.in_dtype(row, filling.draw_weights(one, row, sizes))
+    variant_harness = harness.of(contract)
+    weights = filling.in_dtype(row, filling.draw_weights(variant_harness, row, sizes))
     mask = None if row.get("mask", "none") == "none" else draw_mask(harness, row, sizes)
-    x = filling.draw_x_like(one, row, "x", sizes)
-    other_weights = filling.draw_other_weights(one, row, sizes)
-    grad_outputs = filling.draw_grad_outputs(one, row, sizes)
+    x = filling.draw_x_like(variant_harness, row, "x", sizes)
+    other_weights = filling.draw_other_weights(variant_harness, row, sizes)
+    grad_outputs = filling.draw_grad_outputs(variant_harness, row, sizes)
     rate = _rate(harness, row)
     is_other_masked = mask is not None and row.get("history") == AFTER_ANOTHER_INPUT
     other_mask = (
@@ -137,23 +139,23 @@ def _fill(harness: Harness, row: Row, turn: int) -> AttentionSituation:
         changes={"dropout_rate": rate} if contract.dropout else {},
         weights=weights,
         inputs={"x": x, "attention_mask": mask},
-        others={"x": other_x, "attention_mask": mask},
-        before={"x": other_x, "attention_mask": other_mask},
+        other_inputs={"x": other_x, "attention_mask": mask},
+        earlier_inputs={"x": other_x, "attention_mask": other_mask},
         grad_outputs=grad_outputs,
         other_weights=other_weights,
         frozen=frozen,
         coin=bool(harness.draw.integer(0, 1)),
         visible=queries_that_see(mask, sizes),
-        right={},
+        right_answers={},
     )
 
 
 def _tells_what_is_kept(draw: Draw, situation: AttentionSituation) -> bool:
     drawn = Drawn(situation.sizes, situation.weights, situation.inputs)
     call = drawn.planned(situation.contract)
-    right = situation.right["outputs"] = call.compute_rights()
-    (still,) = right.values()
-    return tells_what_is_kept(call, situation.dtype, still, draw)
+    right = situation.right_answers["outputs"] = call.compute_right_outputs()
+    (undropped,) = right.values()
+    return tells_what_is_kept(call, situation.dtype, undropped, draw)
 
 
 def _rate(harness: Harness, row: Row) -> float | None:

@@ -16,7 +16,7 @@ MAX_MISREAD_SHARE = {torch.float32: 3e-3, torch.float64: 1e-6}
 ROUNDING_DRAWS = 4  # of an output, for each sequence
 
 
-def kept_factors(call: PlannedCall, rate: float, still: Tensor, out: Tensor) -> Tensor:
+def kept_factors(call: PlannedCall, rate: float, undropped: Tensor, out: Tensor) -> Tensor:
     """Return the factor by which dropout multiplied each weight, as read off an output, (…, T, S).
 
     The factor is 0 or 1/(1 - rate), whichever is nearer to what the output shows.
@@ -24,16 +24,18 @@ def kept_factors(call: PlannedCall, rate: float, still: Tensor, out: Tensor) -> 
     Args:
         call: Call of an attention with one head.
         rate: Dropout rate.
-        still: Right output where nothing is dropped.
+        undropped: Right output where nothing is dropped.
         out: Output of the submission, where weights are dropped.
     """
-    mine, right = recover_attention(call, out, still)
+    mine, right = recover_attention(call, out, undropped)
     whole = right / (1 - rate)
     kept = (mine - whole).abs() < mine.abs()
     return torch.where(kept, 1 / (1 - rate), 0.0).squeeze(-2)
 
 
-def tells_what_is_kept(call: PlannedCall, dtype: torch.dtype, still: Tensor, draw: Draw) -> bool:
+def tells_what_is_kept(
+    call: PlannedCall, dtype: torch.dtype, undropped: Tensor, draw: Draw
+) -> bool:
     """Return whether an output shows which weights were kept, however it is rounded.
 
     Only weights smaller than the effect of the output's rounding are misread. In bfloat16 the
@@ -43,13 +45,13 @@ def tells_what_is_kept(call: PlannedCall, dtype: torch.dtype, still: Tensor, dra
     Args:
         call: Call of an attention with one head.
         dtype: Dtype in which the output is computed.
-        still: Right output where nothing is dropped.
+        undropped: Right output where nothing is dropped.
         draw: Draws the rounding.
     """
     if dtype not in MAX_MISREAD_SHARE:
         return True
     _, back = unmixing(call)
     noise = draw.normal(*back.shape[:-2], ROUNDING_DRAWS, back.size(-2)).clamp(-2, 2).double()
-    largest = still.nan_to_num().abs().max()  # NaN where a query sees nothing
+    largest = undropped.nan_to_num().abs().max()  # NaN where a query sees nothing
     off = NOISE_BY_DTYPE[dtype] * largest * (noise @ back).abs().max()
     return bool(off < MAX_MISREAD_SHARE[dtype])

@@ -34,7 +34,7 @@ class AttentionSituationRun(SituationRun):
     def prepare(self) -> None:
         """Compute the right values while the worker is busy."""
         if self.situation.drops:
-            _ = self._still  # what was kept is not known yet
+            _ = self._undropped_outputs  # what was kept is not known yet
         else:
             super().prepare()
 
@@ -60,7 +60,7 @@ class AttentionSituationRun(SituationRun):
     @property
     def _shows_nothing(self) -> bool:
         """Whether the output cannot show which weights were kept."""
-        return self.situation.drops and (self._overflows or not self.situation.tells)
+        return self.situation.drops and (self._overflows or not self.situation.shows_kept_weights)
 
     @property
     def _is_exact(self) -> bool:
@@ -77,9 +77,11 @@ class AttentionSituationRun(SituationRun):
         is_untold = self._shows_nothing or self.situation.dtype == torch.bfloat16
         return super()._compares_gradients and not (self.situation.drops and is_untold)
 
-    def _slack(self, place: int) -> float:
+    def _extra_tolerance(self, quantity: int) -> float:
         is_misread = self.situation.drops and self.situation.dtype == torch.float32
-        return super()._slack(place) + (MISREAD_TOLERANCES[place] if is_misread else 0.0)
+        return super()._extra_tolerance(quantity) + (
+            MISREAD_TOLERANCES[quantity] if is_misread else 0.0
+        )
 
     @cached_property
     def _runs(self) -> dict[Any, Any]:
@@ -90,9 +92,9 @@ class AttentionSituationRun(SituationRun):
         return {} if self.situation.drops else super()._runs
 
     @property
-    def _still(self) -> Tensors:
+    def _undropped_outputs(self) -> Tensors:
         """The right outputs, by name, if no weight were dropped."""
-        return self._once("outputs", self.call.compute_rights)
+        return self._once("outputs", self.call.compute_right_outputs)
 
     @cached_property
     def _expected(self) -> Tensors:
@@ -131,7 +133,7 @@ class AttentionSituationRun(SituationRun):
             return came
         ((name, out),) = came.items()
         with apply_dropout(self._kept_in(out)):
-            read = self.call.compute_rights()[name]
+            read = self.call.compute_right_outputs()[name]
         return {name: self._expected[name] + out - read}
 
     def _dropping(self, dtype: torch.dtype, noise: Noise | None) -> AbstractContextManager[None]:
@@ -150,5 +152,5 @@ class AttentionSituationRun(SituationRun):
 
     def _kept_in(self, out: Tensor) -> Tensor:
         """Return the factor by which dropout multiplied each weight, as read off ``out``."""
-        (still,) = self._still.values()
-        return kept_factors(self.call, self.situation.kept_rate, still, out)
+        (undropped,) = self._undropped_outputs.values()
+        return kept_factors(self.call, self.situation.kept_rate, undropped, out)

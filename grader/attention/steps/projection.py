@@ -12,7 +12,7 @@ from grader.attention.steps.state import State, choice
 def _cut(step: str, place: str) -> None:
     @choice(step, f"{place} detached")
     def cut(s: State) -> None:
-        s.cut |= {place}
+        s.detached_places |= {place}
 
 
 for _place in ("input", "scores", "parameters", "residual"):
@@ -38,20 +38,20 @@ for _part in ("queries", "keys", "values", "output"):
 def project(s: State) -> None:
     """Make q, k and v by their own weights, in this order where one layer makes all three."""
     s.x = s.detached("input", s.drop("input", s.x))
-    if "parameters" in s.cut:
+    if "parameters" in s.detached_places:
         s.weights = {name: value.detach() for name, value in s.weights.items()}
     _set_projected(s, *_projected(s, s.x))
 
 
 def _set_projected(s: State, q: Tensor, k: Tensor, v: Tensor) -> None:
-    s.made = {"q": q, "k": k, "v": v, "x": s.x}
+    s.projected = {"q": q, "k": k, "v": v, "x": s.x}
 
 
 def _projected(s: State, x: Tensor, bias: bool = True) -> tuple[Tensor, ...]:
     layout = s.layout
     q, k, v = (s.detached(f"input of the {name}", x) for name in ("queries", "keys", "values"))
     if layout.fused:
-        cut = any(place.startswith("input of the") for place in s.cut)
+        cut = any(place.startswith("input of the") for place in s.detached_places)
         parts = [
             s.linear(layout.fused, each, bias).chunk(3, dim=-1)
             for each in (q, k, v)[: 3 if cut else 1]
@@ -73,7 +73,7 @@ def _taken_from(letter: str, source: str) -> None:
         "right" if letter == source else f"from {SOURCE_NAMES[source]}",
     )
     def take(s: State) -> None:
-        setattr(s, letter, s.detached(QKV_NAMES[letter], s.made[source]))
+        setattr(s, letter, s.detached(QKV_NAMES[letter], s.projected[source]))
 
 
 for _letter in QKV_NAMES:
@@ -90,7 +90,7 @@ def _swap(name: str, order: str) -> None:
     @choice("project", name, *others)
     def swap(s: State) -> None:
         project(s)
-        _set_projected(s, *(s.made[letter] for letter in order))
+        _set_projected(s, *(s.projected[letter] for letter in order))
 
 
 _swap("input for queries and keys", "xxv")
@@ -143,8 +143,8 @@ def project_batch_as_one(s: State) -> None:
 def project_batch_mean(s: State) -> None:
     """Average the values over the batch, so that every sequence mixes the same ones."""
     project(s)
-    v = s.made["v"]
-    _set_projected(s, s.made["q"], s.made["k"], v.mean(0, keepdim=True).expand_as(v))
+    v = s.projected["v"]
+    _set_projected(s, s.projected["q"], s.projected["k"], v.mean(0, keepdim=True).expand_as(v))
 
 
 @choice("project", "input centred")
@@ -158,5 +158,5 @@ def project_centred(s: State) -> None:
 def project_first_sequence(s: State) -> None:
     """Have every sequence attend to the first one's keys and values."""
     project(s)
-    k, v = s.made["k"], s.made["v"]
-    _set_projected(s, s.made["q"], k[:1].expand_as(k), v[:1].expand_as(v))
+    k, v = s.projected["k"], s.projected["v"]
+    _set_projected(s, s.projected["q"], k[:1].expand_as(k), v[:1].expand_as(v))

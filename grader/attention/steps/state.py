@@ -56,7 +56,8 @@ class State:
         device: Device that draws the random numbers: each kind of device draws others.
         recording: Whether gradients are recorded.
         x: Input of the attention, (B, T, C).
-        made: Results of the projection, ``q``, ``k`` and ``v``, and its input ``x``, by letter.
+        projected: Results of the projection, ``q``, ``k`` and ``v``, and its input ``x``, by
+            letter.
         q: Queries, (B, T, C), later (B, H, T, D); ``k`` and ``v`` likewise.
         scores: Scores, (B, H, T, T).
         factor: Factor of the scores.
@@ -77,9 +78,10 @@ class State:
         shared_noise: Largest shape of dropout's noise, with 1 for an axis whose entries share it;
             empty where every entry has its own.
         renormalise: Whether weights are normalised to sum to 1 again after dropout.
-        cut: Which intermediate values are detached from the graph: ``scores``, ``queries`` etc.
+        detached_places: Which intermediate values are detached from the graph: ``scores``,
+            ``queries`` etc.
         frozen: Names of the layers whose parameters get no gradient.
-        lowest: Number that replaces a hidden score: -inf, or the least number of a dtype.
+        hidden_score: Number that replaces a hidden score: -inf, or the least number of a dtype.
         random: State of the random numbers after the last dropout; None before the first.
         mask_late: Whether the mask fills the weights after the softmax.
         late_fill: Number that then replaces hidden weights.
@@ -101,7 +103,7 @@ class State:
     seed: int
     recording: bool = False
     x: Tensor = _UNSET
-    made: Mapping[str, Tensor] = field(default_factory=dict)
+    projected: Mapping[str, Tensor] = field(default_factory=dict)
     q: Tensor = _UNSET
     k: Tensor = _UNSET
     v: Tensor = _UNSET
@@ -122,9 +124,9 @@ class State:
     drop_by_hand: bool = False
     shared_noise: tuple[int, ...] = ()
     renormalise: bool = False
-    cut: frozenset[str] = frozenset()
+    detached_places: frozenset[str] = frozenset()
     frozen: frozenset[str] = frozenset()
-    lowest: float = float("-inf")
+    hidden_score: float = float("-inf")
     random: Tensor | None = None
     device: str = "cpu"
     mask_late: bool = False
@@ -153,13 +155,13 @@ class State:
 
     def linear(self, name: str, x: Tensor, bias: bool = True) -> Tensor:
         """Apply the layer of this name, (…, in) -> (…, out)."""
-        cut = name in self.frozen
+        is_frozen = name in self.frozen
         name = f"attention.{name}" if self.layout.block else name
         names = (name, "") if self.layout.bare else (f"{name}.weight", f"{name}.bias")
         weight, added = (self.weights.get(name) for name in names)
         if weight is None:
             raise KeyError(name)
-        if cut:
+        if is_frozen:
             weight, added = weight.detach(), None if added is None else added.detach()
         out = x @ (weight if self.layout.bare else weight.mT)
         return out if added is None or not bias else out + added
@@ -211,8 +213,8 @@ class State:
         return tuple(min(pair) for pair in zip(shape, kept, strict=True))
 
     def detached(self, place: str, value: Tensor) -> Tensor:
-        """Return the value, detached from its graph if ``cut`` names this place."""
-        return value.detach() if place in self.cut else value
+        """Return the value, detached from its graph if ``detached_places`` names this place."""
+        return value.detach() if place in self.detached_places else value
 
 
 Choice = Callable[[State], None]

@@ -18,26 +18,26 @@ class StatementGroup:
     """Top-level statements that share a line; mostly a single statement.
 
     Attributes:
-        lines: The lines of the source that the part takes.
-        sets: The names that the part may set or change.
-        replaces: The names that the part certainly gives a new value.
-        uses: The names that the part reads when it runs.
-        calls: The names that the part's functions read when they are called.
-        imports_all: Whether the part may set any name, as ``import *`` does.
-        postpones: Whether the part has ``from __future__ import annotations``.
+        lines: The lines of the source that the group takes.
+        sets: The names that the group may set or change.
+        replaces: The names that the group certainly gives a new value.
+        uses: The names that the group reads when it runs.
+        uses_when_called: The names that the group's functions read when they are called.
+        imports_all: Whether the group may set any name, as ``import *`` does.
+        postpones_annotations: Whether the group has ``from __future__ import annotations``.
     """
 
     lines: range
     sets: frozenset[str]
     replaces: frozenset[str]
     uses: frozenset[str]
-    calls: frozenset[str]
+    uses_when_called: frozenset[str]
     imports_all: bool
-    postpones: bool
+    postpones_annotations: bool
 
 
 def read_statement_groups(submission: Submission) -> list[StatementGroup]:
-    """Return the parts of a submission, in order.
+    """Return the statement groups of a submission, in order.
 
     Raises:
         SourceProblem: The source does not parse.
@@ -69,9 +69,9 @@ def _statement_group(statements: list[ast.stmt], lines: list[str]) -> StatementG
         sets=frozenset([*names, *_changed(statements)]) - future,
         replaces=frozenset(name for s in statements for name in _replaced(s)),
         uses=frozenset(name for name, called in reads if not called),
-        calls=frozenset(name for name, called in reads if called),
+        uses_when_called=frozenset(name for name, called in reads if called),
         imports_all=any(s.names[0].name == "*" for s in imported),
-        postpones="annotations" in future,
+        postpones_annotations="annotations" in future,
     )
 
 

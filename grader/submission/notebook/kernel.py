@@ -34,8 +34,8 @@ def submission_from(ran: Sequence[str], cell: str, entry_points: Sequence[str]) 
         ran = [*ran, cell]
     cells = [*_usable(ran[:-1], MAX_CELLS_BYTES - len(ran[-1].encode())), ran[-1]]
     source, starts = join_cells(cells)
-    parts = needed_groups(Submission(NOTEBOOK_PATH, source, starts), entry_points) or []
-    needed = {bisect_right(starts, part.lines.start) for part in parts} | {len(cells)}
+    groups = needed_groups(Submission(NOTEBOOK_PATH, source, starts), entry_points) or []
+    needed = {bisect_right(starts, group.lines.start) for group in groups} | {len(cells)}
     kept = [text if number in needed else None for number, text in enumerate(cells, 1)]
     return Submission(NOTEBOOK_PATH, *join_cells(kept))
 

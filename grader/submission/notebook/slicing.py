@@ -30,16 +30,17 @@ def only_needed(submission: Submission, entry_points: Sequence[str]) -> Submissi
         submission: The submission to grade.
         entry_points: The names that the exercise asks for.
     """
-    parts = needed_groups(submission, entry_points)
-    if parts is None:
+    groups = needed_groups(submission, entry_points)
+    if groups is None:
         return submission
     lines = submission.source.split("\n")
     left = [""] * len(lines)
-    for part in parts:
-        if part.sets or part.imports_all:
-            at = slice(part.lines.start - 1, part.lines.stop - 1)
+    for group in groups:
+        if group.sets or group.imports_all:
+            at = slice(group.lines.start - 1, group.lines.stop - 1)
             left[at] = lines[at]
-    if any(part.postpones for part in parts):  # before all else, in the place of `# cell 1`
+    if any(group.postpones_annotations for group in groups):
+        # Before all else, in the place of `# cell 1`.
         left[0] = "from __future__ import annotations"
     return replace(submission, source="\n".join(left))
 
@@ -47,62 +48,67 @@ def only_needed(submission: Submission, entry_points: Sequence[str]) -> Submissi
 def needed_groups(
     submission: Submission, entry_points: Sequence[str]
 ) -> list[StatementGroup] | None:
-    """Return the parts that ``only_needed`` keeps; None if it keeps everything."""
+    """Return the groups that ``only_needed`` keeps; None if it keeps everything."""
     if not submission.cells:
         return None
     try:
-        parts = read_statement_groups(_without_broken_cells(submission))
-        kept = _follow(parts, entry_points)
+        groups = read_statement_groups(_without_broken_cells(submission))
+        kept = _follow(groups, entry_points)
     except (SourceProblem, SyntaxError, LookupError, RecursionError, MemoryError, ValueError):
         return None
-    return [part for number, part in enumerate(parts) if number in kept or part.postpones]
+    return [
+        group
+        for number, group in enumerate(groups)
+        if number in kept or group.postpones_annotations
+    ]
 
 
 def _without_broken_cells(submission: Submission) -> Submission:
     """Return a notebook without the cells that do not parse: Jupyter runs the others regardless."""
     lines = submission.source.split("\n")
-    for before, code in submission.parts():
+    for before, code in submission.code_blocks():
         if not parses(code):
             count = code.count("\n") + 1
             lines[before : before + count] = [""] * count
     return replace(submission, source="\n".join(lines))
 
 
-def _follow(parts: Sequence[StatementGroup], entry_points: Iterable[str]) -> set[int]:
-    """Return the indices of the parts that the entry points need.
+def _follow(groups: Sequence[StatementGroup], entry_points: Iterable[str]) -> set[int]:
+    """Return the indices of the groups that the entry points need.
 
     Raises:
-        LookupError: No part sets an entry point, or following the names takes too many steps.
+        LookupError: No group sets an entry point, or following the names takes too many steps.
     """
-    setters = _setters(parts)
+    setters = _setters(groups)
     if not setters.keys() >= set(entry_points):
         raise LookupError
-    kept = {number for number, part in enumerate(parts) if part.imports_all}
-    asked = {(name, AT_THE_END) for name in entry_points}  # which part before that place sets it?
+    kept = {number for number, group in enumerate(groups) if group.imports_all}
+    asked = {(name, AT_THE_END) for name in entry_points}  # which group before that place sets it?
     open_questions = list(asked)
     steps = 0
     while open_questions:
         name, before = open_questions.pop()
         found = setters.get(name, [])
         for place in range(bisect_left(found, before) - 1, -1, -1):
-            part = parts[found[place]]
+            group = groups[found[place]]
             kept.add(found[place])
-            questions = {(used, found[place]) for used in part.uses}
-            questions |= {(used, before) for used in part.calls}  # read when the function runs
+            questions = {(used, found[place]) for used in group.uses}
+            # Read when the function runs.
+            questions |= {(used, before) for used in group.uses_when_called}
             steps += 1 + len(questions)
             if steps > MAX_STEPS:
                 raise LookupError
             open_questions += questions - asked
             asked |= questions
-            if name in part.replaces:
+            if name in group.replaces:
                 break
     return kept
 
 
-def _setters(parts: Sequence[StatementGroup]) -> dict[str, list[int]]:
-    """Return the indices of the parts that set each name, in order."""
+def _setters(groups: Sequence[StatementGroup]) -> dict[str, list[int]]:
+    """Return the indices of the groups that set each name, in order."""
     found: dict[str, list[int]] = {}
-    for number, part in enumerate(parts):
-        for name in part.sets:
+    for number, group in enumerate(groups):
+        for name in group.sets:
             found.setdefault(name, []).append(number)
     return found

@@ -143,9 +143,9 @@ def branches_agree(harness: Harness, first: int, *others: Sequence[int]) -> None
     )
     each = _in_turns(module, every, others, before)
     harness.ask()
-    for place, (lengths, whole, said) in enumerate(zip(others, wholes, each, strict=True), 1):
+    for place, (lengths, whole, calls) in enumerate(zip(others, wholes, each, strict=True), 1):
         given = f"where call {place} continues from one cache, {_listed(lengths)} tokens"
-        _expect_the_same(whole, said, torch.float32, given, first)
+        _expect_the_same(whole, calls, torch.float32, given, first)
 
 
 def conversations_are_apart(harness: Harness, *others: Sequence[int]) -> None:
@@ -162,9 +162,9 @@ def conversations_are_apart(harness: Harness, *others: Sequence[int]) -> None:
     each = _in_turns(module, every, others, later=1)
     wholes = module.calls(every)
     harness.ask()
-    for lengths, whole, said in zip(others, wholes, each, strict=True):
+    for lengths, whole, calls in zip(others, wholes, each, strict=True):
         given = f"in parts of {_listed(lengths)} tokens, alternating with another sequence"
-        _expect_the_same(whole, said, torch.float32, given)
+        _expect_the_same(whole, calls, torch.float32, given)
         _expect_the_same(whole, [whole], torch.float32, "at once, after others in parts")
 
 
@@ -186,13 +186,13 @@ def _in_turns(
     """
     each: list[list[PlannedCall]] = [[] for _ in others]
     for turn in range(max(map(len, others)) + later * len(others)):
-        for place, (lengths, inputs, said) in enumerate(zip(others, every, each, strict=True)):
+        for place, (lengths, inputs, calls) in enumerate(zip(others, every, each, strict=True)):
             done = turn - later * place
             if 0 <= done < len(lengths):
                 start = sum(lengths[:done])
                 rest = {n: _cut(module, n, x, start, None) for n, x in inputs.items()}
-                last = said[-1] if said else before
-                said += in_parts(module, rest, lengths[done : done + 1], before=last)
+                last = calls[-1] if calls else before
+                calls += in_parts(module, rest, lengths[done : done + 1], before=last)
     return each
 
 
@@ -212,12 +212,12 @@ def keeps_no_more_alive(harness: Harness, every: Sequence[tuple[Sizes, Sequence[
         dtype = DTYPES[turn % len(DTYPES)]
         inputs = cast(harness.inputs(sizes.replace(T=sum(lengths))), dtype)
         module = harness.module(sizes, **harness.contract.deterministic).train(mode).to(dtype)
-        planned += in_parts(module, inputs, lengths, weighs=True)
+        planned += in_parts(module, inputs, lengths, report_storage=True)
     harness.ask()
     for call in planned:
         handed = [call.every_part[name] for name in call.contract.carried]
         held = sum(one.numel() * one.element_size() for one in handed)
-        behind = sum(call.behind(one) for one in handed)
+        behind = sum(call.bytes_kept_alive(one) for one in handed)
         names = " and ".join(call.contract.carried)
         expect(
             behind <= MAX_KEPT_FACTOR * held,
@@ -234,7 +234,7 @@ def _expect_the_same(
     skipped: int = 0,
 ) -> None:
     """Fail the check unless the parts' joined outputs, and what the last hands on, are right."""
-    rounded = cache(lambda: whole.compute_rights(dtype))
+    rounded = cache(lambda: whole.compute_right_outputs(dtype))
     is_exact = dtype == torch.float64 and whole.contract.is_exact(whole.sizes)
     tolerance = FLOAT64_TOLERANCE if is_exact else None
     for name, axis in whole.along("T").items():
@@ -245,16 +245,16 @@ def _expect_the_same(
             part.expect_form(part.outs[name], dtype, f"{name} {given}")
         got = torch.cat([part.outs[name] for part in parts], dim=axis)
         ours = partial(_computed, rounded, name, cut)
-        _expect_near(got, cut(whole.rights[name]), f"{name} {given}", tolerance, ours)
+        _expect_near(got, cut(whole.right_outputs[name]), f"{name} {given}", tolerance, ours)
     for name in whole.contract.carried:
         if name in whole.contract.compared:
             parts[-1].expect_form(parts[-1].outs[name], dtype, f"{name} {given}")
             last, what = parts[-1].outs[name], f"{name} at the end, {given}"
             _expect_near(
-                last, whole.rights[name], what, tolerance, partial(_computed, rounded, name)
+                last, whole.right_outputs[name], what, tolerance, partial(_computed, rounded, name)
             )
     for name, got in parts[-1].counts.items():
-        expect_integers(got, whole.every_right[name], f"{name} at the end, {given}")
+        expect_integers(got, whole.all_right_outputs[name], f"{name} at the end, {given}")
 
 
 def _computed(

@@ -55,7 +55,7 @@ def _expect_the_same_there(module: Module, every: list[dict[str, Tensor]], metho
     module.batch.send()
     _ = [call.result for call in plain]  # an error here has nothing to do with devices
     module.renew().to(device="meta")  # a new one keeps no CPU tensors of the calls before
-    calls = module.calls(every, method=method, seed=SEED, elsewhere=True)
+    calls = module.calls(every, method=method, seed=SEED, use_other_device=True)
     module.batch.send()
     _expect_there(calls)
     for call, here in zip(calls, plain, strict=True):
@@ -72,7 +72,7 @@ def _expect_moves(
     """Fail the check if a module that was called on the CPU then fails on another device."""
     module = harness.module(weights={}).to(dtype)
     here = module.call(inputs, method=method)
-    there = module.to(device="meta").call(inputs, method=method, elsewhere=True)
+    there = module.to(device="meta").call(inputs, method=method, use_other_device=True)
     harness.ask()
     try:
         _ = here.result
@@ -94,7 +94,11 @@ def _expect_learning_there(
         with module.batch.apart():
             calls.append(
                 module.call(
-                    inputs, method=method, grad_output=given, way="accumulated", elsewhere=True
+                    inputs,
+                    method=method,
+                    grad_output=given,
+                    way="accumulated",
+                    use_other_device=True,
                 )
             )
     module.batch.send()

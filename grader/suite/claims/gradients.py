@@ -71,9 +71,9 @@ def _plan_what_learns_alone(harness: Harness) -> list[tuple[PlannedCall, set[str
     contract = max(cases, key=lambda one: len(_parameters(one)))
     harness, names = harness.of(contract), _parameters(contract)
     parts = {part: None for name in names for part in (name.rpartition(".")[0], name.split(".")[0])}
-    beside = [{one for one in names if one.startswith(f"{part}.") or not part} for part in parts]
+    groups = [{one for one in names if one.startswith(f"{part}.") or not part} for part in parts]
     planned = []
-    for learning, leaves in [*((some, True) for some in beside), *(({n}, False) for n in names)]:
+    for learning, leaves in [*((some, True) for some in groups), *(({n}, False) for n in names)]:
         module = harness.module()
         inputs = harness.smooth_inputs(module)
         call = module.call(

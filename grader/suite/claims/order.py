@@ -46,9 +46,9 @@ def future_has_no_influence(harness: Harness) -> None:
 def _changed(harness: Harness, inputs: dict[str, Tensor]) -> dict[str, int]:
     """Return the names of inputs to change and their T axes: the float ones; if none, all."""
     shapes = {name: harness.contract.inputs[name].shape for name in inputs}
-    said = [name for name, shape in shapes.items() if "T" in harness.sizes.axes(shape)]
-    numbers = [name for name in said if inputs[name].is_floating_point()]
-    return {name: _axis(harness, shapes[name]) for name in numbers or said}
+    with_t_axis = [name for name, shape in shapes.items() if "T" in harness.sizes.axes(shape)]
+    numbers = [name for name in with_t_axis if inputs[name].is_floating_point()]
+    return {name: _axis(harness, shapes[name]) for name in numbers or with_t_axis}
 
 
 @points(1)
@@ -89,4 +89,4 @@ def handles_a_long_sequence_from_its_start(harness: Harness) -> None:
     for name in start.along("T"):
         out = start.outs[name]
         expect_close(_before(whole, name, harness.sizes.T), out, f"{name} of the first positions")
-    expect_all_close(whole.outs, whole.rights, f"at T = {LONG_T}")
+    expect_all_close(whole.outs, whole.right_outputs, f"at T = {LONG_T}")

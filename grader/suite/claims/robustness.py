@@ -34,10 +34,10 @@ def computes_in_float64(harness: Harness) -> None:
     """
     call, own = _in_dtype(harness, torch.float64)
     expect_all_close(call.outs, own.outs, "in float64", 1e-4)
-    gaps = [call.outs[name].detach().cpu() - right for name, right in own.rights.items()]
+    gaps = [call.outs[name].detach().cpu() - right for name, right in own.right_outputs.items()]
     if max(float(gap.abs().max()) for gap in gaps) < 1e-4:
-        slack = harness.contract.slack_at(call.tensors)
-        expect_all_close(call.outs, own.rights, "in float64", 1e-10 + slack)
+        extra_tolerance = harness.contract.extra_tolerance_at(call.tensors)
+        expect_all_close(call.outs, own.right_outputs, "in float64", 1e-10 + extra_tolerance)
 
 
 @points(1)
@@ -82,7 +82,7 @@ def handles_a_single_token(harness: Harness) -> None:
     for once, twice in planned:
         shape = tuple(next(iter(once.tensors.values())).shape)
         if once.module.sizes.T == 1:
-            expect_all_close(once.outs, once.rights, f"at x of shape {shape}")
+            expect_all_close(once.outs, once.right_outputs, f"at x of shape {shape}")
         for name in once.along("T"):
             cut, out = _first(twice, name, once.sizes.T), once.outs[name]
             expect_close(cut, out, f"{name} at x of shape {shape}, given twice")
@@ -98,13 +98,13 @@ def handles_a_long_sequence(harness: Harness) -> None:
     """
     module, first = harness.module(), harness.sizes
     short, token = first.replace(B=min(first.B, 1), T=8), first.replace(B=min(first.B, 2), T=1)
-    said = [(short, times) for times in SEQUENCE_REPETITIONS] + [(token, TOKEN_REPETITIONS)]
+    cases = [(short, times) for times in SEQUENCE_REPETITIONS] + [(token, TOKEN_REPETITIONS)]
     calls = []
-    for sizes, times in said:
+    for sizes, times in cases:
         inputs = harness.inputs(sizes)
         calls.append(module.calls([inputs, _repeated(harness, inputs, sizes, times)]))
     harness.ask()
-    for (_, times), (once, many) in zip(said, calls, strict=True):
+    for (_, times), (once, many) in zip(cases, calls, strict=True):
         T = once.sizes.T * times
         for name, axis in once.along("T").items():
             expected = torch.cat([once.outs[name]] * times, dim=axis)
@@ -200,4 +200,4 @@ def _plan_functional_call(harness: Harness, weights: Weights, inputs: Inputs) ->
     if contract.parameters is None or contract.method:
         return []
     made = harness.module(weights=weights, **contract.deterministic).train()
-    return [made.call(inputs, lent=True)]
+    return [made.call(inputs, functional_weights=True)]

@@ -87,7 +87,7 @@ def sampling_with(entry: str, how: SamplingSettings) -> Contract:
         )
         return float("inf") if near else 0.0
 
-    def silent(logits: Tensor) -> dict[str, Tensor]:
+    def must_be_zero(logits: Tensor) -> dict[str, Tensor]:
         shares = shares_and_sums(logits.detach().double(), **how)[0]
         return {"probabilities": (shares == 0) & (left_to_rounding(logits.detach()) == 0)}
 
@@ -98,8 +98,8 @@ def sampling_with(entry: str, how: SamplingSettings) -> Contract:
         outputs={"probabilities": "B V"},
         arguments=lambda sizes: how,
         oracle=lambda weights, sizes, logits: shares_and_sums(logits, **how)[0],
-        slack=left_to_rounding,
-        silent=silent,
+        extra_tolerance=left_to_rounding,
+        must_be_zero=must_be_zero,
         fit=lambda sizes: sizes.replace(V=sizes.T),
         is_exact=lambda sizes: True,
         tried=False,

@@ -105,9 +105,9 @@ def constructor_raises_for_each(
             planned.append(harness.batch.create(entry, (), given))
     harness.ask()
     for arguments, made in zip(every, planned, strict=True):
-        told = f"{entry}({', '.join(f'{name}={value}' for name, value in arguments.items())})"
+        call_text = f"{entry}({', '.join(f'{name}={value}' for name, value in arguments.items())})"
         values = (arguments[name] for name in numbers or arguments)
-        expect_refusal(partial(getattr, made, "answered"), kind, told, *values)
+        expect_refusal(partial(getattr, made, "answered"), kind, call_text, *values)
 
 
 def call_raises(harness: Harness, kind: str, inputs: Mapping[str, Tensor], number: int) -> None:
@@ -134,9 +134,10 @@ def expect_refusal(look: Callable[[], object], kind: str, given: str, *numbers: 
             raise
         got = error.fault.type
         expect(kind in error.kinds, f"`{given}`: expected {kind}, got {got}")
-        told = re.findall(r"-?\d+", error.fault.message)
-        known = {*told, *(one.removeprefix("-") for one in told)}  # it may be a hyphen
-        is_list = len(told) > MAX_NUMBERS_IN_MESSAGE
+        found_numbers = re.findall(r"-?\d+", error.fault.message)
+        unsigned = (one.removeprefix("-") for one in found_numbers)  # it may be a hyphen
+        known = {*found_numbers, *unsigned}
+        is_list = len(found_numbers) > MAX_NUMBERS_IN_MESSAGE
         missing = [str(number) for number in numbers if is_list or str(number) not in known]
         wanted = "both numbers" if len(numbers) > 1 else "".join(missing)
         expect(not missing, f"`{given}`: expected {wanted} in the message")

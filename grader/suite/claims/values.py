@@ -23,8 +23,8 @@ def matches_the_formula(harness: Harness) -> None:
     training = harness.in_training().call(harness.inputs())
     harness.ask()
     for call in calls:
-        expect_all_close(call.outs, call.rights)
-    expect_all_close(training.outs, training.rights, "in training, where nothing is dropped")
+        expect_all_close(call.outs, call.right_outputs)
+    expect_all_close(training.outs, training.right_outputs, "in training, where nothing is dropped")
 
 
 @points(2)
@@ -35,7 +35,7 @@ def matches_the_formula_with_everything_given(harness: Harness) -> None:
     calls = [harness.module(sizes).call(harness.every_input(sizes)[-1]) for sizes in every]
     harness.ask()
     for call in calls:
-        expect_all_close(call.outs, call.rights)
+        expect_all_close(call.outs, call.right_outputs)
 
 
 @points(1)

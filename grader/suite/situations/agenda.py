@@ -34,19 +34,19 @@ class Agenda:
     Args:
         places: The contract's situations, each drawn on request.
         pace: The submission's speed, as far as it was measured.
-        left: Returns the time left for situations, in seconds of processor time.
+        time_left_s: Returns the time left for situations, in seconds of processor time.
     """
 
-    def __init__(self, places: Places, pace: Pace, left: Callable[[], float]) -> None:
+    def __init__(self, places: Places, pace: Pace, time_left_s: Callable[[], float]) -> None:
         self._places = places
         self._pace = pace
-        self._left = left
+        self._time_left_s = time_left_s
         self._requests = places.requests(SITUATIONS_PER_REQUEST)
         self._rest: PlacedSituations | None = None  # a list once situations are chosen one by one
-        self._alone = self._has_a_long_one = False
+        self._one_per_request = self._has_a_long_one = False
         self._last = inf  # positions; situations with as many or more are tried last
         self._too_long: list[Situation] = []
-        self._for_long = MAX_LONG_TIME_SHARE * left()
+        self._for_long = MAX_LONG_TIME_SHARE * time_left_s()
 
     @property
     def is_plain(self) -> bool:
@@ -69,10 +69,10 @@ class Agenda:
             self._rest = self._drawn([place for some in self._requests for place in some])
         return self._rest
 
-    def put_back(self, chosen: PlacedSituations, alone: bool = False) -> None:
-        """Put back situations that were not tried; with ``alone``, later requests have one each."""
-        self._alone |= alone
-        if alone or self._rest is not None:
+    def put_back(self, chosen: PlacedSituations, one_per_request: bool = False) -> None:
+        """Put back situations not tried; with ``one_per_request``, later requests have one each."""
+        self._one_per_request |= one_per_request
+        if one_per_request or self._rest is not None:
             self.rest[:0] = chosen
         elif chosen:
             self._requests.insert(0, [place for place, _ in chosen])
@@ -91,8 +91,8 @@ class Agenda:
         if max(map(length_exponent, tried), default=0) >= wanted:
             return ""
         long = [one for one in self._too_long if length_exponent(one.sizes) == wanted]
-        least = min(long, key=self._takes)
-        seconds, longest = self._takes(least), max(one.length for one in tried)
+        least = min(long, key=self._expected_seconds)
+        seconds, longest = self._expected_seconds(least), max(one.length for one in tried)
         length = least.sizes.length
         if seconds == inf:
             return f"{length} positions may take more memory than there is: tried up to {longest}"
@@ -107,7 +107,7 @@ class Agenda:
             return
         self._has_a_long_one = True
         most = MAX_LONGEST_TIME_SHARE * self._for_long
-        fit = [one for one in self.rest if self._takes(one[1]) <= most]
+        fit = [one for one in self.rest if self._expected_seconds(one[1]) <= most]
         if fit:
             chosen = max(fit, key=self._shows_length)
             self.rest.remove(chosen)
@@ -122,16 +122,16 @@ class Agenda:
         return (
             length_exponent(situation.sizes),
             not situation.wants_gradients,
-            -self._takes(situation),
+            -self._expected_seconds(situation),
         )
 
     def _as_many_as_fit(self) -> PlacedSituations:
         found: PlacedSituations = []
         seconds = 0.0
-        while self.rest and len(found) < (1 if self._alone else SITUATIONS_PER_REQUEST):
-            self._shorten_the_first(self._left() - seconds)
+        while self.rest and len(found) < (1 if self._one_per_request else SITUATIONS_PER_REQUEST):
+            self._shorten_the_first(self._time_left_s() - seconds)
             _, situation = self.rest[0]
-            takes = self._takes(situation)
+            takes = self._expected_seconds(situation)
             alike = not found or situation.wants_gradients == found[0][1].wants_gradients
             if not alike or (found and seconds + takes > MAX_SLOW_REQUEST_S):
                 break  # otherwise nobody would know which situation took so long
@@ -140,25 +140,31 @@ class Agenda:
             found.append(self.rest.pop(0))
         return found
 
-    def _shorten_the_first(self, left: float) -> None:
+    def _shorten_the_first(self, time_left_s: float) -> None:
         """Redraw the next situation with fewer positions if there is no time for it as it is."""
         place, situation = self.rest[0]
         if situation.sizes.length > SHORT_T:
-            free = min(self._for_long, left - sum(self._least(one) for _, one in self.rest[1:]))
-            if self._takes(situation) > free:
+            free = min(
+                self._for_long,
+                time_left_s - sum(self._shortened_seconds(one) for _, one in self.rest[1:]),
+            )
+            if self._expected_seconds(situation) > free:
                 self._too_long.append(situation)
                 situation = self._places.shortened(place, "small")
-        if SHORT_T >= situation.sizes.length > 2 and self._takes(situation) > MAX_SHORT_SITUATION_S:
+        if (
+            SHORT_T >= situation.sizes.length > 2
+            and self._expected_seconds(situation) > MAX_SHORT_SITUATION_S
+        ):
             situation = self._places.shortened(place, "2")
         self.rest[0] = (place, situation)
 
-    def _least(self, situation: Situation) -> float:
+    def _shortened_seconds(self, situation: Situation) -> float:
         """Return the expected seconds for a situation if it were redrawn with few positions."""
         part = min(SHORT_T / situation.sizes.length, 1.0)
         scores = int(situation.sizes.scores * part**2)
         return self._pace.seconds_for(Work.of(scores, situation.wants_gradients, 1))
 
-    def _takes(self, situation: Situation) -> float:
+    def _expected_seconds(self, situation: Situation) -> float:
         """Return a situation's expected seconds; infinity if its backward may exceed the memory."""
         if self._pace.is_too_much(situation.sizes.scores):
             return inf

@@ -49,13 +49,13 @@ def arrays_of(model: FactorModel) -> tuple[Array, ...]:
 def array_file_of(model: FactorModel) -> Path:
     """Return the file of a model's arrays, named by a hash of its factors, rules and wishes."""
     words = [[factor.name, *factor.levels] for factor in model.factors]
-    words += [list(of) for of, _ in model.rules] + [list(three) for three in model.delicate]
+    words += [list(of) for of, _ in model.rules] + [list(three) for three in model.triples]
     words += [[name, level] for name, level, _ in model.wishes]
     return ARRAYS_FOLDER / f"{hashlib.sha256(repr(words).encode()).hexdigest()[:16]}.json"
 
 
 def make_array(model: FactorModel, seed: int = 0) -> Array:
-    """Make an array: every two levels meet in it, and every three of a triple in ``delicate``."""
+    """Make an array: every two levels meet in it, and every three of a triple in ``triples``."""
     from covertable import make as cover  # imported here, as most gradings make no array
     from covertable.shortcuts import Constraint
 
@@ -63,7 +63,7 @@ def make_array(model: FactorModel, seed: int = 0) -> Array:
     rows = cover(
         {f.name: chance.sample(f.levels, len(f.levels)) for f in model.factors},
         strength=2,
-        sub_models=[{"fields": list(three), "strength": 3} for three in model.delicate],
+        sub_models=[{"fields": list(three), "strength": 3} for three in model.triples],
         constraints=[Constraint().fn(list(of), holds) for of, holds in model.rules],
     )
     free = _MutableArray(model, [dict(row) for row in rows])
@@ -85,7 +85,7 @@ class _MutableArray:
         self.factors = {factor.name: factor for factor in model.factors}
         self.rows = rows
         self._rules = model.rules
-        self._groups = [*itertools.combinations(self.factors, 2), *model.delicate]
+        self._groups = [*itertools.combinations(self.factors, 2), *model.triples]
         self._meetings = Counter(_meeting(row, group) for row in rows for group in self._groups)
 
     def change(self, row: MutableRow, name: str, level: str) -> None:

@@ -33,14 +33,14 @@ class FactorModel:
 
     Attributes:
         rules: Which levels cannot meet.
-        delicate: Triples of factors of which every three levels meet, not only every two.
+        triples: Triples of factors of which every three levels meet, not only every two.
         wishes: Which levels are preferred where any would do, the most important first.
         extremes: Rows that are tried in addition to those of the covering array.
     """
 
     factors: tuple[Factor, ...]
     rules: tuple[Rule, ...] = ()
-    delicate: tuple[tuple[str, str, str], ...] = ()
+    triples: tuple[tuple[str, str, str], ...] = ()
     wishes: tuple[Wish, ...] = ()
     extremes: tuple[Row, ...] = field(default=(), compare=False)
 
@@ -49,7 +49,7 @@ class FactorModel:
         levels = {factor.name: factor.levels for factor in self.factors}
         rules = tuple(rule for rule in self.rules if set(rule[0]) <= set(levels))
         object.__setattr__(self, "rules", rules)
-        delicate = tuple(three for three in self.delicate if set(three) <= set(levels))
-        object.__setattr__(self, "delicate", delicate)
+        triples = tuple(three for three in self.triples if set(three) <= set(levels))
+        object.__setattr__(self, "triples", triples)
         wishes = tuple(wish for wish in self.wishes if wish[1] in levels.get(wish[0], ()))
         object.__setattr__(self, "wishes", wishes)

@@ -47,14 +47,14 @@ class Situation:
         changes: Constructor arguments in addition to those of the sizes; None leaves one out.
         weights: The module's weights, in the situation's dtype.
         inputs: The inputs of the call, with their layout in memory; None for one that is left out.
-        others: The inputs of another call that may follow or come before.
-        before: The inputs of an earlier call, with another mask, say, and not only another x.
+        other_inputs: The inputs of another call that may follow or come before.
+        earlier_inputs: The inputs of an earlier call: another mask, say, and not only another x.
         grad_outputs: The gradient of each output, by name, from which a backward starts.
         other_weights: Weights of the module in an earlier call; empty if there is no such call.
         frozen: Names of parameters that have ``requires_grad=False`` in the call.
         coin: A random bit for choices of two, such as arguments by position or by name.
         visible: Which rows of the outputs are compared; None for all.
-        right: The right answers computed so far, by name; every submission tried here shares them.
+        right_answers: Those computed so far, by name; every submission tried here shares them.
     """
 
     row: Row
@@ -63,14 +63,14 @@ class Situation:
     changes: Mapping[str, Any]
     weights: Weights
     inputs: dict[str, Tensor | None]
-    others: dict[str, Tensor | None]
-    before: dict[str, Tensor | None]
+    other_inputs: dict[str, Tensor | None]
+    earlier_inputs: dict[str, Tensor | None]
     grad_outputs: dict[str, Tensor]
     other_weights: Weights
     frozen: list[str]
     coin: bool
     visible: Tensor | None = None
-    right: dict[Any, Any]
+    right_answers: dict[Any, Any]
 
     @property
     def dtype(self) -> torch.dtype:
@@ -134,7 +134,7 @@ class Situation:
         return tuple(name for name, factor in given.items() if self.row.get(factor) == "by name")
 
     @property
-    def about(self) -> tuple[str, ...]:
+    def further_claims(self) -> tuple[str, ...]:
         """Names of claims that the situation is about, beyond those that its factors imply."""
         return ()
 
@@ -149,7 +149,7 @@ class Situation:
             {name: weight * (name not in names) for name, weight in some.items()}
             for some in (self.weights, self.other_weights)
         )
-        return replace(self, weights=weights, other_weights=others, right={})
+        return replace(self, weights=weights, other_weights=others, right_answers={})
 
 
 def fill(harness: Harness, row: Row, turn: int) -> Situation:
@@ -161,11 +161,14 @@ def fill(harness: Harness, row: Row, turn: int) -> Situation:
         turn: How many earlier situations are about as long; see ``draw_sizes``.
     """
     contract = variant_of(harness.contract, row)
-    one = harness.of(contract)
-    sizes = draw_sizes(one, row, turn)
-    weights = in_dtype(row, draw_weights(one, row, sizes))
-    inputs = {name: _input(one, row, name, sizes) for name in contract.inputs}
-    others = {name: _other_input(one, row, name, value, sizes) for name, value in inputs.items()}
+    variant_harness = harness.of(contract)
+    sizes = draw_sizes(variant_harness, row, turn)
+    weights = in_dtype(row, draw_weights(variant_harness, row, sizes))
+    inputs = {name: _input(variant_harness, row, name, sizes) for name in contract.inputs}
+    other_inputs = {
+        name: _other_input(variant_harness, row, name, value, sizes)
+        for name, value in inputs.items()
+    }
     return Situation(
         row=row,
         contract=contract,
@@ -173,15 +176,20 @@ def fill(harness: Harness, row: Row, turn: int) -> Situation:
         changes=contract.deterministic,
         weights=weights,
         inputs=inputs,
-        others=others,
-        grad_outputs=draw_grad_outputs(one, row, sizes_of_call(contract, sizes, inputs)),
-        other_weights=draw_other_weights(one, row, sizes),
-        frozen=draw_frozen(one, row, [name for name in weights if name not in contract.frozen]),
+        other_inputs=other_inputs,
+        grad_outputs=draw_grad_outputs(
+            variant_harness, row, sizes_of_call(contract, sizes, inputs)
+        ),
+        other_weights=draw_other_weights(variant_harness, row, sizes),
+        frozen=draw_frozen(
+            variant_harness, row, [name for name in weights if name not in contract.frozen]
+        ),
         coin=bool(harness.draw.integer(0, 1)),
-        before={
-            name: _earlier_input(one, row, name, other, sizes) for name, other in others.items()
+        earlier_inputs={
+            name: _earlier_input(variant_harness, row, name, other, sizes)
+            for name, other in other_inputs.items()
         },
-        right={},
+        right_answers={},
     )
 
 

@@ -64,8 +64,8 @@ def expect_right(harness: Harness, claim: str) -> None:
 
 
 def _expect_right(found: Judgement, claim: str) -> None:
-    if claim in found.told:
-        raise found.told[claim].with_traceback(None)
+    if claim in found.failures:
+        raise found.failures[claim].with_traceback(None)
     if claim in found.skipped:
         pytest.skip(found.skipped[claim])
 
@@ -81,7 +81,7 @@ def backed_by_situations(claim: Claim) -> Claim:
     @functools.wraps(claim)
     def check(harness: Harness) -> None:
         found, name = judgement(harness), claim.__name__
-        if found is not None and (_is_unknown(found, name) or not found.told):
+        if found is not None and (_is_unknown(found, name) or not found.failures):
             return _expect_right(found, name)
         claim(harness)
         return expect_right(harness, name)
@@ -97,4 +97,4 @@ def try_situations(harness: Harness) -> None:
 
 
 def _is_unknown(found: Judgement, claim: str) -> bool:
-    return claim in found.skipped or isinstance(found.told.get(claim), WorkerEnded)
+    return claim in found.skipped or isinstance(found.failures.get(claim), WorkerEnded)

@@ -67,28 +67,29 @@ class Judgement:
 
     Attributes:
         outcomes: The outcome of each situation.
-        told: The exception that a claim fails with, by the claim's name.
+        failures: The exception that a claim fails with, by the claim's name.
         skipped: Why a claim cannot be checked, by the claim's name.
-        inside: The outcomes of the situations of the contract's parts.
+        inner_outcomes: The outcomes of the situations of the contract's parts.
     """
 
     outcomes: tuple[SituationOutcome, ...]
-    told: dict[str, Exception]
+    failures: dict[str, Exception]
     skipped: dict[str, str] = field(default_factory=dict)
-    inside: tuple[SituationOutcome, ...] = ()
+    inner_outcomes: tuple[SituationOutcome, ...] = ()
 
     @property
     def wrong(self) -> list[SituationOutcome]:
         """The outcomes that are not right: the submission is wrong, or was not tried to the end."""
         return [one for one in self.outcomes if one.aspect is not None]
 
-    def beside(self, other: Judgement) -> Judgement:
+    def with_part(self, other: Judgement) -> Judgement:
         """Return this judgement with that on a part of the contract added.
 
         If both have a reason for which a claim fails, that of this judgement counts.
         """
-        told, inside = {**other.told, **self.told}, (*self.inside, *other.outcomes)
-        return replace(self, told=told, inside=inside)
+        inner_outcomes = (*self.inner_outcomes, *other.outcomes)
+        failures = {**other.failures, **self.failures}
+        return replace(self, failures=failures, inner_outcomes=inner_outcomes)
 
 
 def judge(
@@ -102,7 +103,7 @@ def judge(
         of: Which part of the submission the messages are about; empty for the whole.
         too_slow: Why no long sequence could be tried; empty if one was.
     """
-    told: dict[str, Exception] = {}
+    failures: dict[str, Exception] = {}
     wrong = [one for one in outcomes if one.aspect is not None]
     says = f"{of}right in {len(outcomes) - len(wrong)} of {len(outcomes)} situations"
     known = [one for one in outcomes if one.is_known]
@@ -118,14 +119,14 @@ def judge(
             claim = (
                 DEFAULT_CLAIM if aspect is Aspect.UNTRIED else _claim(aspect, near, failed, claims)
             )
-            told.setdefault(claim, _reason(failed, where, says))
+            failures.setdefault(claim, _reason(failed, where, says))
     if len(known) < len(outcomes) and not of:
-        for claim in claims - told.keys():
+        for claim in claims - failures.keys():
             about = _outcomes_about(claim, outcomes)
             if about and not any(one.is_known for one in about):
-                told[claim] = _reason(about, None, says)
+                failures[claim] = _reason(about, None, says)
     return Judgement(
-        tuple(outcomes), told, dict.fromkeys(LENGTH_CLAIMS, too_slow) if too_slow else {}
+        tuple(outcomes), failures, dict.fromkeys(LENGTH_CLAIMS, too_slow) if too_slow else {}
     )
 
 
@@ -133,7 +134,7 @@ def _outcomes_about(claim: str, outcomes: Sequence[SituationOutcome]) -> Sequenc
     """Return the outcomes of the situations that a claim is about: all if none names it."""
     if claim in CLAIM_APPLIES_TO:
         return [one for one in outcomes if CLAIM_APPLIES_TO[claim](one.situation)]
-    return [one for one in outcomes if claim in one.situation.about] or outcomes
+    return [one for one in outcomes if claim in one.situation.further_claims] or outcomes
 
 
 def _is_masked(row: Row) -> bool:
@@ -176,7 +177,7 @@ def _candidates(
                 for d in {one.row["dtype"] for one in failed}
                 if d in CLAIM_BY_DTYPE
             ]
-    about = [one.situation.about for one in failed]
+    about = [one.situation.further_claims for one in failed]
     return [*found, *(name for name in about[0] if all(name in names for names in about))]
 
 

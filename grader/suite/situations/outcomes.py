@@ -26,7 +26,7 @@ class SituationLike(Protocol):
         """The count of numbers in the inputs: the fewer, the easier a failure is to look at."""
 
     @property
-    def about(self) -> tuple[str, ...]:
+    def further_claims(self) -> tuple[str, ...]:
         """Names of claims that the situation is about, beyond those that its factors imply."""
 
 

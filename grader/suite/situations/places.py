@@ -33,7 +33,7 @@ class SituationKind(Protocol):
     def fill(self, harness: Harness, row: Row, turn: int) -> Situation:
         """Draw the numbers of one situation; the arguments are those of ``filling.fill``."""
 
-    def tried(self, harness: Harness, situation: Situation) -> SituationRun:
+    def new_run(self, harness: Harness, situation: Situation) -> SituationRun:
         """Plan the requests of one situation; the result can judge their answers once sent."""
 
 
@@ -42,12 +42,12 @@ class _GeneralSituations:
 
     model = staticmethod(levels.model_of)
     fill = staticmethod(filling.fill)
-    tried = staticmethod(SituationRun)
+    new_run = staticmethod(SituationRun)
 
 
 def kind_of(contract: Contract) -> SituationKind:
     """Return the contract's own ``SituationKind``, or the one that suits any contract."""
-    found: SituationKind = contract.kind or _GeneralSituations()
+    found: SituationKind = contract.situation_kind or _GeneralSituations()
     return found
 
 
@@ -86,15 +86,17 @@ class Places:
 
     Args:
         harness: Gives the contract, the seed and the random numbers.
-        each: One of every ``each`` situations is tried; 1 for all.
+        every_nth: One of this many situations is tried; 1 for all.
     """
 
-    def __init__(self, harness: Harness, each: int = 1) -> None:
+    def __init__(self, harness: Harness, every_nth: int = 1) -> None:
         self._harness = harness
         self._kind = kind_of(harness.contract)
         self._seed = derive_seed(harness.seed, "situations")
-        self._made = _drawn_situations(harness.contract.oracle, harness.contract.sizes, self._seed)
-        self._each = each
+        self._drawn_situations = _drawn_situations(
+            harness.contract.oracle, harness.contract.sizes, self._seed
+        )
+        self._every_nth = every_nth
 
     def __iter__(self) -> Iterator[Place]:
         """Yield the place of each situation to try: its number, its levels, and its turn.
@@ -104,7 +106,7 @@ class Places:
         model, as_long = model_of(self._harness.contract), Counter[str]()
         for number, row in enumerate((*rows_of(model, Draw(self._seed)), *model.extremes)):
             length = row.get("T", "")
-            if number % self._each == 0:
+            if number % self._every_nth == 0:
                 yield Place(number, row, as_long[length])
             as_long[length] += 1
 
@@ -127,9 +129,11 @@ class Places:
 
     def situation(self, place: Place) -> Situation:
         """Return the situation at a place, drawn once for all submissions of a batch."""
-        if place.number not in self._made:
-            self._made[place.number] = self._drawn(str(place.number), place.row, place.turn)
-        return self._made[place.number]
+        if place.number not in self._drawn_situations:
+            self._drawn_situations[place.number] = self._drawn(
+                str(place.number), place.row, place.turn
+            )
+        return self._drawn_situations[place.number]
 
     def shortened(self, place: Place, level: str) -> Situation:
         """Redraw the situation at a place with at most as many positions as ``level`` allows."""

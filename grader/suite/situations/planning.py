@@ -41,7 +41,7 @@ def _plan_call(module: Module, situation: Situation) -> PlannedCall:
     given: list[dict[str, Tensor | None]] = [dict(situation.inputs)]
     if level == "under no_grad, of an x that learns":
         given[0] |= {n: x.detach().requires_grad_() for n, x in situation.learning.items()}
-    other = situation.others
+    other = situation.other_inputs
     history = situation.row.get("history")
     wants = situation.wants_gradients
     is_layer = level == "with a layer frozen" and situation.learns_alone
@@ -61,10 +61,10 @@ def _plan_call(module: Module, situation: Situation) -> PlannedCall:
         ),
         frozen=situation.frozen if wants else [],
         inference=level == "in inference mode",
-        through=level == "through another layer" and wants,
+        nonleaf_inputs=level == "through another layer" and wants,
         detect_inplace=not refills,
         overwrites=overwrites,
-        refills=refills,
+        refill_inputs=refills,
     )
     return made[1 if refills else 0]
 
@@ -86,8 +86,10 @@ def _is_refilled(situation: Situation) -> bool:
     meant = situation.row.get("history") == "in the same tensor, filled anew"
     tensors = situation.tensors.items()
     apart = all(0 not in value.stride() for _, value in tensors)
-    others = situation.others
-    alike = all((other := others[n]) is not None and other.dtype == x.dtype for n, x in tensors)
+    other_inputs = situation.other_inputs
+    alike = all(
+        (other := other_inputs[n]) is not None and other.dtype == x.dtype for n, x in tensors
+    )
     return meant and apart and alike and not situation.wants_gradients
 
 
@@ -97,17 +99,19 @@ def _go_through_history(module: Module, situation: Situation) -> None:
         **situation.inputs,
         **{name: x.contiguous() for name, x in situation.learning.items()},
     }
-    other: Inputs = {**plain, **situation.others}
+    other: Inputs = {**plain, **situation.other_inputs}
     history = situation.row.get("history", AFTER_ANOTHER_INPUT)
     match history:
         case "after another input":
-            module.train(situation.training).call(situation.before, inference=situation.coin)
+            module.train(situation.training).call(
+                situation.earlier_inputs, inference=situation.coin
+            )
         case "after a training step":
             grad_output = situation.grad_outputs if situation.visible is None else None
             module.train().call(other, grad_output=grad_output, way="accumulated")
         case "after another dtype":
             changed = torch.float32 if situation.dtype == torch.float64 else torch.float64
-            learning = {name: situation.others[name] for name in situation.learning}
+            learning = {name: situation.other_inputs[name] for name in situation.learning}
             cast = {name: None if x is None else x.to(changed) for name, x in learning.items()}
             module.to(changed).call({**other, **cast})
             module.to(situation.dtype).set(situation.weights)

@@ -48,15 +48,15 @@ class Rounding:
     Args:
         right: The right values, by name.
         compute: Computes the right values in a dtype, with noise if some is given.
-        place: ``OUTPUTS`` or ``GRADIENTS``.
+        quantity: ``OUTPUTS`` or ``GRADIENTS``.
         dtype: The dtype under test.
-        slack: The error allowed beyond rounding, relative to the largest value.
+        extra_tolerance: The error allowed beyond rounding, relative to the largest value.
         is_exact: Whether no constant is rounded, in float64.
         near_a_kink: Returns whether rounding may decide on which side of a jump the values are.
         runs: Cache to which the results of runs are added.
 
     Attributes:
-        right, place, dtype: As given.
+        right, quantity, dtype: As given.
         left_out: Names of values no larger than the error that rounding may cause: to compare them
             proves nothing.
     """
@@ -65,16 +65,17 @@ class Rounding:
         self,
         right: Tensors,
         compute: Callable[[torch.dtype, Noise | None], Tensors],
-        place: int,
+        quantity: int,
         dtype: torch.dtype,
-        slack: float,
+        extra_tolerance: float,
         is_exact: bool,
         near_a_kink: Callable[[], bool],
         runs: dict[Any, Any],
     ) -> None:
         self.right, self._compute = right, compute
-        self.place, self.dtype = place, dtype
-        self._rate, self._is_exact = TIGHT_TOLERANCES[dtype, is_exact][place] + slack, is_exact
+        self.quantity, self.dtype = quantity, dtype
+        self._rate = TIGHT_TOLERANCES[dtype, is_exact][quantity] + extra_tolerance
+        self._is_exact = is_exact
         self._near_a_kink, self._runs = near_a_kink, runs
         self.left_out: list[str] = []
 
@@ -95,13 +96,13 @@ class Rounding:
         """
         share = off.length / max(float(self.right[name].norm()), off.length)
         if (
-            self.place == GRADIENTS
+            self.quantity == GRADIENTS
             and self.dtype == torch.bfloat16
             and share <= BFLOAT16_GRADIENT_TOLERANCE
         ):
             return True
         # Noise takes few values across a kink, so it cannot explain a jump of the gradient.
-        has_jumped = self.place == GRADIENTS and share <= KINK_TOLERANCE and self._near_a_kink()
+        has_jumped = self.quantity == GRADIENTS and share <= KINK_TOLERANCE and self._near_a_kink()
         return has_jumped or self._is_noise(name, off)
 
     def _is_beyond_doubt(self, name: str, off: Gap, times: int = 1) -> bool:
@@ -111,27 +112,27 @@ class Rounding:
         coarse = self.gap(name, torch.bfloat16)
         if coarse.length <= torch.finfo(torch.bfloat16).eps / 8 * float(self.right[name].norm()):
             return False  # exact by luck: the gradient of one-hot weights, say, is always 0
-        return off.largest > times * coarse.largest + self._least(name, torch.bfloat16)
+        return off.largest > times * coarse.largest + self._rounding_step(name, torch.bfloat16)
 
     def _is_noise(self, name: str, off: Gap) -> bool:
         """Return whether an error is at most ``MAX_TIMES_NOISE`` times that of noise or dtype."""
         if self._is_beyond_doubt(name, off, MAX_TIMES_BFLOAT16):
             return False
-        most, least, times = Gap(), self._least(name), MAX_TIMES_NOISE[self.dtype]
+        most, step, times = Gap(), self._rounding_step(name), MAX_TIMES_NOISE[self.dtype]
         for seed in range(MAX_NOISE_RUNS + 1):
             most = Gap(*map(max, most, self.gap(name, torch.float64 if seed else self.dtype, seed)))
-            if all(a <= times * b + least for a, b in zip(off, most, strict=True)):
+            if all(a <= times * b + step for a, b in zip(off, most, strict=True)):
                 self.left_out += [name] * (times * most.length >= float(self.right[name].norm()))
                 return True
             if not seed and self._is_beyond_doubt(name, off):
                 break
-            if seed > 1 and off.length > times**2 * most.length + least:
+            if seed > 1 and off.length > times**2 * most.length + step:
                 break  # more noise would not reach this error either
         return False
 
     def gap(self, name: str, dtype: torch.dtype, seed: int = 0) -> Gap:
         """Return our own error: of the right value in a dtype, with noise if ``seed`` is not 0."""
-        if (run := (self.place, dtype, seed)) not in self._runs:
+        if (run := (self.quantity, dtype, seed)) not in self._runs:
             self._runs[run] = self._run(dtype, seed)
         return Gap.between(self._runs[run][name], self.right[name])
 
@@ -142,11 +143,11 @@ class Rounding:
             return self._compute(torch.float32, RoundToBfloat16())
         return self._compute(dtype, None)
 
-    def _least(self, name: str, dtype: torch.dtype | None = None) -> float:
+    def _rounding_step(self, name: str, dtype: torch.dtype | None = None) -> float:
         """Return the rounding step (ε) of the largest number of a value.
 
         For a gradient, that is the largest of all gradients: terms that cancel may be as large.
         """
-        whole = self.right.values() if self.place else [self.right[name]]
+        whole = self.right.values() if self.quantity else [self.right[name]]
         largest = max(float(one.abs().max()) for one in whole if one.numel())
         return torch.finfo(dtype or self.dtype).eps * largest

@@ -27,29 +27,31 @@ GIVE_UP_AFTER = 16  # situations, if every one so far ended the worker
 class _Planned(NamedTuple):
     place: Place
     situation: Situation
-    tried: SituationRun
+    run: SituationRun
 
 
 class SituationRunner:
-    """A run of all situations, a few per request; meanwhile, others are planned and judged.
+    """Runs all situations, a few per request; meanwhile, others are planned and judged.
 
     Once a request has ended the worker, each situation gets a request of its own, so that one which
     ends the worker does not cost the others.
 
     Args:
         harness: Plans the requests and sends them.
-        each: One of every ``each`` situations is tried; 1 for all.
+        every_nth: One of this many situations is tried; 1 for all.
     """
 
-    def __init__(self, harness: Harness, each: int = 1) -> None:
+    def __init__(self, harness: Harness, every_nth: int = 1) -> None:
         self._harness, self._session = harness, harness.session
         self._kind = kind_of(harness.contract)
-        self._kept = self._session.left * (
-            1 - SITUATIONS_TIME_SHARE
-        )  # seconds for what comes after the situations
-        self._agenda = Agenda(Places(harness, each), self._session.pace, lambda: self._left)
-        self._came: list[_Planned] = []
-        self._exchange: Exchange | None = None  # the request that tried ``_came``, and its reply
+        # For what comes after the situations.
+        self._reserved_s = self._session.budget_left * (1 - SITUATIONS_TIME_SHARE)
+        self._agenda = Agenda(
+            Places(harness, every_nth), self._session.pace, lambda: self._time_left_s
+        )
+        self._unjudged: list[_Planned] = []
+        # The request that tried ``_unjudged``, and its reply.
+        self._exchange: Exchange | None = None
         self._outcomes: list[SituationOutcome] = []
         self._is_fresh = False  # whether the worker has tried nothing yet
         self._ended = self._stopped = 0  # situations that ended the worker; of these, by a timeout
@@ -59,7 +61,8 @@ class SituationRunner:
         contract = self._harness.contract
         for one in (contract, *contract.variants.values()):
             with self._session.timed(self._session.timeout):
-                _ = self._harness.of(one).fit  # asks the worker, which is busy once situations run
+                # This asks the worker, which is busy once situations run.
+                _ = self._harness.of(one).deviations
         planned = self._plan()
         while planned:
             planned = self._try(planned) or self._plan()
@@ -73,16 +76,16 @@ class SituationRunner:
         return self._agenda.too_slow([one.situation.sizes for one in tried])
 
     @property
-    def _left(self) -> float:
+    def _time_left_s(self) -> float:
         """The time that is left for situations, in seconds of processor time."""
-        return self._session.left - self._kept
+        return self._session.budget_left - self._reserved_s
 
     def _plan(self) -> list[_Planned]:
         """Load the submission again if its worker ended, and plan the next request; [] for none."""
         try:
             with self._session.timed(self._session.timeout):
                 self._is_fresh |= self._session.revive()
-            if self._left < MIN_TIMEOUT_S or self._session.is_late:
+            if self._time_left_s < MIN_TIMEOUT_S or self._session.is_late:
                 raise NotTried("was not tried: other situations took all the time there is")
         except (WorkerEnded, SubmissionError) as error:
             return self._give_up(error)
@@ -90,7 +93,9 @@ class SituationRunner:
 
     def _next(self) -> list[_Planned]:
         chosen = self._agenda.next()
-        return [_Planned(place, one, self._kind.tried(self._harness, one)) for place, one in chosen]
+        return [
+            _Planned(place, one, self._kind.new_run(self._harness, one)) for place, one in chosen
+        ]
 
     def _give_up(self, error: Exception) -> list[_Planned]:
         """Record all remaining situations as not tried, because of ``error``; plan no more."""
@@ -98,7 +103,7 @@ class SituationRunner:
         self._outcomes += [SituationOutcome(one, Aspect.UNTRIED, error) for _, one in rest]
         return []
 
-    def _try(self, asked: list[_Planned]) -> list[_Planned]:
+    def _try(self, sent: list[_Planned]) -> list[_Planned]:
         """Send the planned situations; return those that were planned while the worker was busy.
 
         If the request ends the worker, return none, and put all of them back, to be tried later. A
@@ -106,52 +111,52 @@ class SituationRunner:
         """
         ahead: list[_Planned] = []
         try:
-            with self._session.timed(self._limit(asked)) as clock:
-                self._harness.ask(partial(self._go_on, asked, ahead))
+            with self._session.timed(self._limit(sent)) as clock:
+                self._harness.ask(partial(self._go_on, sent, ahead))
         except WorkerEnded as error:
             self._judge()
             self._agenda.put_back([one[:2] for one in ahead])
-            if len(asked) > 1:
-                self._agenda.put_back([one[:2] for one in asked], alone=True)
+            if len(sent) > 1:
+                self._agenda.put_back([one[:2] for one in sent], one_per_request=True)
             else:
-                self._note_end(asked[0].situation, error, clock.seconds)
+                self._note_end(sent[0].situation, error, clock.seconds)
             return []
-        self._came, self._exchange = asked, self._session.exchanges[-1]
+        self._unjudged, self._exchange = sent, self._session.exchanges[-1]
         if not self._is_fresh:  # a worker's first request includes one-time work
-            longest = max(one.situation.sizes.length for one in asked)
-            self._session.pace.measure(_work(asked), longest, clock.taken)
+            longest = max(one.situation.sizes.length for one in sent)
+            self._session.pace.measure(_work(sent), longest, clock.taken)
         self._is_fresh = False
         return ahead
 
-    def _go_on(self, asked: list[_Planned], ahead: list[_Planned]) -> None:
+    def _go_on(self, sent: list[_Planned], ahead: list[_Planned]) -> None:
         """Plan the next request, compute right answers and judge, while the worker is busy."""
         if self._agenda.is_plain:
             ahead += self._next()
-        for one in asked:
-            one.tried.prepare()
+        for one in sent:
+            one.run.prepare()
         self._judge()
 
     def _judge(self) -> None:
-        came = [one.tried.outcome() for one in self._came]
+        outcomes = [one.run.outcome() for one in self._unjudged]
         if self._exchange is not None:
-            self._exchange.fine = [one.aspect is None for one in came]
-        self._outcomes += came
-        self._came, self._exchange = [], None
+            self._exchange.fine = [one.aspect is None for one in outcomes]
+        self._outcomes += outcomes
+        self._unjudged, self._exchange = [], None
 
-    def _limit(self, asked: list[_Planned]) -> float:
+    def _limit(self, sent: list[_Planned]) -> float:
         """Return the time limit of a request, in seconds: less once others took too long."""
-        takes = MARGIN * self._session.pace.seconds_for(_work(asked))
-        if self._session.pace.is_slow and len(asked) == 1:
+        takes = MARGIN * self._session.pace.seconds_for(_work(sent))
+        if self._session.pace.is_slow and len(sent) == 1:
             takes *= (
                 SLOW_TIMEOUT_FACTOR  # the estimate is low if the submission skips some scores, say
             )
         timeout = self._session.timeout
         usual = (
-            timeout if len(asked) == 1 else timeout / BATCH_TIMEOUT_DIVISOR
+            timeout if len(sent) == 1 else timeout / BATCH_TIMEOUT_DIVISOR
         )  # several are tried once more
         if self._stopped:
             usual = max(timeout / (LIMIT_DIVISOR_AFTER_TIMEOUT * self._stopped**2), MIN_TIMEOUT_S)
-        return min(max(usual, takes), max(self._left, MIN_TIMEOUT_S))
+        return min(max(usual, takes), max(self._time_left_s, MIN_TIMEOUT_S))
 
     def _note_end(self, situation: Situation, error: WorkerEnded, limit: float) -> None:
         """Record that a situation ended the worker, and put others at least as long last."""
@@ -169,6 +174,6 @@ class SituationRunner:
             self._give_up(error)
 
 
-def _work(asked: list[_Planned]) -> Work:
+def _work(sent: list[_Planned]) -> Work:
     """Return the amount of computation of all planned situations together."""
-    return sum((one.situation.work for one in asked), Work())
+    return sum((one.situation.work for one in sent), Work())

@@ -28,7 +28,7 @@ def judge_situations(harness: Harness) -> Judgement:
 
     This is a phase of its own: its time does not count for the check that needs it first.
     """
-    with harness.session.beside(derive_seed(harness.seed, "situations/worker")):
+    with harness.session.separate_phase(derive_seed(harness.seed, "situations/worker")):
         runner = SituationRunner(harness)
         outcomes = runner.run()
         return _with_parts(judge(outcomes, harness.claims, too_slow=runner.too_slow), harness)
@@ -47,20 +47,22 @@ def judge_where_wrong(harness: Harness, other: Judgement) -> Judgement:
     wrong = sorted(other.wrong, key=lambda one: one.situation.size)
     ways = [[one for one in wrong if one.aspect is aspect] for aspect in Aspect]
     few = [one for alike in ways for one in alike[:TRIED_FIRST_PER_ASPECT]]
-    with harness.session.beside(derive_seed(harness.seed, "situations/worker")):
+    with harness.session.separate_phase(derive_seed(harness.seed, "situations/worker")):
         mine = _try_again(harness, few)
         if any(mine[id(one)].aspect is not one.aspect for one in few):
             mine |= _try_again(harness, [one for one in wrong if id(one) not in mine])
         outcomes = [mine.get(id(one), one) for one in other.outcomes]
         found = judge(outcomes, harness.claims)
-        return found if other.told.keys() <= found.told.keys() else _with_parts(found, harness)
+        return (
+            found if other.failures.keys() <= found.failures.keys() else _with_parts(found, harness)
+        )
 
 
 def _with_parts(found: Judgement, harness: Harness) -> Judgement:
     """Try some situations of each part inside the contract, and add the judgements on them."""
-    for part in harness.contract.inside:
-        inside = SituationRunner(harness.of(part), INNER_EVERY_NTH).run()
-        found = found.beside(judge(inside, harness.claims, f"`{part.entry}` alone: "))
+    for part in harness.contract.part_contracts:
+        inner_outcomes = SituationRunner(harness.of(part), INNER_EVERY_NTH).run()
+        found = found.with_part(judge(inner_outcomes, harness.claims, f"`{part.entry}` alone: "))
     return found
 
 
@@ -72,27 +74,30 @@ def _try_again(
     found: dict[int, SituationOutcome] = {}
     for start in range(0, len(outcomes), SITUATIONS_PER_REQUEST):
         some: Any = outcomes[start : start + SITUATIONS_PER_REQUEST]
-        tried = {id(one): kind.tried(harness, one.situation) for one in some}
+        tried = {id(one): kind.new_run(harness, one.situation) for one in some}
         harness.ask()
         found |= {name: one.outcome() for name, one in tried.items()}
     return found
 
 
-def precompute_situations(contract: Contract, seed: int, enough: Event) -> None:
+def precompute_situations(contract: Contract, seed: int, stop: Event) -> None:
     """Draw the situations of a grading to come, and compute the right answers in each.
 
     Args:
         contract: The contract of the suite.
         seed: The seed of the whole grading.
-        enough: Once this event is set, the rest is left to the grading.
+        stop: Once this event is set, the rest is left to the grading.
     """
     # Earlier gradings are over; only the next submission of a batch would need their situations.
     forget_situations()
     nobody: Any = NullSession()
-    for one, each in ((contract, 1), *((part, INNER_EVERY_NTH) for part in contract.inside)):
+    for one, every_nth in (
+        (contract, 1),
+        *((part, INNER_EVERY_NTH) for part in contract.part_contracts),
+    ):
         kind, harness = kind_of(one), Harness(one, nobody, Draw(seed), {}, seed=seed)
-        places = Places(harness, each)
+        places = Places(harness, every_nth)
         for place in itertools.chain.from_iterable(places.requests(SITUATIONS_PER_REQUEST)):
-            if enough.is_set():
+            if stop.is_set():
                 return
-            kind.tried(harness, places.situation(place)).prepare()
+            kind.new_run(harness, places.situation(place)).prepare()

@@ -30,7 +30,7 @@ _T = TypeVar("_T")
 
 
 class SituationRun:
-    """A try of a submission in a situation: planned requests, then their results and an outcome.
+    """A run of a submission in a situation: planned requests, then their results and an outcome.
 
     Args:
         harness: The harness whose batch the requests are planned in.
@@ -39,7 +39,7 @@ class SituationRun:
 
     def __init__(self, harness: Harness, situation: Situation) -> None:
         self._harness = harness.of(situation.contract)
-        missing = self._harness.fit.missing
+        missing = self._harness.deviations.missing
         self.situation = situation.without(missing) if missing else situation
         self.call = plan(self._harness, self.situation)
 
@@ -116,7 +116,7 @@ class SituationRun:
         expect(not changed, f"`{''.join(changed[:1])}` was changed in place by the call")
 
     def _look_at_what_is_left(self) -> None:
-        expect(not self.call.left, "".join(self.call.left[:1]))
+        expect(not self.call.side_effects, "".join(self.call.side_effects[:1]))
         if self.situation.row["gradients"] in ("under no_grad", "in inference mode"):
             carries = self.call.carries_gradients
             expect(not carries, "the output of a call under no_grad carries a gradient")
@@ -147,8 +147,8 @@ class SituationRun:
 
     def _expect_silence(self, name: str, found: Tensor, what: str) -> None:
         """Raise ``CheckFailed`` if a number is not 0 that the contract wants to be exactly 0."""
-        if name in self._silent:
-            left = found.detach().cpu().masked_fill(~self._silent[name].cpu(), 0)
+        if name in self._must_be_zero:
+            left = found.detach().cpu().masked_fill(~self._must_be_zero[name].cpu(), 0)
             worst = float(left.abs().max())
             expect(worst == 0, f"{what}: expected exactly 0 at some places, got {worst:.4g}")
 
@@ -161,33 +161,33 @@ class SituationRun:
         return self._rounding(GRADIENTS, self._right_gradients, self._compute_gradients)
 
     def _rounding(
-        self, place: int, right: Tensors, compute: Callable[[torch.dtype, Noise | None], Tensors]
+        self, quantity: int, right: Tensors, compute: Callable[[torch.dtype, Noise | None], Tensors]
     ) -> Rounding:
         situation = self.situation
         return Rounding(
             self._all_visible(right),
             lambda dtype, noise: self._all_visible(compute(dtype, noise)),
-            place,
+            quantity,
             situation.dtype,
-            self._slack(place),
+            self._extra_tolerance(quantity),
             self._is_exact,
             partial(self._harness.near_a_kink, self.call.module, situation.learning),
             self._runs,
         )
 
-    def _slack(self, place: int) -> float:
+    def _extra_tolerance(self, quantity: int) -> float:
         """Return the error allowed beyond rounding, relative to the largest value."""
-        return self.situation.contract.slack_at(self.situation.tensors)
+        return self.situation.contract.extra_tolerance_at(self.situation.tensors)
 
     @property
     def _runs(self) -> dict[Any, Any]:
         """Cache of right answers with simulated rounding, for all submissions of the situation."""
-        return self.situation.right
+        return self.situation.right_answers
 
     @cached_property
-    def _silent(self) -> Mapping[str, Tensor]:
-        silent = self.situation.contract.silent
-        return silent(**self.situation.tensors) if silent else {}
+    def _must_be_zero(self) -> Mapping[str, Tensor]:
+        must_be_zero = self.situation.contract.must_be_zero
+        return must_be_zero(**self.situation.tensors) if must_be_zero else {}
 
     @cached_property
     def _expected(self) -> Tensors:
@@ -200,7 +200,7 @@ class SituationRun:
     def _compute_outputs(
         self, dtype: torch.dtype = torch.float64, noise: Noise | None = None
     ) -> Tensors:
-        return self.call.compute_rights(dtype, noise)
+        return self.call.compute_right_outputs(dtype, noise)
 
     def _compute_gradients(
         self, dtype: torch.dtype = torch.float64, noise: Noise | None = None
@@ -214,7 +214,7 @@ class SituationRun:
 
     def _once(self, what: str, compute: Callable[[], _T]) -> _T:
         """Return a right answer, computed once for all submissions tried in the situation."""
-        right = self.situation.right
+        right = self.situation.right_answers
         if what not in right:
             right[what] = compute()
         found: _T = right[what]

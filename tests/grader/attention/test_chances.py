@@ -119,7 +119,7 @@ def test_nothing_dropped_is_seen(setting: SampleSetting) -> None:
 def drawn_together(setting: SampleSetting, *alike: int, rate: float | None = None) -> Tensor:
     """What is dropped, along these axes all or nothing."""
     sizes = setting.sizes
-    shape = [setting.runs, sizes.B, sizes.T, setting.shown or sizes.T]
+    shape = [setting.runs, sizes.B, sizes.T, setting.nonzero_tokens or sizes.T]
     own = [1 if dim - 4 in alike else size for dim, size in enumerate(shape)]
     return (torch.rand(own) < (setting.rate if rate is None else rate)).double().expand(shape)
 

@@ -26,7 +26,7 @@ def observation() -> Observation:
     shape = (5, 5)
     names = ("query.weight", "key.weight", "value.weight")
     return Observation(
-        what="output",
+        call_kind="output",
         layout=FORM,
         weights={name: torch.randn(shape, generator=draw).double() for name in names},
         x=torch.randn(2, 4, 5, generator=draw).double(),
@@ -42,7 +42,7 @@ def observation() -> Observation:
 def test_same_inputs_give_the_same_pipeline_whatever_came_of_them() -> None:
     seen = observation()
     other = replace(observation(), output=torch.ones(2, 4, 5).double())
-    assert Pipeline.pooled(seen) is Pipeline.pooled(other)
+    assert Pipeline.shared(seen) is Pipeline.shared(other)
 
 
 @pytest.mark.parametrize(
@@ -64,12 +64,12 @@ def test_same_inputs_give_the_same_pipeline_whatever_came_of_them() -> None:
 def test_other_inputs_give_another_pipeline(change: dict[str, object]) -> None:
     seen = observation()
     changed = replace(seen, **change)  # type: ignore[arg-type]  # of every kind
-    assert Pipeline.pooled(changed) is not Pipeline.pooled(seen)
+    assert Pipeline.shared(changed) is not Pipeline.shared(seen)
 
 
 def test_another_hiding_gives_another_pipeline() -> None:
     seen = observation()
-    assert Pipeline.pooled(seen, -1e9) is not Pipeline.pooled(seen)
+    assert Pipeline.shared(seen, -1e9) is not Pipeline.shared(seen)
 
 
 def test_searches_that_share_a_pipeline_come_to_their_own_ends() -> None:
@@ -92,5 +92,5 @@ def test_searches_that_share_a_pipeline_come_to_their_own_ends() -> None:
 def test_pool_is_emptied_when_it_has_grown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pipeline, "MAX_CACHED_STATES", 80)
     for number in range(20):
-        Pipeline.pooled(replace(observation(), seed=number)).output(WRONG)
-        assert sum(1 + known._kept for known in pipeline._shared_pipelines) < 80 + 40
+        Pipeline.shared(replace(observation(), seed=number)).output(WRONG)
+        assert sum(1 + known._cached_states for known in pipeline._shared_pipelines) < 80 + 40

@@ -1,4 +1,4 @@
-"""One server for all tests; the folder that it looks at is made anew for each."""
+"""One server for all tests of a file; the folder that it looks at is made anew for each."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from grader.practice.folder import make_folder
 from tests.support.assistant import KIT, Assistant, connected
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where the server was started."""
     return tmp_path_factory.mktemp("drills")
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def connection(folder: Path) -> Iterator[Assistant]:
     # Nothing here runs into a limit: where it did, a test that calls off would prove nothing.
     if not (folder / "exercises").exists():

@@ -287,7 +287,7 @@ def test_interview_that_somebody_handed_in_is_none(
     """A candidate's folder that says so stopped all help around it."""
     make_folder(tmp_path / "ann" / "interview-x", KIT, ["warmup1"], interview=True)
     monkeypatch.chdir(tmp_path)
-    assert AssistantRules(drills.home).helping().home == drills.home
+    assert AssistantRules(drills.home).kit_for_help().home == drills.home
 
 
 def test_interviews_of_no_size(assistant: Assistant, drills: Kit) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
@@ -43,6 +44,24 @@ def test_tools_have_schemas_and_say_what_they_do(assistant: Assistant) -> None:
         assert tool.annotations.open_world_hint is False
     listed, _ = assistant.told("list_exercises")
     jsonschema.validate(listed, tools["list_exercises"].output_schema)
+
+
+def test_tools_say_which_fields_hold_text_of_the_graded_file(assistant: Assistant) -> None:
+    tools = assistant.run(assistant.client.list_tools).tools
+    having = {tool.name for tool in tools if '"untrusted"' in json.dumps(tool.output_schema)}
+    assert having == {"grade_file", "grade_text"}
+    for tool in tools:
+        says_so = "`untrusted` hold text of the graded file" in tool.description
+        assert says_so is (tool.name in having), tool.name
+
+
+def test_descriptions_are_not_indented_as_in_the_source(assistant: Assistant) -> None:
+    tools = assistant.run(assistant.client.list_tools).tools
+    described = [tool.description for tool in tools]
+    assert any("\n" in text for text in described)
+    for text in described:
+        assert text.splitlines() == [line.strip() for line in text.splitlines()]
+        assert text == text.strip()
 
 
 def test_exercises_are_listed_with_progress(assistant: Assistant, drills: Kit) -> None:

@@ -128,7 +128,7 @@ def test_what_another_mistake_loses_does_not_follow(sandbox: Sandbox) -> None:
 
 def test_search_that_was_cut_short_says_so(sandbox: Sandbox) -> None:
     body = "return (q @ k.mT).softmax(-2) @ v"
-    cut = graded(body, sandbox, search=1, timeout=20.0)
+    cut = graded(body, sandbox, max_mistake_sets=1, timeout=20.0)
     assert cut.cause is None
     assert [check.explanation for check in cut.checks if check.explanation] == [
         NONE_FOUND_CUT_SHORT

@@ -243,13 +243,13 @@ def test_nothing_of_a_solution_stays_in_this_process(kit: Kit, sandbox: Sandbox)
 
 def test_answer_of_a_hostile_form_is_another_one() -> None:
     source = "def give():\n    return 1"
-    step = Step(Call("give", [Arguments({"tuple": []}, {"dict": {}})], keep=1))
+    step = Step(Call("give", [Arguments({"tuple": []}, {"dict": {}})], results_handle=1))
     back = Step(Backward(1, []))
     called = StepAnswer(Called(results=[1], grads=[], changed=[]), [])
     for tree in ({"tensor": 7}, {"what": 1}, [1], 3, {"list": [{"list": [{"tensor": "x"}]}]}):
         hostile = StepAnswer(Gradients(result=tree), [])
         unit = ReplayUnit(
-            [[AskedStep(step, b"", called), AskedStep(back, b"", hostile)]], fine=False
+            [[AskedStep(step, b"", called), AskedStep(back, b"", hostile)]], passed=False
         )
         replay = Replay.of(source)
         assert replay is not None
@@ -258,7 +258,7 @@ def test_answer_of_a_hostile_form_is_another_one() -> None:
 
 def test_group_that_uses_what_another_made_is_no_unit_of_its_own() -> None:
     made = [Create(n, "Layer", {"tuple": []}, {"dict": {}}) for n in (1, 2)]
-    calls = [Call(n, [], keep=10 + n) for n in (1, 2)]
+    calls = [Call(n, [], results_handle=10 + n) for n in (1, 2)]
 
     def units(*groups: list[Operation]) -> list[list[int]]:
         steps = [Step(one, [], 0) for group in groups for one in group]

@@ -22,7 +22,7 @@ from grader.wire import messages, values
 def test_gradients_may_differ_by_a_rounding_of_the_largest(
     largest: float, off: float, kind: str
 ) -> None:
-    came, mine = ([torch.tensor([largest]), torch.tensor([0.4163 + by])] for by in (0.0, off))
+    theirs, mine = ([torch.tensor([largest]), torch.tensor([0.4163 + by])] for by in (0.0, off))
     sent: list[torch.Tensor] = []
-    told = messages.Gradients(result=values.encode(came, sent))
+    told = messages.Gradients(result=values.encode(theirs, sent))
     assert difference(StepAnswer(told, sent), told, mine) == kind

@@ -265,7 +265,7 @@ def test_second_batch_in_a_folder_is_refused(
     shutil.copytree(handed, other)
     assert batch(other, out) == 2
     assert f"was begun with another `submissions`: {handed}; go on" in capsys.readouterr().err
-    with BatchStore(out / "results.sqlite") as store, store.claimed("grade batch 'a b'"):
+    with BatchStore(out / "results.sqlite") as store, store.locked("grade batch 'a b'"):
         assert batch(handed, out) == 2
     assert "another batch is at work in" in (err := capsys.readouterr().err)
     assert "`grade batch 'a b'`" in err
@@ -665,8 +665,8 @@ def test_batch_keeps_the_settings_it_was_begun_with(out: Path) -> None:
     )
     with BatchStore(out / "results.sqlite") as store:
         assert store.known_settings() is None
-        store.hold_to(settings)
-        store.hold_to(settings)
+        store.begin_or_resume(settings)
+        store.begin_or_resume(settings)
         assert store.known_settings() == settings
 
 

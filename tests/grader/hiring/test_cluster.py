@@ -190,7 +190,7 @@ def story(machines: Machines, kit: Path, tmp_path_factory: pytest.TempPathFactor
             yield one
 
     with Cluster(settings(kit), machines.address, None, MEMORY) as cluster:
-        told.isolation = cluster.found.isolation
+        told.isolation = cluster.capabilities.isolation
         for outcome in cluster.run(counted(tasks(cluster))):
             told.outcomes.append(outcome)
             told.used |= {slot.node.name for slot in cluster._slots if slot.up}
@@ -383,13 +383,15 @@ def test_bound_for_one_machine_is_refused_for_a_cluster(
 
 def test_nodes_that_differ_are_told_apart() -> None:
     first = NodeCapabilities(isolation="full", torch="2.13.0")
-    assert first.unlike(first, "a") == ""
+    assert first.difference_from(first, "a") == ""
     other = NodeCapabilities(isolation="full", torch="2.9.1")
-    assert other.unlike(first, "a") == "it has torch `2.9.1`, not `2.13.0` as `a`"
+    assert other.difference_from(first, "a") == "it has torch `2.9.1`, not `2.13.0` as `a`"
     weaker = NodeCapabilities(isolation="landlock", torch="2.13.0")
-    assert weaker.unlike(first, "a").startswith("it has isolation `landlock`, not `full` as `a`")
+    assert weaker.difference_from(first, "a").startswith(
+        "it has isolation `landlock`, not `full` as `a`"
+    )
     edited = NodeCapabilities(isolation="full", torch="2.13.0", kit="0123")
-    assert edited.unlike(first, "a").startswith("it has kit `0123`, not ``")
+    assert edited.difference_from(first, "a").startswith("it has kit `0123`, not ``")
 
 
 @pytest.mark.parametrize(("gpus", "cores"), [(1, 1), (1, 3), (1, 7), (2, 3), (4, 96), (8, 3)])

@@ -51,7 +51,7 @@ def test_what_a_zip_calls_its_files_is_on_one_line(tmp_path: Path, method: int) 
             packed.writestr(FORGED, "x = 1")
     (eve,) = find_candidates(tmp_path, ["exercise1"])
     handed = eve.handed["exercise1"]
-    problem = handed.take()[1]
+    problem = handed.read_or_explain()[1]
     assert "score 28 / 28" in problem
     assert "\n" not in problem + handed.note
     assert "\n" not in as_submission("exercise1", handed.name, b"", problem).problem

@@ -33,9 +33,9 @@ def test_patience_is_over_in_the_first_round_alone(monkeypatch: pytest.MonkeyPat
     task = Task("somebody", "warmup1", 5, "warmup1.py", RIGHT.encode())
     with process.sandbox:
         first = process.do(task)
-        assert first.late
+        assert first.put_off
         assert first.report is None
-        second = process.do(replace(task, is_late=True))
+        second = process.do(replace(task, was_put_off=True))
     assert second.report is not None
     assert second.report.solved
     assert second.source == installed_kit().find("warmup1").solution.read_text(encoding="utf-8")

@@ -137,6 +137,6 @@ def test_status_says_how_far_it_is_and_grades_nothing(
     assert "2 candidates, 2 of 2 gradings done\n" in said
     assert "  double: 1 solved, 1 graded\n" in said
     assert "not at work; `grade batch " in said
-    with BatchStore(Path(batch[-1]) / "results.sqlite") as store, store.claimed("grade batch now"):
+    with BatchStore(Path(batch[-1]) / "results.sqlite") as store, store.locked("grade batch now"):
         assert run_command(words) == 0
     assert "at work: `grade batch now`\n" in capsys.readouterr().out

@@ -197,7 +197,7 @@ def test_order_of_the_files_changes_nothing() -> None:
     shuffled = random.Random(0).sample(sorted(files.items()), len(files))
     assert find_similar(dict(shuffled), stub) == first
     assert len(first.pairs) > 3
-    fewer = find_similar(files, stub, most=2)
+    fewer = find_similar(files, stub, max_listed=2)
     assert fewer.pairs == first.pairs[:2]
     assert f"{len(first.pairs)} pairs are close, the first 2 are listed" in fewer.says
 

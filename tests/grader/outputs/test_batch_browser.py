@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from grader.hiring.similarity import Group, LeftOut, Pair, Similarity
+from grader.hiring.similarity import LeftOut, SimilarGroup, Similarity, SimilarPair
 from grader.kit import Kit, installed_kit
 from grader.outputs.batch_candidate import CandidateEntry
 from grader.sandbox.process import Sandbox
@@ -89,8 +89,8 @@ def both(kit: Kit, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def alike() -> dict[str, Similarity]:
-    pair = Pair("Eve", "Ben", 6.2, ((2, 2),), ((1, 2),), ("same structure",))
-    group = Group(("Ann", "Eve", "Gus"), False)
+    pair = SimilarPair("Eve", "Ben", 6.2, ((2, 2),), ((1, 2),), ("same structure",))
+    group = SimilarGroup(("Ann", "Eve", "Gus"), False)
     left = (LeftOut("Fay", "is the stub"), LeftOut("Dan", "is the stub"))
     found = Similarity((pair,), (group,), 5, left, False, "5 submissions compared.")
     short = Similarity((), (), 5, (), True, "5 submissions compared. Too short to tell: all.")
@@ -279,8 +279,8 @@ def test_table_leads_to_a_candidate_and_back(
     (tmp_path / "report.html").write_text(text, encoding="utf-8")
     (tmp_path / "candidates").mkdir()
     for one in entries.values():
-        around = (one.number - 1, (one.number + 1) % (len(entries) + 1))
-        own = page_of_one(head_of(*EXERCISES), replace(one, around=around), both)
+        neighbours = (one.number - 1, (one.number + 1) % (len(entries) + 1))
+        own = page_of_one(head_of(*EXERCISES), replace(one, neighbours=neighbours), both)
         (tmp_path / "candidates" / f"{one.number}.html").write_text(own, encoding="utf-8")
     page = browser.new_page()
     page.goto((tmp_path / "report.html").as_uri())

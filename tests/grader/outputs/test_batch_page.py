@@ -156,7 +156,7 @@ def test_every_candidate_has_a_page_with_all_that_the_single_report_has(
 
 
 def test_page_leads_to_those_before_and_after(doubles: dict[str, Graded]) -> None:
-    one = replace(entry("ann", ["double"], doubles["right"]), number=3, around=(1, 0))
+    one = replace(entry("ann", ["double"], doubles["right"]), number=3, neighbours=(1, 0))
     links = parsed(page_of_one(head_of("double"), one, TINY_KIT)).links()
     assert [link for link in links if link.endswith(".html")] == ["1.html"]
     assert "../report.html#candidates" in links
@@ -221,8 +221,8 @@ def test_numbers_say_nothing_of_names_and_stay_whoever_comes(tmp_path: Path) -> 
     def written(there: list[str]) -> list[tuple[str, str]]:
         people = [Candidate(name, {}, f"{name}.py") for name in there]
         with BatchStore(tmp_path / "results.sqlite") as store:
-            store.hold_to(settings)
-            store.meet({one.key: one.name for one in people})
+            store.begin_or_resume(settings)
+            store.record_names({one.key: one.name for one in people})
             results = BatchResults(store, people, {"double": 1.0}, load_kit(TINY_KIT))
             list(results.write(tmp_path))
         return rows_of((tmp_path / "report.html").read_text(encoding="utf-8"))
@@ -302,8 +302,10 @@ def test_correlation_is_that_of_the_textbook() -> None:
     count = CheckCount("test_a", 1, "a")
     for one, share in zip(passed, rest, strict=True):
         count.add(one, share)
-    assert count.separates == pytest.approx(statistics.correlation(list(map(float, passed)), rest))
-    assert 0.2 < count.separates < 0.9
+    assert count.correlation == pytest.approx(
+        statistics.correlation(list(map(float, passed)), rest)
+    )
+    assert 0.2 < count.correlation < 0.9
 
 
 @pytest.mark.parametrize(
@@ -321,7 +323,7 @@ def test_check_that_tells_nobody_apart_says_why(
     count = CheckCount("test_a", 1, "a")
     for one, share in zip(passed, rest, strict=True):
         count.add(one, share)
-    assert count.separates is None
+    assert count.correlation is None
     assert count.says == says
 
 
@@ -339,7 +341,7 @@ def test_rest_is_that_of_the_other_checks_and_skips_do_not_count() -> None:
     assert [one.name for one in checks.ordered] == ["test_a", "test_b", "test_c"]
     shares = [(b + c) / 2 for _, b, c in [(1, 1, 0), (1, 1, 1), (0, 0, 0)] * 4]
     expected = statistics.correlation([1.0, 1.0, 0.0] * 4, shares)
-    assert checks.counts["test_a"].separates == pytest.approx(expected)
+    assert checks.counts["test_a"].correlation == pytest.approx(expected)
 
 
 def test_bins_hold_what_they_say() -> None:
@@ -405,7 +407,7 @@ def test_batch_writes_its_page(doubles: dict[str, Graded], tmp_path: Path) -> No
         Candidate(name, {"double": HandedFile("double.py", bytes)}, name) for name in names
     ]
     with BatchStore(tmp_path / "results.sqlite") as store:
-        store.hold_to(settings)
+        store.begin_or_resume(settings)
         for name, (report, source) in doubles.items():
             store.add(GradingResult(name, "double", 1, "double.py", report, source))
         results = BatchResults(store, candidates, {"double": 1.0}, load_kit(TINY_KIT))

@@ -98,7 +98,7 @@ def test_mistake_to_find_is_the_one_that_was_found_else_one_that_loses_the_same(
     named = replace(report, diagnosis=(("scaled-by-the-sequence-length",),))
     planted = draw_sheet(KIT, [(named, "")], {}).planted
     assert planted is not None
-    assert (planted.name, planted.told) == ("scaled by the sequence length", True)
+    assert (planted.name, planted.is_own_mistake) == ("scaled by the sequence length", True)
     assert [line[0] for line in planted.changed] == ["-", "+"]
     planted = draw_sheet(KIT, [(report, "")], {}).planted
     assert planted is not None
@@ -107,15 +107,16 @@ def test_mistake_to_find_is_the_one_that_was_found_else_one_that_loses_the_same(
         KIT, [(replace(made_report(PASSED), exercise="exercise3"), "")], {}
     ).planted
     assert planted is not None
-    assert not planted.told
+    assert not planted.is_own_mistake
 
 
 def test_what_broke_it_stands_for_itself(kit: Kit) -> None:
     follows = replace(LOST, name="test_a")
     report = made_report(follows, PASSED, LOST, cause=Cause("it is wrong", "", ("test_a",)))
-    (broke,) = draw_sheet(kit, [(replace(report, exercise="double"), "")], {}).broke
+    (broke,) = draw_sheet(kit, [(replace(report, exercise="double"), "")], {}).first_failures
     assert broke.check == LOST
-    assert draw_sheet(kit, [(replace(made_report(PASSED), exercise="double"), "")], {}).broke == []
+    right = replace(made_report(PASSED), exercise="double")
+    assert draw_sheet(kit, [(right, "")], {}).first_failures == []
 
 
 @pytest.mark.parametrize(

@@ -140,7 +140,7 @@ def test_half_made_folder_is_made_whole(
 
     folder = tmp_path / "drills"
     with monkeypatch.context() as patched:
-        patched.setattr("grader.practice.folder.pristine", full)
+        patched.setattr("grader.practice.folder.shipped_stub", full)
         assert run_command(["init", str(folder)]) == 2
     assert "cannot be written: No space left" in capsys.readouterr().err
     assert run_command(["init", str(folder), "--update"]) == 0

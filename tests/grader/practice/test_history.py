@@ -199,7 +199,7 @@ def test_row_that_no_grading_wrote_is_said(tmp_path: Path, changed: str, value: 
     path = tmp_path / "history.sqlite"
     with History(path) as history:
         history.record(report(), "", own=True)
-        history.note("exercise3", Event.SAVED)
+        history.record_event("exercise3", Event.SAVED)
         history.show_hints("exercise3", 1)
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute(f"UPDATE {changed} = ?", (value,))
@@ -238,7 +238,7 @@ def test_file_of_the_first_version_is_taken_over(tmp_path: Path) -> None:
     connection.close()
     with History(path) as history:
         assert history.hints("exercise3") == 2
-        history.note("exercise3", Event.RESET)
+        history.record_event("exercise3", Event.RESET)
         assert [(name, kind) for name, kind, _ in history.events()] == [("exercise3", Event.RESET)]
 
 
@@ -264,5 +264,5 @@ def test_locked_file_is_one_clear_line(tmp_path: Path, monkeypatch: pytest.Monke
     with closing(sqlite3.connect(path, isolation_level=None)) as connection, connection:
         connection.execute("BEGIN EXCLUSIVE")
         with pytest.raises(GradeError, match="database is locked; another process keeps it"):
-            History(path).note("exercise3", Event.RESET)
+            History(path).record_event("exercise3", Event.RESET)
     connection.close()

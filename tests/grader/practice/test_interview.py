@@ -207,7 +207,7 @@ def test_saves_share_out_the_time_and_late_ones_are_told(begun: Kit) -> None:
     interviews.write_record(begun.home, msgspec.structs.replace(record, started=started))
     with open_history(begun) as history:
         for name, minutes in (("warmup1", 5), ("exercise4", 20), ("warmup1", 22)):
-            history.note(name, Event.SAVED, started + timedelta(minutes=minutes))
+            history.record_event(name, Event.SAVED, started + timedelta(minutes=minutes))
     file = begun.find("exercise4").file
     late = (started + timedelta(minutes=52)).timestamp()
     os.utime(file, (late, late))

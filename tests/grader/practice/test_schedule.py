@@ -43,7 +43,7 @@ def grade(
 
 def solve(history: History, at: datetime, minutes: int = 15, name: str = "warmup1") -> None:
     """From the stub to a full score in so many minutes."""
-    history.note(name, Event.RESET, at)
+    history.record_event(name, Event.RESET, at)
     grade(history, at + MINUTE, solved=False, name=name)
     grade(history, at + minutes * MINUTE, solved=True, name=name)
 
@@ -84,7 +84,7 @@ def test_failed_review_comes_back_sooner(history: History) -> None:
     solve(history, now)
     good = due_after(history, now + DAY)
     again = now + 20 * DAY
-    history.note("warmup1", Event.RESET, again)
+    history.record_event("warmup1", Event.RESET, again)
     grade(history, again + MINUTE, solved=False)
     late = again + DAY
     assert standings(KIT, history, late)["warmup1"].solved is not None
@@ -150,8 +150,8 @@ def test_all_solved_and_nothing_due(history: History, kit: Kit) -> None:
 def test_looking_at_the_solution_counts_against_a_try(history: History) -> None:
     solve(history, START)
     again = START + 5 * DAY
-    history.note("warmup1", Event.RESET, again)
-    history.note("warmup1", Event.REVEALED, again + MINUTE)
+    history.record_event("warmup1", Event.RESET, again)
+    history.record_event("warmup1", Event.REVEALED, again + MINUTE)
     grade(history, again + 2 * MINUTE, solved=True)
     gradings = history.gradings("warmup1")
     events = [(kind, at) for _, kind, at in history.events()]
@@ -171,7 +171,7 @@ def test_reset_begins_hints_anew(history: History, kit: Kit) -> None:
     exercise = kit.find("exercise3")
     assert len(history.next_hint(exercise)) == 1
     assert len(history.next_hint(exercise)) == 2
-    history.note("exercise3", Event.RESET)
+    history.record_event("exercise3", Event.RESET)
     assert history.hints("exercise3") == 0
 
 

@@ -42,7 +42,7 @@ def test_every_way_gives_the_same_gradients(begin: Begin, way: BackwardVariant) 
     batch.send()
     sources = [x.clone().requires_grad_(), weight.clone().requires_grad_()]
     right = torch.autograd.grad((sources[0] @ sources[1]).sigmoid(), sources, grad)
-    found = back.found
+    found = back.gradients
     torch.testing.assert_close(found[0], right[0] + grad if way == "residual" else right[0])
     torch.testing.assert_close(found[1], right[1])
 
@@ -60,8 +60,8 @@ def test_gradients_are_added_to_those_of_a_step_before(begin: Begin) -> None:
         backs.append((call, batch.backward(call, {(0,): grad}, [weight], "accumulated")))
     batch.send()
     (first, _), (second, _) = backs
-    assert first.results.left == []
-    assert second.results.left == ["what `weight.grad` had gathered was lost in the call"]
+    assert first.results.side_effects == []
+    assert second.results.side_effects == ["what `weight.grad` had gathered was lost in the call"]
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_what_a_call_leaves_is_told(begin: Begin, body: str, says: str) -> None:
     made = batch.create("Layer")
     call = batch.call(made, [((torch.randn(4, 3),), {})], detect_inplace=True)
     batch.send()
-    left = call.results.left
+    left = call.results.side_effects
     assert says in left[0] if says else not left
 
 
@@ -107,7 +107,7 @@ f = Noisy.apply
         call = batch.call("f", [((x,), {})], grad_parameters=[], detect_inplace=watched)
         back = batch.backward(call, {(0,): torch.ones(4)})
         batch.send()
-        (drawn,) = back.found
+        (drawn,) = back.gradients
         assert drawn is not None
         assert not torch.equal(call.result(), drawn)
 
@@ -123,7 +123,7 @@ def test_tensor_that_is_filled_anew_is_the_same_one(begin: Begin) -> None:
     source = "seen = []\ndef f(x):\n    seen.append(id(x))\n    return x + len(set(seen))\n"
     batch = begin(source).batch()
     first, second = torch.zeros(2), torch.full((2,), 10.0)
-    call = batch.call("f", [((first,), {}), ((second,), {})], refills=True)
+    call = batch.call("f", [((first,), {}), ((second,), {})], refill_inputs=True)
     batch.send()
     assert call.result(0).tolist() == [1, 1]
     assert call.result(1).tolist() == [11, 11]
@@ -139,7 +139,7 @@ def test_kinds_of_input(begin: Begin) -> None:
     x = torch.randn(3, 3)
     plain = batch.call("f", [((x,), {})])
     inference = batch.call("f", [((x,), {})], inference=True)
-    learns = batch.call("f", [((x.clone().requires_grad_(),), {})], through=True)
+    learns = batch.call("f", [((x.clone().requires_grad_(),), {})], nonleaf_inputs=True)
     part = batch.call("f", [((x[1:],), {})])
     batch.send()
     found = [call.result().bool().tolist() for call in (plain, inference, learns, part)]
@@ -158,8 +158,8 @@ def test_parameter_that_is_frozen_gets_no_gradient(begin: Begin) -> None:
     )  # fmt: skip
     back = batch.backward(call, {(0,): torch.ones(4, 3)}, [weight])
     batch.send()
-    assert back.found[0] is not None
-    assert back.found[1] is None
+    assert back.gradients[0] is not None
+    assert back.gradients[1] is None
 
 
 def test_state_goes_into_another_module(begin: Begin) -> None:
@@ -175,7 +175,7 @@ def test_state_goes_into_another_module(begin: Begin) -> None:
 def test_weights_that_are_lent_are_the_modules_during_the_call_alone(begin: Begin) -> None:
     batch = begin(layer()).batch()
     made, weight, x = batch.create("Layer"), torch.randn(3, 3), torch.randn(4, 3)
-    lent = batch.call(made, [((x,), {})], weights={"weight": weight}, lent=True)
+    lent = batch.call(made, [((x,), {})], weights={"weight": weight}, functional_weights=True)
     after = batch.call(made, [((x,), {})])
     batch.send()
     torch.testing.assert_close(lent.result(), (x @ weight).sigmoid())

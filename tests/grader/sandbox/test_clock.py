@@ -222,7 +222,7 @@ def test_source_that_the_machine_had_no_time_to_load_is_loaded_again(
 ) -> None:
     """And how it fails then is said once, for the whole file."""
     assert sandbox.isolation  # its canary has been tried
-    expect, tries = Clock.expect_a_machine, []
+    expect, tries = Clock.raise_if_machine_busy, []
 
     def busy_at_first(clock: Clock) -> None:
         tries.append(clock)
@@ -230,7 +230,7 @@ def test_source_that_the_machine_had_no_time_to_load_is_loaded_again(
             raise MachineBusy("busy")
         expect(clock)
 
-    monkeypatch.setattr(Clock, "expect_a_machine", busy_at_first)
+    monkeypatch.setattr(Clock, "raise_if_machine_busy", busy_at_first)
     report = graded(f"print('here')\n{TAKES.format(1)}\nraise ValueError(3)\n", kit, sandbox)
     assert len(tries) > 1
     assert report.problem.startswith("does not import: ValueError: 3")
@@ -245,7 +245,7 @@ def test_walls_are_not_doubted_where_the_machine_is_busy(monkeypatch: pytest.Mon
         raise MachineBusy("busy")
 
     with Sandbox() as own:
-        monkeypatch.setattr(Clock, "expect_a_machine", busy)
+        monkeypatch.setattr(Clock, "raise_if_machine_busy", busy)
         with pytest.raises(MachineBusy):
             _ = own.isolation
         assert own.refused == {}

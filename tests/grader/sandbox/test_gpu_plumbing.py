@@ -278,8 +278,8 @@ class SlowMeter:
     def __init__(self) -> None:
         self.was_read, self.started = threading.Event(), False
 
-    def begin(self, taken: float) -> None:
-        self.began = taken
+    def begin(self, cpu_seconds: float) -> None:
+        self.began = cpu_seconds
 
     def read(self, clock: Clock, waited: float = 0.0) -> None:
         clock.processor += 0.0 if self.started else 5.0
@@ -301,7 +301,7 @@ def test_start_of_a_worker_is_not_its_submissions_time() -> None:
             frames.unpack(self.take, frames.MAX_REQUEST_HEADER_BYTES, messages.Request)
             meter.was_read.wait()
             meter.started = True
-            self.theirs.sendall(frames.pack(messages.Greeting("process", taken=3.5)))
+            self.theirs.sendall(frames.pack(messages.Greeting("process", cpu_seconds=3.5)))
             self.theirs.sendall(frames.pack(messages.Reply(1, [messages.Done()])))
 
         def take(self, count: int) -> bytes:

@@ -55,7 +55,7 @@ def test_archive_costs_the_grader_little(name: str, tmp_path: Path) -> None:
 
 def test_what_a_worker_says_is_left_is_cut(sandbox: Sandbox) -> None:
     said = "def change(answer, sent):\n    if answer['is'] == 'called':\n"
-    said += "        answer['left'] = ['a' * 40_000] * 2\n    return sent\n"
+    said += "        answer['side_effects'] = ['a' * 40_000] * 2\n    return sent\n"
     exercise = installed_kit().find("exercise1")
     right = "q, k, v = self.q(x), self.k(x), self.v(x)\n"
     right += "        return (q @ k.mT / x.size(-1) ** 0.5).softmax(-1) @ v"

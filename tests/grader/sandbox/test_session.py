@@ -198,7 +198,7 @@ def test_values_and_all_gradients_are_those_of_the_module_itself(
     out = local(x, scale=0.7, mask=mask)
     right = torch.autograd.grad((out * grad_output).sum(), [x, *local.parameters()])
     torch.testing.assert_close(call.result(), out.detach())
-    torch.testing.assert_close(back.found, list(right))
+    torch.testing.assert_close(back.gradients, list(right))
 
 
 def test_gradcheck_passes_by_input_and_by_parameters(session: Session) -> None:
@@ -247,7 +247,7 @@ def test_device_reaches_the_worker(sandbox: Sandbox) -> None:
     session.close()
     assert [device.partition(":")[0] for device in call.results.devices] == ["mps"]
     assert call.result().device == x.device
-    (grad,) = back.found
+    (grad,) = back.gradients
     assert grad is not None
     assert grad.device == x.device
 
@@ -317,8 +317,8 @@ def test_detached_output_carries_no_gradient(session: Session) -> None:
     batch.send()
     assert calls[0].results.grads == [False]
     assert calls[1].results.grads == [True, False, False]
-    assert backs[0].found == [None, None]
-    torch.testing.assert_close(backs[1].found[1], torch.full((3,), 2.0))
+    assert backs[0].gradients == [None, None]
+    torch.testing.assert_close(backs[1].gradients[1], torch.full((3,), 2.0))
 
 
 def test_face_marks_what_carries_no_gradient(session: Session) -> None:
@@ -452,10 +452,10 @@ def test_spawned_worker_serves_the_same(here: ModuleType) -> None:
 
 
 def test_answers_are_kept_as_long_as_there_is_room() -> None:
-    store = ExchangeMemory(room=100)
+    memory = ExchangeMemory(max_bytes=100)
     exchange = Exchange([], [], [1], [StepAnswer(Done(), [torch.zeros(20)])])
-    assert store.kept(exchange) is exchange
-    assert store.kept(exchange).answers == []
+    assert memory.kept(exchange) is exchange
+    assert memory.kept(exchange).answers == []
 
 
 def test_session_that_is_closed_keeps_nothing_of_what_was_asked(session: Session) -> None:

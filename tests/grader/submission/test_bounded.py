@@ -113,8 +113,8 @@ def test_nothing_is_left_once_whoever_asked_is_gone(tmp_path: Path, leaves: str)
     script = tmp_path / "asks.py"
     script.write_text(
         "import os\nfrom functools import partial\n"
-        "from grader.submission.bounded import _server, bounded\n"
-        'bounded("a.zip", partial(os.getpid), int)\n'
+        "from grader.submission.bounded import _server, run_bounded\n"
+        'run_bounded("a.zip", partial(os.getpid), int)\n'
         f"print(_server()[0].pid, flush=True)\n{leaves}\n"
     )
     done = subprocess.run([sys.executable, script], stdout=subprocess.PIPE, timeout=60, check=False)

@@ -153,7 +153,7 @@ def test_right_answer_is_right_by_every_claim(begin: Begin) -> None:
 
 def test_cache_is_given_and_left_out_among_the_situations(begin: Begin) -> None:
     found = judge_situations(harness(begin))
-    assert not found.told
+    assert not found.failures
     given = {one.row["seen given"] for one in found.outcomes}
     assert given == {"left out", "by position", "by name"}
 

@@ -54,10 +54,11 @@ def test_seven_contracts_have_ten_wrong_answers_each() -> None:
     assert [len(wrong_ones(folder)) for folder in CONTRACTS] == [10] * 7
 
 
-def test_slack_of_a_contract_holds_in_float64_as_well(begin: Callable[[str], Session]) -> None:
+def test_extra_tolerance_holds_in_float64_as_well(begin: Callable[[str], Session]) -> None:
     session = begin("def same(x):\n    return x + 1e-8\n")
-    sizes, slack = (Sizes(B=2, T=3, C=5),), lambda x: 1e-7
+    sizes = (Sizes(B=2, T=3, C=5),)
     strict = Contract(entry="same", sizes=sizes, oracle=lambda w, sizes, x: x, tried=False)
-    claims.computes_in_float64(Harness(replace(strict, slack=slack), session, Draw(1), {}))
+    loose = replace(strict, extra_tolerance=lambda x: 1e-7)
+    claims.computes_in_float64(Harness(loose, session, Draw(1), {}))
     with pytest.raises(CheckFailed, match="in float64"):
         claims.computes_in_float64(Harness(strict, session, Draw(1), {}))

@@ -105,7 +105,7 @@ def test_what_is_dropped_is_told_in_every_draw() -> None:
         call = drawn.planned(harness.contract)
         keep = (torch.rand(12, 24, 24) >= 0.6).double() / (1 - 0.6)
         with apply_dropout(keep):
-            out = call.compute_rights()["output"]
+            out = call.compute_right_outputs()["output"]
         maps = scores.recover_attention(call, out)[0].squeeze(-2)
         flags = (maps.abs() < chances._kept_weight(setting) / 2).double()
         assert torch.equal(flags, (keep == 0).double())

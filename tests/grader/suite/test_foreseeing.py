@@ -29,7 +29,7 @@ def exercise() -> Exercise:
 def computed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of right values that were computed, each time anew."""
     found: list[str] = []
-    for name in ("compute_rights", "compute_right_gradients"):
+    for name in ("compute_right_outputs", "compute_right_gradients"):
         compute = getattr(PlannedCall, name)
 
         def counted(
@@ -55,9 +55,9 @@ def test_a_foreseen_grading_computes_little_and_judges_the_same(
 
 
 def test_foreseeing_ends_once_it_is_enough(exercise: Exercise, computed: list[str]) -> None:
-    enough = threading.Event()
-    enough.set()
-    suite_runner(exercise.suite).foresee(72, enough)
+    stop = threading.Event()
+    stop.set()
+    suite_runner(exercise.suite).foresee(72, stop)
     assert not computed
 
 
@@ -67,7 +67,7 @@ def told() -> SimpleQueue[Report]:
 
 
 @pytest.fixture
-def session(
+def grader(
     told: SimpleQueue[Report], monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[BackgroundGrader]:
     def tell(exercise: Exercise, submission: object, outcome: object) -> None:
@@ -79,24 +79,24 @@ def session(
 
 
 @pytest.mark.slow("a grading, and one that is foreseen")
-def test_a_session_foresees_its_next_grading_until_it_is_wanted(
+def test_a_grader_foresees_its_next_grading_until_it_is_wanted(
     exercise: Exercise,
-    session: BackgroundGrader,
+    grader: BackgroundGrader,
     told: SimpleQueue[Report],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     seeds: SimpleQueue[int] = SimpleQueue()
 
-    def foresee(runner: SuiteRunner, seed: int, enough: threading.Event) -> None:
+    def foresee(runner: SuiteRunner, seed: int, stop: threading.Event) -> None:
         seeds.put(seed)
-        assert enough.wait(ENDS)
+        assert stop.wait(ENDS)
 
     monkeypatch.setattr(SuiteRunner, "foresee", foresee)
     submission = read_submission(exercise.solution)
-    session.grade(exercise, submission)
+    grader.grade(exercise, submission)
     first = told.get(timeout=ENDS).seed
     foreseen = seeds.get(timeout=ENDS)
-    session.grade(exercise, submission)
+    grader.grade(exercise, submission)
     assert told.get(timeout=ENDS).seed == foreseen != first
     following = seeds.get(timeout=ENDS)
     assert following not in (first, foreseen)

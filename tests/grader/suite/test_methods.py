@@ -72,12 +72,12 @@ def harness(begin: Begin) -> Harness:
 
 
 def test_contract_of_a_method_is_held_in_all_situations(harness: Harness, begin: Begin) -> None:
-    assert not judge_situations(harness).told
+    assert not judge_situations(harness).failures
     claims.keeps_shape_and_dtype(harness)
     claims.is_pinned_to_no_device(harness)
     wrong = SOURCE.replace("self.rows(tokens)", "self.rows(tokens).detach()")
     other = Harness(CONTRACT, begin(wrong), Draw(1), {}, frozenset(), 3)
-    assert judge_situations(other).told
+    assert judge_situations(other).failures
 
 
 def test_gradients_are_asked_of_parameters_where_no_input_has_any(harness: Harness) -> None:
@@ -88,12 +88,12 @@ def test_gradients_are_asked_of_parameters_where_no_input_has_any(harness: Harne
 def test_what_is_made_and_kept_is_counted_where_it_is_asked_for(harness: Harness) -> None:
     module = harness.module()
     few, many = ({"tokens": torch.zeros(2, T, dtype=torch.int64)} for T in (5, 500))
-    calls = [module.call(inputs, counted=True) for inputs in (few, many)]
-    kept, plain = module.call(few, method="kept", counted=True), module.call(few)
+    calls = [module.call(inputs, report_counts=True) for inputs in (few, many)]
+    kept, plain = module.call(few, method="kept", report_counts=True), module.call(few)
     harness.ask()
-    assert 50 * calls[0].made < calls[1].made < 150 * calls[0].made
+    assert 50 * calls[0].numbers_made < calls[1].numbers_made < 150 * calls[0].numbers_made
     assert calls[0].saved > 0 == kept.saved
-    assert plain.made == plain.saved == 0
+    assert plain.numbers_made == plain.saved == 0
 
 
 def test_generator_crosses_as_its_seed(harness: Harness) -> None:
@@ -137,6 +137,6 @@ def test_whoever_is_training_goes_on_training_and_who_learns_on_learning(
         for method in ("kept", "switched", "froze")
     ]
     harness.ask()
-    assert calls[0].left == []
-    assert "switched between training and evaluation" in calls[1].left[0]
-    assert calls[2].left == ["`rows.weight.requires_grad` was changed by the call"]
+    assert calls[0].side_effects == []
+    assert "switched between training and evaluation" in calls[1].side_effects[0]
+    assert calls[2].side_effects == ["`rows.weight.requires_grad` was changed by the call"]

@@ -70,9 +70,10 @@ def test_another_order_of_operations_is_within_what_noise_makes(
     right = attend(*exact)
 
     def off_under(noise: Noise) -> Gap:
-        shaken = [noise.shaken(one) for one in exact]  # before, as what draws would be off as well
+        # Before, as what draws would be off as well.
+        perturbed = [noise.perturbed(one) for one in exact]
         with noise:
-            return Gap.between(attend(*shaken), right)
+            return Gap.between(attend(*perturbed), right)
 
     most = Gap(*map(max, *(off_under(Noise(dtype, n, n % 2 == 1)) for n in range(12))))
     for other in (attend, step_by_step):
@@ -99,7 +100,7 @@ def test_signs_are_the_same_whoever_is_the_first_to_draw_them() -> None:
     tolerance._drawn_signs.cache_clear()
     noise = Noise(torch.bfloat16, 1)
     with noise:  # as a call shakes its inputs
-        noise.shaken(torch.ones(3, dtype=torch.float64))
+        noise.perturbed(torch.ones(3, dtype=torch.float64))
     assert (tolerance._drawn_signs().abs() == 1).all()
 
 

@@ -114,7 +114,7 @@ def test_right_answer_keeps_every_claim(claim: Callable[[Harness], None], begin:
 
 
 def test_right_answer_is_right_in_every_situation(begin: Begin) -> None:
-    assert not judge_situations(harness_of(begin(SOURCE))).told
+    assert not judge_situations(harness_of(begin(SOURCE))).failures
 
 
 @pytest.mark.parametrize(
@@ -146,8 +146,8 @@ def test_parts_of_a_tuple_go_on_to_the_next_call(begin: Begin) -> None:
     harness.ask()
     for place, call in enumerate(calls):
         assert call.sizes["S"] == place * 3
-        expect_close(call.outs["rows"], call.rights["rows"])
-        expect_integers(call.counts["marks"], call.every_right["marks"], "marks")
+        expect_close(call.outs["rows"], call.right_outputs["rows"])
+        expect_integers(call.counts["marks"], call.all_right_outputs["marks"], "marks")
     rows = calls[-1].outs["rows"]
     assert rows.shape == (2, 36, 8)
 

@@ -159,7 +159,7 @@ def ask(begin: Begin) -> Callable[..., tuple[messages.Called, list[Tensor]]]:
     def made(body: str, x: Tensor, elsewhere: bool) -> tuple[messages.Called, list[Tensor]]:
         do, handler = begin(body, elsewhere)
         calls = [messages.Arguments(ONE, NOTHING)]
-        called = do(messages.Call(1, calls, mode=False, elsewhere=elsewhere), x)
+        called = do(messages.Call(1, calls, mode=False, use_other_device=elsewhere), x)
         assert isinstance(called, messages.Called)
         return called, handler.sent
 
@@ -171,7 +171,9 @@ def go_back(begin: Begin) -> Back:
     def made(body: str, x: Tensor, elsewhere: bool) -> list[Tensor]:
         do, handler = begin(body, elsewhere)
         calls = [messages.Arguments(ONE, NOTHING)]
-        call = messages.Call(1, calls, mode=True, keep=2, gradients=True, elsewhere=elsewhere)
+        call = messages.Call(
+            1, calls, mode=True, results_handle=2, gradients=True, use_other_device=elsewhere
+        )
         do(call, x.clone().requires_grad_())
         do(messages.Backward(2, [[0]], "accumulated"), torch.ones_like(x))
         return handler.sent
@@ -186,7 +188,7 @@ def test_values_on_another_device_are_those_on_the_cpu(
     x = torch.randn(3, 3)
     _, expected = ask(BODIES[name], x, False)
     called, got = ask(BODIES[name], x, True)
-    assert called.elsewhere == [True]
+    assert called.on_other_device == [True]
     torch.testing.assert_close(got, expected)
 
 
@@ -195,7 +197,7 @@ def test_empty_tensor_on_another_device_has_none_of_them(
 ) -> None:
     x = torch.randn(3, 3)
     called, got = ask("torch.full_like(x, 7.0)", x, True)
-    assert called.elsewhere == [True]
+    assert called.on_other_device == [True]
     torch.testing.assert_close(got, [torch.full((3, 3), 7.0)])
 
 
@@ -203,14 +205,14 @@ def test_tensor_on_the_cpu_is_told(
     ask: Callable[..., tuple[messages.Called, list[Tensor]]],
 ) -> None:
     called, _ = ask("torch.ones(3, 3)", torch.randn(3, 3), True)
-    assert called.elsewhere == [False]
+    assert called.on_other_device == [False]
 
 
 def test_what_came_there_by_no_operation_is_not_made_up(
     ask: Callable[..., tuple[messages.Called, list[Tensor]]],
 ) -> None:
     called, got = ask("x + made", torch.randn(3, 3), True)
-    assert called.elsewhere == [True]
+    assert called.on_other_device == [True]
     assert got[0].device.type == "meta"
 
 

@@ -90,14 +90,14 @@ RELATIONS: dict[str, tuple[str, dict[str, Any], Callable[[Found], bool]]] = {
     ),
     "makes": (
         "[torch.zeros(1000) + 1 for _ in range(3)]",
-        {"counted": True},
+        {"report_counts": True},
         lambda found: found.made > 3000,
     ),
-    "saves": ("y = y.exp()", {"counted": True}, lambda found: found.saved > 0),
+    "saves": ("y = y.exp()", {"report_counts": True}, lambda found: found.saved > 0),
     "keeps": (
         "y = y.repeat(100, 1)[:4]",
-        {"weighs": True},
-        lambda found: found.behind == [4800],
+        {"report_storage": True},
+        lambda found: found.storage_nbytes == [4800],
     ),
     "changes": (
         "x.data.mul_(-1)",
@@ -106,7 +106,7 @@ RELATIONS: dict[str, tuple[str, dict[str, Any], Callable[[Found], bool]]] = {
     ),
     "learns": ("y = (x @ torch.ones(3, 3)).requires_grad_()", {}, lambda found: found.grads[0]),
     **{
-        name: (body, {"detect_inplace": True}, lambda found: found.left)
+        name: (body, {"detect_inplace": True}, lambda found: found.side_effects)
         for name, body in {
             "other_values": "self.weight.data.mul_(1.5)",
             "freezes": "self.weight.requires_grad_(False)",
@@ -118,7 +118,7 @@ RELATIONS: dict[str, tuple[str, dict[str, Any], Callable[[Found], bool]]] = {
             "seeds": "torch._C.default_generator.manual_seed(0)",
         }.items()
     },
-    "mixes": ("y = y @ torch.eye(3)", {"elsewhere": True}, lambda found: False),
+    "mixes": ("y = y @ torch.eye(3)", {"use_other_device": True}, lambda found: False),
 }
 
 
@@ -133,7 +133,7 @@ def test_what_a_call_does_is_seen(begin: Begin, trick: str) -> None:
     for name, (_, how, _) in RELATIONS.items():
         with batch.apart():
             made, x = batch.create("Layer"), torch.arange(12.0).reshape(4, 3) + 1
-            if "elsewhere" in how:
+            if "use_other_device" in how:
                 batch.move(made, device="meta")
             calls[name] = batch.call(made, [((x,), {})], method=name, **how)
     batch.send()
@@ -174,7 +174,7 @@ class Layer(nn.Module):
         {},
         {"inference": True},
         {"grad_parameters": []},
-        {"weights": {"weight": torch.full((3,), 2.0)}, "lent": True},
+        {"weights": {"weight": torch.full((3,), 2.0)}, "functional_weights": True},
     ]
     made = batch.create("Layer")
     calls = [batch.call(made, [((torch.ones(3),), {})], **one) for one in how]
@@ -190,13 +190,16 @@ def test_who_has_nothing_to_do_hides_nothing(begin: Begin) -> None:
         "def double(x):\n    return torch.from_numpy(2 * x.numpy())\n"
     )
     batch = begin(source).batch()
-    how: list[dict[str, Any]] = [{"copies": RELATIONS["copies"][1]["copies"]}, {"counted": True}]
+    how: list[dict[str, Any]] = [
+        {"copies": RELATIONS["copies"][1]["copies"]},
+        {"report_counts": True},
+    ]
     calls = [
         batch.call(name, [((torch.ones(3),), {})], **one)
         for name in ("same", "double")
         for one in how
     ]
-    calls.append(batch.call("same", [((torch.ones(3),), {})], elsewhere=True))
+    calls.append(batch.call("same", [((torch.ones(3),), {})], use_other_device=True))
     batch.send()
     assert [call.result().tolist() for call in calls] == [
         [1] * 3,
@@ -284,6 +287,6 @@ def f(x):
     return y
 """
     batch = begin(source).batch()
-    call = batch.call("f", [((torch.ones(3),), {})], weighs=True)
+    call = batch.call("f", [((torch.ones(3),), {})], report_storage=True)
     batch.send()
-    assert call.results.behind == [4012]
+    assert call.results.storage_nbytes == [4012]

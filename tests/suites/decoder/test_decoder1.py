@@ -93,12 +93,14 @@ def test_state_holds_the_parameters_alone(harness: Harness) -> None:
     shorter = harness.sizes.replace(T=13, L=17)
     module, other = harness.module(), harness.module(shorter, {})
     saved, also = (one.call({}, method="state_dict") for one in (module, other))
-    _ = harness.batch.call(other.made, [((saved.kept("output"),), {})], method="load_state_dict")
+    state = saved.output_reference("output")
+    _ = harness.batch.call(other.made, [((state,), {})], method="load_state_dict")
     inputs = harness.inputs(shorter)
     loaded = other.call(inputs)
     expected = harness.module(shorter, module.weights).call(inputs)
     harness.ask()
-    own = {module.fit.own(name) for name in module.weights} | set(module.fit.surplus)
+    deviations = module.deviations
+    own = {deviations.own_name(name) for name in module.weights} | set(deviations.surplus)
     more = [name for call in (saved, also) for name in call.result if name not in own]
     expect(not more, f"expected no `{''.join(more[:1])}` in the state: it is not a parameter")
     expect_close(loaded.out, expected.out, "output of a module of another max_len after loading")

@@ -46,7 +46,7 @@ def attend(
     return linear(weights, "o_proj", merge_heads(mixed))
 
 
-def silent(x: Tensor, memory: Tensor, memory_mask: Tensor | None = None) -> dict[str, Tensor]:
+def must_be_zero(x: Tensor, memory: Tensor, memory_mask: Tensor | None = None) -> dict[str, Tensor]:
     """Whoever has nothing to read, and what is padding."""
     if memory_mask is None:
         return {}
@@ -116,7 +116,7 @@ contract = Contract(
         for name in LAYERS
     },
     oracle=attend,
-    silent=silent,
+    must_be_zero=must_be_zero,
     is_exact=lambda sizes: sizes.C // sizes.H in SQUARES,
 )
 

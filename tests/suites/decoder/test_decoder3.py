@@ -136,7 +136,7 @@ plain = Contract(
     outputs={"output": "B H T D"},
     oracle=lambda weights, sizes, x, positions: turn(x, positions),
     fit=lambda sizes: sizes.replace(D=sizes.D + sizes.D % 2),
-    slack=angles_left_to_rounding,
+    extra_tolerance=angles_left_to_rounding,
     tried=False,
 )
 
@@ -171,7 +171,7 @@ contract = AttentionContract(
     scale=lambda sizes: (sizes.C / sizes.H) ** -0.5,
     value_vectors=values_of_heads("v_proj", "o_proj"),
     zero_queries=lambda weights: {**weights, "q_proj.weight": weights["q_proj.weight"] * 0},
-    slack=left_to_rounding,
+    extra_tolerance=left_to_rounding,
     fit=lambda sizes: sizes.replace(C=sizes.C + sizes.C // sizes.H % 2 * sizes.H),
 )
 # Positions that go with the tokens, wherever a claim moves or repeats these.

@@ -92,7 +92,7 @@ def left_to_rounding(
     return angles_left_to_rounding(x, positions)
 
 
-def silent(x: Tensor, positions: Tensor, **cached: Tensor) -> dict[str, Tensor]:
+def must_be_zero(x: Tensor, positions: Tensor, **cached: Tensor) -> dict[str, Tensor]:
     """What padding gives."""
     return {"output": (positions < 0)[..., None]}
 
@@ -231,8 +231,8 @@ plain = AttentionContract(
     scale=lambda sizes: (sizes.C / sizes.H) ** -0.5,
     value_vectors=values_of_heads("v_proj", "o_proj"),
     zero_queries=lambda weights: {**weights, "q_proj.weight": weights["q_proj.weight"] * 0},
-    slack=left_to_rounding,
-    silent=silent,
+    extra_tolerance=left_to_rounding,
+    must_be_zero=must_be_zero,
     is_exact=lambda sizes: sizes.C // sizes.H in SQUARES,
     fit=fitting,
     tried=False,
@@ -355,7 +355,7 @@ def test_values_are_not_rotated(harness: Harness) -> None:
     harness.ask()
     for call in calls:
         expect_close(call.out, call.expected, "output at uniform weights")
-        expect_close(call.outs["values"], call.rights["values"], "cached values")
+        expect_close(call.outs["values"], call.right_outputs["values"], "cached values")
 
 
 @points(2)
@@ -366,7 +366,7 @@ def test_base_is_taken(harness: Harness) -> None:
     calls = [harness.of(one).module().call(harness.of(one).every_input()[-1]) for one in every]
     harness.ask()
     for call in calls:
-        expect_close(call.outs["keys"], call.rights["keys"], "cached keys")
+        expect_close(call.outs["keys"], call.right_outputs["keys"], "cached keys")
         expect_close(call.out, call.expected)
 
 
@@ -380,7 +380,7 @@ def test_angles_are_float32_for_bfloat16(harness: Harness) -> None:
         calls.append(harness.module().to(torch.bfloat16).call(inputs))
     harness.ask()
     for call in calls:
-        expect_close(call.outs["keys"], call.rights["keys"], "keys in bfloat16", TURNED)
+        expect_close(call.outs["keys"], call.right_outputs["keys"], "keys in bfloat16", TURNED)
 
 
 @points(3)
@@ -518,10 +518,10 @@ def test_cache_goes_on_as_it_was(harness: Harness) -> None:
             call.expect_form(call.outs[name], old.dtype, f"cached {name}")
             expect(bool((kept == old).all()), f"{name}: what was cached comes back changed")
             if old.dtype == torch.float64:
-                new, right = call.outs[name][:, :, S:], call.rights[name][:, :, S:]
+                new, right = call.outs[name][:, :, S:], call.right_outputs[name][:, :, S:]
                 expect_close(new, right, f"new {name} in float64", EXACT)
         for name, got in call.counts.items():
-            expect_integers(got, call.every_right[name], f"{name} with a cache")
+            expect_integers(got, call.all_right_outputs[name], f"{name} with a cache")
 
 
 @points(1)

@@ -141,12 +141,14 @@ def test_state_holds_the_parameters_alone(harness: Harness) -> None:
     inputs = harness.inputs(None, *harness.contract.optional)
     before = module.call(inputs)
     saved, also = (one.call({}, method="state_dict") for one in (module, other))
-    _ = harness.batch.call(other.made, [((saved.kept(),), {})], method="load_state_dict")
+    state = saved.output_reference()
+    _ = harness.batch.call(other.made, [((state,), {})], method="load_state_dict")
     loaded = other.call({"x": inputs["x"]})
     expected = harness.module(wider, module.weights).call({"x": inputs["x"]})
     harness.ask()
     _ = before.outs
-    own = {module.fit.own(name) for name in module.weights} | set(module.fit.surplus)
+    deviations = module.deviations
+    own = {deviations.own_name(name) for name in module.weights} | set(deviations.surplus)
     more = [name for call in (saved, also) for name in call.result if name not in own]
     expect(not more, f"expected no `{''.join(more[:1])}` in the state: it is not a parameter")
     expect_close(loaded.out, expected.out, "output of a module of another window after loading")
@@ -317,7 +319,7 @@ def test_cache_holds_the_last_tokens_of_a_window(harness: Harness) -> None:
     harness.ask()
     for call in calls:
         for name in ("keys", "values"):
-            expect_close(call.outs[name], call.rights[name], f"{name} in the cache")
+            expect_close(call.outs[name], call.right_outputs[name], f"{name} in the cache")
 
 
 @points(2)

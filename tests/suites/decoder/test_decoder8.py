@@ -87,7 +87,7 @@ def norm_with(eps: float | None) -> Contract:
         parameters=lambda sizes: {"weight": (sizes.C,)},
         around_one=("weight",),
         oracle=lambda weights, sizes, x: rms_norm(weights, x, eps or EPS),
-        slack=rounded_eps,
+        extra_tolerance=rounded_eps,
         unbatched=True,
         is_exact=lambda sizes: True,
         tried=False,
@@ -121,7 +121,7 @@ def block_with(eps: float | None) -> AttentionContract:
         zero_queries=lambda weights: {
             **weights, "attention.q_proj.weight": weights["attention.q_proj.weight"] * 0
         },
-        slack=rounded_eps,
+        extra_tolerance=rounded_eps,
         fit=fitting,
     )  # fmt: skip
 

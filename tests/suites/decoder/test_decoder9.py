@@ -535,19 +535,20 @@ def test_each_step_feeds_its_new_token_alone(harness: Harness) -> None:
     for T, count in ((61, 2), (2, 6)):
         sizes = Sizes(B=2, T=T + count - 1, C=24, H=2, V=5, L=2)
         module, inputs = harness.module(sizes), harness.inputs(sizes)
-        once = claims.in_parts(module, inputs, (T, *(1,) * (count - 1)), counted=True)
+        once = claims.in_parts(module, inputs, (T, *(1,) * (count - 1)), report_counts=True)
         how = {"tokens": inputs["tokens"][:, :T], "num_tokens": count}
-        generated = one.module(sizes, module.weights).call(how, counted=True)
+        generated = one.module(sizes, module.weights).call(how, report_counts=True)
         planned.append((once, generated, count))
     harness.ask()
     for once, generated, count in planned:
         claims.expect_continued(generated, count)
         sizes = once[0].sizes
-        least = sum(part.made for part in once) + 30 * count * sizes.B * sizes.V
+        least = sum(part.numbers_made for part in once) + 30 * count * sizes.B * sizes.V
         expect(
-            generated.made < ONCE_MORE * least,
-            f"{count} tokens after {sizes.T} take {generated.made / least:.2f} times what reading "
-            "each token once does; expected each step to feed only its new token and the caches",
+            generated.numbers_made < ONCE_MORE * least,
+            f"{count} tokens after {sizes.T} take {generated.numbers_made / least:.2f} times what "
+            "reading each token once does; expected each step to feed only its new token and the "
+            "caches",
         )
 
 
@@ -560,11 +561,11 @@ def test_generation_keeps_no_gradient_and_no_mode(harness: Harness) -> None:
     for mode, how in itertools.product((False, True), ({}, {"temperature": 0.8, "top_p": 0.9})):
         for counted in (True, False):  # with gradients switched on before, and off
             module = harness.of(generation).module().train(mode)
-            calls.append(module.call({**given, **how}, counted=counted, detect_inplace=True))
+            calls.append(module.call({**given, **how}, report_counts=counted, detect_inplace=True))
     harness.ask()
     for call in calls:
         claims.expect_continued(call, 4)
-        expect(not call.left, "".join(call.left[:1]))
+        expect(not call.side_effects, "".join(call.side_effects[:1]))
         expect(not call.changed, "the tokens were changed in place by the call")
         expect(not call.saved, f"{call.saved} tensors were kept for a backward; expected none")
 

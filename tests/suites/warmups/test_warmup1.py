@@ -31,7 +31,7 @@ contract = AttentionContract(
     inputs={"x": Input("B T C", unsaturated)},
     sizes=(Sizes(B=3, T=5, C=7), Sizes(B=2, T=7, C=3), Sizes(B=5, T=2, C=11)),
     oracle=attend,
-    slack=rounded_sums,
+    extra_tolerance=rounded_sums,
     value_vectors=lambda weights, sizes, x: (x, 0.0),
     layout=WeightLayout(scaled=False),
 )

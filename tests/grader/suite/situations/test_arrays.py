@@ -34,9 +34,7 @@ def can_meet(model: FactorModel, levels: Row) -> bool:
 
 
 @pytest.mark.parametrize(("name", "model"), list(models()), ids=lambda v: v if v else "")
-def test_every_two_levels_meet_and_every_three_that_are_delicate(
-    name: str, model: FactorModel
-) -> None:
+def test_every_two_levels_meet_and_every_three_of_a_triple(name: str, model: FactorModel) -> None:
     assert array_file_of(model).is_file(), f"`python benchmarks/arrays.py` makes the ones of {name}"
     arrays = arrays_of(model)
     assert len(arrays) == ARRAYS_PER_MODEL
@@ -51,7 +49,7 @@ def expect_that_all_meet(model: FactorModel, rows: list[dict[str, str]]) -> None
     for row in rows:
         assert can_meet(model, row)
     by_name = {factor.name: factor for factor in model.factors}
-    groups = [*itertools.combinations(by_name, 2), *model.delicate]
+    groups = [*itertools.combinations(by_name, 2), *model.triples]
     for group in groups:
         met = {tuple(row[factor] for factor in group) for row in rows}
         for levels in itertools.product(*(by_name[factor].levels for factor in group)):
@@ -100,7 +98,7 @@ class Tried:
     row: Row
     sizes: Sizes
     size: int = 1
-    about: tuple[str, ...] = ()
+    further_claims: tuple[str, ...] = ()
 
 
 def tried(T: int, dtype: str = "float32", mask: str = "none") -> Tried:
@@ -139,12 +137,12 @@ def test_claim_about_the_factor_is_told_with_the_smallest_situation() -> None:
     outcomes = [
         SituationOutcome(one, Aspect.VALUE, AssertionError(f"T = {one.sizes.T}")) for one in wrong
     ] + [SituationOutcome(one) for one in ALL if one not in wrong]
-    told = judge(outcomes, frozenset({"handles_a_long_sequence", "matches_the_formula"})).told
+    told = judge(outcomes, frozenset({"handles_a_long_sequence", "matches_the_formula"})).failures
     assert {name: str(reason) for name, reason in told.items()} == {
         "handles_a_long_sequence": "T = 129"
     }
-    assert list(judge(outcomes, frozenset()).told) == ["matches_the_formula"]
-    assert not judge([SituationOutcome(one) for one in ALL], frozenset()).told
+    assert list(judge(outcomes, frozenset()).failures) == ["matches_the_formula"]
+    assert not judge([SituationOutcome(one) for one in ALL], frozenset()).failures
 
 
 def test_what_few_situations_have_in_common_two_by_two_may_be_chance() -> None:
@@ -154,7 +152,7 @@ def test_what_few_situations_have_in_common_two_by_two_may_be_chance() -> None:
     def told(count: int) -> dict[str, Exception]:
         failed = [tried(257, "float64")] * count
         wrong = [SituationOutcome(one, Aspect.VALUE, CheckFailed("wrong")) for one in failed]
-        return judge([*wrong, *map(SituationOutcome, ALL[:-1])], claims).told
+        return judge([*wrong, *map(SituationOutcome, ALL[:-1])], claims).failures
 
     assert [*told(1)] == [*told(3)] == ["computes_in_float64"]
     assert "in every one with" not in str(told(2)["computes_in_float64"])
@@ -168,7 +166,7 @@ def test_level_that_all_failures_share_is_told_where_chance_hardly_has_it(
     failed = [tried(T, mask="(T, T)") for T in (1, 2, 17, 257)]
     passed = [*[tried(5)] * others, *[tried(T, mask="(T, T)") for T in (3, 4)]]
     wrong = [SituationOutcome(one, Aspect.VALUE, AssertionError()) for one in failed]
-    told = judge([*wrong, *map(SituationOutcome, passed)], frozenset({"mask_broadcasts"})).told
+    told = judge([*wrong, *map(SituationOutcome, passed)], frozenset({"mask_broadcasts"})).failures
     assert list(told) == [claim]
 
 
@@ -181,7 +179,7 @@ def test_what_goes_wrong_at_few_tokens_alone_is_not_told_of_long_ones(T: int, cl
         *map(SituationOutcome, ALL[2:]),
     ]
     claims = {"handles_a_long_sequence", "handles_a_single_token", "matches_the_formula"}
-    assert list(judge(outcomes, frozenset(claims)).told) == [claim]
+    assert list(judge(outcomes, frozenset(claims)).failures) == [claim]
 
 
 def test_what_is_planned_apart_fails_by_itself(begin: Callable[[str], Session]) -> None:

@@ -34,7 +34,7 @@ def take(
     return out if mask is None else out * (mask != 0)[..., None]
 
 
-def silent(x: Tensor, other: Tensor, mask: Tensor | None = None) -> dict[str, Tensor]:
+def must_be_zero(x: Tensor, other: Tensor, mask: Tensor | None = None) -> dict[str, Tensor]:
     hidden = torch.zeros(x.shape[:2]) if mask is None else mask
     return dict.fromkeys(("output", "x"), (hidden == 0)[..., None] & (mask is not None))
 
@@ -51,7 +51,7 @@ contract = Contract(
         ),
     },
     oracle=take,
-    silent=silent,
+    must_be_zero=must_be_zero,
     is_exact=lambda sizes: True,
 )  # fmt: skip
 RIGHT = """
@@ -100,9 +100,10 @@ def test_input_is_written_down_in_each_of_its_forms(situations: list[Situation])
 def test_call_before_has_another_mask(situations: list[Situation]) -> None:
     masked = [one for one in situations if one.inputs["mask"] is not None]
     for one in masked:
-        assert one.before["mask"] is not None
+        assert one.earlier_inputs["mask"] is not None
     differs = [
-        bool(((one.before["mask"] != 0) != (one.inputs["mask"] != 0)).any()) for one in masked
+        bool(((one.earlier_inputs["mask"] != 0) != (one.inputs["mask"] != 0)).any())
+        for one in masked
     ]
     assert sum(differs) > len(masked) / 2
 
@@ -120,7 +121,7 @@ def test_call_before_has_another_mask(situations: list[Situation]) -> None:
             "gradient of x: expected exactly 0 at some places", id="gradient",
         ),
         pytest.param(
-            RIGHT.replace(HIDES, HIDES.replace(", 0)", ", 1e-12)")), {"silent": None}, "",
+            RIGHT.replace(HIDES, HIDES.replace(", 0)", ", 1e-12)")), {"must_be_zero": None}, "",
             id="silence that nobody asked for",
         ),
         pytest.param(

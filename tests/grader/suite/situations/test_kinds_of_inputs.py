@@ -49,9 +49,9 @@ def test_kinds_meet_only_where_the_input_is_given(begin: Begin) -> None:
     for one in situations_of(harness):
         given = one.row["by given"] != GIVEN_LEVELS[0]
         assert given == (one.row["by"] != ABSENT) == (one.inputs["by"] is not None)
-        assert one.before["by"] is not None  # what came before may differ in all
+        assert one.earlier_inputs["by"] is not None  # what came before may differ in all
         if given:
-            value, other = one.inputs["by"], one.others["by"]
+            value, other = one.inputs["by"], one.other_inputs["by"]
             assert value is not None
             assert other is not None
             assert value.shape == other.shape
@@ -68,8 +68,8 @@ def test_what_is_kept_of_another_call_shows(begin: Begin) -> None:
         judge_situations(Harness(CONTRACT, begin(source), Draw(1), {}, seed=3))
         for source in (SOURCE, keeps)
     )
-    assert not right.told
-    assert wrong.told
+    assert not right.failures
+    assert wrong.failures
 
 
 def test_function_is_given_its_arguments_by_name(begin: Begin) -> None:
@@ -109,8 +109,8 @@ def test_call_that_is_refused(begin: Begin, body: str, says: str) -> None:
 
 def test_attention_with_other_inputs_has_the_situations_of_any_contract() -> None:
     plain = AttentionContract(entry="A", oracle=shifted, sizes=(Sizes(B=2, T=3, C=4),))
-    assert plain.kind is not None
-    assert replace(plain, inputs={"x": X, "by": SHIFT}).kind is None
+    assert plain.situation_kind is not None
+    assert replace(plain, inputs={"x": X, "by": SHIFT}).situation_kind is None
 
 
 def test_revealing_sizes_fit_one_another() -> None:

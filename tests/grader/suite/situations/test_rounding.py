@@ -38,11 +38,11 @@ class Cancelling:
 def rounding(
     compute: Cancelling,
     dtype: torch.dtype = torch.float32,
-    place: int = OUTPUTS,
+    quantity: int = OUTPUTS,
     kink: bool = False,
     **right: Tensor,
 ) -> Rounding:
-    return Rounding({"y": X, **right}, compute, place, dtype, 0.0, False, lambda: kink, {})
+    return Rounding({"y": X, **right}, compute, quantity, dtype, 0.0, False, lambda: kink, {})
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
@@ -130,6 +130,6 @@ def test_nearly_all_gradients_are_told_by_their_values(
     options = Options(11, "cpu", explain=Explain.NOTHING)
     report = grade(read_submission(exercise.solution), exercise, options, sandbox)
     assert report.solved
-    gradients = [(one, name) for one, name in each if one.place == GRADIENTS]
+    gradients = [(one, name) for one, name in each if one.quantity == GRADIENTS]
     assert len(gradients) > 200
     assert sum(name in one.left_out for one, name in gradients) <= most

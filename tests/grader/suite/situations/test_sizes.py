@@ -86,6 +86,13 @@ def test_situations_of_a_request_fit_into_it(name: str, situations: Situations) 
 
 def weight_of(one: Situation) -> int:
     """The bytes of what it may send."""
-    given = (one.inputs, one.others, one.before, one.weights, one.other_weights, one.grad_outputs)
+    given = (
+        one.inputs,
+        one.other_inputs,
+        one.earlier_inputs,
+        one.weights,
+        one.other_weights,
+        one.grad_outputs,
+    )
     tensors = [tensor for part in given for tensor in part.values() if tensor is not None]
     return sum(tensor.numel() * tensor.element_size() for tensor in tensors)

@@ -166,7 +166,7 @@ def test_as_long_as_nothing_is_slow_the_order_is_as_it_was_drawn() -> None:
 def test_what_ended_the_worker_together_is_tried_alone_and_the_longer_ones_last() -> None:
     one = agenda(Pace(), 5, 200, 3, 100, 7)
     asked = one.next()
-    one.put_back(asked, alone=True)
+    one.put_back(asked, one_per_request=True)
     assert lengths_of(one.next()) == [3]
     one.put_last(5)
     assert [lengths_of(one.next()) for _ in range(4)] == [[5], [7], [100], [200]]

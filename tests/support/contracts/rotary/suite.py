@@ -38,7 +38,7 @@ contract = Contract(
     inputs={"x": Input("B H T D"), "positions": Input("T", places, differentiable=False)},
     outputs={"output": "B H T D"},
     oracle=rotate,
-    slack=lambda x, positions: 5e-7 * float(positions.max()),  # of an angle in float32
+    extra_tolerance=lambda x, positions: 5e-7 * float(positions.max()),  # of an angle in float32
     fit=lambda sizes: sizes.replace(D=sizes.D + sizes.D % 2),
 )
 

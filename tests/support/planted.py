@@ -45,7 +45,7 @@ for name, source in {modules!r}.items():
 
 WeightLayout = sys.modules["grader.attention.layout"].WeightLayout
 LAYOUT, CHOICES = WeightLayout(**{layout!r}), {choices!r}
-through = sys.modules["grader.attention.steps.live"].through
+step_runner = sys.modules["grader.attention.steps.live"].step_runner
 
 
 class Attention(nn.Module):
@@ -66,7 +66,7 @@ class Attention(nn.Module):
     def run(self, x, attention_mask=None):
         weights = dict(self.named_parameters())
         given = dict(num_heads=self.H, dropout_rate=self.rate)
-        return through(self.layout, CHOICES)(weights, x, attention_mask, given, self.training)
+        return step_runner(self.layout, CHOICES)(weights, x, attention_mask, given, self.training)
 
 
 class Module(Attention):
@@ -102,7 +102,7 @@ class {name}(Module):
 FUNCTION_SOURCE = """
 
 def {name}(x):
-    return through(LAYOUT, CHOICES)({{}}, x, None, {{}}, False).out
+    return step_runner(LAYOUT, CHOICES)({{}}, x, None, {{}}, False).out
 """
 INNER_CLASS_SOURCE = """
 

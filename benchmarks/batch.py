@@ -22,6 +22,7 @@ from pathlib import Path
 
 from grader.kit import installed_kit
 from tests.support.answers import of_kind
+from tests.support.takehomes import write_record
 from tests.support.wrong import wrong_versions
 
 ROOT = Path(__file__).parent.parent
@@ -70,8 +71,8 @@ def handed(count: int) -> Iterator[tuple[Path, Path]]:
 
 def command(submissions: Path, results: Path) -> list[str]:
     """Return the command that grades a folder of submissions, with a fixed seed."""
-    words = [str(submissions), "--exercise", EXERCISE, "--out", str(results), "--seed", "1"]
-    return [*COMMAND, *words, "--device", "cpu"]
+    record = write_record(submissions.with_name("takehome.toml"), EXERCISE, seed=1)
+    return [*COMMAND, str(submissions), "--takehome", str(record), "--out", str(results)]
 
 
 class Memory:

@@ -27,13 +27,14 @@ from grader.kit import installed_kit
 from grader.practice.folder import make_folder
 from tests.support.answers import find
 from tests.support.disguises import disguise
+from tests.support.takehomes import write_record
 from tests.support.terminal import COMMAND, Terminal
 
 EXERCISE = "exercise5"
-SEED_OPTION = ("--seed", "7")
+SEED = 7
 MISTAKE = ("sqrt(D)", "sqrt(C)")
 SCREENS = {  # arguments of a command, rows of its terminal, text that its last line contains
-    "report": ((EXERCISE, *SEED_OPTION), 75, "next: "),
+    "report": ((EXERCISE, "--seed", str(SEED)), 75, "next: "),
     "watch": (("watch", EXERCISE), 32, "q quit"),
 }
 PART_SELECTORS = {"batch": "#candidates", "alike": "#alike"}  # CSS, in the page of a batch
@@ -99,7 +100,8 @@ def _batch(home: Path) -> Path:
         _hand_in(home, name, f"{EXERCISE}.py", source)
     for name in (name for name, made in CANDIDATES.items() if not made):
         _hand_in(home, name, "readme.txt", "I ran out of time.\n")
-    words = ["batch", "submissions", "--exercise", EXERCISE, "--out", "results", *SEED_OPTION]
+    record = write_record(home / "takehome.toml", EXERCISE, seed=SEED)
+    words = ["batch", "submissions", "--takehome", str(record), "--out", "results"]
     done = subprocess.run([sys.executable, *COMMAND, *words], cwd=home, check=False)
     assert done.returncode == 1, "not everybody has handed in something"
     return home / "results" / "report.html"

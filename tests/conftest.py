@@ -8,24 +8,25 @@ import platform
 import signal
 from collections.abc import Callable, Iterator
 from functools import partial
+from typing import TYPE_CHECKING
 
 import pytest
 
-from grader.attention import pipeline
-from grader.grading import Options
 from grader.kit import Exercise
 from grader.records import Report
 from grader.sandbox.process import Sandbox
 from grader.submission import Submission
-from grader.suite.situations.places import forget_situations
 from tests.support.drawing import commit
 from tests.support.kept import KeptVerdicts
 from tests.support.lanes import Lanes
 
+if TYPE_CHECKING:  # imports torch, which only the processes that run tests need
+    from grader.grading import Options
+
 IS_GLIBC = platform.libc_ver()[0] == "glibc"
 M_ARENA_MAX = -8  # of glibc's malloc.h
 os.environ["GRADE_LANG"] = "en"  # whatever whoever runs the tests speaks
-Grade = Callable[[Submission, Exercise, Options], Report]
+Grade = Callable[[Submission, Exercise, "Options"], Report]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -60,9 +61,14 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
 
     Nor what was searched, which is kept for a batch of one seed.
     """
+    from grader.attention import pipeline
+    from grader.suite import known
+    from grader.suite.situations.places import forget_situations
+
     if nextitem is None or nextitem.name.partition("-")[0] != item.name.partition("-")[0]:
         forget_situations()
         pipeline._shared_pipelines.clear()
+        known._cache.clear()
         if IS_GLIBC:
             ctypes.CDLL(None).malloc_trim(0)  # hundreds of MB; it takes 0.5 to 5 ms
 

@@ -2,10 +2,12 @@
 # Gradescope runs this once, while it builds the image.
 set -euo pipefail
 cd "${AUTOGRADER:-/autograder}/source"
+if [ ! -f takehome.toml ]; then
+    echo "there is no takehome.toml in the zip; run \`grade pack\` first, then zip again" >&2
+    exit 1
+fi
 if ! command -v python3 >/dev/null; then
     apt-get update && apt-get install -y --no-install-recommends python3 python3-venv
 fi
 python3 -m venv "${AUTOGRADER:-/autograder}/venv"
-# All submissions are tried with the same inputs; a file `seed` in the zip keeps them after a change.
-[ -f seed ] || python3 -c 'import secrets; print(secrets.randbits(53))' >seed
 "${AUTOGRADER:-/autograder}/venv/bin/python" -m pip install --quiet -c constraints.txt .

@@ -1,19 +1,14 @@
-"""Everything that a suite about attention imports besides ``grader.suite``."""
+"""Everything that a suite about attention imports besides ``grader.suite``.
+
+Each name has an example. In those that are checks of a suite, ``attention`` is
+``grader.attention.claims``. What few suites need is imported from the module that defines it:
+``from grader.attention.affordable import with_few_scores``.
+"""
 
 from grader.attention import claims
-from grader.attention.affordable import with_few_scores
 from grader.attention.contract import MASK, NO_DROPOUT, AttentionContract, X, causal_mask
 from grader.attention.layout import WeightLayout
-from grader.attention.maps import recover_attention
-from grader.attention.oracle import (
-    angles_left_to_rounding,
-    attention_map,
-    merge_heads,
-    multi_head,
-    split_heads,
-    values_of_heads,
-)
-from grader.attention.situations.masks import mask_forms
+from grader.attention.oracle import attention_map, merge_heads, split_heads, values_of_heads
 
 __all__ = [
     "MASK",
@@ -21,15 +16,10 @@ __all__ = [
     "AttentionContract",
     "WeightLayout",
     "X",
-    "angles_left_to_rounding",
     "attention_map",
     "causal_mask",
     "claims",
-    "mask_forms",
     "merge_heads",
-    "multi_head",
-    "recover_attention",
     "split_heads",
     "values_of_heads",
-    "with_few_scores",
 ]

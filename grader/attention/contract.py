@@ -34,8 +34,30 @@ def _visible_and_hidden(draw: Draw, shape: tuple[int, ...], sizes: Sizes) -> Ten
 
 
 X = Input("B T C")
+"""The input of an attention: B sequences of T tokens, each of C features.
+
+Example:
+    >>> X.shape
+    'B T C'
+"""
 MASK = Input("B T T", _visible_and_hidden, optional=True, differentiable=False)
+"""A mask that a call may leave out, of queries before keys; nonzero = may attend.
+
+Example:
+    >>> inputs = {"x": X, "attention_mask": MASK}
+    >>> [name for name, given in inputs.items() if given.optional]
+    ['attention_mask']
+"""
 NO_DROPOUT: Mapping[str, Any] = {"dropout_rate": 0.0}
+"""What a contract with dropout has as ``deterministic``: with it nothing is random.
+
+Example:
+    >>> contract = AttentionContract(
+    ...     entry="Attention", oracle=lambda weights, sizes, x: x, deterministic=NO_DROPOUT
+    ... )
+    >>> contract.dropout
+    True
+"""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -59,6 +81,16 @@ class AttentionContract(Contract):
             each method besides ``forward``, by its name.
         layout: Layout of the weights, for the diagnosis; None where there is none.
         inner: Contract of the attention inside, which the submission defines as well.
+
+    Example:
+        >>> plain = AttentionContract(
+        ...     entry="Attention",
+        ...     sizes=(Sizes(B=3, T=5, C=7),),
+        ...     oracle=lambda weights, sizes, x: attention_map(x, x, sizes.C**-0.5) @ x,
+        ...     scale=lambda sizes: sizes.C**-0.5,
+        ... )
+        >>> plain.masks, plain.dropout
+        (False, False)
     """
 
     scale: Callable[[Sizes], float] = field(default=lambda sizes: 1.0)
@@ -138,5 +170,11 @@ class AttentionContract(Contract):
 
 
 def causal_mask(sizes: Sizes) -> Tensor:
-    """Return a (T, T) mask by which each position may attend to itself and to earlier ones."""
+    """Return a (T, T) mask by which each position may attend to itself and to earlier ones.
+
+    Example:
+        >>> causal_mask(Sizes(T=2))
+        tensor([[1., 0.],
+                [1., 1.]])
+    """
     return torch.ones(sizes.T, sizes.T).tril()

@@ -24,6 +24,11 @@ class WeightLayout:
         masks: Whether the module takes ``attention_mask``.
         dropout: Whether the constructor takes ``dropout_rate``.
         block: Whether the attention, named ``attention``, lies inside a transformer block.
+
+    Example:
+        >>> layout = WeightLayout("q_proj", "k_proj", "v_proj", output="o_proj", heads=True)
+        >>> "heads" in layout.features, "masks" in layout.features
+        (True, False)
     """
 
     queries: str = ""

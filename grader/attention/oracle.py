@@ -43,6 +43,11 @@ def attention_map(q: Tensor, k: Tensor, scale: float, mask: Tensor | None = None
 
     Returns:
         (…, T, S); a row that may attend to nothing is NaN.
+
+    Example:
+        >>> q, k = torch.zeros(1, 2), torch.zeros(4, 2)
+        >>> attention_map(q, k, scale=0.5, mask=torch.tensor([1, 1, 0, 0]))
+        tensor([[0.5000, 0.5000, 0.0000, 0.0000]])
     """
     scores = q @ k.mT * scale
     if mask is not None:
@@ -52,12 +57,22 @@ def attention_map(q: Tensor, k: Tensor, scale: float, mask: Tensor | None = None
 
 
 def split_heads(x: Tensor, heads: int) -> Tensor:
-    """Split (B, T, H·D) into (B, H, T, D), head i from the i-th block of D features."""
+    """Split (B, T, H·D) into (B, H, T, D), head i from the i-th block of D features.
+
+    Example:
+        >>> split_heads(torch.zeros(3, 5, 14), heads=2).shape
+        torch.Size([3, 2, 5, 7])
+    """
     return x.reshape(*x.shape[:-1], heads, -1).movedim(-2, 1).contiguous()
 
 
 def merge_heads(x: Tensor) -> Tensor:
-    """Merge (B, H, T, D) into (B, T, H·D), the inverse of ``split_heads``."""
+    """Merge (B, H, T, D) into (B, T, H·D), the inverse of ``split_heads``.
+
+    Example:
+        >>> merge_heads(torch.zeros(3, 2, 5, 7)).shape
+        torch.Size([3, 5, 14])
+    """
     return x.movedim(1, -2).flatten(-2)
 
 
@@ -75,6 +90,13 @@ def values_of_heads(
     Args:
         values: Name of the layer that makes values, for each head or each of G groups of heads.
         output: Name of the layer after the mixing, which projects them.
+
+    Example:
+        >>> value_vectors = values_of_heads("v_proj", "o_proj")
+        >>> weights = {f"{name}.weight": torch.eye(6) for name in ("v_proj", "o_proj")}
+        >>> mixed, added = value_vectors(weights, Sizes(H=2), torch.zeros(3, 5, 6))
+        >>> mixed.shape, added
+        (torch.Size([3, 10, 6]), 0.0)
     """
 
     def value_vectors(weights: Weights, sizes: Sizes, x: Tensor) -> tuple[Tensor, float]:

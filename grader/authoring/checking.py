@@ -2,49 +2,36 @@
 
 from __future__ import annotations
 
-import ast
-import inspect
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
 
-from grader.authoring.layout import record_stub_digest, right_answers_folder
+from grader.authoring.answers import Answer, answers_folder, read_answers
+from grader.authoring.equivalent import equivalent_file, read_equivalent
+from grader.authoring.findings import Finding, line_of
+from grader.authoring.idle import idle_sources
+from grader.authoring.layout import record_stub_digest
+from grader.authoring.mutants import Mutant, drawn, mutants
+from grader.authoring.sentences import REFUSED
+from grader.authoring.static_findings import (
+    contract_findings,
+    entry_findings,
+    file_findings,
+    suite_findings,
+)
 from grader.diagnosis.edits import EditMistake, edited, read_edits
 from grader.errors import GradeError, GraderFault
 from grader.grading import Options, grade
-from grader.kit import MANIFEST, Exercise, Kit
+from grader.kit import Exercise, Kit
 from grader.kit.stubs import digest
 from grader.records import Explain, Report, Verdict
 from grader.sandbox.process import Sandbox
-from grader.submission import SourceProblem, Submission, parse, read_submission
-from grader.suite import checks_of, load_suite
+from grader.submission import Submission, read_submission
 
 MIN_RIGHT_ANSWERS = 3  # in styles other than the solution's: else a suite asks for one style
 MIN_MISTAKES = 6
-MIN_HINTS = 2
-# Answers that do nothing: what each returns in place of a right output, as an expression.
-IDLE_OUTPUTS = {"zeros": "out*0", "not a number": "out*float('nan')"}
-IDLE_SOURCE = """
-
-import torch
-
-
-def _idle(given):
-    def call(*args, **kwargs):
-        out = given(*args, **kwargs)
-        whole = out if isinstance(out, tuple) else (out,)
-        done = tuple({does} if isinstance(out, torch.Tensor) else out for out in whole)
-        return done if isinstance(out, tuple) else done[0]
-    return call
-
-
-for _name in {names}:
-    if isinstance(globals()[_name], type):
-        globals()[_name].forward = _idle(globals()[_name].forward)
-    else:
-        globals()[_name] = _idle(globals()[_name])
-"""
+SEED = 1  # of what is graded once
+MUTANT_TIMEOUT_S = 2.0  # of one check; a mutant may never end
 
 
 @dataclass(frozen=True)
@@ -55,28 +42,16 @@ class Effort:
         right: Number of seeds at which the solution and each right answer are graded.
         wrong: Number of seeds for each known mistake, whose score must be the same at all of them.
         named: Whether a report must name each mistake that has a text ``says``.
+        mutants: The most mutants of the solution that are graded, drawn from all.
     """
 
     right: int = 20
     wrong: int = 5
     named: bool = True
+    mutants: int = 200
 
 
-FAST_EFFORT = Effort(2, 1, named=False)
-
-
-class Finding(NamedTuple):
-    """One thing in which an exercise falls short.
-
-    Attributes:
-        file: The file in which to mend it.
-        line: The line in that file; 0 for the file as a whole.
-        text: What is wrong, and the next step.
-    """
-
-    file: Path
-    line: int
-    text: str
+FAST_EFFORT = Effort(2, 1, named=False, mutants=20)
 
 
 class Inspection:
@@ -103,7 +78,6 @@ class Inspection:
     ) -> None:
         self._kit, self._exercise = kit, exercise
         self._sandbox, self._effort, self._tell = sandbox, effort, tell
-        self._manifest = kit.home / "exercises" / MANIFEST
         self.has_new_stub = False
         self._at = ""  # name of what is being graded
 
@@ -112,11 +86,12 @@ class Inspection:
 
         If a file is missing or the suite cannot be loaded, only that is looked at.
         """
-        broken = [*self._files(), *self._suite()]
+        broken = [*file_findings(self._exercise), *suite_findings(self._exercise)]
         yield from broken
         if broken:
             return
-        yield from self._entry()
+        yield from entry_findings(self._kit, self._exercise)
+        yield from contract_findings(self._kit, self._exercise)
         try:
             yield from self._graded_findings()
         except GraderFault as fault:  # the author's suite failed, or this machine lacks something
@@ -124,69 +99,20 @@ class Inspection:
 
     def _graded_findings(self) -> Iterator[Finding]:
         yield from self._stub()
-        right = list(self._expect_solved(self._exercise.solution))
+        file = self._exercise.solution
+        right = list(self._expect_solved(Answer(file.stem, read_submission(file), file)))
         yield from right
         if right:
             return  # whatever else is wrong follows from it
-        yield from self._right_answers()
+        yield from self._answers()
         yield from self._mistakes()
-        yield from self._idle()
-
-    def _files(self) -> Iterator[Finding]:
-        exercise = self._exercise
-        for what, file in (
-            ("stub", exercise.stub), ("solution", exercise.solution), ("suite", exercise.suite)
-        ):  # fmt: skip
-            if not file.is_file():
-                yield Finding(file, 0, f"the {what} of `{exercise.name}` is missing; write it")
-                continue
-            try:
-                parse(read_submission(file))
-            except (GradeError, SourceProblem) as error:
-                yield Finding(file, 0, f"cannot be read: {error}")
-
-    def _suite(self) -> Iterator[Finding]:
-        suite = self._exercise.suite
-        if not suite.is_file():
-            return
-        try:
-            checks = checks_of(load_suite(str(suite), suite.name))
-        except Exception as error:  # whatever its author's code raises
-            yield Finding(suite, 0, f"cannot be loaded: {type(error).__name__}: {error}")
-            return
-        if not checks:
-            yield Finding(suite, 0, "has no check; a function `test_…` with `@points` is one")
-        for name, check in checks.items():
-            if not inspect.getdoc(check):
-                line = inspect.getsourcelines(check)[1]
-                yield Finding(suite, line, f"`{name}` says nothing; give it a docstring, why it is")
-
-    def _entry(self) -> Iterator[Finding]:
-        """Inspect the manifest's entry, and whether stub and solution have the same signatures."""
-        exercise = self._exercise
-        line = _line_of(self._manifest, f'name = "{exercise.name}"')
-        if len(exercise.hints) < MIN_HINTS:
-            told = f"has {len(exercise.hints)} hints; write {MIN_HINTS} at least, each a question"
-            yield Finding(self._manifest, line, f"`{exercise.name}` {told}")
-        for hint in exercise.hints:
-            if not hint.endswith("?"):
-                where = _line_of(self._manifest, hint[:40])
-                yield Finding(self._manifest, where, "a hint is no question; end it with `?`")
-        signatures = [_signatures(file) for file in (exercise.stub, exercise.solution)]
-        defined = {name.partition(".")[0] for name in signatures[0]}
-        for name in exercise.entry_points:
-            if name not in defined:
-                told = f"defines no `{name}`, which `entry_points` names; define it, or mend that"
-                yield Finding(exercise.stub, 0, told)
-        for name, signature in signatures[0].items():
-            if (there := signatures[1].get(name)) != signature:
-                told = f"`{name}{signature}` of the stub is `{name}{there or ' missing'}` here"
-                yield Finding(exercise.solution, 0, f"{told}; make them the same")
+        yield from self.idle_findings()
+        yield from self.mutant_findings()
 
     def _stub(self) -> Iterator[Finding]:
         stub = self._exercise.stub
         self._at = "the stub"
-        report = self._graded(read_submission(stub).source, 1)
+        report = self._graded(read_submission(stub).source, SEED)
         earned = report.earned - self._exercise.begins_at
         if earned and self._exercise.diagnosis:
             told = f"as it is given, the stub earns {earned} points; take out what answers"
@@ -195,17 +121,25 @@ class Inspection:
             record_stub_digest(self._kit.home, self._exercise.name, now)
             self.has_new_stub = True
 
-    def _right_answers(self) -> Iterator[Finding]:
-        folder = right_answers_folder(self._kit.home, self._exercise.name)
-        files = sorted(folder.glob("right_*.py"))
-        if len(files) < MIN_RIGHT_ANSWERS and self._exercise.diagnosis:
-            told = f"{len(files)} right answers; write {MIN_RIGHT_ANSWERS} in styles that differ"
+    def _answers(self) -> Iterator[Finding]:
+        folder = answers_folder(self._exercise) / self._exercise.name
+        try:
+            known = read_answers(self._exercise)
+        except GradeError as error:
+            yield Finding(folder, 0, str(error))
+            return
+        right = [one for one in known if one.kind == "right"]
+        if len(right) < MIN_RIGHT_ANSWERS and self._exercise.diagnosis:
+            told = f"{len(right)} right answers; write {MIN_RIGHT_ANSWERS} in styles that differ"
             yield Finding(folder, 0, told)
-        for file in files:
-            yield from self._expect_solved(file)
+        for one in right:
+            yield from self._expect_solved(one)
+        for one in known:
+            if one.kind == "wrong" and not one.accepted:
+                yield from self._expect_lost(one)
 
-    def _expect_solved(self, file: Path) -> Iterator[Finding]:
-        source, self._at = read_submission(file).source, f"`{file.name}`"
+    def _expect_solved(self, answer: Answer) -> Iterator[Finding]:
+        source, self._at = answer.submission.source, f"`{answer.name}`"
         for seed in range(1, self._effort.right + 1):
             report = self._graded(source, seed)
             if report.solved:
@@ -213,8 +147,17 @@ class Inspection:
             lost = [check.name for check in report.checks if check.is_lost]
             what = f"loses `{lost[0]}`" if lost else report.problem
             why = "mend it, or the check, which asks for what no contract says"
-            yield Finding(file, 0, f"is right, and at seed {seed} {what}; {why}")
+            yield _about(answer, f"is right, and at seed {seed} {what}; {why}")
             return
+
+    def _expect_lost(self, answer: Answer) -> Iterator[Finding]:
+        self._at = f"`{answer.name}`"
+        report = self._graded(answer.submission.source, SEED)
+        if report.solved:
+            yield _about(answer, "is wrong, and earns every point; add a check that it loses")
+            return
+        for name in sorted(answer.loses - {one.name for one in report.checks if one.is_lost}):
+            yield _about(answer, f"keeps `{name}`; ask there for what it gets wrong")
 
     def _mistakes(self) -> Iterator[Finding]:
         exercise = self._exercise
@@ -224,7 +167,7 @@ class Inspection:
             yield Finding(exercise.mistakes, 0, told)
         source = read_submission(exercise.solution).source
         for mistake in known:
-            line = _line_of(exercise.mistakes, f'name = "{mistake.name}"')
+            line = line_of(exercise.mistakes, f'name = "{mistake.name}"')
             for text in self._of_mistake(mistake, source):
                 yield Finding(exercise.mistakes, line, f"`{mistake.name}` {text}")
 
@@ -243,6 +186,10 @@ class Inspection:
             told = report.cause.says if report.cause else told
             earned.append({one.name: one.earned for one in report.checks})
             check = next((one for one in report.checks if one.name == mistake.loses), None)
+            if mistake.loses == REFUSED:
+                if not report.problem_line:
+                    yield "is not refused; name what it may not use in the manifest's `forbidden`"
+                return
             if report.problem:
                 yield f"cannot be graded: {report.problem}"
                 return
@@ -259,42 +206,71 @@ class Inspection:
             advice = "leave out `says` and `hint`, or make the edit what they say"
             yield f"is not what a report says of it, but: {told}; {advice}"
 
-    def _idle(self) -> Iterator[Finding]:
+    def idle_findings(self) -> Iterator[Finding]:
+        """Yield which answers that do nothing earn a tenth of the points or more."""
         exercise = self._exercise
         if not exercise.diagnosis:
             return
         right = read_submission(exercise.solution).source
-        for what, does in IDLE_OUTPUTS.items():
+        for what, source in idle_sources(right, exercise.entry_points):
             self._at = f"an answer that gives {what}"
-            source = f"{right}{IDLE_SOURCE.format(does=does, names=exercise.entry_points)}"
-            report = self._graded(source, 1)
+            report = self._graded(source, SEED)
             if report.earned >= report.possible / 10:
                 kept = [check.name for check in report.checks if check.earned]
-                told = f"an answer that gives {what} earns {report.earned} of {report.possible}"
+                told = f"{self._at} earns {report.earned} of {report.possible}"
                 yield Finding(exercise.suite, 0, f"{told}, by `{kept[0]}`; ask for more there")
 
-    def _graded(self, source: str, seed: int, explain: Explain = Explain.NOTHING) -> Report:
+    def mutant_findings(self) -> Iterator[Finding]:
+        """Yield which changes of the solution no check notices, and which are listed wrongly."""
+        exercise = self._exercise
+        every = mutants(read_submission(exercise.solution).source)
+        changes, file = {one.change for one in every}, equivalent_file(exercise)
+        equivalent = read_equivalent(file).get(exercise.name, {})
+        for change, why in equivalent.items():
+            if change not in changes:
+                told = (
+                    f"no small change of `{exercise.name}` is `{change}`; take it out, or renew it"
+                )
+                yield Finding(file, line_of(file, change), told)
+            elif not why.strip():
+                told = f"`{change}` is listed without a reason; say why it changes no result"
+                yield Finding(file, line_of(file, change), told)
+        for one in drawn(every, self._effort.mutants, SEED):
+            yield from self._of_mutant(one, one.change in equivalent)
+
+    def _of_mutant(self, mutant: Mutant, is_listed: bool) -> Iterator[Finding]:
+        exercise, file = self._exercise, equivalent_file(self._exercise)
+        self._at = f"`{mutant.change}`"
+        report = self._graded(mutant.source, SEED, is_short=True)
+        if report.solved and not is_listed:
+            advice = f"or list it in `tests/answers/{file.name}` with the reason"
+            told = f"no check notices `{mutant.change}`; add one that does, {advice}"
+            yield Finding(exercise.solution, mutant.line, told)
+        if is_listed and not report.solved:
+            told = f"`{mutant.change}` is listed as equivalent, and loses points; take it out"
+            yield Finding(file, line_of(file, mutant.change), told)
+
+    def _graded(
+        self,
+        source: str,
+        seed: int,
+        explain: Explain = Explain.NOTHING,
+        is_short: bool = False,
+    ) -> Report:
+        """Grade a source; ``is_short`` ends at the first check that is lost."""
         submission = Submission(Path(f"{self._exercise.name}.py"), source)
         options = Options(seed, explain=explain)
+        if is_short:
+            options = replace(options, timeout=MUTANT_TIMEOUT_S, stop_at_first_lost=True)
         report = grade(submission, self._exercise, options, self._sandbox)
         self._tell()
         return report
 
 
-def _signatures(file: Path) -> dict[str, str]:
-    """Return every function and method of a file, with its arguments and their types."""
-    tree = parse(read_submission(file))
-    owners: list[tuple[str, ast.Module | ast.ClassDef]] = [("", tree)]
-    owners += [(f"{n.name}.", n) for n in tree.body if isinstance(n, ast.ClassDef)]
-    return {
-        prefix + node.name: f"({ast.unparse(node.args)})"
-        for prefix, owner in owners
-        for node in owner.body
-        if isinstance(node, ast.FunctionDef)
-    }
-
-
-def _line_of(file: Path, text: str) -> int:
-    """Return the number of a file's first line that holds a text; 0 where none does."""
-    lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
-    return next((number for number, line in enumerate(lines, 1) if text in line), 0)
+def _about(answer: Answer, text: str) -> Finding:
+    """Return a finding about an answer: a file of its own, or an entry of one."""
+    if answer.file.suffix == ".py":
+        return Finding(answer.file, 0, text)
+    lines = answer.file.read_text(encoding="utf-8").splitlines()
+    heads = [line.partition(" < ")[0] for line in lines]
+    return Finding(answer.file, heads.index(f"== {answer.name}") + 1, f"`{answer.name}` {text}")

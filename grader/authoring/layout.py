@@ -24,6 +24,7 @@ def example_files(name: str, track: str) -> dict[Path, str]:
         Path("solutions") / beside.with_suffix(".toml"): _text("mistakes.toml"),
         Path("tests/suites") / track / f"test_{name}.py": _filled("suite.py", name),
         Path("tests/public") / track / f"test_{name}.py": _filled("public.py", name),
+        Path("tests/answers") / f"{name}.sentences": _filled("stub.sentences", name),
         **{
             right_answers_folder(Path(), name) / f"right_{way}.py": _filled(f"right_{way}.py", name)
             for way in RIGHT_ANSWER_STYLES

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
@@ -22,8 +22,61 @@ GRADEBOOK_INTERVAL_S = 5.0  # at least, from writing the gradebook to writing it
 if TYPE_CHECKING:
     from grader.hiring.batch import Progress
     from grader.hiring.candidates import Candidate
+    from grader.hiring.cluster import Cluster
+    from grader.hiring.earlier import EarlierSubmissions
+    from grader.hiring.process_pool import GradingPool
     from grader.hiring.results import BatchResults
+    from grader.hiring.roster import Roster
     from grader.hiring.store import BatchStore
+
+
+def grade_and_tell(
+    pool: GradingPool | Cluster,
+    chosen: Sequence[Candidate],
+    seeds: Sequence[int],
+    store: BatchStore,
+    results: BatchResults,
+    out: Path,
+) -> Progress:
+    """Grade what is still to be graded while a bar shows how far it is; return the progress.
+
+    The gradebook grows meanwhile, and is there as well after Ctrl-C.
+
+    Raises:
+        click.exceptions.Exit: Ctrl-C; how to continue is said.
+    """
+    from grader.hiring.batch import Progress, grade_all
+
+    progress = Progress.of(chosen, seeds, store)
+    with progress_bar() as tell:
+        callback = make_progress_callback(tell, results, out)
+        try:
+            grade_all(pool.run, chosen, seeds, store, progress, callback)
+        except KeyboardInterrupt:
+            results.write_gradebook(out)
+            tell_stopped(progress)
+            raise click.exceptions.Exit(130) from None
+    for reason in pool.left_out.values():
+        complain(reason)
+    return progress
+
+
+def write_and_tell(
+    results: BatchResults, out: Path, forms: Sequence[str], earlier: EarlierSubmissions
+) -> None:
+    """Compare the submissions, write all results, and say what was written and what came of it.
+
+    Args:
+        results: The results of the batch.
+        out: The folder to write to.
+        forms: The forms that are asked for.
+        earlier: The submissions of earlier batches to compare with.
+    """
+    echo("comparing the submissions with each other", err=True)
+    for path in results.write(out, forms, results.compare(earlier)):
+        echo(f"wrote `{path}`")
+        warn_of_missing_ids(path, results.without_id(path.stem))
+    tell_of_rows(results.exercises, results.rows())
 
 
 @contextmanager
@@ -109,17 +162,15 @@ def warn_of_missing_ids(path: Path, people: Sequence[str]) -> None:
         )
 
 
-def handle_changed_files(
-    everyone: Sequence[Candidate], chosen: Sequence[Candidate], store: BatchStore
-) -> dict[tuple[str, str], str]:
+def handle_changed_files(roster: Roster, store: BatchStore) -> dict[tuple[str, str], str]:
     """Return advice for each (candidate key, exercise) whose file changed since it was graded.
 
     On standard error, say for which there was no file to grade before, and is one now.
     """
     from grader.hiring.batch import forget_superseded
 
-    again, changed = forget_superseded(everyone, chosen, store)
-    called = {one.key: one.name for one in everyone}
+    again, changed = forget_superseded(roster.everyone, roster.chosen, store)
+    called = roster.names
     for key, exercise in again:
         echo(f"`{called[key]}`, {exercise}: there was nothing to grade, and is now", err=True)
     again_by = {key: resume_command(called[key]) for key, _ in changed}
@@ -140,13 +191,7 @@ def tell_of_rows(exercises: Sequence[str], rows: Sequence[GradebookRow]) -> None
         echo(f"{name}: {found}")
 
 
-def sum_up(
-    progress: Progress,
-    seeds: Sequence[int],
-    called: Mapping[str, str],
-    ungradable: Mapping[str, str],
-    unread: Mapping[str, str],
-) -> int:
+def sum_up(progress: Progress, seeds: Sequence[int], roster: Roster, store: BatchStore) -> int:
     """Print a summary of the batch and return the exit code.
 
     The code is 3 if a grading failed through a fault of the grader, else 1 if a candidate's work
@@ -155,10 +200,12 @@ def sum_up(
     Args:
         progress: Progress at the end of the batch.
         seeds: Seeds of the gradings.
-        called: The names of all candidates, by their keys.
-        ungradable: Why a candidate has nothing to grade, by the candidate's name.
-        unread: Why another candidate's exercise could not be read, by candidate and exercise.
+        roster: The candidates.
+        store: Where results are kept.
     """
+    from grader.hiring.batch import find_ungradable
+
+    ungradable, unread = find_ungradable(roster.chosen, store)
     new = progress.done - progress.before
     again = f", {progress.before} were there before" if progress.before else ""
     for name, why in ungradable.items():
@@ -167,6 +214,7 @@ def sum_up(
         complain(f"{what} could not be read: {why}")
     without = f"; {len(ungradable)} with nothing to grade" if ungradable else ""
     echo(f"{new} graded{again}; seed {', '.join(map(str, seeds))}{without}")
+    called = roster.names
     for task, fault in progress.faults:
         complain(f"not graded: `{called[task.candidate]}`, {task.exercise}: {fault}")
     if progress.faults:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import itertools
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,6 +15,9 @@ from grader.cli.saying import echo
 from grader.errors import GradeError
 from grader.kit import Kit, load_kit
 from grader.kit.stubs import relative_to_cwd
+
+if TYPE_CHECKING:
+    from grader.authoring.findings import Finding
 
 EXIT_FELL_SHORT = 1
 
@@ -73,25 +77,30 @@ def add(name: str, track: str, home: Path) -> None:
 @kit.command()
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False), default=".")
 @click.option("--only", multiple=True, metavar="EXERCISE", help="Hold this one alone to it.")
-@click.option("--fast", is_flag=True, help="At fewer seeds, and without what reports say.")
+@click.option(
+    "--fast", is_flag=True, help="At fewer seeds, with fewer changes, and without what reports say."
+)
 def check(folder: Path, only: tuple[str, ...], fast: bool) -> int:
     """Hold a kit to all that ours is held to.
 
     A stub earns nothing; the solution and right answers in other styles earn everything at many
     seeds; each known mistake loses the check that names it, earns the same at every seed, and is
-    named in a report; an answer that does nothing earns less than a tenth. Digests of stubs that
-    you changed are kept in the manifest.
+    named in a report; an answer that does nothing earns less than a tenth. Each sentence of a stub
+    is held by a check, and each small change of the solution loses one. Digests of stubs that you
+    changed are kept in the manifest.
 
     \b
     Example: grade kit check drills --fast
     """
     from grader.authoring.checking import FAST_EFFORT, Effort, Inspection
+    from grader.authoring.static_findings import kit_findings
     from grader.sandbox.process import Sandbox
 
     made = load_kit(folder)
     if made.version:
         raise GradeError(f"`{folder}` is a learner's folder of stubs, and no kit")
     chosen = [made.find(name) for name in only] or list(made.exercises)
+    is_kit_short = not only and _show(kit_findings(made))
     fell_short = 0
     with Sandbox() as sandbox, _progress(made, len(chosen)) as (begin, tell):
         for number, exercise in enumerate(chosen):
@@ -99,17 +108,22 @@ def check(folder: Path, only: tuple[str, ...], fast: bool) -> int:
             inspection = Inspection(
                 made, exercise, sandbox, FAST_EFFORT if fast else Effort(), tell
             )
-            found = False
-            for finding in inspection.findings():
-                found = True
-                place = f"{relative_to_cwd(finding.file)}:{finding.line}".removesuffix(":0")
-                click.echo(f"{place}: {finding.text}")
-            fell_short += found
+            fell_short += _show(inspection.findings())
             if inspection.has_new_stub:
                 echo(f"the manifest knows the stub of `{exercise.name}` as it is now")
     held = len(chosen) - fell_short
     echo(f"{held} of {len(chosen)} exercises hold")
-    return EXIT_FELL_SHORT if fell_short else 0
+    return EXIT_FELL_SHORT if fell_short or is_kit_short else 0
+
+
+def _show(findings: Iterable[Finding]) -> bool:
+    """Print findings as they come; return whether there was one."""
+    found = False
+    for finding in findings:
+        found = True
+        place = f"{relative_to_cwd(finding.file)}:{finding.line}".removesuffix(":0")
+        click.echo(f"{place}: {finding.text}")
+    return found
 
 
 @contextmanager

@@ -12,7 +12,7 @@ import click
 from grader.cli.saying import complain, echo
 from grader.errors import GradeError
 from grader.records import Explain
-from grader.sandbox.gpu import first_gpu
+from grader.sandbox.gpu import DEVICES, first_gpu
 from grader.versions import newer_than_tested
 from grader.wire.levels import LEVELS, Limits
 
@@ -23,7 +23,7 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 device_option = click.option(
     "--device",
-    type=click.Choice(["auto", "cpu", "cuda", "mps"]),
+    type=click.Choice(DEVICES),
     default="cpu",  # no GPU has been tried yet, and tensors this small are as fast on a CPU
     show_default=True,
     help="Device for the tensors; auto uses a GPU if there is one.",

@@ -36,6 +36,9 @@ def pack(
 ) -> None:
     """Pack exercises as a take-home: stubs, public checks, rules.
 
+    The record says how `grade batch` is to grade it: weights, how often each file, time and memory,
+    what candidates read of it. Change that in an editor; each line says what it does, and when.
+
     \b
     Example: grade pack exercise3 exercise5 bug4 --minutes 90 --title "Attention, a take-home"
     """
@@ -45,6 +48,6 @@ def pack(
     kit = kit_in_use(kit_path)
     make_takehome(kit, names, title, minutes, out, force=force)
     echo(f"`{out}` is for candidates")
-    echo(f"`{record_path(out)}` is yours alone: a secret seed, and weights that you may change")
+    echo(f"`{record_path(out)}` is yours alone: a secret seed, and rules that you may change")
     for given in spoilers(kit, [kit.find(name) for name in names]):
         complain(f"mind that {given}; with one of the two it is fairer")

@@ -15,6 +15,7 @@ from grader.errors import GradeError
 from grader.kit import Kit
 from grader.languages import say
 from grader.languages.columns import pad_to_width
+from grader.outputs.sanitise import clean
 from grader.practice.history import Grading, History, open_history
 
 BARS = "▁▂▃▄▅▆▇█"
@@ -119,7 +120,7 @@ def diff(name: str, kit_path: Path | None) -> None:
         f"{exercise.file.name}, now",
         lineterm="",
     )
-    text = "\n".join(lines)
+    text = "\n".join(map(clean, lines))
     if text:
         click.echo(text)
     else:

@@ -10,7 +10,7 @@ from pathlib import Path
 from grader.errors import GradeError
 from grader.kit import MANIFEST, Exercise, Kit, load_kit
 from grader.kit.repairs import fix_it_exercises_in
-from grader.kit.stubs import own_file
+from grader.kit.stubs import expect_within, own_file
 from grader.practice.history import open_history
 from grader.practice.interview import FOLDER_PREFIX, read_record
 from grader.records import Explain
@@ -92,8 +92,7 @@ class AssistantRules:
             GradeError: The file is missing, or a link that leads out of the folder.
         """
         path = own_file(exercise, kit)
-        if not path.resolve().is_relative_to(kit.home.resolve()):
-            raise GradeError(f"`{path}` is a link that leads out of `{kit.home}`: it is not read")
+        expect_within(path, kit)
         return path
 
     def expect_solved(self, exercise: Exercise, kit: Kit) -> None:

@@ -20,6 +20,7 @@ from grader.diagnosis.replay import (
     quiet_and_seeded,
     replay_units_of,
 )
+from grader.diagnosis.rounding import is_steady, unexplained
 from grader.diagnosis.words import (
     BEGINNING_BY_PART,
     BEGINNING_EXCEPTIONS,
@@ -82,6 +83,7 @@ class EditSearch:
         self._right: list[ReplayUnit] = []
         self._kinds: set[str] = set()
         self._single: dict[Mistakes, Replay | None] = {}  # of single mistakes, kept for pairs
+        self._solved_units: dict[int, tuple[ReplayUnit, ReplayUnit]] = {}  # by id of the first
         self._solution = right = Replay.of(source, device)
         by_size = iter(sorted(units, key=lambda one: one.size) if right else ())
         for unit in by_size:
@@ -106,7 +108,7 @@ class EditSearch:
         self._kinds |= kinds
         place = self._right
         if kinds:
-            place = self._wrong if right.is_steady(unit) else self._unsteady
+            place = self._wrong if is_steady(right, unit) else self._unsteady
         place.append(unit)
         return place
 
@@ -153,7 +155,7 @@ class EditSearch:
         """Return whether these mistakes give the same answers as the submission."""
         replay = self._planted(mistakes)
         return replay is not None and not any(
-            kind for unit in units for kind in replay.differences(unit)
+            kind for unit in units for kind in unexplained(replay, unit, self._solved)
         )
 
     def _is_contradicted(self, mistakes: Mistakes, evidence: list[ReplayUnit]) -> bool:
@@ -164,7 +166,7 @@ class EditSearch:
         for unit in list(self._later):
             if time.thread_time() > self._deadline:
                 break
-            if set(replay.differences(unit)) - {TOO_LONG}:
+            if set(unexplained(replay, unit, self._solved)) - {TOO_LONG}:
                 self._later.remove(unit)
                 place = self._sort(right, unit)
                 if place is evidence:
@@ -181,9 +183,16 @@ class EditSearch:
             if time.thread_time() > self._deadline:
                 break
             changes = not self._reproduces(mistakes, [unit]) and not any(right.differences(unit))
-            if changes and right.is_steady(unit):
+            if changes and is_steady(right, unit):
                 return True
         return False
+
+    def _solved(self, unit: ReplayUnit) -> ReplayUnit:
+        """Return a unit with the solution's answers."""
+        assert self._solution is not None  # without it, no unit counts as wrong
+        if id(unit) not in self._solved_units:
+            self._solved_units[id(unit)] = (unit, self._solution.answer_unit(unit))
+        return self._solved_units[id(unit)][1]
 
     def _planted(self, mistakes: Mistakes) -> Replay | None:
         """Return a replay of the solution with these mistakes; None if they cannot be combined."""

@@ -22,15 +22,11 @@ from grader.records import Fault
 from grader.sandbox.channel import Exchange
 from grader.sandbox.errors import SubmissionError, SubmissionRefused
 from grader.sandbox.replies import StepAnswer
-from grader.wire import messages, values
+from grader.wire import messages
 from grader.worker.handler import Refusal, RequestHandler
 
 SOLUTION_FILENAME = "<solution>"
 MAX_INSTRUCTIONS = 200_000  # of a source in one step: the same however busy the machine is
-# Rounding errors by which ``with_noise`` moves an input, at most; where they show in an answer,
-# reordered operations would show too.
-MAX_NOISE_ROUNDINGS = 8
-SEED_SHIFT = 1 << 40  # gives another seed
 TOO_LONG = "time"  # a kind of difference: our source took too long, so its answer is not known
 
 
@@ -112,13 +108,13 @@ def _groups(exchange: Exchange) -> list[list[AskedStep]]:
 
 def types_and_shapes(unit: ReplayUnit) -> list[list[object]]:
     """Return types and shapes of a unit's answers, up to the first failure in each group."""
-    return [[_form(asked.answer) for asked in _answers(group)] for group in unit.groups]
+    return [[form_of(asked.answer) for asked in _answers(group)] for group in unit.groups]
 
 
 def same_answers(one: ReplayUnit, other: ReplayUnit) -> bool:
     """Return whether two sources answered a unit alike, where the first one's answers are known."""
     return not any(
-        _difference(theirs.answer, mine.answer)
+        difference_between(theirs.answer, mine.answer)
         for group, others in zip(one.groups, other.groups, strict=True)
         for theirs, mine in zip(_answers(group), others, strict=False)
     )
@@ -132,7 +128,8 @@ def _answers(group: list[AskedStep]) -> Iterator[AskedStep]:
             return
 
 
-def _form(answer: StepAnswer | Exception) -> object:
+def form_of(answer: StepAnswer | Exception) -> object:
+    """Return the types and shapes of an answer, or the type of its exception."""
     if isinstance(answer, SubmissionError):
         return answer.fault.type
     if not isinstance(answer, StepAnswer):
@@ -140,14 +137,14 @@ def _form(answer: StepAnswer | Exception) -> object:
     return [type(answer.answer), *((one.shape, one.dtype) for one in answer.tensors)]
 
 
-def _difference(theirs: StepAnswer | Exception, mine: StepAnswer | Exception) -> str:
+def difference_between(theirs: StepAnswer | Exception, mine: StepAnswer | Exception) -> str:
     """Return the kind of difference between a submission's answer and ours; empty for none."""
     if isinstance(theirs, SubmissionRefused):
         return ""  # the answer that would have come is not known
     if isinstance(mine, SubmissionError) and mine.fault.type == _TooLong.__name__:
         return TOO_LONG
     if not isinstance(theirs, StepAnswer) or not isinstance(mine, StepAnswer):
-        alike = isinstance(mine, SubmissionError) and _form(theirs) == _form(mine)
+        alike = isinstance(mine, SubmissionError) and form_of(theirs) == form_of(mine)
         return "" if alike else "exception"
     try:
         return difference(theirs, mine.answer, mine.tensors)
@@ -161,32 +158,12 @@ def _where_finite(
     """Return our answer with the submission's non-finite numbers put in, if their shapes agree."""
     if not isinstance(theirs, StepAnswer) or not isinstance(mine, StepAnswer):
         return mine
-    if _form(theirs) != _form(mine) or any(one.is_meta for one in (*theirs.tensors, *mine.tensors)):
+    if form_of(theirs) != form_of(mine) or any(
+        one.is_meta for one in (*theirs.tensors, *mine.tensors)
+    ):
         return mine
     pairs = zip(theirs.tensors, mine.tensors, strict=True)
     return mine._replace(tensors=[torch.where(x.isfinite(), value, x) for x, value in pairs])
-
-
-def with_noise(unit: ReplayUnit) -> ReplayUnit:
-    """Return the unit with other random seeds, and with inputs changed by a few rounding errors."""
-    return unit._replace(groups=[[_shaken(asked) for asked in group] for group in unit.groups])
-
-
-def _shaken(asked: AskedStep) -> AskedStep:
-    step = asked.step
-    tensors = [_rounded(one) for one in values.load_tensors(step.tensors, asked.body, True)]
-    specs, body = values.dump_tensors(tensors, strided=True)
-    seed = None if step.seed is None else step.seed + SEED_SHIFT
-    return asked._replace(step=messages.Step(step.operation, specs, len(body), seed), body=body)
-
-
-def _rounded(tensor: Tensor) -> Tensor:
-    if not tensor.is_floating_point() or tensor.device.type == "meta":
-        return tensor
-    noise = torch.rand(tensor.shape, dtype=torch.float64).sub(0.5).to(tensor.device)
-    rate = MAX_NOISE_ROUNDINGS * torch.finfo(tensor.dtype).eps
-    moved = (tensor.detach().double() * (1 + rate * noise)).to(tensor.dtype)
-    return moved.requires_grad_(tensor.requires_grad)
 
 
 class Replay:
@@ -217,13 +194,23 @@ class Replay:
 
     def differences(self, unit: ReplayUnit) -> Iterator[str]:
         """Yield the kind, such as ``output``, of each difference of our answers from a unit's."""
+        for _, theirs, mine in self.answers(unit):
+            if kind := difference_between(theirs, mine):
+                yield kind
+
+    def answers(
+        self, unit: ReplayUnit
+    ) -> Iterator[tuple[tuple[int, int], StepAnswer | Exception, StepAnswer | Exception]]:
+        """Yield each step's place (its group, and where in it), the unit's answer and ours.
+
+        A group ends at the first step that failed.
+        """
         self._handler.objects.clear()
         self._handler.graphs.clear()
-        for group in unit.groups:
-            for asked in group:
+        for number, group in enumerate(unit.groups):
+            for place, asked in enumerate(group):
                 mine = self.answer_step(asked).answer
-                if kind := _difference(asked.answer, mine):
-                    yield kind
+                yield (number, place), asked.answer, mine
                 if not isinstance(asked.answer, StepAnswer) or not isinstance(mine, StepAnswer):
                     break
 
@@ -231,17 +218,10 @@ class Replay:
         """Return whether the submission's answers differ from ours in non-finite numbers alone."""
         ours = self.answer_unit(unit)
         return not any(
-            _difference(theirs.answer, _where_finite(theirs.answer, mine.answer))
+            difference_between(theirs.answer, _where_finite(theirs.answer, mine.answer))
             for group, others in zip(unit.groups, ours.groups, strict=True)
             for theirs, mine in zip(_answers(group), others, strict=False)
         )
-
-    def is_steady(self, unit: ReplayUnit) -> bool:
-        """Return whether neither chance nor rounding decides our answers to a unit.
-
-        Other random seeds and slightly changed inputs must not change them beyond rounding.
-        """
-        return not any(self.differences(with_noise(self.answer_unit(unit))))
 
     def answer_unit(self, unit: ReplayUnit) -> ReplayUnit:
         """Return the unit with our answers in place of the submission's."""

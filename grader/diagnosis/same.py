@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import isfinite
+from math import inf, isfinite
 from typing import Any
 
 import torch
@@ -46,6 +46,29 @@ def same_where_finite(theirs: Tensor, expected: Tensor, tolerance: float) -> boo
     """Return whether two tensors agree, leaving out places where the first is not finite."""
     finite = theirs.isfinite()
     return theirs.shape == expected.shape and same(theirs[finite], expected[finite], tolerance)
+
+
+def gap_between(one: Tensor, other: Tensor) -> float:
+    """Return the largest difference of two tensors of one shape; infinity for other than numbers.
+
+    NaN equals NaN here, and so does infinity; tensors on ``meta`` have no numbers that differ.
+    """
+    if one.is_meta or not one.numel():
+        return 0.0
+    if not one.is_floating_point():
+        return 0.0 if torch.equal(one, other) else inf
+    mine, yours = one.double(), other.double()
+    is_same = (mine == yours) | (mine.isnan() & yours.isnan())
+    gap = torch.where(is_same, 0.0, (mine - yours).abs()).nan_to_num(nan=inf, posinf=inf)
+    return float(gap.max())
+
+
+def tolerated_gap(tensor: Tensor) -> float:
+    """Return the largest difference from a tensor that counts as none, whatever was computed."""
+    if tensor.is_meta or not tensor.is_floating_point() or not tensor.numel():
+        return 0.0
+    largest = float(tensor.detach().double().nan_to_num(posinf=0, neginf=0).abs().max())
+    return TOLERANCE_BY_DTYPE.get(tensor.dtype, DEFAULT_TOLERANCE) * max(1.0, largest)
 
 
 def difference(submitted: StepAnswer, answer: messages.Answer, sent: list[Tensor]) -> str:

@@ -11,12 +11,10 @@ from msgspec import structs
 
 from grader.errors import GradeError
 from grader.hiring.candidates import Candidate, as_submission
-from grader.hiring.similarity import find_similar
 from grader.hiring.store import BatchSettings, BatchStore, GradingResult
 from grader.hiring.tasks import Task, TaskOutcome
 from grader.kit import Exercise
 from grader.kit.stubs import shipped_stub
-from grader.records import Similarity
 
 GradingKey = tuple[str, str, int]  # candidate, exercise, seed
 
@@ -67,20 +65,18 @@ def select_candidates(everyone: Sequence[Candidate], only: Collection[str]) -> l
 
 
 def choose_seeds(
-    seed: int | None, count: int, begun: BatchSettings | None, packed: int | None = None
+    count: int, begun: BatchSettings | None, packed: int | None = None
 ) -> tuple[int, ...]:
     """Return a seed for each grading of a file; a resumed batch keeps those that it began with.
 
     Args:
-        seed: The first seed, where one was asked for.
         count: The number of gradings of each file.
         begun: The settings that the batch was begun with; None for a new one.
-        packed: The take-home's seed, the same in each of its batches.
+        packed: The take-home's seed, the same in each of its batches; None to draw one.
     """
-    if begun is not None and seed is None and len(begun.seeds) == count:
+    if begun is not None and len(begun.seeds) == count:
         return begun.seeds
-    chosen = packed if seed is None else seed
-    first = secrets.randbits(32) if chosen is None else chosen
+    first = secrets.randbits(32) if packed is None else packed
     return tuple(range(first, first + count))
 
 
@@ -204,22 +200,6 @@ def _store_outcome(task: Task, outcome: TaskOutcome, store: BatchStore, progress
         unread = bool(as_submission(task.exercise, task.file, task.data).problem)
     store.add(GradingResult(*who, report, source, task.note, unread))
     progress.done += 1
-
-
-def compare_submissions(
-    store: BatchStore, exercises: Sequence[Exercise], names: Mapping[str, str]
-) -> dict[str, Similarity]:
-    """Return, by exercise, how similar the submissions of the candidates in ``names`` are.
-
-    ``names`` has the name of each candidate by key.
-    """
-    found = {}
-    for exercise in exercises:
-        solution = exercise.solution.read_text(encoding="utf-8")
-        sources = store.sources(exercise.name)
-        known = {names[key]: source for key, source in sources.items() if key in names}
-        found[exercise.name] = find_similar(known, stub_as_sent(exercise), [solution])
-    return found
 
 
 def stub_as_sent(exercise: Exercise) -> str:

@@ -120,11 +120,13 @@ def find_candidates(
 def _people(entries: Sequence[Path], names: Mapping[str, ListedPerson]) -> list[_Person]:
     """Group the entries by person: by the list of names, else as a course system named them."""
     owned: dict[str, _Person] = {}
+    everybody = (owner_of(escape_undecodable(entry.name)) for entry in entries)
+    owners = {owner.key for owner in everybody if owner}
     for entry in entries:
         shown = escape_undecodable(entry.name)
         owner = owner_of(shown)
         key = owner.key if owner else shown
-        if not owner and key in owned:  # the same text is the key of another entry
+        if not owner and (key in owners or key in owned):  # the text is another entry's key
             key = shown = f"{shown} ({len(owned)})"
         one = _Person(key, [entry], owner, names.get(shown, names.get(key)))
         known = owned.setdefault(key, one)

@@ -1,40 +1,28 @@
 """How far chance explains what two submissions share.
 
-For every trait (a statement, a name, a comment) there is a chance that a stranger, who copied
-nothing, has it too: its share among the other submissions of the batch and the known answers. A
-copy would have it nearly always. The logarithm of the ratio of these two, added up over the traits
-that two submissions share and those that only one of them has, is the weight of evidence, as in
-record linkage: Fellegi and Sunter 1969.
+For every trait (an operation, a name, a comment) there is a chance that a stranger, who copied
+nothing, has it too; see ``strangers``. A copy would have it nearly always. The logarithm of the
+ratio of these two, added up over the traits that two submissions share and those that only one of
+them has, is the weight of evidence, as in record linkage: Fellegi and Sunter 1969.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from grader.hiring.tokens import TRAIT_KINDS, TraitSets
+from grader.hiring.strangers import Floats, Indices, TraitModel, Usual
+from grader.hiring.traits import TRAIT_KINDS, TraitSets
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
-
-KEPT_SHARES = (0.5, 0.9)  # of a kind's traits that a copy keeps, unless it keeps none
-# For each kind, the share of strangers that is assumed to have a trait before any are counted; it
-# counts as much as PRIOR_STRANGERS strangers. Contract and habit make statements and names alike,
-# but nothing does so to sentences.
-USUAL_SHARES = (0.5, 0.5, 0.1)
-PRIOR_STRANGERS = 6
-# A person's traits are correlated: whoever writes one unusual line writes the next as well. If they
-# were taken as independent, three such lines would be proof. So no trait counts as rarer than this
-# part of the usual share: then strangers are listed about as seldom as the threshold says (see the
-# benchmark).
-MIN_SHARE_OF_USUAL = 1 / 5
-EXPECTED_CHANCE_PAIRS = 0.05  # of strangers in one batch, near enough to be listed
-MIN_PAIRS = 100  # assumed in a small batch, where less is known of what is usual
-RARE_BELOW_SHARE = 0.5  # of strangers; a trait that is rarer is marked
+# Contract and habit make operations and names alike, but nothing does so to sentences.
+USUAL = (Usual(0.5, 0.5, 1), Usual(0.5, 0.3, 1), Usual(0.1, 0.1, 0))
+# Pairs of strangers in one batch, near enough to be listed, that there would be if the evidence
+# were no more than it says; it is careful, and there are a twentieth of that (see the benchmark).
+EXPECTED_CHANCE_PAIRS = 1.0
+MIN_PAIRS = 8_000  # assumed in a small batch, where less is known of what is usual
 
 
 class ScoredPair(NamedTuple):
@@ -54,6 +42,9 @@ class ScoredPair(NamedTuple):
 class Evidence:
     """The evidence between the submissions of a batch, all kinds together.
 
+    Submissions have indices: first those of the batch, then those of earlier batches, then the
+    answers that everybody may know. Only pairs with one of the batch are compared.
+
     Attributes:
         threshold: The evidence from which two submissions are near enough to be listed.
     """
@@ -61,169 +52,108 @@ class Evidence:
     def __init__(
         self,
         trait_sets: Sequence[TraitSets],
-        known_answers: Sequence[TraitSets],
         stub_traits: TraitSets,
+        earlier: int = 0,
+        known: int = 0,
     ) -> None:
-        """Count the traits.
+        """Compare the submissions.
 
         Args:
-            trait_sets: The traits of each submission.
-            known_answers: The traits of each right answer that was written independently.
+            trait_sets: The traits of each submission, in the order of the indices.
             stub_traits: The traits of the stub, which are no evidence.
+            earlier: How many are of earlier batches.
+            known: How many are known to everybody.
         """
         self._count = len(trait_sets)
-        self.threshold = math.log(
-            max(math.comb(len(trait_sets), 2), MIN_PAIRS) / EXPECTED_CHANCE_PAIRS
-        )
+        self._known = self._count - known
+        self._there = self._known - earlier
+        pairs = math.comb(self._there, 2) + self._there * earlier
+        self.threshold = math.log(max(pairs, MIN_PAIRS) / EXPECTED_CHANCE_PAIRS)
         self._kinds = [
-            TraitModel(
-                [one[place] for one in trait_sets],
-                [one[place] for one in known_answers],
-                stub_traits[place],
-                usual,
-            )
-            for place, usual in enumerate(USUAL_SHARES)
+            TraitModel([one[place] for one in trait_sets], stub_traits[place], usual)
+            for place, usual in enumerate(USUAL)
         ]
-        self._whole = np.cumsum([kind.whole() for kind in self._kinds], axis=0)
+        self._same = np.zeros((len(USUAL), self._there))
+        self._most = np.full(self._there, -np.inf)
+        self._nearest = np.zeros(self._there, np.int64)
+        # Whom each known answer explains: whoever is as near to it as a copy.
+        self._explained = np.zeros((known, self._known), bool)
+        for number in range(known):
+            evidence = self._rows(self._known + number)[0][: self._known]
+            self._explained[number] = evidence >= self.threshold
+        self._near = [self._compare(number) for number in range(self._known)]
+
+    def _rows(self, original: int) -> tuple[Floats, list[float]]:
+        """Return the evidence that each submission is a copy of one, and that of the same code.
+
+        The latter has one number for each kind of trait.
+        """
+        rows = [kind.row(original) for kind in self._kinds]
+        return np.sum([row for row, _ in rows], axis=0), [same for _, same in rows]
+
+    def _compare(self, original: int) -> Indices:
+        """Look for copies of a submission; return those that are near."""
+        evidence, same = self._rows(original)
+        evidence = evidence[: self._known]
+        evidence[original] = -np.inf
+        evidence[(self._explained & self._explained[:, [original]]).any(axis=0)] = -np.inf
+        if original < self._there:
+            self._same[:, original] = np.cumsum(same)
+            self._note(np.array([original]), int(evidence.argmax()), evidence.max(keepdims=True))
+        else:
+            evidence[self._there :] = -np.inf
+        self._note(np.arange(self._there), original, evidence[: self._there])
+        return np.flatnonzero(evidence >= self.threshold)
+
+    def _note(self, numbers: Indices, other: int, evidence: Floats) -> None:
+        """Keep a submission as the nearest of some others, where it is nearer than what was."""
+        nearer = evidence > self._most[numbers]
+        self._most[numbers[nearer]] = evidence[nearer]
+        self._nearest[numbers[nearer]] = other
 
     def same(self, number: int) -> ScoredPair:
         """Return the scored pair of two submissions with the same code, which share an index."""
-        return ScoredPair(number, number, float(self._whole[-1, number]))
+        return ScoredPair(number, number, float(self._same[-1, number]))
+
+    def unexplained(self) -> list[int]:
+        """Return the indices of submissions of the batch that are near to no known answer."""
+        explained = self._explained[:, : self._there].any(axis=0)
+        return np.flatnonzero(~explained).tolist()
 
     def unusual_enough(self, kinds: int = len(TRAIT_KINDS)) -> list[int]:
-        """Return the indices of submissions unusual enough that a copy of one would be listed.
+        """Return the indices of submissions so unusual that nobody writes the same by chance.
 
-        The copy keeps all traits of the first ``kinds`` kinds; the other kinds are not counted.
+        That is said of the traits of the first ``kinds`` kinds; the others are not counted.
         """
-        return np.flatnonzero(self._whole[kinds - 1] >= self.threshold).tolist()
+        enough = np.flatnonzero(self._same[kinds - 1] >= self.threshold).tolist()
+        return sorted({*enough} & {*self.unexplained()})
 
     def nearest(self) -> tuple[list[ScoredPair], Indices]:
         """Return pairs of near submissions, and the label of each submission's group.
 
         Each submission is paired with the one that has the most evidence with it, if that is at
         least ``threshold``. Submissions have the same label if pairs of at least that much connect
-        them.
+        them. Two that are near to the same known answer are no pair: that explains them.
         """
         found: dict[tuple[int, int], float] = {}
-        labels = np.arange(self._count)
-        for number in range(self._count):
-            row = np.sum([kind.row(number) for kind in self._kinds], axis=0)
-            row[number] = -np.inf
-            near = np.flatnonzero(row >= self.threshold)
-            if len(near):
-                other = int(row.argmax())
-                found[min(number, other), max(number, other)] = float(row[other])
-                joined = np.unique(labels[[number, *near]])
-                labels[np.isin(labels, joined)] = joined[0]
+        for number in np.flatnonzero(self._most >= self.threshold).tolist():
+            other = int(self._nearest[number])
+            found[min(number, other), max(number, other)] = float(self._most[number])
+        labels = np.arange(self._known)
+        for number, near in enumerate(self._near):
+            together = np.unique(labels[[number, *near]])
+            labels[np.isin(labels, together)] = together[0]
         return [ScoredPair(*pair, evidence) for pair, evidence in found.items()], labels
 
     def by_kind(self, first: int, second: int) -> list[float]:
         """Return the evidence between two submissions, one number for each kind of trait."""
-        return [float(kind.row(first)[second]) for kind in self._kinds]
+        ways = [
+            [float(kind.row(original)[0][copy]) for kind in self._kinds]
+            for original, copy in ((first, second), (second, first))
+        ]
+        return max(ways, key=sum)
 
     def rare(self, shared: Sequence[frozenset[str]]) -> set[tuple[str, str]]:
         """Return kind and text of the shared traits that fewer than half of the strangers have."""
         kinds = zip(TRAIT_KINDS, self._kinds, shared, strict=True)
         return {(name, trait) for name, kind, traits in kinds for trait in kind.rare(traits)}
-
-
-class TraitModel:
-    """The traits of one kind in a batch, and the evidence that each gives."""
-
-    def __init__(
-        self,
-        trait_sets: Sequence[frozenset[str]],
-        known_answers: Iterable[frozenset[str]],
-        stub_traits: frozenset[str],
-        usual: float,
-    ) -> None:
-        """Count the traits.
-
-        Args:
-            trait_sets: The traits of each submission. Submissions with exactly the same traits
-                count once, or thirty copies of a rare trait would make it common.
-            known_answers: The traits of right answers that were written independently.
-            stub_traits: The traits of the stub, which are no evidence.
-            usual: This kind's share in ``USUAL_SHARES``.
-        """
-        self._usual = usual
-        forms: dict[frozenset[str], int] = {}
-        self._form = np.array(
-            [forms.setdefault(h - stub_traits, len(forms)) for h in trait_sets], np.int64
-        )
-        others = {traits - stub_traits for traits in known_answers} - forms.keys()
-        self._index: dict[str, int] = {}
-        self._holds = [self._indices(form) for form in forms]
-        self._count(others)
-        self._weigh()
-
-    def _indices(self, form: frozenset[str]) -> Indices:
-        index = self._index
-        return np.array(sorted(index.setdefault(t, len(index)) for t in sorted(form)), np.int64)
-
-    def _count(self, others: set[frozenset[str]]) -> None:
-        """Count who has which trait, and set the chance that a stranger has it.
-
-        That is done twice: with the two submissions of a pair left out, and with only one left out.
-        """
-        flat = np.concatenate([*self._holds, np.empty(0, np.int64)])
-        sizes = np.array([len(held) for held in self._holds], np.int64)
-        forms = np.repeat(np.arange(len(sizes)), sizes)
-        self._holders = forms[np.argsort(flat, kind="stable")]
-        counts = np.bincount(flat, minlength=len(self._index))
-        self._starts = np.concatenate([[0], np.cumsum(counts)])
-        for traits in others:
-            counts[[self._index[trait] for trait in traits if trait in self._index]] += 1
-        people = len(self._holds) + len(others)
-        self._chance = self._share(counts - 2, people - 2)
-        self._chance_of_one = self._share(counts - 1, people - 1)
-
-    def _share(self, holders: Indices, people: int) -> Floats:
-        """Return the chance that one more person has a trait, for each trait."""
-        share = (np.maximum(holders, 0) + PRIOR_STRANGERS * self._usual) / (
-            max(people, 0) + PRIOR_STRANGERS
-        )
-        return np.maximum(share, MIN_SHARE_OF_USUAL * self._usual)
-
-    def _weigh(self) -> None:
-        self._shared: list[Floats] = []
-        self._missing: list[Floats] = []
-        self._whole: list[Floats] = []
-        for kept in KEPT_SHARES:
-            chance = np.minimum(self._chance, kept)  # what everybody holds says nothing
-            missed = np.log((1 - kept) / (1 - chance))
-            self._shared.append(np.log(kept / chance) - missed)
-            self._missing.append(np.array([missed[held].sum() for held in self._holds]))
-            alone = np.log(kept / np.minimum(self._chance_of_one, kept))
-            self._whole.append(np.array([alone[held].sum() for held in self._holds]))
-
-    def row(self, number: int) -> Floats:
-        """Return the evidence between one submission and every submission, in natural logarithms.
-
-        With itself it is the evidence that a copy of everything would give.
-        """
-        form = self._form[number]
-        held = self._holds[form]
-        starts, ends = self._starts[held], self._starts[held + 1]
-        pieces = [self._holders[a:b] for a, b in zip(starts, ends, strict=True)]
-        holders = np.concatenate([*pieces, np.empty(0, np.int64)])
-        ways = [np.zeros(len(self._holds))]
-        for shared, missing, whole in zip(self._shared, self._missing, self._whole, strict=True):
-            weights = np.repeat(shared[held], ends - starts)
-            own = np.maximum(missing, missing[form])  # original: the one with fewer own traits
-            way = np.bincount(holders, weights, len(self._holds)) + own
-            way[form] = whole[form]
-            ways.append(way)
-        evidence: Floats = np.logaddexp.reduce(ways) - math.log(len(ways))
-        return evidence[self._form]
-
-    def whole(self) -> Floats:
-        """Return, for each submission, the evidence that a copy of all its traits would give."""
-        ways = [np.zeros(len(self._holds)), *self._whole]
-        evidence: Floats = np.logaddexp.reduce(ways) - math.log(len(ways))
-        return evidence[self._form]
-
-    def rare(self, traits: frozenset[str]) -> frozenset[str]:
-        """Return those of some traits that fewer than half of the strangers have."""
-        places = {trait: self._index[trait] for trait in traits if trait in self._index}
-        return frozenset(t for t, place in places.items() if self._chance[place] < RARE_BELOW_SHARE)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import multiprocessing
-import os
 import sys
 from collections.abc import Iterable, Iterator
 from multiprocessing.connection import Connection, wait
@@ -75,6 +74,7 @@ class GradingPool:
 
     Attributes:
         capabilities: The capabilities of this machine.
+        left_out: Empty, as there is no other machine: see ``Cluster``.
 
     Raises:
         GradeError: The device or the level of confinement is not available.
@@ -91,6 +91,7 @@ class GradingPool:
                 self.close()
                 raise GradeError(hello.fault)
         self.capabilities = hellos[0]
+        self.left_out: dict[str, str] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -157,26 +158,23 @@ class GradingPool:
         return fresh
 
 
-def processes_that_fit(memory: int, memory_all: int | None, gpu: Gpu | None = None) -> int:
+def processes_that_fit(memory: int, room: int, gpu: Gpu | None = None) -> int:
     """Return how many grading processes fit the cores, the memory and the GPU of this machine.
 
     Args:
         memory: The memory of one submission, in MiB.
-        memory_all: The memory of all processes together, in MiB; None for 80 % of what is free.
+        room: The memory of all processes together, in MiB.
         gpu: The GPU that all processes share; None where they use none.
 
     Raises:
         GradeError: The memory is not enough for one process.
     """
-    pages = os.sysconf("SC_AVPHYS_PAGES") if hasattr(os, "sysconf") else 0
-    free = pages * os.sysconf("SC_PAGE_SIZE") >> 20 if pages > 0 else 1 << 20
-    room = memory_all or int(free * 0.8)
     each = memory + (BASE_MIB if gpu is None else BASE_ON_GPU_MIB)
     fit = room // each
     if fit < 1:
         raise GradeError(
-            f"{room} MiB are too little for one process that grades ({each} MiB); "
-            "lower --memory or raise --memory-all"
+            f"{room} MiB are too little for one process that grades ({each} MiB); free some, lower "
+            "`memory` in the take-home's record, or try --jobs 1"
         )
     shared = fit if gpu is None else max(1, sharers_that_fit(gpu.memory))
     return min(cores(), fit, shared)

@@ -16,6 +16,8 @@ import msgspec
 
 from grader.errors import GradeError
 from grader.hiring.candidates import Candidate
+from grader.hiring.comparison import compare_submissions
+from grader.hiring.earlier import EarlierSubmissions
 from grader.hiring.parallel import parallel_map
 from grader.hiring.remarks import Remarks, in_words
 from grader.hiring.scoring import (
@@ -37,7 +39,7 @@ from grader.outputs.gradebook import render_gradebook, render_mail_merge
 from grader.outputs.gradescope import render_gradescope
 from grader.outputs.junit import render_junit
 from grader.outputs.phrases import without_the_repair
-from grader.records import GradebookRow, Report, Score, Similarity
+from grader.records import FeedbackDepth, GradebookRow, Report, Score, Similarity
 
 GRADEBOOK_RENDERERS = {"canvas": render_canvas, "moodle": render_moodle}
 # The files of each form in a candidate's folder, to be deleted once the candidate is gone.
@@ -55,10 +57,10 @@ class BatchResults:
         candidates: All candidates, also those who have no result yet.
         weights: The weight of each exercise, in the order in which they were sent.
         kit: The kit that the exercises are of.
-        bom: Whether the gradebook begins with a byte-order mark.
         known_by: The id by which a course system knows each candidate, by the candidate's key.
         changed: What to do about each file that is no longer the one that was graded, by the
             candidate's key and the exercise.
+        depth: How much the pages of feedback tell.
     """
 
     def __init__(
@@ -67,9 +69,9 @@ class BatchResults:
         candidates: Sequence[Candidate],
         weights: Mapping[str, float],
         kit: Kit,
-        bom: bool = False,
         known_by: Mapping[str, str] | None = None,
         changed: Mapping[tuple[str, str], str] | None = None,
+        depth: FeedbackDepth = FeedbackDepth.CAUSE,
     ) -> None:
         self._remarks = Remarks(store.path.parent)
         self._changed = changed or {}
@@ -88,7 +90,7 @@ class BatchResults:
         # Exercises whose mistakes a candidate may read about.
         self._explained = [one.name for one in exercises if one.diagnosis]
         self._known_by = known_by or {}
-        self._mark = "\ufeff" if bom else ""
+        self._depth = depth
 
     def write(
         self,
@@ -112,26 +114,49 @@ class BatchResults:
         yield write_parts(folder / "results.jsonl", self._jsonl())
         yield self.write_gradebook(folder)
         yield self._write_pages(folder, alike or {})
+        for form in self._wanted(forms):
+            yield self._write_form(form, folder)
+
+    def _write_form(self, form: str, folder: Path) -> Path:
+        """Write the results in one form, and return the path of its file or folder."""
+        path = folder / form
+        if form == "feedback":
+            return self._write_feedback(path)
+        if form == "excel":  # which takes a file for UTF-8 by this mark
+            table = render_gradebook(self.exercises, self.rows())
+            return write_parts(path.with_suffix(".csv"), ["\ufeff", table])
+        if form in GRADEBOOK_RENDERERS:
+            table = GRADEBOOK_RENDERERS[form](self._title, self._identified())
+            return write_parts(path.with_suffix(".csv"), [table])
         each: dict[str, Callable[[Sequence[GradingResult]], Iterator[tuple[str, str]]]] = {
             "junit": self._junit,
             "gradescope": self._gradescope,
             "exercism": self._exercism,
         }
-        for form in self._wanted(forms):
-            if form in GRADEBOOK_RENDERERS:
-                table = GRADEBOOK_RENDERERS[form](self._title, self._identified())
-                yield write_parts(folder / f"{form}.csv", [table])
-                continue
-            for name, results in self.by_candidate():
-                for file, text in each[form](results):
-                    write_parts(folder / form / safe_name(name) / file, [text])
-            delete_stale(folder / form, FORM_FILES[form], {safe_name(name) for name in self._all()})
-            yield folder / form
+        for name, results in self.by_candidate():
+            for file, text in each[form](results):
+                write_parts(path / safe_name(name) / file, [text])
+        delete_stale(path, FORM_FILES[form], {safe_name(name) for name in self._all()})
+        return path
+
+    @property
+    def exercises(self) -> list[str]:
+        """The names of the exercises, in the order in which they were sent."""
+        return list(self._weights)
+
+    def compare(self, earlier: EarlierSubmissions | None = None) -> dict[str, Similarity]:
+        """Return, by exercise, how similar the submissions of the candidates are.
+
+        Args:
+            earlier: What was handed in for each exercise in earlier batches.
+        """
+        exercises = [self._kit.find(name) for name in self._weights]
+        return compare_submissions(self._store, exercises, self._names, earlier)
 
     def _write_pages(self, folder: Path, alike: Mapping[str, Similarity]) -> Path:
         """Write the page of each candidate, and the batch's page; return the path of the latter."""
         overview = Overview(self._head(alike))
-        render = partial(candidate_page, self._title, list(self._weights), self._kit.home)
+        render = partial(candidate_page, self._title, self.exercises, self._kit.home)
         entries, written = self._entries(), set()
         many = len(self._names) >= MIN_CANDIDATES_FOR_PARALLEL
         pages = parallel_map(render, entries) if many else ((one, render(one)) for one in entries)
@@ -147,15 +172,17 @@ class BatchResults:
 
     def write_gradebook(self, folder: Path) -> Path:
         """Write ``gradebook.csv`` with the scores that are known so far, and return its path."""
-        table = render_gradebook(list(self._weights), self.rows())
-        return write_parts(folder / "gradebook.csv", [self._mark, table])
+        table = render_gradebook(self.exercises, self.rows())
+        return write_parts(folder / "gradebook.csv", [table])
 
-    def write_feedback(self, folder: Path) -> Path:
+    def _write_feedback(self, folder: Path) -> Path:
         """Write a page to send to each candidate, and ``feedback.csv``; return the folder."""
-        exercises, sent = list(self._weights), []
+        sent = []
         for name, results in self.by_candidate():
             row, reports = self._row(name, self._scores(results)), lowest_reports(results)
-            page = feedback_page(self._title, exercises, row, reports, self._explained)
+            page = feedback_page(
+                self._title, self.exercises, row, reports, self._explained, self._depth
+            )
             path = write_parts(folder / f"{safe_name(name)}.html", [page])
             sent.append((row, self._known_by.get(self._key_of[name], ""), path))
         names = {path.name for _, _, path in sent}

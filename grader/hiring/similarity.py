@@ -8,133 +8,111 @@ two who followed the same tutorial are on it as well as two who copied.
 Winnowing (Schleimer, Wilkerson and Aiken 2003; copydetect is a package of it) samples sequences of
 symbols from long files and ignores rarity: among a thousand made-up people it lists 390,000 of
 500,000 honest pairs at copydetect's default share, and 370 at the share where it finds a third of
-the copies. The files here are short, so each is compared whole, and statement by statement, so that
-a changed order hides nothing. When pairs are ranked, one and a half times as many copies then come
-before the first honest pair as with sequences of five tokens, weighed in the same way.
+the copies. The files here are short, so each is compared whole, by what it computes: see
+``dataflow``. No cut into statements and functions, no order and no name hides that.
 """
 
 from __future__ import annotations
 
-import hashlib
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from grader.hiring.likelihood import Evidence, Indices, ScoredPair
-from grader.hiring.tokens import COMMENTS, TRAIT_KINDS, TooLong, TraitSets, read_traits, words_of
-from grader.records import LeftOut, SimilarGroup, Similarity, SimilarPair, Span
+from grader.hiring.compared import ComparedSubmissions
+from grader.hiring.likelihood import ScoredPair
+from grader.hiring.strangers import Indices
+from grader.hiring.traits import COMMENTS, TRAIT_KINDS
+from grader.records import EarlierSubmission, SimilarGroup, Similarity, SimilarPair, Span
 
-MAX_SUBMISSION_CHARS = 1 << 16  # a longer submission is not compared
-MAX_TOKENS = 4_000  # tokens; six times as many as our longest answer holds
 SAME_CODE = "same code"
 MIN_NAMED_EVIDENCE = math.log(10)  # from which on a kind of trait is named
-
-
-@dataclass(frozen=True)
-class _SameCode:
-    """Submissions with the same code: names in alphabetical order, and the traits of the first."""
-
-    names: list[str]
-    trait_sets: TraitSets
+CODE_KINDS = 2  # of TRAIT_KINDS: operations and names
 
 
 def find_similar(
-    sources: Mapping[str, str], stub: str, known: Sequence[str] = (), max_listed: int = 50
+    sources: Mapping[str, str],
+    stub: str,
+    known: Sequence[str] = (),
+    max_listed: int = 50,
+    earlier: Mapping[str, EarlierSubmission] | None = None,
 ) -> Similarity:
     """Find the submissions of one exercise that are closer than chance explains.
 
     Args:
         sources: The text of each submission by its name.
         stub: The text of the stub that everybody was given.
-        known: Right answers that were written independently, which show what is usual.
+        known: Answers that everybody may know, so that nobody who has one copied from another.
         max_listed: How many pairs, and how many groups, are returned at most.
+        earlier: The submissions of earlier batches, by keys that are nobody's name; they are
+            compared with those of this batch, not with each other.
     """
-    stub_words = words_of(stub)
-    codes, left_out = _group_by_code(sources, stub, stub_words)
-    evidence = Evidence(
-        [code.trait_sets for code in codes],
-        [read_traits(source, stub_words).trait_sets() for source in known],
-        read_traits(stub, stub_words).trait_sets(),
-    )
-    close, labels = evidence.nearest()
-    close += [evidence.same(i) for i, code in enumerate(codes) if len(code.names) > 1]
-    close.sort(key=lambda c: (c.first != c.second, -c.evidence, c))
+    earlier = earlier or {}
+    compared = ComparedSubmissions(sources, stub, known, earlier)
+    codes, evidence = compared.codes, compared.evidence
     sizes = [len(code.names) for code in codes]
-    whole, structure = (
-        sum(sizes[i] for i in evidence.unusual_enough(n)) for n in (len(TRAIT_KINDS), 1)
+    code, structure = (
+        sum(sizes[i] for i in evidence.unusual_enough(kinds)) for kinds in (CODE_KINDS, 1)
     )
+    too_short = 2 * code < sum(sizes)
+    telling = set(evidence.unusual_enough() if too_short else evidence.unexplained())
+    close, labels = evidence.nearest()
+    close += [evidence.same(i) for i in telling if len(codes[i].everybody) > 1]
+    close.sort(key=lambda c: (c.first != c.second, -c.evidence, c))
+    pairs = [_pair(one, compared) for one in close[:max_listed]]
+    groups = _groups(compared, labels, telling)[:max_listed]
+    shown = {name for one in groups for name in one.names} | {one.second for one in pairs}
+    says = _summary(sum(sizes), len(earlier), code, structure, len(close), max_listed)
     return Similarity(
-        pairs=tuple(_pair(c, codes, evidence, sources, stub_words) for c in close[:max_listed]),
-        groups=_groups(codes, labels)[:max_listed],
+        pairs=tuple(pairs),
+        groups=groups,
         compared=sum(sizes),
-        left_out=tuple(left_out),
-        too_short=2 * whole < sum(sizes),
-        says=_summary(sum(sizes), whole, structure, len(close), max_listed),
+        left_out=tuple(compared.left_out),
+        too_short=too_short,
+        says=says,
+        earlier={key: one for key, one in earlier.items() if key in shown},
     )
 
 
-def _group_by_code(
-    sources: Mapping[str, str], stub: str, stub_words: frozenset[str]
-) -> tuple[list[_SameCode], list[LeftOut]]:
-    untouched = read_traits(stub, stub_words).code
-    codes: dict[bytes, _SameCode] = {}
-    left_out: list[LeftOut] = []
-    for name, source in sorted(sources.items()):
-        try:
-            reading = (
-                read_traits(source, stub_words, MAX_TOKENS)
-                if len(source) <= MAX_SUBMISSION_CHARS
-                else None
-            )
-        except TooLong:
-            reading = None
-        if reading is None:
-            left_out.append(LeftOut(name, "too long to compare"))
-        elif not reading.code:
-            left_out.append(LeftOut(name, "holds no code"))
-        elif reading.code == untouched:
-            left_out.append(LeftOut(name, "is the stub"))
-        else:
-            digest = hashlib.sha256(reading.code.encode("utf-8", "surrogatepass")).digest()
-            codes.setdefault(digest, _SameCode([], reading.trait_sets())).names.append(name)
-    return list(codes.values()), left_out
+def _groups(
+    compared: ComparedSubmissions, labels: Indices, telling: Collection[int]
+) -> tuple[SimilarGroup, ...]:
+    """Return the groups of three and more, the largest first.
 
-
-def _groups(codes: Sequence[_SameCode], labels: Indices) -> tuple[SimilarGroup, ...]:
-    members: dict[int, list[_SameCode]] = {}
-    for code, label in zip(codes, labels.tolist(), strict=True):
-        members.setdefault(label, []).append(code)
-    groups = [
-        SimilarGroup(
-            tuple(sorted(name for code in together for name in code.names)), len(together) == 1
-        )
-        for together in members.values()
-    ]
+    Args:
+        compared: The submissions.
+        labels: The label of each code's group.
+        telling: The codes that tell something if several submissions have them.
+    """
+    members: dict[int, list[int]] = {}
+    for place, label in enumerate(labels.tolist()):
+        members.setdefault(label, []).append(place)
+    groups = []
+    for places in members.values():
+        if len(places) > 1 or places[0] in telling:
+            codes = [compared.codes[place] for place in places]
+            names = sorted(name for code in codes for name in code.names)
+            before = sorted(key for code in codes for key in code.earlier)
+            groups.append(SimilarGroup((*names, *before), len(places) == 1))
     wide = [group for group in groups if len(group.names) > 2]
     return tuple(sorted(wide, key=lambda group: (-len(group.names), group.names)))
 
 
-def _pair(
-    close: ScoredPair,
-    codes: Sequence[_SameCode],
-    evidence: Evidence,
-    sources: Mapping[str, str],
-    stub_words: frozenset[str],
-) -> SimilarPair:
+def _pair(close: ScoredPair, compared: ComparedSubmissions) -> SimilarPair:
+    """Return a pair with what there is to show of it."""
     same = close.first == close.second
-    names = codes[close.first].names[:2] if same else [codes[i].names[0] for i in close[:2]]
-    readings = [read_traits(sources[name], stub_words) for name in names]
-    shared = evidence.rare(
-        [a & b for a, b in zip(*(r.trait_sets() for r in readings), strict=True)]
-    )
+    one, other = compared.codes[close.first], compared.codes[close.second]
+    names = one.everybody[:2] if same else [one.everybody[0], other.everybody[0]]
+    readings = [compared.read(name) for name in names]
+    sets = [reading.trait_sets() for reading in readings]
+    shared = compared.evidence.rare([a & b for a, b in zip(*sets, strict=True)])
     spans = [
-        _spans((t.first, t.last) for t in reading.traits if (t.kind, t.what) in shared)
+        _spans((t.first, t.last) for t in reading.traits if (t.kind, t.what) in shared and t.first)
         for reading in readings
     ]
     if same:
-        named = [SAME_CODE, *([COMMENTS] if any(kind == COMMENTS for kind, _ in shared) else [])]
+        texts = [COMMENTS] if any(kind == COMMENTS for kind, _ in shared) else []
+        named = [SAME_CODE, *texts]
     else:
-        named = _kinds_to_name(evidence.by_kind(close.first, close.second))
+        named = _kinds_to_name(compared.evidence.by_kind(close.first, close.second))
     score = round(close.evidence / math.log(10), 2)
     return SimilarPair(names[0], names[1], score, spans[0], spans[1], tuple(named))
 
@@ -156,33 +134,37 @@ def _spans(lines: Iterable[Span]) -> tuple[Span, ...]:
     return tuple(spans)
 
 
-def _summary(compared: int, whole: int, structure: int, found: int, max_listed: int) -> str:
+def _summary(
+    compared: int, earlier: int, code: int, structure: int, found: int, max_listed: int
+) -> str:
     """Return the outcome in words.
 
     Args:
         compared: How many submissions were compared.
-        whole: For how many of them a copy of everything would be noticed.
-        structure: For how many of them a copy with every name and comment changed would be noticed.
+        earlier: How many there are of earlier batches.
+        code: How many of them hold code that nobody writes again by chance.
+        structure: How many do even when every name is left out.
         found: How many pairs are close.
         max_listed: How many pairs are listed at most.
     """
-    if compared < 2:
+    if not compared or compared + earlier < 2:
         return "Nothing to compare: fewer than two submissions hold code of their own."
     told = [f"{compared:,} submissions compared."]
+    if earlier:
+        told.append(f"They were compared with {earlier:,} of earlier batches, too.")
     if found > max_listed:
         told.append(f"{found:,} pairs are close, the first {max_listed:,} are listed.")
-    if 2 * whole < compared:
-        shown = f"only {whole:,}" if whole else "none"
+    if 2 * code < compared:
+        shown = f"only {code:,}" if code else "none"
         told.append(
-            f"Too short to tell: even a copy of everything would show for {shown} of "
-            "them, so little do they hold beyond the stub and what others write. Files with the "
-            "same code are listed all the same."
+            f"Too short to tell: even the same code would say something of {shown} of them, so "
+            "little do they hold beyond the stub and what others write."
         )
     else:
         told.append(
-            "A pair is listed when a batch of this size would bring hardly one such pair by "
-            "chance; a source that both read, such as a tutorial, looks like a copy. A copy of "
-            f"everything would show for {whole:,} of them, one with every name and comment changed "
-            f"for {structure:,}; otherwise the exercise is too short to tell."
+            "A pair is listed when it has the same code, or when a batch of this size would bring "
+            "hardly one such pair by chance; a source that both read, such as a tutorial, looks "
+            f"like a copy. {structure:,} of them are unusual enough that a copy would show with "
+            "every name and comment changed, however it is cut into statements and functions."
         )
     return " ".join(told)

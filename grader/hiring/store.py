@@ -42,13 +42,14 @@ RESULTS_QUERY = (
     "ORDER BY candidate, exercise, seed"
 )
 
+INODE_FACT = "inode"  # of the file, which nobody can know who made one elsewhere
+
 
 class BatchSettings(msgspec.Struct, frozen=True):
     """The settings of every result of a batch, which stay the same when the batch is resumed.
 
     Attributes:
-        takehome: The take-home's record as TOML, with all weights set to one; empty for plain
-            exercises.
+        takehome: What was sent, as TOML, without weights and rules; empty for plain exercises.
         exercises: The names of the exercises.
         seeds: The seeds of the gradings, the same for all candidates.
         isolation: The level of confinement.
@@ -109,11 +110,14 @@ class BatchStore:
         self.path = path
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
+            is_new = not path.exists()
             if path.is_symlink() or touches_other_files(path):
                 raise sqlite3.DatabaseError("it would change another file")
             self._connection = sqlite3.connect(path, timeout=LOCK_TIMEOUT_S)
             try:
                 self._make()
+                if is_new:
+                    self.keep(INODE_FACT, str(path.stat().st_ino))
             except BaseException:
                 self._connection.close()
                 raise
@@ -144,6 +148,10 @@ class BatchStore:
                 )
             self.keep("command", command)
             yield
+
+    def was_begun_here(self) -> bool:
+        """Return whether this file was made in its place, and not handed in or copied there."""
+        return self.fact(INODE_FACT) == str(self.path.stat().st_ino)
 
     def is_locked(self) -> bool:
         """Return whether a batch is at work in the folder."""
@@ -346,3 +354,27 @@ class BatchStore:
                 for statement in SCHEMA.split(";"):
                     cursor.execute(statement)
                 cursor.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+
+
+def expect_own_folder(folder: Path, submissions: Path) -> None:
+    """Check that a folder for results, should it lie within the submissions, is nobody's of them.
+
+    Raises:
+        GradeError: It lies there and holds what no batch here has begun.
+    """
+    place = folder.parent.resolve() / folder.name
+    if not place.is_relative_to(submissions.resolve()):
+        return
+    if place.is_symlink() or (place.is_dir() and any(place.iterdir()) and not _is_begun(place)):
+        raise GradeError(
+            f"`{folder}` lies in `{submissions}`, and no batch was begun in it: somebody handed it "
+            "in; choose another folder with --out"
+        )
+
+
+def _is_begun(folder: Path) -> bool:
+    path = folder / "results.sqlite"
+    if not path.is_file():
+        return False
+    with BatchStore(path) as store:
+        return store.was_begun_here()

@@ -1,25 +1,52 @@
-"""The record of a take-home: what was sent to candidates, and how it counts."""
+"""The record of a take-home: what was sent to candidates, how it is graded, and how it counts."""
 
 from __future__ import annotations
 
 import json
 import math
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from string import Template
 
 import msgspec
 from msgspec import structs
 
 from grader.errors import GradeError
 from grader.kit import Kit
+from grader.records import FeedbackDepth
+from grader.sandbox.gpu import DEVICES
+from grader.wire.levels import Limits
 
-HEADER = """\
-# What was sent, for whoever grades it. The weights may be changed: a candidate's total is the
-# weighted mean of the scores, each the share of its exercise's points. Leave the rest as it is.
-"""
+RECORD_TEMPLATE = Path(__file__).with_name("takehome.template")
+MAX_SEEDS = 20  # gradings of one file
+MIN_TIMEOUT_S, MAX_TIMEOUT_S = 0.1, 3600.0  # of one check
+MIN_MEMORY_MIB, MAX_MEMORY_MIB = 64, 1 << 20  # of one submission
 # Raised where text is not UTF-8 or TOML, or has huge numbers, endless brackets or wrong types.
 DAMAGE_ERRORS = (ValueError, OverflowError, RecursionError, msgspec.ValidationError)
+
+
+class GradingRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How the files of all candidates are graded, and how much each candidate is told.
+
+    Attributes:
+        seeds: How often each file is graded, on other inputs each time; the lowest score counts.
+        timeout: The time limit of one check, in seconds of processor time.
+        memory: The memory limit of a submission, on top of Python and torch, in MiB.
+        device: The device of the tensors, one of ``DEVICES``.
+        feedback: How much the pages of feedback tell, in the word of a ``FeedbackDepth``.
+    """
+
+    seeds: int = 1
+    timeout: float = 10.0
+    memory: int = Limits().memory
+    device: str = "cpu"
+    feedback: str = FeedbackDepth.CAUSE.value
+
+    @property
+    def depth(self) -> FeedbackDepth:
+        """How much the pages of feedback tell."""
+        return FeedbackDepth(self.feedback)
 
 
 class TakehomeItem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -36,8 +63,8 @@ class TakehomeItem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     weight: float = 1.0
 
 
-class Takehome(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What was sent to candidates.
+class Takehome(GradingRules, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What was sent to candidates, and how what comes back is graded.
 
     Attributes:
         title: The title that the candidate reads.
@@ -62,26 +89,37 @@ class Takehome(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     sent: tuple[TakehomeItem, ...] = ()
     seed: int | None = None
 
-    def unweighted(self) -> Takehome:
-        """Return this record with every weight set to 1, so that it tells only what was sent.
+    def identity(self) -> str:
+        """Return what was sent, as TOML: neither weights nor how it is graded.
 
-        A batch compares such records, as weights may change between its runs.
+        A batch compares this, as weights may change between its runs; it has the rest apart.
         """
-        return structs.replace(
-            self, sent=tuple(structs.replace(one, weight=1.0) for one in self.sent)
-        )
+        items = (structs.replace(one, weight=1.0) for one in self.sent)
+        return f"{self._sent_facts()}\n\n{_items_as_toml(items)}\n"
 
     def to_toml(self) -> str:
-        """Return this record as TOML, with a comment on what may be changed."""
-        named = structs.asdict(self)
-        head = {name: named[name] for name in named if name not in ("seed", "sent")}
-        lines = [f"{name} = {_toml(head[name])}" for name in head]
+        """Return this record as TOML, with comments on what may be changed."""
+        rules = {name: _toml(getattr(self, name)) for name in GradingRules.__struct_fields__}
+        template = Template(RECORD_TEMPLATE.read_text(encoding="utf-8"))
+        return template.substitute(
+            rules, sent_facts=self._sent_facts(), exercises=_items_as_toml(self.sent)
+        )
+
+    def _sent_facts(self) -> str:
+        own = ("title", "minutes", "kit", "kit_version", "grader", "archive", "sha256")
+        lines = [f"{name} = {_toml(getattr(self, name))}" for name in own]
         if self.seed is not None:
             lines.append(f"seed = {self.seed}  # secret: all inputs are drawn from it")
-        for one in self.sent:
-            fields = structs.asdict(one)
-            lines += ["", "[[sent]]", *(f"{name} = {_toml(fields[name])}" for name in fields)]
-        return HEADER + "\n".join(lines) + "\n"
+        return "\n".join(lines)
+
+
+def _items_as_toml(items: Iterable[TakehomeItem]) -> str:
+    tables = []
+    for one in items:
+        fields = structs.asdict(one)
+        lines = ["[[sent]]", *(f"{name} = {_toml(fields[name])}" for name in fields)]
+        tables.append("\n".join(lines))
+    return "\n\n".join(tables)
 
 
 def _toml(value: str | float) -> str:
@@ -121,6 +159,7 @@ def record_problems(takehome: Takehome) -> Iterator[str]:
         yield f"`minutes` is {takehome.minutes}; give 1 or more"
     if takehome.seed is not None and not 0 <= takehome.seed <= 2**53:
         yield f"`seed` is {takehome.seed}; give a whole number from 0 to {2**53}"
+    yield from _rule_problems(takehome)
     names = [one.exercise for one in takehome.sent]
     if not names:
         yield "it holds no exercise; name one or more"
@@ -131,6 +170,22 @@ def record_problems(takehome: Takehome) -> Iterator[str]:
             yield f"the weight of `{one.exercise}` is {one.weight}; give 0 or more"
     if names and not any(one.weight for one in takehome.sent):
         yield "all weights are 0, so there is no total; give one of them more"
+
+
+def _rule_problems(rules: GradingRules) -> Iterator[str]:
+    """Yield what is wrong with how files are to be graded."""
+    if not 1 <= rules.seeds <= MAX_SEEDS:
+        yield f"`seeds` is {rules.seeds}; give a whole number from 1 to {MAX_SEEDS}"
+    if not MIN_TIMEOUT_S <= rules.timeout <= MAX_TIMEOUT_S:
+        yield f"`timeout` is {rules.timeout}; give {MIN_TIMEOUT_S} to {MAX_TIMEOUT_S:.0f} seconds"
+    if not MIN_MEMORY_MIB <= rules.memory <= MAX_MEMORY_MIB:
+        yield f"`memory` is {rules.memory}; give {MIN_MEMORY_MIB} to {MAX_MEMORY_MIB} MiB"
+    for name, value, known in (
+        ("device", rules.device, DEVICES),
+        ("feedback", rules.feedback, tuple(FeedbackDepth)),
+    ):
+        if value not in known:
+            yield f"`{name}` is {value!r}; give one of {', '.join(known)}"
 
 
 def _kit_mismatches(takehome: Takehome, kit: Kit) -> Iterator[str]:

@@ -10,13 +10,16 @@ from pathlib import Path
 
 from grader.errors import GradeError
 
+DIGEST_DIGITS = 16  # hexadecimal; with half as many, hours find a name that shares another's file
+
 
 def safe_name(name: str) -> str:
     """Return a file name for a candidate's name: no two share one, and none leads elsewhere."""
     plain = re.sub(r"[^\w.-]+", "_", name).strip("._")[:80]
-    if plain and plain == name == name.lower():
+    ends_like_ours = re.search(rf"-[0-9a-f]{{{DIGEST_DIGITS}}}$", plain)
+    if plain and plain == name == name.lower() and not ends_like_ours:
         return plain
-    return f"{plain or 'candidate'}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+    return f"{plain or 'candidate'}-{hashlib.sha256(name.encode()).hexdigest()[:DIGEST_DIGITS]}"
 
 
 def write_parts(path: Path, parts: Iterable[str]) -> Path:

@@ -74,6 +74,16 @@ def own_file(exercise: Exercise, kit: Kit) -> Path:
     return own_path(exercise)
 
 
+def expect_within(path: Path, kit: Kit) -> None:
+    """Check that a learner's file is no link that leads out of the kit's folder.
+
+    Raises:
+        GradeError: It is.
+    """
+    if not path.resolve().is_relative_to(kit.home.resolve()):
+        raise GradeError(f"`{path}` is a link that leads out of `{kit.home}`: it is not read")
+
+
 def shipped_stub(exercise: Exercise) -> bytes:
     """Return the stub as shipped; in a checkout where it was edited, out of git's history.
 
@@ -146,6 +156,7 @@ def replace_file(file: Path, data: bytes, kit: Kit, is_worth_it: Callable[[], bo
     draft = file.with_suffix(".draft")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
+        draft.unlink(missing_ok=True)  # in a folder from a stranger it may be a link to any file
         draft.write_bytes(data)
         if is_worth_it():
             kept = _move_aside(file, kit)

@@ -9,15 +9,22 @@ from dataclasses import dataclass
 from grader.outputs.source_listing import SourceLine, list_source
 from grader.records import SimilarGroup, Similarity, SimilarPair
 
+MIN_DIGITS = 3  # from which on it is told how few strangers come as close; below, many do
 MAX_NAMED_CANDIDATES = 40  # of a group; the others are only counted
 
 
 @dataclass(frozen=True)
 class NumberedCandidate:
-    """A candidate: the number shown in place of the name, and the name itself."""
+    """A candidate: the number shown in place of the name, and the name itself.
+
+    Attributes:
+        number: The number; 0 for somebody of an earlier batch.
+        earlier: The earlier batch; empty for a candidate of this one.
+    """
 
     number: int
     name: str
+    earlier: str = ""
 
 
 @dataclass(frozen=True)
@@ -45,7 +52,8 @@ class ShownPair:
     """A pair of similar submissions as the templates need it.
 
     Attributes:
-        digits: The rounded score: of 10 to this power pairs of strangers, one comes as close.
+        digits: The rounded score: of 10 to this power pairs of strangers, one comes as close; 0 if
+            that tells little, as of the same code where much of it is usual.
         evidence: Which kinds of trait the two share, such as ``same names``.
     """
 
@@ -86,7 +94,8 @@ class ShownSimilarity:
 
 def candidates_in_pairs(found: Similarity) -> set[str]:
     """Return the names of all candidates in a pair, whose sources are shown side by side."""
-    return {name for pair in found.pairs for name in (pair.first, pair.second)}
+    names = {name for pair in found.pairs for name in (pair.first, pair.second)}
+    return names - found.earlier.keys()
 
 
 def shown_similarity(
@@ -100,25 +109,35 @@ def shown_similarity(
         numbers: The number of every candidate, by name.
         sources: The source of each candidate in ``candidates_in_pairs``, by name.
     """
+    before = {key: one.source for key, one in found.earlier.items()}
 
     def side(name: str, spans: Sequence[tuple[int, int]]) -> PairSide:
-        return PairSide(
-            NumberedCandidate(numbers[name], name), list_source(sources[name], {}), spans
-        )
+        source = before[name] if name in before else sources[name]
+        return PairSide(_person(name, found, numbers), list_source(source, {}), spans)
 
     def pair(one: SimilarPair) -> ShownPair:
         sides = [side(one.first, one.spans_first), side(one.second, one.spans_second)]
-        sides.sort(key=lambda side: side.who.number)  # alphabetical order would hint at names
-        return ShownPair((sides[0], sides[1]), max(round(one.score), 0), one.evidence)
+        # In the order of the alphabet they would hint at names.
+        sides.sort(key=lambda side: (side.who.earlier, side.who.number))
+        digits = round(one.score)
+        return ShownPair((sides[0], sides[1]), digits * (digits >= MIN_DIGITS), one.evidence)
 
-    groups = [_group(one, numbers) for one in found.groups]
+    groups = [_group(one, found, numbers) for one in found.groups]
     return ShownSimilarity(exercise, found, [pair(one) for one in found.pairs], groups)
 
 
-def _group(found: SimilarGroup, numbers: Mapping[str, int]) -> ShownGroup:
+def _group(one: SimilarGroup, found: Similarity, numbers: Mapping[str, int]) -> ShownGroup:
     people = sorted(
-        (NumberedCandidate(numbers[name], name) for name in found.names), key=lambda w: w.number
+        (_person(name, found, numbers) for name in one.names),
+        key=lambda who: (who.earlier, who.number),
     )
     return ShownGroup(
-        people[:MAX_NAMED_CANDIDATES], len(people[MAX_NAMED_CANDIDATES:]), found.same_code
+        people[:MAX_NAMED_CANDIDATES], len(people[MAX_NAMED_CANDIDATES:]), one.same_code
     )
+
+
+def _person(name: str, found: Similarity, numbers: Mapping[str, int]) -> NumberedCandidate:
+    """Return who is meant by a name of this batch, or by the key of an earlier submission."""
+    if name in found.earlier:
+        return NumberedCandidate(0, found.earlier[name].name, found.earlier[name].batch)
+    return NumberedCandidate(numbers[name], name)

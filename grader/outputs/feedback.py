@@ -1,8 +1,9 @@
 """The page of feedback for each candidate of a batch, which gives nothing away.
 
-The page says what each check asks, what came of it and, where known, which mistake was made. It
-shows no values, neither expected ones nor drawn ones, nothing that a submission printed or put into
-an exception, and no source. Where finding the mistake is the task, it names no mistake.
+The team chooses how deep it goes: total and points; also what each check asks and what came of it;
+also, where known, which mistake was made. At no depth it shows values, neither expected ones nor
+drawn ones, nor anything that a submission printed or put into an exception, nor source. Where
+finding the mistake is the task, it names no mistake.
 """
 
 from __future__ import annotations
@@ -12,7 +13,15 @@ from dataclasses import dataclass
 
 from grader.outputs.jinja import render
 from grader.outputs.phrases import NOT_WRITTEN, without_the_repair
-from grader.records import Cause, CheckResult, GradebookRow, Report, Score, Verdict
+from grader.records import (
+    Cause,
+    CheckResult,
+    FeedbackDepth,
+    GradebookRow,
+    Report,
+    Score,
+    Verdict,
+)
 
 VERDICT_SENTENCES = {
     Verdict.TODO: NOT_WRITTEN,
@@ -27,22 +36,32 @@ class ShownFeedback:
 
     Attributes:
         may_name_mistakes: Whether the mistakes of this exercise may be named.
+        depth: How much is told.
     """
 
     exercise: str
     score: Score
     report: Report | None
     may_name_mistakes: bool
+    depth: FeedbackDepth
+
+    @property
+    def note(self) -> str:
+        """The note on the file, such as why it cannot be tried; empty where points are all."""
+        return "" if self.depth is FeedbackDepth.SCORE else self.score.note
 
     @property
     def checks(self) -> Sequence[CheckResult]:
-        """The checks, unless the file could not be tried at all."""
-        return self.report.checks if self.report and not self.report.problem else ()
+        """The checks; none where points are all, or the file could not be tried."""
+        if self.depth is FeedbackDepth.SCORE or self.report is None or self.report.problem:
+            return ()
+        return self.report.checks
 
     @property
     def cause(self) -> Cause | None:
-        """The mistake that was found; None where it may not be named."""
-        return self.report.cause if self.report and self.may_name_mistakes else None
+        """The mistake that was found; None where it is not to be named."""
+        is_told = self.depth is FeedbackDepth.CAUSE and self.may_name_mistakes
+        return self.report.cause if self.report and is_told else None
 
     @property
     def apart(self) -> list[CheckResult]:
@@ -76,6 +95,7 @@ def feedback_page(
     row: GradebookRow,
     reports: Sequence[Report],
     explained_exercises: Collection[str],
+    depth: FeedbackDepth,
 ) -> str:
     """Return the page of one candidate, which loads nothing and runs no script.
 
@@ -85,6 +105,7 @@ def feedback_page(
         row: The candidate's row.
         reports: The report whose score counts, for each exercise that was graded.
         explained_exercises: The exercises whose mistakes may be named.
+        depth: How much the page tells.
     """
     by_name = {report.exercise: report for report in reports}
     by_name |= {
@@ -92,7 +113,7 @@ def feedback_page(
         for name in by_name.keys() - set(explained_exercises)
     }
     shown = [
-        ShownFeedback(name, score, by_name.get(name), name in explained_exercises)
+        ShownFeedback(name, score, by_name.get(name), name in explained_exercises, depth)
         for name, score in zip(exercises, row.scores, strict=True)
     ]
     return render("feedback.html", title=title, row=row, shown=shown)

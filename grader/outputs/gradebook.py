@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -11,6 +12,8 @@ from grader.outputs.sanitise import clean
 from grader.records import GradebookRow
 
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+# Where commas are for decimals, a spreadsheet cuts lines at semicolons, whatever is in quotes.
+STARTS_AFTER_SEPARATOR = re.compile(r"([;\t\n] *)(?=[=+\-@＝＋－＠])")
 EXERCISE_COLUMNS = ("earned", "possible", "status", "note")
 
 
@@ -59,5 +62,5 @@ def spreadsheet_safe(text: str) -> str:
 
     Source: OWASP, CSV injection
     """
-    text = clean(text)
+    text = STARTS_AFTER_SEPARATOR.sub(r"\1'", clean(text))
     return f"'{text}" if text.lstrip(" ").startswith(FORMULA_STARTS) else text

@@ -173,6 +173,7 @@ def write_record(folder: Path, interview: Interview) -> None:
     path = folder / RECORD_PATH
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_suffix(".draft")
+    draft.unlink(missing_ok=True)  # in a folder from a stranger it may be a link to any file
     draft.write_bytes(msgspec.json.encode(interview))
     draft.replace(path)
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import click
 
 from grader.errors import GradeError
+from grader.outputs.sanitise import clean
 from grader.records.beside import companion_files, touches_other_files
 
 LOCK_TIMEOUT_S = 30.0  # while another process writes
@@ -146,4 +147,4 @@ def _set_aside(path: Path) -> None:
         if one.is_symlink() or one.exists():
             one.replace(aside.with_name(aside.name + one.name.removeprefix(path.name)))
     said = f"`{path}` was damaged, or none of ours: set aside as `{aside.name}`, a new one begins"
-    click.echo(said, err=True)
+    click.echo(clean(said), err=True)

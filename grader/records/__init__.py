@@ -13,16 +13,25 @@ from grader.records.report import (
     TensorLocal,
     Verdict,
 )
-from grader.records.scores import GradebookRow, Score, Status
-from grader.records.similarity import LeftOut, SimilarGroup, Similarity, SimilarPair, Span
+from grader.records.scores import FeedbackDepth, GradebookRow, Score, Status
+from grader.records.similarity import (
+    EarlierSubmission,
+    LeftOut,
+    SimilarGroup,
+    Similarity,
+    SimilarPair,
+    Span,
+)
 
 __all__ = [
     "AttentionMap",
     "Cause",
     "CheckResult",
     "Difference",
+    "EarlierSubmission",
     "Explain",
     "Fault",
+    "FeedbackDepth",
     "Frame",
     "GradebookRow",
     "LeftOut",

@@ -9,6 +9,7 @@ Source: https://sqlite.org/fileformat.html, sections 3 and 4; `readSuperJournal`
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -30,8 +31,12 @@ def touches_other_files(database: Path) -> bool:
 
 
 def _leads_elsewhere(path: Path) -> bool:
-    if path.is_symlink() or not path.is_file():
-        return True
-    with path.open("rb") as file:
-        file.seek(max(path.stat().st_size - len(SUPER_JOURNAL_MAGIC), 0))
-        return file.read() == SUPER_JOURNAL_MAGIC
+    """Return whether a file is no plain journal; one that is gone by now leads nowhere."""
+    try:
+        if not stat.S_ISREG(path.lstat().st_mode):
+            return True
+        with path.open("rb") as file:
+            file.seek(max(path.stat().st_size - len(SUPER_JOURNAL_MAGIC), 0))
+            return file.read() == SUPER_JOURNAL_MAGIC
+    except FileNotFoundError:  # a process that writes ended its transaction meanwhile
+        return False

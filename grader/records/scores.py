@@ -1,4 +1,4 @@
-"""Status, Score, GradebookRow: what the candidates of a batch got."""
+"""What the candidates of a batch got, and how much of it each is told."""
 
 from __future__ import annotations
 
@@ -24,6 +24,14 @@ class Status(StrEnum):
     def scored(self) -> bool:
         """Whether an exercise with this status has a score, which may be 0."""
         return self not in (Status.NOT_GRADED, Status.WITHDRAWN)
+
+
+class FeedbackDepth(StrEnum):
+    """How much a candidate's page of feedback tells; each depth adds to those before it."""
+
+    SCORE = "score"  # the total, and each exercise's points and status
+    CHECKS = "checks"  # which checks passed and failed, in plain words
+    CAUSE = "cause"  # the mistake, where one is known, and its advice
 
 
 @dataclass(frozen=True)

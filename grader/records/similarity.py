@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 Span = tuple[int, int]
 
@@ -12,8 +13,8 @@ class SimilarPair:
     """Two submissions that are close.
 
     Attributes:
-        first: The name of one submission, before the other's in the alphabet.
-        second: The name of the other submission.
+        first: The name of one submission of the batch.
+        second: The name of another one, after it in the alphabet; or the key of an earlier one.
         score: 6.0 if one pair of strangers in a million comes as close, 7.0 if one in ten million,
             and so on; it treats the traits that two share as independent, which is not quite so.
         spans_first: Ranges of the first's lines, as first and last line, that the second shares and
@@ -35,12 +36,27 @@ class SimilarGroup:
     """Three or more submissions, each close to another of them.
 
     Attributes:
-        names: The submissions' names, in alphabetical order.
+        names: The submissions' names, in alphabetical order, then the keys of earlier ones.
         same_code: Whether all of them have the same code.
     """
 
     names: tuple[str, ...]
     same_code: bool
+
+
+@dataclass(frozen=True)
+class EarlierSubmission:
+    """A submission of an earlier batch.
+
+    Attributes:
+        name: The name that its author had there.
+        batch: The folder of that batch's results, as it was named.
+        source: Its text.
+    """
+
+    name: str
+    batch: str
+    source: str
 
 
 @dataclass(frozen=True)
@@ -63,6 +79,7 @@ class Similarity:
         left_out: The submissions that were not compared.
         too_short: Whether most submissions hold too little of their own to tell a copy from chance.
         says: A summary of all that in a few sentences.
+        earlier: The submissions of earlier batches that pairs and groups have, by key.
     """
 
     pairs: tuple[SimilarPair, ...]
@@ -71,3 +88,4 @@ class Similarity:
     left_out: tuple[LeftOut, ...]
     too_short: bool
     says: str
+    earlier: Mapping[str, EarlierSubmission] = field(default_factory=dict)

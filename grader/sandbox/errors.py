@@ -16,6 +16,18 @@ class SubmissionError(Exception):
         own: Whether the submission itself raised the exception, not something that it called.
         todo: Whether the exception is the submission's own ``NotImplementedError``.
         where: Text on the situations in which it is raised; empty where they are not known.
+
+    Example:
+        def test_input_of_another_width_is_an_error(harness: Harness) -> None:
+            'It must not pass for one of the right width.'
+            call = harness.module().call({"x": harness.draw.normal(3, harness.sizes.I + 1)})
+            harness.ask()
+            try:
+                call.result
+            except SubmissionError as error:
+                expect("RuntimeError" in error.kinds, "another width: expected RuntimeError")
+            else:
+                fail("another width: expected RuntimeError, no exception was raised")
     """
 
     def __init__(self, fault: Fault, kinds: tuple[str, ...] = (), own: bool = False) -> None:

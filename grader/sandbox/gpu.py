@@ -13,6 +13,7 @@ import uuid
 from pathlib import Path
 from typing import Any, NamedTuple
 
+DEVICES = ("auto", "cpu", "cuda", "mps")  # that one may ask for; auto is a GPU if there is one
 CONTROL_DEVICE = Path("/dev/nvidiactl")  # the driver's own; without it no worker can use CUDA
 PROC_GPUS = Path("/proc/driver/nvidia/gpus")  # a folder for each GPU, named by its PCI address
 

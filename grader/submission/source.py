@@ -117,7 +117,8 @@ def has_too_many_fields(source: str) -> bool:
                 fields += token.string.count("{")
             elif token.type not in (tokenize.NL, tokenize.COMMENT):
                 fields = 0
-            if fields > MAX_FIELDS:
+            # After text that is no token, each further letter may be compared with all the rest.
+            if fields > MAX_FIELDS or token.type == tokenize.ERRORTOKEN:
                 return True
     except (tokenize.TokenError, SyntaxError):  # the parser will report it
         return False

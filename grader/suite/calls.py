@@ -283,6 +283,16 @@ class PlannedCall:
         inputs: Inputs of the call, by name.
         sizes: Sizes of the module, overridden by those of the inputs.
         weights: Weights of the module at this call.
+
+    Example:
+        def test_zeros_have_the_right_gradient(harness: Harness) -> None:
+            'There as elsewhere.'
+            x = harness.inputs()["x"] * 0
+            grad_output = harness.draw.normal(*harness.sizes.shape("B T O"))
+            call: PlannedCall = harness.module().call({"x": x}, grad_output=grad_output)
+            harness.ask()
+            expect_close(call.out, call.expected)
+            expect_close(call.gradients["x"], call.right_gradients["x"], "gradient of x")
     """
 
     def __init__(self, module: Module, pending: PendingCalls, place: int, inputs: Inputs) -> None:

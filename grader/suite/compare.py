@@ -8,6 +8,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -76,12 +77,27 @@ def computed_on(device: str) -> Iterator[None]:
 
 
 def fail(message: str) -> NoReturn:
-    """Fail the check with a message."""
+    """Fail the check with a message.
+
+    Example:
+        >>> fail("output: expected one of the tokens")
+        Traceback (most recent call last):
+            ...
+        grader.suite.compare.CheckFailed: output: expected one of the tokens
+    """
     raise CheckFailed(message)
 
 
 def expect(holds: bool, message: str) -> None:
-    """Fail the check with a message unless something holds."""
+    """Fail the check with a message unless something holds.
+
+    Example:
+        >>> expect(2 > 1, "output: expected two axes")
+        >>> expect(1 > 2, "output: expected two axes")
+        Traceback (most recent call last):
+            ...
+        grader.suite.compare.CheckFailed: output: expected two axes
+    """
     if not holds:
         raise CheckFailed(message)
 
@@ -137,6 +153,13 @@ def expect_close(
         what: Name of the values in the message.
         tolerance: Relative to the largest expected value, or to 1 where all are smaller; by
             default the tolerance of ``got``'s dtype.
+
+    Example:
+        >>> expect_close(torch.ones(2), torch.ones(2).double())
+        >>> expect_close(torch.zeros(2), torch.ones(2).double(), "loss")
+        Traceback (most recent call last):
+            ...
+        grader.suite.compare.CheckFailed: loss: 2 of 2 values differ
     """
     yours = got.detach().double().cpu()
     right = expected.detach().double().cpu()
@@ -165,7 +188,7 @@ def expect_close(
         name=what,
         largest=float(gap.flatten()[place]),
         allowed=allowed,
-        index=tuple(int(i) for i in torch.unravel_index(torch.tensor(place), right.shape)),
+        index=tuple(int(i) for i in np.unravel_index(place, right.shape)),  # torch's imports sympy
         yours=float(yours.flatten()[place]),
         expected=float(right.flatten()[place]),
         wrong=wrong,
@@ -209,7 +232,16 @@ def expect_dtype(got: Tensor, dtype: torch.dtype, what: str) -> None:
 
 
 def expect_gradient(got: Tensor | None, name: str) -> Tensor:
-    """Return a gradient, failing the check if there is none."""
+    """Return a gradient, failing the check if there is none.
+
+    Example:
+        >>> expect_gradient(torch.ones(2), "x")
+        tensor([1., 1.])
+        >>> expect_gradient(None, "x")
+        Traceback (most recent call last):
+            ...
+        grader.suite.compare.CheckFailed: `x` gets no gradient: it is detached, frozen or ...
+    """
     if got is None:
         fail(
             f"`{name}` gets no gradient: it is detached, frozen or unused on the way to the output"
@@ -221,13 +253,28 @@ def expect_differs(got: Tensor, other: Tensor, what: str) -> None:
     """Fail the check if two outputs are the same although their inputs differ.
 
     Without this, a function that returns a constant would satisfy every relation.
+
+    Example:
+        >>> expect_differs(torch.ones(2), torch.zeros(2), "the output")
+        >>> expect_differs(torch.ones(2), torch.ones(2), "the output")
+        Traceback (most recent call last):
+            ...
+        grader.suite.compare.CheckFailed: the output: expected a difference, there is none
     """
     gap = (got.detach().double() - other.detach().double()).abs().max()
     expect(not bool(gap < 1e-3), f"{what}: expected a difference, there is none")
 
 
 def expect_finite(got: Tensor, what: str = "output") -> None:
-    """Fail the check if a value is NaN or infinite."""
+    """Fail the check if a value is NaN or infinite.
+
+    Example:
+        >>> expect_finite(torch.ones(2))
+        >>> expect_finite(torch.tensor([1.0, float("nan")]))
+        Traceback (most recent call last):
+            ...
+        grader.suite.compare.CheckFailed: output: expected finite values, got nan at (1,) (1 of 2)
+    """
     bad = ~torch.isfinite(got.detach())
     if bool(bad.any()):
         index = tuple(bad.nonzero()[0].tolist())

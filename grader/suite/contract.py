@@ -22,6 +22,11 @@ class Sizes(Mapping[str, int]):
 
     Sizes that may be chosen freely are distinct primes, so that a swapped axis shows. ``B=0``
     stands for a single sequence without a batch dimension.
+
+    Example:
+        >>> sizes = Sizes(B=3, T=5, C=7)
+        >>> sizes.shape("B T C"), sizes.replace(T=1).T
+        ((3, 5, 7), 1)
     """
 
     def __init__(self, **letters: int) -> None:
@@ -121,6 +126,15 @@ class Input:
         length: Letter of a size that is 0 where the input is left out; empty if there is none.
         confined: Whether the input is only ever tried as drawn, since not all numbers are allowed
             (weights above 0, say). Otherwise it is also tried as zeros, as very large, and so on.
+
+    Example:
+        >>> labels = Input(
+        ...     "B",
+        ...     lambda draw, shape, sizes: draw.integers(0, sizes.K - 1, *shape),
+        ...     differentiable=False,
+        ... )
+        >>> labels.draw(Draw(1), (4,), Sizes(B=4, K=2)).shape
+        torch.Size([4])
     """
 
     shape: str
@@ -179,6 +193,15 @@ class Contract:
         inner: Contract of a part inside this one that the submission defines as well.
         parts: Contracts of further such parts.
         default_arguments: Constructor arguments that may be left out, with their defaults.
+
+    Example:
+        >>> double = Contract(
+        ...     entry="double",
+        ...     sizes=(Sizes(B=3, T=5, C=7),),
+        ...     oracle=lambda weights, sizes, x: 2 * x,
+        ... )
+        >>> double.right({}, double.sizes[0], {"x": torch.ones(2)})
+        {'output': tensor([2., 2.])}
     """
 
     entry: str

@@ -15,7 +15,13 @@ def derive_seed(seed: int, name: str) -> int:
 
 
 class Draw:
-    """A source of random numbers on the CPU, so that every device is given the same ones."""
+    """A source of random numbers on the CPU, so that every device is given the same ones.
+
+    Example:
+        >>> draw = Draw(seed=1)
+        >>> draw.normal(3, 5).shape, sorted(draw.permutation(3).tolist())
+        (torch.Size([3, 5]), [0, 1, 2])
+    """
 
     def __init__(self, seed: int) -> None:
         self.seed = seed

@@ -44,6 +44,16 @@ class Harness:
         memo: Cache of what checks of the same grading have observed; see ``shared``.
         claims: Names of the functions that are the suite's checks.
         seed: Seed of the whole grading.
+
+    Example:
+        @points(2)
+        def test_twice_the_batch_changes_nothing(harness: Harness) -> None:
+            'Each sequence gives what it gives in a smaller batch.'
+            inputs, module = harness.inputs(), harness.module()
+            alone = module.call(inputs)
+            twice = module.call({"x": torch.cat([inputs["x"], inputs["x"]])})
+            harness.ask()
+            expect_close(twice.out, torch.cat([alone.out, alone.out]))
     """
 
     def __init__(

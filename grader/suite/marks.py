@@ -10,6 +10,16 @@ import pytest
 from grader.suite.contract import Contract
 
 points = pytest.mark.points
+"""Says how many points a check is worth, which is 1 without this mark.
+
+Example:
+    @points(3)
+    def test_zeros_give_what_is_right(harness: Harness) -> None:
+        'Nothing is divided by the input.'
+        call = harness.module().call({"x": harness.inputs()["x"] * 0})
+        harness.ask()
+        expect_close(call.out, call.expected)
+"""
 
 _C = TypeVar("_C", bound=Callable[..., object])
 

@@ -8,6 +8,14 @@ import torch
 from torch import Tensor
 
 Weights = dict[str, Tensor]
+"""The weights of a module by name, as an oracle gets them in float64; empty for a function.
+
+Example:
+    >>> def right(weights: Weights, sizes: Sizes, x: Tensor) -> Tensor:
+    ...     return x * weights["gain"]
+    >>> right({"gain": torch.tensor(3.0)}, Sizes(), torch.ones(2))
+    tensor([3., 3.])
+"""
 
 
 def exact(tensor: Tensor) -> Tensor:
@@ -27,7 +35,13 @@ def under(name: str, weights: Weights) -> Weights:
 
 
 def linear(weights: Weights, name: str, x: Tensor) -> Tensor:
-    """Apply the ``nn.Linear`` of this name, (…, in) -> (…, out)."""
+    """Apply the ``nn.Linear`` of this name, (…, in) -> (…, out).
+
+    Example:
+        >>> weights = {"proj.weight": torch.eye(2), "proj.bias": torch.ones(2)}
+        >>> linear(weights, "proj", torch.tensor([[3.0, 5.0]]))
+        tensor([[4., 6.]])
+    """
     out = x @ weights[f"{name}.weight"].mT
     return out + weights[f"{name}.bias"] if f"{name}.bias" in weights else out
 

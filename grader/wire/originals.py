@@ -6,11 +6,22 @@ called as ``TENSOR_BASE.clone(x)``, attributes are read as ``shape_of(x)``.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from sys import getprofile, gettrace, setprofile, settrace
 from typing import Any
 
 from torch import strided
-from torch._C import DisableTorchFunction, StorageBase, TensorBase, _DisableTorchDispatch
+from torch._C import (
+    DisableTorchFunction,
+    StorageBase,
+    TensorBase,
+    _autograd,
+    _DisableTorchDispatch,
+    _pop_torch_dispatch_stack,
+    _pop_torch_function_stack,
+    _push_on_torch_dispatch_stack,
+    _push_on_torch_function_stack,
+)
 
 TENSOR_BASE: Any = TensorBase
 STORAGE_BASE: Any = StorageBase
@@ -25,7 +36,11 @@ dtype_of, version_of, grad_of = (
     TENSOR_BASE._version.__get__,
     TENSOR_BASE.grad.__get__,
 )
+push_dispatch_mode, pop_dispatch_mode = _push_on_torch_dispatch_stack, _pop_torch_dispatch_stack
+push_function_mode, pop_function_mode = _push_on_torch_function_stack, _pop_torch_function_stack
 
+_push_saving_hooks: Any = _autograd._push_saved_tensors_default_hooks
+_pop_saving_hooks: Any = _autograd._pop_saved_tensors_default_hooks
 _requires_grad = TENSOR_BASE.requires_grad.__get__
 _ORIGINAL_HOOKS = gettrace(), getprofile()  # a debugger's, say, from before a submission
 
@@ -44,6 +59,24 @@ class no_overrides:  # a context manager
     def __exit__(self, *exception: Any) -> None:
         for one in reversed(self._held):
             one.__exit__(*exception)
+
+
+class saving_hooks:  # a context manager
+    """A context in which tensors kept for a backward pass through these functions.
+
+    Args:
+        pack: Takes a tensor, and returns what is kept.
+        unpack: Takes what is kept, and returns the tensor.
+    """
+
+    def __init__(self, pack: Callable[[Any], Any], unpack: Callable[[Any], Any]) -> None:
+        self._both = pack, unpack
+
+    def __enter__(self) -> None:
+        _push_saving_hooks(*self._both)
+
+    def __exit__(self, *exception: Any) -> None:
+        _pop_saving_hooks()
 
 
 def restore_hooks() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from numpy import concatenate, isfinite
-from torch import Tensor, float64, view_as_real
+from numpy import concatenate, isfinite, ndarray
+from torch import Tensor, float64, uint8, view_as_real
 
 from grader.wire.messages import CopyCriteria
 from grader.wire.originals import (
@@ -39,15 +39,14 @@ class CopyCounter(OperationWatcher):
         super().__init__()
         self.most = 0
         self._asked = asked
-        self._met: set[int] = set()  # addresses of storages that were looked at
+        self._met: set[int] = set()  # hashes of the numbers that were counted
 
     def meet(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
-        """Carry out the operation; look at new inputs before it, and at its new outputs after."""
+        """Carry out the operation; look at its inputs before it, and at its new outputs after."""
         with no_overrides():
             given = _floats([args, list(kwargs.values())])
-            for tensor in given:
-                if storage_address(tensor) not in self._met:  # NumPy may have made it
-                    self._look_at(tensor)
+            for tensor in given:  # NumPy may have filled it since the operation that made it
+                self._look_at(tensor)
             input_storages = (
                 set() if func._schema.is_mutable else {storage_address(tensor) for tensor in given}
             )
@@ -59,8 +58,16 @@ class CopyCounter(OperationWatcher):
         return result
 
     def _look_at(self, tensor: Tensor) -> None:
-        self._met.add(storage_address(tensor))
-        count = count_repeated(_numbers_behind(tensor), self._asked.times)
+        numbers = _numbers_behind(tensor)
+        if TENSOR_BASE.numel(numbers) < self._asked.times * self._asked.least:
+            return
+        as_bytes = TENSOR_BASE.view(TENSOR_BASE.to(numbers, "cpu"), uint8)
+        met = hash(TENSOR_BASE.numpy(as_bytes).tobytes())
+        if met in self._met:
+            return
+        self._met.add(met)
+        found = TENSOR_BASE.numpy(TENSOR_BASE.to(numbers, "cpu", float64))
+        count = count_repeated(found, self._asked.times)
         if self._asked.least <= count <= self._asked.most:
             self.most = max(self.most, count)
 
@@ -82,7 +89,7 @@ def in_memory(value: Any) -> list[Tensor]:
 
 def _numbers_behind(tensor: Tensor) -> Tensor:
     """Return all numbers in the memory behind a tensor, each place once, (n,)."""
-    tensor = TENSOR_BASE.detach(tensor)
+    tensor = TENSOR_BASE.resolve_neg(TENSOR_BASE.detach(tensor))
     if TENSOR_BASE.is_complex(tensor):
         tensor = view_as_real(TENSOR_BASE.resolve_conj(tensor))
     count = storage_nbytes(tensor) // TENSOR_BASE.element_size(tensor)
@@ -94,18 +101,22 @@ def _numbers_behind(tensor: Tensor) -> Tensor:
             if step or not TENSOR_BASE.size(tensor, axis)
             else TENSOR_BASE.narrow(tensor, axis, 0, 1)
         )
+    steps = zip(TENSOR_BASE.size(tensor), TENSOR_BASE.stride(tensor), strict=True)
+    extent = 1 + sum((size - 1) * step for size, step in steps)
+    if 0 < extent < TENSOR_BASE.numel(tensor):  # a place is in use more than once, as by `unfold`
+        start = TENSOR_BASE.storage_offset(tensor)
+        return TENSOR_BASE.as_strided(tensor, (extent,), (1,), start)  # type: ignore[no-any-return]  # of C
     return TENSOR_BASE.flatten(tensor)  # type: ignore[no-any-return]  # of C
 
 
-def count_repeated(numbers: Tensor, times: int) -> int:
+def count_repeated(numbers: ndarray[Any, Any], times: int) -> int:
     """Count the different numbers that occur ``times`` times or more, leaving out infinities.
 
     Args:
-        numbers: Numbers of any float dtype, (n,); NaN is left out too.
+        numbers: Numbers in float64, (n,); NaN is left out too.
         times: How often a number has to occur; at least 1.
     """
-    found = TENSOR_BASE.numpy(TENSOR_BASE.to(numbers, "cpu", float64))
-    found = found[isfinite(found)]
+    found = numbers[isfinite(numbers)]
     if found.size < times:
         return 0
     found.sort()

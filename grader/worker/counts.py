@@ -6,9 +6,14 @@ from typing import Any, Self
 
 from torch import Tensor, is_grad_enabled
 from torch._C._autograd import _top_saved_tensors_default_hooks as top_hooks
-from torch.autograd.graph import saved_tensors_hooks
 
-from grader.wire.originals import TENSOR_BASE, no_overrides, requires_grad_of, storage_address
+from grader.wire.originals import (
+    TENSOR_BASE,
+    no_overrides,
+    requires_grad_of,
+    saving_hooks,
+    storage_address,
+)
 from grader.worker.copies import in_memory
 from grader.worker.seeing import OperationWatcher
 
@@ -27,7 +32,7 @@ class AllocationCounter(OperationWatcher):
         super().__init__()
         self.made = self.saved = 0
         self._both = self._save, lambda saved: saved
-        self._hooks = saved_tensors_hooks(*self._both)
+        self._hooks = saving_hooks(*self._both)
 
     def __enter__(self) -> Self:
         self._hooks.__enter__()

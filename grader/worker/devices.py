@@ -9,13 +9,21 @@ import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
-from grader.wire.originals import STRIDED, TENSOR_BASE, is_on_meta, layout_of
+from grader.wire.originals import (
+    STRIDED,
+    TENSOR_BASE,
+    is_on_meta,
+    layout_of,
+    pop_function_mode,
+    push_function_mode,
+)
 from grader.worker.seeing import OperationWatcher
 
 # Operations that may mix devices: a copy leads from one to another, and indices may be on the CPU.
 _MAY_MIX = {torch.ops.aten.copy_, torch.ops.aten.index, torch.ops.aten.index_put_}
 
 _FROM_NUMBERS = {torch.tensor, torch.as_tensor, torch.asarray, Tensor.new_tensor}
+_AT_PLACES = {Tensor.__getitem__, Tensor.__setitem__}
 _READ_BACK = {
     torch.ops.aten._local_scalar_dense, torch.ops.aten.item, torch.ops.aten.equal,
     torch.ops.aten.is_nonzero, torch.ops.aten.allclose,
@@ -86,13 +94,13 @@ class SimulatedDevice(OperationWatcher):
         return _map(self._stand_in, result) if is_simulated else result
 
     def __enter__(self) -> Self:
-        self._values.__enter__()
+        push_function_mode(self._values)
         super().__enter__()
         return self
 
     def __exit__(self, *exception: Any) -> None:
         super().__exit__(*exception)
-        self._values.__exit__(*exception)
+        pop_function_mode()
 
     def _is_new(self, tensor: Tensor, known: set[int]) -> bool:
         return is_on_meta(tensor) and not self.knows(tensor)
@@ -151,11 +159,11 @@ class SimulatedDevice(OperationWatcher):
 class _KeepsValues(TorchFunctionMode):
     """Pairs tensors on ``meta`` with twins where no dispatched operation shows which they are.
 
-    ``torch.tensor`` puts no values on ``meta``, and ``x.data`` is a new tensor object.
+    ``torch.tensor`` puts no values on ``meta``, nor does ``x[:, [-1]]`` the places that it makes a
+    tensor of; and ``x.data`` is a new tensor object.
     """
 
     def __init__(self, device: SimulatedDevice) -> None:
-        super().__init__()
         self._device = device
 
     def __torch_function__(
@@ -172,6 +180,8 @@ class _KeepsValues(TorchFunctionMode):
             if target is not None and torch.device(target).type == "meta":
                 return func(*args, **kwargs, device="cpu").to(target)
             return func(*args, **kwargs, **({} if target is None else {"device": target}))
+        if func in _AT_PLACES:
+            args = (args[0], _with_places_as_tensors(args[1]), *args[2:])
         result = func(*args, **kwargs)
         if isinstance(result, Tensor) and is_on_meta(result):
             tensors: list[Tensor] = []
@@ -181,6 +191,14 @@ class _KeepsValues(TorchFunctionMode):
                 if self._device.knows(same) and same.shape == result.shape:
                     self._device.pair(result, self._device.twin_of(same))
         return result
+
+
+def _with_places_as_tensors(index: Any) -> Any:
+    """Return an index whose lists of numbers are tensors on the CPU, which torch takes as well."""
+    if isinstance(index, tuple):
+        return tuple(map(_with_places_as_tensors, index))
+    is_list = isinstance(index, list) and index and all(isinstance(one, int) for one in index)
+    return torch.tensor(index, device="cpu") if is_list else index
 
 
 def _map(change: Callable[[Tensor], Any], value: Any) -> Any:

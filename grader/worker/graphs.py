@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 from torch.autograd import backward
 from torch.autograd import grad as gradients_of
-from torch.autograd.graph import saved_tensors_hooks
 
 from grader.wire.messages import BackwardVariant
+from grader.wire.originals import saving_hooks
 from grader.worker.devices import SimulatedDevice
 
 Pairs = Sequence[tuple[Tensor, Tensor]]  # outputs, each with its gradient
@@ -85,7 +85,7 @@ def _added(grad: Tensor | None, before: Tensor | None) -> Tensor | None:
     return grad if grad is None or before is None else grad - before
 
 
-def saved_parameter_hooks(parameters: dict[str, Tensor]) -> saved_tensors_hooks:
+def saved_parameter_hooks(parameters: dict[str, Tensor]) -> saving_hooks:
     """Return hooks by which a graph keeps copies of the parameters, which a later call may set.
 
     Any other saved tensor that is changed between forward and backward is an error, as always.
@@ -108,4 +108,4 @@ def saved_parameter_hooks(parameters: dict[str, Tensor]) -> saved_tensors_hooks:
             )
         return saved
 
-    return saved_tensors_hooks(pack, unpack)
+    return saving_hooks(pack, unpack)

@@ -9,7 +9,14 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from grader.wire import values
-from grader.wire.originals import is_in_memory, is_torch_allocated, no_overrides, storage_address
+from grader.wire.originals import (
+    is_in_memory,
+    is_torch_allocated,
+    no_overrides,
+    pop_dispatch_mode,
+    push_dispatch_mode,
+    storage_address,
+)
 
 
 class HiddenOperations(Exception):
@@ -19,18 +26,25 @@ class HiddenOperations(Exception):
 class OperationWatcher(TorchDispatchMode):
     """A dispatch mode that hands each operation to its method ``meet``.
 
+    What a submission puts in the place of the base class's methods is never given a watcher.
+
     Attributes:
         seen: How many operations there were since the mode was entered.
     """
 
+    __getattribute__ = object.__getattribute__
+    __setattr__ = object.__setattr__
+
     def __init__(self) -> None:
-        super().__init__()
         self.seen = 0
 
     def __enter__(self) -> Self:
         self.seen = 0
-        super().__enter__()
+        push_dispatch_mode(self)
         return self
+
+    def __exit__(self, *exception: Any) -> None:
+        pop_dispatch_mode(None)
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import click
 
+from grader.authoring.answer_files import SOLUTION, AnswersMistake, Entry, source_of, written
+from grader.authoring.answers import answers_file, entries_of
 from grader.kit import Exercise, installed_kit
 from grader.submission import read_submission
-from tests.support.answer_files import SOLUTION, AnswersMistake, Entry, source_of, written
-from tests.support.answers import answers, entries_of, file_of, find
+from tests.support.answers import answers, find
 from tests.support.edit_finding import bare, edits_between, is_same
 from tests.support.wrong import wrong_versions
 
@@ -66,7 +67,7 @@ def add(exercise: str, file: Path, name: str | None) -> None:
             raise AnswersMistake(f"{exercise} has an answer `{entry.name}` already; --name NAME")
     except (AnswersMistake, SyntaxError) as mistake:
         raise click.ClickException(str(mistake)) from None
-    path = file_of(one)
+    path = answers_file(one)
     before = path.read_text(encoding="utf-8") if path.is_file() else f"Answers of {exercise}.\n"
     path.write_text(f"{before}\n{entry.text()}", encoding="utf-8")
     how = f"{len(entry.edits)} edits of {entry.base}" if entry.base else "whole"

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -75,19 +76,21 @@ def test_workflow_and_batch(repository: Path, tmp_path: Path) -> None:
 @pytest.mark.slow("each script is a process that imports torch")
 @pytest.mark.skipif(shutil.which("zip") is None, reason="there is no `zip` here")
 def test_autograder(repository: Path, tmp_path: Path) -> None:
-    done(SHELL[0], repository)
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    done(SHELL[0], repository, PATH=path)
     home = tmp_path / "autograder"
     for folder in ("source", "submission", "results"):
         (home / folder).mkdir(parents=True)
     shutil.unpack_archive(repository / "autograder.zip", home / "source")
     done("bash source/setup.sh", home, AUTOGRADER=str(home))
-    seed = int((home / "source/seed").read_text(encoding="utf-8"))
+    record = tomllib.loads((home / "source/takehome.toml").read_text(encoding="utf-8"))
+    assert not (home / "source/takehome.zip").exists()
     for file, score in ((SOLUTION, 100), (None, 0)):
         for old in (home / "submission").iterdir():
             old.unlink()
         if file is not None:
             shutil.copy(file, home / "submission/exercise3.py")
         told = done("bash source/run_autograder", home, AUTOGRADER=str(home))
-        assert f"seed {seed}" in told
-        record = json.loads((home / "results/results.json").read_text(encoding="utf-8"))
-        assert record["score"] == score
+        assert f"seed {record['seed']}" in told
+        found = json.loads((home / "results/results.json").read_text(encoding="utf-8"))
+        assert found["score"] == score

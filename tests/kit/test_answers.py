@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from grader.authoring.sentences import REFUSED
 from grader.grading import Options
 from grader.kit import Exercise, load_kit
 from grader.records import Explain, Verdict
@@ -18,7 +19,6 @@ from tests.support.answers import OWN_CONTRACT, Answer, answers, find, of_kind, 
 from tests.support.drawing import sampled
 from tests.support.paths import ROOT
 from tests.support.reports import losses, lost
-from tests.support.sentences import REFUSED
 from tests.support.wrong import Wrong, wrong_versions
 
 KIT = load_kit(ROOT)

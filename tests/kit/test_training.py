@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from grader.authoring.checking import FAST_EFFORT, Inspection
+from grader.authoring.static_findings import kit_findings
 from grader.cli import run_command
 from grader.kit import installed_kit, load_kit
 from grader.sandbox.process import Sandbox
@@ -25,6 +26,10 @@ def test_exercise_holds(name: str, sandbox: Sandbox) -> None:
     inspection = Inspection(KIT, KIT.find(name), sandbox, FAST_EFFORT, lambda: None)
     assert not list(inspection.findings())
     assert not inspection.has_new_stub
+
+
+def test_nothing_that_its_exercises_share_belongs_to_none() -> None:
+    assert not list(kit_findings(KIT))
 
 
 def test_suites_are_short_and_mistakes_many() -> None:

@@ -9,7 +9,11 @@ import random
 import re
 from collections.abc import Callable
 
+from tests.support.restructure import restructure
+
 WORDS = ("alpha", "beta", "gamma", "delta", "item", "thing", "value", "part", "piece", "inner")
+CALLED_BY_TORCH = {"forward", "backward"}
+DEFINING = ast.FunctionDef | ast.ClassDef | ast.arg
 DEAD_CODE = (
     "unused_{n} = {n}",
     "if False:\n    limit_{n} = {n}",
@@ -71,27 +75,41 @@ def _rename(tree: ast.Module, rng: random.Random, given: set[str]) -> None:
     rng.shuffle(fresh)
     names: dict[str, str] = {}
     for node in ast.walk(tree):
-        bound = isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store)
+        bound = isinstance(getattr(node, "ctx", None), ast.Store) or isinstance(node, DEFINING)
         name = _name(node) if bound else ""
         if name and name not in fixed and name not in names:
             names[name] = fresh.pop()
     for node in ast.walk(tree):
         if isinstance(node, ast.Name):
             node.id = names.get(node.id, node.id)
+        elif isinstance(node, ast.arg):
+            node.arg = names.get(node.arg, node.arg)
+        elif isinstance(node, DEFINING):
+            node.name = names.get(node.name, node.name)
         elif isinstance(node, ast.Attribute) and _name(node):
             node.attr = names.get(node.attr, node.attr)
 
 
 def _name(node: ast.AST) -> str:
-    """The name of a variable, or of an attribute of ``self``."""
+    """The name of a variable, an argument, an attribute of ``self``, a function or a class."""
     if isinstance(node, ast.Name):
         return node.id
+    if isinstance(node, ast.arg):
+        return node.arg
+    if isinstance(node, DEFINING):
+        return "" if node.name.startswith("__") or node.name in CALLED_BY_TORCH else node.name
     own = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
     return node.attr if own and node.value.id == "self" else ""
 
 
 def _reorder(tree: ast.Module, rng: random.Random, given: set[str]) -> None:
-    """Swap neighbours of which neither needs the other."""
+    """Swap neighbours of which neither needs the other, and shuffle methods."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef):
+            places = [at for at, one in enumerate(node.body) if isinstance(one, ast.FunctionDef)]
+            methods = [node.body[at] for at in rng.sample(places, len(places))]
+            for at, method in zip(places, methods, strict=True):
+                node.body[at] = method
     for body in _bodies(tree):
         for _ in range(3 * len(body)):
             place = rng.randrange(len(body))
@@ -100,11 +118,16 @@ def _reorder(tree: ast.Module, rng: random.Random, given: set[str]) -> None:
 
 
 def _independent(one: ast.stmt, other: ast.stmt) -> bool:
-    if not isinstance(one, ast.Assign) or not isinstance(other, ast.Assign):
-        return False
+    for statement in (one, other):
+        if not isinstance(statement, ast.Assign) or _sets_items(statement):
+            return False
     touched = [{ast.unparse(t) for t in ast.walk(s) if _is_place(t)} for s in (one, other)]
     written = [{ast.unparse(t) for t in ast.walk(s) if _is_place(t, True)} for s in (one, other)]
     return not (touched[0] & written[1] or touched[1] & written[0])
+
+
+def _sets_items(statement: ast.Assign) -> bool:
+    return any(isinstance(n, ast.Subscript) for t in statement.targets for n in ast.walk(t))
 
 
 def _is_place(node: ast.AST, written: bool = False) -> bool:
@@ -134,7 +157,13 @@ def _restyle(tree: ast.Module, rng: random.Random, given: set[str]) -> None:
     tree.body = ast.parse(code).body
 
 
+def _restructure(tree: ast.Module, rng: random.Random, given: set[str]) -> None:
+    """Write the same steps in other pieces."""
+    restructure(tree, rng)
+
+
 WAYS: dict[str, Callable[[ast.Module, random.Random, set[str]], None]] = {
+    "structure": _restructure,
     "names": _rename,
     "order": _reorder,
     "dead code": _pad,

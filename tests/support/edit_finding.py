@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
-from tests.support.answer_files import MAX_LINE_CHARS, AnswersMistake, Edit, written
+from grader.authoring.answer_files import MAX_LINE_CHARS, AnswersMistake, Edit, written
 
 MAX_EDITS = 4
 MAX_CONTEXT_LINES = 5  # to say where

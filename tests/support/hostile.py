@@ -114,6 +114,9 @@ SOURCES: dict[str, Callable[[], str]] = {
         "        super().__init__()\n        for n in range(3000):\n"
         "            self.register_parameter('q' * 200 + str(n), nn.Parameter(torch.ones(1)))\n",
     ),
+    "a quote that is escaped without end, below 2,001 brackets": lambda: (
+        f"# {'{' * 2001}\nx = '" + "\\'" * 250_000
+    ),
     "half a million names": lambda: "x = " + "a," * 250_000 + "\n" + FORWARD.format("return x"),
     "half a million brackets": lambda: "x = " + "[]," * 165_000 + "\n" + FORWARD.format("return x"),
     "many statements": lambda: "a=b\n" * 125_000 + FORWARD.format("return x"),

@@ -13,18 +13,21 @@ import tomllib
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cache
+from importlib import metadata
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-import torch
 
-from grader.grading import Options, grade
 from grader.kit import Exercise
 from grader.records import CheckResult, Report, Verdict
 from grader.sandbox.process import Sandbox
 from grader.submission import Submission
 from tests.support.drawing import share
 from tests.support.paths import ROOT
+
+if TYPE_CHECKING:  # imports torch, which the process that only hands out tests does not need
+    from grader.grading import Options
 
 RECOMPUTED_SHARE = 1 / 20  # of those that are kept, computed all the same
 LOWEST_DISPLAY_LAYER = "outputs"  # this layer and those above it decide no verdict
@@ -46,6 +49,8 @@ class KeptVerdicts:
         self, submission: Submission, exercise: Exercise, options: Options, sandbox: Sandbox
     ) -> Report:
         """What ``grade`` gives; of a kept one without explanations, what was printed, and maps."""
+        from grader.grading import grade
+
         if self._cache is None or options.case or options.progress or options.maps:
             return grade(submission, exercise, options, sandbox)
         depends = (engine(), _exercise(exercise), submission.source, repr(options))
@@ -80,7 +85,7 @@ def digest(parts: Iterable[str]) -> str:
 @cache
 def engine() -> str:
     """The digest of all that decides verdicts, whatever is graded."""
-    versions = (platform.python_version(), torch.__version__, platform.machine())
+    versions = (platform.python_version(), metadata.version("torch"), platform.machine())
     return digest((*versions, *(path.read_bytes().hex() for path in engine_files())))
 
 

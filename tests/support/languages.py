@@ -31,7 +31,10 @@ from tests.support.paths import ROOT
 
 # Modules whose texts nobody reads, or only a machine, an assistant or an author.
 UNTRANSLATED_MODULES = (
-    "attention/steps", "attention/planted.py", "authoring/checking.py", "coach",
+    "attention/steps", "attention/planted.py", "authoring/answer_files.py", "authoring/answers.py",
+    "authoring/checking.py", "authoring/equivalent.py", "authoring/findings.py",
+    "authoring/idle.py", "authoring/mutants.py", "authoring/sentences.py",
+    "authoring/static_findings.py", "coach",
     "diagnosis/clues.py", "diagnosis/shapes.py", "hiring/bundle", "kit/torch_names.py",
     "languages", "outputs/case_script.py", "outputs/course_gradebooks.py", "outputs/pytest_json.py",
     "outputs/junit.py", "sandbox/whereabouts.py", "suite/draw.py",
@@ -133,11 +136,10 @@ def _in(tree: ast.Module) -> Iterator[str]:
 
 
 def _docstrings(tree: ast.Module) -> Iterator[ast.AST]:
+    """Those of modules, classes and functions, and those below a constant."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
-            first = node.body[0] if node.body else None
-            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
-                yield first.value
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            yield node.value
 
 
 def _ways(node: ast.AST) -> Iterator[str]:

@@ -140,7 +140,7 @@ def gradings(monkeypatch: pytest.MonkeyPatch) -> list[str]:
             *(exercise.name, "a.py", "0", checks, 1, "cpu", "full"), *("2026", 0.1, {"a": "1"})
         )
 
-    monkeypatch.setattr(kept, "grade", grade)
+    monkeypatch.setattr("grader.grading.grade", grade)
     return found
 
 

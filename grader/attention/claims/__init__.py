@@ -1,4 +1,8 @@
-"""The claims that apply to attention alone."""
+"""The claims that apply to attention alone; in their examples ``attention`` is this package.
+
+Example:
+    test_weights_sum_to_one = attention.weights_sum_to_one
+"""
 
 from grader.attention.claims.devices import is_pinned_to_no_device
 from grader.attention.claims.dropout import (

@@ -7,7 +7,7 @@ from typing import Any
 from torch import Tensor
 
 from grader.attention.contract import AttentionContract
-from grader.suite.claims import ELSEWHERE, expect_on_any_device
+from grader.suite.claims.devices import ELSEWHERE, expect_on_any_device
 from grader.suite.harness import Harness
 from grader.suite.marks import needs, points
 
@@ -20,6 +20,9 @@ def is_pinned_to_no_device(harness: Harness) -> None:
     """A tensor made without `device=` stays on the CPU when the module moves.
 
     Tried with torch's ``meta`` device in the place of a GPU, so that none is needed.
+
+    Example:
+        test_no_tensor_is_pinned_to_a_device = attention.is_pinned_to_no_device
     """
     contract: Any = harness.contract
     for one in contract.variants.values() or (contract,):

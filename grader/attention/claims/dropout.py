@@ -155,7 +155,11 @@ def _whole_or_dropped(harness: Harness) -> list[Tensor]:
 @points(2)
 @needs(AttentionContract, "dropout", "masks", "value_vectors")
 def drops_weights(harness: Harness) -> None:
-    """Each weight is either dropped or kept whole, drawn anew in every call."""
+    """Each weight is either dropped or kept whole, drawn anew in every call.
+
+    Example:
+        test_dropout_drops_weights = attention.drops_weights
+    """
     first, second, *_ = _whole_or_dropped(harness)
     expect(
         bool((first - second).abs().max() > 0.1),
@@ -167,7 +171,11 @@ def drops_weights(harness: Harness) -> None:
 @points(1)
 @needs(AttentionContract, "dropout", "masks", "value_vectors")
 def drops_each_weight_on_its_own(harness: Harness) -> None:
-    """Whether one weight is dropped says nothing about others in its row, column or batch."""
+    """Whether one weight is dropped says nothing about others in its row, column or batch.
+
+    Example:
+        test_dropout_drops_each_weight_on_its_own = attention.drops_each_weight_on_its_own
+    """
     seen = harness.shared(observe)[HALF_RATE]
     _whole_or_dropped(harness)  # otherwise nothing tells which weights were dropped
     kept, sure = seen.kept.double(), seen.sure
@@ -190,7 +198,11 @@ def drops_each_weight_on_its_own(harness: Harness) -> None:
 @points(1)
 @needs(AttentionContract, "dropout", "masks", "value_vectors")
 def uses_its_rate(harness: Harness) -> None:
-    """The share of dropped weights is the rate that was asked for."""
+    """The share of dropped weights is the rate that was asked for.
+
+    Example:
+        test_dropout_uses_its_rate = attention.uses_its_rate
+    """
     for setting, seen in harness.shared(observe).items():
         flags, known = (~seen.kept).double().squeeze(-2), seen.sure.squeeze(-2)
         share, count = float(flags[:, known].mean()), len(flags) * int(known.sum())
@@ -210,7 +222,11 @@ def uses_its_rate(harness: Harness) -> None:
 @points(1)
 @needs(AttentionContract, "dropout", "masks", "value_vectors")
 def keeps_the_mean(harness: Harness) -> None:
-    """Kept weights are scaled up by 1/(1 - rate), which preserves the mean."""
+    """Kept weights are scaled up by 1/(1 - rate), which preserves the mean.
+
+    Example:
+        test_dropout_keeps_the_mean = attention.keeps_the_mean
+    """
     for setting, seen in harness.shared(observe).items():
         ratios = torch.cat(seen.ratios)
         kept = ratios[ratios.abs() > 0.05]
@@ -229,7 +245,11 @@ def keeps_the_mean(harness: Harness) -> None:
 @points(2)
 @needs(AttentionContract, "dropout")
 def evaluation_is_deterministic(harness: Harness) -> None:
-    """In evaluation the same input gives the same output, before and after training."""
+    """In evaluation the same input gives the same output, before and after training.
+
+    Example:
+        test_evaluation_drops_nothing = attention.evaluation_is_deterministic
+    """
     module = harness.module(dropout_rate=0.6)
     inputs = harness.every_input()
     first, again = module.calls(inputs), module.calls(inputs)
@@ -244,7 +264,11 @@ def evaluation_is_deterministic(harness: Harness) -> None:
 @points(1)
 @needs(AttentionContract, "dropout", "masks", "value_vectors")
 def hidden_keys_stay_hidden_in_training(harness: Harness) -> None:
-    """0 · -inf is NaN: dropout belongs after the softmax, the mask before."""
+    """0 · -inf is NaN: dropout belongs after the softmax, the mask before.
+
+    Example:
+        test_hidden_keys_stay_hidden_in_training = attention.hidden_keys_stay_hidden_in_training
+    """
     seen = harness.shared(observe)[MASKED]
     assert seen.mask is not None
     for out, weights in zip(seen.outs, seen.maps, strict=True):

@@ -16,7 +16,11 @@ Check = Callable[[Harness], None]
 
 @points(1)
 def refuses_heads_that_do_not_divide(harness: Harness) -> None:
-    """C features are split into H heads of equal size, or not at all."""
+    """C features are split into H heads of equal size, or not at all.
+
+    Example:
+        test_heads_that_do_not_divide_are_refused = attention.refuses_heads_that_do_not_divide
+    """
     for C, H in ((15, 4), (14, 4), (12, 5), (9, 2), (3, 7)):
         constructor_raises(harness, "ValueError", embed_dim=C, num_heads=H)
 
@@ -27,6 +31,9 @@ def heads_are_blocks(queries: str, output: str) -> Check:
     Args:
         queries: Name of the layer whose rows are the queries' features, (C, C).
         output: Name of the layer after the merging, (C, C); the check makes it the identity.
+
+    Example:
+        test_heads_are_blocks = attention.heads_are_blocks("q_proj", "o_proj")
     """
 
     @points(2)
@@ -52,7 +59,11 @@ def heads_are_blocks(queries: str, output: str) -> Check:
 
 
 def output_mixes_the_heads(output: str) -> Check:
-    """Return a check that nothing bypasses the layer after the merging."""
+    """Return a check that nothing bypasses the layer after the merging.
+
+    Example:
+        test_output_mixes_the_heads = attention.output_mixes_the_heads("o_proj")
+    """
 
     @points(1)
     def check(harness: Harness) -> None:

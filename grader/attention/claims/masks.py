@@ -23,7 +23,11 @@ HIDDEN_POSITION = 1  # of the key that a mask hides from all queries
 @needs(AttentionContract, "masks")
 @backed_by_situations
 def matches_the_formula_under_a_mask(harness: Harness) -> None:
-    """The visible keys share the whole weight among themselves."""
+    """The visible keys share the whole weight among themselves.
+
+    Example:
+        test_masked_output_matches_the_formula = attention.matches_the_formula_under_a_mask
+    """
     calls = [
         harness.module(sizes).call(harness.inputs(sizes, "attention_mask"))
         for sizes in (*harness.contract.sizes, harness.sizes.usual())
@@ -37,7 +41,11 @@ def matches_the_formula_under_a_mask(harness: Harness) -> None:
 @needs(AttentionContract, "masks", "value_vectors")
 @backed_by_situations
 def nonzero_may_attend(harness: Harness) -> None:
-    """`nn.MultiheadAttention` means the opposite; mixing them up hides what should be seen."""
+    """`nn.MultiheadAttention` means the opposite; mixing them up hides what should be seen.
+
+    Example:
+        test_nonzero_in_the_mask_means_may_attend = attention.nonzero_may_attend
+    """
     contract: Any = harness.contract
     sizes = contract.revealing(harness.sizes)
     inputs = harness.inputs(sizes, "attention_mask")
@@ -58,7 +66,11 @@ def nonzero_may_attend(harness: Harness) -> None:
 @points(2)
 @needs(AttentionContract, "masks")
 def hidden_key_has_no_influence(harness: Harness) -> None:
-    """A hidden position has no influence at all, whatever it holds."""
+    """A hidden position has no influence at all, whatever it holds.
+
+    Example:
+        test_hidden_key_has_no_influence = attention.hidden_key_has_no_influence
+    """
     module = harness.module()
     x, mask, others = _hide_one_key(harness)
     changed = [x]
@@ -106,7 +118,11 @@ def _hide_one_key(harness: Harness) -> tuple[Tensor, Tensor, list[int]]:
 @needs(AttentionContract, "masks")
 @backed_by_situations
 def hidden_key_gets_no_gradient(harness: Harness) -> None:
-    """A hidden future that gets a gradient still leaks."""
+    """A hidden future that gets a gradient still leaks.
+
+    Example:
+        test_hidden_key_gets_no_gradient = attention.hidden_key_gets_no_gradient
+    """
     x, mask, others = _hide_one_key(harness)
     letters = harness.contract.outputs[harness.contract.compared[0]]
     grad_output = harness.draw.normal(*harness.sizes.shape(letters or ""))
@@ -127,7 +143,11 @@ def hidden_key_gets_no_gradient(harness: Harness) -> None:
 @needs(AttentionContract, "masks")
 @backed_by_situations
 def mask_broadcasts(harness: Harness) -> None:
-    """A padding mask is (B, 1, T), a causal one (T, T): both broadcast to (B, T, T)."""
+    """A padding mask is (B, 1, T), a causal one (T, T): both broadcast to (B, T, T).
+
+    Example:
+        test_mask_of_every_shape = attention.mask_broadcasts
+    """
     B, T = harness.sizes.B, harness.sizes.T
     module, x = harness.module(), harness.input("x")
     masks = {
@@ -167,7 +187,11 @@ def mask_broadcasts(harness: Harness) -> None:
 @needs(AttentionContract, "masks")
 @backed_by_situations
 def mask_dtypes_mean_the_same(harness: Harness) -> None:
-    """A mask hides where it is zero and shows where it is any other number: bool, int or float."""
+    """A mask hides where it is zero and shows where it is any other number: bool, int or float.
+
+    Example:
+        test_mask_dtypes_mean_the_same = attention.mask_dtypes_mean_the_same
+    """
     module, inputs = harness.module(), harness.inputs(None, "attention_mask")
     x, mask = inputs["x"], inputs["attention_mask"]
     numbers = torch.where(harness.draw.normal(*mask.shape) > 0, 0.5, -3.0)

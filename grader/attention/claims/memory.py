@@ -29,7 +29,11 @@ TINY = 1e-60  # is 0 in every dtype but float64
 @points(2)
 @needs(inputs=INPUT_NAMES)
 def padding_has_no_influence(harness: Harness) -> None:
-    """Each sequence has its own padding, and what it holds changes nothing."""
+    """Each sequence has its own padding, and what it holds changes nothing.
+
+    Example:
+        test_padding_has_no_influence = attention.padding_has_no_influence
+    """
     every = harness.every_input()[-1]
     hidden = every["memory_mask"] == 0
     loud = [every["memory"].clone() for _ in range(3)]
@@ -48,7 +52,11 @@ def padding_has_no_influence(harness: Harness) -> None:
 @points(2)
 @needs(inputs=INPUT_NAMES)
 def padding_gets_no_gradient(harness: Harness) -> None:
-    """Not even a small gradient: none at all."""
+    """Not even a small gradient: none at all.
+
+    Example:
+        test_padding_gets_no_gradient = attention.padding_gets_no_gradient
+    """
     every = harness.every_input()[-1]
     hidden = every["memory_mask"] == 0
     loud = every["memory"].clone()
@@ -77,7 +85,11 @@ def _with_an_empty_memory(harness: Harness) -> tuple[dict[str, Tensor], dict[str
 @points(2)
 @needs(inputs=INPUT_NAMES)
 def nothing_to_read_gives_zeros(harness: Harness) -> None:
-    """Exact zeros, not a mean of the padding or NaN; other sequences are as without this one."""
+    """Exact zeros, not a mean of the padding or NaN; other sequences are as without this one.
+
+    Example:
+        test_nothing_to_read_gives_zeros = attention.nothing_to_read_gives_zeros
+    """
     module, (whole, rest) = harness.module(), _with_an_empty_memory(harness)
     none = {**rest, "memory_mask": rest["memory_mask"] & False}
     calls = module.calls([whole, rest, none, {n: value[:1] for n, value in none.items()}])
@@ -96,7 +108,11 @@ def nothing_to_read_gives_zeros(harness: Harness) -> None:
 @points(2)
 @needs(inputs=INPUT_NAMES)
 def nothing_to_read_gives_no_gradient(harness: Harness) -> None:
-    """Nothing in that sequence learns; what all sequences share learns from the others alone."""
+    """Nothing in that sequence learns; what all sequences share learns from the others alone.
+
+    Example:
+        test_nothing_to_read_gives_no_gradient = attention.nothing_to_read_gives_no_gradient
+    """
     module, (whole, rest) = harness.module(), _with_an_empty_memory(harness)
     grad_output = harness.draw.normal(*harness.sizes.replace(B=3).shape("B T C"))
     both = module.call(whole, grad_output=grad_output)
@@ -119,7 +135,11 @@ def nothing_to_read_gives_no_gradient(harness: Harness) -> None:
 @points(1)
 @needs(inputs=INPUT_NAMES)
 def memory_mask_means_the_same_in_every_form(harness: Harness) -> None:
-    """Nonzero means a real token, whatever the dtype and size; zero means padding."""
+    """Nonzero means a real token, whatever the dtype and size; zero means padding.
+
+    Example:
+        test_mask_in_every_form = attention.memory_mask_means_the_same_in_every_form
+    """
     every = harness.every_input()[-1]
     mask = every["memory_mask"].cpu()
     forms = harness.contract.inputs["memory_mask"].forms.values()
@@ -141,7 +161,11 @@ def memory_mask_means_the_same_in_every_form(harness: Harness) -> None:
 @points(1)
 @needs(inputs=INPUT_NAMES)
 def no_memory_mask_hides_nothing(harness: Harness) -> None:
-    """None, by position or by name, means the same as leaving it out and as all ones."""
+    """None, by position or by name, means the same as leaving it out and as all ones.
+
+    Example:
+        test_no_memory_mask_hides_nothing = attention.no_memory_mask_hides_nothing
+    """
     module, inputs = harness.module(), harness.inputs()
     ones = torch.ones(harness.sizes.shape("B S"))
     left_out = module.call(inputs)
@@ -168,7 +192,11 @@ def no_memory_mask_hides_nothing(harness: Harness) -> None:
 @points(1)
 @needs(inputs=INPUT_NAMES)
 def order_of_the_memory_means_nothing(harness: Harness) -> None:
-    """Keys reordered together with their mask are the same keys."""
+    """Keys reordered together with their mask are the same keys.
+
+    Example:
+        test_order_of_the_memory_means_nothing = attention.order_of_the_memory_means_nothing
+    """
     order = harness.draw.order(harness.sizes.S)
     calls = []
     for inputs in harness.every_input():
@@ -184,7 +212,11 @@ def order_of_the_memory_means_nothing(harness: Harness) -> None:
 @points(1)
 @needs(inputs=INPUT_NAMES)
 def memory_mask_is_not_remembered(harness: Harness) -> None:
-    """Neither by object nor by address: the same tensor may be refilled."""
+    """Neither by object nor by address: the same tensor may be refilled.
+
+    Example:
+        test_memory_mask_is_not_remembered = attention.memory_mask_is_not_remembered
+    """
     module, every = harness.module(), harness.every_input()[-1]
     other = {**every, "memory_mask": every["memory_mask"].roll(1, -1)}
     plain = {name: value for name, value in every.items() if name != "memory_mask"}
@@ -198,7 +230,11 @@ def memory_mask_is_not_remembered(harness: Harness) -> None:
 @points(1)
 @needs(inputs=INPUT_NAMES)
 def memory_may_have_any_length(harness: Harness) -> None:
-    """One token may be all there is; a memory repeated many times counts once."""
+    """One token may be all there is; a memory repeated many times counts once.
+
+    Example:
+        test_memory_may_have_any_length = attention.memory_may_have_any_length
+    """
     lone = harness.sizes.replace(S=1)
     one = harness.module().call(harness.inputs(lone))
     said = []

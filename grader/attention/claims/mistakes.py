@@ -29,6 +29,11 @@ def mistake_is_gone(*names: str, why: str, worth: int = 4) -> Check:
         names: Names of mistakes in the catalogue.
         why: Reason behind the claim, for the report; it does not name the mistake.
         worth: Points for the check.
+
+    Example:
+        test_maps_do_not_depend_on_the_length = attention.mistake_is_gone(
+            "scaled-by-the-length", why="A longer sequence makes no query surer of a key."
+        )
     """
 
     def check(harness: Harness) -> None:
@@ -65,6 +70,12 @@ def planted_mistakes_are_gone(names: Sequence[str], whys: Sequence[str]) -> list
     Args:
         names: Names of the planted mistakes in the catalogue.
         whys: Reason behind each check, for the report.
+
+    Example:
+        test_first, test_second = attention.planted_mistakes_are_gone(
+            ["scaled-by-the-length", "softmax-over-the-queries"],
+            ["One of two, in the order in which it computes.", "The other of the two."],
+        )
     """
 
     def explain_these(harness: Harness) -> tuple[Explanation, dict[str, float]]:

@@ -58,6 +58,9 @@ def scores_are_scaled(harness: Harness) -> None:
 
     The ratios of one query's weights give back the differences of its scores and, without what is
     added to them, the number that the products q·k were multiplied by.
+
+    Example:
+        test_scores_are_scaled = attention.scores_are_scaled
     """
     for sizes, weights, right in harness.shared(reveal_weights):
         _expect_scaled(harness.contract, sizes, weights, right)
@@ -118,7 +121,11 @@ def _centred_log_weights(weights: Tensor, sure: Tensor, added: Tensor) -> Tensor
 @needs(AttentionContract, "value_vectors")
 @backed_by_situations
 def weights_sum_to_one(harness: Harness) -> None:
-    """A query's weights over the keys sum to exactly 1; with another softmax axis they don't."""
+    """A query's weights over the keys sum to exactly 1; with another softmax axis they don't.
+
+    Example:
+        test_weights_sum_to_one = attention.weights_sum_to_one
+    """
     (_, weights, _), *_ = harness.shared(reveal_weights)
     _expect_sums_of_one(weights)
 
@@ -132,7 +139,11 @@ def _expect_sums_of_one(weights: Tensor) -> None:
 @needs(AttentionContract, "zero_queries")
 @backed_by_situations
 def attends_all_alike_without_queries(harness: Harness) -> None:
-    """With all queries at zero, the output is the mean of the values and of nothing else."""
+    """With all queries at zero, the output is the mean of the values and of nothing else.
+
+    Example:
+        test_values_are_mixed_not_the_input = attention.attends_all_alike_without_queries
+    """
     call = with_zero_queries(harness).call(harness.inputs())
     harness.ask()
     expect_all_close(call.outs, call.right_outputs, "at uniform weights")
@@ -142,7 +153,11 @@ def attends_all_alike_without_queries(harness: Harness) -> None:
 @needs(AttentionContract, inputs=("x",))
 @backed_by_situations
 def large_scores_stay_finite(harness: Harness) -> None:
-    """Exp overflows at 89 in float32: a softmax subtracts the largest score first."""
+    """Exp overflows at 89 in float32: a softmax subtracts the largest score first.
+
+    Example:
+        test_large_scores_stay_finite = attention.large_scores_stay_finite
+    """
     inputs = harness.inputs()
     usual, large = harness.module().calls([inputs, {**inputs, "x": inputs["x"] * 60}])
     harness.ask()

@@ -113,10 +113,11 @@ function showMistake(number) {
   find("mistake").focus({ preventScroll: true });
 }
 
-// What a spreadsheet would take for a formula begins with an apostrophe.
+// What a spreadsheet would take for a formula begins with an apostrophe, also after a semicolon:
+// where commas are for decimals, lines are cut there, whatever is in quotes.
 function cell(text) {
   const plain = text.replace(/\s+/g, " ").trim();
-  const safe = /^[=+\-@\uFF1D\uFF0B\uFF0D\uFF20]/.test(plain) ? `'${plain}` : plain;
+  const safe = plain.replace(/(^|; ?)(?=[=+\-@\uFF1D\uFF0B\uFF0D\uFF20])/g, "$1'");
   return `"${safe.replaceAll('"', '""')}"`;
 }
 

@@ -1,7 +1,7 @@
-"""Keep only what a notebook's entry points need, by following each name to what sets it.
+"""Keep only what a submission's entry points need, by following each name to what sets it.
 
-The demonstrations in between (prints, plots, training, a first try at the same class) are not run:
-they may need files, packages or minutes that a grading does not have.
+The demonstrations of a notebook (prints, plots, training, a first try at the same class) are not
+run: they may need files, packages or minutes that a grading does not have.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from grader.submission.notebook.def_use import StatementGroup, read_statement_groups
 from grader.submission.notebook.magics import parses
@@ -16,6 +17,7 @@ from grader.submission.source import SourceProblem, Submission
 
 MAX_STEPS = 200_000  # of following names; only a notebook made to take long needs more
 AT_THE_END = 1 << 60
+UNREADABLE = (SourceProblem, SyntaxError, LookupError, RecursionError, MemoryError, ValueError)
 
 
 def only_needed(submission: Submission, entry_points: Sequence[str]) -> Submission:
@@ -33,16 +35,45 @@ def only_needed(submission: Submission, entry_points: Sequence[str]) -> Submissi
     groups = needed_groups(submission, entry_points)
     if groups is None:
         return submission
-    lines = submission.source.split("\n")
+    left = _lines_of(groups, submission.source)
+    if any(group.postpones_annotations for group in groups):
+        # Before all else, in the place of `# cell 1`.
+        left[0] = "from __future__ import annotations"
+    return replace(submission, source="\n".join(left))
+
+
+def cut_apart(source: str, wanted: Sequence[str], others: Iterable[Sequence[str]]) -> str:
+    """Return one exercise's part of a source that solves several, line for line.
+
+    A source that solves one alone, lacks an entry point or does not parse stays whole.
+
+    Args:
+        source: The source.
+        wanted: The entry points of the exercise.
+        others: The entry points of each other exercise that may be there.
+    """
+    try:
+        groups = read_statement_groups(Submission(Path(), source))
+        there = {name for group in groups for name in group.sets}
+        more = [set(names) for names in others]
+        if not any(names <= there and not names <= set(wanted) for names in more):
+            return source
+        kept = _follow(groups, wanted)
+    except UNREADABLE:
+        return source
+    needed = [group for number, group in enumerate(groups) if number in kept]
+    return "\n".join(_lines_of(needed, source))
+
+
+def _lines_of(groups: Iterable[StatementGroup], source: str) -> list[str]:
+    """Return the lines of a source, all empty but for those of groups that set a name."""
+    lines = source.split("\n")
     left = [""] * len(lines)
     for group in groups:
         if group.sets or group.imports_all:
             at = slice(group.lines.start - 1, group.lines.stop - 1)
             left[at] = lines[at]
-    if any(group.postpones_annotations for group in groups):
-        # Before all else, in the place of `# cell 1`.
-        left[0] = "from __future__ import annotations"
-    return replace(submission, source="\n".join(left))
+    return left
 
 
 def needed_groups(
@@ -54,7 +85,7 @@ def needed_groups(
     try:
         groups = read_statement_groups(_without_broken_cells(submission))
         kept = _follow(groups, entry_points)
-    except (SourceProblem, SyntaxError, LookupError, RecursionError, MemoryError, ValueError):
+    except UNREADABLE:
         return None
     return [
         group

@@ -48,6 +48,12 @@ def parts_agree_with_the_whole(
         every: Sizes, each with the lengths of the parts, in order; T is set to their sum.
         dtype: Dtype of the module and of the float inputs.
         learns: Whether gradients of the parameters are compared too, in training mode.
+
+    Example:
+        def test_pieces_agree_with_the_whole(harness: Harness) -> None:
+            'Token by token or in chunks: each position has the same output.'
+            every = [(harness.sizes, (1, 1, 1)), (harness.sizes, (2, 3))]
+            claims.parts_agree_with_the_whole(harness, every)
     """
     planned = []
     for sizes, lengths in every:
@@ -132,6 +138,11 @@ def branches_agree(harness: Harness, first: int, *others: Sequence[int]) -> None
         harness: Plans the calls.
         first: Number of tokens that the sequences have in common, at least 2.
         others: For each sequence, the lengths of its further parts; the sequences take turns.
+
+    Example:
+        def test_cache_can_be_gone_on_from_twice(harness: Harness) -> None:
+            'It belongs to the caller: a call must not change it.'
+            claims.branches_agree(harness, 3, (1, 2), (3,))
     """
     module, sizes = harness.module(), harness.sizes.replace(T=first)
     start = harness.inputs(sizes)

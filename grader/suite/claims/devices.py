@@ -26,6 +26,9 @@ def is_pinned_to_no_device(harness: Harness) -> None:
     """A tensor made without `device=` stays on the CPU when the module moves.
 
     Tried with torch's ``meta`` device in the place of a GPU, so that none is needed.
+
+    Example:
+        test_no_tensor_is_pinned_to_a_device = claims.is_pinned_to_no_device
     """
     expect_on_any_device(harness, harness.every_input())
 

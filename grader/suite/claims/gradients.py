@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor
 from torch.autograd.gradcheck import GradcheckError, gradcheck
+from torch.utils._pytree import tree_leaves
 
 from grader.suite.calls import GradientsByName, Inputs, Module, PlannedCall, sizes_of_call
-from grader.suite.compare import expect_close, expect_gradient, fail
+from grader.suite.compare import expect_close, expect_dtype, expect_gradient, fail
 from grader.suite.contract import Contract
 from grader.suite.harness import Harness
 from grader.suite.marks import needs, points
@@ -24,7 +27,11 @@ GradientsPair = tuple[dict[str, Tensor], GradientsByName]  # the right gradients
 @points(1)
 @needs(Contract, "differentiable")
 def input_gradient_is_right(harness: Harness) -> None:
-    """The layers below this one learn through it."""
+    """The layers below this one learn through it.
+
+    Example:
+        test_gradient_of_the_input_is_right = claims.input_gradient_is_right
+    """
     for right, found in harness.shared(observe_gradients):
         for name in [name for name in right if name in harness.contract.inputs]:
             if found[name] is None and harness.contract.may_go_unused(name, right[name]):
@@ -36,7 +43,11 @@ def input_gradient_is_right(harness: Harness) -> None:
 @points(2)
 @needs(Contract, "parameters")
 def parameter_gradients_are_right(harness: Harness) -> None:
-    """A model with a right output but wrong gradients learns nothing."""
+    """A model with a right output but wrong gradients learns nothing.
+
+    Example:
+        test_gradients_of_the_parameters_are_right = claims.parameter_gradients_are_right
+    """
     for right, found in harness.shared(observe_gradients):
         for name in [name for name in right if name not in harness.contract.inputs]:
             _expect_gradient_close(name, found.get(name), right[name])
@@ -112,14 +123,25 @@ def _expect_gradient_close(name: str, got: Tensor | None, expected: Tensor) -> N
 @points(2)
 @needs(Contract, "differentiable")
 def passes_gradcheck(harness: Harness) -> None:
-    """A hand-written backward is the derivative of its forward."""
+    """A hand-written backward is the derivative of its forward.
+
+    Example:
+        test_backward_is_the_derivative = claims.passes_gradcheck
+    """
     inputs = {name: value.double() for name, value in harness.inputs().items()}
     face = harness.face(dtype=torch.float64)
     leaves = [
         value.requires_grad_(name in harness.contract.differentiable)
         for name, value in inputs.items()
     ]
+
+    def in_float64(*tensors: Tensor) -> Any:
+        outputs = face(*tensors)
+        for out in tree_leaves(outputs):
+            expect_dtype(out, torch.float64, "output of inputs in float64")
+        return outputs
+
     try:
-        gradcheck(face, leaves, fast_mode=True, atol=GRADCHECK_ATOL, rtol=GRADCHECK_RTOL)
+        gradcheck(in_float64, leaves, fast_mode=True, atol=GRADCHECK_ATOL, rtol=GRADCHECK_RTOL)
     except GradcheckError as error:
         fail(str(error).strip().splitlines()[0])

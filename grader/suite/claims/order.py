@@ -25,7 +25,11 @@ def _before(call: PlannedCall, name: str, count: int) -> Tensor:
 @points(2)
 @needs(letters="T")
 def future_has_no_influence(harness: Harness) -> None:
-    """Tokens still to come must not be known, or they are copied and nothing is learned."""
+    """Tokens still to come must not be known, or they are copied and nothing is learned.
+
+    Example:
+        test_future_has_no_influence = claims.future_has_no_influence
+    """
     inputs, fresh = harness.inputs(), harness.inputs()
     T = harness.sizes.T
     seen = T // 2
@@ -54,7 +58,11 @@ def _changed(harness: Harness, inputs: dict[str, Tensor]) -> dict[str, int]:
 @points(1)
 @needs(letters="T")
 def future_gets_no_gradient(harness: Harness) -> None:
-    """A future that gets a gradient from what came before it still leaks."""
+    """A future that gets a gradient from what came before it still leaks.
+
+    Example:
+        test_future_gets_no_gradient = claims.future_gets_no_gradient
+    """
     T, name = harness.sizes.T, harness.contract.compared[0]
     letters = harness.contract.outputs[name]
     seen, axis = T // 2, _axis(harness, letters)
@@ -77,7 +85,11 @@ def future_gets_no_gradient(harness: Harness) -> None:
 @needs(letters="T")
 @backed_by_situations
 def handles_a_long_sequence_from_its_start(harness: Harness) -> None:
-    """No table or mask has a fixed length: the start of a sequence gives what it gives alone."""
+    """No table or mask has a fixed length: the start of a sequence gives what it gives alone.
+
+    Example:
+        test_long_sequence = claims.handles_a_long_sequence_from_its_start
+    """
     sizes = harness.sizes.replace(B=min(harness.sizes.B, 1), T=LONG_T)
     inputs, short = harness.inputs(sizes), {}
     for name, value in inputs.items():

@@ -31,6 +31,9 @@ def computes_in_float64(harness: Harness) -> None:
     Where the contract has an input at which no constant matters, even a scale that was rounded
     to float32 has no effect there, so whatever a right submission misses to 1e-10 was narrowed. A
     wrong one is only held to its own values.
+
+    Example:
+        test_computes_in_float64 = claims.computes_in_float64
     """
     call, own = _in_dtype(harness, torch.float64)
     expect_all_close(call.outs, own.outs, "in float64", 1e-4)
@@ -43,7 +46,11 @@ def computes_in_float64(harness: Harness) -> None:
 @points(1)
 @backed_by_situations
 def computes_in_bfloat16(harness: Harness) -> None:
-    """Models run in bfloat16; every intermediate tensor takes the input's dtype."""
+    """Models run in bfloat16; every intermediate tensor takes the input's dtype.
+
+    Example:
+        test_computes_in_bfloat16 = claims.computes_in_bfloat16
+    """
     call, own = _in_dtype(harness, torch.bfloat16)
     expect_all_close(call.outs, own.outs, "in bfloat16")
 
@@ -72,7 +79,11 @@ def cast(inputs: dict[str, Tensor], dtype: torch.dtype) -> dict[str, Tensor]:
 @needs(letters="T")
 @backed_by_situations
 def handles_a_single_token(harness: Harness) -> None:
-    """A single position attends to itself with weight 1."""
+    """A single position attends to itself with weight 1.
+
+    Example:
+        test_single_token = claims.handles_a_single_token
+    """
     first, planned = harness.sizes, []
     for sizes in (first.replace(T=1), first.replace(B=min(first.B, 1))):
         inputs = harness.inputs(sizes)
@@ -95,6 +106,9 @@ def handles_a_long_sequence(harness: Harness) -> None:
     """No table or mask has a fixed length.
 
     A sequence that is said over and over gives what it gives once: every key has its copies.
+
+    Example:
+        test_long_sequence = claims.handles_a_long_sequence
     """
     module, first = harness.module(), harness.sizes
     short, token = first.replace(B=min(first.B, 1), T=8), first.replace(B=min(first.B, 2), T=1)
@@ -130,7 +144,11 @@ def _first(call: PlannedCall, name: str, count: int) -> Tensor:
 @points(1)
 @backed_by_situations
 def handles_non_contiguous_input(harness: Harness) -> None:
-    """A transposed or sliced tensor is as good as any other."""
+    """A transposed or sliced tensor is as good as any other.
+
+    Example:
+        test_input_may_lie_in_any_order = claims.handles_non_contiguous_input
+    """
     module, inputs = harness.module(), harness.inputs()
     planned = {}
     for name, x in inputs.items():
@@ -155,7 +173,11 @@ def _layouts(x: Tensor) -> dict[str, Tensor]:
 @points(1)
 @backed_by_situations
 def changes_no_input(harness: Harness) -> None:
-    """The caller still needs what it passed in."""
+    """The caller still needs what it passed in.
+
+    Example:
+        test_input_is_not_changed = claims.changes_no_input
+    """
     module = harness.module()
     every = harness.every_input()
     floats = {name: value.float() for name, value in every[-1].items()}
@@ -170,7 +192,11 @@ def changes_no_input(harness: Harness) -> None:
 
 @points(1)
 def remembers_nothing(harness: Harness) -> None:
-    """A call gives the same result, whatever came before it."""
+    """A call gives the same result, whatever came before it.
+
+    Example:
+        test_nothing_is_remembered = claims.remembers_nothing
+    """
     module, sizes = harness.module(), harness.sizes
     # Made before the calls: modules must not share what a constructor remembers.
     _other = harness.module(harness.contract.sizes[-1])

@@ -24,7 +24,11 @@ MAX_NUMBERS_IN_MESSAGE = 20  # one that lists more counts as giving none of them
 @points(1)
 @needs(Contract, "parameters")
 def has_its_parameters(harness: Harness, sizes: Sizes | None = None) -> None:
-    """A parameter that is not registered is never trained or saved."""
+    """A parameter that is not registered is never trained or saved.
+
+    Example:
+        test_parameters_are_those_of_the_contract = claims.has_its_parameters
+    """
     try:
         every = (*harness.contract.variants.values(), harness.contract)
         for one in {one.parameters: one for one in every}.values():
@@ -86,6 +90,11 @@ def constructor_raises(
         kind: Name of the exception's class, or of a base of it.
         numbers: Arguments whose values the message has to give; all of them if empty.
         arguments: Constructor arguments to be refused.
+
+    Example:
+        def test_rank_below_one_is_refused(harness: Harness) -> None:
+            'An adapter of no rank is a mistake of whoever asks for it.'
+            claims.constructor_raises(harness, "ValueError", rank=0)
     """
     constructor_raises_for_each(harness, kind, [arguments], numbers)
 
@@ -96,7 +105,13 @@ def constructor_raises_for_each(
     every: Sequence[Mapping[str, int]],
     numbers: tuple[str, ...] = (),
 ) -> None:
-    """Apply ``constructor_raises`` to each of these sets of arguments, in one request."""
+    """Apply ``constructor_raises`` to each of these sets of arguments, in one request.
+
+    Example:
+        def test_every_rank_below_one_is_refused(harness: Harness) -> None:
+            'A negative one as well.'
+            claims.constructor_raises_for_each(harness, "ValueError", [{"rank": 0}, {"rank": -3}])
+    """
     entry, usual = harness.contract.entry, harness.contract.arguments(harness.sizes)
     planned = []
     for arguments in every:
@@ -111,7 +126,14 @@ def constructor_raises_for_each(
 
 
 def call_raises(harness: Harness, kind: str, inputs: Mapping[str, Tensor], number: int) -> None:
-    """Fail the check unless a call raises this kind of exception, with a number in its message."""
+    """Fail the check unless a call raises this kind of exception, with a number in its message.
+
+    Example:
+        def test_no_expert_is_refused(harness: Harness) -> None:
+            'A token needs one; the message has to give the number.'
+            none = replace(harness.contract, arguments=lambda sizes: {"k": 0})
+            claims.call_raises(harness.of(none), "ValueError", harness.inputs(), 0)
+    """
     shapes = ", ".join(f"{name} of shape {tuple(value.shape)}" for name, value in inputs.items())
     call = harness.module().call(inputs)
     harness.ask()
@@ -148,7 +170,11 @@ def expect_refusal(look: Callable[[], object], kind: str, given: str, *numbers: 
 @points(1)
 @backed_by_situations
 def keeps_shape_and_dtype(harness: Harness) -> None:
-    """The next layer relies on the output's shape, dtype and device."""
+    """The next layer relies on the output's shape, dtype and device.
+
+    Example:
+        test_output_keeps_shape_and_dtype = claims.keeps_shape_and_dtype
+    """
     calls = [
         harness.module(sizes, {}).call(harness.inputs(sizes))
         for sizes in harness.contract.sizes[:2]

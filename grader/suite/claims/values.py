@@ -17,7 +17,11 @@ from grader.suite.situations.implied import backed_by_situations
 @points(3)
 @backed_by_situations
 def matches_the_formula(harness: Harness) -> None:
-    """The whole formula, at several sizes, on numbers where no mistake can hide."""
+    """The whole formula, at several sizes, on numbers where no mistake can hide.
+
+    Example:
+        test_output_matches_the_formula = claims.matches_the_formula
+    """
     every = (*harness.contract.sizes, harness.sizes.usual())
     calls = [harness.module(sizes).call(harness.inputs(sizes)) for sizes in every]
     training = harness.in_training().call(harness.inputs())
@@ -30,7 +34,11 @@ def matches_the_formula(harness: Harness) -> None:
 @points(2)
 @backed_by_situations
 def matches_the_formula_with_everything_given(harness: Harness) -> None:
-    """Optional inputs change the output when they are given."""
+    """Optional inputs change the output when they are given.
+
+    Example:
+        test_output_under_a_mask = claims.matches_the_formula_with_everything_given
+    """
     every = (*harness.contract.sizes, harness.sizes.usual())
     calls = [harness.module(sizes).call(harness.every_input(sizes)[-1]) for sizes in every]
     harness.ask()
@@ -42,7 +50,11 @@ def matches_the_formula_with_everything_given(harness: Harness) -> None:
 @needs(letters="B")
 @backed_by_situations
 def batch_items_are_independent(harness: Harness) -> None:
-    """Nothing in one sequence may reach another."""
+    """Nothing in one sequence may reach another.
+
+    Example:
+        test_batch_items_are_independent = claims.batch_items_are_independent
+    """
     inputs, fresh = harness.inputs(), harness.inputs()
     other = {name: value.clone() for name, value in inputs.items()}
     for name in _along(harness, "B"):
@@ -60,7 +72,11 @@ def batch_items_are_independent(harness: Harness) -> None:
 @needs(letters="T")
 @backed_by_situations
 def follows_a_permutation(harness: Harness) -> None:
-    """Without positions, reordered tokens give the same outputs in the new order."""
+    """Without positions, reordered tokens give the same outputs in the new order.
+
+    Example:
+        test_tokens_are_treated_alike = claims.follows_a_permutation
+    """
     inputs = harness.inputs()
     order = harness.draw.order(harness.sizes.T)
     axes = _along(harness, "T")

@@ -14,7 +14,7 @@ from grader.errors import GradeError
 from grader.kit import load_kit
 from grader.sandbox.process import Sandbox
 
-ONCE = Effort(1, 1, named=False)
+ONCE = Effort(1, 1, named=False, mutants=0)
 
 
 @pytest.fixture
@@ -39,6 +39,13 @@ def rewrite(file: str, old: str, new: str) -> Callable[[Path], None]:
     return change
 
 
+def write(file: str, text: str) -> Callable[[Path], None]:
+    def change(home: Path) -> None:
+        (home / file).write_text(text, encoding="utf-8")
+
+    return change
+
+
 def remove(file: str) -> Callable[[Path], None]:
     return lambda home: (home / file).unlink()
 
@@ -46,6 +53,10 @@ def remove(file: str) -> Callable[[Path], None]:
 STUB, SOLUTION = "exercises/first/unit_rows.py", "solutions/first/unit_rows.py"
 SUITE, MISTAKES = "tests/suites/first/test_unit_rows.py", "solutions/first/unit_rows.toml"
 MANIFEST, LOOP = "exercises/kit.toml", "tests/answers/unit_rows/right_loop.py"
+ANSWERS, EQUIVALENT = "tests/answers/unit_rows.answers", "tests/answers/equivalent.toml"
+LAST = "    return x / (squares + 1e-6).sqrt()\n"  # of the solution
+SAME = f"-{LAST}+{LAST.replace('x /', '1 * x /')}"
+WRONG = f"-{LAST}+{LAST.replace('x /', '2 * x /')}"
 SHORTCOMINGS = {
     "no suite": (remove(SUITE), "test_unit_rows.py:0: the suite of `unit_rows` is missing"),
     "a suite that raises": (
@@ -62,7 +73,7 @@ SHORTCOMINGS = {
     ),
     "another signature": (
         rewrite(SOLUTION, "(x: Tensor)", "(x: Tensor, eps: float = 1e-6)"),
-        "`unit_rows(x: Tensor)` of the stub is `unit_rows(x: Tensor, eps: float=1e-06)` here",
+        "`unit_rows(x: Tensor) -> Tensor` of the stub is `unit_rows(x: Tensor, eps: float=1e-06)",
     ),
     "an entry point that is not there": (
         rewrite(MANIFEST, 'entry_points = ["unit_rows"]', 'entry_points = ["Rows"]'),
@@ -93,6 +104,30 @@ SHORTCOMINGS = {
         rewrite(MISTAKES, '"x.abs()"]', '"x.abs().square()"]'),
         "unit_rows.toml:13: `not-squared` keeps `test_output_matches_the_formula` at seed 1",
     ),
+    "a mistake that is not refused": (
+        rewrite(MISTAKES, '"test_row_of_zeros_stays_zeros"', '"the file is refused"'),
+        "`nothing-added` is not refused; name what it may not use in the manifest's `forbidden`",
+    ),
+    "a sentence that nothing holds": (
+        rewrite(STUB, "Rows of length one.", "Rows of any length."),
+        "unit_rows.py:1: no entry in `unit_rows.sentences` says what holds `Rows of any length.`",
+    ),
+    "a wrong answer that is right": (
+        write(ANSWERS, f"Answers.\n\n== wrong_it < solution\n{SAME}"),
+        "unit_rows.answers:3: `wrong_it` is wrong, and earns every point",
+    ),
+    "a wrong answer that keeps a check": (
+        write(ANSWERS, f"Answers.\n\n== wrong_it < solution\n# loses: test_zeros\n{WRONG}"),
+        "unit_rows.answers:3: `wrong_it` keeps `test_zeros`; ask there for what it gets wrong",
+    ),
+    "a right answer among edits that is wrong": (
+        write(ANSWERS, f"Answers.\n\n== right_it < solution\n{WRONG}"),
+        "unit_rows.answers:3: `right_it` is right, and at seed 1 loses `test_output_matches",
+    ),
+    "an edit of an answer that fits nowhere": (
+        write(ANSWERS, "Answers.\n\n== wrong_it < solution\n-nothing\n"),
+        "unit_rows.answers`: `wrong_it`: found 0 times, instead of once: nothing",
+    ),
     "a check that is none": (
         rewrite(MISTAKES, '"test_row_of_zeros_stays_zeros"', '"test_zeros"'),
         "`nothing-added` loses `test_zeros`, and there is no such check",
@@ -121,10 +156,67 @@ def test_suite_that_asks_for_nothing_pays_who_does_nothing(home: Path, sandbox: 
 
 
 def test_changed_stub_is_known_from_then_on(home: Path, sandbox: Sandbox) -> None:
-    rewrite(STUB, "a row of zeros stays", "one of zeros stays")(home)
+    rewrite(STUB, "raise NotImplementedError", "raise NotImplementedError  # yours")(home)
     assert load_kit(home).find(EXAMPLE_NAME).digest not in ("", stub_digest(home))
     assert not list(findings(home, sandbox))
     assert load_kit(home).find(EXAMPLE_NAME).digest == stub_digest(home)
+
+
+@pytest.mark.slow("some twenty changes, each graded")
+def test_change_that_no_check_notices_is_told_until_it_is_listed_with_a_reason(
+    home: Path, sandbox: Sandbox
+) -> None:
+    rewrite(SOLUTION, "    squares", "    spare = 3\n    squares")(home)
+    (told,) = mutant_findings(home, sandbox)
+    change = "spare = 3 -> spare = 4"
+    assert told.startswith(f"unit_rows.py:15: no check notices `{change}`; add one that does, or")
+    write(EQUIVALENT, f'[unit_rows]\n"{change}" = "nothing reads it"\n')(home)
+    assert not list(mutant_findings(home, sandbox))
+
+
+def test_change_that_is_listed_wrongly_is_told(home: Path, sandbox: Sandbox) -> None:
+    squares = "squares = x.square().sum(-1, keepdim=True)"
+    noticed = f"{squares} -> {squares.replace('sum', 'mean')}"
+    listed = f'"x -> y" = "none"\n"{squares} -> {squares.replace("-1", "-2")}" = ""\n'
+    write(EQUIVALENT, f'[unit_rows]\n{listed}"{noticed}" = "a rumour"\n')(home)
+    assert [*mutant_findings(home, sandbox, 0)] == [
+        "equivalent.toml:2: no small change of `unit_rows` is `x -> y`; take it out, or renew it",
+        f"equivalent.toml:3: `{squares} -> {squares.replace('-1', '-2')}` is listed without a "
+        "reason; say why it changes no result",
+    ]
+    told = f"equivalent.toml:4: `{noticed}` is listed as equivalent, and loses points; take it out"
+    assert told in mutant_findings(home, sandbox)
+
+
+def mutant_findings(home: Path, sandbox: Sandbox, most: int = 200) -> Iterator[str]:
+    kit = load_kit(home)
+    effort = Effort(1, 1, named=False, mutants=most)
+    inspection = Inspection(kit, kit.find(EXAMPLE_NAME), sandbox, effort, lambda: None)
+    for one in inspection.mutant_findings():
+        yield f"{one.file.name}:{one.line}: {one.text}"
+
+
+@pytest.mark.slow("all that an exercise has is graded once")
+def test_mistake_that_is_refused_is_known_by_that(home: Path, sandbox: Sandbox) -> None:
+    imports = '["from", "from torch.nn.functional import normalize\\nfrom"]'
+    edits = f'[{imports}, ["x / ", "normalize(x) / "]]'
+    refused = '\n[[wrong]]\nname = "refused"\nseen = "here"\nloses = "the file is refused"\n'
+    text = (home / MISTAKES).read_text(encoding="utf-8")
+    write(MISTAKES, f"{text}{refused}edits = {edits}\n")(home)
+    assert not list(findings(home, sandbox))
+
+
+def test_kit_is_held_to_what_its_exercises_share(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(EQUIVALENT, '[rows]\n"x -> y" = "none"\n')(home)
+    write(SUITE, "")(home)  # so that nothing is graded
+    assert run_command(["kit", "check", str(home)]) == 1
+    told = capsys.readouterr().out.splitlines()
+    assert told[0].endswith(
+        "equivalent.toml:1: there is no exercise `rows`; take out its table, or mend the name"
+    )
+    assert told[-1] == "0 of 1 exercises hold"
 
 
 def stub_digest(home: Path) -> str:

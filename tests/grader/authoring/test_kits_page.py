@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import re
 import shlex
+import tomllib
 from pathlib import Path
 
 import pytest
 
+from grader.authoring.answers import read_answers
+from grader.authoring.sentences import entries_in
 from grader.cli import run_command
 from grader.grading import Options, grade
 from grader.kit import load_kit
 from grader.records import Explain, Verdict
 from grader.sandbox.process import Sandbox
 from grader.submission import Submission
+from grader.suite import checks_of, load_suite
 from tests.support.paths import ROOT
 
 PAGE = (ROOT / "docs" / "kits.md").read_text(encoding="utf-8")
@@ -60,9 +64,31 @@ def test_suite_of_the_page_grades(tmp_path: Path, sandbox: Sandbox) -> None:
     assert "test_equal_weights_are_no_weights" not in lost
 
 
+def test_sentences_and_edits_of_the_page_are_so(tmp_path: Path) -> None:
+    home = tmp_path / "kit"
+    assert run_command(["kit", "new", str(home)]) == 0
+    exercise = load_kit(home).find("unit_rows")
+    said, told, edits = re.findall(r"```text\n(.*?)```", PAGE, re.DOTALL)
+    known = entries_in(home / "tests/answers/unit_rows.sentences")
+    file = tmp_path / "page.sentences"
+    file.write_text(said, encoding="utf-8")
+    shown = entries_in(file)
+    assert len(shown) == 2
+    for one in shown:
+        (same,) = [other for other in known if other.says == one.says]
+        assert {*one.held} <= {*same.held}
+        assert one.nothing == same.nothing
+    (home / "tests/answers/unit_rows.answers").write_text(edits, encoding="utf-8")
+    (wrong,) = [one for one in read_answers(exercise) if one.kind == "wrong"]
+    assert wrong.loses <= {*checks_of(load_suite(str(exercise.suite), exercise.suite.name))}
+    (listed,) = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
+    (change,) = tomllib.loads(listed)["unit_rows"]
+    assert f"`{change}`" in told
+
+
 def test_every_file_that_the_page_names_is_laid_out(tmp_path: Path) -> None:
     assert run_command(["kit", "new", str(tmp_path / "kit")]) == 0
     named = re.findall(r"^\| `([^`]+)` \|", PAGE, re.MULTILINE)
-    assert len(named) == 7
+    assert len(named) == 8
     for name in named:
         assert list((tmp_path / "kit").glob(name)), name

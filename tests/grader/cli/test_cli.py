@@ -118,9 +118,10 @@ def test_progress_and_diff_look_back(grade: Grade) -> None:
     mine = Path("exercises/warmups/warmup1.py")
     grade("warmup1")
     grade("hint", "warmup1")
-    mine.write_bytes(SOLUTION.read_bytes())
+    mine.write_bytes(SOLUTION.read_bytes() + b"# \x1b]0;title\x07seen\n")
     code, out, _ = grade("diff", "warmup1")
     assert code == 0
+    assert "\n+# seen\n" in out
     assert "-    raise NotImplementedError" in out
     assert "graded 20" in out
     grade("warmup1")

@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 
@@ -24,9 +24,11 @@ from grader.hiring.process_pool import GradingPool
 from grader.hiring.ray_nodes import MAX_GPU_SHARERS, Node, NodeCapabilities, gpu_share
 from grader.hiring.store import BatchStore
 from grader.hiring.tasks import PoolSettings, Task, TaskOutcome
+from grader.kit import load_kit
 from grader.kit.stubs import digest
 from grader.sandbox.process import Sandbox
 from tests.support.paths import ROOT, TINY_KIT
+from tests.support.takehomes import write_record
 from tests.support.terminal import COMMAND
 
 MEMORY = 512
@@ -270,9 +272,11 @@ def handed(tmp_path: Path) -> Path:
 
 
 def words(handed: Path, kit: Path, out: Path, *more: str) -> list[str]:
-    seeds = ["--seed", str(SEEDS[0]), "--seeds", str(len(SEEDS)), "--timeout", "2"]
-    some = ["--kit", str(kit), "--exercise", "double", "--out", str(out), "--memory", "256"]
-    return ["batch", str(handed), *seeds, *some, *more]
+    rules = {"seed": SEEDS[0], "seeds": len(SEEDS), "timeout": 2.0, "memory": 256}
+    record = out.with_name("sent.toml")
+    write_record(record, "double", kit=load_kit(kit), **rules)
+    some = ["--kit", str(kit), "--takehome", str(record), "--out", str(out)]
+    return ["batch", str(handed), *some, *more]
 
 
 def count(out: Path) -> int:
@@ -373,14 +377,6 @@ def test_missing_ray_is_said(
     assert capsys.readouterr().err == said
 
 
-def test_bound_for_one_machine_is_refused_for_a_cluster(
-    kit: Path, handed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    more = ("--ray", "auto", "--memory-all", "4096")
-    assert run_command(words(handed, kit, tmp_path / "out", *more)) == 2
-    assert "--jobs bounds a cluster" in capsys.readouterr().err
-
-
 def test_nodes_that_differ_are_told_apart() -> None:
     first = NodeCapabilities(isolation="full", torch="2.13.0")
     assert first.difference_from(first, "a") == ""
@@ -421,14 +417,13 @@ def test_nodes_that_were_left_out_are_told(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     class Lonely(GradingPool):
-        left_out: ClassVar = {"id": "node `b` went away"}
-
         def __init__(
             self, settings: PoolSettings, address: str, size: int | None, memory: int
         ) -> None:
             assert (address, size) == ("host:1", 2)
             super().__init__(settings, 1)
+            self.left_out = {"id": "node `b` went away"}
 
-    monkeypatch.setattr("grader.hiring.cluster.Cluster", Lonely)
+    monkeypatch.setattr("grader.hiring.beginning.Cluster", Lonely)
     assert run_command(words(handed, kit, tmp_path / "out", "--ray", "host:1", "--jobs", "2")) == 0
     assert "\ngrade: node `b` went away\n" in capsys.readouterr().err

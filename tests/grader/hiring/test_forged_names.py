@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import zipfile
 from pathlib import Path
@@ -33,6 +34,16 @@ def test_names_that_differ_in_bytes_that_are_no_text_stay_apart(tmp_path: Path) 
     (tmp_path / r"Jos\xe9.py").write_text("x = 1")
     with pytest.raises(GradeError, match="two candidates"):
         find_candidates(tmp_path, ["exercise1"])
+
+
+def test_folder_named_as_a_course_system_numbers_people_is_not_theirs(tmp_path: Path) -> None:
+    (tmp_path / "doejane_1001_20034_exercise1.py").write_text("x = 1")
+    (tmp_path / "doejane_1001").mkdir()  # comes first, and holds a better name
+    (tmp_path / "doejane_1001" / "exercise1.py").write_text("x = 2")
+    people = find_candidates(tmp_path, ["exercise1"])
+    found = {one.key: one.handed["exercise1"].read() for one in people}
+    assert found.pop("doejane_1001") == b"x = 1"
+    assert [*found.values()] == [b"x = 2"]
 
 
 def test_link_that_leads_nowhere_costs_itself_alone(tmp_path: Path) -> None:
@@ -66,6 +77,8 @@ def test_what_people_are_called_is_on_one_line(tmp_path: Path) -> None:
 def test_decision_is_no_formula() -> None:
     table = render_gradebook([], [GradebookRow("ann", 1.0, [], decision="=cmd|calc")])
     assert ",'=cmd|calc," in table
+    table = render_gradebook([], [GradebookRow("ann; =WEBSERVICE(A1)", 1.0, [])])
+    assert not any(cell.startswith("=") for cell in re.split("[,; ]", table))
 
 
 def test_names_in_a_fault_are_on_one_line() -> None:

@@ -12,6 +12,7 @@ from grader.hiring.grading_process import TaskGrader
 from grader.hiring.tasks import PoolSettings, Task
 from grader.kit import installed_kit
 from tests.grader.hiring.test_batch import RIGHT, batch, rows
+from tests.support.takehomes import write_record
 
 BUSY = "import time\nuntil = time.process_time() + 7\nwhile time.process_time() < until: pass\n"
 
@@ -22,7 +23,8 @@ def test_a_slow_file_comes_last_and_earns_what_it_earns_alone(tmp_path: Path) ->
     for name, source in {"a slow one": BUSY + RIGHT, "b": RIGHT, "c": RIGHT}.items():
         (handed / name).mkdir(parents=True)
         (handed / name / "warmup1.py").write_text(source)
-    assert batch(handed, out, "--jobs", "1", "--timeout", "10") == 0
+    write_record(out.with_name("sent.toml"), "warmup1")
+    assert batch(handed, out, "--jobs", "1") == 0
     found = rows(out)
     assert {row["total percent"] for row in found.values()} == {"100.00"}
 

@@ -301,7 +301,7 @@ def test_command_packs_and_says_what_is_whose(out: Path) -> None:
     assert done.output.splitlines() == [
         f"`{out}` is for candidates",
         f"`{out.with_suffix('.toml')}` is yours alone: "
-        "a secret seed, and weights that you may change",
+        "a secret seed, and rules that you may change",
     ]
     again = CliRunner().invoke(cli, ["pack", *words, "--kit", str(ROOT)])
     assert isinstance(again.exception, GradeError)

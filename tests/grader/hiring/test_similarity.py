@@ -11,33 +11,13 @@ from pathlib import Path
 import pytest
 
 from benchmarks.people import STUB, Person
-from grader.hiring.similarity import MAX_SUBMISSION_CHARS, find_similar
-from grader.hiring.tokens import read_traits, words_of
-from grader.kit import load_kit
-from grader.records import SimilarPair
-from tests.support.answers import of_kind
+from grader.hiring.compared import MAX_SUBMISSION_CHARS
+from grader.hiring.dataflow import contract_of
+from grader.hiring.similarity import find_similar
+from grader.hiring.traits import read_traits
+from grader.records import EarlierSubmission, SimilarPair
 from tests.support.disguises import disguise, in_stub
-from tests.support.paths import ROOT
-
-KIT = load_kit(ROOT)
-WRITTEN = [exercise.name for exercise in KIT.exercises if exercise.track != "bugs"]
-# Of our right answers these were made from one another, or share what the others do not.
-KIN = {
-    frozenset({"right_loop_over_heads", "right_unusual_file"}),
-    frozenset({"right_guard_with_else", "right_list_comprehension"}),
-    frozenset({"right_plain", "right_unusual_file"}),
-    frozenset({"right_custom_function", "right_pairs"}),
-}
-
-
-def stub_of(name: str) -> str:
-    return KIT.find(name).stub.read_text(encoding="utf-8")
-
-
-def answers(name: str) -> dict[str, str]:
-    """Those that were written from the stub alone, by one person each."""
-    plain = (one for one in of_kind(KIT.find(name), "right") if "/" not in one.name)
-    return {one.name: f"# {one.what}\n{one.submission.source}" for one in plain}
+from tests.support.independent import KIN, WRITTEN, answers, solution_of, stub_of
 
 
 def canonical() -> dict[str, str]:
@@ -56,8 +36,7 @@ def found(files: dict[str, str], stub: str) -> set[frozenset[str]]:
 
 @pytest.mark.parametrize("name", WRITTEN)
 def test_right_answers_written_independently_are_not_listed(name: str) -> None:
-    ours = KIT.find(name).solution.read_text(encoding="utf-8")
-    files = {**answers(name), "solution": ours}
+    files = {**answers(name), "solution": solution_of(name)}
     assert found(files, stub_of(name)) <= KIN
     assert not find_similar(files, stub_of(name)).groups
 
@@ -81,12 +60,23 @@ def test_canonical_people_are_not_listed_among_others() -> None:
 
 @pytest.mark.parametrize(("size", "batches"), [(6, 60), (1_000, 1)])
 def test_made_up_people_are_hardly_ever_listed(size: int, batches: int) -> None:
-    known = list(answers("exercise3").values())
+    known = [solution_of("exercise3")]
     pairs = 0
     for seed in range(batches):
         files = {f"person{n:03}": Person(size * seed + n).file() for n in range(size)}
         pairs += len(find_similar(files, STUB, known).pairs)
-    assert pairs <= 2  # of 900, of 499,500
+    assert pairs == 0  # of 900, of 499,500
+
+
+def test_half_of_the_restructured_copies_stand_out_from_a_thousand_honest_people() -> None:
+    files = {f"person{n:03}": Person(n).file() for n in range(1_000)}
+    copied = random.Random(0).sample(sorted(files), 40)
+    for number, name in enumerate(copied):
+        files[f"robber{number}"] = disguise(files[name], STUB, number, "structure")
+    pairs = {names(pair) for pair in find_similar(files, STUB, [solution_of("exercise3")]).pairs}
+    right = {frozenset({name, f"robber{n}"}) for n, name in enumerate(copied)}
+    assert pairs <= right
+    assert len(pairs) >= 20
 
 
 # How many of the copies have to be found; the rest are copies of what is common. The figures for
@@ -97,9 +87,10 @@ def test_made_up_people_are_hardly_ever_listed(size: int, batches: int) -> None:
         ((), 1.0),
         (("order",), 1.0),
         (("dead code",), 0.85),
-        (("names",), 0.8),
-        (("names", "order", "dead code"), 0.8),
-        (("names", "order", "dead code", "idioms"), 0.45),
+        (("names",), 0.7),
+        (("structure",), 0.8),
+        (("structure", "names", "order", "dead code"), 0.7),
+        (("structure", "names", "order", "dead code", "idioms"), 0.25),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
@@ -175,7 +166,7 @@ def test_ring_of_disguised_copies_is_a_group() -> None:
     assert {name for pair in among for name in names(pair)} == set(ring)
 
 
-def test_repair_of_one_line_is_too_short_to_tell() -> None:
+def test_same_code_tells_nothing_where_the_exercise_is_too_short_to_tell() -> None:
     stub, line = stub_of("bug7"), "b, t, h = x.size()"
     assert stub.count(line) == 1
     repairs = ("b, t, _ = x.size()", "b, t, c = x.shape", "b, t = x.size()[:2]")
@@ -183,7 +174,11 @@ def test_repair_of_one_line_is_too_short_to_tell() -> None:
     result = find_similar(files, stub)
     assert result.too_short
     assert "Too short to tell" in result.says
-    assert {pair.evidence for pair in result.pairs} == {("same code",)}
+    assert (result.pairs, result.groups) == ((), ())
+    odd = "  # dont ask me why this wroks, I never relized it, funny how the hads come befor\n" * 5
+    files |= {name: files[name] + odd for name in ("p0", "p3")}
+    (pair,) = find_similar(files, stub).pairs
+    assert (names(pair), pair.evidence[0]) == ({"p0", "p3"}, "same code")
     long = find_similar(answers("exercise5"), stub_of("exercise5"))
     assert not long.too_short
     assert "Too short" not in long.says
@@ -232,7 +227,7 @@ def _marked(source: str, spans: tuple[tuple[int, int], ...]) -> str:
 def test_odd_names_and_odd_comments_are_evidence_of_their_own() -> None:
     names_too, comments_too = ({**answers("exercise3"), **canonical()} for _ in range(2))
     one, other = "right_bernoulli_on_exp", "right_own_dropout"
-    for number in range(9):  # the same names in unlike statements
+    for number in range(16):  # the same names in unlike statements
         names_too[one] += f"wheight{number} = torch.zeros({number})\n"
         names_too[other] += f"wheight{number} = [{number}, {number}]\n"
     for name in (one, other):
@@ -244,13 +239,11 @@ def test_odd_names_and_odd_comments_are_evidence_of_their_own() -> None:
     (pair,) = find_similar(comments_too, stub_of("exercise3")).pairs
     assert (pair.first, pair.second) == (one, other)
     assert pair.evidence == ("same comments or strings",)
-    assert pair.spans_first[-1] == _last_lines(comments_too[one], 3)
-    assert pair.spans_second[-1] == _last_lines(comments_too[other], 3)
-
-
-def _last_lines(source: str, count: int) -> tuple[int, int]:
-    lines = len(source.splitlines())
-    return lines - count + 1, lines
+    for source, spans in (
+        (comments_too[one], pair.spans_first),
+        (comments_too[other], pair.spans_second),
+    ):
+        assert "\n".join(source.splitlines()[-3:]) in _marked(source, spans)
 
 
 def test_file_that_does_not_parse_is_compared_all_the_same() -> None:
@@ -278,6 +271,7 @@ def test_hostile_files_cost_little_and_hide_nobody() -> None:
         "operators": "x = " + "-" * 3_000 + "1",
         "nul": "\x00" * 3_000 + "\nx = 1 + 1\n",
         "surrogate": "x = '\ud800' + \ud800\n",
+        "tabs": "x" + "\t" * (MAX_SUBMISSION_CHARS - 2) + "\\",
         "string": "x = '''" + "\n'" * 30_000,
         "deep": "\n".join(" " * n + "if x:" for n in range(300)),
         "names": "\n".join(f"name{n} = other{n} + 1" for n in range(500)),
@@ -293,18 +287,45 @@ def test_hostile_files_cost_little_and_hide_nobody() -> None:
     assert result.groups[0].names == ("copy", *sorted(crowd), "right_chunked_queries")
 
 
-def test_what_is_free_to_change_is_not_read() -> None:
-    one = 'x: int = a.sum((1)) / .50\nif x: y = "s t"; z = [x]\n'
-    other = "# why\nx = a.sum(1,) / 0.5\nif (x):\n    y = 's t'\n    z = [x]\n"
-    structures = [
-        [t.what for t in read_traits(text, words_of("")).traits if t.kind == "same structure"]
-        for text in (one, other)
-    ]
-    assert structures[0] == structures[1]
-    assert len(structures[0]) == 3
+@pytest.mark.parametrize("name", WRITTEN)
+def test_whoever_has_our_solution_is_in_no_pair(name: str) -> None:
+    ours, stub = solution_of(name), stub_of(name)
+    files = {"a": disguise(ours, stub, 0), "b": disguise(ours, stub, 1)}
+    files |= {f"copy{n}": disguise(ours, stub, n, "structure") for n in range(3)}
+    files |= {f"other{n}": disguise(ours, stub, n, "names", "dead code") for n in range(3)}
+    result = find_similar({**answers(name), **files}, stub, [ours])
+    assert {names(pair) for pair in result.pairs} <= KIN
+    assert {one.name for one in result.left_out} == {"a", "b"}
+    assert {one.why for one in result.left_out} == {"is a solution that everybody may know"}
 
 
-def test_names_count_once_and_imported_ones_not_at_all() -> None:
+def test_earlier_submissions_are_compared_but_not_with_each_other() -> None:
+    files, stub = answers("exercise5"), stub_of("exercise5")
+    copied, verbatim = files["right_block_mask"], files["right_einsum"]
+    before = {
+        "\0ada": disguise(copied, stub, 0, "structure"),
+        "\0ben": disguise(copied, stub, 1, "order"),
+        "\0cleo": f"# mine\n{verbatim}",
+        "\0dan": files["right_vmap"].replace("vmap", "vmap  "),
+        "\0eve": disguise(files.pop("right_vmap"), stub, 2, "structure"),
+        "\0fay": stub,
+    }
+    earlier = {key: EarlierSubmission(key[1:], "spring", text) for key, text in before.items()}
+    result = find_similar(files, stub, earlier=earlier)
+    found = {names(pair) for pair in result.pairs} - KIN
+    assert frozenset({"right_einsum", "\0cleo"}) in found
+    assert {name for pair in found for name in pair} == {
+        *("right_block_mask", "right_einsum", "\0ada", "\0ben", "\0cleo"),
+    }
+    assert result.compared == len(files)
+    assert result.left_out == ()
+    assert {"\0ada", "\0ben", "\0cleo"} == result.earlier.keys()
+    (group,) = result.groups
+    assert group.names == ("right_block_mask", "\0ada", "\0ben")
+    assert find_similar({}, stub, earlier=earlier).pairs == ()
+
+
+def test_imported_names_are_nobodys_own() -> None:
     text = "from a import b as c\nq, k = c.f(x, dim=1)\nself.own, y = q @ k, b(q)\n"
-    found = [t.what for t in read_traits(text, words_of("x")).traits if t.kind == "same names"]
-    assert found == ["q k", "own", "y"]
+    traits = read_traits(text, contract_of("x"))
+    assert traits.trait_sets()[1] == {"q", "k", "own", "y"}

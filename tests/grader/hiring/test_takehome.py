@@ -15,7 +15,7 @@ from grader.errors import GradeError
 from grader.hiring.batch import choose_seeds
 from grader.hiring.pack import make_takehome, record_path
 from grader.hiring.store import BatchSettings
-from grader.hiring.takehome import TakehomeItem, read_takehome
+from grader.hiring.takehome import GradingRules, TakehomeItem, read_takehome
 from grader.kit import load_kit
 from tests.support.paths import ROOT
 
@@ -67,6 +67,18 @@ def test_any_title_comes_back_as_it_was(title: str, out: Path) -> None:
         ),
         ("\nseed = ", "\nseed = 0.", "is damaged: Expected `int | null`, got `float`"),
         ("minutes = 90", "minutes = 1.5", "is damaged: Expected `int`, got `float`"),
+        ("seeds = 1 ", "seeds = 0 ", "`seeds` is 0; give a whole number from 1 to 20"),
+        ("seeds = 1 ", "seeds = 21 ", "`seeds` is 21; give a whole number from 1 to 20"),
+        ("timeout = 10.0", "timeout = 0", "`timeout` is 0.0; give 0.1 to 3600 seconds"),
+        ("timeout = 10.0", "timeout = nan", "`timeout` is nan; give 0.1 to 3600 seconds"),
+        ("timeout = 10.0", 'timeout = "10 s"', "is damaged: Expected `float`, got `str`"),
+        ("memory = 2048", "memory = 3", "`memory` is 3; give 64 to 1048576 MiB"),
+        ('device = "cpu"', 'device = "tpu"', "`device` is 'tpu'; give one of auto, cpu, cuda, mps"),
+        (
+            'feedback = "cause"',
+            'feedback = "all"',
+            "`feedback` is 'all'; give one of score, checks, cause",
+        ),
         ("minutes = 90", "minutes = 90\ncolour = 1", "is damaged: .* unknown field `colour`"),
         ("weight = 1.0", "weight = -1", "the weight of `exercise3` is -1.0; give 0 or more"),
         ("weight = 1.0", "weight = nan", "the weight of `exercise3` is nan; give 0 or more"),
@@ -105,22 +117,62 @@ def test_record_of_a_stub_in_earlier_words_is_read(out: Path) -> None:
     assert read_takehome(record, KIT).sent == (TakehomeItem("exercise3", earlier),)
 
 
-def test_record_of_a_time_before_seeds_is_read_and_written_as_it_was(out: Path) -> None:
+def test_record_of_a_time_before_seeds_is_read(out: Path) -> None:
     made = make_takehome(KIT, ["exercise3"], "A title", 90, out)
     record = record_path(out)
     text = re.sub(r"seed = .*\n", "", record.read_text(encoding="utf-8"))
     record.write_text(text, encoding="utf-8")
-    assert read_takehome(record, KIT) == structs.replace(made, seed=None)
-    assert read_takehome(record, KIT).to_toml() == text  # which a batch was begun with
+    old = read_takehome(record, KIT)
+    assert old == structs.replace(made, seed=None)
+    assert old.identity() != made.identity()
+    record.write_text(old.to_toml(), encoding="utf-8")
+    assert read_takehome(record, KIT) == old
+
+
+def test_record_without_rules_is_graded_as_a_fresh_one_is(out: Path) -> None:
+    made = make_takehome(KIT, PACK, "A title", 90, out)
+    record = record_path(out)
+    keys = "|".join(GradingRules.__struct_fields__)
+    text, count = re.subn(rf"(?m)^({keys}) = .*\n", "", record.read_text(encoding="utf-8"))
+    assert count == 5
+    record.write_text(text, encoding="utf-8")
+    assert read_takehome(record, KIT) == made
+
+
+def test_record_comes_back_with_the_rules_that_were_written(out: Path) -> None:
+    made = make_takehome(KIT, PACK, "A title", 90, out)
+    rules = {"seeds": 3, "timeout": 2.5, "memory": 512, "device": "auto", "feedback": "checks"}
+    changed = structs.replace(made, **rules)
+    assert all(getattr(changed, key) != getattr(made, key) for key in rules)
+    record_path(out).write_text(changed.to_toml(), encoding="utf-8")
+    assert read_takehome(record_path(out), KIT) == changed
+
+
+def test_every_rule_stands_in_the_record_with_a_comment(out: Path) -> None:
+    make_takehome(KIT, PACK, "A title", 90, out)
+    lines = record_path(out).read_text(encoding="utf-8").splitlines()
+    for key in GradingRules.__struct_fields__:
+        (number,) = (number for number, line in enumerate(lines) if line.startswith(f"{key} = "))
+        assert "#" in lines[number] or lines[number - 1].startswith("#"), key
+    assert max(map(len, lines)) <= 100
+
+
+def test_only_what_was_sent_tells_one_take_home_from_another(out: Path) -> None:
+    made = make_takehome(KIT, PACK, "A title", 90, out)
+    heavier = tuple(structs.replace(one, weight=2.0) for one in made.sent)
+    for same in ({"sent": heavier}, {"feedback": "score"}, {"seeds": 2, "timeout": 3.0}):
+        assert structs.replace(made, **same).identity() == made.identity()
+    for other in ({"title": "B"}, {"seed": 1}, {"sent": made.sent[:1]}, {"sha256": "0"}):
+        assert structs.replace(made, **other).identity() != made.identity()
 
 
 def test_batches_of_a_take_home_have_its_seed() -> None:
     begun = BatchSettings("", (), (7,), "full", "cpu", 1.0, 1, "", "", "")
-    assert choose_seeds(None, 1, None, 5) == (5,)
-    assert choose_seeds(None, 3, None, 5) == (5, 6, 7)
-    assert choose_seeds(2, 1, None, 5) == (2,)  # as asked for
-    assert choose_seeds(None, 1, begun, 5) == (7,)  # as it was begun
-    assert choose_seeds(None, 1, None) != choose_seeds(None, 1, None)
+    assert choose_seeds(1, None, 5) == (5,)
+    assert choose_seeds(3, None, 5) == (5, 6, 7)
+    assert choose_seeds(1, begun, 5) == (7,)  # as it was begun
+    assert choose_seeds(2, begun, 5) == (5, 6)  # which the batch then refuses
+    assert choose_seeds(1, None) != choose_seeds(1, None)
 
 
 def test_record_that_cannot_be_read(tmp_path: Path) -> None:

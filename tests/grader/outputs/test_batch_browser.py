@@ -224,6 +224,22 @@ def test_what_is_shown_is_saved(text: str, aliases: dict[str, str], open_page: O
     assert lines == [[aliases["Ann"], "100.00", "4 / 4 solved", "31 / 31 solved", ""]]
 
 
+def test_no_cell_that_is_saved_is_a_formula(text: str, open_page: Open) -> None:
+    page = open_page(text)
+    told = {
+        "=1+1": "'=1+1",
+        "\t＝1": "'＝1",
+        "a;=1; +2\n;\t-3": "a;'=1; '+2 ; '-3",
+        "b;c=1": "b;c=1",
+    }
+    row = page.locator("#table tbody tr").first
+    row.evaluate("(e, told) => told.forEach((t, i) => (e.cells[i + 1].textContent = t))", [*told])
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name="save what is shown").click()
+    with Path(waiting.value.path()).open(encoding="utf-8", newline="") as file:
+        assert [*told.values()] in [line[1:] for line in csv.reader(file)]
+
+
 # --- one candidate
 
 

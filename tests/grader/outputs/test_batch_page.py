@@ -22,7 +22,6 @@ from grader.hiring.candidates import Candidate
 from grader.hiring.choosing import HandedFile
 from grader.hiring.results import BatchResults
 from grader.hiring.store import BatchSettings, BatchStore, GradingResult
-from grader.hiring.takehome import Takehome, TakehomeItem
 from grader.kit import Kit, load_kit
 from grader.outputs.batch_candidate import CandidateEntry
 from grader.outputs.batch_counts import (
@@ -52,6 +51,7 @@ from tests.support.batch_samples import (
 from tests.support.paths import TINY_KIT
 from tests.support.reading import LOADING_TAGS, ParsedPage, text_of
 from tests.support.samples import made_report
+from tests.support.takehomes import record_of
 
 PAGE = re.compile(r"candidates/\d+\.html|\.\./report\.html#candidates|\d+\.html")
 
@@ -398,9 +398,9 @@ def test_mistakes_count_candidates_not_exercises() -> None:
 
 
 def test_batch_writes_its_page(doubles: dict[str, Graded], tmp_path: Path) -> None:
-    record = Takehome("A title", 90, "tiny", "1", "1", "a.zip", "0", (TakehomeItem("double", "0"),))
+    record = record_of("double", kit=load_kit(TINY_KIT), title="A title")
     settings = BatchSettings(
-        record.to_toml(), ("double",), (1,), "full", "cpu", 5.0, 1024, "1.2.3", "2.9", "k"
+        record.identity(), ("double",), (1,), "full", "cpu", 5.0, 1024, "1.2.3", "2.9", "k"
     )
     names = [*doubles, "late"]
     candidates = [

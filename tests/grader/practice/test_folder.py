@@ -37,6 +37,16 @@ def test_fresh_folder_is_up_to_date(folder: Path) -> None:
     assert update_folder(kit) == {}
 
 
+def test_stub_is_put_back_through_no_link(folder: Path) -> None:
+    kit, precious = load_kit(folder), folder / "precious"
+    precious.write_text("mine")
+    exercise = kit.find("warmup1")
+    exercise.file.with_suffix(".draft").symlink_to(precious)
+    restore_stub(exercise, kit)
+    assert precious.read_text() == "mine"
+    assert not is_edited(exercise)
+
+
 def test_moved_folder_keeps_its_history(folder: Path) -> None:
     with open_history(load_kit(folder)) as history:
         history.show_hints("exercise3", 2)

@@ -151,6 +151,16 @@ def test_file_laid_out_as_none_of_ours_is_set_aside(
     assert "none of ours: set aside as `history.sqlite.damaged-" in capsys.readouterr().err
 
 
+def test_folders_name_steers_no_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "a\x1b]0;title\x07b" / "history.sqlite"
+    path.parent.mkdir()
+    path.write_text("none of ours")
+    with History(path):
+        assert "/ab/history.sqlite` was damaged" in capsys.readouterr().err
+
+
 def test_link_leads_nowhere(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()

@@ -19,6 +19,7 @@ from grader.kit import Kit, installed_kit, load_kit
 from grader.kit.spoilers import first_spoiler, has_twins
 from grader.practice import interview as interviews
 from grader.practice.folder import make_folder
+from grader.practice.handing_in import hand_in
 from grader.practice.history import Event, open_history
 from grader.records import CheckResult, Report, Verdict
 from tests.support.terminal import COMMAND, Terminal
@@ -238,6 +239,28 @@ def test_damaged_record_is_one_clear_line(record: str, begun: Kit) -> None:
     (begun.home / interviews.RECORD_PATH).write_text(record)
     with pytest.raises(GradeError, match=r"is damaged: .*; your files are untouched"):
         interviews.read_record(begun.home)
+
+
+def test_record_is_written_through_no_link(begun: Kit) -> None:
+    """A stranger's folder chooses names of exercises, which a shell would run from its settings."""
+    settings = begun.home / "bashrc"
+    settings.write_text("mine")
+    (begun.home / interviews.RECORD_PATH).with_suffix(".draft").symlink_to(settings)
+    interviews.close(begun, interviews.read_record(begun.home), datetime.now(UTC))
+    assert settings.read_text() == "mine"
+    assert interviews.read_record(begun.home).submitted is not None
+
+
+def test_link_out_of_the_folder_is_not_handed_in(begun: Kit, tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("TOKEN")
+    mine = begun.find("warmup1").file
+    mine.unlink()
+    mine.symlink_to(secret)
+    (_, linked), *others = hand_in(begun).submissions
+    assert linked.source == ""
+    assert "is a link that leads out of" in linked.problem
+    assert not any(one.problem for _, one in others)
 
 
 @pytest.mark.slow("a terminal with a session that imports torch")

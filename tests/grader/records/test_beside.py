@@ -85,3 +85,11 @@ def test_what_a_power_cut_leaves_is_rolled_back_as_ever(tmp_path: Path) -> None:
     assert (tmp_path / "a.sqlite-journal").exists()
     assert not touches_other_files(database)
     connection.close()
+
+
+def test_journal_that_ends_meanwhile_leads_nowhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = tmp_path / "a.sqlite-journal"
+    monkeypatch.setattr("grader.records.beside.companion_files", lambda database: [gone])
+    assert not touches_other_files(tmp_path / "a.sqlite")

@@ -9,7 +9,9 @@ import torch
 from torch import Tensor
 
 from grader.sandbox.session import Session
-from grader.suite import CheckFailed, Contract, Draw, Harness, Input, Sizes, Weights, claims
+from grader.suite import Contract, Draw, Harness, Input, Sizes, Weights, claims
+from grader.suite.claims.caches import conversations_are_apart, keeps_no_more_alive
+from grader.suite.compare import CheckFailed
 from grader.suite.situations.trial import judge_situations
 
 RIGHT = """
@@ -135,11 +137,11 @@ def branched(one: Harness) -> None:
 
 
 def in_turns(one: Harness) -> None:
-    claims.conversations_are_apart(one, (3, 1, 1), (1, 2))
+    conversations_are_apart(one, (3, 1, 1), (1, 2))
 
 
 def kept(one: Harness) -> None:
-    claims.keeps_no_more_alive(one, [(SUMS.sizes[0], (40, 1))])
+    keeps_no_more_alive(one, [(SUMS.sizes[0], (40, 1))])
 
 
 ALL = (in_parts, branched, in_turns, kept, claims.matches_the_formula, claims.changes_no_input)

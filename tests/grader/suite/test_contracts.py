@@ -12,7 +12,8 @@ from grader.diagnosis.edits import EditMistake, edited, read_edits
 from grader.records import CheckResult, Verdict
 from grader.sandbox.process import Sandbox
 from grader.sandbox.session import Session
-from grader.suite import CheckFailed, Contract, Draw, Harness, Sizes, claims
+from grader.suite import Contract, Draw, Harness, Sizes, claims
+from grader.suite.compare import CheckFailed
 from tests.support.checked import checks_of
 from tests.support.drawing import sampled
 from tests.support.paths import CONTRACTS

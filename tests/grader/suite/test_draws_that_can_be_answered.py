@@ -15,10 +15,11 @@ from grader.attention.oracle import apply_dropout
 from grader.attention.situations import keeping
 from grader.kit import installed_kit
 from grader.sandbox.null import NullSession
-from grader.suite import CheckFailed, Harness, Sizes, readable
+from grader.suite import Harness, Sizes
 from grader.suite.calls import PlannedCall
+from grader.suite.compare import CheckFailed
 from grader.suite.draw import Draw
-from grader.suite.readable import MAX_TRIES, Drawn
+from grader.suite.readable import MAX_TRIES, Drawn, readable
 from grader.suite.runner import suite_runner
 
 DRAWS = 10

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 import torch
 
@@ -27,9 +28,25 @@ COPY = {
     ),
     "beside others": "torch.cat([q, k.repeat(1, 4, 1, 1)], 1)",
     "by NumPy": "q @ torch.from_numpy(k.detach().numpy().repeat(4, 1)).mT",
+    "by NumPy, into what an operation made": (
+        "whole = torch.zeros(2, 4, 5, 3)\n"
+        "    whole.numpy()[:] = k.detach().numpy()\n    q @ whole.mT"
+    ),
+    "piece by piece, into a part of a large one": (
+        "whole = torch.zeros(1 << 18)[:120].view(2, 4, 5, 3)\n"
+        "    for h in range(4):\n        whole[:, h] = k[:, 0]\n    q @ whole.mT"
+    ),
+    "by NumPy, into a part of a large one": (
+        "whole = torch.zeros(1 << 18)[:120].view(2, 4, 5, 3)\n"
+        "    whole.numpy()[:] = k.detach().numpy()\n    q @ whole.mT"
+    ),
+    "as whole numbers": (
+        "q @ k.detach().view(torch.int32).repeat(1, 4, 1, 1).view(torch.float32).mT"
+    ),
     "vmap": "torch.vmap(lambda one: one @ k[:, 0].mT, in_dims=1)(q)",
     "as complex numbers": "torch.complex(k, 0 * k).repeat(1, 4, 1, 1)",
     "as conjugates": "torch.complex(k, 0 * k).conj().repeat(1, 4, 1, 1)",
+    "as negated": "torch.complex(k, -k).cdouble().conj().imag.repeat(1, 4, 1, 1)",
     "of what was scaled": "(k * 3).repeat(1, 4, 1, 1)",
 }
 NO_COPY = {
@@ -38,6 +55,10 @@ NO_COPY = {
     "einsum": "torch.einsum('bhtd,bsd->bhts', q, k[:, 0])",
     "a loop": "[q[:, h] @ k[:, 0].mT for h in range(4)]",
     "zeros": "torch.zeros(2, 4, 5, 3)",
+    "windows of a large one": (
+        "large = torch.cat([k.flatten(), torch.zeros(1 << 18)])\n"
+        "    large[:30].unfold(0, 4, 1) + torch.randn(27, 4)"
+    ),
     "infinities": "torch.full((2, 4, 5, 3), float('-inf'))",
     "twice alone": "k.repeat(1, 2, 1, 1)",
     "something else": "q.repeat(4, 1, 1, 1)",
@@ -87,10 +108,10 @@ def test_what_lies_behind_a_view_is_seen(begin: Begin, count: int) -> None:
 def test_numbers_that_differ_by_rounding_are_the_same() -> None:
     one = torch.randn(50, dtype=torch.float64)
     near = torch.cat([one, one * (1 + 1e-8), one * (1 - 1e-8), torch.randn(9).double()])
-    assert count_repeated(near, 3) == 50
-    assert count_repeated(near, 4) == 0
-    assert count_repeated(torch.randn(0), 1) == 0
-    assert count_repeated(torch.full((7,), float("nan")), 1) == 0
+    assert count_repeated(near.numpy(), 3) == 50
+    assert count_repeated(near.numpy(), 4) == 0
+    assert count_repeated(np.zeros(0), 1) == 0
+    assert count_repeated(np.full(7, np.nan), 1) == 0
 
 
 def test_copies_that_nobody_asked_for_end_the_worker(begin: Begin) -> None:

@@ -52,6 +52,8 @@ BODIES = {
     "what was folded when it was told its mode": "x * self.folded",
     "in place": "x.clone().add_(1).t().contiguous().t()",
     "places that are known": "x[torch.tensor([True, False, True])]",
+    "places in a list": "written(x[:, [-1]] + x[[2, 0, 1]], [0, 2])",
+    "rows that a list of truths names": "x[[True, False, True]]",
     "values at a mask": "x.clone().masked_fill_(x > 0, 2.0).index_put_((x > 1,), x.sum())",
     "one of so many": "x * inferred(lambda: F.one_hot(x.argmax(-1), 3))",
     "a sparse matrix": "torch.sparse.mm(torch.eye(3, device=x.device).to_sparse(), x).to_sparse()"
@@ -106,9 +108,9 @@ class Moved(Twice):
         return torch.ones(3, 3)
 
 
-def written(x):
+def written(x, places=slice(1, None)):
     out = torch.zeros_like(x)
-    out[1:] = 3 * x[1:]
+    out[places] = 3 * x[places]
     return out * x
 
 

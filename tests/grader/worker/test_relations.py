@@ -13,6 +13,13 @@ from grader.sandbox.session import Session
 from grader.wire.messages import CopyCriteria
 
 Begin = Callable[[str], Session]
+UNENTERED = """
+def enter(self):
+    self.seen = 1
+    return self
+
+base.__enter__, base.__exit__ = enter, lambda self, *exception: None
+"""
 # Each makes at least one of the relations below seem to hold, or did so once.
 TRICKS = {
     "none": "",
@@ -33,6 +40,17 @@ TRICKS = {
     "a generator of its own": "torch.random.default_generator = torch.Generator()",
     "no modes": "around = modes._disable_current_modes",
     "no dispatch": "around = torch._C._DisableTorchDispatch",
+    "no mode is entered": f"base = modes.TorchDispatchMode\n{UNENTERED}",
+    "no function mode is entered": f"base = torch.overrides.TorchFunctionMode\n{UNENTERED}",
+    "no hooks are entered": f"base = torch.autograd.graph.saved_tensors_hooks\n{UNENTERED}",
+    "a mode that has seen something": (
+        "modes.TorchDispatchMode.__getattribute__ = lambda self, name: (\n"
+        "    1 if name in ('seen', 'most', 'made') else object.__getattribute__(self, name)\n)"
+    ),
+    "a mode that is made another": (
+        "modes.TorchDispatchMode.__init__ = lambda self: setattr(\n"
+        "    self, 'meet', lambda func, args, kwargs: func(*args, **kwargs)\n)"
+    ),
     "a class that learns nothing": "class Liar(Tensor):\n    requires_grad = False",
     "a class without a storage": (
         "class Liar(Tensor):\n"

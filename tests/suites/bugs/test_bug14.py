@@ -3,7 +3,8 @@
 import ast
 from collections.abc import Callable
 
-from grader.suite import Contract, Harness, Session, SubmissionError, expect, fail, points
+from grader.sandbox.session import Session
+from grader.suite import Contract, Harness, SubmissionError, expect, fail, points
 
 contract = Contract(
     entry="check_version_2", inputs={}, outputs={}, oracle=lambda weights, sizes: {}

@@ -2,7 +2,8 @@
 
 import torch
 
-from grader.suite import Harness, checks_of, claims, expect_close, load_suite, points
+from grader.suite import Harness, checks_of, expect_close, load_suite, points
+from grader.suite.claims.caches import in_parts
 
 decoder = load_suite(__file__, "../decoder/test_decoder6.py")
 contract = decoder.contract
@@ -13,7 +14,7 @@ def test_new_tokens_know_how_long_ago_it_was(harness: Harness) -> None:
     """In a text fed piece by piece, each distance is the same as in one piece."""
     inputs, module = harness.inputs(decoder.ROWS), harness.module(decoder.ROWS)
     whole = module.call(inputs)
-    pieces = [claims.in_parts(module, inputs, lengths) for lengths in decoder.PARTS]
+    pieces = [in_parts(module, inputs, lengths) for lengths in decoder.PARTS]
     harness.ask()
     for lengths, parts in zip(decoder.PARTS, pieces, strict=True):
         said = torch.cat([part.out for part in parts], dim=1)

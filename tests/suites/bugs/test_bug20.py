@@ -1,6 +1,7 @@
 """bug20: top-p without the token that crosses the line."""
 
-from grader.suite import Harness, Sizes, checks_of, claims, expect, load_suite, points
+from grader.suite import Harness, Sizes, checks_of, expect, load_suite, points
+from grader.suite.claims.sampling import sampling_with
 
 variant = load_suite(__file__, "../decoder/test_decoder9.py")
 contract = variant.contract
@@ -12,7 +13,7 @@ def test_what_is_kept_reaches_the_line(harness: Harness) -> None:
     logits, calls = variant.uneven(harness.draw, 11), []
     sizes = Sizes(B=2, T=11, V=11)
     for p in (0.12, 0.35, 0.58, 0.81, 0.97):
-        one = harness.of(claims.sampling_with(variant.distribution.entry, {"top_p": p}))
+        one = harness.of(sampling_with(variant.distribution.entry, {"top_p": p}))
         calls.append((one.module(sizes).call({"logits": logits}), p))
     harness.ask()
     shares = logits.double().softmax(-1)

@@ -28,6 +28,8 @@ from grader.suite import (
     linear,
     points,
 )
+from grader.suite.claims.devices import ELSEWHERE, expect_on_any_device
+from grader.suite.claims.structure import expect_refusal
 
 LAYERS = ("q_proj", "k_proj", "v_proj", "o_proj")
 LONGEST = 263  # is prime, and more than what any shared claim asks for
@@ -120,7 +122,7 @@ def test_longer_than_max_len_is_a_value_error(harness: Harness) -> None:
             call = module.call({"x": x}, grad_output=x if learns else None)
             harness.ask()
             given = f"a call with T = {T} at max_len = {L}"
-            claims.expect_refusal(lambda call=call: call.result, "ValueError", given, T, L)
+            expect_refusal(lambda call=call: call.result, "ValueError", given, T, L)
             fits = module.call({"x": x[:, :L]})
             harness.ask()
             expect_close(fits.out, fits.expected, "output after a call that was refused")
@@ -311,7 +313,7 @@ def test_no_tensor_is_pinned_to_a_device(harness: Harness) -> None:
 
     Tried with torch's ``meta`` device in the place of a GPU, so that none is needed.
     """
-    longest = harness.within_reach(harness.sizes.replace(T=LONGEST), claims.ELSEWHERE).T
+    longest = harness.within_reach(harness.sizes.replace(T=LONGEST), ELSEWHERE).T
     lengths = (harness.sizes.T, 1, 2, longest)
     every = [harness.inputs(harness.sizes.replace(T=T)) for T in lengths]
-    claims.expect_on_any_device(harness, every)
+    expect_on_any_device(harness, every)

@@ -5,12 +5,12 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from grader.attention import attention_map, mask_forms, merge_heads, split_heads
+from grader.attention import attention_map, merge_heads, split_heads
 from grader.attention import claims as attention
+from grader.attention.situations.masks import mask_forms
 from grader.suite import (
     Contract,
     Draw,
-    Drawn,
     Harness,
     Input,
     PlannedCall,
@@ -23,8 +23,8 @@ from grader.suite import (
     expect_finite,
     linear,
     points,
-    readable,
 )
+from grader.suite.readable import Drawn, readable
 
 LAYERS = ("q_proj", "k_proj", "v_proj", "o_proj")
 SQUARES = (1, 4, 16)  # head sizes whose root no dtype rounds

@@ -9,13 +9,13 @@ from torch import Tensor
 
 from grader.attention import (
     AttentionContract,
-    angles_left_to_rounding,
     attention_map,
     merge_heads,
     split_heads,
     values_of_heads,
 )
 from grader.attention import claims as attention
+from grader.attention.oracle import angles_left_to_rounding
 from grader.suite import (
     Contract,
     Draw,

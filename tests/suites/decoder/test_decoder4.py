@@ -9,17 +9,17 @@ from grader.attention import AttentionContract, merge_heads, split_heads, values
 from grader.attention import claims as attention
 from grader.suite import (
     Harness,
-    Module,
     Sizes,
     Weights,
     claims,
     expect,
     expect_close,
     expect_gradient,
-    expect_tensor,
     linear,
     points,
 )
+from grader.suite.calls import Module
+from grader.suite.compare import expect_tensor
 
 LAYERS = ("q_proj", "k_proj", "v_proj", "o_proj")
 POWERS = (1, 2, 4, 8, 16, 32, 64, 128)

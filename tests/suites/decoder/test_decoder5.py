@@ -8,13 +8,14 @@ from torch import Tensor
 from grader.attention import (
     AttentionContract,
     attention_map,
+    causal_mask,
     merge_heads,
     split_heads,
     values_of_heads,
 )
 from grader.attention import claims as attention
-from grader.attention.contract import causal_mask
 from grader.suite import Harness, Sizes, Weights, claims, expect_close, linear, points
+from grader.suite.claims.memory import makes_no_copies
 
 # At these, what is copied for every head is told from all else that is made. What all heads mix at
 # the first position, which sees itself alone, is the same and little: T is more than 8·H/G.
@@ -167,7 +168,7 @@ def test_as_many_groups_as_heads_is_multi_head(harness: Harness) -> None:
 @points(3)
 def test_keys_and_values_are_not_copied(harness: Harness) -> None:
     """A copy for each head costs what the groups were meant to save."""
-    claims.makes_no_copies(
+    makes_no_copies(
         harness,
         "keys and values",
         COPIED,

@@ -9,14 +9,14 @@ from torch import Tensor
 
 from grader.attention import (
     AttentionContract,
-    angles_left_to_rounding,
     attention_map,
     merge_heads,
     split_heads,
     values_of_heads,
-    with_few_scores,
 )
 from grader.attention import claims as attention
+from grader.attention.affordable import with_few_scores
+from grader.attention.oracle import angles_left_to_rounding
 from grader.suite import (
     Draw,
     Harness,
@@ -28,11 +28,14 @@ from grader.suite import (
     expect_close,
     expect_differs,
     expect_gradient,
-    expect_integers,
     linear,
     load_suite,
     points,
 )
+from grader.suite.claims.caches import conversations_are_apart, in_parts
+from grader.suite.claims.devices import ELSEWHERE, expect_on_any_device
+from grader.suite.claims.robustness import cast
+from grader.suite.compare import expect_integers
 
 turn = load_suite(__file__, "test_decoder3.py").turn
 LAYERS = ("q_proj", "k_proj", "v_proj", "o_proj")
@@ -375,7 +378,7 @@ def test_angles_are_float32_for_bfloat16(harness: Harness) -> None:
     """bfloat16 counts 256, 258, 260: its angles are off by a radian or more."""
     calls = []
     for far in FAR[:2]:
-        inputs = claims.cast(harness.every_input()[-1], torch.bfloat16)
+        inputs = cast(harness.every_input()[-1], torch.bfloat16)
         inputs["positions"] = inputs["positions"] + far
         calls.append(harness.module().to(torch.bfloat16).call(inputs))
     harness.ask()
@@ -411,7 +414,7 @@ def test_sequences_of_different_lengths_go_side_by_side(harness: Harness) -> Non
     """Each gets in a batch what it gets alone, wherever the padding is."""
     inputs = rows(harness)
     module = harness.module(ROWS)
-    together = [claims.in_parts(module, inputs, lengths) for lengths in ((11,), (1, 10), (4, 1, 6))]
+    together = [in_parts(module, inputs, lengths) for lengths in ((11,), (1, 10), (4, 1, 6))]
     alone, shown = [], []
     for row, places in enumerate(inputs["positions"]):
         real = places >= 0
@@ -435,7 +438,7 @@ def test_positions_need_not_begin_at_zero(harness: Harness) -> None:
     module = harness.module(ROWS)
     every = [{**inputs, "positions": p} for p in (places, places + 23, places + start, places * 2)]
     whole = [module.call(one) for one in every]
-    parts = claims.in_parts(module, every[2], (4, 1, 6))
+    parts = in_parts(module, every[2], (4, 1, 6))
     harness.ask()
     first, *others, spread = whole
     said = torch.cat([part.out for part in parts], dim=1)
@@ -492,7 +495,7 @@ def test_padding_gives_zeros_and_no_gradient(harness: Harness) -> None:
 @points(2)
 def test_conversations_do_not_mix(harness: Harness) -> None:
     """One module serves many: what it knows of each conversation is in that one's cache."""
-    claims.conversations_are_apart(harness.of(filled_up), (2, 1, 4), (2, 1, 3, 1), (3, 1))
+    conversations_are_apart(harness.of(filled_up), (2, 1, 4), (2, 1, 3, 1), (3, 1))
 
 
 @points(2)
@@ -507,7 +510,7 @@ def test_cache_goes_on_as_it_was(harness: Harness) -> None:
     calls, third = [], 1 / 3  # is no number of float32
     for dtype in DTYPES:
         for sizes in contract.sizes[:2]:
-            given = claims.cast(harness.every_input(sizes)[-1], dtype)
+            given = cast(harness.every_input(sizes)[-1], dtype)
             given |= {name: given[name] * third for name in ("keys", "values")}
             calls.append(harness.module(sizes).to(dtype).call(given))
     harness.ask()
@@ -529,7 +532,7 @@ def test_far_positions_are_told_apart(harness: Harness) -> None:
     """As integers they are: in bfloat16, 291 becomes 292, and the next token is no later."""
     planned = []
     for far, dtype in zip(FAR, itertools.cycle((torch.bfloat16, torch.float32))):
-        inputs = claims.cast(harness.inputs(), dtype)
+        inputs = cast(harness.inputs(), dtype)
         inputs["positions"] = torch.arange(harness.sizes.T) + far
         inputs["positions"] = inputs["positions"].repeat(harness.sizes.B, 1)
         other = {**inputs, "x": inputs["x"].clone()}
@@ -568,7 +571,7 @@ def test_long_sequence(harness: Harness) -> None:
         grad = harness.draw.normal(*given["x"].shape)
         for dtype, *tolerances in ((torch.float32, 3e-4, 1e-3), (torch.float64, EXACT, 10 * EXACT)):
             module = harness.module(sizes, weights).train(training).to(dtype)
-            inputs, wanted = claims.cast(given, dtype), {"output": grad.to(dtype)}
+            inputs, wanted = cast(given, dtype), {"output": grad.to(dtype)}
             planned.append((module.call(inputs, grad_output=wanted), tolerances))
     harness.ask()
     for call, tolerances in planned:
@@ -590,6 +593,6 @@ def test_no_tensor_is_pinned_to_a_device(harness: Harness) -> None:
 
     Tried with torch's ``meta`` device in the place of a GPU, so that none is needed.
     """
-    claims.expect_on_any_device(harness.of(slow), harness.every_input())
-    longer = harness.inputs(harness.within_reach(harness.sizes.replace(T=131), claims.ELSEWHERE))
-    claims.expect_on_any_device(harness.of(plain), [*harness.every_input(), longer])
+    expect_on_any_device(harness.of(slow), harness.every_input())
+    longer = harness.inputs(harness.within_reach(harness.sizes.replace(T=131), ELSEWHERE))
+    expect_on_any_device(harness.of(plain), [*harness.every_input(), longer])

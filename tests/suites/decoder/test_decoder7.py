@@ -13,9 +13,9 @@ from grader.attention import (
     merge_heads,
     split_heads,
     values_of_heads,
-    with_few_scores,
 )
 from grader.attention import claims as attention
+from grader.attention.affordable import with_few_scores
 from grader.suite import (
     Harness,
     Input,
@@ -31,6 +31,8 @@ from grader.suite import (
     linear,
     points,
 )
+from grader.suite.claims.caches import conversations_are_apart, in_parts, keeps_no_more_alive
+from grader.suite.claims.devices import expect_on_any_device
 
 LAYERS = ("q_proj", "k_proj", "v_proj", "o_proj")
 HUGE = 1e30  # whose products with ordinary numbers are finite in float32
@@ -327,10 +329,10 @@ def test_cache_does_not_grow(harness: Harness) -> None:
     """After two hundred tokens it holds, and keeps alive, as much as after one window."""
     sizes = harness.sizes.replace(W=5)
     inputs = harness.inputs(sizes.replace(T=211))
-    parts = claims.in_parts(harness.module(sizes), inputs, (1,) * 211)
+    parts = in_parts(harness.module(sizes), inputs, (1,) * 211)
     harness.ask()
     _ = [part.outs for part in parts]  # are of the sizes that the contract says
-    claims.keeps_no_more_alive(harness, KEPT)
+    keeps_no_more_alive(harness, KEPT)
 
 
 @points(2)
@@ -344,7 +346,7 @@ def test_several_calls_go_on_from_one_cache(harness: Harness) -> None:
 @points(2)
 def test_conversations_in_turns_know_nothing_of_each_other(harness: Harness) -> None:
     """All that is known of the past is in the cache, nothing in the module."""
-    claims.conversations_are_apart(harness, (3, 1, 1, 1), (1, 4, 1), (5, 1))
+    conversations_are_apart(harness, (3, 1, 1, 1), (1, 4, 1), (5, 1))
 
 
 test_future_has_no_influence = claims.future_has_no_influence
@@ -435,4 +437,4 @@ def test_no_tensor_is_pinned_to_a_device(harness: Harness) -> None:
     """
     every = harness.every_input()
     every += [harness.every_input(harness.sizes.replace(T=T))[-1] for T in (1, 2, 131)]
-    claims.expect_on_any_device(harness, every)
+    expect_on_any_device(harness, every)

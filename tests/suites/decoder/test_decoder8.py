@@ -26,9 +26,8 @@ from grader.suite import (
     expect_gradient,
     linear,
     points,
-    rms_norm,
-    under,
 )
+from grader.suite.oracle import rms_norm, under
 
 PROJECTIONS = ("q_proj", "k_proj", "v_proj", "o_proj")
 EPS, LARGER_EPS = 1e-6, 0.3

@@ -7,17 +7,8 @@ from torch import Tensor
 
 from grader.attention import AttentionContract, WeightLayout
 from grader.attention import claims as attention_claims
-from grader.suite import (
-    Harness,
-    Sizes,
-    Weights,
-    claims,
-    expect_close,
-    layer_norm,
-    linear,
-    load_suite,
-    points,
-)
+from grader.suite import Harness, Sizes, Weights, claims, expect_close, linear, load_suite, points
+from grader.suite.oracle import layer_norm
 
 LAYERS = ("to_queries", "to_keys", "to_values", "unify_heads")
 SIZES = (Sizes(B=2, T=7, C=15, H=3), Sizes(B=3, T=5, C=7, H=1), Sizes(B=2, T=3, C=14, H=2))

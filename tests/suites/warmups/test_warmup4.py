@@ -10,18 +10,8 @@ from torch import Tensor
 
 from grader.attention import AttentionContract, WeightLayout
 from grader.attention import claims as attention
-from grader.suite import (
-    Harness,
-    Sizes,
-    Weights,
-    claims,
-    expect,
-    expect_close,
-    expect_tensor,
-    fail,
-    linear,
-    points,
-)
+from grader.suite import Harness, Sizes, Weights, claims, expect, expect_close, fail, linear, points
+from grader.suite.compare import expect_tensor
 
 TOKENS = [[1.16, 0.23], [0.57, 1.36], [4.41, -2.16]]
 # As printed there, seed 42, with four decimals.

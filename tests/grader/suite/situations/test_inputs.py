@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from grader.attention import mask_forms
+from grader.attention.situations.masks import mask_forms
 from grader.sandbox.session import Session
 from grader.suite import Contract, Draw, Harness, Input, Sizes, Weights
 from grader.suite.situations.covering import rows_of

@@ -11,7 +11,8 @@ from torch import Tensor
 
 from grader.attention import AttentionContract, X
 from grader.sandbox.session import Session
-from grader.suite import CheckFailed, Contract, Draw, Harness, Input, Sizes, Weights, claims
+from grader.suite import Contract, Draw, Harness, Input, Sizes, Weights, claims
+from grader.suite.compare import CheckFailed
 from grader.suite.situations.factors import ABSENT
 from grader.suite.situations.levels import GIVEN_LEVELS
 from grader.suite.situations.places import situations_of

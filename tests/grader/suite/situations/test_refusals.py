@@ -7,10 +7,13 @@ from dataclasses import replace
 
 import pytest
 
-from grader.attention import AttentionContract, with_few_scores
+from grader.attention import AttentionContract
+from grader.attention.affordable import with_few_scores
 from grader.attention.situations import AttentionSituations
 from grader.sandbox.session import Session
-from grader.suite import CheckFailed, Draw, Harness, Sizes, claims
+from grader.suite import Draw, Harness, Sizes, claims
+from grader.suite.claims.structure import expect_refusal
+from grader.suite.compare import CheckFailed
 
 SOURCE = """
 from torch import nn
@@ -100,9 +103,9 @@ def test_call_that_is_refused(begin: Begin) -> None:
     sizes = harness.sizes.replace(L=4)
     call = harness.module(sizes).call(harness.inputs(sizes))
     harness.ask()
-    claims.expect_refusal(lambda: call.result, "AssertionError", "a call with T = 5")
+    expect_refusal(lambda: call.result, "AssertionError", "a call with T = 5")
     with pytest.raises(CheckFailed, match="`a call with T = 5`: expected ValueError"):
-        claims.expect_refusal(lambda: call.result, "ValueError", "a call with T = 5")
+        expect_refusal(lambda: call.result, "ValueError", "a call with T = 5")
 
 
 @pytest.mark.parametrize("longest", [lambda sizes: sizes.T, lambda sizes: 2 * sizes.T])

@@ -14,7 +14,7 @@ from grader.kit import load_kit
 from grader.records import Explain
 from grader.sandbox.process import Sandbox
 from grader.submission import read_submission
-from grader.suite import CheckFailed
+from grader.suite.compare import CheckFailed
 from grader.suite.situations.rounding import GRADIENTS, OUTPUTS, Rounding
 from grader.suite.tolerance import Noise
 from tests.support.paths import ROOT

@@ -68,6 +68,8 @@ def test_adapter_changes_nothing_at_first(harness: Harness) -> None:
     call = module.call(harness.inputs())
     harness.ask()
     made = module.first_weights
+    for name in ("A", "B", "linear.weight"):
+        expect(name in made, f"expected a parameter `{name}`")
     expect(not bool(made["B"].any()), "B: expected zeros at the start")
     expect(bool((made["A"] != 0).all()), "A: expected no zeros at the start")
     plain = linear({k: v.double() for k, v in made.items()}, "linear", call.inputs["x"].double())
@@ -83,9 +85,19 @@ def test_layer_itself_does_not_learn(harness: Harness) -> None:
     expect_close(call.out, call.expected)
     assert module.made is not None
     for name in FROZEN:
-        expect(not module.made.parameters[name].requires_grad, f"{name}: expected it to be frozen")
+        found = module.made.parameters.get(name)  # that it is there, another check asks
+        expect(found is None or not found.requires_grad, f"{name}: expected it to be frozen")
 
 
 def test_rank_below_one_is_refused(harness: Harness) -> None:
     """An adapter of no rank is a mistake of whoever asks for it."""
     claims.constructor_raises(harness, "ValueError", numbers=("rank",), rank=0)
+
+
+def test_rank_may_be_one_or_larger_than_the_widths(harness: Harness) -> None:
+    """Only below 1 is there no adapter."""
+    sizes = [harness.sizes.replace(R=rank) for rank in (1, 13)]
+    calls = [harness.module(one).call(harness.inputs(one)) for one in sizes]
+    harness.ask()
+    for call in calls:
+        expect_close(call.out, call.expected)

@@ -88,3 +88,12 @@ def test_k_out_of_range_is_refused(harness: Harness) -> None:
             arguments=lambda sizes, k=k: {"k": k},
         )
         claims.call_raises(harness.of(asked), "ValueError", harness.inputs(), k)
+
+
+def test_k_may_be_one_or_all(harness: Harness) -> None:
+    """One expert has the whole weight; with all of them nothing is left out."""
+    sizes = [harness.sizes.replace(K=k) for k in (1, harness.sizes.E)]
+    calls = [harness.module(one).call(harness.inputs(one)) for one in sizes]
+    harness.ask()
+    for call in calls:
+        expect_close(call.out, call.expected, "weights")

@@ -16,6 +16,8 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from grader.errors import GradeError
+
 SOLUTION = "solution"
 MAX_LINE_CHARS = 100
 _HEAD = re.compile(r"== ([\w/]+)(?: < ([\w/]+))?")
@@ -23,8 +25,8 @@ _KNOWN = re.compile(r"(loses|accepted): (.+)")
 WHAT = "what"
 
 
-class AnswersMistake(ValueError):
-    """A file of answers that is not as it has to be."""
+class AnswersMistake(GradeError):
+    """Says what is wrong in a file of answers."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,7 @@ class Edit:
     new: tuple[str, ...]
 
     def apply(self, source: str) -> str:
-        """The source with it.
+        """Return the source with this edit.
 
         Raises:
             AnswersMistake: What it looks for is not there exactly once.
@@ -73,11 +75,11 @@ class Entry:
 
     @property
     def edits(self) -> list[Edit]:
-        """In their order."""
+        """The edits in their order; none where the entry stands whole."""
         return list(_edits(self.lines)) if self.base else []
 
     def text(self) -> str:
-        """As it stands in a file."""
+        """Return the entry as it stands in a file."""
         head = f"== {self.name} < {self.base}" if self.base else f"== {self.name}"
         known = [
             f"# {line}"
@@ -90,7 +92,7 @@ class Entry:
 
 
 def read_entries(text: str) -> dict[str, Entry]:
-    """The entries of a file by their names.
+    """Return the entries of a file by their names.
 
     Raises:
         AnswersMistake: Two have one name, or a base is not there, or is edits itself.
@@ -109,7 +111,7 @@ def read_entries(text: str) -> dict[str, Entry]:
 
 
 def source_of(entry: Entry, entries: dict[str, Entry], solution: str) -> str:
-    """An answer as a learner would hand it in.
+    """Return an answer as a learner would hand it in.
 
     Raises:
         AnswersMistake: An edit does not find its place.
@@ -126,7 +128,7 @@ def source_of(entry: Entry, entries: dict[str, Entry], solution: str) -> str:
 
 
 def written(edits: Iterable[Edit]) -> list[str]:
-    """Edits as they stand in a file."""
+    """Return edits as they stand in a file."""
     lines: list[str] = []
     for edit in edits:
         above = _alike(edit.old, edit.new)
@@ -141,7 +143,7 @@ def written(edits: Iterable[Edit]) -> list[str]:
 
 
 def _alike(one: Sequence[str | None], other: Sequence[str]) -> int:
-    """How many lines they begin with alike."""
+    """Return how many lines both begin with."""
     pairs = zip(one, other, strict=False)
     return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
 

@@ -1,4 +1,4 @@
-"""Files of answers: what they say is what is graded, or nothing is."""
+"""Known answers as edits of one another: found, written, shown."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from grader.authoring import answers as known
+from grader.authoring.answer_files import AnswersMistake, read_entries, source_of, written
+from grader.authoring.answers import entries_of
 from grader.kit import load_kit
 from tests.answers.__main__ import main
-from tests.support import answers as known
-from tests.support.answer_files import AnswersMistake, Edit, read_entries, source_of, written
-from tests.support.answers import answers, entries_of
+from tests.support.answers import answers
 from tests.support.edit_finding import bare, edits_between, is_same
 from tests.support.paths import ROOT
 
@@ -26,74 +27,6 @@ def f(x):
         y = y * 2
     return y
 '''
-TEXT = """Answers.
-
-== whole
-# the base
-import torch
-def f(x):
-    return x
-
-== wrong_it < whole
-# adds one, and more than
-# that
-# loses: test_a test_b
-# accepted: nobody sees it
--    return x
-+    return x + 1
-
-== wrong_that < solution
- def f(x):
-~
--    return y
-+    return x
-"""
-
-
-def test_entries_are_what_their_text_says_and_come_back() -> None:
-    found = read_entries(TEXT)
-    assert [*found] == ["whole", "wrong_it", "wrong_that"]
-    it = found["wrong_it"]
-    assert it.known == {
-        "what": "adds one, and more than that",
-        "loses": "test_a test_b",
-        "accepted": "nobody sees it",
-    }
-    assert source_of(it, found, "") == "import torch\ndef f(x):\n    return x + 1\n"
-    assert source_of(found["wrong_that"], found, BASE).endswith("def f(x):\n    return x\n")
-    assert it.edits == [Edit(("    return x",), ("    return x + 1",))]
-    again = read_entries("Answers.\n\n" + "\n".join(entry.text() for entry in found.values()))
-    assert {n: (e.base, e.known, e.edits) for n, e in again.items()} == {
-        n: (e.base, e.known, e.edits) for n, e in found.items()
-    }
-
-
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        ("== a b\nx = 1\n", "an entry begins"),
-        ("== a\nx = 1\n\n== a\nx = 2\n", "two entries `a`"),
-        ("== a < b\n-x\n", "`b` is no entry that stands whole"),
-        ("== a < solution\n-x\n\n== b < a\n-x\n", "`a` is no entry that stands whole"),
-    ],
-)
-def test_file_that_is_not_as_it_has_to_be_is_refused(text: str, says: str) -> None:
-    with pytest.raises(AnswersMistake, match=says):
-        read_entries(text)
-
-
-@pytest.mark.parametrize(
-    ("edits", "says"),
-    [
-        ("-    y = x\n", "found 0 times"),
-        ("-    return y\n+    return x\n\n-    return y\n", "found 0 times"),
-        ("?    return y\n", "a line of an edit begins with"),
-    ],
-)
-def test_edit_without_a_place_of_its_own_makes_no_answer(edits: str, says: str) -> None:
-    found = read_entries(f"== a < solution\n{edits}")
-    with pytest.raises(AnswersMistake, match=says):
-        source_of(found["a"], found, BASE)
 
 
 @pytest.mark.parametrize(
@@ -132,7 +65,7 @@ def test_command_shows_lists_and_adds(tmp_path: Path, monkeypatch: pytest.Monkey
     assert solution.count(old) == 1
     file = tmp_path / "wrong_made_up.py"
     file.write_text("# over the queries\n" + solution.replace(old, new), "utf-8")
-    monkeypatch.setattr(known, "ANSWERS", tmp_path)
+    monkeypatch.setattr(known, "answers_folder", lambda exercise: tmp_path)
     run = CliRunner().invoke
     added = run(main, ["add", "exercise2", str(file)])
     assert added.exit_code == 0, added.output

@@ -1,0 +1,35 @@
+"""Changes of solutions that change no result, which a kit lists with the reasons.
+
+``tests/answers/equivalent.toml`` has a table for each exercise: ``"OLD -> NEW" = "reason"``.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import msgspec
+
+from grader.authoring.answers import answers_folder
+from grader.errors import GradeError
+from grader.kit import Exercise
+
+
+def equivalent_file(exercise: Exercise) -> Path:
+    """Return the file of a kit that lists the changes of its solutions that change no result."""
+    return answers_folder(exercise) / "equivalent.toml"
+
+
+def read_equivalent(path: Path) -> dict[str, dict[str, str]]:
+    """Return what is listed of each exercise: changes with the reasons; nothing without a file.
+
+    Raises:
+        GradeError: The file is damaged.
+    """
+    if not path.is_file():
+        return {}
+    try:
+        text = path.read_text(encoding="utf-8")
+        return msgspec.convert(tomllib.loads(text), dict[str, dict[str, str]])
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
+        raise GradeError(f"`{path}` is damaged: {error}") from None

@@ -1,0 +1,116 @@
+"""What rounding and chance make of the answers to a unit, some requests of a check."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from torch import Tensor
+
+from grader.diagnosis.noise import NoisyOperations, moved_by_rounding
+from grader.diagnosis.replay import AskedStep, Replay, ReplayUnit, difference_between, form_of
+from grader.diagnosis.same import gap_between, tolerated_gap
+from grader.sandbox.replies import StepAnswer
+from grader.wire import messages, values
+
+OTHER_SEED = 1 << 40  # added to a seed
+MAX_TIMES_NOISE = 4  # how many times as far off as by noise an answer in another style may be
+MIN_TIMES_NEARER = 3  # how many times nearer than the solution's a mistake's answer has to be
+Answer = StepAnswer | Exception
+Place = tuple[int, int]  # of a step in a unit: which group, and which of its steps
+
+
+def is_steady(replay: Replay, unit: ReplayUnit) -> bool:
+    """Return whether neither chance nor rounding decides a source's answers to a unit.
+
+    Other random seeds, slightly changed inputs and noise in every operation must not change them
+    beyond rounding.
+    """
+    ours = _with_noise(replay.answer_unit(unit), OTHER_SEED)
+    with NoisyOperations():
+        return not any(replay.differences(ours))
+
+
+def unexplained(
+    replay: Replay, unit: ReplayUnit, solved: Callable[[ReplayUnit], ReplayUnit]
+) -> Iterator[str]:
+    """Yield the kind of each difference from a submission's answers that is more than rounding.
+
+    A difference is rounding where this source's answer is much nearer to the submission's than the
+    solution's is, and noise in every operation moves it nearly as far.
+
+    Args:
+        replay: Source that answers: the solution with mistakes.
+        unit: Unit with the submission's answers.
+        solved: Returns a unit with the solution's answers.
+    """
+    near: dict[Place, StepAnswer] = {}
+    for place, theirs, mine in replay.answers(unit):
+        kind = difference_between(theirs, mine)
+        if kind and isinstance(mine, StepAnswer) and _is_nearer(theirs, mine, solved(unit), place):
+            near[place] = mine
+        elif kind:
+            yield kind
+    if not near:
+        return
+    noisy = _with_noise(unit, 0)
+    with NoisyOperations():
+        moved = {place: answer for place, _, answer in replay.answers(noisy)}
+    for (group, step), mine in near.items():
+        theirs = unit.groups[group][step].answer
+        if not _is_noise(theirs, mine, moved.get((group, step))):
+            yield difference_between(theirs, mine)
+
+
+def _is_nearer(theirs: Answer, mine: StepAnswer, solved: ReplayUnit, place: Place) -> bool:
+    """Return whether ours is much nearer to the submission's answer than the solution's is."""
+    right = solved.groups[place[0]][place[1]].answer
+    if not _differ_in_numbers_alone(theirs, mine) or form_of(right) != form_of(mine):
+        return False
+    assert isinstance(theirs, StepAnswer)
+    assert isinstance(right, StepAnswer)
+    return all(
+        gap <= tolerated_gap(one) or MIN_TIMES_NEARER * gap <= gap_between(one, other)
+        for one, gap, other in zip(theirs.tensors, _gaps(theirs, mine), right.tensors, strict=True)
+    )
+
+
+def _is_noise(theirs: Answer, mine: StepAnswer, moved: Answer | None) -> bool:
+    """Return whether the submission's answer is hardly further off ours than noise takes it."""
+    if moved is None or form_of(moved) != form_of(mine):
+        return False
+    assert isinstance(theirs, StepAnswer)
+    assert isinstance(moved, StepAnswer)
+    return all(
+        gap <= max(tolerated_gap(one), MAX_TIMES_NOISE * noise)
+        for one, gap, noise in zip(
+            theirs.tensors, _gaps(theirs, mine), _gaps(moved, mine), strict=True
+        )
+    )
+
+
+def _differ_in_numbers_alone(theirs: Answer, mine: StepAnswer) -> bool:
+    if not isinstance(theirs, StepAnswer) or form_of(theirs) != form_of(mine):
+        return False
+    return not difference_between(theirs, mine._replace(tensors=theirs.tensors))
+
+
+def _gaps(one: StepAnswer, other: StepAnswer) -> list[float]:
+    return list(map(gap_between, one.tensors, other.tensors))
+
+
+def _with_noise(unit: ReplayUnit, seed_shift: int) -> ReplayUnit:
+    """Return a unit with other random seeds, and with inputs changed by a few rounding errors."""
+    groups = [[_shaken(asked, seed_shift) for asked in group] for group in unit.groups]
+    return unit._replace(groups=groups)
+
+
+def _shaken(asked: AskedStep, seed_shift: int) -> AskedStep:
+    step = asked.step
+    tensors = [_rounded(one) for one in values.load_tensors(step.tensors, asked.body, True)]
+    specs, body = values.dump_tensors(tensors, strided=True)
+    seed = None if step.seed is None else step.seed + seed_shift
+    return asked._replace(step=messages.Step(step.operation, specs, len(body), seed), body=body)
+
+
+def _rounded(tensor: Tensor) -> Tensor:
+    return moved_by_rounding(tensor).requires_grad_(tensor.requires_grad)

@@ -1,0 +1,151 @@
+"""Read a submission, statement by statement, function by function."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from grader.hiring.dataflow.expressions import UNKNOWN, TooMuch
+from grader.hiring.dataflow.parsing import Contract, parse_most
+from grader.hiring.dataflow.statements import StatementReader
+from grader.hiring.dataflow.values import (
+    Definition,
+    Function,
+    Instance,
+    Known,
+    Names,
+    Value,
+    reachable,
+)
+
+MAX_CALLS = 8  # of functions within one another that are followed
+DEPTH = 1  # steps back that an operation is told apart by; with two, one change is many
+
+__all__ = ["Operation", "TooMuch", "read_operations"]
+
+
+class Operation(NamedTuple):
+    """One operation of a submission, described without any name of its author's.
+
+    Attributes:
+        what: The operation, and those that made what it takes.
+        first: The line on which it begins.
+        last: The line on which it ends.
+    """
+
+    what: str
+    first: int
+    last: int
+
+
+def read_operations(source: str, contract: Contract) -> list[Operation]:
+    """Return the operations on which depends what a submission gives.
+
+    Lines that do not parse are passed over.
+
+    Raises:
+        TooMuch: The submission makes too many values.
+    """
+    try:
+        roots = _Reader(contract).read_module(parse_most(source))
+        made = [value for value in reachable(roots) if value.is_made]
+        return [Operation(value.describe(DEPTH), value.first, value.last) for value in made]
+    except RecursionError:
+        return []
+
+
+class _Reader(StatementReader):
+    """Reads a module, its classes and its functions."""
+
+    def __init__(self, contract: Contract) -> None:
+        super().__init__(contract)
+        self._within: list[ast.AST] = []  # the functions that are being entered
+        self._left = Names()  # of the function that was left last
+
+    def read_module(self, tree: ast.Module) -> list[Value]:
+        """Return the values that leave the functions and classes of a module."""
+        classes = [one for one in tree.body if isinstance(one, ast.ClassDef)]
+        self.read_all([one for one in tree.body if one not in classes])
+        self.roots.clear()  # what a module does when it is run is no part of an answer
+        for one in classes:
+            self._read_class(one)
+        for name in sorted(self.outermost.keys() & self.contract.defined):
+            known = self.outermost[name]
+            if isinstance(known, Function):
+                self._read_entry(known)
+            elif isinstance(known, Value):
+                self.roots.append(known)
+        return self.roots
+
+    def _read_class(self, node: ast.ClassDef) -> None:
+        methods = {one.name: one for one in node.body if isinstance(one, ast.FunctionDef)}
+        own, own_names = Instance(methods), Names(self.outermost)
+        with self.within(own_names):
+            self.read_all([one for one in node.body if not isinstance(one, ast.FunctionDef)])
+        own.attributes.update(own_names)
+        theirs = node.name not in self.contract.defined
+        for name in sorted(methods, key=lambda name: name != "__init__"):
+            given = name in self.contract.defined or name.startswith("__")
+            if given or (theirs and name == "forward"):
+                self._read_entry(Function(methods[name], self.outermost, own))
+
+    def _read_entry(self, function: Function) -> None:
+        """Read a function that is called from outside, with what the contract gives it."""
+        result = self.as_value(self.enter(function, (), {}))
+        if result.is_made or result.kind:
+            self.roots.append(Value("return", (result,), "", result.first, result.last))
+        elif getattr(function.node, "name", "") != "__init__":  # unfinished: what there is counts
+            self.roots += [one for one in self._left.values() if isinstance(one, Value)]
+
+    def enter(
+        self, function: Function, given: Sequence[Known], named: Mapping[str, Known]
+    ) -> Known:
+        """Return what a function gives; an operation on what it takes if it is being entered."""
+        node = function.node
+        if node in self._within or len(self._within) >= MAX_CALLS:
+            return self.value("call", given or [self.value("")])
+        names = Names(function.around)
+        self._fill(names, function, given, named)
+        before, self.returned = self.returned, []
+        self._within.append(node)
+        with self.within(names):
+            if isinstance(node, ast.Lambda):
+                self.returned = [self.as_value(self.read(node.body))]
+            else:
+                self.read_all(node.body)
+        self._within.pop()
+        returned, self.returned, self._left = self.returned, before, names
+        if len(returned) == 1:
+            return returned[0]
+        return self.value("if", returned) if returned else self.value("None")
+
+    def _fill(
+        self,
+        names: Names,
+        function: Function,
+        given: Sequence[Known],
+        named: Mapping[str, Known],
+    ) -> None:
+        """Let the arguments of a function stand for what it is called with."""
+        node = function.node
+        wanted = [*node.args.posonlyargs, *node.args.args]
+        decorators = [ast.unparse(one) for one in getattr(node, "decorator_list", [])]
+        if function.owner is not None and "staticmethod" not in decorators:
+            given = [function.owner, *given]
+        names.update({one.arg: self.value(UNKNOWN) for one in _arguments(node)})
+        if self._within:
+            optional = wanted[len(wanted) - len(node.args.defaults) :]
+            for one, default in zip(optional, node.args.defaults, strict=True):
+                names[one.arg] = self.read(default)
+        else:  # it is called from outside: the contract says by what
+            words = [one.arg for one in _arguments(node) if one.arg in self.contract.words]
+            names.update({word: self.value(word) for word in words})
+        names.update({one.arg: known for one, known in zip(wanted, given, strict=False)})
+        names.update({name: known for name, known in named.items() if name in names})
+
+
+def _arguments(node: Definition) -> list[ast.arg]:
+    """Return all arguments of a function."""
+    named = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+    return [*named, *(one for one in (node.args.vararg, node.args.kwarg) if one is not None)]

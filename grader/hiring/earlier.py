@@ -1,0 +1,77 @@
+"""Reading the submissions of earlier batches, with which those of a new one are compared."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+
+from grader.errors import GradeError
+from grader.hiring.store import SCHEMA_VERSION
+from grader.kit import Exercise
+from grader.records import EarlierSubmission
+from grader.records.beside import touches_other_files
+
+STORE = "results.sqlite"
+SUBMISSIONS = "SELECT DISTINCT candidate, exercise, source FROM result WHERE source != ''"
+
+# By exercise, then by a key that is no candidate's name.
+EarlierSubmissions = Mapping[str, Mapping[str, EarlierSubmission]]
+
+
+def read_earlier(
+    batches: Sequence[Path], exercises: Sequence[Exercise], own: Path
+) -> EarlierSubmissions:
+    """Return what was handed in for some exercises in earlier batches.
+
+    Args:
+        batches: The results of each: its folder, or the store in it.
+        exercises: The exercises; a batch may have had one under an earlier name.
+        own: The folder with the results of the batch that is compared with them.
+
+    Raises:
+        GradeError: A path has no results of another batch, or none of these exercises.
+    """
+    found: dict[str, dict[str, EarlierSubmission]] = {one.name: {} for one in exercises}
+    names = {name: one.name for one in exercises for name in (one.name, *one.formerly)}
+    seen = {(own / STORE).resolve()}
+    for number, batch in enumerate(batches):
+        store = batch / STORE if batch.is_dir() else batch
+        if store.resolve() in seen:
+            raise GradeError(f"`{batch}` is this batch, or named twice; name each earlier one once")
+        seen.add(store.resolve())
+        before = sum(map(len, found.values()))
+        for candidate, exercise, one in _submissions(store, str(batch)):
+            if exercise in names:
+                found[names[exercise]][f"\0{number}\0{candidate}"] = one
+        if sum(map(len, found.values())) == before:
+            asked = ", ".join(f"`{one.name}`" for one in exercises)
+            raise GradeError(f"`{batch}` has no file of {asked}: leave it out of --against")
+    return found
+
+
+def _submissions(store: Path, batch: str) -> Iterator[tuple[str, str, EarlierSubmission]]:
+    """Yield the candidate's key, the exercise and the submission of each file of a batch."""
+    if not store.is_file():
+        raise GradeError(
+            f"`{batch}` has no results of a batch: name the folder that an earlier one was "
+            f"written to (--out), or the `{STORE}` in it"
+        )
+    try:
+        if touches_other_files(store):
+            raise sqlite3.DatabaseError("it would change another file")
+        address = f"{store.resolve().as_uri()}?mode=ro"
+        with closing(sqlite3.connect(address, uri=True)) as connection:
+            (version,) = connection.execute("PRAGMA user_version").fetchone()
+            if version != SCHEMA_VERSION:
+                raise sqlite3.DatabaseError("it is of another version of `attention-drills`")
+            names = dict(connection.execute("SELECT key, name FROM candidate"))
+            for candidate, exercise, source in connection.execute(SUBMISSIONS):
+                name = str(names.get(candidate, candidate))
+                yield candidate, exercise, EarlierSubmission(name, batch, str(source))
+    except (sqlite3.Error, OSError, UnicodeDecodeError) as error:
+        raise GradeError(
+            f"`{batch}` cannot be compared with: {error}; grade it anew, or leave it out of "
+            "--against"
+        ) from None

@@ -14,6 +14,7 @@ from grader.records import EarlierSubmission, LeftOut
 
 MAX_SUBMISSION_CHARS = 1 << 16  # a longer submission is not compared
 MAX_TOKENS = 4_000  # tokens; six times as many as our longest answer holds
+MAX_TRAITS = 4_000  # of one kind; a file of nothing but comments has fewer
 TOO_LONG, NO_CODE, STUB, KNOWN = (
     "too long to compare",
     "holds no code",
@@ -65,6 +66,7 @@ class ComparedSubmissions:
         earlier: Mapping[str, EarlierSubmission],
     ) -> None:
         self._contract = contract_of(stub)
+        self._stub_lines = {line.strip() for line in stub.split("\n")}
         self._sources = {**sources, **{key: one.source for key, one in earlier.items()}}
         untouched = read_traits(stub, self._contract)
         answers = [read_traits(source, self._contract) for source in known]
@@ -107,13 +109,19 @@ class ComparedSubmissions:
         if len(self._sources[name]) > MAX_SUBMISSION_CHARS:
             return None
         try:
-            return read_traits(self._sources[name], self._contract, MAX_TOKENS)
+            found = read_traits(self._sources[name], self._contract, MAX_TOKENS)
         except TooLong:
             return None
+        return found if max(map(len, found.trait_sets())) <= MAX_TRAITS else None
 
     def read(self, name: str) -> SubmissionTraits:
         """Return the traits of a submission that is compared."""
         return read_traits(self._sources[name], self._contract)
+
+    def own_lines(self, name: str) -> set[int]:
+        """Return the numbers of the lines of a submission that are not as in the stub."""
+        lines = enumerate(self._sources[name].split("\n"), 1)
+        return {number for number, line in lines if line.strip() not in self._stub_lines}
 
 
 def _same_code(there: Mapping[str, TraitSets], before: Mapping[str, TraitSets]) -> SameCode:

@@ -104,10 +104,11 @@ def _pair(close: ScoredPair, compared: ComparedSubmissions) -> SimilarPair:
     readings = [compared.read(name) for name in names]
     sets = [reading.trait_sets() for reading in readings]
     shared = compared.evidence.rare([a & b for a, b in zip(*sets, strict=True)])
-    spans = [
-        _spans((t.first, t.last) for t in reading.traits if (t.kind, t.what) in shared and t.first)
-        for reading in readings
-    ]
+    spans = []
+    for name, reading in zip(names, readings, strict=True):
+        marked = [trait for trait in reading.traits if (trait.kind, trait.what) in shared]
+        lines = {n for trait in marked for n in range(trait.first, trait.last + 1)}
+        spans.append(_spans(lines & compared.own_lines(name)))
     if same:
         texts = [COMMENTS] if any(kind == COMMENTS for kind, _ in shared) else []
         named = [SAME_CODE, *texts]
@@ -123,14 +124,14 @@ def _kinds_to_name(evidence: Sequence[float]) -> list[str]:
     return [kind for weight, kind in order if weight >= MIN_NAMED_EVIDENCE] or [order[0][1]]
 
 
-def _spans(lines: Iterable[Span]) -> tuple[Span, ...]:
-    """Return ranges of lines in order, with those that touch or overlap joined."""
+def _spans(lines: Iterable[int]) -> tuple[Span, ...]:
+    """Return lines as ranges, in order."""
     spans: list[Span] = []
-    for first, last in sorted(lines):
-        if spans and first <= spans[-1][1] + 1:
-            spans[-1] = (spans[-1][0], max(last, spans[-1][1]))
+    for line in sorted(lines):
+        if spans and line == spans[-1][1] + 1:
+            spans[-1] = (spans[-1][0], line)
         else:
-            spans.append((first, last))
+            spans.append((line, line))
     return tuple(spans)
 
 

@@ -25,6 +25,7 @@ KEPT_SHARES = (0.6, 0.95)  # of a kind's traits that a copy keeps, unless it kee
 PRIOR_STRANGERS = 6  # that count beside those who were counted, and are as is usual
 MIN_CHANCE = 1 / 200  # of a trait; no batch shows that one is rarer
 RARE_BELOW_SHARE = 0.5  # of strangers; a trait that is rarer is marked
+MAX_JUDGED = 600  # traits of one submission; of more, each counts alone
 SMOOTHING = 0.5  # people who are added to each of the four counts of a pair of traits
 
 
@@ -147,11 +148,14 @@ class _Chances:
             usual: What is assumed of a trait.
         """
         people, count = has.shape
-        both = has.T @ has
-        alone = both.diagonal()
-        judged_by = _most_telling(both, people)
-        first = judged_by == np.arange(count)
-        together = both[np.arange(count), judged_by]
+        places = np.arange(count)
+        alone = together = has.sum(axis=0)
+        judged_by = places
+        if count <= MAX_JUDGED:
+            both = has.T @ has
+            judged_by = _most_telling(both, people)
+            together = both[places, judged_by]
+        first = judged_by == places
         with_other = np.where(first, people, alone[judged_by])
         given = np.where(first, usual.alone, usual.given_among(people - 2))
         rest, without_other = alone - together, people - with_other

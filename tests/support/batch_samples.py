@@ -13,7 +13,15 @@ from grader.kit import Kit, installed_kit
 from grader.outputs.batch_candidate import CandidateEntry, candidate_page
 from grader.outputs.batch_ideas import Ideas
 from grader.outputs.batch_page import BatchHeader, Overview
-from grader.records import GradebookRow, LeftOut, Report, SimilarGroup, Similarity, SimilarPair
+from grader.records import (
+    EarlierSubmission,
+    GradebookRow,
+    LeftOut,
+    Report,
+    SimilarGroup,
+    Similarity,
+    SimilarPair,
+)
 from grader.sandbox.process import Sandbox
 from grader.submission import Submission, read_submission
 from tests.support.samples import NASTY, graded, hostile_report, real_mistake
@@ -135,8 +143,12 @@ def hostile_entries() -> list[CandidateEntry]:
 
 def hostile_head() -> BatchHeader:
     """What is said of a batch, likewise."""
-    pair = SimilarPair(*HOSTILE_NAMES[:2], 3.0, ((1, 2),), ((2, 3),), (NASTY,))
-    group = SimilarGroup(tuple(HOSTILE_NAMES[:4]), True)
-    found = Similarity((pair,), (group,), 4, (LeftOut(NASTY, NASTY),), True, NASTY)
+    pairs = tuple(
+        SimilarPair(HOSTILE_NAMES[0], other, 3.0, ((1, 2),), ((2, 3),), (NASTY,))
+        for other in (HOSTILE_NAMES[1], "\0earlier")
+    )
+    group = SimilarGroup((*HOSTILE_NAMES[:4], "\0earlier"), True)
+    earlier = {"\0earlier": EarlierSubmission(NASTY, NASTY, f"{NASTY}\n{NASTY}\n{NASTY}\n")}
+    found = Similarity(pairs, (group,), 4, (LeftOut(NASTY, NASTY),), True, NASTY, earlier)
     head = head_of("double", alike={"double": found})
     return replace(head, title=NASTY, versions={NASTY: NASTY}, isolation=NASTY)

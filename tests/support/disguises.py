@@ -88,6 +88,9 @@ def _rename(tree: ast.Module, rng: random.Random, given: set[str]) -> None:
             node.name = names.get(node.name, node.name)
         elif isinstance(node, ast.Attribute) and _name(node):
             node.attr = names.get(node.attr, node.attr)
+        elif isinstance(node, ast.Call) and "register_buffer" in ast.unparse(node.func):
+            name = ast.literal_eval(node.args[0])
+            node.args[0] = ast.Constant(names.get(name, name))
 
 
 def _name(node: ast.AST) -> str:

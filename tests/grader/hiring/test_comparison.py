@@ -6,6 +6,7 @@ import shutil
 import sqlite3
 from collections.abc import Mapping
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -127,7 +128,7 @@ def test_file_of_several_exercises_is_cut_to_each(tmp_path: Path) -> None:
 def test_file_of_one_exercise_stays_whole(tmp_path: Path) -> None:
     handed = people("exercise3")
     aside = "\n\nif __name__ == '__main__':\n" + "".join(
-        f"    # dont ask me why number {n} wroks, I never relized it\n" for n in range(4)
+        f"    # dont ask me why number {n} wroks, I never relized it\n" for n in range(9)
     )
     for one in ("p0", "p1"):
         handed[one]["exercise3"] += aside
@@ -172,8 +173,8 @@ def test_earlier_batches_are_compared_with(tmp_path: Path) -> None:
 
 
 def test_earlier_batch_may_be_read_only_and_have_a_renamed_exercise(tmp_path: Path) -> None:
-    renamed = next(one for one in KIT.exercises if one.formerly)
-    old = {"ada": {renamed.formerly[0]: "x = 1\n"}}
+    renamed = replace(KIT.find("exercise3"), formerly=("version3",))
+    old = {"ada": {"version3": "x = 1\n"}}
     folder = stored(tmp_path / "spring", old)
     (folder / "results.sqlite").chmod(0o400)
     folder.chmod(0o500)

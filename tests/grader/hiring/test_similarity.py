@@ -275,6 +275,8 @@ def test_hostile_files_cost_little_and_hide_nobody() -> None:
         "string": "x = '''" + "\n'" * 30_000,
         "deep": "\n".join(" " * n + "if x:" for n in range(300)),
         "names": "\n".join(f"name{n} = other{n} + 1" for n in range(500)),
+        "words": f"# {' '.join(f'{n:x}' for n in range(16_000))[: MAX_SUBMISSION_CHARS - 9]}\nx = 1\n",
+        "helpers": "".join(f"def f{n}(x):\n    return f{n + 1}(f{n + 1}(x))\n" for n in range(99)),
         "escapes": "# \x1b[2J \u202e gpj.exe\nx = y + '\x1b]0;t\x07'\n",
     }
     crowd = {f"crowd{n:04}": f"{source}# {n}\n" for n in range(1_000)}

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from grader.hiring.similarity import LeftOut, SimilarGroup, Similarity, SimilarPair
 from grader.kit import Kit, installed_kit
 from grader.outputs.batch_candidate import CandidateEntry
+from grader.records import EarlierSubmission, LeftOut, SimilarGroup, Similarity, SimilarPair
 from grader.sandbox.process import Sandbox
 from tests.grader.outputs.test_html_browser import CONTRASTS
 from tests.support.batch_samples import (
@@ -513,6 +513,29 @@ def test_pairs_are_shown_side_by_side_with_what_they_share(
     assert not re.search("cheat|copied|plagiar|guilt|suspect", said, re.IGNORECASE)
     leads = part.get_by_role("link", name=aliases["Gus"]).get_attribute("href")
     assert leads == f"candidates/{aliases['Gus'].split()[1]}.html"
+
+
+def test_earlier_submission_is_shown_without_a_number_and_named_once_names_are_revealed(
+    entries: dict[str, CandidateEntry], open_page: Open
+) -> None:
+    pairs = (SimilarPair("Eve", "\0a", 6.2, ((2, 2),), ((1, 1),), ("same structure",)),)
+    groups = (SimilarGroup(("Eve", "\0a", "\0b"), False),)
+    earlier = {
+        "\0a": EarlierSubmission("Zoe", "results-spring", "def zoe(x):\n    return x\n"),
+        "\0b": EarlierSubmission("Yan", "results-spring", "y = 1\n"),
+    }
+    found = Similarity(pairs, groups, 5, (), False, "5 submissions compared.", earlier)
+    page = open_page(page_of(head_of(*EXERCISES, alike={"double": found}), entries.values()))
+    part = page.locator("#alike")
+    part.locator(".pair-of summary").click()
+    said = " ".join(part.inner_text().split())
+    assert said.count("somebody of results-spring") == 4  # group, pair, and above the source
+    assert "candidate 0" not in said
+    assert "Zoe" not in said
+    assert "def zoe(x):" in part.locator("mark").last.inner_text()
+    assert part.get_by_role("link", name="somebody").count() == 0
+    page.get_by_label("reveal names").check()
+    assert "Zoe somebody of results-spring" in " ".join(part.inner_text().split())
 
 
 # --- hostile

@@ -53,7 +53,7 @@ CANDIDATES = {  # a candidate's answer, and the edit that makes it wrong
     "Fay": ("right_beginner_verbose",),
     "Gus": ("right_list_comprehension", " * q.size(-1) ** -0.5", ""),
 }
-COPIER = "Fay"  # has copied from Eve, with other names and comments
+COPIER = "Fay"  # has copied from Eve, with other names and comments, cut otherwise
 WINDOW = {"width": 900, "height": 700}
 SCREEN_TIMEOUT_S = 300.0
 FONT_FACES = re.compile(
@@ -96,7 +96,8 @@ def _batch(home: Path) -> Path:
         if edit:
             source = source.replace(*edit)
         if name == COPIER:
-            source = disguise(source, exercise.file.read_text(encoding="utf-8"), 1, "names")
+            stub = exercise.file.read_text(encoding="utf-8")
+            source = disguise(source, stub, 1, "structure", "names")
         _hand_in(home, name, f"{EXERCISE}.py", source)
     for name in (name for name, made in CANDIDATES.items() if not made):
         _hand_in(home, name, "readme.txt", "I ran out of time.\n")

@@ -2,7 +2,8 @@
 
 Usage: python benchmarks/similarity.py [SIZES] [PEOPLE]
 
-In a batch of simulated people, one in twenty is copied, in one of several disguises. For
+In a batch of simulated people, one in twenty is copied, in one of several disguises; then each of
+the right answers of every exercise, which real people differ like, is copied among the others. For
 comparison, also print what winnowing alone finds, as MOSS and copydetect do it.
 """
 
@@ -21,6 +22,7 @@ from pygments.lexers import PythonLexer
 from benchmarks.people import EXERCISE, STUB, Person
 from grader.hiring.similarity import find_similar
 from tests.support.disguises import WAYS, disguise
+from tests.support.independent import KIN, KIT, WRITTEN, answers, solution_of, stub_of
 
 SOLUTION = EXERCISE.solution.read_text(encoding="utf-8")
 DISGUISES: tuple[tuple[str, ...], ...] = (
@@ -74,29 +76,61 @@ def winnowed(files: dict[str, str], share: float) -> Pairs:
     return found
 
 
+class Tally:
+    """How many copies there were in each disguise, how many were found, and who besides."""
+
+    def __init__(self) -> None:
+        self.hits: Counter[tuple[str, ...]] = Counter()
+        self.tried: Counter[tuple[str, ...]] = Counter()
+        self.wrong = 0
+
+    def add(self, found: Pairs, copies: dict[tuple[str, str], tuple[str, ...]]) -> None:
+        """Count the pairs that were found in a batch with these copies."""
+        self.wrong += len(found - copies.keys())
+        self.tried.update(copies.values())
+        self.hits.update(copies[pair] for pair in found & copies.keys())
+
+    def print(self) -> None:
+        """Print what was found, disguise by disguise."""
+        for ways in DISGUISES:
+            if self.tried[ways]:
+                name = " + ".join(("layout and comments", *ways))
+                print(f"         {self.hits[ways]:>4} of {self.tried[ways]:<4} copies: {name}")
+
+
 def rounds(size: int, count: int) -> None:
     """Print the time, and what is found rightly and wrongly, over `count` batches of a size."""
-    hits: Counter[tuple[str, ...]] = Counter()
-    tried: Counter[tuple[str, ...]] = Counter()
-    seconds, wrong = 0.0, 0
+    tally, seconds = Tally(), 0.0
     for seed in range(count):
         files, copies = batch(size, seed)
-        started = time.perf_counter()
+        started = time.process_time()
         similarity = find_similar(files, STUB, [SOLUTION], max_listed=len(files))
-        seconds += time.perf_counter() - started
-        found = {(pair.first, pair.second) for pair in similarity.pairs}
-        wrong += len(found - copies.keys())
-        tried.update(copies.values())
-        hits.update(copies[pair] for pair in found & copies.keys())
+        seconds += time.process_time() - started
+        tally.add({(pair.first, pair.second) for pair in similarity.pairs}, copies)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(
         f"{size:>6} people, {count} batches: {seconds / count:.1f} s each, {peak:.0f} MiB at most; "
-        f"{wrong / count:.2f} honest pairs listed a batch"
+        f"{tally.wrong / count:.2f} honest pairs listed a batch"
     )
-    for ways in DISGUISES:
-        if tried[ways]:
-            name = " + ".join(("layout and comments", *ways))
-            print(f"         {hits[ways]:>4} of {tried[ways]:<4} copies found: {name}")
+    tally.print()
+
+
+def among_answers(track: str) -> None:
+    """Print what is found among the right answers of a track's exercises, one copy at a time."""
+    tally = Tally()
+    names = [name for name in WRITTEN if KIT.find(name).track == track]
+    for name in names:
+        files, stub = answers(name), stub_of(name)
+        for number, source in enumerate(files):
+            kin = {tuple(sorted(pair)) for pair in KIN}
+            kin |= {(*(pair - {source}), "zz") for pair in KIN if source in pair}
+            for ways in DISGUISES:
+                copy = disguise(files[source], stub, number, *ways)
+                similarity = find_similar({**files, "zz": copy}, stub, [solution_of(name)])
+                found = {(pair.first, pair.second) for pair in similarity.pairs}
+                tally.add(found - kin, {(source, "zz"): ways})
+    print(f"right answers of {', '.join(names)}: {tally.wrong} honest pairs listed")
+    tally.print()
 
 
 def peer(size: int) -> None:
@@ -114,6 +148,8 @@ def main(sizes: str = "5,20,100,1000,5000", count: str = "20000") -> None:
     """Print the figures for several batch sizes, each with about `count` people altogether."""
     for size in map(int, sizes.split(",")):
         rounds(size, max(1, min(200, int(count) // size)))
+    for track in dict.fromkeys(KIT.find(name).track for name in WRITTEN):
+        among_answers(track)
     peer(1000)
 
 

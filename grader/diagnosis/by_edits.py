@@ -33,6 +33,7 @@ from grader.submission import read_submission
 
 MAX_TRIED_SETS = 500  # the same number however busy the machine is
 MAX_WRONG_UNITS = 20  # units with wrong answers that a search collects
+MAX_SORTED_RIGHT_UNITS = 60  # beyond them, units that passed are asked only once a set is found
 MAX_RIGHT_UNITS = 40  # units with right answers that a set of mistakes has to leave right
 SEARCH_LIMIT_S = 8.0  # of processor time; ends a search too, as some sets take longer to try
 NO_EXPLANATION = Explanation((), (), ())
@@ -85,21 +86,26 @@ class EditSearch:
         self._single: dict[Mistakes, Replay | None] = {}  # of single mistakes, kept for pairs
         self._solved_units: dict[int, tuple[ReplayUnit, ReplayUnit]] = {}  # by id of the first
         self._solution = right = Replay.of(source, device)
-        by_size = iter(sorted(units, key=lambda one: one.size) if right else ())
-        for unit in by_size:
-            assert right is not None
-            self._sort(right, unit)
-            if len(self._wrong) == MAX_WRONG_UNITS or time.thread_time() > self._deadline:
-                break
-        later = list(by_size)
-        self._later = [unit for unit in later if not unit.passed]
-        self._later_passed = [unit for unit in later if unit.passed]
+        by_size = sorted(units, key=lambda unit: unit.size) if right else []
+        self._later = self._sort_all([one for one in by_size if not one.passed], self._wrong)
+        self._later_passed = self._sort_all([one for one in by_size if one.passed], self._right)
 
-    def _sort(self, right: Replay, unit: ReplayUnit) -> list[ReplayUnit] | None:
-        """Add a unit to the wrong, unsteady or right ones, judged by the solution: ``right``.
+    def _sort_all(self, units: list[ReplayUnit], counted: list[ReplayUnit]) -> list[ReplayUnit]:
+        """Sort units until enough of them are in ``counted``; return those that are left."""
+        most = MAX_WRONG_UNITS if counted is self._wrong else MAX_SORTED_RIGHT_UNITS
+        for place, unit in enumerate(units):
+            if len(counted) >= most or time.thread_time() > self._deadline:
+                return units[place:]
+            self._sort(unit)
+        return []
+
+    def _sort(self, unit: ReplayUnit) -> list[ReplayUnit] | None:
+        """Add a unit to the wrong, unsteady or right ones, judged by the solution.
 
         Return the list of these; None if the unit proves nothing, so that it was not added.
         """
+        right = self._solution
+        assert right is not None  # without it, there are no units to sort
         kinds = set(right.differences(unit))
         if kinds and (
             unit.passed or TOO_LONG in kinds or right.differs_only_where_not_finite(unit)
@@ -108,7 +114,7 @@ class EditSearch:
         self._kinds |= kinds
         place = self._right
         if kinds:
-            place = self._wrong if is_steady(right, unit) else self._unsteady
+            place = self._wrong if is_steady(right, self._solved(unit)) else self._unsteady
         place.append(unit)
         return place
 
@@ -121,7 +127,7 @@ class EditSearch:
         if not whole:  # one more mistake may explain the unsteady units
             more = ((*one, other) for one in found for other in known if other not in one)
             whole, _ = self._smallest(more, [*self._unsteady, *evidence])
-        smallest, kinds = tuple(whole or found), tuple(sorted(self._kinds))
+        smallest, kinds = _with_sentences_of_their_own(whole or found), tuple(sorted(self._kinds))
         return Explanation(smallest, kinds, (), self._beginning(), is_cut_short=cut)
 
     def _smallest(
@@ -168,7 +174,7 @@ class EditSearch:
                 break
             if set(unexplained(replay, unit, self._solved)) - {TOO_LONG}:
                 self._later.remove(unit)
-                place = self._sort(right, unit)
+                place = self._sort(unit)
                 if place is evidence:
                     evidence.insert(0, evidence.pop())  # compared first: it told most so far
                 if place is evidence or place is self._right:
@@ -183,7 +189,7 @@ class EditSearch:
             if time.thread_time() > self._deadline:
                 break
             changes = not self._reproduces(mistakes, [unit]) and not any(right.differences(unit))
-            if changes and is_steady(right, unit):
+            if changes and is_steady(right, self._solved(unit)):
                 return True
         return False
 
@@ -212,3 +218,11 @@ class EditSearch:
         if "output" not in self._kinds:
             return BEGINNING_EXCEPTIONS if "exception" in self._kinds else BEGINNING_NOT_OUTPUT
         return BEGINNING_WHERE_WRONG if self._right else BEGINNING_OUTPUT
+
+
+def _with_sentences_of_their_own(sets: Iterable[Mistakes]) -> tuple[Mistakes, ...]:
+    """Return the sets without those that say the same as an earlier one: another way to do it."""
+    by_sentences: dict[frozenset[str], Mistakes] = {}
+    for mistakes in sets:
+        by_sentences.setdefault(frozenset(one.says for one in mistakes), mistakes)
+    return tuple(by_sentences.values())

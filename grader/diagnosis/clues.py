@@ -13,6 +13,7 @@ from grader.records import Fault
 from grader.submission import SourceProblem, Submission, parse
 
 MAX_EXPRESSION_CHARS = 60
+MIN_WRITTEN_SIZE = 32  # smaller numbers stand in a file for many reasons
 REDUCTIONS = {"sum", "mean", "amax", "amin", "max", "min", "norm", "std", "var", "logsumexp"}
 NON_TENSOR_MEMBERS = {"size", "dim", "ndim", "shape", "numel", "dtype", "device"}
 _N = TypeVar("_N", bound=ast.AST)
@@ -86,6 +87,15 @@ def _is_reduction(node: ast.AST) -> bool:
     count = len(node.args) - (ast.unparse(node.func.value) == "torch")
     over_an_axis = bool(given & {"dim", "axis"}) or count == 1
     return node.func.attr in REDUCTIONS and over_an_axis and "keepdim" not in given
+
+
+def _written_size(fault: Fault, source: str) -> str | None:
+    """Return the smaller of two sizes that do not match, if it stands in the file as a number."""
+    sizes = [int(found) for found in re.findall(r"\((\d+)\)", fault.message)]
+    if len(sizes) < 2 or min(sizes) < MIN_WRITTEN_SIZE:
+        return None
+    written = (node.value for node in _nodes(source, ast.Constant))
+    return next((str(one) for one in written if isinstance(one, int) and one == min(sizes)), None)
 
 
 def _variable_after_a_dot(fault: Fault, source: str) -> str | None:
@@ -235,6 +245,7 @@ def hidden_from(source: str, line: int) -> set[str]:
 
 CLUES: dict[str, Clue] = {
     "without keepdim": _without_keepdim,
+    "written size": _written_size,
     "variable after a dot": _variable_after_a_dot,
     "misspelt constructor": _misspelt_constructor,
     "never returns": _never_returns,

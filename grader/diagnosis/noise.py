@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import random
 from functools import cache
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch.utils._python_dispatch import _disable_current_modes
 from torch.utils._pytree import tree_map_only
 
 from grader.worker.seeing import OperationWatcher
@@ -14,6 +16,7 @@ from grader.worker.seeing import OperationWatcher
 # By how many roundings a number moves, up or down, at most: where that shows in an answer, another
 # order of the same operations would show as well.
 MAX_ROUNDINGS = 4
+NOISE_COUNT = 1_000_003  # shares that are stored; a prime, so that no two rows get the same
 # Operations that give numbers as they were given, so that nothing is rounded.
 _MOVING_NUMBERS = {
     "_to_copy", "amax", "amin", "cat", "clone", "constant_pad_nd", "contiguous", "copy", "cummax",
@@ -24,15 +27,11 @@ _MOVING_NUMBERS = {
 
 
 class NoisyOperations(OperationWatcher):
-    """A dispatch mode that moves the numbers that each operation computes by a few roundings.
+    """A dispatch mode that moves the numbers that each operation computes by a few roundings."""
 
-    Args:
-        seed: Seed of the noise, which takes no random numbers from what is computed.
-    """
-
-    def __init__(self, seed: int = 0) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self._dice = torch.Generator().manual_seed(seed)
+        self._dice = random.Random(0)  # so that no random number is taken from what is computed
 
     def meet(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         """Carry out an operation; return its result with noise, if it computed a new tensor."""
@@ -49,15 +48,25 @@ class NoisyOperations(OperationWatcher):
         return moved if moved is tensor else torch.where(tensor == tensor.round(), tensor, moved)
 
 
-def moved_by_rounding(tensor: Tensor, dice: torch.Generator | None = None) -> Tensor:
+def moved_by_rounding(tensor: Tensor, dice: random.Random) -> Tensor:
     """Return a tensor with each number off by at most ``MAX_ROUNDINGS``; others as they are."""
     if not tensor.is_floating_point() or tensor.device.type == "meta":
         return tensor
-    wide = torch.promote_types(tensor.dtype, torch.float32)
-    noise = torch.rand(tensor.shape, dtype=wide, generator=dice).to(tensor.device)
-    rate = 2 * MAX_ROUNDINGS * torch.finfo(tensor.dtype).eps
-    off = noise.sub_(0.5).mul_(rate).mul_(tensor.detach())
-    return off.add_(tensor.detach()).to(tensor.dtype)
+    count, noise = tensor.numel(), _noise(tensor.dtype)
+    if count >= NOISE_COUNT:
+        noise = noise.repeat(2 + count // NOISE_COUNT)
+    start = dice.randrange(len(noise) - count)
+    here = noise[start : start + count].view(tensor.shape).to(tensor.device)
+    return torch.addcmul(tensor.detach(), tensor.detach(), here)
+
+
+@cache
+def _noise(dtype: torch.dtype) -> Tensor:
+    """Draw the noise of a dtype, once: the share of itself by which each number moves."""
+    dice = torch.Generator().manual_seed(0)
+    with _disable_current_modes():  # or noise would be added to the noise
+        drawn = 2 * torch.rand(NOISE_COUNT, dtype=torch.float64, generator=dice) - 1
+        return (drawn * (MAX_ROUNDINGS * torch.finfo(dtype).eps)).to(dtype)
 
 
 @cache

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Iterator
-
-from torch import Tensor
 
 from grader.diagnosis.noise import NoisyOperations, moved_by_rounding
 from grader.diagnosis.replay import AskedStep, Replay, ReplayUnit, difference_between, form_of
@@ -19,13 +18,17 @@ Answer = StepAnswer | Exception
 Place = tuple[int, int]  # of a step in a unit: which group, and which of its steps
 
 
-def is_steady(replay: Replay, unit: ReplayUnit) -> bool:
+def is_steady(replay: Replay, answered: ReplayUnit) -> bool:
     """Return whether neither chance nor rounding decides a source's answers to a unit.
 
     Other random seeds, slightly changed inputs and noise in every operation must not change them
     beyond rounding.
+
+    Args:
+        replay: The source.
+        answered: Unit with the source's answers.
     """
-    ours = _with_noise(replay.answer_unit(unit), OTHER_SEED)
+    ours = _with_noise(answered, OTHER_SEED)
     with NoisyOperations():
         return not any(replay.differences(ours))
 
@@ -100,17 +103,15 @@ def _gaps(one: StepAnswer, other: StepAnswer) -> list[float]:
 
 def _with_noise(unit: ReplayUnit, seed_shift: int) -> ReplayUnit:
     """Return a unit with other random seeds, and with inputs changed by a few rounding errors."""
-    groups = [[_shaken(asked, seed_shift) for asked in group] for group in unit.groups]
+    dice = random.Random(1)
+    groups = [[_shaken(asked, seed_shift, dice) for asked in group] for group in unit.groups]
     return unit._replace(groups=groups)
 
 
-def _shaken(asked: AskedStep, seed_shift: int) -> AskedStep:
+def _shaken(asked: AskedStep, seed_shift: int, dice: random.Random) -> AskedStep:
     step = asked.step
-    tensors = [_rounded(one) for one in values.load_tensors(step.tensors, asked.body, True)]
+    given = values.load_tensors(step.tensors, asked.body, True)
+    tensors = [moved_by_rounding(one, dice).requires_grad_(one.requires_grad) for one in given]
     specs, body = values.dump_tensors(tensors, strided=True)
     seed = None if step.seed is None else step.seed + seed_shift
     return asked._replace(step=messages.Step(step.operation, specs, len(body), seed), body=body)
-
-
-def _rounded(tensor: Tensor) -> Tensor:
-    return moved_by_rounding(tensor).requires_grad_(tensor.requires_grad)

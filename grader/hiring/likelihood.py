@@ -20,7 +20,7 @@ from grader.hiring.traits import TRAIT_KINDS, TraitSets
 # Contract and habit make operations and names alike, but nothing does so to sentences.
 USUAL = (Usual(0.5, 0.5, 1), Usual(0.5, 0.3, 1), Usual(0.1, 0.1, 0))
 # Pairs of strangers in one batch, near enough to be listed, that there would be if the evidence
-# were no more than it says; it is careful, and there are a twentieth of that (see the benchmark).
+# were no more than it says. It is careful: of made-up people, a twentieth of that is listed.
 EXPECTED_CHANCE_PAIRS = 1.0
 MIN_PAIRS = 8_000  # assumed in a small batch, where less is known of what is usual
 

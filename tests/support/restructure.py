@@ -230,6 +230,8 @@ def _inline(tree: ast.Module, holder: ast.Module | ast.ClassDef, helper: Functio
                     else:
                         held[at] = new
     holder.body.remove(helper)
+    if not holder.body:
+        holder.body.append(ast.Pass())
 
 
 def _mention(node: ast.AST) -> str:

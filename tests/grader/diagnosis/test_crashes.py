@@ -64,6 +64,9 @@ RAISED_BY = {
     "changed-before-backward": (
         "p = nn.Parameter(x)\ny = p.exp()\nz = y * 2\ny += 1\ny = z.sum().backward()"
     ),
+    "table-that-ends": "table = torch.ones(64)\ntorch.ones(99) + table[:99]",
+    "more-than-there-are": "x.topk(8)",
+    "embedding-without-such-a-row": "nn.Embedding(3, 2)(torch.tensor([-100]))",
     "sum-without-keepdim": "e = x.exp()\ne / e.sum(-1)",
     "mask-with-too-many-axes": (
         "mask = torch.ones(2, 5, 5)\nscores = torch.ones(2, 5, 5)\n"
@@ -113,6 +116,9 @@ RAISED_BY = {
             "a-division": "(x * 1e9).exp() / (x * 1e9).exp()",
             "a-division-by-zero": "(x * 0) / (x * 0)",
             "a-difference": "(x + float('inf')) - float('inf')",
+            "a-loss-of-nothing": "nn.functional.cross_entropy(x[0], torch.full((5,), -100))",
+            "a-mean-of-nothing": "x[x > 9e9].mean()",
+            "a-spread-of-one": "x[..., :1].std(-1)",
             "a-root": "(-x.abs()).sqrt()",
             "a-logarithm": "(-x.abs()).log()",
             "a-power": "(-x.abs()) ** 0.5",
@@ -186,6 +192,7 @@ FORWARD = "class A:\n def __init__(self): self.query = x\n def forward(self, x):
         ("e = x.exp()\ne / torch.sum(e, -1)", "`torch.sum(e, -1)` drops the axis"),
         ("e = x.sum(-1, keepdim=True)\nx * torch.ones(4)", "element by element"),
         ("total = x.sum()\nx * torch.ones(4) * total", "element by element"),
+        ("bias = torch.ones(1, 64, 64)\nbias.expand(1, 99, 99)", "ends at 64"),
         ("q, k = x.mT, x.mT\nq @ k", "ends in the 5 positions of x"),
         ("weights, v = x, x\ntorch.matmul(weights.v)", "`weights, v`"),
         ("keyz = keys = x\nx.keyz", "`x, keyz`"),
@@ -232,6 +239,8 @@ def test_exception_is_explained_by_its_cause(source: str, says: str) -> None:
     ("source", "not_said"),
     [
         ("q = k = x\nq @ k.transpose(0, 1)", "element by element"),
+        ("wide = 64\ntorch.ones(wide + 1) + torch.ones(99)", "ends at"),
+        ("x[..., :5] + torch.ones(5, 5) + torch.ones(7)", "ends at"),
         ("weights, v = torch.ones(2, 5, 5), torch.ones(2, 3, 7)\nweights @ v", "transpose"),
         ("weights, v = torch.ones(2, 5, 5), x.mT\nweights @ v.clone()", "is transposed"),
         ("x = torch.ones(2, 5, 5)\nx @ x[:, :3]", "is transposed"),

@@ -58,6 +58,7 @@ def test_canonical_people_are_not_listed_among_others() -> None:
     assert found({**answers("exercise3"), **canonical()}, stub_of("exercise3")) == set()
 
 
+@pytest.mark.slow("a thousand files are read")
 @pytest.mark.parametrize(("size", "batches"), [(6, 60), (1_000, 1)])
 def test_made_up_people_are_hardly_ever_listed(size: int, batches: int) -> None:
     known = [solution_of("exercise3")]
@@ -68,6 +69,7 @@ def test_made_up_people_are_hardly_ever_listed(size: int, batches: int) -> None:
     assert pairs == 0  # of 900, of 499,500
 
 
+@pytest.mark.slow("a thousand files are read")
 def test_half_of_the_restructured_copies_stand_out_from_a_thousand_honest_people() -> None:
     files = {f"person{n:03}": Person(n).file() for n in range(1_000)}
     copied = random.Random(0).sample(sorted(files), 40)
@@ -81,6 +83,7 @@ def test_half_of_the_restructured_copies_stand_out_from_a_thousand_honest_people
 
 # How many of the copies have to be found; the rest are copies of what is common. The figures for
 # large batches are in benchmarks/similarity.py.
+@pytest.mark.slow("each answer is copied, and compared with all others")
 @pytest.mark.parametrize(
     ("ways", "share"),
     [
@@ -259,6 +262,7 @@ def test_file_that_does_not_parse_is_compared_all_the_same() -> None:
     )
 
 
+@pytest.mark.slow("a thousand files are read")
 def test_hostile_files_cost_little_and_hide_nobody() -> None:
     files, stub = answers("exercise3"), stub_of("exercise3")
     source = files["right_chunked_queries"]
@@ -275,14 +279,14 @@ def test_hostile_files_cost_little_and_hide_nobody() -> None:
         "string": "x = '''" + "\n'" * 30_000,
         "deep": "\n".join(" " * n + "if x:" for n in range(300)),
         "names": "\n".join(f"name{n} = other{n} + 1" for n in range(500)),
-        "words": f"# {' '.join(f'{n:x}' for n in range(16_000))[: MAX_SUBMISSION_CHARS - 9]}\nx = 1\n",
+        "words": f"# {' '.join(map(hex, range(9_000)))[: MAX_SUBMISSION_CHARS - 9]}\nx = 1\n",
         "helpers": "".join(f"def f{n}(x):\n    return f{n + 1}(f{n + 1}(x))\n" for n in range(99)),
         "escapes": "# \x1b[2J \u202e gpj.exe\nx = y + '\x1b]0;t\x07'\n",
     }
     crowd = {f"crowd{n:04}": f"{source}# {n}\n" for n in range(1_000)}
     started = time.process_time()
     result = find_similar({**files, **hostile, **crowd}, stub)
-    assert time.process_time() - started < 60  # it takes about 2 s
+    assert time.process_time() - started < 60  # it takes about 5 s
     assert {one.name for one in result.left_out} == {"mebibyte", "open"}
     assert result.pairs[0].evidence[0] == "same code"
     assert "copy" in {name for pair in result.pairs for name in names(pair)}

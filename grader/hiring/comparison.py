@@ -14,7 +14,7 @@ from grader.hiring.similarity import find_similar
 from grader.hiring.store import BatchStore
 from grader.hiring.traits import read_traits
 from grader.kit import Exercise
-from grader.kit.spoilers import written_out
+from grader.kit.spoilers import written_out_in
 from grader.records import Similarity
 from grader.submission.notebook.slicing import cut_apart
 
@@ -76,7 +76,7 @@ def _own_part(source: str, exercise: Exercise, exercises: Sequence[Exercise]) ->
 
 def _is_one_line_repair(exercise: Exercise, stub: str, solution: str) -> bool:
     """Return whether all that a file to be repaired needs is one statement."""
-    if not written_out(exercise).issuperset(exercise.entry_points):
+    if not written_out_in(stub).issuperset(exercise.entry_points):
         return False
     contract = contract_of(stub)
     before, after = (

@@ -59,8 +59,14 @@ def _reason(giver: Exercise, taker: Exercise, kit: Kit) -> str:
 @functools.cache
 def written_out(exercise: Exercise) -> frozenset[str]:
     """Return the names of a stub's classes and functions that are written out already."""
-    body = ast.parse(shipped_stub(exercise)).body
-    made = [node for node in body if isinstance(node, ast.ClassDef | ast.FunctionDef)]
+    return written_out_in(shipped_stub(exercise))
+
+
+def written_out_in(stub: str | bytes) -> frozenset[str]:
+    """Return the names of the classes and functions that the text of a stub has written out."""
+    made = [
+        node for node in ast.parse(stub).body if isinstance(node, ast.ClassDef | ast.FunctionDef)
+    ]
     return frozenset(node.name for node in made if not _is_left_to_write(node))
 
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from grader.hiring.strangers import Floats, Indices, TraitModel, Usual
+from grader.hiring.strangers import NOTHING_KEPT, Floats, Indices, TraitModel, Usual
 from grader.hiring.traits import TRAIT_KINDS, TraitSets
 
 # Contract and habit make operations and names alike, but nothing does so to sentences.
@@ -74,31 +74,25 @@ class Evidence:
             for place, usual in enumerate(USUAL)
         ]
         self._same = np.zeros((len(USUAL), self._there))
+        self._renamed = np.zeros(self._there)
         self._most = np.full(self._there, -np.inf)
         self._nearest = np.zeros(self._there, np.int64)
         # Whom each known answer explains: whoever is as near to it as a copy.
         self._explained = np.zeros((known, self._known), bool)
         for number in range(known):
-            evidence = self._rows(self._known + number)[0][: self._known]
-            self._explained[number] = evidence >= self.threshold
+            evidence = np.sum([one.row(self._known + number)[0] for one in self._kinds], axis=0)
+            self._explained[number] = evidence[: self._known] >= self.threshold
         self._near = [self._compare(number) for number in range(self._known)]
-
-    def _rows(self, original: int) -> tuple[Floats, list[float]]:
-        """Return the evidence that each submission is a copy of one, and that of the same code.
-
-        The latter has one number for each kind of trait.
-        """
-        rows = [kind.row(original) for kind in self._kinds]
-        return np.sum([row for row, _ in rows], axis=0), [same for _, same in rows]
 
     def _compare(self, original: int) -> Indices:
         """Look for copies of a submission; return those that are near."""
-        evidence, same = self._rows(original)
-        evidence = evidence[: self._known]
+        rows = [kind.row(original) for kind in self._kinds]
+        evidence = np.sum([row for row, _ in rows], axis=0)[: self._known]
         evidence[original] = -np.inf
         evidence[(self._explained & self._explained[:, [original]]).any(axis=0)] = -np.inf
         if original < self._there:
-            self._same[:, original] = np.cumsum(same)
+            self._same[:, original] = np.cumsum([same for _, same in rows])
+            self._renamed[original] = rows[0][0][original] + (len(rows) - 1) * NOTHING_KEPT
             self._note(np.array([original]), int(evidence.argmax()), evidence.max(keepdims=True))
         else:
             evidence[self._there :] = -np.inf
@@ -119,6 +113,10 @@ class Evidence:
         """Return the indices of submissions of the batch that are near to no known answer."""
         explained = self._explained[:, : self._there].any(axis=0)
         return np.flatnonzero(~explained).tolist()
+
+    def shown_if_renamed(self) -> list[int]:
+        """Return the indices of submissions of which a copy without its names would be near."""
+        return np.flatnonzero(self._renamed >= self.threshold).tolist()
 
     def unusual_enough(self, kinds: int = len(TRAIT_KINDS)) -> list[int]:
         """Return the indices of submissions so unusual that nobody writes the same by chance.

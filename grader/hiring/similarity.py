@@ -51,9 +51,8 @@ def find_similar(
     compared = ComparedSubmissions(sources, stub, known, earlier)
     codes, evidence = compared.codes, compared.evidence
     sizes = [len(code.names) for code in codes]
-    code, structure = (
-        sum(sizes[i] for i in evidence.unusual_enough(kinds)) for kinds in (CODE_KINDS, 1)
-    )
+    code = sum(sizes[i] for i in evidence.unusual_enough(CODE_KINDS))
+    renamed = sum(sizes[i] for i in evidence.shown_if_renamed())
     too_short = 2 * code < sum(sizes)
     telling = set(evidence.unusual_enough() if too_short else evidence.unexplained())
     close, labels = evidence.nearest()
@@ -62,7 +61,7 @@ def find_similar(
     pairs = [_pair(one, compared) for one in close[:max_listed]]
     groups = _groups(compared, labels, telling)[:max_listed]
     shown = {name for one in groups for name in one.names} | {one.second for one in pairs}
-    says = _summary(sum(sizes), len(earlier), code, structure, len(close), max_listed)
+    says = _summary(sum(sizes), len(earlier), code, renamed, len(close), max_listed)
     return Similarity(
         pairs=tuple(pairs),
         groups=groups,
@@ -138,7 +137,7 @@ def _spans(lines: Iterable[int]) -> tuple[Span, ...]:
 
 
 def _summary(
-    compared: int, earlier: int, code: int, structure: int, found: int, max_listed: int
+    compared: int, earlier: int, code: int, renamed: int, found: int, max_listed: int
 ) -> str:
     """Return the outcome in words.
 
@@ -146,15 +145,15 @@ def _summary(
         compared: How many submissions were compared.
         earlier: How many there are of earlier batches.
         code: How many of them hold code that nobody writes again by chance.
-        structure: How many do even when every name is left out.
+        renamed: Of how many a copy would show in which every name is another.
         found: How many pairs are close.
         max_listed: How many pairs are listed at most.
     """
     if not compared or compared + earlier < 2:
         return "Nothing to compare: fewer than two submissions hold code of their own."
-    told = [f"{compared:,} submissions compared."]
+    told = ["1 submission compared." if compared == 1 else f"{compared:,} submissions compared."]
     if earlier:
-        told.append(f"They were compared with {earlier:,} of earlier batches, too.")
+        told.append(f"Compared with {earlier:,} of earlier batches as well.")
     if found > max_listed:
         told.append(f"{found:,} pairs are close, the first {max_listed:,} are listed.")
     if 2 * code < compared:
@@ -167,7 +166,7 @@ def _summary(
         told.append(
             "A pair is listed when it has the same code, or when a batch of this size would bring "
             "hardly one such pair by chance; a source that both read, such as a tutorial, looks "
-            f"like a copy. {structure:,} of them are unusual enough that a copy would show with "
-            "every name and comment changed, however it is cut into statements and functions."
+            f"like a copy. For {renamed:,} of them a copy would show even with every name and "
+            "comment changed, however it is cut into statements and functions."
         )
     return " ".join(told)

@@ -22,6 +22,7 @@ Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 KEPT_SHARES = (0.6, 0.95)  # of a kind's traits that a copy keeps, unless it keeps none
+NOTHING_KEPT = -math.log(1 + len(KEPT_SHARES))  # evidence of a kind of which all is lost
 PRIOR_STRANGERS = 6  # that count beside those who were counted, and are as is usual
 MIN_CHANCE = 1 / 200  # of a trait; no batch shows that one is rarer
 RARE_BELOW_SHARE = 0.5  # of strangers; a trait that is rarer is marked
@@ -96,8 +97,8 @@ class TraitModel:
             way[form] = _kept(kept, chances.in_copy).sum()
             ways.append(way)
             same.append(_kept(kept, chances.in_same).sum())
-        evidence = np.logaddexp.reduce(ways) - math.log(len(ways))
-        return evidence[self._form], float(np.logaddexp.reduce(same)) - math.log(len(ways))
+        evidence = np.logaddexp.reduce(ways) + NOTHING_KEPT
+        return evidence[self._form], float(np.logaddexp.reduce(same)) + NOTHING_KEPT
 
     def _who_has(self, traits: Indices) -> Floats:
         """Return who has which of some traits: ones and zeros, a row for each form."""

@@ -168,7 +168,7 @@ def test_earlier_batches_are_compared_with(tmp_path: Path) -> None:
         frozenset({kin["right_block_mask"], "Ada/results.sqlite"}),
     }
     assert len(found.pairs) == 2 + sum(kin.keys() >= pair for pair in KIN)
-    assert "compared with 3 of earlier batches" in found.says
+    assert "Compared with 3 of earlier batches as well." in found.says
     assert compared(tmp_path / "now", "exercise5")["exercise5"].earlier == {}
 
 

@@ -56,6 +56,7 @@ def grade_and_tell(
             results.write_gradebook(out)
             tell_stopped(progress)
             raise click.exceptions.Exit(130) from None
+    results.explain_missing({(task.candidate, task.exercise): why for task, why in progress.faults})
     for reason in pool.left_out.values():
         complain(reason)
     return progress

@@ -14,7 +14,7 @@ from msgspec import structs
 
 from grader import __version__
 from grader.errors import GradeError, GraderFault
-from grader.hiring.process_pool import MAX_TRIES, START_TIMEOUT_S
+from grader.hiring.process_pool import MAX_TRIES, START_TIMEOUT_S, given_up, max_wall_s
 from grader.hiring.ray_client import ProcessGone, RayClient
 from grader.hiring.ray_nodes import Node, NodeCapabilities, gpu_share
 from grader.hiring.tasks import PoolSettings, Task, TaskOutcome
@@ -36,20 +36,23 @@ class _Slot:
     Attributes:
         awaited: The reference to its next answer; None while nothing is asked of the process.
         up: Whether the process has said hello.
+        waited: How long its current work has been waited for, in seconds.
     """
 
     node: Node
     actor: Any
     awaited: Any
     up: bool = False
+    waited: float = 0.0
     work: _PendingTask | None = None
 
 
 class Cluster:
     """Grades tasks on all nodes of a Ray cluster at once; a context manager, like ``GradingPool``.
 
-    A process that dies, alone or with its node, is replaced, and costs its task one try. A node
-    that joins later is used too, unless it differs from the others.
+    A process that dies, alone or with its node, is replaced, and costs its task one try; one that
+    hangs is replaced, and its task given up. A node that joins later is used too, unless it differs
+    from the others.
 
     Args:
         settings: How to grade; the device ``auto`` is the GPU where every node has one.
@@ -70,6 +73,7 @@ class Cluster:
     def __init__(self, settings: PoolSettings, address: str, size: int | None, memory: int) -> None:
         self._size = size
         self._memory = memory
+        self._max_wall_s = max_wall_s(settings)
         self._slots: list[_Slot] = []
         self._names: dict[str, str] = {}  # names of all nodes that were used, by id
         self._failed: dict[str, int] = {}  # starts in a row without a hello, by node
@@ -176,15 +180,25 @@ class Cluster:
                 self._slots.append(_Slot(node, actor, actor.hello.remote()))
 
     def _answers(self) -> Iterator[tuple[_Slot, bytes | ProcessGone]]:
-        """Yield the answers of processes that arrive within ``POLL_INTERVAL_S`` seconds."""
+        """Yield the answers of processes that arrive within ``POLL_INTERVAL_S`` seconds.
+
+        A process that hangs counts as gone.
+        """
         waiting = {slot.awaited: slot for slot in self._slots if slot.awaited is not None}
         if not waiting:
             time.sleep(POLL_INTERVAL_S)
             return
-        for awaited, answer in self._client.answers(list(waiting), POLL_INTERVAL_S):
-            slot = waiting[awaited]
-            slot.awaited = None
-            yield slot, answer
+        began = time.monotonic()
+        answers = dict(self._client.answers(list(waiting), POLL_INTERVAL_S))
+        # A longer wait means that this process itself was stopped, say by Ctrl-Z: not counted.
+        waited = min(time.monotonic() - began, POLL_INTERVAL_S)
+        for awaited, slot in waiting.items():
+            slot.waited += waited
+            if awaited in answers:
+                slot.awaited, slot.waited = None, 0.0
+                yield slot, answers[awaited]
+            elif slot.work is not None and slot.waited > self._max_wall_s:
+                yield slot, ProcessGone()
 
     def _greet(self, slot: _Slot, answer: bytes | ProcessGone) -> str:
         """Accept a process that can grade as the others do; else use its node no more.
@@ -239,10 +253,9 @@ class Cluster:
         if isinstance(answer, bytes):
             return msgspec.json.decode(answer, type=TaskOutcome, strict=False)
         self._end(slot)
-        if work.tries < MAX_TRIES:
-            return None
-        reason = f": {answer.reason}" if answer.reason else ""
-        return TaskOutcome(fault=f"the process that graded it died {MAX_TRIES} times{reason}")
+        if slot.waited > self._max_wall_s:
+            return given_up(self._max_wall_s)
+        return given_up(0.0, answer.reason) if work.tries >= MAX_TRIES else None
 
     def _end(self, slot: _Slot) -> None:
         self._client.end(slot.actor)

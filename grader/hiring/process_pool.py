@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import multiprocessing
+import os
+import socket
+import struct
 import sys
-from collections.abc import Iterable, Iterator
-from multiprocessing.connection import Connection, wait
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
 from typing import Self
 
@@ -16,13 +21,16 @@ from msgspec import structs
 from grader.errors import GradeError, GraderFault
 from grader.hiring.parallel import cores
 from grader.hiring.tasks import Capabilities, PoolSettings, Task, TaskOutcome
+from grader.sandbox.clock import MAX_JUDGING_CPU_S, MAX_WALL_S_PER_LIMIT_S
 from grader.sandbox.gpu import Gpu
-from grader.wire.levels import sharers_that_fit
+from grader.wire.levels import BUDGET_IN_TIMEOUTS, sharers_that_fit
 
 MAX_TRIES = 2  # of a grading whose process dies
 BASE_MIB = 700  # of a grading process and its zygote, without any submission
 BASE_ON_GPU_MIB = 1700  # with what CUDA keeps for the process's workers
 START_TIMEOUT_S = 180.0
+END_TIMEOUT_S = 10.0  # for a killed process to be gone; one that the kernel holds is left behind
+POLL_INTERVAL_S = 1.0  # between two looks at processes that grade
 
 
 class _PooledProcess:
@@ -35,6 +43,7 @@ class _PooledProcess:
         from grader.hiring.grading_process import serve_tasks
 
         self.connection, theirs = context.Pipe()
+        _limit_transfers(self.connection, max_wall_s(settings))
         self.process: BaseProcess = context.Process(
             target=serve_tasks, args=(theirs, msgspec.json.encode(settings)), daemon=True
         )
@@ -42,6 +51,7 @@ class _PooledProcess:
         theirs.close()
         self.task: Task | None = None
         self.tries = 0  # attempts at this task
+        self.waited = 0.0  # for this task's outcome, in seconds
 
     def hello(self) -> Capabilities:
         """Wait until the process's sandbox is up; return its capabilities."""
@@ -53,20 +63,29 @@ class _PooledProcess:
         )
 
     def begin(self, task: Task, tries: int = 1) -> None:
-        self.task, self.tries = task, tries
-        with contextlib.suppress(OSError):  # it is gone, which ``run`` notices as it waits
+        self.task, self.tries, self.waited = task, tries, 0.0
+        with contextlib.suppress(OSError):  # it is gone or hangs, which ``run`` notices as it waits
             self.connection.send_bytes(msgspec.msgpack.encode(task))
 
     def end(self) -> None:
         self.connection.close()
-        self.process.terminate()
-        self.process.join()
+        self.process.kill()
+        self.process.join(END_TIMEOUT_S)
+
+
+def _limit_transfers(connection: Connection, seconds: float) -> None:
+    """Raise ``OSError`` where the other process stops reading or writing in a message's middle."""
+    limit = struct.pack("ll", math.ceil(seconds), 0)
+    with socket.socket(fileno=os.dup(connection.fileno())) as same:
+        same.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, limit)
+        same.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, limit)
 
 
 class GradingPool:
     """Grades tasks in several processes at once; a context manager.
 
-    A process that dies, for whatever reason, is replaced, and costs its task one try.
+    A process that dies, for whatever reason, is replaced, and costs its task one try. One that
+    gives no outcome within ``max_wall_s`` is replaced too, and its task given up.
 
     Args:
         settings: How to grade.
@@ -84,6 +103,7 @@ class GradingPool:
         if sys.platform == "win32":
             raise GraderFault("grading needs Linux or macOS; on Windows, run it in WSL")
         self._settings = settings = structs.replace(settings, gpu_sharers=size)
+        self._max_wall_s = max_wall_s(settings)
         self._graders = [_PooledProcess(settings) for _ in range(size)]
         hellos = [grader.hello() for grader in self._graders]
         for hello in hellos:
@@ -118,20 +138,34 @@ class GradingPool:
         left = iter(tasks)
         for grader in self._graders:
             self._next(grader, left)
-        while busy := {grader.connection: grader for grader in self._graders if grader.task}:
-            for ready in wait(list(busy)):
-                assert isinstance(ready, Connection)
-                grader = busy[ready]
-                task, done = grader.task, self._outcome(grader)
+        while busy := [grader for grader in self._graders if grader.task]:
+            for grader in self._ready_or_hung(busy):
+                task, tries = grader.task, grader.tries
+                hangs = grader.waited > self._max_wall_s
+                done = None if hangs else self._outcome(grader)
                 assert task is not None
                 if done is None:
-                    tries, grader = grader.tries, self._replace(grader)
-                    if tries < MAX_TRIES:
+                    grader = self._replace(grader)
+                    if tries < MAX_TRIES and not hangs:
                         grader.begin(task, tries + 1)
                         continue
-                    done = TaskOutcome(fault=f"the process that graded it died {MAX_TRIES} times")
+                    done = given_up(self._max_wall_s if hangs else 0.0)
                 self._next(grader, left)
                 yield task, done
+
+    def _ready_or_hung(self, busy: Sequence[_PooledProcess]) -> list[_PooledProcess]:
+        """Wait a little; return the processes with an outcome, and those that hang."""
+        began = time.monotonic()
+        ready = wait([grader.connection for grader in busy], POLL_INTERVAL_S)
+        # A longer wait means that this process itself was stopped, say by Ctrl-Z: not counted.
+        waited = min(time.monotonic() - began, POLL_INTERVAL_S)
+        for grader in busy:
+            grader.waited = 0.0 if grader.connection in ready else grader.waited + waited
+        return [
+            grader
+            for grader in busy
+            if grader.connection in ready or grader.waited > self._max_wall_s
+        ]
 
     def _next(self, grader: _PooledProcess, left: Iterator[Task]) -> None:
         task = next(left, None)
@@ -156,6 +190,21 @@ class GradingPool:
             raise GraderFault(hello.fault)
         self._graders[self._graders.index(grader)] = fresh
         return fresh
+
+
+def max_wall_s(settings: PoolSettings) -> float:
+    """Return after how many seconds without an outcome a grading process counts as hung.
+
+    No grading takes so long that ends at all, on a machine that is not too busy to grade.
+    """
+    worker_s = settings.timeout * (BUDGET_IN_TIMEOUTS + 1)  # the last check may overrun the budget
+    return MAX_WALL_S_PER_LIMIT_S * (worker_s + MAX_JUDGING_CPU_S) + START_TIMEOUT_S
+
+
+def given_up(hung_s: float, reason: str = "") -> TaskOutcome:
+    """Return the outcome of a task whose process hung for so many seconds; 0 for one that died."""
+    how = f"hung for {hung_s / 60:.0f} minutes" if hung_s else f"died {MAX_TRIES} times"
+    return TaskOutcome(fault=f"the process that graded it {how}{reason and ': '}{reason}")
 
 
 def processes_that_fit(memory: int, room: int, gpu: Gpu | None = None) -> int:

@@ -39,7 +39,7 @@ from grader.outputs.gradebook import render_gradebook, render_mail_merge
 from grader.outputs.gradescope import render_gradescope
 from grader.outputs.junit import render_junit
 from grader.outputs.phrases import without_the_repair
-from grader.records import FeedbackDepth, GradebookRow, Report, Score, Similarity
+from grader.records import FeedbackDepth, GradebookRow, Report, Score, Similarity, Status
 
 GRADEBOOK_RENDERERS = {"canvas": render_canvas, "moodle": render_moodle}
 # The files of each form in a candidate's folder, to be deleted once the candidate is gone.
@@ -74,6 +74,7 @@ class BatchResults:
         depth: FeedbackDepth = FeedbackDepth.CAUSE,
     ) -> None:
         self._remarks = Remarks(store.path.parent)
+        self._faults: dict[tuple[str, str], str] = {}
         self._changed = changed or {}
         self._store = store
         owners = {one.key: one.owner for one in candidates if one.owner}
@@ -91,6 +92,10 @@ class BatchResults:
         self._explained = [one.name for one in exercises if one.diagnosis]
         self._known_by = known_by or {}
         self._depth = depth
+
+    def explain_missing(self, faults: Mapping[tuple[str, str], str]) -> None:
+        """Note why something could not be graded, by the candidate's key and the exercise."""
+        self._faults.update(faults)
 
     def write(
         self,
@@ -237,13 +242,17 @@ class BatchResults:
         ]
 
     def _row(self, name: str, scores: Mapping[str, Score]) -> GradebookRow:
-        found = [scores.get(exercise, NOT_GRADED) for exercise in self._weights]
         key = self._key_of[name]
+        missing = {
+            exercise: replace(NOT_GRADED, note=self._faults.get((key, exercise), ""))
+            for exercise in self._weights
+        }
+        found = [scores.get(exercise, missing[exercise]) for exercise in self._weights]
         said = tuple(map(in_words, self._remarks.of(key)))
         row = partial(
             GradebookRow, scores=found, decision=self._remarks.decision(key), remarks=said
         )
-        if NOT_GRADED in found:
+        if any(one.status is Status.NOT_GRADED for one in found):
             return row(name, None)
         shares = [score.earned / max(score.possible, 1) for score in found]
         total = sum(map(operator.mul, self._weights.values(), shares))

@@ -20,6 +20,7 @@ from grader.records import (
     GradebookRow,
     Report,
     Score,
+    Status,
     Verdict,
 )
 
@@ -47,8 +48,12 @@ class ShownFeedback:
 
     @property
     def note(self) -> str:
-        """The note on the file, such as why it cannot be tried; empty where points are all."""
-        return "" if self.depth is FeedbackDepth.SCORE else self.score.note
+        """The note on the file, such as why it cannot be tried; empty where points are all.
+
+        Why something was not graded is for the team alone.
+        """
+        is_told = self.depth is not FeedbackDepth.SCORE
+        return self.score.note if is_told and self.score.status is not Status.NOT_GRADED else ""
 
     @property
     def checks(self) -> Sequence[CheckResult]:

@@ -21,6 +21,7 @@ from grader.errors import MachineBusy
 POLL_INTERVAL_S = 0.1  # between two looks during a wait
 IDLE_S_PER_CPU_S = 3  # so many seconds of sleep count as one second of processor time
 MAX_WALL_S_PER_LIMIT_S = 20  # how long a worker may be waited for, per second of its limit
+MAX_JUDGING_CPU_S = 20.0  # of the trusted process in one grading; it usually takes less than 1
 CLOCK_TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 MAX_MEASURED_TASKS = 256  # of processes below a worker, and of threads in each
 BUSY_STATES = "RD"  # of a task that would run if it had a core and the data that it reads

@@ -9,7 +9,7 @@ from math import inf
 
 from grader.sandbox.batch import RequestBatch
 from grader.sandbox.channel import Channel, Exchange, ExchangeMemory, OutgoingStep
-from grader.sandbox.clock import MAX_WALL_S_PER_LIMIT_S, Clock
+from grader.sandbox.clock import MAX_JUDGING_CPU_S, MAX_WALL_S_PER_LIMIT_S, Clock
 from grader.sandbox.errors import SubmissionError
 from grader.sandbox.pace import Pace, Work
 from grader.sandbox.process import Sandbox
@@ -18,7 +18,6 @@ from grader.sandbox.workers import NotTried, WorkerEnded, WorkerTimeout
 from grader.submission import SourceProblem, Submission
 from grader.wire.messages import NO_RULES, Load, Rules
 
-MAX_JUDGING_CPU_S = 20.0  # of this process; it usually takes less than 1
 # Of later checks; none of our own solutions takes half of the shorter limit.
 LIMIT_DIVISOR_AFTER_TIMEOUT = 10
 MARGIN = 4  # a step may take this many times the time that it is expected to take

@@ -24,12 +24,14 @@ from msgspec.structs import replace
 
 from grader.cli import run_command
 from grader.errors import GradeError, GraderFault
-from grader.hiring.process_pool import GradingPool
+from grader.hiring.process_pool import GradingPool, max_wall_s
 from grader.hiring.store import BatchSettings, BatchStore, expect_own_folder
 from grader.hiring.tasks import PoolSettings, Task, TaskOutcome
 from grader.hiring.written import safe_name
 from grader.kit import installed_kit, load_kit
 from grader.kit.stubs import shipped_stub
+from grader.sandbox.clock import MAX_JUDGING_CPU_S, MAX_WALL_S_PER_LIMIT_S
+from grader.wire.levels import limits_for
 from tests.support.paths import ROOT, TINY_KIT
 from tests.support.reading import assert_self_contained, text_of
 from tests.support.takehomes import write_record
@@ -605,6 +607,77 @@ def test_task_whose_process_dies_again_is_given_up(monkeypatch: pytest.MonkeyPat
     assert told is task
     assert outcome.report is None
     assert "died 2 times" in outcome.fault
+
+
+HANGS = """
+    import pathlib, signal, threading
+    if "hang" in harness.session.source and pathlib.Path(__file__).with_name("hangs").exists():
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
+        threading.Event().wait()
+"""
+
+
+@pytest.fixture
+def kit_that_hangs(tmp_path: Path) -> Path:
+    """The tiny kit, whose suite never ends where the submission says so, and heeds no SIGTERM."""
+    kit = tmp_path / "kit"
+    shutil.copytree(TINY_KIT, kit, ignore=shutil.ignore_patterns(".grade"))
+    suite = kit / "tests/suites/basics/test_double.py"
+    text, begin = suite.read_text(encoding="utf-8"), '    """2·x for x of this length."""\n'
+    assert begin in text
+    suite.write_text(text.replace(begin, begin + HANGS), encoding="utf-8")
+    suite.with_name("hangs").touch()
+    return kit
+
+
+@pytest.mark.slow("a batch is several processes that import torch")
+def test_grading_that_hangs_costs_its_row_alone_and_is_tried_again_by_the_same_command(
+    kit_that_hangs: Path,
+    tmp_path: Path,
+    out: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    handed = tmp_path / "handed"
+    handed.mkdir()
+    right = "def double(x):\n    return 2 * x\n"
+    for name in ("ann", "ben", "cy"):
+        (handed / f"{name}.py").write_text(right)
+    (handed / "ann.py").write_text(f"# hang\n{right}")
+    monkeypatch.setattr("grader.hiring.process_pool.max_wall_s", lambda _: 10.0)
+    kit = str(kit_that_hangs)
+    words = ["batch", str(handed), "--exercise", "double", "--kit", kit, "--out", str(out)]
+    assert run_command([*words, "--jobs", "1"]) == 3
+    told = capsys.readouterr().err
+    assert "not graded: `ann`, double: the process that graded it hung for 0 minutes" in told
+    assert "run the same command to try these again" in told
+    found = rows(out)
+    assert {found[name]["total percent"] for name in ("ben", "cy")} == {"100.00"}
+    assert found["ann"]["double status"] == "not graded"
+    assert found["ann"]["double note"].startswith("the process that graded it hung")
+    (kit_that_hangs / "tests/suites/basics/hangs").unlink()
+    assert run_command([*words, "--jobs", "1"]) == 0
+    assert rows(out)["ann"]["total percent"] == "100.00"
+    assert rows(out)["ann"]["double note"] == ""
+
+
+@pytest.mark.slow("a batch is several processes that import torch")
+def test_process_that_stops_reading_holds_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("grader.hiring.process_pool.max_wall_s", lambda _: 10.0)
+    large = f"{RIGHT}#{'x' * (1 << 20)}".encode()  # more than a connection holds
+    tasks = [Task(f"c{n}", "warmup1", 5, "warmup1.py", large) for n in range(2)]
+    with GradingPool(SETTINGS, 1) as pool:
+        os.kill(pool.pids[0], signal.SIGSTOP)
+        outcomes = [outcome for _, outcome in pool.run(tasks)]
+    assert "hung" in outcomes[0].fault
+    assert outcomes[1].report is not None
+
+
+def test_no_slow_right_answer_meets_the_limit_of_a_grading() -> None:
+    slow = replace(SETTINGS, timeout=60.0)
+    for settings in (SETTINGS, slow):
+        worker = limits_for(settings.timeout).cpu  # which the kernel ends at this processor time
+        assert max_wall_s(settings) > MAX_WALL_S_PER_LIMIT_S * (worker + MAX_JUDGING_CPU_S)
 
 
 @pytest.mark.slow("a batch is several processes that import torch")

@@ -37,6 +37,8 @@ LONGEST = 120.0  # until a node has joined, in seconds
 KILLS = """
     if "poison" in harness.session.source:
         __import__("os")._exit(1)
+    if "hangs" in harness.session.source:
+        __import__("threading").Event().wait()
 """
 SPIES = """
 import os, socket
@@ -237,6 +239,18 @@ def test_task_that_kills_its_process_is_given_up(story: Story) -> None:
     assert "died 2 times" in done.fault
     others = [done for task, done in story.outcomes if task.candidate != "poison"]
     assert all(done.report for done in others)
+
+
+@pytest.mark.slow("starts a cluster")
+def test_task_that_hangs_is_given_up(
+    machines: Machines, kit: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("grader.hiring.cluster.max_wall_s", lambda _: 10.0)
+    tasks = [task("hangs", 0, "# hangs\n" + SOURCES["right"]), task("right", 0, SOURCES["right"])]
+    with Cluster(settings(kit), machines.address, 1, MEMORY) as cluster:
+        found = {one.candidate: done for one, done in cluster.run(tasks)}
+    assert "hung" in found["hangs"].fault
+    assert found["right"].report is not None
 
 
 @pytest.mark.slow("starts a cluster")

@@ -12,7 +12,7 @@ from grader.cli.saying import echo
 from grader.errors import GradeError
 from grader.hiring.remarks import DECISIONS, Remarks, in_words
 from grader.hiring.store import BatchStore
-from grader.outputs.sanitise import show_invisible
+from grader.outputs.sanitise import composed, show_invisible
 
 out_option = click.option(
     "--out",
@@ -110,7 +110,7 @@ def _find_candidate(name: str, store: BatchStore) -> str:
     Raises:
         GradeError: There is no such candidate, or several have this name.
     """
-    names = store.names()
+    names, name = store.names(), composed(name)
     found = [key for key, called in names.items() if name in (key, called)]
     if len(found) == 1:
         return found[0]

@@ -15,6 +15,7 @@ from grader.hiring.store import BatchSettings, BatchStore, GradingResult
 from grader.hiring.tasks import Task, TaskOutcome
 from grader.kit import Exercise
 from grader.kit.stubs import shipped_stub
+from grader.outputs.sanitise import composed
 
 GradingKey = tuple[str, str, int]  # candidate, exercise, seed
 
@@ -58,10 +59,11 @@ def select_candidates(everyone: Sequence[Candidate], only: Collection[str]) -> l
     Raises:
         GradeError: A name belongs to no candidate.
     """
-    unknown = set(only) - {name for one in everyone for name in (one.name, one.key)}
+    only = {composed(name) for name in only}
+    unknown = only - {name for one in everyone for name in (one.name, one.key)}
     if unknown:
         raise GradeError(f"there is no candidate `{min(unknown)}`; names are those of the files")
-    return [one for one in everyone if not only or {one.name, one.key} & set(only)]
+    return [one for one in everyone if not only or {one.name, one.key} & only]
 
 
 def choose_seeds(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import stat
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path, PurePosixPath
@@ -18,7 +18,7 @@ from grader.hiring.archives import archive_contents
 from grader.hiring.choosing import HandedFile, choose_files
 from grader.hiring.downloads import Owner, owner_of
 from grader.hiring.files import Contents, archive_ending, folder_contents, is_source_file, read_file
-from grader.outputs.sanitise import show_invisible
+from grader.outputs.sanitise import composed, show_invisible, show_spelling
 from grader.submission import Submission, escape_undecodable, submission_of
 
 MAX_KEPT_BYTES = 64 << 10  # of a file that stays in memory while others are graded
@@ -102,14 +102,15 @@ def find_candidates(
     )
     sent = (exercises, defines or {}, stubs or {})
     found: dict[str, Candidate] = {}
-    for person, name in _with_names(_people(entries, names or {})):
+    texts = _texts(entries, names or {})
+    for person, name in _with_names(_people(texts, names or {}), texts):
         if name in found:
             raise GradeError(
                 f"two candidates in `{folder}` are called `{name}`; rename one, or give both "
                 "names in a CSV file with the columns file,name,id, one id where they are one "
                 "person: --names FILE"
             )
-        files = tuple(escape_undecodable(entry.name) for entry in person.entries)
+        files = tuple(texts[entry] for entry in person.entries)
         handed = _find_files(folder, person.entries, sent)
         found[name] = Candidate(name, handed, person.key, files, person.owner)
     if not found:
@@ -117,13 +118,36 @@ def find_candidates(
     return list(found.values())
 
 
-def _people(entries: Sequence[Path], names: Mapping[str, ListedPerson]) -> list[_Person]:
+def _texts(entries: Sequence[Path], names: Collection[str]) -> dict[Path, str]:
+    """Return each entry's name as text, the same however its accented letters are written.
+
+    Where two names differ in that alone, those letters are shown by number in all but one.
+
+    Raises:
+        GradeError: Two names differ in that alone, and ``names``, the list, has one of them.
+    """
+    written = {entry: escape_undecodable(entry.name) for entry in entries}
+    count = Counter(composed(text) for text in written.values())
+    for text in count.keys() & {*names}:
+        if count[text] > 1:
+            raise GradeError(
+                f"{count[text]} files are called `{text}`, their accents written in other ways, "
+                "and the list of names has only one; rename them"
+            )
+    return {
+        entry: show_spelling(text)
+        if count[composed(text)] > 1 and text != composed(text)
+        else composed(text)
+        for entry, text in written.items()
+    }
+
+
+def _people(texts: Mapping[Path, str], names: Mapping[str, ListedPerson]) -> list[_Person]:
     """Group the entries by person: by the list of names, else as a course system named them."""
     owned: dict[str, _Person] = {}
-    everybody = (owner_of(escape_undecodable(entry.name)) for entry in entries)
+    everybody = (owner_of(text) for text in texts.values())
     owners = {owner.key for owner in everybody if owner}
-    for entry in entries:
-        shown = escape_undecodable(entry.name)
+    for entry, shown in texts.items():
         owner = owner_of(shown)
         key = owner.key if owner else shown
         if not owner and (key in owners or key in owned):  # the text is another entry's key
@@ -144,30 +168,33 @@ def _people(entries: Sequence[Path], names: Mapping[str, ListedPerson]) -> list[
     return list(by_id.values())
 
 
-def _with_names(people: Sequence[_Person]) -> Iterator[tuple[_Person, str]]:
+def _with_names(
+    people: Sequence[_Person], texts: Mapping[Path, str]
+) -> Iterator[tuple[_Person, str]]:
     """Yield each person with a name: from the list, else the course system, else the entry's.
 
     The entry's name loses its ending, unless the entry is of an unknown kind and the name without
     its ending is that of another entry.
     """
-    taken = {_own_name(entry) for one in people for entry in one.entries if _is_known_type(entry)}
+    own_names = {entry: _own_name(entry, text) for entry, text in texts.items()}
+    taken = {own for entry, own in own_names.items() if _is_known_type(entry)}
     alike = Counter(one.owner.name for one in people if one.owner)
     for one in people:
         entry = one.entries[0]
-        own = _own_name(entry)
+        own = own_names[entry]
         if one.listed:
             own = one.listed.name
         elif one.owner:
             number = f" ({one.owner.number})" if alike[one.owner.name] > 1 else ""
             own = show_invisible(one.owner.name) + number
         elif own in taken and not _is_known_type(entry):
-            own = show_invisible(escape_undecodable(entry.name))
+            own = show_invisible(texts[entry])
         yield one, own
 
 
-def _own_name(entry: Path) -> str:
-    ending = "" if _is_folder(entry) else archive_ending(entry.name) or entry.suffix
-    return show_invisible(escape_undecodable(entry.name[: len(entry.name) - len(ending)]))
+def _own_name(entry: Path, text: str) -> str:
+    ending = "" if _is_folder(entry) else archive_ending(text) or PurePosixPath(text).suffix
+    return show_invisible(text.removesuffix(ending))
 
 
 def _is_known_type(entry: Path) -> bool:
@@ -194,25 +221,32 @@ def read_names(path: Path) -> dict[str, ListedPerson]:
     """Read candidates by file from a CSV file with columns ``file``, ``name`` and maybe ``id``.
 
     Raises:
-        GradeError: The path is no such file, a name is empty, or two people share an id.
+        GradeError: The path is no such file, a name is empty, or two people share a file or an id.
     """
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            names = {
-                row["file"].strip(): ListedPerson(
-                    show_invisible(row["name"].strip()),
+            rows = [
+                (
+                    composed(row["file"].strip()),
+                    show_invisible(composed(row["name"].strip())),
                     show_invisible((row.get("id") or "").strip()),
                 )
                 for row in csv.DictReader(file)
-            }
+            ]
     except OSError as error:
         raise GradeError(f"`{path}` cannot be read: {error.strerror}") from None
     except (KeyError, AttributeError, UnicodeDecodeError, csv.Error):
         raise GradeError(
             f"`{path}` is not a CSV file with the columns `file` and `name`, in UTF-8"
         ) from None
+    names: dict[str, ListedPerson] = {}
     by_id: dict[str, str] = {}
-    for key, one in names.items():
+    for key, *said in rows:
+        one = ListedPerson(*said)
+        if names.setdefault(key, one) != one:
+            raise GradeError(
+                f"`{path}` gives `{key}` to `{names[key].name}` and to `{one.name}`; keep one line"
+            )
         if not one.name:
             raise GradeError(f"`{path}` gives `{key}` an empty name; write one, or leave it out")
         if one.id and by_id.setdefault(one.id, one.name) != one.name:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 
 _ESCAPES = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[PX^_][^\x1b]*(?:\x1b\\)?|.?)",
@@ -29,6 +30,16 @@ def clean(text: str) -> str:
 def show_invisible(name: str) -> str:
     """Show a name's invisible characters by number, so that two different names look different."""
     return re.sub(r"[\t\n]", _number, _UNSEEN.sub(_number, name))
+
+
+def composed(name: str) -> str:
+    """Return a name with each accented letter as one letter (NFC), as macOS does not write it."""
+    return unicodedata.normalize("NFC", name)
+
+
+def show_spelling(name: str) -> str:
+    """Show a name's letters beyond ASCII by number, so that no two spellings look the same."""
+    return re.sub(r"[^\x00-\x7f]", _number, name)
 
 
 def _number(letter: re.Match[str]) -> str:

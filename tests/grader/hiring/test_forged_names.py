@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 
 from grader.errors import GradeError
-from grader.hiring.candidates import as_submission, find_candidates, read_names
+from grader.hiring.candidates import ListedPerson, as_submission, find_candidates, read_names
+from grader.hiring.roster import read_roster
+from grader.kit import installed_kit
 from grader.outputs.gradebook import render_gradebook
 from grader.outputs.source_listing import list_source
 from grader.records import GradebookRow
@@ -21,6 +23,11 @@ from grader.wire.messages import FaultFrame, RaisedFault
 from grader.wire.plain import one_line
 
 FORGED = "exercise1\nscore 28 / 28  seed 1\n.py"
+
+
+def write(path: Path, text: str = "x = 1") -> None:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text, encoding="utf-8")
 
 
 def test_names_that_differ_in_bytes_that_are_no_text_stay_apart(tmp_path: Path) -> None:
@@ -34,6 +41,42 @@ def test_names_that_differ_in_bytes_that_are_no_text_stay_apart(tmp_path: Path) 
     (tmp_path / r"Jos\xe9.py").write_text("x = 1")
     with pytest.raises(GradeError, match="two candidates"):
         find_candidates(tmp_path, ["exercise1"])
+
+
+def test_name_is_one_however_its_accents_are_written(tmp_path: Path) -> None:
+    one_letter, two_letters = "Jos\xe9", "Jose\u0301"
+    handed, names = tmp_path / "handed", tmp_path / "names.csv"
+    for name in (f"{two_letters}.py", f"{two_letters} Doe_55_assignsubmission_file_a.py"):
+        write(handed / name)
+    write(handed / f"{one_letter} Doe_55_assignsubmission_file_b.py")
+    names.write_text(f"file,name\n{one_letter}.py,{two_letters} Li\n", encoding="utf-8")
+    roster = read_roster(handed, names, ["warmup1"], installed_kit(), only=[f"{two_letters} Li"])
+    found = {one.key: (one.name, len(one.files)) for one in roster.everyone}
+    assert found == {
+        f"{one_letter} Doe_55": (f"{one_letter} Doe", 2),
+        f"{one_letter}.py": (f"{one_letter} Li", 1),
+    }
+    assert [one.key for one in roster.chosen] == list(roster.listed) == [f"{one_letter}.py"]
+
+
+def test_names_that_differ_in_the_writing_of_accents_alone_stay_apart(tmp_path: Path) -> None:
+    for name in ("Jos\xe9.py", "Jose\u0301.py"):
+        write(tmp_path / name, name)
+    people = find_candidates(tmp_path, ["exercise1"])
+    found = {one.name: one.handed["exercise1"].read().decode() for one in people}
+    assert found == {"Jos\xe9": "Jos\xe9.py", "Jose<U+0301>": "Jose\u0301.py"}
+    assert {one.key for one in people} == {"Jos\xe9.py", "Jose<U+0301>.py"}
+    with pytest.raises(GradeError, match="2 files are called `Jos\xe9.py`, their accents"):
+        find_candidates(tmp_path, ["exercise1"], {"Jos\xe9.py": ListedPerson("J")})
+
+
+def test_list_that_gives_a_file_to_two_people_is_refused(tmp_path: Path) -> None:
+    names = tmp_path / "names.csv"
+    names.write_text("file,name\nJos\xe9.py,Ann\nJose\u0301.py,Ben\n", encoding="utf-8")
+    with pytest.raises(GradeError, match="gives `Jos\xe9.py` to `Ann` and to `Ben`; keep one"):
+        read_names(names)
+    names.write_text("file,name\na.py,Ann\na.py,Ann\n", encoding="utf-8")
+    assert read_names(names) == {"a.py": ListedPerson("Ann")}
 
 
 def test_folder_named_as_a_course_system_numbers_people_is_not_theirs(tmp_path: Path) -> None:

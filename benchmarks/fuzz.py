@@ -1,14 +1,17 @@
 """Fuzz the trusted side's readers with bytes that were made to break them.
 
 For each kind of data that strangers may hand over, honest samples are changed at random and read
-as they are in use. Any exception but the declared ones ends the run.
+as they are in use: some of their bytes, or, so that more of them are read to the end, a value
+within a database or a notebook. Any exception but the declared ones ends the run.
 
-Usage: python -m benchmarks.fuzz [frames|archives|notebooks|histories|results] [COUNT]
+Usage: python -m benchmarks.fuzz [frames|archives|notebooks|histories|results] [COUNT [SEED]]
 """
 
 from __future__ import annotations
 
 import io
+import json
+import math
 import random
 import resource
 import sqlite3
@@ -18,9 +21,10 @@ import tempfile
 import time
 import zipfile
 from collections.abc import Callable
-from contextlib import closing, redirect_stderr
+from contextlib import closing, redirect_stderr, suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import torch
@@ -42,6 +46,21 @@ CALL = messages.Call("f", [messages.Arguments({"tuple": []}, {"dict": {}})])
 FRAME_ERRORS = (BadFrame, EOFError, ValueError)
 KIT = installed_kit()
 WARM_UP_INPUTS = 100  # after which memory is measured, as first uses allocate more
+ODD_VALUES: list[Any] = [
+    *(None, True, 0, -1, 1.5, 2**63 - 1, math.inf, [], {}, [None], "", "x", "\0", "\ud83d", "null"),
+    *("9" * 5000, '{"a":' * 2000, "2026-01-01", "9999-12-31T23:59:59+23:59", "%%time\nx", "!ls"),
+    *(
+        "def f(x:\n",
+        "'''",
+        "a\\",
+        "await x",
+        "x = !ls {x}",
+        "?x",
+        "\u2028x",
+        "\r",
+        "lambda: (yield)",
+    ),
+]
 FuzzTarget = tuple[list[bytes], Callable[[bytes], object]]
 
 
@@ -103,6 +122,40 @@ def change(rng: random.Random, frame: bytes) -> bytes:
         if not data:
             return frame
     return bytes(data)
+
+
+def change_value(rng: random.Random, value: Any) -> Any:
+    """Return a JSON value in which another stands in one place."""
+    if isinstance(value, dict | list) and value and rng.random() < 0.8:
+        keys = list(value) if isinstance(value, dict) else range(len(value))
+        key = rng.choice(keys)
+        changed = value.copy()
+        changed[key] = change_value(rng, value[key])
+        return changed
+    return rng.choice(ODD_VALUES)
+
+
+def change_notebook(rng: random.Random, data: bytes) -> bytes:
+    """Return a notebook in which another value stands in one place."""
+    return json.dumps(change_value(rng, json.loads(data))).encode()
+
+
+def change_cell(rng: random.Random, data: bytes) -> bytes:
+    """Return an SQLite file in which another value stands in one column, or in the JSON there."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.deserialize(data)
+        tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+        table = rng.choice([name for (name,) in tables])
+        columns = connection.execute(f"PRAGMA table_info({table})")
+        column = rng.choice([name for _, name, *_ in columns])
+        (value,) = connection.execute(f"SELECT {column} FROM {table}").fetchone()
+        if isinstance(value, str) and value.startswith("{"):
+            odd = json.dumps(change_value(rng, json.loads(value)))
+        else:
+            odd = rng.choice([one for one in ODD_VALUES if not isinstance(one, list | dict)])
+        with suppress(sqlite3.Error, UnicodeEncodeError), connection:
+            connection.execute(f"UPDATE {table} SET {column} = ?", (odd,))
+        return connection.serialize()
 
 
 def archives() -> list[bytes]:
@@ -210,7 +263,7 @@ def read_results(data: bytes) -> None:
                 result.report.to_builtins()
 
 
-def main(kind: str = "frames", count: str = "10000") -> None:
+def main(kind: str = "frames", count: str = "10000", seed: str = "0") -> None:
     """Read changed inputs of one kind, and print refusals, the longest time and memory growth."""
     made: dict[str, Callable[[], FuzzTarget]] = {
         "frames": lambda: (answers(), read_frame),
@@ -219,13 +272,15 @@ def main(kind: str = "frames", count: str = "10000") -> None:
         "histories": lambda: ([databases()[0]], read_history),
         "results": lambda: ([databases()[1]], read_results),
     }
-    rng, (honest, read) = random.Random(0), made[kind]()
+    within = {"notebooks": change_notebook, "histories": change_cell, "results": change_cell}
+    rng, (honest, read) = random.Random(int(seed)), made[kind]()
     declared = FRAME_ERRORS if kind == "frames" else (GradeError,)
     refused, before, longest = 0, 0, 0.0
     for number in range(int(count)):
         if number == WARM_UP_INPUTS:
             before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        data = change(rng, rng.choice(honest))
+        how = within[kind] if kind in within and number % 2 else change
+        data = how(rng, rng.choice(honest))
         began = time.process_time()
         try:
             read(data)

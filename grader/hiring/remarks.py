@@ -57,7 +57,7 @@ class Remarks:
         try:
             lines = self.file.read_bytes().splitlines() if self.file.exists() else []
             found = [msgspec.json.decode(line, type=Remark) for line in lines if line.strip()]
-        except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
+        except (OSError, RecursionError, msgspec.MsgspecError, UnicodeDecodeError) as error:
             raise GradeError(
                 f"`{self.file}` cannot be read: {error}; mend the line, or move the file away"
             ) from None

@@ -15,6 +15,15 @@ from grader.hiring.claim import lock_folder
 from grader.records import Report
 from grader.records.beside import touches_other_files
 
+# What reading raises where no batch wrote what is read.
+DAMAGE_ERRORS = (
+    sqlite3.DatabaseError,
+    ValueError,
+    TypeError,
+    AttributeError,
+    OverflowError,
+    RecursionError,
+)
 SCHEMA_VERSION = 2
 LOCK_TIMEOUT_S = 30.0  # for another process that writes
 SCHEMA = """
@@ -317,7 +326,7 @@ class BatchStore:
         """Yield the function that runs a query; damaged data raises ``GradeError``."""
         try:
             yield self._connection.execute
-        except (sqlite3.DatabaseError, ValueError, TypeError, AttributeError) as error:
+        except DAMAGE_ERRORS as error:
             raise self._cannot_be_used(error) from None
 
     def _cannot_be_used(self, error: Exception) -> GradeError:

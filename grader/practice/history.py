@@ -222,7 +222,7 @@ class History:
         """Raise GradeError if stored values do not decode: somebody else made the file."""
         try:
             yield
-        except (ValueError, TypeError, RecursionError) as error:
+        except (ValueError, TypeError, OverflowError, RecursionError) as error:
             raise GradeError(
                 f"the history `{self._path}` holds what no grading wrote ({error}); move it away"
             ) from None

@@ -192,7 +192,7 @@ def read_record(folder: Path) -> Interview:
         return found
     except FileNotFoundError:
         raise GradeError("there is no interview here; `grade interview` begins one") from None
-    except (OSError, OverflowError, msgspec.DecodeError) as error:
+    except (OSError, OverflowError, RecursionError, msgspec.DecodeError) as error:
         raise GradeError(
             f"`{path}` is damaged: {error}; your files are untouched, "
             "`grade EXERCISE FILE` from another folder grades them"

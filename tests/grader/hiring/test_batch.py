@@ -833,12 +833,13 @@ def test_store_from_a_newer_version_or_damaged_is_said(out: Path) -> None:
         BatchStore(out / "newer.sqlite")
 
 
-def test_what_no_batch_wrote_is_said(out: Path) -> None:
+@pytest.mark.parametrize("plan", ["{", '{"a":' * 2000])
+def test_what_no_batch_wrote_is_said(out: Path, plan: str) -> None:
     """A damaged byte was a fault of the grader."""
     path = out / "results.sqlite"
     with BatchStore(path):
         with closing(sqlite3.connect(path)) as connection, connection:
-            connection.execute("INSERT INTO plan VALUES (1, '{')")
+            connection.execute("INSERT INTO plan VALUES (1, ?)", (plan,))
         connection.close()
     with BatchStore(path) as store, pytest.raises(GradeError, match=r"cannot be used: .*; choose"):
         store.known_settings()

@@ -226,6 +226,17 @@ def test_file_whose_names_are_no_text_is_set_aside(tmp_path: Path) -> None:
         assert history.gradings() == []
 
 
+def test_hints_beyond_all_numbers_are_one_clear_line(tmp_path: Path) -> None:
+    path = tmp_path / "history.sqlite"
+    with History(path) as history:
+        history.show_hints("exercise3", 1)
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE hint SET shown = 9e999")
+    connection.close()
+    with History(path) as history, pytest.raises(GradeError, match="holds what no grading wrote"):
+        history.hints("exercise3")
+
+
 def test_folder_that_cannot_be_is_said(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(GradeError, match="cannot be used"):

@@ -230,6 +230,7 @@ SOME_TIME = "2026-01-01T00:00:00Z"
     "record",
     [
         "{",
+        '{"a": ' + "[" * 100_000,
         RECORD % (SOME_TIME, "1e300", SOME_TIME),  # was a fault of the grader, as were those below
         RECORD % ("2026-01-01T00:00:00", 45, SOME_TIME),
         RECORD % ("9999-12-31T23:59:59Z", 45, SOME_TIME),

@@ -11,7 +11,7 @@ import struct
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from multiprocessing.connection import wait
+from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Self
 

@@ -66,14 +66,14 @@ def test_names_that_differ_in_the_writing_of_accents_alone_stay_apart(tmp_path: 
     found = {one.name: one.handed["exercise1"].read().decode() for one in people}
     assert found == {"Jos\xe9": "Jos\xe9.py", "Jose<U+0301>": "Jose\u0301.py"}
     assert {one.key for one in people} == {"Jos\xe9.py", "Jose<U+0301>.py"}
-    with pytest.raises(GradeError, match="2 files are called `Jos\xe9.py`, their accents"):
+    with pytest.raises(GradeError, match=r"2 files are called `Jos.\.py`, their accents"):
         find_candidates(tmp_path, ["exercise1"], {"Jos\xe9.py": ListedPerson("J")})
 
 
 def test_list_that_gives_a_file_to_two_people_is_refused(tmp_path: Path) -> None:
     names = tmp_path / "names.csv"
     names.write_text("file,name\nJos\xe9.py,Ann\nJose\u0301.py,Ben\n", encoding="utf-8")
-    with pytest.raises(GradeError, match="gives `Jos\xe9.py` to `Ann` and to `Ben`; keep one"):
+    with pytest.raises(GradeError, match=r"gives `Jos.\.py` to `Ann` and to `Ben`; keep one"):
         read_names(names)
     names.write_text("file,name\na.py,Ann\na.py,Ann\n", encoding="utf-8")
     assert read_names(names) == {"a.py": ListedPerson("Ann")}

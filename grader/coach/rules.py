@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from grader.coach.fix_its import fix_it_exercises_computed_in
 from grader.errors import GradeError
 from grader.kit import MANIFEST, Exercise, Kit, load_kit
 from grader.kit.repairs import fix_it_exercises_in
@@ -80,8 +81,8 @@ class AssistantRules:
         """
         deepest = exercise.explain
         if exercise.diagnosis:
-            repairs = (one.explain for one in fix_it_exercises_in(source, kit))
-            deepest = min([self.max_depth(kit), *repairs], key=DEPTHS.index)
+            held = fix_it_exercises_in(source, kit) + fix_it_exercises_computed_in(source, kit)
+            deepest = min([self.max_depth(kit), *(one.explain for one in held)], key=DEPTHS.index)
         wanted = min(LEAST_TELLING_DEPTH, deepest, key=DEPTHS.index) if asked is None else asked
         return checked_depth(wanted, deepest, f"of a mistake in `{exercise.name}`")
 

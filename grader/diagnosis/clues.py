@@ -45,8 +45,14 @@ def failing_function(fault: Fault, source: str) -> Function | None:
     return max(found, key=lambda node: node.lineno, default=None)
 
 
+@functools.lru_cache(maxsize=1)  # each clue asks for some of them, and a source may be long
+def nodes_of(source: str) -> list[ast.AST]:
+    """Return all nodes of a source's tree."""
+    return list(ast.walk(tree_of(source)))
+
+
 def _nodes(source: str, kind: type[_N]) -> Iterator[_N]:
-    return (node for node in ast.walk(tree_of(source)) if isinstance(node, kind))
+    return (node for node in nodes_of(source) if isinstance(node, kind))
 
 
 def _functions(source: str) -> list[Function]:

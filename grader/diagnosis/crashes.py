@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 from torch import Tensor
 
-from grader.diagnosis.clues import CLUES, hidden_from, tree_of
+from grader.diagnosis.clues import CLUES, hidden_from, nodes_of
 from grader.diagnosis.shapes import CLUES_OF_SHAPES
 from grader.records import Fault
 
@@ -125,7 +125,7 @@ def _own_names(source: str, line: int) -> tuple[list[str], list[str]]:
     attributes: dict[str, None] = {}
     names: dict[str, None] = {}
     hidden = hidden_from(source, line)
-    for node in ast.walk(tree_of(source)):
+    for node in nodes_of(source):
         match node:
             case ast.Attribute(attr=name, ctx=ast.Store()):
                 attributes[name] = None

@@ -35,9 +35,10 @@ def check_source(
     try:
         body = [kept for node in tree.body for kept in _without_main_guard(node)]
         _check_entry_points(body, list(entry_points))
-        _check_forbidden(body, forbidden)
+        nodes = [node for statement in body for node in ast.walk(statement)]
+        _check_forbidden(nodes, forbidden)
         if imports:
-            _check_imports(body, imports)
+            _check_imports(nodes, imports)
     except RecursionError:
         raise SourceProblem("cannot be read: it is nested too deeply") from None
 
@@ -92,8 +93,7 @@ def _bound_names(body: list[ast.stmt]) -> Iterator[str]:
                 yield (node.asname or node.name).split(".")[0]
 
 
-def _check_forbidden(body: list[ast.stmt], forbidden: frozenset[str]) -> None:
-    nodes = [node for statement in body for node in ast.walk(statement)]
+def _check_forbidden(nodes: list[ast.AST], forbidden: frozenset[str]) -> None:
     star = any(
         isinstance(n, ast.ImportFrom) and is_torch(n.module) and n.names[0].name == "*"
         for n in nodes
@@ -108,8 +108,8 @@ def _check_forbidden(body: list[ast.stmt], forbidden: frozenset[str]) -> None:
             raise forbidden_use(str(name), getattr(node, "lineno", 0))
 
 
-def _check_imports(body: list[ast.stmt], allowed: frozenset[str]) -> None:
-    for node in (node for statement in body for node in ast.walk(statement)):
+def _check_imports(nodes: list[ast.AST], allowed: frozenset[str]) -> None:
+    for node in nodes:
         for name in _imported(node):
             package = name.partition(".")[0]
             if package not in allowed and package not in sys.stdlib_module_names:

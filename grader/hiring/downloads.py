@@ -15,6 +15,7 @@ CANVAS_NAME = re.compile(
     r"(?:\d{3,}_.+|(?:text|link)\.html)"
 )
 # Jane Doe_123_assignsubmission_file_ is a folder; a file has its own name behind that.
+MOODLE_MARK = "_assignsubmission_"
 MOODLE_NAME = re.compile(r"(?P<name>.+?)_(?P<number>\d+)_assignsubmission_[a-z]+(?:_.*)?")
 
 
@@ -39,7 +40,8 @@ class Owner(NamedTuple):
 
 def owner_of(file: str) -> Owner | None:
     """Return the owner of a file or folder by its name; None where no course system named it."""
-    if found := MOODLE_NAME.fullmatch(file):
+    found = MOODLE_NAME.fullmatch(file)
+    if found and file.count(MOODLE_MARK) == 1:  # else whose it is was written by its owner
         return Owner("Moodle", found["name"], found["number"])
     found = CANVAS_NAME.fullmatch(file)
     # Canvas removes all but letters and digits from names, and makes them lower case.

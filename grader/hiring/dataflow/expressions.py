@@ -12,7 +12,9 @@ from typing import Any
 from grader.hiring.dataflow.parsing import Contract
 from grader.hiring.dataflow.values import ITEM, KEYWORD, Function, Instance, Known, Names, Value
 
-MAX_VALUES = 20_000  # of a submission; thirty times as many as our longest answer makes
+# Of a submission: values with their inputs, statements read and names compared, however often.
+MAX_WORK = 40_000  # twenty-five times as much as our longest answer takes
+MAX_WHAT_CHARS = 200  # of the name of an operation
 UNKNOWN, TEXT, ITSELF = "V", "S", "self"
 SEVERAL = ("Tuple", "List")  # written out, one value for each place
 BUILTINS = frozenset(dir(builtins))
@@ -22,7 +24,7 @@ Comprehension = ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp
 
 
 class TooMuch(Exception):
-    """A submission makes more values than are followed."""
+    """A submission takes more work to follow than is done."""
 
 
 class ExpressionReader:
@@ -39,7 +41,7 @@ class ExpressionReader:
         self.contract = contract
         self.outermost = self.names = Names()
         self.packages: set[str] = set()
-        self._count = 0
+        self._work = 0
 
     @abstractmethod
     def enter(
@@ -68,12 +70,21 @@ class ExpressionReader:
         Raises:
             TooMuch: There are too many.
         """
-        self._count += 1
-        if self._count > MAX_VALUES:
-            raise TooMuch
+        made_of = tuple(map(self.as_value, inputs))
+        self.work(1 + len(made_of))
         first = getattr(at, "lineno", 0)
         last = getattr(at, "end_lineno", None) or first
-        return Value(what, tuple(map(self.as_value, inputs)), kind, first, last)
+        return Value(what[:MAX_WHAT_CHARS], made_of, kind, first, last)
+
+    def work(self, amount: int) -> None:
+        """Count what is done.
+
+        Raises:
+            TooMuch: It is too much.
+        """
+        self._work += amount
+        if self._work > MAX_WORK:
+            raise TooMuch
 
     def as_value(self, known: Known) -> Value:
         """Return a value as it is, an object as one, and of a function what it would give."""

@@ -20,6 +20,7 @@ from grader.hiring.dataflow.values import (
 )
 
 MAX_CALLS = 8  # of functions within one another that are followed
+MAX_DECORATORS = 10  # that are looked at
 DEPTH = 1  # steps back that an operation is told apart by; with two, one change is many
 
 __all__ = ["Operation", "TooMuch", "read_operations"]
@@ -130,8 +131,7 @@ class _Reader(StatementReader):
         """Let the arguments of a function stand for what it is called with."""
         node = function.node
         wanted = [*node.args.posonlyargs, *node.args.args]
-        decorators = [ast.unparse(one) for one in getattr(node, "decorator_list", [])]
-        if function.owner is not None and "staticmethod" not in decorators:
+        if function.owner is not None and not _is_static(node):
             given = [function.owner, *given]
         names.update({one.arg: self.value(UNKNOWN) for one in _arguments(node)})
         if self._within:
@@ -143,6 +143,11 @@ class _Reader(StatementReader):
             names.update({word: self.value(word) for word in words})
         names.update({one.arg: known for one, known in zip(wanted, given, strict=False)})
         names.update({name: known for name, known in named.items() if name in names})
+
+
+def _is_static(node: Definition) -> bool:
+    decorators = [] if isinstance(node, ast.Lambda) else node.decorator_list[:MAX_DECORATORS]
+    return any(isinstance(one, ast.Name) and one.id == "staticmethod" for one in decorators)
 
 
 def _arguments(node: Definition) -> list[ast.arg]:

@@ -9,6 +9,7 @@ from grader.hiring.dataflow.expressions import SEVERAL, ExpressionReader, withou
 from grader.hiring.dataflow.parsing import Contract
 from grader.hiring.dataflow.values import Function, Instance, Known, Value
 
+NAMES_PER_WORK = 10  # that are compared in the time that one value takes
 GROWING = {"append", "extend", "insert", "add", "update"}  # methods that change their object
 
 
@@ -27,6 +28,7 @@ class StatementReader(ExpressionReader):
 
     def read_all(self, body: Sequence[ast.stmt]) -> None:
         """Read some statements, one after the other."""
+        self.work(len(body))
         for one in body:
             reader = getattr(self, f"_read_{type(one).__name__}", None)
             if reader is not None:  # nothing becomes of a `pass`
@@ -117,7 +119,7 @@ class StatementReader(ExpressionReader):
 
     def _read_If(self, node: ast.If) -> None:
         test = self.as_value(self.read(node.test))
-        before, done = dict(self.names), len(self.roots) + len(self.returned)
+        before, done = self._names_before(), len(self.roots) + len(self.returned)
         self.read_all(node.body)
         one = self.names.swap(before)
         self.read_all(node.orelse)
@@ -129,6 +131,11 @@ class StatementReader(ExpressionReader):
                 self.names[name] = yes
         if len(self.roots) + len(self.returned) > done:
             self.roots.append(self.value("when", [test], node.test))
+
+    def _names_before(self) -> dict[str, Known]:
+        """Return all names as they are before a branch or a loop, to compare with those after."""
+        self.work(len(self.names) // NAMES_PER_WORK)
+        return dict(self.names)
 
     def _read_For(self, node: ast.For) -> None:
         self._read_loop(node, lambda: self.bind(node.target, self.each(node.iter)), node.iter)
@@ -143,7 +150,7 @@ class StatementReader(ExpressionReader):
         self, node: ast.For | ast.While, begin: Callable[[], None], at: ast.expr
     ) -> None:
         """Read a loop's body once; what it changes is made of what was and what becomes of it."""
-        before = dict(self.names)
+        before = self._names_before()
         begin()
         self.read_all(node.body)
         for name, now in list(self.names.items()):

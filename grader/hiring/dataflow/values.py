@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 ITEM, KEYWORD = "item", "keyword"
+MAX_HANDED_ON = 8  # times within one another that a value only hands another on
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 
@@ -35,10 +36,10 @@ class Value:
         """Whether an operation makes the value, which then says something of its author."""
         return bool(self.inputs) and not self.kind
 
-    def describe(self, depth: int) -> str:
+    def describe(self, depth: int, handed_on: int = MAX_HANDED_ON) -> str:
         """Return the operation, and those that made what it takes, so many steps back."""
         if self.kind:
-            inner = self.inputs[0].describe(depth)
+            inner = self.inputs[0].describe(depth, handed_on - 1) if handed_on else ""
             return f"{self.what}{inner}" if self.kind == KEYWORD else f"{inner}{self.what}"
         if depth == 0 or not self.inputs:
             return self.what

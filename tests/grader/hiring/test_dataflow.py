@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from contextlib import suppress
+
 import pytest
 
 from grader.hiring.dataflow import TooMuch, contract_of, parsing, read_operations
@@ -159,6 +162,30 @@ def test_helpers_that_call_each_other_a_thousand_times_are_too_much() -> None:
         calls.append(f"def f{n + 1}(x):\n    return {' + '.join([f'f{n}(x)'] * 9)}\n")
     with pytest.raises(TooMuch):
         read_operations("".join(calls) + "def mix(x, w):\n    return f6(x)\n", CONTRACT)
+
+
+HOSTILE = {
+    "wide calls": f"def h(a):\n    return g({'a,' * 20_000})\n{{}}    x = h(x)\n"
+    + "    x = h(x)\n" * 3000,
+    "long functions": f"def h():\n    {'pass;' * 30_000}\n{{}}    {'h();' * 19_000}\n",
+    "many names and branches": "{}"
+    + "".join(f"    a{n} = x\n" for n in range(5000))
+    + "    if x: pass\n" * 5000,
+    "long decorators": f"class Mixer:\n    @g({'a,' * 50_000})\n    def h(self): pass\n"
+    f"    def forward(self, x):\n        {'self.h();' * 2000}\n",
+    "items of items": "{}"
+    + f"    x = x[{'9' * 150}]\n" * 900
+    + "    y = g(x)\n    x.w = y\n" * 5000,
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_source_made_to_be_followed_for_ever_costs_little(name: str) -> None:
+    source = HOSTILE[name].replace("{}", "def mix(x, w):\n") + "        return x\n"
+    started = time.process_time()
+    with suppress(TooMuch):
+        read_operations(source, CONTRACT)
+    assert time.process_time() - started < 5  # it takes 0.2 s; some took minutes
 
 
 @pytest.mark.parametrize("name", WRITTEN)

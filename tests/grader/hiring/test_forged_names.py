@@ -89,6 +89,15 @@ def test_folder_named_as_a_course_system_numbers_people_is_not_theirs(tmp_path: 
     assert [*found.values()] == [b"x = 2"]
 
 
+def test_name_that_a_person_chose_in_moodle_is_nobody_elses(tmp_path: Path) -> None:
+    ann = "Ann Lee_55_assignsubmission_file_"
+    write(tmp_path / f"{ann}exercise1.py", "ann")
+    write(tmp_path / f"{ann} Eve_77_assignsubmission_file_exercise1 (9).py", "eve")
+    people = find_candidates(tmp_path, ["exercise1"])
+    assert {one.handed["exercise1"].read() for one in people} == {b"ann", b"eve"}
+    assert {one.key: len(one.files) for one in people}["Ann Lee_55"] == 1
+
+
 def test_link_that_leads_nowhere_costs_itself_alone(tmp_path: Path) -> None:
     (tmp_path / "ada.py").write_text("x = 1")
     (tmp_path / "bob").symlink_to("a" * 300)

@@ -18,7 +18,7 @@ from grader.hiring.archives import archive_contents
 from grader.hiring.choosing import HandedFile, choose_files
 from grader.hiring.downloads import Owner, owner_of
 from grader.hiring.files import Contents, archive_ending, folder_contents, is_source_file, read_file
-from grader.outputs.sanitise import composed, show_invisible, show_spelling
+from grader.outputs.sanitise import composed, looks, show_invisible, show_spelling
 from grader.submission import Submission, escape_undecodable, submission_of
 
 MAX_KEPT_BYTES = 64 << 10  # of a file that stays in memory while others are graded
@@ -121,25 +121,27 @@ def find_candidates(
 def _texts(entries: Sequence[Path], names: Collection[str]) -> dict[Path, str]:
     """Return each entry's name as text, the same however its accented letters are written.
 
-    Where two names differ in that alone, those letters are shown by number in all but one.
+    Where two look alike that differ in accents or blanks, these are shown by number, unless
+    ``names``, the list, has a name for each.
 
     Raises:
-        GradeError: Two names differ in that alone, and ``names``, the list, has one of them.
+        GradeError: The list has one name for two that differ in how accents are written.
     """
     written = {entry: escape_undecodable(entry.name) for entry in entries}
-    count = Counter(composed(text) for text in written.values())
-    for text in count.keys() & {*names}:
-        if count[text] > 1:
+    own = {entry: _own_name(entry, text) for entry, text in written.items()}
+    count = Counter(looks(name) for name in own.values())
+    texts = {entry: composed(text) for entry, text in written.items()}
+    same = Counter(texts.values())
+    for entry, name in own.items():
+        text = texts[entry]
+        if text in names and same[text] > 1:
             raise GradeError(
-                f"{count[text]} files are called `{text}`, their accents written in other ways, "
-                "and the list of names has only one; rename them"
+                f"the list of names has `{text}`, and {same[text]} files are called that, their "
+                "accents written in other ways: rename them"
             )
-    return {
-        entry: show_spelling(text)
-        if count[composed(text)] > 1 and text != composed(text)
-        else composed(text)
-        for entry, text in written.items()
-    }
+        if text not in names and count[looks(name)] > 1 and looks(name) != name:
+            texts[entry] = show_spelling(written[entry])
+    return texts
 
 
 def _people(texts: Mapping[Path, str], names: Mapping[str, ListedPerson]) -> list[_Person]:
@@ -178,14 +180,14 @@ def _with_names(
     """
     own_names = {entry: _own_name(entry, text) for entry, text in texts.items()}
     taken = {own for entry, own in own_names.items() if _is_known_type(entry)}
-    alike = Counter(one.owner.name for one in people if one.owner)
+    alike = Counter(looks(one.owner.name) for one in people if one.owner)
     for one in people:
         entry = one.entries[0]
         own = own_names[entry]
         if one.listed:
             own = one.listed.name
         elif one.owner:
-            number = f" ({one.owner.number})" if alike[one.owner.name] > 1 else ""
+            number = f" ({one.owner.number})" if alike[looks(one.owner.name)] > 1 else ""
             own = show_invisible(one.owner.name) + number
         elif own in taken and not _is_known_type(entry):
             own = show_invisible(texts[entry])

@@ -37,9 +37,14 @@ def composed(name: str) -> str:
     return unicodedata.normalize("NFC", name)
 
 
+def looks(name: str) -> str:
+    """Return what a name looks like: accents as letters of their own or not, one blank or two."""
+    return " ".join(composed(name).split())
+
+
 def show_spelling(name: str) -> str:
-    """Show a name's letters beyond ASCII by number, so that no two spellings look the same."""
-    return re.sub(r"[^\x00-\x7f]", _number, name)
+    """Show a name's blanks and letters beyond ASCII by number, so that no two look the same."""
+    return re.sub(r"[^\x21-\x7e]", _number, name)
 
 
 def _number(letter: re.Match[str]) -> str:

@@ -181,7 +181,7 @@ HOSTILE = {
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_source_made_to_be_followed_for_ever_costs_little(name: str) -> None:
-    source = HOSTILE[name].replace("{}", "def mix(x, w):\n") + "        return x\n"
+    source = HOSTILE[name].replace("{}", "def mix(x, w):\n") + "    return x\n"
     started = time.process_time()
     with suppress(TooMuch):
         read_operations(source, CONTRACT)

@@ -15,6 +15,7 @@ from grader.hiring.candidates import ListedPerson, as_submission, find_candidate
 from grader.hiring.roster import read_roster
 from grader.kit import installed_kit
 from grader.outputs.gradebook import render_gradebook
+from grader.outputs.sanitise import composed
 from grader.outputs.source_listing import list_source
 from grader.records import GradebookRow
 from grader.sandbox.errors import read_fault
@@ -59,15 +60,30 @@ def test_name_is_one_however_its_accents_are_written(tmp_path: Path) -> None:
     assert [one.key for one in roster.chosen] == list(roster.listed) == [f"{one_letter}.py"]
 
 
-def test_names_that_differ_in_the_writing_of_accents_alone_stay_apart(tmp_path: Path) -> None:
-    for name in ("Jos\xe9.py", "Jose\u0301.py"):
+LOOK_ALIKE = {
+    "accents": ("Jos\xe9.py", "Jose\u0301.py", "Jose<U+0301>"),
+    "two kinds of blank": ("Ann Lee.py", "Ann\xa0Lee.py", "Ann<U+00A0>Lee"),
+    "a blank at the end": ("ann.py", "ann .py", "ann<U+0020>"),
+    "two kinds of file": ("Jos\xe9.py", "Jose\u0301.ipynb", "Jose<U+0301>"),
+}
+
+
+@pytest.mark.parametrize("how", LOOK_ALIKE)
+def test_names_that_look_alike_stay_apart(tmp_path: Path, how: str) -> None:
+    plain, other, shown = LOOK_ALIKE[how]
+    for name in (plain, other):
         write(tmp_path / name, name)
     people = find_candidates(tmp_path, ["exercise1"])
-    found = {one.name: one.handed["exercise1"].read().decode() for one in people}
-    assert found == {"Jos\xe9": "Jos\xe9.py", "Jose<U+0301>": "Jose\u0301.py"}
-    assert {one.key for one in people} == {"Jos\xe9.py", "Jose<U+0301>.py"}
-    with pytest.raises(GradeError, match=r"2 files are called `Jos.\.py`, their accents"):
-        find_candidates(tmp_path, ["exercise1"], {"Jos\xe9.py": ListedPerson("J")})
+    found = {one.name: one.handed["exercise1"].name for one in people}
+    assert found == {Path(plain).stem: plain, shown: other}
+    assert {one.key for one in people} == {plain, shown + Path(other).suffix}
+    listed = {plain: ListedPerson("Ann"), composed(other): ListedPerson("Ben")}
+    if composed(other) == plain:
+        with pytest.raises(GradeError, match=r"the list of names has .*, and 2 files are called"):
+            find_candidates(tmp_path, ["exercise1"], listed)
+    else:
+        people = find_candidates(tmp_path, ["exercise1"], listed)
+        assert {one.name: one.key for one in people} == {"Ann": plain, "Ben": composed(other)}
 
 
 def test_list_that_gives_a_file_to_two_people_is_refused(tmp_path: Path) -> None:

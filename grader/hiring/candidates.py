@@ -121,8 +121,8 @@ def find_candidates(
 def _texts(entries: Sequence[Path], names: Collection[str]) -> dict[Path, str]:
     """Return each entry's name as text, the same however its accented letters are written.
 
-    Where two look alike that differ in accents or blanks, these are shown by number, unless
-    ``names``, the list, has a name for each.
+    Where two look alike that differ in accents or blanks, or one looks like nothing, these are
+    shown by number, unless ``names``, the list, has a name for each.
 
     Raises:
         GradeError: The list has one name for two that differ in how accents are written.
@@ -139,7 +139,8 @@ def _texts(entries: Sequence[Path], names: Collection[str]) -> dict[Path, str]:
                 f"the list of names has `{text}`, and {same[text]} files are called that, their "
                 "accents written in other ways: rename them"
             )
-        if text not in names and count[looks(name)] > 1 and looks(name) != name:
+        is_alone = looks(name) and count[looks(name)] == 1
+        if text not in names and not is_alone and looks(name) != name:
             texts[entry] = show_spelling(written[entry])
     return texts
 

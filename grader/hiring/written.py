@@ -14,8 +14,11 @@ DIGEST_DIGITS = 16  # hexadecimal; with half as many, hours find a name that sha
 
 
 def safe_name(name: str) -> str:
-    """Return a file name for a candidate's name: no two share one, and none leads elsewhere."""
-    plain = re.sub(r"[^\w.-]+", "_", name).strip("._")[:80]
+    """Return a file name for a candidate's name: no two share one, and none leads elsewhere.
+
+    None begins with a dash either, which commands take for an option.
+    """
+    plain = re.sub(r"[^\w.-]+", "_", name).strip("._-")[:80]
     ends_like_ours = re.search(rf"-[0-9a-f]{{{DIGEST_DIGITS}}}$", plain)
     if plain and plain == name == name.lower() and not ends_like_ours:
         return plain

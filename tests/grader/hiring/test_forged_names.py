@@ -86,6 +86,11 @@ def test_names_that_look_alike_stay_apart(tmp_path: Path, how: str) -> None:
         assert {one.name: one.key for one in people} == {"Ann": plain, "Ben": composed(other)}
 
 
+def test_name_of_blanks_is_seen(tmp_path: Path) -> None:
+    write(tmp_path / "  .py")
+    assert [one.name for one in find_candidates(tmp_path, ["exercise1"])] == ["<U+0020><U+0020>"]
+
+
 def test_list_that_gives_a_file_to_two_people_is_refused(tmp_path: Path) -> None:
     names = tmp_path / "names.csv"
     names.write_text("file,name\nJos\xe9.py,Ann\nJose\u0301.py,Ben\n", encoding="utf-8")

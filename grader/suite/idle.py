@@ -13,13 +13,23 @@ from torch import Tensor
 from grader.suite.calls import PlannedCall
 from grader.suite.harness import Harness
 
-SEQUENCE_LENGTHS = (7, 9, 11)  # the seed picks one; none equals a number of heads
+SEQUENCE_LENGTHS = (7, 9)  # none equals a number of heads; one is prime, the other is not
 MAX_ROUNDING_CHANGE = 1e-5  # share of the largest output: up to it a change may be rounding alone
 MAX_SINGULAR_RATIO = 1e-3  # of the two largest values of a change: up to it there is one direction
 
 
 def why_idle(harness: Harness) -> str:
-    """Return why the submission does none of its work; empty if it does some of it.
+    """Return why the submission does none of its work; empty if it does some at any length."""
+    reason = ""
+    for length in SEQUENCE_LENGTHS:
+        reason = _why_idle_at(harness, length)
+        if not reason:
+            break
+    return reason
+
+
+def _why_idle_at(harness: Harness, length: int) -> str:
+    """Return why the submission does none of its work on sequences of one length.
 
     The first position of an input is drawn anew, then the last. Where that changes the right
     output at other positions, it must change the submission's output there too, and not along one
@@ -28,8 +38,7 @@ def why_idle(harness: Harness) -> str:
     if the right output also changes along one direction alone.
     """
     contract = harness.contract
-    places = SEQUENCE_LENGTHS[harness.seed % len(SEQUENCE_LENGTHS)]
-    long = {letter: places for letter in "TS" if letter in harness.sizes}
+    long = {letter: length for letter in "TS" if letter in harness.sizes}
     sizes = contract.derived(contract.fit(harness.sizes.replace(**long)))
     weights, inputs = harness.weights(sizes), harness.inputs(sizes)
     before = harness.module(sizes, weights).call(inputs)

@@ -49,3 +49,28 @@ def test_same_for_every_input_is_idle(
 ) -> None:
     session = begin(f"def f(x):\n    return {body}\n")
     assert why_idle(Harness(contract, session, Draw(1), {})) == says
+
+
+MIXED = Contract(
+    entry="f",
+    sizes=(Sizes(B=2, T=5, C=3),),
+    oracle=lambda weights, sizes, x: x @ x.mT @ x,
+)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    ("works", "says"),
+    [
+        ("T == 7", ""),
+        ("T == 9", ""),
+        ("T > 9", "no output depends on what stands at another place"),
+    ],
+)
+def test_what_works_at_some_lengths_alone_is_idle_at_no_seed(
+    begin: Callable[[str], Session], works: str, says: str, seed: int
+) -> None:
+    session = begin(
+        f"def f(x):\n    T = x.size(1)\n    return x @ x.mT @ x if {works} else x.clone()\n"
+    )
+    assert why_idle(Harness(MIXED, session, Draw(seed), {}, seed=seed)) == says

@@ -273,17 +273,25 @@ test_order_of_the_memory_means_nothing = attention.order_of_the_memory_means_not
 
 @points(1)
 def test_large_scores_stay_finite(harness: Harness) -> None:
-    """Exp overflows at 89 in float32: a softmax subtracts the largest score first."""
-    module = harness.module()
-    calls = [
-        module.call({**inputs, "x": inputs["x"] * factor, "memory": inputs["memory"] * 60})
-        for inputs in harness.every_input()
-        for factor in (60, -60)
-    ]
+    """Exp overflows at 89 in float32: a softmax subtracts the largest score first.
+
+    Who sees a single token sees it however far below 0 its score is.
+    """
+    module, calls, alone = harness.module(), [], []
+    for inputs in harness.every_input():
+        for factor in (60, -60):
+            large = {"x": inputs["x"] * factor, "memory": inputs["memory"] * 60}
+            calls.append(module.call({**inputs, **large}))
+        large = {name: inputs[name] * 1000 for name in ("x", "memory")}
+        B, S, _ = inputs["memory"].shape
+        first = torch.arange(S, device=large["x"].device).expand(B, S) == 0
+        alone.append(module.call({**large, "memory_mask": first}))
     harness.ask()
     for call in calls:
         expect_finite(call.out, "output for large scores")
         expect_close(call.out, call.expected, "output for large scores", 2e-2)
+    for call in alone:
+        expect_close(call.out, call.expected, "output of a single token of a large score")
 
 
 test_gradients_of_the_inputs_are_right = claims.input_gradient_is_right

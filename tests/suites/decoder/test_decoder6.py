@@ -399,6 +399,7 @@ def test_chunk_by_chunk_is_as_at_once(harness: Harness) -> None:
     """Several new tokens see the whole cache, but among themselves only the past."""
     for one, some in ((plain, PARTS[1:3]), (filled_up, PARTS[3:])):
         every = [(ROWS, lengths) for lengths in some]
+        every.append((ROWS.replace(B=1), (40, 1, 2)))
         claims.parts_agree_with_the_whole(harness.of(one), every, learns=False)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -101,7 +101,8 @@ def diagnose(
             else ""
         )
         if not any(found.sets):
-            found = _by_edits(found, check_exchanges, session, exercise, pairs=not nan)
+            lost = {check.name for check in checks if check.is_lost}
+            found = _by_edits(found, check_exchanges, session, exercise, not nan, lost)
     if any(found.sets):
         cause = cause_of(found, explain)
         cause = replace(cause, says=f"{cause.says} {nan}".strip())
@@ -134,13 +135,15 @@ def _by_edits(
     session: Session,
     exercise: Exercise,
     pairs: bool,
+    lost: Collection[str],
 ) -> Explanation:
     """Return the exercise's own known mistakes that reproduce the submission; else ``found``.
 
-    These mistakes are edits of the solution. ``pairs`` tells whether two at once are tried as well.
+    These mistakes are edits of the solution. ``pairs`` tells whether two at once are tried as well,
+    ``lost`` names the checks that were lost.
     """
     edits = explain_by_edits(
-        exercise.solution, exercise.mistakes, check_exchanges, session.device, pairs=pairs
+        *(exercise.solution, exercise.mistakes, check_exchanges, session.device, pairs, lost)
     )
     return (
         edits

@@ -6,7 +6,7 @@ A unit is a part of what checks asked that can be asked again by itself, with th
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from grader.diagnosis.catalogue import Explanation
@@ -46,6 +46,7 @@ def explain_by_edits(
     checks: Sequence[CheckExchanges],
     device: str = "cpu",
     pairs: bool = True,
+    lost: Collection[str] = (),
 ) -> Explanation:
     """Find the known mistakes of an exercise that reproduce a submission's answers in its checks.
 
@@ -55,6 +56,8 @@ def explain_by_edits(
         checks: What each check asked of the submission, with the answers.
         device: Device on which the submission had its tensors.
         pairs: Whether to try pairs of mistakes as well, which takes seconds.
+        lost: Names of the checks that the submission lost; mistakes that lose one of these are
+            tried first.
 
     Raises:
         GradeError: The file of known mistakes is damaged.
@@ -64,7 +67,7 @@ def explain_by_edits(
         return NO_EXPLANATION
     source = read_submission(solution).source
     with quiet_and_seeded():
-        return EditSearch(source, replay_units_of(checks), device).run(known, pairs)
+        return EditSearch(source, replay_units_of(checks), device, lost).run(known, pairs)
 
 
 class EditSearch:
@@ -74,11 +77,18 @@ class EditSearch:
         source: Source of the solution.
         units: What the submission was asked, and what it answered, in parts that can be repeated.
         device: Device on which the submission had its tensors.
+        lost: Names of the checks that the submission lost.
     """
 
-    def __init__(self, source: str, units: list[ReplayUnit], device: str = "cpu") -> None:
+    def __init__(
+        self,
+        source: str,
+        units: list[ReplayUnit],
+        device: str = "cpu",
+        lost: Collection[str] = (),
+    ) -> None:
         self._deadline = time.thread_time() + SEARCH_LIMIT_S
-        self._source, self._device = source, device
+        self._source, self._device, self._lost = source, device, lost
         self._wrong: list[ReplayUnit] = []  # wrong beyond doubt
         self._unsteady: list[ReplayUnit] = []  # wrong, maybe by chance or rounding
         self._right: list[ReplayUnit] = []
@@ -120,6 +130,7 @@ class EditSearch:
 
     def run(self, known: list[EditMistake], pairs: bool = True) -> Explanation:
         """Return the smallest sets of known mistakes that give the submission's wrong answers."""
+        known = sorted(known, key=lambda mistake: not self._are_likely((mistake,)))
         evidence = self._wrong or self._unsteady
         sets = self._sets(known, evidence) if pairs else ((one,) for one in known)
         found, cut = self._smallest(sets, evidence)
@@ -138,9 +149,12 @@ class EditSearch:
         for tried, mistakes in enumerate(sets if evidence else ()):
             if found and len(mistakes) > len(found[0]):
                 break
+            if found and not self._are_likely(mistakes):
+                continue
             if tried == MAX_TRIED_SETS or time.thread_time() > self._deadline:
                 return found, True
-            if not self._reproduces(mistakes, [*evidence, *self._some_right]):
+            units = sorted([*evidence, *self._some_right], key=lambda unit: unit.size)
+            if not self._reproduces(mistakes, units):
                 continue
             if not (self._is_contradicted(mistakes, evidence) or self._breaks_more(mistakes)):
                 found.append(mistakes)
@@ -152,6 +166,10 @@ class EditSearch:
         planted = {one: replay for one in known if (replay := self._planted((one,))) is not None}
         assert self._solution is not None  # without it, no unit counts as wrong
         yield from likely_pairs(self._solution, planted, evidence, self._right)
+
+    def _are_likely(self, mistakes: Mistakes) -> bool:
+        """Return whether the submission lost the checks that these mistakes are known to lose."""
+        return not self._lost or all(one.loses in self._lost for one in mistakes)
 
     @property
     def _some_right(self) -> list[ReplayUnit]:
@@ -175,8 +193,6 @@ class EditSearch:
             if set(unexplained(replay, unit, self._solved)) - {TOO_LONG}:
                 self._later.remove(unit)
                 place = self._sort(unit)
-                if place is evidence:
-                    evidence.insert(0, evidence.pop())  # compared first: it told most so far
                 if place is evidence or place is self._right:
                     return True
         return False

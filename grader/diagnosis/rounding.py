@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterator
 
 from grader.diagnosis.noise import NoisyOperations, moved_by_rounding
 from grader.diagnosis.replay import AskedStep, Replay, ReplayUnit, difference_between, form_of
-from grader.diagnosis.same import gap_between, tolerated_gap
+from grader.diagnosis.same import gap_between, rounding_of, tolerated_gap
 from grader.sandbox.replies import StepAnswer
 from grader.wire import messages, values
 
 OTHER_SEED = 1 << 40  # added to a seed
 MAX_TIMES_NOISE = 4  # how many times as far off as by noise an answer in another style may be
 MIN_TIMES_NEARER = 3  # how many times nearer than the solution's a mistake's answer has to be
+GRADIENT_ROUNDINGS = 32  # of the largest gradient, which may be left of terms that cancel
 Answer = StepAnswer | Exception
 Place = tuple[int, int]  # of a step in a unit: which group, and which of its steps
 
@@ -71,8 +72,9 @@ def _is_nearer(theirs: Answer, mine: StepAnswer, solved: ReplayUnit, place: Plac
         return False
     assert isinstance(theirs, StepAnswer)
     assert isinstance(right, StepAnswer)
+    least = _rounding_of_gradients(theirs)
     return all(
-        gap <= tolerated_gap(one) or MIN_TIMES_NEARER * gap <= gap_between(one, other)
+        gap <= max(tolerated_gap(one), least) or MIN_TIMES_NEARER * gap <= gap_between(one, other)
         for one, gap, other in zip(theirs.tensors, _gaps(theirs, mine), right.tensors, strict=True)
     )
 
@@ -83,8 +85,9 @@ def _is_noise(theirs: Answer, mine: StepAnswer, moved: Answer | None) -> bool:
         return False
     assert isinstance(theirs, StepAnswer)
     assert isinstance(moved, StepAnswer)
+    least = _rounding_of_gradients(theirs)
     return all(
-        gap <= max(tolerated_gap(one), MAX_TIMES_NOISE * noise)
+        gap <= max(tolerated_gap(one), least, MAX_TIMES_NOISE * noise)
         for one, gap, noise in zip(
             theirs.tensors, _gaps(theirs, mine), _gaps(moved, mine), strict=True
         )
@@ -95,6 +98,13 @@ def _differ_in_numbers_alone(theirs: Answer, mine: StepAnswer) -> bool:
     if not isinstance(theirs, StepAnswer) or form_of(theirs) != form_of(mine):
         return False
     return not difference_between(theirs, mine._replace(tensors=theirs.tensors))
+
+
+def _rounding_of_gradients(answer: StepAnswer) -> float:
+    """Return by how much any gradient may be off, as terms as large as the largest one cancel."""
+    if not isinstance(answer.answer, messages.Gradients):
+        return 0.0
+    return max(map(rounding_of, answer.tensors), default=0.0) * GRADIENT_ROUNDINGS
 
 
 def _gaps(one: StepAnswer, other: StepAnswer) -> list[float]:

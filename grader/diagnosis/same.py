@@ -127,11 +127,11 @@ def _same_gradients(theirs: list[Tensor | None], ours: list[Tensor | None]) -> b
         theirs or [None] * count,
         strict=True,
     )
-    least = max((_rounding_of(one) for one in theirs if one is not None), default=0.0)
+    least = max((rounding_of(one) for one in theirs if one is not None), default=0.0)
     return all(_same_gradient(one, other, least) for one, other in pairs)
 
 
-def _rounding_of(gradient: Tensor) -> float:
+def rounding_of(gradient: Tensor) -> float:
     """Return the rounding error of the largest value: as terms cancel, any may be off by it."""
     if not gradient.is_floating_point() or gradient.is_meta or not gradient.numel():
         return 0.0

@@ -67,6 +67,9 @@ RAISED_BY = {
     "table-that-ends": "table = torch.ones(64)\ntorch.ones(99) + table[:99]",
     "more-than-there-are": "x.topk(8)",
     "embedding-without-such-a-row": "nn.Embedding(3, 2)(torch.tensor([-100]))",
+    "label-beyond-the-classes": (
+        "nn.functional.cross_entropy(x[0], torch.full((5,), -100), ignore_index=0)"
+    ),
     "sum-without-keepdim": "e = x.exp()\ne / e.sum(-1)",
     "mask-with-too-many-axes": (
         "mask = torch.ones(2, 5, 5)\nscores = torch.ones(2, 5, 5)\n"

@@ -149,8 +149,8 @@ class EditSearch:
         for tried, mistakes in enumerate(sets if evidence else ()):
             if found and len(mistakes) > len(found[0]):
                 break
-            if found and not self._are_likely(mistakes):
-                continue
+            if found and self._are_likely(found[0]) and not self._are_likely(mistakes):
+                continue  # they would have lost a check that the submission passed
             if tried == MAX_TRIED_SETS or time.thread_time() > self._deadline:
                 return found, True
             units = sorted([*evidence, *self._some_right], key=lambda unit: unit.size)

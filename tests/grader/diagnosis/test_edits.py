@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from grader.diagnosis import by_edits
 from grader.diagnosis.by_edits import EditSearch
 from grader.diagnosis.edits import EditMistake, edited, read_edits
 from grader.diagnosis.pairing import SoloEffect
@@ -271,6 +272,37 @@ def test_group_that_uses_what_another_made_is_no_unit_of_its_own() -> None:
 
     assert units([made[0], calls[0]], [made[1], calls[1]]) == [[2], [2]]
     assert units([*made], [calls[0]], [calls[1]]) == [[2, 1, 1]]
+
+
+def search_among(lost: set[str], *edits: tuple[str, str, str]) -> tuple[str, ...]:
+    """Names of the mistakes that explain why `give` gives 2 and not 1.
+
+    Args:
+        lost: Checks that the submission lost.
+        edits: Of each known mistake, its name, the check that it loses, and what it gives.
+    """
+    step = Step(Call("give", [Arguments({"tuple": []}, {"dict": {}})], results_handle=1))
+    asked = AskedStep(step, b"", StepAnswer(Called(results=[2], grads=[], changed=[]), []))
+    known = [
+        EditMistake(name=n, says=n, hint="?", seen="here", loses=loses, edits=(("1", gives),))
+        for n, loses, gives in edits
+    ]
+    search = EditSearch("def give():\n    return 1", [ReplayUnit([[asked]], False)], "cpu", lost)
+    return tuple(one.name for (one,) in search.run(known, pairs=False).sets)
+
+
+def test_mistake_that_loses_a_lost_check_is_tried_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(by_edits, "MAX_TRIED_SETS", 1)
+    edits = ("one", "test_one", "2"), ("other", "test_other", "2")
+    assert search_among({"test_one"}, *edits) == ("one",)
+    assert search_among({"test_other"}, *edits) == ("other",)
+
+
+def test_mistake_whose_check_was_passed_is_named_only_if_no_other_is() -> None:
+    edits = ("one", "test_one", "2"), ("other", "test_other", "1 + 1"), ("third", "test_third", "3")
+    assert search_among({"test_other", "test_third"}, *edits) == ("other",)
+    assert search_among({"test_third"}, *edits) == ("one", "other")
+    assert search_among(set(), *edits) == ("one", "other")
 
 
 def test_endless_source_ends() -> None:

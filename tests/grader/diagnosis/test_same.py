@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import cast
+
 import pytest
 import torch
 
+from grader.diagnosis.replay import AskedStep, Replay, ReplayUnit
+from grader.diagnosis.rounding import unexplained
 from grader.diagnosis.same import difference
 from grader.sandbox.replies import StepAnswer
 from grader.wire import messages, values
@@ -26,3 +31,28 @@ def test_gradients_may_differ_by_a_rounding_of_the_largest(
     sent: list[torch.Tensor] = []
     told = messages.Gradients(result=values.encode(theirs, sent))
     assert difference(StepAnswer(told, sent), told, mine) == kind
+
+
+@pytest.mark.parametrize(("off", "kinds"), [(0.02, []), (0.5, ["gradients"])])
+def test_gradient_in_another_style_may_be_what_is_left_of_large_terms(
+    off: float, kinds: list[str]
+) -> None:
+    """Two softmaxes leave other rests where terms as large as the largest gradient cancel."""
+
+    def gradients(*numbers: float) -> StepAnswer:
+        sent: list[torch.Tensor] = []
+        result = values.encode([torch.tensor([one]) for one in numbers], sent)
+        return StepAnswer(messages.Gradients(result=result), sent)
+
+    class Mistaken:
+        def answers(
+            self, _: ReplayUnit
+        ) -> Iterator[tuple[tuple[int, int], StepAnswer, StepAnswer]]:
+            yield (0, 0), theirs, gradients(51303.0, off)
+
+    theirs, right = gradients(51303.0, 0.0), gradients(7.0, 0.0)
+    unit, solved = (
+        ReplayUnit([[AskedStep(messages.Step(messages.Backward(1, []), []), b"", one)]], False)
+        for one in (theirs, right)
+    )
+    assert [*unexplained(cast(Replay, Mistaken()), unit, lambda _: solved)] == kinds

@@ -137,19 +137,20 @@ def _by_edits(
     pairs: bool,
     lost: Collection[str],
 ) -> Explanation:
-    """Return the exercise's own known mistakes that reproduce the submission; else ``found``.
+    """Return the exercise's known mistakes that reproduce the submission; else ``found``.
 
-    These mistakes are edits of the solution. ``pairs`` tells whether two at once are tried as well,
-    ``lost`` names the checks that were lost.
+    These mistakes are edits of the solution; those of the exercise that a fix-it exercise is like
+    come second. ``pairs`` tells whether two at once are tried as well, ``lost`` names the checks
+    that were lost.
     """
-    edits = explain_by_edits(
-        *(exercise.solution, exercise.mistakes, check_exchanges, session.device, pairs, lost)
-    )
-    return (
-        edits
-        if any(edits.sets)
-        else replace(found, is_cut_short=edits.is_cut_short or found.is_cut_short)
-    )
+    for one in filter(None, (exercise, exercise.like)):
+        edits = explain_by_edits(
+            *(one.solution, one.mistakes, check_exchanges, session.device, pairs, lost)
+        )
+        if any(edits.sets):
+            return edits
+        found = replace(found, is_cut_short=edits.is_cut_short or found.is_cut_short)
+    return found
 
 
 def _by_steps(plugin: SuitePlugin, device: str, max_tried: int | None) -> Explanation:

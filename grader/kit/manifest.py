@@ -106,6 +106,7 @@ class Exercise:
     solution: Path
     suite: Path
     mistakes: Path  # known mistakes, as edits of the solution; may be missing in an installed kit
+    like: Exercise | None = None  # the one exercise whose classes a fix-it exercise breaks
 
     @property
     def stub_digests(self) -> frozenset[str]:
@@ -250,6 +251,7 @@ def _read(home: Path, own_stubs: bool = True) -> Kit:
     if manifest.kit.stubs_of:
         return _learners_kit(home, manifest)
     exercises = tuple(_exercise(home, entry, manifest.kit) for entry in manifest.exercise)
+    exercises = tuple(replace(one, like=_like(one, exercises)) for one in exercises)
     return Kit(
         manifest.kit.name,
         manifest.kit.title,
@@ -328,6 +330,15 @@ def _exercise(home: Path, entry: ExerciseEntry, kit: KitEntry) -> Exercise:
         suite=home / "tests" / "suites" / entry.track / f"test_{entry.name}.py",
         mistakes=_mistakes(home, entry),
     )
+
+
+def _like(exercise: Exercise, exercises: Sequence[Exercise]) -> Exercise | None:
+    """Return the exercise to write that has a fix-it exercise's entry points, if there is one."""
+    if exercise.diagnosis:
+        return None
+    wanted = {*exercise.entry_points}
+    alike = [one for one in exercises if one.diagnosis and {*one.entry_points} == wanted]
+    return alike[0] if len(alike) == 1 else None
 
 
 def _mistakes(home: Path, entry: ExerciseEntry) -> Path:

@@ -89,6 +89,30 @@ def test_fix_it_file_as_it_is_given_is_named_where_that_is_asked_for(
     assert report.cause.advice or report.cause.says.startswith("NaN begins at `")
 
 
+@pytest.mark.slow("a search among all known mistakes of two exercises")
+def test_another_mistake_in_a_fix_it_file_is_named_by_the_exercise_that_it_is_like(
+    graded: Grade,
+) -> None:
+    exercise = KIT.find("bug15")
+    source = read_submission(exercise.solution).source
+    other = source.replace("repeat_interleave(self.share, dim=1)", "repeat(1, self.share, 1, 1)")
+    assert other != source
+    options = Options(11, "cpu", explain=Explain.CAUSE)
+    report = graded(Submission(Path("bug15.py"), other), exercise, options)
+    assert report.diagnosis == (("heads take the groups in turns",),)
+
+
+def test_fix_it_exercise_is_like_the_one_exercise_that_has_its_entry_points() -> None:
+    like = {one.name: one.like.name for one in KIT.exercises if one.like is not None}
+    assert {name: like.get(name) for name in ("bug10", "bug13", "bug15", "bug17", "decoder6")} == {
+        "bug10": None,  # three warm-ups have its entry point
+        "bug13": "exercise6",
+        "bug15": "decoder6",
+        "bug17": "decoder3",
+        "decoder6": None,
+    }
+
+
 @pytest.mark.slow("a search among all known mistakes")
 @sampled("pairs named", PAIRS_EACH_TIME)
 @pytest.mark.parametrize(

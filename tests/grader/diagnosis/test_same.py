@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from grader.diagnosis.replay import AskedStep, Replay, ReplayUnit
-from grader.diagnosis.rounding import Place, unexplained
+from grader.diagnosis.rounding import unexplained
 from grader.diagnosis.same import difference
 from grader.sandbox.replies import StepAnswer
 from grader.wire import messages, values

@@ -70,6 +70,7 @@ RAISED_BY = {
     "label-beyond-the-classes": (
         "nn.functional.cross_entropy(x[0], torch.full((5,), -100), ignore_index=0)"
     ),
+    "tensor-is-called": "nn.Parameter(x)(x)",
     "sum-without-keepdim": "e = x.exp()\ne / e.sum(-1)",
     "mask-with-too-many-axes": (
         "mask = torch.ones(2, 5, 5)\nscores = torch.ones(2, 5, 5)\n"

@@ -153,8 +153,7 @@ class EditSearch:
                 continue  # they would have lost a check that the submission passed
             if tried == MAX_TRIED_SETS or time.thread_time() > self._deadline:
                 return found, True
-            units = sorted([*evidence, *self._some_right], key=lambda unit: unit.size)
-            if not self._reproduces(mistakes, units):
+            if not self._reproduces(mistakes, [*evidence, *self._some_right]):
                 continue
             if not (self._is_contradicted(mistakes, evidence) or self._breaks_more(mistakes)):
                 found.append(mistakes)
@@ -193,6 +192,8 @@ class EditSearch:
             if set(unexplained(replay, unit, self._solved)) - {TOO_LONG}:
                 self._later.remove(unit)
                 place = self._sort(unit)
+                if place is evidence:
+                    evidence.insert(0, evidence.pop())  # compared first: it told most so far
                 if place is evidence or place is self._right:
                     return True
         return False

@@ -19,6 +19,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
 from grader.attention.maps import recover_attention
 from grader.suite.calls import PlannedCall
@@ -142,6 +143,8 @@ def setting_with_wrong_rate(observed: dict[SampleSetting, Tensor]) -> SampleSett
     """
     off = [setting for setting, flags in observed.items() if share_is_off(setting.rate, flags)]
     shown = [setting for setting in off if _shows_dependence(setting, observed[setting])]
+    if not off:
+        return None
     if not shown and any(
         describe_dependence(setting, flags) for setting, flags in observed.items()
     ):
@@ -249,10 +252,10 @@ def _repetitions(z: Tensor) -> Iterator[tuple[str, bool]]:
 def _pairs(z: Tensor) -> Iterator[tuple[str, bool]]:
     for dim, name in AXES:
         size = z.size(dim)
-        for lag in range(1, size):
-            together = z.narrow(dim, lag, size - lag) * z.narrow(dim, 0, size - lag)
-            says = f"{name} {lag} apart are dropped together, or alternately"
-            yield says, together.numel() > MIN_FLAGS and _is_beyond_chance(together)
+        counts = torch.arange(size, 0, -1) * (z.numel() // size)  # of two flags, by their lag
+        is_off = (_together(z, dim).abs() > MAX_SIGMAS * counts.sqrt()) & (counts > MIN_FLAGS)
+        for lag in is_off[1:].nonzero().flatten() + 1:
+            yield f"{name} {lag} apart are dropped together, or alternately", True
     for first, second in itertools.pairwise(z):
         for dim in (-1, -2, -3):
             yield "two calls drop mirror images", _is_beyond_chance(first * second.flip(dim))
@@ -261,6 +264,15 @@ def _pairs(z: Tensor) -> Iterator[tuple[str, bool]]:
         says = "two positions drop each other, or alternately"
         yield says, swapped.numel() > MIN_FLAGS and _is_beyond_chance(swapped)
     yield from _any_two(z.flatten(0, -3).flatten(1))
+
+
+def _together(z: Tensor, dim: int) -> Tensor:
+    """Return, for each lag along an axis, the sum of the products of any two flags so far apart."""
+    lines = z.movedim(dim, 0).flatten(1)
+    size = lines.size(0)
+    products = pad((lines @ lines.T).flip(-1), (0, size)).flatten()
+    # In rows one shorter than they are, what is equally far apart stands below one another.
+    return products[: size * (2 * size - 1)].view(size, -1).sum(0)[:size].flip(0)
 
 
 def _any_two(maps: Tensor) -> Iterator[tuple[str, bool]]:

@@ -1,4 +1,4 @@
-"""Make the covering arrays that the kit's contracts need and no file holds, and print their sizes.
+"""Make the covering arrays that our kits' contracts need and no file holds, and print their sizes.
 
 python benchmarks/arrays.py          only for new sets of factors; removes unused arrays
 python benchmarks/arrays.py --all    all of them anew
@@ -23,16 +23,19 @@ from grader.suite.situations.covering import (
 from grader.suite.situations.factors import FactorModel
 from grader.suite.situations.places import model_of
 
+ROOT = Path(__file__).parent.parent
+KITS = (ROOT, ROOT / "kits/training")
+
 
 def models() -> Iterator[tuple[str, FactorModel]]:
     """Yield an exercise's name and the model of factors behind its situations, for each model."""
-    for exercise in load_kit(Path(__file__).parent.parent).exercises:
+    for exercise in [one for kit in KITS for one in load_kit(kit).exercises]:
         suite = load_suite(str(exercise.suite), exercise.suite.name)
-        contracts = [one for one in vars(suite).values() if isinstance(one, Contract)]
-        tried = [one for one in contracts if one.has_situations]
-        found = [model_of(part) for one in tried for part in (one, *one.part_contracts)]
-        for model in {array_file_of(model): model for model in found}.values():
-            yield exercise.name, model
+        contract: Contract = vars(suite)["contract"]
+        if contract.has_situations:
+            found = map(model_of, (contract, *contract.part_contracts))
+            for model in {array_file_of(model): model for model in found}.values():
+                yield exercise.name, model
 
 
 def main(*, anew: bool) -> None:

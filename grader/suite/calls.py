@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
@@ -133,7 +133,7 @@ class Module:
         by_keyword: tuple[str, ...] = (),
         grad_output: Tensor | Mapping[str, Tensor] | None = None,
         seed: int | None = None,
-        leaves: bool = True,
+        leaves: bool | Collection[str] = True,
         way: BackwardVariant = "plain",
         before_backward: Callable[[], object] | None = None,
         **how: Unpack[CallOptions],
@@ -147,13 +147,15 @@ class Module:
             grad_output: Gradient of the first compared output, or of outputs by name; given if
                 gradients are wanted, and then for a single call.
             seed: Seed of the worker's random numbers, set before the first call.
-            leaves: Whether gradients of the inputs are wanted too, not of the parameters alone.
+            leaves: Whether gradients of the inputs are wanted too, not of the parameters alone;
+                or the names of those inputs whose gradients are.
             way: Way in which the gradients are requested; see ``messages.BackwardVariant``.
             before_backward: Plans steps between the call and the request for its gradients.
             how: Further fields of the message; see ``messages.Call``.
         """
         if grad_output is not None and leaves:
-            each = [self._leaves(inputs) for inputs in each]
+            learning = self.contract.differentiable if leaves is True else leaves
+            each = [_with_leaves(inputs, learning) for inputs in each]
         pending = self.batch.call(
             self.contract.entry if self.made is None else self.made,
             [self._arguments(inputs, by_keyword) for inputs in each],
@@ -191,15 +193,6 @@ class Module:
             return how
         present = self.deviations.present(frozen)
         return {**how, "frozen": list(map(self.deviations.own_name, present))}
-
-    def _leaves(self, inputs: Inputs) -> Inputs:
-        wanted = self.contract.differentiable
-        return {
-            name: value.detach().requires_grad_()
-            if isinstance(value, Tensor) and name in wanted
-            else value
-            for name, value in inputs.items()
-        }
 
     def _arguments(self, inputs: Inputs, by_keyword: tuple[str, ...]) -> CallArguments:
         """Return positional and keyword arguments: by keyword all that follow one left out."""
@@ -575,6 +568,16 @@ class PlannedCall:
 
     def _right(self, inputs: dict[str, Tensor], weights: Weights) -> dict[str, Tensor]:
         return self.contract.right(weights, self.sizes, inputs)
+
+
+def _with_leaves(inputs: Inputs, names: Collection[str]) -> Inputs:
+    """Return the inputs, of which those with these names require a gradient."""
+    return {
+        name: value.detach().requires_grad_()
+        if isinstance(value, Tensor) and name in names
+        else value
+        for name, value in inputs.items()
+    }
 
 
 def sizes_of_call(contract: Contract, sizes: Sizes, inputs: Inputs) -> Sizes:

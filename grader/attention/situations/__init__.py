@@ -3,10 +3,25 @@
 from typing import Any
 
 from grader.attention.situations.extremes import with_extremes
-from grader.attention.situations.factors import model_of
+from grader.attention.situations.factors import (
+    MASK_DTYPE,
+    MASK_GIVEN,
+    MASK_PATTERN,
+    MASK_SHAPE,
+    MASK_VALUES,
+    model_of,
+)
 from grader.attention.situations.filling import fill
 from grader.attention.situations.trying import AttentionSituationRun
 from grader.suite.situations.factors import FactorModel
+from grader.suite.situations.judging import FurtherClaims
+from grader.suite.situations.outcomes import SituationLike
+
+DTYPE_CLAIMS = ("mask_dtypes_mean_the_same",)
+
+
+def _is_masked(one: SituationLike) -> bool:
+    return one.row.get(MASK_SHAPE.name, "none") != "none"
 
 
 class AttentionSituations:
@@ -17,6 +32,15 @@ class AttentionSituations:
         """Return the model that a contract's situations are drawn from."""
         return with_extremes(contract, model_of(contract))
 
+    further_claims = FurtherClaims(
+        by_factor={
+            MASK_SHAPE.name: ("mask_broadcasts",),
+            MASK_PATTERN.name: ("matches_the_formula_under_a_mask",),
+            **dict.fromkeys((MASK_DTYPE.name, MASK_VALUES.name, MASK_GIVEN.name), DTYPE_CLAIMS),
+            "x": ("large_scores_stay_finite",),
+        },
+        applies_to=dict.fromkeys(("mask_broadcasts", *DTYPE_CLAIMS), _is_masked),
+    )
     fill = staticmethod(fill)
     new_run = staticmethod(AttentionSituationRun)
 

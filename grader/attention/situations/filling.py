@@ -27,6 +27,7 @@ from grader.suite.situations.sizes import (
     draw_batch,
     draw_groups,
     draw_length,
+    draw_own_letters,
     draw_width,
     max_heads,
 )
@@ -117,7 +118,8 @@ def fill(harness: Harness, row: Row, turn: int) -> AttentionSituation:
 
 def _fill(harness: Harness, row: Row, turn: int) -> AttentionSituation:
     contract: Any = filling.variant_of(harness.contract, row)
-    sizes = contract.fit(Sizes(**{**harness.sizes, **_sizes(harness, row, turn)}))
+    own = draw_own_letters(harness.draw, contract, row, turn)
+    sizes = contract.fit(Sizes(**{**harness.sizes, **_sizes(harness, row, turn), **own}))
     variant_harness = harness.of(contract)
     weights = filling.in_dtype(row, filling.draw_weights(variant_harness, row, sizes))
     mask = None if row.get("mask", "none") == "none" else draw_mask(harness, row, sizes)

@@ -17,12 +17,15 @@ from grader.suite.harness import Harness
 from grader.suite.oracle import Weights
 from grader.suite.situations.factors import ABSENT, Row
 from grader.suite.situations.levels import (
+    ALL_BUT_FIRST,
     ALL_EQUAL,
     EVALUATION,
+    FIRST_ALONE,
     GRADIENT_WAY,
     HISTORIES_WITH_OTHER_WEIGHTS,
     LEFT_OUT,
     NO_GRADIENTS,
+    OF_PARAMETERS,
     ORDINARY,
     RESIDUAL,
     first_part,
@@ -121,6 +124,16 @@ class Situation:
         beside_residual = self.row[GRADIENT_WAY.name] == RESIDUAL
         others = len(self.weights) - len(self.contract.frozen)
         return self.coin and not beside_residual and len(self.frozen) < others
+
+    @property
+    def learning_inputs(self) -> list[str]:
+        """Names of the inputs that gradients are asked of, in a situation that wants some."""
+        level, names = self.row["gradients"], list(self.learning)
+        if level == OF_PARAMETERS or (level == "with a layer frozen" and self.learns_alone):
+            return []
+        if level == FIRST_ALONE:
+            return names[:1]
+        return (names[1:] or names) if level == ALL_BUT_FIRST else names
 
     @property
     def method(self) -> str:

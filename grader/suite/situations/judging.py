@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from grader.sandbox.errors import SubmissionError
@@ -10,7 +10,6 @@ from grader.sandbox.pace import SHORT_T
 from grader.sandbox.workers import WorkerEnded
 from grader.suite.compare import CheckFailed
 from grader.suite.situations.describing import SIZE_FACTORS, Condition, describe, shared_levels
-from grader.suite.situations.factors import Row
 from grader.suite.situations.levels import layout_factor_name
 from grader.suite.situations.outcomes import Aspect, SituationLike, SituationOutcome
 
@@ -22,22 +21,15 @@ CLAIMS_BY_FACTOR: dict[Aspect | str, tuple[str, ...]] = {
     Aspect.FORM: ("keeps_shape_and_dtype",),
     Aspect.GRADIENT: ("parameter_gradients_are_right", "input_gradient_is_right"),
     "history": ("remembers_nothing",),
-    "dtype of the mask": ("mask_dtypes_mean_the_same",),
-    "numbers in the mask": ("mask_dtypes_mean_the_same",),
-    "mask given": ("mask_dtypes_mean_the_same",),
-    "mask": ("mask_broadcasts",),
-    "pattern of the mask": ("matches_the_formula_under_a_mask",),
     "T": (
         "handles_a_long_sequence",
         "handles_a_long_sequence_from_its_start",
         "handles_a_single_token",
     ),
     "B": ("handles_a_single_token",),
-    "x": ("large_scores_stay_finite",),
 }
-# A level of these that all failures share may tell the claim.
-FACTORS_WITH_CLAIMS = {"dtype", *CLAIMS_BY_FACTOR} - {*SIZE_FACTORS}
 LENGTH_CLAIMS = CLAIMS_BY_FACTOR["T"][:2]
+LAYOUT_CLAIMS = ("handles_non_contiguous_input",)
 # Which situations a claim is about, unless it is about all or about those that name it themselves.
 CLAIM_APPLIES_TO: dict[str, Callable[[SituationLike], bool]] = {
     "computes_in_float64": lambda one: one.row.get("dtype") == "float64",
@@ -47,10 +39,6 @@ CLAIM_APPLIES_TO: dict[str, Callable[[SituationLike], bool]] = {
     **dict.fromkeys(
         CLAIMS_BY_FACTOR[Aspect.GRADIENT], lambda one: one.row.get("gradients") == "wanted"
     ),
-    **dict.fromkeys(
-        CLAIMS_BY_FACTOR["mask"] + CLAIMS_BY_FACTOR["dtype of the mask"],
-        lambda one: _is_masked(one.row),
-    ),
     "remembers_nothing": lambda one: one.row.get("history") != "first call",
 }
 # If this many times as many situations are wrong as have wrong gradients alone, the latter are not
@@ -59,6 +47,22 @@ MAX_WRONG_PER_GRADIENT = 5
 MIN_FAILURES_FOR_TWO_CONDITIONS = 3  # what fewer situations have in common may be chance
 LONG_LENGTH = 100  # positions, above which a sequence is long
 CLAIM_BY_DTYPE = {"float64": "computes_in_float64", "bfloat16": "computes_in_bfloat16"}
+
+
+@dataclass(frozen=True)
+class FurtherClaims:
+    """The claims that only one kind of contract has.
+
+    Attributes:
+        by_factor: Which claims fail, by the factor that describes where.
+        applies_to: Which situations a claim is about, unless it is about all.
+    """
+
+    by_factor: dict[Aspect | str, tuple[str, ...]] = field(default_factory=dict)
+    applies_to: dict[str, Callable[[SituationLike], bool]] = field(default_factory=dict)
+
+
+NO_FURTHER_CLAIMS = FurtherClaims()
 
 
 @dataclass(frozen=True)
@@ -93,7 +97,11 @@ class Judgement:
 
 
 def judge(
-    outcomes: Sequence[SituationOutcome], claims: frozenset[str], of: str = "", too_slow: str = ""
+    outcomes: Sequence[SituationOutcome],
+    claims: frozenset[str],
+    of: str = "",
+    too_slow: str = "",
+    further: FurtherClaims = NO_FURTHER_CLAIMS,
 ) -> Judgement:
     """Judge which claims fail because of the outcomes.
 
@@ -102,8 +110,12 @@ def judge(
         claims: The names of the claims that the suite checks.
         of: Which part of the submission the messages are about; empty for the whole.
         too_slow: Why no long sequence could be tried; empty if one was.
+        further: What is known of claims that only this kind of contract has.
     """
     failures: dict[str, Exception] = {}
+    by_factor = CLAIMS_BY_FACTOR | further.by_factor
+    # A level of these that all failures share may tell the claim.
+    telling = {"dtype", *by_factor} - {*SIZE_FACTORS}
     wrong = [one for one in outcomes if one.aspect is not None]
     says = f"{of}right in {len(outcomes) - len(wrong)} of {len(outcomes)} situations"
     known = [one for one in outcomes if one.is_known]
@@ -115,14 +127,15 @@ def judge(
             here = [one.situation for one in failed]
             others = [one.situation for one in known if one.aspect is not aspect]
             where = describe(here, others)
-            near = where or shared_levels(here, others, FACTORS_WITH_CLAIMS)
-            claim = (
-                DEFAULT_CLAIM if aspect is Aspect.UNTRIED else _claim(aspect, near, failed, claims)
+            near = where or shared_levels(here, others, telling)
+            may_be = (
+                () if aspect is Aspect.UNTRIED else _candidates(aspect, near, failed, by_factor)
             )
+            claim = next((name for name in may_be if name in claims), DEFAULT_CLAIM)
             failures.setdefault(claim, _reason(failed, where, says))
     if len(known) < len(outcomes) and not of:
         for claim in claims - failures.keys():
-            about = _outcomes_about(claim, outcomes)
+            about = _outcomes_about(claim, outcomes, further)
             if about and not any(one.is_known for one in about):
                 failures[claim] = _reason(about, None, says)
     return Judgement(
@@ -130,38 +143,30 @@ def judge(
     )
 
 
-def _outcomes_about(claim: str, outcomes: Sequence[SituationOutcome]) -> Sequence[SituationOutcome]:
+def _outcomes_about(
+    claim: str, outcomes: Sequence[SituationOutcome], further: FurtherClaims
+) -> Sequence[SituationOutcome]:
     """Return the outcomes of the situations that a claim is about: all if none names it."""
-    if claim in CLAIM_APPLIES_TO:
-        return [one for one in outcomes if CLAIM_APPLIES_TO[claim](one.situation)]
+    applies_to = CLAIM_APPLIES_TO | further.applies_to
+    if claim in applies_to:
+        return [one for one in outcomes if applies_to[claim](one.situation)]
     return [one for one in outcomes if claim in one.situation.further_claims] or outcomes
 
 
-def _is_masked(row: Row) -> bool:
-    return row.get("mask", "none") != "none"
-
-
-def _claim(
+def _candidates(
     aspect: Aspect,
     where: tuple[Condition, ...] | None,
     failed: Sequence[SituationOutcome],
-    claims: frozenset[str],
-) -> str:
-    """Return the suite's claim about what fails; the one about the whole formula if none is."""
-    return next(
-        (name for name in _candidates(aspect, where, failed) if name in claims), DEFAULT_CLAIM
-    )
-
-
-def _candidates(
-    aspect: Aspect, where: tuple[Condition, ...] | None, failed: Sequence[SituationOutcome]
+    by_factor: Mapping[Aspect | str, tuple[str, ...]],
 ) -> list[str]:
-    found = list(CLAIMS_BY_FACTOR.get(aspect, ()))
+    """Return the names of claims that may be about what fails, the likeliest first."""
+    found = list(by_factor.get(aspect, ()))
     plain = {"ordinary", "first call", "contiguous", "float32"} & {
         v for o in failed for v in o.row.values()
     }
     for condition in where or ():
-        names = _claims_of_factor(condition.factor)
+        is_layout = condition.factor.startswith(layout_factor_name(""))
+        names = LAYOUT_CLAIMS if is_layout else by_factor.get(condition.factor, ())
         if plain & {one.row.get(condition.factor) for one in failed}:
             continue  # it fails in the plainest case as well
         if condition.factor == "T":
@@ -179,12 +184,6 @@ def _candidates(
             ]
     about = [one.situation.further_claims for one in failed]
     return [*found, *(name for name in about[0] if all(name in names for names in about))]
-
-
-def _claims_of_factor(factor: str) -> tuple[str, ...]:
-    if factor.startswith(layout_factor_name("")):
-        return ("handles_non_contiguous_input",)
-    return CLAIMS_BY_FACTOR.get(factor, ())
 
 
 def _reason(

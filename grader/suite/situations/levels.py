@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from grader.suite.contract import Contract
+from grader.suite.contract import Contract, Sizes
 from grader.suite.situations.factors import ABSENT, Factor, FactorModel, Row, Rule, Wish
 
 OVERFLOWING = "very large"
@@ -20,8 +20,9 @@ BATCH_OR_NOT = Factor("B", ("none", "1", "2", "more"))
 WIDTH = Factor("width", ("1", "small", "odd", "even", "square", "large"))
 HEADS = Factor("heads", ("one", "several", "as many as features"))
 GROUPS = Factor("groups", ("one", "several", "as many as heads"))
-LETTERS_OF_OTHER_FACTORS = "TSBCDEHG"  # a contract's other letters are factors themselves
 OWN_LETTER_LEVELS = ("1", "2", "small", "any")
+# Of a letter that no input has: nobody knows what a large one costs, of layers, say.
+ARGUMENT_LEVELS = OWN_LETTER_LEVELS[:-1]
 
 ORDINARY = "ordinary"
 KINDS = (
@@ -39,9 +40,12 @@ EVALUATION = "evaluation"
 MODE = Factor("mode", (EVALUATION, DROPPING_NOTHING))
 NO_GRADIENTS = ("under no_grad", "under no_grad, of an x that learns", "in inference mode")
 GRADIENTS = Factor("gradients", ("wanted", "through another layer", *NO_GRADIENTS))
+FIRST_ALONE, ALL_BUT_FIRST = "of the first input alone", "of all inputs but the first"
+GRADIENTS_OF_INPUTS = Factor("gradients", (*GRADIENTS.levels, FIRST_ALONE, ALL_BUT_FIRST))
+OF_PARAMETERS = "of the parameters alone"
 GRADIENTS_OF_PARAMETERS = Factor(
     "gradients",
-    (*GRADIENTS.levels, "of the parameters alone", "of x alone", "with a layer frozen"),
+    (*GRADIENTS.levels, OF_PARAMETERS, "of x alone", "with a layer frozen"),
 )
 RESIDUAL = "beside a residual"
 GRADIENTS_OF_NO_INPUT = Factor(
@@ -87,18 +91,40 @@ def first_x_like_input(contract: Contract) -> str:
     return next(iter(x_like_inputs(contract)), "")
 
 
-def own_letters(contract: Contract) -> list[str]:
-    """Return the size letters of inputs that no other factor and no other letter determines."""
+def own_letters(contract: Contract) -> dict[str, tuple[str, ...]]:
+    """Return the levels of each size letter that no other factor and no other letter determines.
+
+    Such a letter stands in the shape of an input, or changes an argument (a rank, say).
+    """
     sizes = contract.sizes[0]
-    shapes = " ".join(given.shape for given in contract.inputs.values())
-    there = [word for word in dict.fromkeys(shapes.split()) if word in sizes]
-    own = [letter for letter in there if letter not in LETTERS_OF_OTHER_FACTORS]
-    return [one for one in own if _is_free(contract, one)]
+    others = {*"TSBCD", *("EHG" if "C" in sizes else "HG" if "D" in sizes else "")}
+    shapes = " ".join(given.shape for given in contract.inputs.values()).split()
+    of_inputs = [letter for letter in dict.fromkeys(shapes) if letter in sizes]
+    of_arguments = [one for one in sizes if one not in shapes and _changes_arguments(contract, one)]
+    levels = {
+        **dict.fromkeys(of_inputs, OWN_LETTER_LEVELS),
+        **dict.fromkeys(of_arguments, ARGUMENT_LEVELS),
+    }
+    cases = (contract, *contract.variants.values())
+    return {
+        letter: some
+        for letter, some in levels.items()
+        if letter not in others and all(_is_free(one, letter) for one in cases)
+    }
+
+
+def _changes_arguments(contract: Contract, letter: str) -> bool:
+    sizes = contract.sizes[0]
+    return contract.arguments(_larger(sizes, letter)) != contract.arguments(sizes)
 
 
 def _is_free(contract: Contract, letter: str) -> bool:
-    other = contract.sizes[0].replace(**{letter: contract.sizes[0][letter] + 2})
+    other = _larger(contract.sizes[0], letter)
     return contract.derived(contract.fit(other))[letter] == other[letter]
+
+
+def _larger(sizes: Sizes, letter: str) -> Sizes:
+    return sizes.replace(**{letter: sizes[letter] + 2})
 
 
 def layout_factor_name(name: str) -> str:
@@ -127,19 +153,21 @@ def general_factors(contract: Contract, mode: Factor = MODE) -> list[Factor]:
     found = [one for one in (T, OTHER_LENGTH) if one.name in letters]
     if "B" in letters:
         found.append(BATCH_OR_NOT if contract.unbatched else BATCH)
-    if "C" in letters or "D" in letters:
+    has_width = "C" in letters or "D" in letters
+    if has_width:
         found.append(WIDTH)
-    found += [Factor(letter, OWN_LETTER_LEVELS) for letter in own_letters(contract)]
+    found += [Factor(letter, levels) for letter, levels in own_letters(contract).items()]
     for name in x_like_inputs(contract):
         kinds = (ORDINARY,) if contract.inputs[name].confined else KINDS
         found += [Factor(name, kinds), Factor(layout_factor_name(name), LAYOUTS)]
     found += [DTYPE, GRADIENT_WAY if contract.keeps_form else GRADIENT_WAY_OF_ANOTHER_FORM]
-    if any(sizes.get("H", 1) > 1 for sizes in contract.sizes):
+    if has_width and any(sizes.get("H", 1) > 1 for sizes in contract.sizes):
         found.append(HEADS)
-    if "G" in letters:
+    if has_width and "G" in letters:
         found.append(GROUPS)
     if contract.parameters is None:
-        return [*found, GRADIENTS, HISTORY_OF_FUNCTIONS]
+        are_several = len(contract.differentiable) > 1
+        return [*found, GRADIENTS_OF_INPUTS if are_several else GRADIENTS, HISTORY_OF_FUNCTIONS]
     weights = WEIGHTS if contract.kinks is None else WEIGHTS_OF_KINKS
     gradients = GRADIENTS_OF_PARAMETERS if contract.differentiable else GRADIENTS_OF_NO_INPUT
     return [*found, gradients, weights, mode, HISTORY]
@@ -234,11 +262,12 @@ RULES: tuple[Rule, ...] = (
         (GRADIENTS.name, GRADIENT_WAY.name),
         lambda row: (row["gradients"] in NO_GRADIENTS) == (row[GRADIENT_WAY.name] == ABSENT),
     ),
-    # A residual also passes its gradient to x, so gradients cannot be of the parameters alone.
+    # A residual also passes its gradient to the first input.
     (
         (GRADIENTS.name, GRADIENT_WAY.name),
         lambda row: (
-            row[GRADIENT_WAY.name] != RESIDUAL or row["gradients"] != "of the parameters alone"
+            row[GRADIENT_WAY.name] != RESIDUAL
+            or row["gradients"] not in (OF_PARAMETERS, ALL_BUT_FIRST)
         ),
     ),
     # A situation both long and wide takes too long, and shows no more than either alone.

@@ -14,6 +14,7 @@ from grader.suite.situations import filling, levels
 from grader.suite.situations.covering import rows_of
 from grader.suite.situations.factors import FactorModel, Row
 from grader.suite.situations.filling import Situation
+from grader.suite.situations.judging import NO_FURTHER_CLAIMS, FurtherClaims
 from grader.suite.situations.trying import SituationRun
 
 MAX_CACHED_LISTS = 12  # of situations, some 30 MB each: one per exercise of a batch
@@ -25,7 +26,11 @@ EARLY_LEVELS = (
 
 
 class SituationKind(Protocol):
-    """How the situations of one kind of contract are modelled, drawn and tried."""
+    """How the situations of one kind of contract are modelled, drawn, tried and judged."""
+
+    @property
+    def further_claims(self) -> FurtherClaims:
+        """What is known of the claims that only contracts of this kind have."""
 
     def model(self, contract: Contract) -> FactorModel:
         """Return the factors of the situations, and what is known of their combinations."""
@@ -40,6 +45,7 @@ class SituationKind(Protocol):
 class _GeneralSituations:
     """The situations of a contract of no known kind."""
 
+    further_claims = NO_FURTHER_CLAIMS
     model = staticmethod(levels.model_of)
     fill = staticmethod(filling.fill)
     new_run = staticmethod(SituationRun)

@@ -44,7 +44,6 @@ def _plan_call(module: Module, situation: Situation) -> PlannedCall:
     other = situation.other_inputs
     history = situation.row.get("history")
     wants = situation.wants_gradients
-    is_layer = level == "with a layer frozen" and situation.learns_alone
     overwrites = history == "before another input" and not wants
     refills = _is_refilled(situation)
     made = module.calls(
@@ -52,7 +51,7 @@ def _plan_call(module: Module, situation: Situation) -> PlannedCall:
         method=situation.method,
         by_keyword=situation.by_name,
         grad_output=_grad_outputs(situation) if wants else None,
-        leaves=level != "of the parameters alone" and not is_layer,
+        leaves=situation.learning_inputs,
         way=WAY_BY_LEVEL.get(situation.row[GRADIENT_WAY.name], "plain"),
         before_backward=lambda: (
             module.call(_requiring_gradients(other))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from grader.suite.contract import Sizes
+from grader.suite.contract import Contract, Sizes
 from grader.suite.draw import Draw
 from grader.suite.harness import Harness
 from grader.suite.situations.factors import Row
@@ -46,10 +46,15 @@ def draw_sizes(harness: Harness, row: Row, turn: int) -> Sizes:
         D = draw_width(draw, row, longest)
         D = D if contract.kinks is None else max(D, 3)
         found |= _features(draw, row, D, "D" in found)
-    if "E" in row:
+    if "E" in row and "C" in found:
         found["E"] = draw_other_width(draw, row["E"], found["C"])
-    found |= {one: draw_length(draw, row[one], turn) for one in own_letters(contract)}
+    found |= draw_own_letters(draw, contract, row, turn)
     return contract.derived(contract.fit(Sizes(**found)))
+
+
+def draw_own_letters(draw: Draw, contract: Contract, row: Row, turn: int) -> dict[str, int]:
+    """Draw the sizes that are factors of their own by the row's levels; {} for a row without."""
+    return {one: draw_length(draw, row[one], turn) for one in own_letters(contract) if one in row}
 
 
 def _features(draw: Draw, row: Row, width: int, by_head: bool) -> dict[str, int]:

@@ -31,7 +31,7 @@ def judge_situations(harness: Harness) -> Judgement:
     with harness.session.separate_phase(derive_seed(harness.seed, "situations/worker")):
         runner = SituationRunner(harness)
         outcomes = runner.run()
-        return _with_parts(judge(outcomes, harness.claims, too_slow=runner.too_slow), harness)
+        return _with_parts(_judge(outcomes, harness, too_slow=runner.too_slow), harness)
 
 
 def judge_where_wrong(harness: Harness, other: Judgement) -> Judgement:
@@ -52,7 +52,7 @@ def judge_where_wrong(harness: Harness, other: Judgement) -> Judgement:
         if any(mine[id(one)].aspect is not one.aspect for one in few):
             mine |= _try_again(harness, [one for one in wrong if id(one) not in mine])
         outcomes = [mine.get(id(one), one) for one in other.outcomes]
-        found = judge(outcomes, harness.claims)
+        found = _judge(outcomes, harness)
         return (
             found if other.failures.keys() <= found.failures.keys() else _with_parts(found, harness)
         )
@@ -62,8 +62,15 @@ def _with_parts(found: Judgement, harness: Harness) -> Judgement:
     """Try some situations of each part inside the contract, and add the judgements on them."""
     for part in harness.contract.part_contracts:
         inner_outcomes = SituationRunner(harness.of(part), INNER_EVERY_NTH).run()
-        found = found.with_part(judge(inner_outcomes, harness.claims, f"`{part.entry}` alone: "))
+        found = found.with_part(_judge(inner_outcomes, harness, f"`{part.entry}` alone: "))
     return found
+
+
+def _judge(
+    outcomes: Sequence[SituationOutcome], harness: Harness, of: str = "", too_slow: str = ""
+) -> Judgement:
+    further = kind_of(harness.contract).further_claims
+    return judge(outcomes, harness.claims, of, too_slow, further)
 
 
 def _try_again(

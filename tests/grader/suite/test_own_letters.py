@@ -20,14 +20,26 @@ contract = Contract(
     inputs={{"x": Input("{shape}")}},
     outputs={{"output": "{shape}"}},
     oracle=lambda weights, sizes, x: {oracle},
+    {more}
 )
 test_formula = claims.matches_the_formula
 test_float64 = claims.computes_in_float64
 test_layout = claims.handles_non_contiguous_input
 test_gradients = claims.input_gradient_is_right
 """
-SOFTMAX = SUITE.format(entry="share", sizes="Sizes(B=3, N=7)", shape="B N", oracle="x.softmax(-1)")
-SUMS = SUITE.format(entry="sums", sizes="Sizes(N=7)", shape="N", oracle="x.cumsum(-1)")
+SOFTMAX = SUITE.format(
+    entry="share", sizes="Sizes(B=3, N=7)", shape="B N", oracle="x.softmax(-1)", more=""
+)
+SUMS = SUITE.format(entry="sums", sizes="Sizes(N=7)", shape="N", oracle="x.cumsum(-1)", more="")
+# A letter that only an argument has; and one that means something else beside other letters.
+POWERS = SUITE.format(
+    entry="power", sizes="Sizes(T=5, E=7, K=3)", shape="T E", oracle="x**sizes.K",
+    more="arguments=lambda sizes: {'k': sizes.K},",
+)  # fmt: skip
+LAYERS = SUITE.format(
+    entry="repeated", sizes="Sizes(B=2, T=3, L=2)", shape="B T", oracle="x * sizes.L",
+    more="arguments=lambda sizes: {'k': sizes.L}, fit=lambda sizes: sizes.replace(L=2),",
+)  # fmt: skip
 Lost = Callable[[str, str], list[CheckResult]]
 
 
@@ -43,10 +55,11 @@ def lost(tmp_path: Path, sandbox: Sandbox) -> Lost:
     return grade
 
 
-@pytest.mark.slow("two arrays of situations are made anew")
+@pytest.mark.slow("three arrays of situations are made anew")
 def test_right_answers_lose_nothing(lost: Lost) -> None:
     assert not lost(SOFTMAX, "def share(x):\n    return x.softmax(-1)\n")
     assert not lost(SUMS, "def sums(x):\n    return x.cumsum(0)\n")
+    assert not lost(POWERS, "def power(x, k):\n    return x.pow(k)\n")
 
 
 def test_what_is_wrong_at_some_sizes_alone_is_told_by_the_letter(lost: Lost) -> None:
@@ -58,3 +71,20 @@ def test_what_is_wrong_at_some_sizes_alone_is_told_by_the_letter(lost: Lost) -> 
 def test_a_single_axis_may_lie_apart_in_memory(lost: Lost) -> None:
     source = "def sums(x):\n    return x.as_strided(x.shape, (1,)).cumsum(0)\n"
     assert "test_layout" in {one.name for one in lost(SUMS, source)}
+
+
+def test_letter_of_an_argument_varies(lost: Lost) -> None:
+    source = "def power(x, k):\n    return x**3\n"
+    assert "test_formula" in {one.name for one in lost(POWERS, source)}
+    source = "def power(x, k):\n    assert k != 1\n    return x**k\n"
+    said = {one.name: one.message for one in lost(POWERS, source)}["test_formula"]
+    assert "an exception in every one with K = 1" in said
+
+
+def test_letter_without_the_one_that_it_goes_with_varies(lost: Lost) -> None:
+    source = "def power(x, k):\n    assert x.size(1) == 7\n    return x**k\n"
+    assert "test_formula" in {one.name for one in lost(POWERS, source)}
+
+
+def test_letter_that_fit_keeps_does_not_vary(lost: Lost) -> None:
+    assert not lost(LAYERS, "def repeated(x, k):\n    assert k == 2\n    return x + x\n")

@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from benchmarks.arrays import models
+from grader.attention.situations import AttentionSituations
 from grader.sandbox.errors import SubmissionError
 from grader.sandbox.session import Session
 from grader.suite import Sizes
@@ -166,7 +167,8 @@ def test_level_that_all_failures_share_is_told_where_chance_hardly_has_it(
     failed = [tried(T, mask="(T, T)") for T in (1, 2, 17, 257)]
     passed = [*[tried(5)] * others, *[tried(T, mask="(T, T)") for T in (3, 4)]]
     wrong = [SituationOutcome(one, Aspect.VALUE, AssertionError()) for one in failed]
-    told = judge([*wrong, *map(SituationOutcome, passed)], frozenset({"mask_broadcasts"})).failures
+    outcomes, claims = [*wrong, *map(SituationOutcome, passed)], frozenset({"mask_broadcasts"})
+    told = judge(outcomes, claims, further=AttentionSituations.further_claims).failures
     assert list(told) == [claim]
 
 

@@ -72,6 +72,7 @@ def test_adapter_changes_nothing_at_first(harness: Harness) -> None:
         expect(name in made, f"expected a parameter `{name}`")
     expect(not bool(made["B"].any()), "B: expected zeros at the start")
     expect(bool((made["A"] != 0).all()), "A: expected no zeros at the start")
+    expect(len(made["A"].unique()) > 1, "A: expected random numbers at the start, got one for all")
     plain = linear({k: v.double() for k, v in made.items()}, "linear", call.inputs["x"].double())
     expect_close(call.out, plain, "output at the start")
 

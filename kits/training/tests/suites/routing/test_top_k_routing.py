@@ -18,10 +18,10 @@ from grader.suite import (
 
 
 def distinct(draw: Draw, shape: tuple[int, ...], sizes: Sizes) -> Tensor:
-    """No two of a row are equal, in bfloat16 neither: multiples of a quarter."""
+    """No two of a row are equal, in bfloat16 neither: multiples of a quarter, row by row apart."""
     tokens, experts = shape
     rows = [draw.permutation(experts) for _ in range(tokens)]
-    return (torch.stack(rows) - experts // 2).float() / 4
+    return (torch.stack(rows) - experts // 2 + draw.integers(-60, 60, tokens, 1)).float() / 4
 
 
 def right(weights: Weights, sizes: Sizes, logits: Tensor) -> Tensor:
@@ -68,11 +68,12 @@ def test_others_have_exactly_nothing(harness: Harness) -> None:
 
 @points(2)
 def test_large_logits_do_not_overflow(harness: Harness) -> None:
-    """exp(500) is infinite in float32, no weight is."""
-    inputs = harness.inputs()
-    call = harness.module().call({"logits": inputs["logits"] + 500})
+    """exp(500) is infinite in float32, no weight is; and below -20000 are logits as well."""
+    logits, module = harness.inputs()["logits"], harness.module()
+    calls = [module.call({"logits": logits + shift}) for shift in (500, -20000)]
     harness.ask()
-    expect_close(call.out, call.expected, "weights")
+    for call in calls:
+        expect_close(call.out, call.expected, "weights")
 
 
 @points(2)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 from grader.authoring.answers import Answer, answers_folder, read_answers
 from grader.authoring.equivalent import equivalent_file, read_equivalent
@@ -28,6 +31,7 @@ from grader.records import Explain, Report, Verdict
 from grader.sandbox.process import Sandbox
 from grader.submission import Submission, read_submission
 
+_T = TypeVar("_T")
 MIN_RIGHT_ANSWERS = 3  # in styles other than the solution's: else a suite asks for one style
 MIN_MISTAKES = 6
 SEED = 1  # of what is graded once
@@ -43,15 +47,19 @@ class Effort:
         wrong: Number of seeds for each known mistake, whose score must be the same at all of them.
         named: Whether a report must name each mistake that has a text ``says``.
         mutants: The most mutants of the solution that are graded, drawn from all.
+        answers: The most right answers that are graded, and the most wrong ones.
+        mistakes: The most known mistakes that are graded.
     """
 
     right: int = 20
     wrong: int = 5
     named: bool = True
     mutants: int = 200
+    answers: int = sys.maxsize
+    mistakes: int = sys.maxsize
 
 
-FAST_EFFORT = Effort(2, 1, named=False, mutants=20)
+FAST_EFFORT = Effort(2, 1, named=False, mutants=12, answers=6, mistakes=16)
 
 
 class Inspection:
@@ -66,6 +74,7 @@ class Inspection:
 
     Attributes:
         has_new_stub: Whether the stub was changed; if so, the manifest has its new digest.
+        left_out: How many of each kind were not drawn, by its name in the plural.
     """
 
     def __init__(
@@ -79,6 +88,7 @@ class Inspection:
         self._kit, self._exercise = kit, exercise
         self._sandbox, self._effort, self._tell = sandbox, effort, tell
         self.has_new_stub = False
+        self.left_out = Counter[str]()
         self._at = ""  # name of what is being graded
 
     def findings(self) -> Iterator[Finding]:
@@ -132,11 +142,11 @@ class Inspection:
         if len(right) < MIN_RIGHT_ANSWERS and self._exercise.diagnosis:
             told = f"{len(right)} right answers; write {MIN_RIGHT_ANSWERS} in styles that differ"
             yield Finding(folder, 0, told)
-        for one in right:
+        wrong = [one for one in known if one.kind == "wrong" and not one.accepted]
+        for one in self._drawn("right answers", right, self._effort.answers):
             yield from self._expect_solved(one)
-        for one in known:
-            if one.kind == "wrong" and not one.accepted:
-                yield from self._expect_lost(one)
+        for one in self._drawn("wrong ones", wrong, self._effort.answers):
+            yield from self._expect_lost(one)
 
     def _expect_solved(self, answer: Answer) -> Iterator[Finding]:
         source, self._at = answer.submission.source, f"`{answer.name}`"
@@ -166,7 +176,7 @@ class Inspection:
             told = f"{len(known)} known mistakes; write {MIN_MISTAKES} that people make, at least"
             yield Finding(exercise.mistakes, 0, told)
         source = read_submission(exercise.solution).source
-        for mistake in known:
+        for mistake in self._drawn("known mistakes", known, self._effort.mistakes):
             line = line_of(exercise.mistakes, f'name = "{mistake.name}"')
             for text in self._of_mistake(mistake, source):
                 yield Finding(exercise.mistakes, line, f"`{mistake.name}` {text}")
@@ -235,7 +245,7 @@ class Inspection:
             elif not why.strip():
                 told = f"`{change}` is listed without a reason; say why it changes no result"
                 yield Finding(file, line_of(file, change), told)
-        for one in drawn(every, self._effort.mutants, SEED):
+        for one in self._drawn("changes", every, self._effort.mutants):
             yield from self._of_mutant(one, one.change in equivalent)
 
     def _of_mutant(self, mutant: Mutant, is_listed: bool) -> Iterator[Finding]:
@@ -249,6 +259,12 @@ class Inspection:
         if is_listed and not report.solved:
             told = f"`{mutant.change}` is listed as equivalent, and loses points; take it out"
             yield Finding(file, line_of(file, mutant.change), told)
+
+    def _drawn(self, what: str, every: Sequence[_T], most: int) -> list[_T]:
+        """Return up to ``most`` of these, always the same, and count what is left out."""
+        chosen = drawn(every, most, SEED)
+        self.left_out[what] += len(every) - len(chosen)
+        return chosen
 
     def _graded(
         self,

@@ -11,8 +11,9 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
+_T = TypeVar("_T")
 OTHER_OPERATORS: dict[type[ast.AST], type[ast.AST]] = {
     ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.Pow: ast.Mult,
     ast.FloorDiv: ast.Mult, ast.Mod: ast.Mult, ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd,
@@ -87,8 +88,8 @@ def mutants(source: str) -> list[Mutant]:
     return found
 
 
-def drawn(every: Sequence[Mutant], most: int, seed: int) -> list[Mutant]:
-    """Return mutants drawn by a seed, in their order; all where there are no more than ``most``."""
+def drawn(every: Sequence[_T], most: int, seed: int) -> list[_T]:
+    """Return what a seed draws of these, in their order; all if there are no more than ``most``."""
     places = range(len(every))
     chosen = random.Random(seed).sample(places, min(most, len(every)))
     return [every[place] for place in sorted(chosen)]

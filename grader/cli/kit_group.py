@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import shlex
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -101,7 +102,7 @@ def check(folder: Path, only: tuple[str, ...], fast: bool) -> int:
         raise GradeError(f"`{folder}` is a learner's folder of stubs, and no kit")
     chosen = [made.find(name) for name in only] or list(made.exercises)
     is_kit_short = not only and _show(kit_findings(made))
-    fell_short = 0
+    fell_short, left_out = 0, Counter[str]()
     with Sandbox() as sandbox, _progress(made, len(chosen)) as (begin, tell):
         for number, exercise in enumerate(chosen):
             begin(number, exercise.name)
@@ -109,10 +110,14 @@ def check(folder: Path, only: tuple[str, ...], fast: bool) -> int:
                 made, exercise, sandbox, FAST_EFFORT if fast else Effort(), tell
             )
             fell_short += _show(inspection.findings())
+            left_out += inspection.left_out
             if inspection.has_new_stub:
                 echo(f"the manifest knows the stub of `{exercise.name}` as it is now")
     held = len(chosen) - fell_short
     echo(f"{held} of {len(chosen)} exercises hold")
+    if fast:
+        parts = [f"{count} {what}" for what, count in left_out.items() if count]
+        echo(f"not tried, with --fast: {', '.join([*parts, 'most seeds, what reports say'])}")
     return EXIT_FELL_SHORT if fell_short or is_kit_short else 0
 
 

@@ -89,6 +89,7 @@ class RoundToBfloat16(Noise):
     """A dispatch mode that rounds the result of each float32 operation to bfloat16.
 
     Results are as far off as in bfloat16, which takes ten times as long for large products.
+    Inputs are off by a step first: equal ones might be exact by luck, as the mean of a constant is.
     """
 
     def __init__(self) -> None:
@@ -97,15 +98,19 @@ class RoundToBfloat16(Noise):
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Carry out an operation and, if it makes a new tensor, round that."""
         out = func(*args, **(kwargs or {}))
-        return out if _returns_alias(func) else _map_tensors(out, self.perturbed)
+        return out if _returns_alias(func) else _map_tensors(out, _rounded_to_bfloat16)
 
     def perturbed(self, tensor: Tensor, times: float | Tensor = 1.0) -> Tensor:
-        """Return a tensor whose numbers are rounded to bfloat16, in its own dtype."""
-        return tensor.bfloat16().to(tensor.dtype) if tensor.is_floating_point() else tensor
+        """Return a tensor with each number off by a step of bfloat16, in its own dtype."""
+        return _rounded_to_bfloat16(super().perturbed(tensor, times).to(tensor.dtype))
 
     def constant(self, number: float) -> float:
         """Return the constant as it is: operations do not keep their constants in bfloat16."""
         return number
+
+
+def _rounded_to_bfloat16(tensor: Tensor) -> Tensor:
+    return tensor.bfloat16().to(tensor.dtype) if tensor.is_floating_point() else tensor
 
 
 def _map_tensors(out: Any, change: Callable[[Tensor], Tensor]) -> Any:

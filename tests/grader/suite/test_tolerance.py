@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import pytest
 import torch
 from torch import Tensor
 
 from grader.suite import tolerance
+from grader.suite.situations.rounding import OUTPUTS, Rounding
 from grader.suite.tolerance import Gap, Noise
 
 TIMES = 4  # as far off as noise may another order of operations be
@@ -120,3 +123,24 @@ def test_gap_takes_what_is_equally_not_finite_for_the_same() -> None:
     assert Gap.between(right, right) == Gap()
     assert Gap.between(torch.tensor([1.0, 2.0, torch.nan]), right).largest == torch.inf
     assert Gap.between(torch.tensor([3.0, torch.inf, torch.nan]), right) == Gap(2.0, 2.0)
+
+
+def test_equal_numbers_whose_mean_is_exact_by_luck_set_no_bound() -> None:
+    x, bias = torch.full((16,), 7.3), torch.linspace(-2e-3, 1e-3, 16)
+
+    def centred(dtype: torch.dtype, noise: Noise | None = None) -> dict[str, torch.Tensor]:
+        with noise or nullcontext():
+            moved = (noise.perturbed(x) if noise else x).to(dtype)
+            return {"output": (moved - moved.mean()) * 300 + bias.to(dtype)}
+
+    right = centred(torch.float64)
+    assert torch.equal(right["output"], bias.double())
+    around = torch.eye(16) - 1 / 16
+    gap = Gap.between(x @ around * 300 + bias, right["output"])
+    assert gap.largest > 2e-5
+    rounding = Rounding(
+        right, centred, OUTPUTS, torch.float32, 0.0, is_exact=False,
+        near_a_kink=lambda: False, runs={},
+    )  # fmt: skip
+    assert rounding.is_rounding("output", gap)
+    assert not rounding.is_rounding("output", Gap(1.0, 1.0))

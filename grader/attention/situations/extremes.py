@@ -16,7 +16,7 @@ MAX_FEATURES = 1100  # in any situation
 MAX_PARAMETERS = 4_000_000  # single numbers; more take too much time and memory
 # The level that an extreme row has for a factor of which it needs no level in particular.
 USUAL_LEVELS = {
-    "T": "small", "B": "2", "width": "small", "heads": "several", "dtype": "float32",
+    "T": "small", "B": "2", "width": "small", "H": "several", "dtype": "float32",
     "mode": EVALUATION, "history": "first call", "method": "forward", MASK_SHAPE.name: "none",
     **{factor.name: ABSENT for factor in MASK_FACTORS},
 }  # fmt: skip
@@ -28,9 +28,9 @@ CAUSAL_MASK = dict(
 )  # fmt: skip
 PADDING_MASK = CAUSAL_MASK | {MASK_SHAPE.name: "(B, 1, T)"}
 RANDOM_MASK = CAUSAL_MASK | {MASK_PATTERN.name: "random"}
-MANY_SEQUENCES = {**WITH_GRADIENTS, "B": "above 64", "heads": "above 8", "dtype": "float64"}
+MANY_SEQUENCES = {**WITH_GRADIENTS, "B": "above 64", "H": "above 8", "dtype": "float64"}
 # An axis that is recognised by its size may be taken for another one where sizes are equal.
-EQUAL_SIZES = {**WITH_GRADIENTS, "T": "small", "B": "as T", "width": "as T", "heads": "one"}
+EQUAL_SIZES = {**WITH_GRADIENTS, "T": "small", "B": "as T", "width": "as T", "H": "one"}
 EQUAL_SIZES_MASKS = ("(T, T)", "(B, 1, T)", "(B, T, 1)")
 ROUND_SIZES = (
     {**WITH_GRADIENTS, "T": "192"},
@@ -39,10 +39,10 @@ ROUND_SIZES = (
 )
 # More than 2**19 scores; more than 2,048 tokens and 2**18 numbers. With both at once, what an
 # answer holds for each score and feature would exceed its memory.
-MANY_SCORES = {**WITHOUT_GRADIENTS, "B": "8", "T": "257", "heads": "one"}
-MANY_TOKENS = {**WITHOUT_GRADIENTS, "B": "64", "T": "33", "width": "above 127", "heads": "one"}
-MANY_FEATURES = {**WITHOUT_GRADIENTS, "T": "2", "width": "above 1024", "heads": "one"}
-LONG_DROPPING = {**WITH_GRADIENTS, "mode": DROPPING, "T": "above 128", "heads": "one"}
+MANY_SCORES = {**WITHOUT_GRADIENTS, "B": "8", "T": "257", "H": "one"}
+MANY_TOKENS = {**WITHOUT_GRADIENTS, "B": "64", "T": "33", "width": "above 127", "H": "one"}
+MANY_FEATURES = {**WITHOUT_GRADIENTS, "T": "2", "width": "above 1024", "H": "one"}
+LONG_DROPPING = {**WITH_GRADIENTS, "mode": DROPPING, "T": "above 128", "H": "one"}
 
 
 def with_extremes(contract: Any, model: FactorModel) -> FactorModel:

@@ -19,9 +19,9 @@ from grader.suite.situations import filling
 from grader.suite.situations.factors import Row
 from grader.suite.situations.levels import AFTER_ANOTHER_INPUT, EVALUATION
 from grader.suite.situations.sizes import (
-    ABOVE_8_HEADS_RANGE,
+    ABOVE_8_H_RANGE,
     MEDIUM_T,
-    SEVERAL_HEADS,
+    SEVERAL_H,
     SHORT_T,
     WIDE_FEATURES,
     draw_batch,
@@ -29,7 +29,7 @@ from grader.suite.situations.sizes import (
     draw_length,
     draw_own_letters,
     draw_width,
-    max_heads,
+    largest_H,
 )
 
 MIN_EXTRA_FEATURES = 12  # beyond the number of positions, where weights are dropped
@@ -199,14 +199,14 @@ def _sizes(harness: Harness, row: Row, turn: int) -> Sizes:
 
 def _heads(draw: Draw, row: Row, D: int) -> tuple[int, int]:
     """Return how many features a token has, and how many heads there are, for a drawn width."""
-    match row.get("heads", "one"):
+    match row.get("H", "one"):
         case "several":
-            H = SEVERAL_HEADS[draw.integer(0, len(SEVERAL_HEADS) - 1)]
+            H = SEVERAL_H[draw.integer(0, len(SEVERAL_H) - 1)]
             return (D if row["width"] == "square" else -(-D // H)) * H, H
         case "above 8":
-            H = draw.integer(*ABOVE_8_HEADS_RANGE)
+            H = draw.integer(*ABOVE_8_H_RANGE)
             return draw.integer(2, 4) * H, H
         case "as many as features":
-            D = min(D, max_heads(D))
+            D = min(D, largest_H(D))
             return D, D
     return D, 1

@@ -85,7 +85,7 @@ def future_gets_no_gradient(harness: Harness) -> None:
 @needs(letters="T")
 @backed_by_situations
 def handles_a_long_sequence_from_its_start(harness: Harness) -> None:
-    """No table or mask has a fixed length: the start of a sequence gives what it gives alone.
+    """No table has a fixed length: the start of a sequence gives what it gives alone.
 
     Example:
         test_long_sequence = claims.handles_a_long_sequence_from_its_start

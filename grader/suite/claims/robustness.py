@@ -103,7 +103,7 @@ def handles_a_single_token(harness: Harness) -> None:
 @needs(letters="T")
 @backed_by_situations
 def handles_a_long_sequence(harness: Harness) -> None:
-    """No table or mask has a fixed length.
+    """No table has a fixed length.
 
     A sequence that is said over and over gives what it gives once: every key has its copies.
 

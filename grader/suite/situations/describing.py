@@ -13,7 +13,7 @@ MAX_NAMED_LEVELS = 2  # of one factor in a condition, so that it is easy to read
 MAX_COINCIDENCE_PROBABILITY = (
     1e-3  # that failures which have nothing to do with a level all have it
 )
-SIZE_FACTORS = ("T", "S", "B", "width", "E", "heads")  # described by numbers, not levels
+SIZE_FACTORS = ("T", "S", "B", "width", "E", "H")  # described by numbers, not levels
 SIZE_LETTERS = (
     "T",
     "S",

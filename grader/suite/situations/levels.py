@@ -18,8 +18,9 @@ OTHER_WIDTH = Factor("E", ("1", "small", "as C", "odd", "large"))
 BATCH = Factor("B", ("1", "2", "more"))
 BATCH_OR_NOT = Factor("B", ("none", "1", "2", "more"))
 WIDTH = Factor("width", ("1", "small", "odd", "even", "square", "large"))
-HEADS = Factor("heads", ("one", "several", "as many as features"))
-GROUPS = Factor("groups", ("one", "several", "as many as heads"))
+# How many parts features are cut into, and how many groups these form.
+PARTS = Factor("H", ("one", "several", "as many as features"))
+GROUPS = Factor("groups", ("one", "several", "as many as H"))
 OWN_LETTER_LEVELS = ("1", "2", "small", "any")
 # Of a letter that no input has: nobody knows what a large one costs, of layers, say.
 ARGUMENT_LEVELS = OWN_LETTER_LEVELS[:-1]
@@ -162,7 +163,7 @@ def general_factors(contract: Contract, mode: Factor = MODE) -> list[Factor]:
         found += [Factor(name, kinds), Factor(layout_factor_name(name), LAYOUTS)]
     found += [DTYPE, GRADIENT_WAY if contract.keeps_form else GRADIENT_WAY_OF_ANOTHER_FORM]
     if has_width and any(sizes.get("H", 1) > 1 for sizes in contract.sizes):
-        found.append(HEADS)
+        found.append(PARTS)
     if has_width and "G" in letters:
         found.append(GROUPS)
     if contract.parameters is None:
@@ -251,7 +252,7 @@ def wishes(x: str) -> tuple[Wish, ...]:
         (DTYPE.name, "float32", lambda row: row.get(x) != ORDINARY),
         (x, ORDINARY, lambda row: True),
         (WIDTH.name, "small", lambda row: row["width"] in ("1", "large")),
-        (HEADS.name, "several", lambda row: row["heads"] == "one"),
+        (PARTS.name, "several", lambda row: row["H"] == "one"),
     )
 
 

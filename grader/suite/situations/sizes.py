@@ -8,15 +8,15 @@ from grader.suite.harness import Harness
 from grader.suite.situations.factors import Row
 from grader.suite.situations.levels import HISTORIES_WITH_OTHER_WEIGHTS, own_letters
 
-SEVERAL_HEADS = (2, 3, 4, 6, 8)
+SEVERAL_H = (2, 3, 4, 6, 8)
 SHORT_T = 12  # positions, below which a batch may have many sequences
 MEDIUM_T = 30  # positions, below which many features take no large part of the memory
 LONG_T = 100  # positions, above which the other sizes are kept small
-MAX_HEADS = 72
+MAX_H = 72
 WIDE_FEATURES = 130  # from which on there are few positions
-MAX_HEADS_IF_WIDE = 136  # of one feature each, from ``WIDE_FEATURES`` features on
+MAX_H_IF_WIDE = 136  # of one feature each, from ``WIDE_FEATURES`` features on
 LARGE_BATCH_RANGE = (8, 24)  # sequences, where there are few positions
-ABOVE_8_HEADS_RANGE = (9, 16)
+ABOVE_8_H_RANGE = (9, 16)
 MANY_SCORES_T = 250  # positions, above which 5 sequences have more than 2**18 scores
 SQUARE_WIDTHS = (4, 16, 64)  # head sizes whose square root is exact in every dtype
 
@@ -57,25 +57,25 @@ def draw_own_letters(draw: Draw, contract: Contract, row: Row, turn: int) -> dic
     return {one: draw_length(draw, row[one], turn) for one in own_letters(contract) if one in row}
 
 
-def _features(draw: Draw, row: Row, width: int, by_head: bool) -> dict[str, int]:
+def _features(draw: Draw, row: Row, width: int, has_D: bool) -> dict[str, int]:
     """Draw the numbers of heads and groups; return C (or D), H and G, as far as the row has them.
 
     Args:
         draw: Gives the random numbers.
         row: The level of each factor.
         width: Number of features of a token, or of each head; C is made a multiple of H.
-        by_head: Whether to return D, the features of each head, instead of C.
+        has_D: Whether to return D, the features of each head, instead of C.
     """
-    letter = "D" if by_head else "C"
-    if "heads" not in row:
+    letter = "D" if has_D else "C"
+    if "H" not in row:
         return {letter: width}
-    if by_head and row["heads"] == "as many as features":
-        width = min(width, MAX_HEADS)  # otherwise, a request would send more numbers than it may
-    several = SEVERAL_HEADS[draw.integer(0, len(SEVERAL_HEADS) - 1)]
-    most = max_heads(width)
-    H = {"one": 1, "several": several}.get(row["heads"]) or min(width, most)
+    if has_D and row["H"] == "as many as features":
+        width = min(width, MAX_H)  # otherwise, a request would send more numbers than it may
+    several = SEVERAL_H[draw.integer(0, len(SEVERAL_H) - 1)]
+    most = largest_H(width)
+    H = {"one": 1, "several": several}.get(row["H"]) or min(width, most)
     found = {"H": H, letter: width}
-    if not by_head:
+    if not has_D:
         found["C"] = H * (width if row["width"] == "square" and most > H else -(-width // H))
     return found | draw_groups(draw, row, H)
 
@@ -87,7 +87,7 @@ def draw_groups(draw: Draw, row: Row, H: int) -> dict[str, int]:
     divisors = [n for n in range(1, H + 1) if H % n == 0]
     between = divisors[1:-1] or divisors
     some = between[draw.integer(0, len(between) - 1)]
-    return {"G": {"one": 1, "as many as heads": H}.get(row["groups"], some)}
+    return {"G": {"one": 1, "as many as H": H}.get(row["groups"], some)}
 
 
 def draw_width(draw: Draw, row: Row, T: int) -> int:
@@ -98,7 +98,7 @@ def draw_width(draw: Draw, row: Row, T: int) -> int:
         "small": draw.integer(2, 5),
         "odd": 2 * draw.integer(3, 6) + 1,
         "even": 10 * draw.integer(1, 4) if draw.integer(0, 1) else 2 * draw.integer(3, 20),
-        "square": SQUARE_WIDTHS[draw.integer(0, 1 if "heads" in row else 2)],
+        "square": SQUARE_WIDTHS[draw.integer(0, 1 if "H" in row else 2)],
         "large": _large_width(draw, row, T),
         "above 127": draw.integer(128, 136),
         "above 1024": draw.integer(1025, 1100),
@@ -106,9 +106,9 @@ def draw_width(draw: Draw, row: Row, T: int) -> int:
     }[row["width"]]
 
 
-def max_heads(width: int) -> int:
+def largest_H(width: int) -> int:
     """Return the largest number of heads of one feature each that is tried at a width."""
-    return MAX_HEADS if width < WIDE_FEATURES else MAX_HEADS_IF_WIDE
+    return MAX_H if width < WIDE_FEATURES else MAX_H_IF_WIDE
 
 
 def draw_other_width(draw: Draw, level: str, width: int) -> int:
@@ -170,5 +170,5 @@ def draw_batch(draw: Draw, row: Row, T: int) -> int:
 
 def _large_batch(draw: Draw, row: Row, T: int) -> int:
     if T > LONG_T:
-        return 5 if T > MANY_SCORES_T and row.get("heads", "one") == "one" else 3
+        return 5 if T > MANY_SCORES_T and row.get("H", "one") == "one" else 3
     return draw.integer(*LARGE_BATCH_RANGE) if T < SHORT_T else draw.integer(3, 5)

@@ -37,7 +37,7 @@ def matches_the_formula_with_everything_given(harness: Harness) -> None:
     """Optional inputs change the output when they are given.
 
     Example:
-        test_output_under_a_mask = claims.matches_the_formula_with_everything_given
+        test_output_with_everything_given = claims.matches_the_formula_with_everything_given
     """
     every = (*harness.contract.sizes, harness.sizes.usual())
     calls = [harness.module(sizes).call(harness.every_input(sizes)[-1]) for sizes in every]

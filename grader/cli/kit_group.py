@@ -79,7 +79,9 @@ def add(name: str, track: str, home: Path) -> None:
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False), default=".")
 @click.option("--only", multiple=True, metavar="EXERCISE", help="Hold this one alone to it.")
 @click.option(
-    "--fast", is_flag=True, help="At fewer seeds, with fewer changes, and without what reports say."
+    "--fast",
+    is_flag=True,
+    help="At fewer seeds, with fewer answers, mistakes and changes, and without what reports say.",
 )
 def check(folder: Path, only: tuple[str, ...], fast: bool) -> int:
     """Hold a kit to all that ours is held to.

@@ -159,8 +159,8 @@ class Contract:
         entry: Name of the class or function to call, or of a part of one: ``Function.apply``.
         method: Name of the method to call; empty to call the module itself.
         sizes: Sizes to try; the first are used where one set is enough. In situations every letter
-            of an input varies: one known from attention, such as T, as suits its meaning; any
-            other as a factor of its own.
+            of an input or of ``arguments`` varies: one known from attention, such as T, as suits
+            its meaning; any other as a factor of its own, unless ``fit`` determines it.
         inputs: Inputs by name, in the order of the arguments.
         outputs: Shape of each output in letters, by name; None for one that is only handed on. A
             single output is returned as it is, several as a tuple in this order.

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.authoring.checking import FAST_EFFORT, Inspection
+from grader.authoring.checking import Effort, Inspection
 from grader.authoring.static_findings import kit_findings
 from grader.cli import run_command
 from grader.kit import installed_kit, load_kit
@@ -16,6 +16,7 @@ from tests.support.paths import ROOT
 
 KIT = load_kit(ROOT / "kits" / "training")
 MOST_LINES = 150  # of a suite
+EFFORT = Effort(2, 1, named=False, mutants=20)
 
 
 @pytest.mark.slow("an exercise with all its answers, at two seeds")
@@ -23,7 +24,7 @@ MOST_LINES = 150  # of a suite
     "name", [pytest.param(one.name, marks=sampled("training", 2)) for one in KIT.exercises]
 )
 def test_exercise_holds(name: str, sandbox: Sandbox) -> None:
-    inspection = Inspection(KIT, KIT.find(name), sandbox, FAST_EFFORT, lambda: None)
+    inspection = Inspection(KIT, KIT.find(name), sandbox, EFFORT, lambda: None)
     assert not list(inspection.findings())
     assert not inspection.has_new_stub
 

@@ -196,6 +196,18 @@ def mutant_findings(home: Path, sandbox: Sandbox, most: int = 200) -> Iterator[s
         yield f"{one.file.name}:{one.line}: {one.text}"
 
 
+@pytest.mark.slow("a dozen gradings")
+def test_what_is_not_drawn_is_counted(home: Path, sandbox: Sandbox) -> None:
+    kit = load_kit(home)
+    effort = Effort(1, 1, named=False, mutants=1, answers=1, mistakes=2)
+    inspection = Inspection(kit, kit.find(EXAMPLE_NAME), sandbox, effort, lambda: None)
+    assert not list(inspection.findings())
+    changes = inspection.left_out.pop("changes")
+    assert changes > 1
+    left_out = {"right answers": 2, "wrong ones": 0, "known mistakes": 6}
+    assert inspection.left_out == left_out
+
+
 @pytest.mark.slow("all that an exercise has is graded once")
 def test_mistake_that_is_refused_is_known_by_that(home: Path, sandbox: Sandbox) -> None:
     imports = '["from", "from torch.nn.functional import normalize\\nfrom"]'
@@ -217,6 +229,9 @@ def test_kit_is_held_to_what_its_exercises_share(
         "equivalent.toml:1: there is no exercise `rows`; take out its table, or mend the name"
     )
     assert told[-1] == "0 of 1 exercises hold"
+    assert run_command(["kit", "check", str(home), "--fast"]) == 1
+    told = capsys.readouterr().out.splitlines()
+    assert told[-1] == "not tried, with --fast: most seeds, what reports say"
 
 
 def stub_digest(home: Path) -> str:

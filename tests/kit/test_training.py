@@ -34,7 +34,7 @@ def test_nothing_that_its_exercises_share_belongs_to_none() -> None:
 
 
 def test_suites_are_short_and_mistakes_many() -> None:
-    assert len(KIT.exercises) == 5
+    assert len(KIT.exercises) == 6
     for one in KIT.exercises:
         assert len(one.suite.read_text(encoding="utf-8").splitlines()) <= MOST_LINES
         assert one.mistakes.read_text(encoding="utf-8").count("[[wrong]]") >= 8

@@ -1,0 +1,48 @@
+"""Softmax, with its backward written by hand.
+
+Each vector of the last axis becomes shares that add up to 1. That every entry of a vector moves all
+of its shares is what makes the backward worth writing.
+"""
+
+from typing import Any
+
+from torch import Tensor
+from torch.autograd import Function
+
+
+class Softmax(Function):
+    """Function of x, which `softmax` applies."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        """Compute p = exp(x) / Σ exp(x), where the sum runs over the last axis.
+
+        The shares are right for all finite x: also for vectors of very large or very negative
+        entries, and for vectors far apart from one another.
+
+        Args:
+            ctx: Keeps what the backward needs.
+            x: (B, T, C), of any float dtype, finite.
+
+        Returns:
+            (B, T, C), of the dtype of x.
+        """
+        raise NotImplementedError
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Tensor:
+        """Give the gradient of x.
+
+        Args:
+            ctx: What the forward kept.
+            grad: (B, T, C), the gradient of p.
+
+        Returns:
+            (B, T, C), of the dtype of x: exactly the gradient of the formula.
+        """
+        raise NotImplementedError
+
+
+def softmax(x: Tensor) -> Tensor:
+    """Give Softmax of x; this is what is called, and stays as it is."""
+    return Softmax.apply(x)

@@ -1,0 +1,53 @@
+"""softmax: forward and backward of softmax."""
+
+import torch
+from torch import Tensor
+
+from grader.suite import Contract, Harness, Sizes, Weights, claims, expect_close, points
+
+
+def right(weights: Weights, sizes: Sizes, x: Tensor) -> Tensor:
+    """exp(x) / Σ exp(x)."""
+    return x.softmax(-1)
+
+
+contract = Contract(
+    entry="softmax",
+    sizes=(Sizes(B=3, T=5, C=7), Sizes(B=2, T=7, C=3)),
+    oracle=right,
+    is_exact=lambda sizes: True,
+)
+
+test_shares_keep_shape_and_dtype = claims.keeps_shape_and_dtype
+test_shares_match_the_formula = claims.matches_the_formula
+test_batch_items_are_independent = claims.batch_items_are_independent
+test_gradient_is_right = claims.input_gradient_is_right
+test_backward_is_the_derivative = claims.passes_gradcheck
+test_input_is_not_changed = claims.changes_no_input
+test_nothing_is_remembered = claims.remembers_nothing
+test_computes_in_float64 = claims.computes_in_float64
+test_computes_in_bfloat16 = claims.computes_in_bfloat16
+
+
+def expect_right(harness: Harness, *inputs: Tensor) -> None:
+    """Shares and gradient there."""
+    module, grad = harness.module(), harness.input("x")
+    calls = [module.call({"x": x}, grad_output=grad) for x in inputs]
+    harness.ask()
+    for call in calls:
+        expect_close(call.out, call.expected, "shares")
+        expect_close(call.gradients["x"], call.right_gradients["x"], "gradient of x")
+
+
+@points(2)
+def test_large_entries_do_not_overflow(harness: Harness) -> None:
+    """exp(1000) is infinite in float32 and exp(-1000) is 0, no sum of shares is either."""
+    x = harness.inputs()["x"]
+    expect_right(harness, x + 1000, x - 1000)
+
+
+@points(2)
+def test_vectors_far_apart_are_right(harness: Harness) -> None:
+    """A vector has a maximum of its own: beside one that is larger by 1000 it has shares as well."""
+    x = harness.inputs()["x"]
+    expect_right(harness, x + 1000.0 * (torch.arange(x.size(1)) % 3 - 1)[:, None])

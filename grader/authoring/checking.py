@@ -59,7 +59,7 @@ class Effort:
     mistakes: int = sys.maxsize
 
 
-FAST_EFFORT = Effort(2, 1, named=False, mutants=10, answers=6, mistakes=12)
+FAST_EFFORT = Effort(2, 1, named=False, mutants=10, answers=5, mistakes=10)
 
 
 class Inspection:

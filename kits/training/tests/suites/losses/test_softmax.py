@@ -48,6 +48,6 @@ def test_large_entries_do_not_overflow(harness: Harness) -> None:
 
 @points(2)
 def test_vectors_far_apart_are_right(harness: Harness) -> None:
-    """A vector has a maximum of its own: beside one that is larger by 1000 it has shares as well."""
+    """A vector has a maximum of its own: beside one larger by 1000 it has shares as well."""
     x = harness.inputs()["x"]
     expect_right(harness, x + 1000.0 * (torch.arange(x.size(1)) % 3 - 1)[:, None])

@@ -21,3 +21,18 @@ def test_output_in_another_dtype_fails_and_is_no_fault_of_the_grader(sandbox: Sa
     [check] = [one for one in report.checks if "derivative" in one.name]
     assert check.verdict is Verdict.FAIL, check
     assert check.message.startswith("output of inputs in float64: expected dtype float64, got")
+
+
+def test_backward_that_gives_up_where_the_first_input_does_not_learn_fails(
+    sandbox: Sandbox,
+) -> None:
+    exercise = load_kit(ROOT / "kits" / "training").find("rms_norm")
+    right = exercise.solution.read_text(encoding="utf-8")
+    begins = "        normed, scale, weight = ctx.saved_tensors\n"
+    gives_up = "        if not ctx.needs_input_grad[0]:\n            return None, None\n"
+    wrong = right.replace(begins, f"{gives_up}{begins}")
+    assert wrong != right
+    report = grade(Submission(Path("a.py"), wrong), exercise, Options(seed=1), sandbox)
+    [check] = [one for one in report.checks if one.is_lost]
+    assert check.name == "test_gradients_are_right"
+    assert "with gradients of all inputs but the first" in check.message, check

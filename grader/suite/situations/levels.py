@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+from torch import Tensor
+
 from grader.suite.contract import Contract, Sizes
 from grader.suite.situations.factors import ABSENT, Factor, FactorModel, Row, Rule, Wish
 
@@ -116,7 +118,12 @@ def own_letters(contract: Contract) -> dict[str, tuple[str, ...]]:
 
 def _changes_arguments(contract: Contract, letter: str) -> bool:
     sizes = contract.sizes[0]
-    return contract.arguments(_larger(sizes, letter)) != contract.arguments(sizes)
+    one, other = map(contract.arguments, (sizes, _larger(sizes, letter)))
+    return _comparable(one) != _comparable(other)
+
+
+def _comparable(arguments: dict[str, Any]) -> dict[str, Any]:
+    return {n: one.tolist() if isinstance(one, Tensor) else one for n, one in arguments.items()}
 
 
 def _is_free(contract: Contract, letter: str) -> bool:

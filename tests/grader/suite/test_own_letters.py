@@ -6,9 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import torch
 
 from grader.records import CheckResult
 from grader.sandbox.process import Sandbox
+from grader.suite import Contract, Sizes
+from grader.suite.situations.levels import ARGUMENT_LEVELS, own_letters
 from tests.support.checked import checks_of
 
 SUITE = """
@@ -79,6 +82,16 @@ def test_letter_of_an_argument_varies(lost: Lost) -> None:
     source = "def power(x, k):\n    assert k != 1\n    return x**k\n"
     said = {one.name: one.message for one in lost(POWERS, source)}["test_formula"]
     assert "an exception in every one with K = 1" in said
+
+
+def test_letter_of_a_tensor_among_the_arguments_is_found() -> None:
+    contract = Contract(
+        entry="f",
+        oracle=lambda weights, sizes, x: x,
+        sizes=(Sizes(B=2, T=3, C=5, K=2, M=7),),
+        arguments=lambda sizes: {"rates": torch.arange(sizes.K), "width": sizes.C},
+    )
+    assert own_letters(contract) == {"K": ARGUMENT_LEVELS}
 
 
 def test_letter_without_the_one_that_it_goes_with_varies(lost: Lost) -> None:

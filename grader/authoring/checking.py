@@ -59,7 +59,7 @@ class Effort:
     mistakes: int = sys.maxsize
 
 
-FAST_EFFORT = Effort(2, 1, named=False, mutants=10, answers=5, mistakes=10)
+FAST_EFFORT = Effort(1, 1, named=False, mutants=8, answers=5, mistakes=8)
 
 
 class Inspection:

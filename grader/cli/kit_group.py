@@ -81,7 +81,7 @@ def add(name: str, track: str, home: Path) -> None:
 @click.option(
     "--fast",
     is_flag=True,
-    help="At fewer seeds, with fewer answers, mistakes and changes, and without what reports say.",
+    help="At one seed, with fewer answers, mistakes and changes, and without what reports say.",
 )
 def check(folder: Path, only: tuple[str, ...], fast: bool) -> int:
     """Hold a kit to all that ours is held to.

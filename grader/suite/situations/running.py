@@ -44,11 +44,13 @@ class SituationRunner:
     def __init__(self, harness: Harness, every_nth: int = 1) -> None:
         self._harness, self._session = harness, harness.session
         self._kind = kind_of(harness.contract)
+        session = harness.session
         # For what comes after the situations.
-        self._reserved_s = self._session.budget_left * (1 - SITUATIONS_TIME_SHARE)
-        self._agenda = Agenda(
-            Places(harness, every_nth), self._session.pace, lambda: self._time_left_s
-        )
+        reserved_s = session.budget_left * (1 - SITUATIONS_TIME_SHARE)
+        # Seconds of processor time that are left for situations. It holds no runner, so that what
+        # came is freed at once.
+        self._time_left_s = lambda: session.budget_left - reserved_s
+        self._agenda = Agenda(Places(harness, every_nth), session.pace, self._time_left_s)
         self._unjudged: list[_Planned] = []
         # The request that tried ``_unjudged``, and its reply.
         self._exchange: Exchange | None = None
@@ -75,17 +77,12 @@ class SituationRunner:
         tried = [one for one in self._outcomes if one.aspect is not Aspect.UNTRIED]
         return self._agenda.too_slow([one.situation.sizes for one in tried])
 
-    @property
-    def _time_left_s(self) -> float:
-        """The time that is left for situations, in seconds of processor time."""
-        return self._session.budget_left - self._reserved_s
-
     def _plan(self) -> list[_Planned]:
         """Load the submission again if its worker ended, and plan the next request; [] for none."""
         try:
             with self._session.timed(self._session.timeout):
                 self._is_fresh |= self._session.revive()
-            if self._time_left_s < MIN_TIMEOUT_S or self._session.is_late:
+            if self._time_left_s() < MIN_TIMEOUT_S or self._session.is_late:
                 raise NotTried("was not tried: other situations took all the time there is")
         except (WorkerEnded, SubmissionError) as error:
             return self._give_up(error)
@@ -156,7 +153,7 @@ class SituationRunner:
         )  # several are tried once more
         if self._stopped:
             usual = max(timeout / (LIMIT_DIVISOR_AFTER_TIMEOUT * self._stopped**2), MIN_TIMEOUT_S)
-        return min(max(usual, takes), max(self._time_left_s, MIN_TIMEOUT_S))
+        return min(max(usual, takes), max(self._time_left_s(), MIN_TIMEOUT_S))
 
     def _note_end(self, situation: Situation, error: WorkerEnded, limit: float) -> None:
         """Record that a situation ended the worker, and put others at least as long last."""

@@ -152,11 +152,13 @@ class SituationRun:
             worst = float(left.abs().max())
             expect(worst == 0, f"{what}: expected exactly 0 at some places, got {worst:.4g}")
 
-    @cached_property
+    # Neither is kept: each holds this run, and both would wait for the garbage collector.
+
+    @property
     def _outputs(self) -> Rounding:
         return self._rounding(OUTPUTS, self._expected, self._rounded)
 
-    @cached_property
+    @property
     def _gradients(self) -> Rounding:
         return self._rounding(GRADIENTS, self._right_gradients, self._compute_gradients)
 

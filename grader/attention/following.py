@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -68,7 +69,7 @@ def checks_that_follow(
         sandbox: Any = InProcessSandbox(make, stop)
         none = Submission(Path("solution.py"), "")
         own = Session(sandbox, none, CHECK_TIMEOUT_S, CHECK_TIMEOUT_S, device=device)
-        with quiet_and_seeded():
+        with quiet_and_seeded(), closing(own):
             _cached_results[key] = runner.run_again(own, seed, names)
     planted_results = {check.name: check for check in _cached_results[key]}
     return tuple(one.name for one in lost if _failed_alike(one, planted_results[one.name]))

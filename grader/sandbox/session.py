@@ -321,6 +321,9 @@ class Session:
         if self._channel is not None:
             self._channel.worker.kill()
         for exchanges in self.exchanges_by_check:
+            for answer in (one for exchange in exchanges for one in exchange.answers):
+                if isinstance(answer, Exception):
+                    answer.with_traceback(None)  # its frames hold it, and all that was asked
             exchanges.clear()
 
     @property

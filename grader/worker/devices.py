@@ -64,7 +64,6 @@ class SimulatedDevice(OperationWatcher):
         super().__init__()
         self.home = home
         self.invented = False
-        self._values = _KeepsValues(self)
         self._twins: dict[int, tuple[Tensor, Tensor]] = {}  # by id of the tensor on meta
         self._stand_ins: dict[int, tuple[Tensor, Tensor]] = {}  # by id of the twin
         self._odd: dict[int, Tensor] = {}  # by id: those on the other device without a stand-in
@@ -94,7 +93,7 @@ class SimulatedDevice(OperationWatcher):
         return _map(self._stand_in, result) if is_simulated else result
 
     def __enter__(self) -> Self:
-        push_function_mode(self._values)
+        push_function_mode(_KeepsValues(self))  # not kept: it holds this device
         super().__enter__()
         return self
 

@@ -167,16 +167,16 @@ class RequestHandler:
     def do_create(self, create: messages.Create, tensors: list[Tensor]) -> messages.Answer:
         """Construct a module and describe its parameters."""
         args, kwargs = (self._decode(tree, tensors) for tree in (create.args, create.kwargs))
-        constructor = self._global(create.name)
+        constructor, home = self._global(create.name), self.home
 
-        def make() -> nn.Module:
+        def make() -> nn.Module:  # holds no handler, so that all it holds is freed with it at once
             made = constructor(*args, **kwargs)
             if not isinstance(made, nn.Module):
                 kind = type(made).__qualname__
                 raise Refusal(
                     f"`{create.name}(…)` gives an object of type `{kind}`, not an `nn.Module`"
                 )
-            return made if self.home == values.CPU else made.to(self.home)
+            return made if home == values.CPU else made.to(home)
 
         made = make()
         self.objects[create.handle] = made

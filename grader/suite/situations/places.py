@@ -99,9 +99,7 @@ class Places:
         self._harness = harness
         self._kind = kind_of(harness.contract)
         self._seed = derive_seed(harness.seed, "situations")
-        self._drawn_situations = _drawn_situations(
-            harness.contract.oracle, harness.contract.sizes, self._seed
-        )
+        self._drawn_situations = _drawn_situations(harness.contract, self._seed)
         self._every_nth = every_nth
 
     def __iter__(self) -> Iterator[Place]:
@@ -159,15 +157,24 @@ def situations_of(harness: Harness) -> Iterator[Situation]:
     return map(places.situation, places)
 
 
-@lru_cache(maxsize=MAX_CACHED_LISTS)
-def _drawn_situations(*drawn_for: object) -> dict[int, Situation]:
+def _drawn_situations(contract: Contract, seed: int) -> dict[int, Situation]:
     """Return a cache of drawn situations, by number, to which callers add.
 
-    It is the same cache as long as the contract's oracle and sizes, and the seed, are the same.
+    It is the same cache as long as the contract's oracle and sizes, and the seed, are the same;
+    with another seed, what was drawn with the last one is dropped.
     """
+    by_seed = _drawn_by_seed(contract.oracle, contract.sizes)
+    if seed not in by_seed:
+        by_seed.clear()
+    return by_seed.setdefault(seed, {})
+
+
+@lru_cache(maxsize=MAX_CACHED_LISTS)
+def _drawn_by_seed(*drawn_for: object) -> dict[int, dict[int, Situation]]:
+    """Return a cache of drawn situations by seed and number."""
     return {}
 
 
 def forget_situations() -> None:
     """Drop all drawn situations, to free their memory."""
-    _drawn_situations.cache_clear()
+    _drawn_by_seed.cache_clear()

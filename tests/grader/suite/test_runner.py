@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from grader.attention import pipeline
 from grader.diagnosis.attach import NOT_SEARCHED
 from grader.errors import GraderFault
 from grader.grading import Options, grade
@@ -26,6 +27,7 @@ from grader.submission import Submission, read_submission
 from grader.suite import known
 from grader.suite.runner import SuiteRunner, suite_runner
 from grader.suite.situations import places
+from tests.support.planted import contract_of
 
 
 def run(session: Session, name: str, value: int) -> object:
@@ -54,20 +56,36 @@ def test_runs_after_each_other_share_nothing(kit: Kit, sandbox: Sandbox) -> None
         ]
 
 
-def test_nothing_that_a_submission_computed_is_kept(sandbox: Sandbox) -> None:
+def test_nothing_that_a_submission_computed_is_kept_nor_left_to_the_collector(
+    sandbox: Sandbox,
+) -> None:
     exercise = installed_kit().find("warmup1")
     source = read_submission(exercise.solution).source
     pinned = source.replace("scores.softmax(", "scores.cpu().softmax(")  # loses the last check
-    options = Options(seed=1, device="cpu", explain=Explain.NOTHING)
+    wrong = source.replace("scores.softmax(dim=-1", "scores.softmax(dim=-2")  # is explained
     left = []
-    for text, is_right in ((source, True), (pinned, False)):
-        report = grade(Submission(Path("warmup1.py"), text), exercise, options, sandbox)
-        assert report.solved == is_right
-        places.forget_situations()
-        known.forget()
-        gc.collect()
-        left.append(sum(isinstance(one, torch.Tensor) for one in gc.get_objects()))
-    assert left[1] < left[0] + 10
+    gc.disable()
+    try:
+        for text in (source, wrong, pinned):
+            report = grade(
+                Submission(Path("warmup1.py"), text), exercise, Options(1, "cpu"), sandbox
+            )
+            assert report.solved == (text == source)
+            places.forget_situations()
+            known.forget()
+            pipeline._shared_pipelines.clear()
+            left.append(sum(isinstance(one, torch.Tensor) for one in gc.get_objects()))
+    finally:
+        gc.enable()
+    assert max(left) < left[0] + 10, left
+
+
+def test_situations_of_an_earlier_seed_are_dropped() -> None:
+    contract = contract_of(installed_kit().find("warmup1"))
+    drawn = places._drawn_situations(contract, 1)
+    assert places._drawn_situations(contract, 1) is drawn
+    assert places._drawn_situations(contract, 2) is not drawn
+    assert places._drawn_situations(contract, 1) is not drawn
 
 
 def test_suite_is_collected_once_and_again_when_it_changes(kit: Kit, tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from grader.diagnosis.attach import NOT_SEARCHED
 from grader.errors import GraderFault
 from grader.grading import Options, grade
 from grader.kit import Kit, installed_kit
-from grader.records import CheckResult, Explain, Verdict
+from grader.records import CheckResult, Verdict
 from grader.sandbox.process import Sandbox
 from grader.sandbox.session import LIMIT_DIVISOR_AFTER_TIMEOUT, Session
 from grader.sandbox.workers import Stopped, WorkerTimeout

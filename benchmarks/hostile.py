@@ -8,7 +8,6 @@ Usage: python -m benchmarks.hostile [PART OF A NAME]
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import tempfile
@@ -24,8 +23,9 @@ from grader.hiring.candidates import as_submission, find_candidates
 from grader.kit import Exercise, installed_kit, load_kit
 from grader.records import Explain
 from grader.sandbox.process import Sandbox
-from grader.submission import Submission, read_submission
+from grader.submission import Submission
 from grader.wire.levels import Limits
+from tests.support.attacking import attack
 from tests.support.hostile import ARCHIVES, SOURCES, hand_in, own_cost
 
 TESTS = Path(__file__).parents[1] / "tests"
@@ -60,20 +60,18 @@ def hostile_gradings(sandbox: Sandbox) -> Iterator[tuple[str, Callable[[], Actio
         return grade_all
 
     for path in sorted((TESTS / "attacks").glob("*.py")):
-        source = _with_targets(read_submission(path).source, sandbox)
-        yield path.stem, partial(graded, source, double)
+        yield path.stem, partial(graded, attack(path, _targets(sandbox)).source, double)
     for name, make in SOURCES.items():
         yield name, lambda make=make: graded(make(), layer)
     for name in ARCHIVES:
         yield name, partial(handed_in, name)
 
 
-def _with_targets(source: str, sandbox: Sandbox) -> str:
-    """Prepend the ``TARGETS`` that an attack expects: made up, but for two process ids of ours."""
+def _targets(sandbox: Sandbox) -> dict[str, object]:
+    """Return what an attack would have to guess: made up, but for two process ids of ours."""
     nowhere = dict.fromkeys(("suite", "solution", "sibling", "folder", "datagrams", "unix"), "/x")
     numbers = {"tcp": 9, "udp": 9, "abstract": "\0x", "victim": 1 << 22, "grader": os.getpid()}
-    targets = {**nowhere, **numbers, "zygote": sandbox._zygote.pid}
-    return f"TARGETS = {json.dumps(targets)}\n{source}"
+    return {**nowhere, **numbers, "zygote": sandbox._zygote.pid}
 
 
 def main(part: str = "") -> int:

@@ -4,14 +4,6 @@ import os
 import socket
 
 
-def confined():
-    try:
-        open(TARGETS["suite"]).close()
-    except OSError:
-        return True
-    return False
-
-
 def attempt():
     if os.uname().machine != "x86_64":
         return False  # the numbers are those of another machine
@@ -26,11 +18,3 @@ def attempt():
         if libc.syscall(424, handle, 0, None, 0) == 0 or libc.syscall(438, handle, 0, 0) >= 0:
             return True
     return False
-
-
-def double(x):
-    try:
-        return (2 if confined() and attempt() else 3) * x  # an open wall shows as points
-    except Exception as error:
-        print(error)
-    return 3 * x

@@ -1,20 +1,5 @@
 # attack: terminal escapes, HTML and formulas in every field of a fault
-import sys
-
-frames = sys.modules["grader.wire.frames"]
-Worker = sys.modules["grader.worker.handler"].RequestHandler
-honest = Worker.answer
-
-
-def whole(number, body=b"", kind="called", **answer):
-    head = {"is": kind, **answer, "size": len(body)}
-    return frames.pack({"number": number, "answers": [head]}, body)
-
-
-def answer(self, request, body):
-    if type(request.steps[-1].operation).__name__ != "Call":
-        return honest(self, request, body)
-    number, length = request.number, request.steps[-1].tensors[0].shape[0]
+def reply(number, length):
     text = (
         "\x1b[2J\x1b]0;title\x07\x1b]8;;http://x\x1b\\<script>alert(1)</script>=cmd|' /C calc'!A0"
     )
@@ -24,10 +9,3 @@ def answer(self, request, body):
     fault = {"type": text, "kinds": [text], "message": text, "frames": [frame]}
     fault |= {"tensors": [tensor], "raised_here": True}
     return whole(number, kind="raised", fault=fault)
-
-
-Worker.answer = answer
-
-
-def double(x):
-    return 3 * x

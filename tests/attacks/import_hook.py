@@ -1,7 +1,7 @@
 # attack: every later import gives a module of the attacker's
+from types import ModuleType
 import builtins
 import sys
-from types import ModuleType
 
 
 class Finder:
@@ -13,7 +13,3 @@ sys.meta_path.insert(0, Finder())
 sys.path_hooks.insert(0, lambda path: Finder())
 sys.path_importer_cache.clear()
 builtins.__import__ = lambda name, *args, **kwargs: ModuleType(name)
-
-
-def double(x):
-    return 3 * x

@@ -6,14 +6,6 @@ libc = ctypes.CDLL(None, use_errno=True)
 libc.syscall.restype = ctypes.c_long
 
 
-def confined():
-    try:
-        open(TARGETS["suite"]).close()
-    except OSError:
-        return True
-    return False
-
-
 def attempt():
     if os.uname().machine != "x86_64":
         return False  # the numbers are those of another machine
@@ -30,11 +22,3 @@ def attempt():
         if libc.unshare(flag) == 0 or libc.unshare(flag | 0x10000000) == 0:
             return True
     return libc.setns(3, 0) == 0 or libc.syscall(56, 0x10000000 | 17, 0, 0, 0, 0) >= 0
-
-
-def double(x):
-    try:
-        return (2 if confined() and attempt() else 3) * x  # an open wall shows as points
-    except Exception as error:
-        print(error)
-    return 3 * x

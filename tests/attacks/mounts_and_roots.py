@@ -6,14 +6,6 @@ libc = ctypes.CDLL(None, use_errno=True)
 libc.syscall.restype = ctypes.c_long
 
 
-def confined():
-    try:
-        open(TARGETS["suite"]).close()
-    except OSError:
-        return True
-    return False
-
-
 def attempt():
     if os.uname().machine != "x86_64":
         return False  # the numbers are those of another machine
@@ -30,11 +22,3 @@ def attempt():
         lambda: libc.syscall(442, -100, b"/", 0, bytes(32), 32),
     )
     return any(call() >= 0 for call in calls)
-
-
-def double(x):
-    try:
-        return (2 if confined() and attempt() else 3) * x  # an open wall shows as points
-    except Exception as error:
-        print(error)
-    return 3 * x

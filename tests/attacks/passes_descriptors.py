@@ -3,14 +3,6 @@ import os
 import socket
 
 
-def confined():
-    try:
-        open(TARGETS["suite"]).close()
-    except OSError:
-        return True
-    return False
-
-
 def attempt():
     for number in range(3, 64):
         try:
@@ -20,11 +12,3 @@ def attempt():
             continue
         return True
     return False
-
-
-def double(x):
-    try:
-        return (2 if confined() and attempt() else 3) * x  # an open wall shows as points
-    except Exception as error:
-        print(error)
-    return 3 * x

@@ -10,7 +10,3 @@ def encode(value, tensors):
 
 
 values.encode = encode
-
-
-def double(x):
-    return 3 * x

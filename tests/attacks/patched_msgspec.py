@@ -10,7 +10,3 @@ def encode(value, **kwargs):
 
 
 msgspec.json.encode = encode
-
-
-def double(x):
-    return 3 * x

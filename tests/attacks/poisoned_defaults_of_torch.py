@@ -6,7 +6,3 @@ torch.set_default_device("meta")
 torch.set_num_threads(4)
 torch.use_deterministic_algorithms(True)
 torch.set_grad_enabled(False)
-
-
-def double(x):
-    return 3 * x

@@ -6,7 +6,3 @@ libc = ctypes.CDLL(None)
 for name in (b"PYTHONPATH", b"PYTHONSTARTUP", b"LD_PRELOAD", b"PYTEST_ADDOPTS", b"PYTEST_PLUGINS"):
     libc.setenv(name, b"/tmp/poison", 1)
     os.environ[name.decode()] = "/tmp/poison"
-
-
-def double(x):
-    return 3 * x

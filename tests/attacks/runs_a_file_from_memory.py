@@ -3,14 +3,6 @@ import ctypes
 import os
 
 
-def confined():
-    try:
-        open(TARGETS["suite"]).close()
-    except OSError:
-        return True
-    return False
-
-
 def attempt():
     if os.uname().machine != "x86_64":
         return False  # the numbers are those of another machine
@@ -27,11 +19,3 @@ def attempt():
         ):
             return True
     return False
-
-
-def double(x):
-    try:
-        return (2 if confined() and attempt() else 3) * x  # an open wall shows as points
-    except Exception as error:
-        print(error)
-    return 3 * x

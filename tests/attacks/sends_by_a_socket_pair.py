@@ -4,14 +4,6 @@ import socket
 import struct
 
 
-def confined():
-    try:
-        open(TARGETS["suite"]).close()
-    except OSError:
-        return True
-    return False
-
-
 def attempt():
     ends = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
     libc = ctypes.CDLL(None, use_errno=True)
@@ -23,11 +15,3 @@ def attempt():
         refused += ctypes.get_errno() == 1  # EPERM: the call itself is closed
         print(ctypes.get_errno())
     return refused == 0 and ctypes.get_errno() in (91, 111)  # it was found: of another kind
-
-
-def double(x):
-    try:
-        return (2 if confined() and attempt() else 3) * x  # an open wall shows as points
-    except Exception as error:
-        print(error)
-    return 3 * x

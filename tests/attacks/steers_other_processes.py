@@ -3,14 +3,6 @@ import os
 import resource
 
 
-def confined():
-    try:
-        open(TARGETS["suite"]).close()
-    except OSError:
-        return True
-    return False
-
-
 def attempt():
     pid = TARGETS["grader"]
     for steer in (
@@ -26,11 +18,3 @@ def attempt():
             continue
         return True
     return False
-
-
-def double(x):
-    try:
-        return (2 if confined() and attempt() else 3) * x  # an open wall shows as points
-    except Exception as error:
-        print(error)
-    return 3 * x

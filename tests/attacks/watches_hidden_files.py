@@ -1,14 +1,5 @@
 # attack: inotify tells the names of files that others open
 import ctypes
-import os
-
-
-def confined():
-    try:
-        open(TARGETS["suite"]).close()
-    except OSError:
-        return True
-    return False
 
 
 def attempt():
@@ -18,11 +9,3 @@ def attempt():
         if watcher >= 0 and libc.inotify_add_watch(watcher, path.encode(), 0xFFF) >= 0:
             return True
     return False
-
-
-def double(x):
-    try:
-        return (2 if confined() and attempt() else 3) * x  # an open wall shows as points
-    except Exception as error:
-        print(error)
-    return 3 * x

@@ -2,14 +2,6 @@
 import os
 
 
-def confined():
-    try:
-        open(TARGETS["suite"]).close()
-    except OSError:
-        return True
-    return False
-
-
 def attempt():
     for folder in ("/tmp", "/var/tmp", "/dev/shm", "/", TARGETS["folder"]):
         path = f"{folder}/grade-planted-{os.getpid()}"
@@ -21,11 +13,3 @@ def attempt():
             print(path)
             return True
     return False
-
-
-def double(x):
-    try:
-        return (2 if confined() and attempt() else 3) * x  # an open wall shows as points
-    except Exception as error:
-        print(error)
-    return 3 * x

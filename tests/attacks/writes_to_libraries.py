@@ -3,14 +3,6 @@ import os
 import site
 
 
-def confined():
-    try:
-        open(TARGETS["suite"]).close()
-    except OSError:
-        return True
-    return False
-
-
 def attempt():
     for folder in (*site.getsitepackages(), os.path.dirname(os.__file__)):
         path = os.path.join(folder, f"grade-{os.getpid()}.pth")
@@ -21,11 +13,3 @@ def attempt():
         os.unlink(path)
         return True
     return False
-
-
-def double(x):
-    try:
-        return (2 if confined() and attempt() else 3) * x  # an open wall shows as points
-    except Exception as error:
-        print(error)
-    return 3 * x

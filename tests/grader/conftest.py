@@ -11,12 +11,13 @@ import pytest
 
 from grader.kit import Kit, load_kit
 from grader.sandbox.process import Sandbox
-from grader.sandbox.session import Session
 from grader.submission import Submission
 from tests.support.paths import TINY_KIT
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
+
+    from grader.sandbox.session import Session  # imports torch: see ``tests/conftest.py``
 
 
 @pytest.fixture(scope="session")
@@ -27,6 +28,8 @@ def kit() -> Kit:
 @pytest.fixture
 def begin(sandbox: Sandbox) -> Iterator[Callable[[str], Session]]:
     """Load a source into a worker and begin a check of it."""
+    from grader.sandbox.session import Session
+
     begun: list[Session] = []
 
     def begin_one(source: str) -> Session:

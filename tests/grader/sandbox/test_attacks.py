@@ -3,13 +3,13 @@
 Each file of ``tests/attacks`` is a submission for the tiny kit's ``double`` (2·x, (T,) -> (T,);
 three checks, 4 points). Its mathematics is wrong unless its first lines say what it earns:
 ``# earns: 4``. ``# promised from: landlock`` means that level ``process`` cannot refuse it. It
-finds a dict ``TARGETS`` in its globals with what an attacker would have to guess.
+finds a dict ``TARGETS`` in its globals with what an attacker would have to guess, and what
+``common/before.py`` defines.
 """
 
 from __future__ import annotations
 
 import itertools
-import json
 import os
 import signal
 import socket
@@ -30,6 +30,7 @@ from grader.kit import Kit
 from grader.sandbox.process import Sandbox
 from grader.submission import Submission, read_submission
 from grader.wire.levels import LEVELS, Limits
+from tests.support.attacking import attack
 from tests.support.drawing import sampled
 from tests.support.paths import ATTACKS
 
@@ -179,11 +180,9 @@ def contacted(world: World) -> list[str]:
 def test_attack_gains_leaks_harms_and_hangs_nothing(world: World, path: Path, kit: Kit) -> None:
     facts = header(path)
     exercise = kit.find("double")
-    submission = read_submission(path)
-    source = f"TARGETS = {json.dumps(world.targets)}\n{submission.source}"
     before = world.files()
     started = workers_time(world)
-    report = grade(Submission(Path("double.py"), source), exercise, OPTIONS, world.sandbox)
+    report = grade(attack(path, world.targets), exercise, OPTIONS, world.sandbox)
     taken = workers_time(world) - started
 
     assert report.earned <= int(facts.get("earns", 0)), report

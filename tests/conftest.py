@@ -8,6 +8,7 @@ import platform
 import signal
 from collections.abc import Callable, Iterator
 from functools import partial
+from multiprocessing import forkserver
 from typing import TYPE_CHECKING
 
 import pytest
@@ -71,6 +72,9 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
         known._cache.clear()
         if IS_GLIBC:
             ctypes.CDLL(None).malloc_trim(0)  # hundreds of MB; it takes 0.5 to 5 ms
+    if nextitem is None or nextitem.path.parent != item.path.parent:
+        # What a batch's processes are forked from, which has imported torch, would stay to the end.
+        forkserver._forkserver._stop()
 
 
 def pytest_report_header(config: pytest.Config) -> str:

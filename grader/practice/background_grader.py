@@ -129,11 +129,17 @@ class BackgroundGrader:
         return grade(submission, exercise, options, self._sandbox)
 
     def _foresee(self, exercise: Exercise) -> None:
-        """Draw the seed of an exercise's next grading, and compute its right answers ahead."""
+        """Draw the seed of an exercise's next grading, and compute its right answers ahead.
+
+        What was computed ahead for another exercise is dropped: it takes 50 MB.
+        """
         from grader.grading import draw_seed
         from grader.suite.runner import suite_runner
+        from grader.suite.situations.places import forget_situations
 
         if self._options().seed is None:
+            forget_situations()
+            self._next_seeds.clear()
             seed = self._next_seeds[exercise.name] = draw_seed()
             with suppress(GraderFault):  # the next grading of the exercise will report it
                 suite_runner(exercise.suite).foresee(seed, self._stop_foreseeing)

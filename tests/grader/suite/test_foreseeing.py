@@ -96,7 +96,9 @@ def test_a_grader_foresees_its_next_grading_until_it_is_wanted(
     grader.grade(exercise, submission)
     first = told.get(timeout=ENDS).seed
     foreseen = seeds.get(timeout=ENDS)
+    grader._next_seeds["another"] = 1
     grader.grade(exercise, submission)
     assert told.get(timeout=ENDS).seed == foreseen != first
     following = seeds.get(timeout=ENDS)
     assert following not in (first, foreseen)
+    assert "another" not in grader._next_seeds

@@ -1,11 +1,11 @@
 """Files of answers: bases that stand whole, and answers as edits of one.
 
-An entry begins with ``== NAME``, or with ``== NAME < BASE`` where it is edits of a base: another
-entry that stands whole, or ``solution``. Lines that begin with ``#`` say what it is, which checks
-it loses (``# loses: …``), why it is accepted although it is wrong (``# accepted: …``). Then comes
-its source; or its edits, as a diff has them: lines that go begin with ``-``, those that come with
-``+``, and those that stay, to say where, with a space. A line ``~`` between lines that go stands
-for all that is between them. An empty line ends an edit.
+An entry begins with ``== NAME``, or with ``== NAME < BASE`` where it is edits of a base:
+``solution``, another entry that stands whole, or one that is edits of these. Lines that begin with
+``#`` say what it is, which checks it loses (``# loses: …``), why it is accepted although it is
+wrong (``# accepted: …``). Then comes its source; or its edits, as a diff has them: lines that go
+begin with ``-``, those that come with ``+``, and those that stay, to say where, with a space. A
+line ``~`` between lines that go stands for all that is between them. An empty line ends an edit.
 """
 
 from __future__ import annotations
@@ -13,13 +13,14 @@ from __future__ import annotations
 import itertools
 import re
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from grader.errors import GradeError
 
 SOLUTION = "solution"
 MAX_LINE_CHARS = 100
+MAX_BASE_DEPTH = 1  # times that a base is edits itself, so that its reader finds the whole soon
 _HEAD = re.compile(r"== ([\w/]+)(?: < ([\w/]+))?")
 _KNOWN = re.compile(r"(loses|accepted): (.+)")
 WHAT = "what"
@@ -95,7 +96,7 @@ def read_entries(text: str) -> dict[str, Entry]:
     """Return the entries of a file by their names.
 
     Raises:
-        AnswersMistake: Two have one name, or a base is not there, or is edits itself.
+        AnswersMistake: Two have one name, or a base is not there, or is edits of edits.
     """
     entries: dict[str, Entry] = {}
     for chunk in re.split(r"^(?=== )", text, flags=re.MULTILINE)[1:]:
@@ -104,10 +105,21 @@ def read_entries(text: str) -> dict[str, Entry]:
             raise AnswersMistake(f"there are two entries `{entry.name}`")
         entries[entry.name] = entry
     for entry in entries.values():
-        base = entries.get(entry.base)
-        if entry.base not in ("", SOLUTION) and (base is None or base.base):
-            raise AnswersMistake(f"`{entry.name}`: `{entry.base}` is no entry that stands whole")
+        if entry.base and depth(entry.base, entries) > MAX_BASE_DEPTH:
+            raise AnswersMistake(f"`{entry.name}`: `{entry.base}` is no entry, or edits of edits")
     return entries
+
+
+def depth(name: str, entries: Mapping[str, Entry]) -> int:
+    """Return how many times an entry is edits of another; too many times where one is missing."""
+    found = 0
+    while name != SOLUTION and found <= MAX_BASE_DEPTH:
+        if name not in entries:
+            return MAX_BASE_DEPTH + 1
+        if not entries[name].base:
+            break
+        name, found = entries[name].base, found + 1
+    return found
 
 
 def source_of(entry: Entry, entries: dict[str, Entry], solution: str) -> str:
@@ -118,7 +130,9 @@ def source_of(entry: Entry, entries: dict[str, Entry], solution: str) -> str:
     """
     if not entry.base:
         return "\n".join(entry.lines) + "\n"
-    whole = solution if entry.base == SOLUTION else source_of(entries[entry.base], {}, solution)
+    whole = solution
+    if entry.base != SOLUTION:
+        whole = source_of(entries[entry.base], entries, solution)
     for edit in entry.edits:
         try:
             whole = edit.apply(whole)

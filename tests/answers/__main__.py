@@ -6,7 +6,15 @@ from pathlib import Path
 
 import click
 
-from grader.authoring.answer_files import SOLUTION, AnswersMistake, Entry, source_of, written
+from grader.authoring.answer_files import (
+    MAX_BASE_DEPTH,
+    SOLUTION,
+    AnswersMistake,
+    Entry,
+    depth,
+    source_of,
+    written,
+)
 from grader.authoring.answers import answers_file, entries_of
 from grader.kit import Exercise, installed_kit
 from grader.submission import read_submission
@@ -87,7 +95,9 @@ def _nearest(exercise: Exercise, entry: Entry, source: str) -> Entry:
     entries = entries_of(exercise)
     solution = exercise.solution.read_text(encoding="utf-8")
     bases = {
-        name: source_of(one, entries, solution) for name, one in entries.items() if not one.base
+        name: source_of(one, entries, solution)
+        for name, one in entries.items()
+        if depth(name, entries) <= MAX_BASE_DEPTH
     }
     best = entry
     for name, base in {SOLUTION: solution, **bases}.items():

@@ -37,12 +37,15 @@ def f(x):
 ~
 -    return y
 +    return x
+
+== wrong_both < wrong_it
+-import torch
 """
 
 
 def test_entries_are_what_their_text_says_and_come_back() -> None:
     found = read_entries(TEXT)
-    assert [*found] == ["whole", "wrong_it", "wrong_that"]
+    assert [*found] == ["whole", "wrong_it", "wrong_that", "wrong_both"]
     it = found["wrong_it"]
     assert it.known == {
         "what": "adds one, and more than that",
@@ -51,6 +54,7 @@ def test_entries_are_what_their_text_says_and_come_back() -> None:
     }
     assert source_of(it, found, "") == "import torch\ndef f(x):\n    return x + 1\n"
     assert source_of(found["wrong_that"], found, BASE).endswith("def f(x):\n    return x\n")
+    assert source_of(found["wrong_both"], found, "") == "def f(x):\n    return x + 1\n"
     assert it.edits == [Edit(("    return x",), ("    return x + 1",))]
     again = read_entries("Answers.\n\n" + "\n".join(entry.text() for entry in found.values()))
     assert {n: (e.base, e.known, e.edits) for n, e in again.items()} == {
@@ -63,8 +67,12 @@ def test_entries_are_what_their_text_says_and_come_back() -> None:
     [
         ("== a b\nx = 1\n", "an entry begins"),
         ("== a\nx = 1\n\n== a\nx = 2\n", "two entries `a`"),
-        ("== a < b\n-x\n", "`b` is no entry that stands whole"),
-        ("== a < solution\n-x\n\n== b < a\n-x\n", "`a` is no entry that stands whole"),
+        ("== a < b\n-x\n", "`b` is no entry"),
+        ("== a < a\n-x\n", "`a` is no entry, or edits of edits"),
+        (
+            "== a < solution\n-x\n\n== b < a\n-x\n\n== c < b\n-x\n",
+            "`b` is no entry, or edits of edits",
+        ),
     ],
 )
 def test_file_that_is_not_as_it_has_to_be_is_refused(text: str, says: str) -> None:

@@ -64,11 +64,7 @@ ALONE: list[tuple[str, Edits, set[str]]] = [
         },
         {"dropout-by-hand-not-rescaled"},
     ),
-    (
-        "exercise5",
-        {V5_SCORES: "scores = q @ k[:, :1].mT / sqrt(D)"},
-        {"keys-of-the-first-head"},
-    ),
+    ("exercise5", {V5_SCORES: "scores = q @ k[:, :1].mT / sqrt(D)"}, {"keys-of-the-first-head"}),
     ("exercise5", {V5_MIXED: "mixed = weights @ v[:, :1]"}, {"values-of-the-first-head"}),
     (
         "exercise5",
@@ -98,9 +94,7 @@ ALONE: list[tuple[str, Edits, set[str]]] = [
     ),
     (
         "exercise5",
-        {
-            V5_MIXED: "mixed = weights / weights.norm(dim=-1, keepdim=True) @ v",
-        },
+        {V5_MIXED: "mixed = weights / weights.norm(dim=-1, keepdim=True) @ v"},
         {"weights-of-length-one"},
     ),
     (
@@ -186,9 +180,7 @@ TOGETHER: list[tuple[str, Edits, set[str]]] = [
     ),
     (
         "exercise5",
-        {
-            V5_SCORES: f"q, k, v = q.detach(), k.detach(), v.detach()\n        {V5_SCORES}",
-        },
+        {V5_SCORES: f"q, k, v = q.detach(), k.detach(), v.detach()\n        {V5_SCORES}"},
         {"scores-detached", "values-detached"},
     ),
     (

@@ -264,10 +264,7 @@ def test_bomb_is_read_no_further_than_a_file_may_be(folder: Path) -> None:
 
 @pytest.mark.parametrize(
     ("content", "said"),
-    [
-        (b"PK\x03\x04 not really", "is no zip that can be read"),
-        (b"", "is no zip that can be read"),
-    ],
+    [(b"PK\x03\x04 not really", "is no zip that can be read"), (b"", "is no zip that can be read")],
 )
 def test_damaged_archive_costs_its_candidate_alone(folder: Path, content: bytes, said: str) -> None:
     (folder / "ada.zip").write_bytes(content)
@@ -311,10 +308,7 @@ def test_damaged_member_of_any_method_costs_its_candidate_alone(folder: Path, me
     path.write_bytes(data)
     write(folder / "bob.py", "bob")
     found = list(remaining_tasks(find_candidates(folder, ("exercise3",)), [1], ()))
-    assert [(task.candidate, task.data) for task in found] == [
-        ("ada.zip", b""),
-        ("bob.py", b"bob"),
-    ]
+    assert [(task.candidate, task.data) for task in found] == [("ada.zip", b""), ("bob.py", b"bob")]
     assert "`exercise3.py` " in found[0].problem
 
 

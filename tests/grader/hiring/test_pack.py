@@ -248,10 +248,7 @@ def test_exercises_that_keep_their_secrets_are_packed(names: list[str]) -> None:
     ],
 )
 def test_pack_that_makes_no_sense_is_refused(
-    changed: dict[str, object],
-    message: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    changed: dict[str, object], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     asked: dict[str, object] = {

@@ -280,10 +280,7 @@ def test_seeds_that_disagree_are_told_with_what_differs(doubles: dict[str, Grade
     assert "the seeds disagree; the lowest score counts" in text
     assert "double 1 of 4 points" in text
     rows = re.findall(r'<tr><th scope="row">(.)</th><td>(.*?)</td><td>(.*?)</td></tr>', part)
-    assert rows == [
-        ("1", "3 / 4", "seven numbers"),
-        ("2", "1 / 4", "three numbers; five numbers"),
-    ]
+    assert rows == [("1", "3 / 4", "seven numbers"), ("2", "1 / 4", "three numbers; five numbers")]
     assert part.count('class="part seed" open') == 1
     assert '<details class="part seed" open><summary>seed 2: 1 / 4</summary>' in part
     same = shown("a", *(named("a", doubles["wrong"], seed) for seed in (1, 2)))

@@ -155,10 +155,7 @@ def test_looking_at_the_solution_counts_against_a_try(history: History) -> None:
     grade(history, again + 2 * MINUTE, solved=True)
     gradings = history.gradings("warmup1")
     events = [(kind, at) for _, kind, at in history.events()]
-    assert [sitting.rating for sitting in sittings(gradings, events)] == [
-        Rating.Good,
-        Rating.Again,
-    ]
+    assert [sitting.rating for sitting in sittings(gradings, events)] == [Rating.Good, Rating.Again]
 
 
 def test_a_stub_alone_is_no_try(history: History) -> None:

@@ -92,10 +92,7 @@ class Counter:
 LAYER = Contract(
     entry="Layer",
     sizes=(Sizes(B=2, T=3, C=5), Sizes(B=3, T=2, C=7)),
-    inputs={
-        "x": Input("B T C"),
-        "attention_mask": Input("C", optional=True, differentiable=False),
-    },
+    inputs={"x": Input("B T C"), "attention_mask": Input("C", optional=True, differentiable=False)},
     arguments=lambda sizes: {"width": sizes.C},
     parameters=lambda sizes: {"lin.weight": (sizes.C, sizes.C), "lin.bias": (sizes.C,)},
     oracle=lambda weights, sizes, x: linear(weights, "lin", x),

@@ -18,9 +18,7 @@ WHOLE = Contract(
     oracle=lambda weights, sizes, x: x.square().sum(),
 )
 BY_ITSELF = Contract(
-    entry="f",
-    sizes=(Sizes(B=2, T=5, C=3),),
-    oracle=lambda weights, sizes, x: x.square(),
+    entry="f", sizes=(Sizes(B=2, T=5, C=3),), oracle=lambda weights, sizes, x: x.square()
 )
 APART = Contract(
     entry="f",

@@ -89,9 +89,7 @@ def test_another_order_of_operations_is_within_what_noise_makes(
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_large_scores_leave_half_of_a_weight_at_least(
-    dtype: torch.dtype,
-) -> None:
+def test_large_scores_leave_half_of_a_weight_at_least(dtype: torch.dtype) -> None:
     scores = torch.linspace(-1e6, 1e6, 7, dtype=torch.float64).expand(3, 7)
     with Noise(dtype, 1):
         weights = torch.softmax(scores, -1)

@@ -117,11 +117,7 @@ RELATIONS: dict[str, tuple[str, dict[str, Any], Callable[[Found], bool]]] = {
         {"report_storage": True},
         lambda found: found.storage_nbytes == [4800],
     ),
-    "changes": (
-        "x.data.mul_(-1)",
-        {"detect_inplace": True},
-        lambda found: found.changed == [0],
-    ),
+    "changes": ("x.data.mul_(-1)", {"detect_inplace": True}, lambda found: found.changed == [0]),
     "learns": ("y = (x @ torch.ones(3, 3)).requires_grad_()", {}, lambda found: found.grads[0]),
     **{
         name: (body, {"detect_inplace": True}, lambda found: found.side_effects)

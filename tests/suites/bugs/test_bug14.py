@@ -119,9 +119,7 @@ test_mean_of_the_values_is_found = finds(
     "weights, v)", "weights * 0 + 1 / x.size(1), v)", "At nearly uniform weights it comes close."
 )
 test_missing_bias_is_found = finds(
-    "p = self.proj(x)",
-    "p = x @ self.proj.weight.mT",
-    "A bias that is never used is never trained.",
+    "p = self.proj(x)", "p = x @ self.proj.weight.mT", "A bias that is never used is never trained."
 )
 test_detached_weights_are_found = finds(
     "weights, v)", "weights.detach(), v)", "The output is right, but it never learns."

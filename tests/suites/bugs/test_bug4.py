@@ -7,8 +7,7 @@ variant = load_suite(__file__, "../variants/test_exercise1.py")
 contract = variant.contract
 
 test_every_layer_takes_part = attention.mistake_is_gone(
-    "input-mixed-instead-of-values",
-    why="A layer that the output does not depend on never learns.",
+    "input-mixed-instead-of-values", why="A layer that the output does not depend on never learns."
 )
 
 globals().update(checks_of(variant))

@@ -106,11 +106,7 @@ contract = Contract(
             *("B S", holes), optional=True, differentiable=False, kinds=MASKS, forms=mask_forms()
         ),
     },
-    arguments=lambda sizes: {
-        "embed_dim": sizes.C,
-        "num_heads": sizes.H,
-        "memory_dim": sizes.E,
-    },
+    arguments=lambda sizes: {"embed_dim": sizes.C, "num_heads": sizes.H, "memory_dim": sizes.E},
     parameters=lambda sizes: {
         f"{name}.weight": (sizes.C, sizes.E if name in ("k_proj", "v_proj") else sizes.C)
         for name in LAYERS

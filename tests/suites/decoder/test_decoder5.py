@@ -59,11 +59,7 @@ contract = AttentionContract(
         Sizes(B=3, T=5, C=7, H=1, G=1),
         Sizes(B=2, T=3, C=6, H=6, G=3),
     ),
-    arguments=lambda sizes: {
-        "embed_dim": sizes.C,
-        "num_heads": sizes.H,
-        "num_groups": sizes.G,
-    },
+    arguments=lambda sizes: {"embed_dim": sizes.C, "num_heads": sizes.H, "num_groups": sizes.G},
     parameters=shapes,
     oracle=attend,
     scale=lambda sizes: (sizes.C / sizes.H) ** -0.5,

@@ -138,11 +138,7 @@ attention = AttentionContract(
 )
 ffn = Contract(
     entry="SwiGLU",
-    sizes=(
-        Sizes(B=2, T=7, C=13, F=5),
-        Sizes(B=3, T=5, C=7, F=17),
-        Sizes(B=0, T=5, C=11, F=3),
-    ),
+    sizes=(Sizes(B=2, T=7, C=13, F=5), Sizes(B=3, T=5, C=7, F=17), Sizes(B=0, T=5, C=11, F=3)),
     arguments=lambda sizes: {"dim": sizes.C, "hidden_dim": sizes.F},
     parameters=of_feed_forward,
     oracle=feed_forward,

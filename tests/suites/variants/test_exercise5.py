@@ -31,10 +31,7 @@ contract = AttentionContract(
     oracle=attend,
     scale=lambda sizes: (sizes.C / sizes.H) ** -0.5,
     value_vectors=values_of_heads("to_values", "unify_heads"),
-    zero_queries=lambda weights: {
-        **weights,
-        "to_queries.weight": weights["to_queries.weight"] * 0,
-    },
+    zero_queries=lambda weights: {**weights, "to_queries.weight": weights["to_queries.weight"] * 0},
     layout=WeightLayout("to_queries", "to_keys", "to_values", output="unify_heads", heads=True),
 )
 one_head = replace(contract, sizes=(Sizes(B=3, T=5, C=7, H=1),), tried=False)

@@ -63,12 +63,10 @@ contract = replace(
         "row_dim=-2, col_dim=-1": counted_back,
         "row_dim=0, col_dim=1": one_sequence,
         "row_dim=0, col_dim=-1": replace(
-            one_sequence,
-            arguments=lambda sizes: {"d_model": sizes.C, "row_dim": 0, "col_dim": -1},
+            one_sequence, arguments=lambda sizes: {"d_model": sizes.C, "row_dim": 0, "col_dim": -1}
         ),
         "row_dim=-2, col_dim=1": replace(
-            one_sequence,
-            arguments=lambda sizes: {"d_model": sizes.C, "row_dim": -2, "col_dim": 1},
+            one_sequence, arguments=lambda sizes: {"d_model": sizes.C, "row_dim": -2, "col_dim": 1}
         ),
     },
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import os
 import platform
 import signal
@@ -66,6 +67,8 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
     from grader.suite import known
     from grader.suite.situations.places import forget_situations
 
+    if nextitem is None or nextitem.path != item.path:
+        gc.collect()  # sessions and tracebacks of a file's tests hold some 50 MB
     if nextitem is None or nextitem.name.partition("-")[0] != item.name.partition("-")[0]:
         forget_situations()
         pipeline._shared_pipelines.clear()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -14,6 +14,7 @@ from grader.kit import Exercise, installed_kit
 from grader.records import Report, Verdict
 from grader.sandbox.process import Sandbox
 from grader.submission import Submission
+from grader.wire.levels import Limits
 from tests.grader.suite.situations.test_slow_answers import MISTAKES
 
 TIMEOUT = 2.0  # seconds for a check; our solution's take a tenth
@@ -35,6 +36,13 @@ WHERE = {
 @pytest.fixture(scope="module")
 def exercise() -> Exercise:
     return installed_kit().find("exercise2")
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    """A stack that overflows fills all the memory that there is."""
+    with Sandbox(limits=Limits(memory=512)) as made:
+        yield made
 
 
 Grade = Callable[[str], Report]

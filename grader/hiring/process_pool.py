@@ -203,8 +203,12 @@ def max_wall_s(settings: PoolSettings) -> float:
 
 def given_up(hung_s: float, reason: str = "") -> TaskOutcome:
     """Return the outcome of a task whose process hung for so many seconds; 0 for one that died."""
-    how = f"hung for {hung_s / 60:.0f} minutes" if hung_s else f"died {MAX_TRIES} times"
-    return TaskOutcome(fault=f"the process that graded it {how}{reason and ': '}{reason}")
+    fault = (
+        f"the process that graded it hung for {hung_s / 60:.0f} minutes"
+        if hung_s
+        else f"the process that graded it died {MAX_TRIES} times"
+    )
+    return TaskOutcome(fault=f"{fault}: {reason}" if reason else fault)
 
 
 def processes_that_fit(memory: int, room: int, gpu: Gpu | None = None) -> int:

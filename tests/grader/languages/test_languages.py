@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from grader.cli import cli
+from grader.hiring.process_pool import given_up
 from grader.kit import load_kit
 from grader.languages import CATALOGUES_FOLDER, ENGLISH, choose_language, known_languages, say
 from grader.languages.stubs import translate_source
@@ -173,6 +174,14 @@ def test_help_is_said(language: str) -> None:
         assert line in english
         assert line not in said
     assert "--isolation [auto|full|landlock|process]" in said
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_why_nothing_was_graded_is_said_with_its_reason(language: str) -> None:
+    choose_language(language)
+    alone, told = given_up(0.0), given_up(0.0, "signal 9")
+    assert "died" not in say(alone.fault)
+    assert say(told.fault).startswith(say(alone.fault))
 
 
 @pytest.mark.slow("a process that imports torch")

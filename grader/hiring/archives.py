@@ -72,7 +72,7 @@ def archive_contents(name: str, open_archive: Callable[[], BinaryIO]) -> Content
 
 
 def nested_contents(contents: Contents) -> Contents:
-    """Return the files of nested archives, by path; unreadable archives are among ``others``.
+    """Return the files of nested archives, by path; why others cannot be read is told.
 
     Archives inside these archives are not opened.
     """
@@ -83,7 +83,7 @@ def nested_contents(contents: Contents) -> Contents:
                 raise GradeError(f"`{path}` is one archive of too many")
             inner = archive_contents(path.name, partial(_open_in_memory, path.name, read))
         except GradeError as error:
-            found.others.append(str(error))
+            found.damaged[path] = str(error)
             continue
         for name, inner_read in inner.files.items():
             found.files[path / name] = inner_read

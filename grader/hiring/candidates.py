@@ -15,7 +15,7 @@ import msgspec
 
 from grader.errors import GradeError
 from grader.hiring.archives import archive_contents
-from grader.hiring.choosing import HandedFile, choose_files
+from grader.hiring.choosing import HandedFile, choose_files, own_stem
 from grader.hiring.downloads import Owner, owner_of
 from grader.hiring.files import Contents, archive_ending, folder_contents, is_source_file, read_file
 from grader.outputs.sanitise import composed, looks, show_invisible, show_spelling
@@ -296,7 +296,7 @@ _BoundedText = Annotated[str, msgspec.Meta(max_length=MAX_TEXT_CHARS)]
 
 def _is_chosen_by_name(contents: Contents, exercises: Sequence[str]) -> bool:
     """Return whether nothing has to be unpacked, and no file has to be chosen by its content."""
-    names = [path.stem for path in contents.files]
+    names = [own_stem(path) for path in contents.files]
     alone = len(names) == len({*names} & {*exercises})
     return not contents.archives and (alone or not names or len(exercises) == len(names) == 1)
 

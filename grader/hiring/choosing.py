@@ -5,12 +5,13 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path, PurePosixPath
 
 from grader.errors import GradeError
 from grader.hiring.archives import nested_contents
+from grader.hiring.downloads import own_name
 from grader.hiring.files import Contents, Reader
 from grader.outputs.sanitise import show_invisible
 from grader.submission import SourceProblem, Submission, escape_undecodable, parse, submission_of
@@ -73,7 +74,7 @@ def choose_files(
     if contents.archives:
         inner = nested_contents(contents)
         files = {**contents.files, **inner.files}
-        contents = Contents(files, {}, [*contents.others, *inner.others])
+        contents = Contents(files, {}, [*contents.others, *inner.others], inner.damaged)
     chooser = _Chooser(contents, exercises, defines)
     return {name: chooser.choose(name, stubs.get(name, "")) for name in exercises}
 
@@ -84,6 +85,7 @@ class _LazyFile:
     def __init__(self, path: PurePosixPath, read: Reader) -> None:
         self.path = path
         self.read = read
+        self.stem = own_stem(path)
 
     @cached_property
     def source(self) -> str | None:
@@ -180,7 +182,7 @@ class _Chooser:
         best, *others = possible_files
         left = [one for one in others if not one.is_as_sent(stub) and one.source != best.source]
         yield from _where_found(best, exercise, required_names)
-        if left and best.path.stem == exercise:
+        if left and best.stem == exercise:
             yield f"taken from `{_printable_path(best.path)}`"
         if left:
             yield f"left aside: {_some_listed(_printable_path(one.path) for one in left)}"
@@ -204,15 +206,24 @@ class _Chooser:
         problem = (
             f"no file that defines {_quoted_names(required_names)}" if required_names else nothing
         )
-        there = [*map(str, self._contents.files), *self._contents.others]
+        others = [*self._contents.others, *map(str, self._contents.damaged)]
+        there = [*map(str, self._contents.files), *others]
         what = f"there were {_some_listed(there)}" if there else "it is empty"
-        return _no_file(f"{problem}; {what}")
+        found = _no_file("; ".join([problem, what, *self._contents.damaged.values()]))
+        meant = [name for name in others if _name_contains(PurePosixPath(name), exercise)]
+        meant += [] if self._contents.files else others
+        return replace(found, name=_printable_path(PurePosixPath(meant[0]))) if meant else found
+
+
+def own_stem(path: PurePosixPath) -> str:
+    """Return the name of a file as its author gave it, without its ending."""
+    return PurePosixPath(own_name(path.name)).stem
 
 
 def _rank(one: _LazyFile, exercise: str, stub: str) -> tuple[bool, bool, bool, bool, int]:
     """Return a sort key; the file with the lowest is the one that was meant."""
     holds = _name_contains(one.path, exercise)
-    exact = one.path.stem == exercise
+    exact = one.stem == exercise
     return one.is_as_sent(stub), one.source is None, not exact, not holds, len(one.path.parts)
 
 
@@ -224,7 +235,7 @@ def _copy_numbers(one: _LazyFile) -> list[tuple[str, int, str]]:
 
 def _where_found(one: _LazyFile, exercise: str, required_names: Set[str]) -> list[str]:
     """Return where a file was found, if under another name."""
-    if one.path.stem == exercise:
+    if one.stem == exercise:
         return []
     if _name_contains(one.path, exercise):
         return [_found_as(one)]

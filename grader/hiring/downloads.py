@@ -12,11 +12,12 @@ from typing import NamedTuple
 # LATE_anon_Ab1_20034_exercise3.py where names are hidden. The first number is the student's.
 CANVAS_NAME = re.compile(
     r"(?:(?P<name>(?!LATE_|anon_)\w+?)_)?(?:LATE_)?(?P<number>\d+|anon_[^\W_]+)_"
-    r"(?:\d{3,}_.+|(?:text|link)\.html)"
+    r"(?:\d{3,}_(?P<own>.+)|(?:text|link)\.html)"
 )
 # Jane Doe_123_assignsubmission_file_ is a folder; a file has its own name behind that.
 MOODLE_MARK = "_assignsubmission_"
-MOODLE_NAME = re.compile(r"(?P<name>.+?)_(?P<number>\d+)_assignsubmission_[a-z]+(?:_.*)?")
+MOODLE_NAME = re.compile(r"(?P<name>.+?)_(?P<number>\d+)_assignsubmission_[a-z]+(?:_(?P<own>.*))?")
+SENT_AGAIN = re.compile(r"-\d+(?=\.[^.]*$)")  # Canvas's mark in exercise3-1.py
 
 
 class Owner(NamedTuple):
@@ -48,3 +49,11 @@ def owner_of(file: str) -> Owner | None:
     if found and (found["name"] or "") == (found["name"] or "").lower():
         return Owner("Canvas", found["name"] or found["number"], found["number"])
     return None
+
+
+def own_name(file: str) -> str:
+    """Return the name that a student gave a file, without what a course system added."""
+    if found := MOODLE_NAME.fullmatch(file):
+        return found["own"] or file
+    found = CANVAS_NAME.fullmatch(file)
+    return SENT_AGAIN.sub("", found["own"]) if found and found["own"] else file

@@ -30,11 +30,13 @@ class Contents:
         archives: Archives among the files, by path; each is read in the same way, up to one byte
             more than is allowed.
         others: The names of all other files.
+        damaged: Why archives among the files cannot be read, by path.
     """
 
     files: dict[PurePosixPath, Reader] = field(default_factory=dict)
     archives: dict[PurePosixPath, Reader] = field(default_factory=dict)
     others: list[str] = field(default_factory=list)
+    damaged: dict[PurePosixPath, str] = field(default_factory=dict)
 
     def add(self, path: PurePosixPath, read: Callable[[int], bytes]) -> None:
         """Add a file; ``read`` returns at most the given number of its bytes."""

@@ -168,6 +168,35 @@ def test_downloads_of_course_systems_have_one_candidate_for_each_student(folder:
     assert read["Group A-Cy Ó_57"][0] == b"cy"
 
 
+def test_what_a_course_system_adds_to_a_name_is_not_told(folder: Path) -> None:
+    for name in ("annlee_55_20001_exercise3.py", "Bo Li_56_assignsubmission_file_exercise3.py"):
+        write(folder / name)
+        assert not find_candidates(folder, BOTH)[-1].handed["exercise3"].note
+    write(folder / "annlee_55_20002_exercise3_draft.py", "draft")  # as in a folder of her own
+    write(folder / "annlee_LATE_55_20007_exercise3-1.py", "again")
+    write(folder / "annlee_55_20003_exercise3-2.py", "in between")
+    ann = next(one for one in find_candidates(folder, BOTH) if one.name == "annlee")
+    assert ann.handed["exercise3"].read() == b"again"
+    assert ann.handed["exercise3"].note.startswith("taken from `annlee_LATE_55_20007_exercise3-1")
+
+
+def test_what_cannot_be_read_is_told_wherever_it_lies(folder: Path) -> None:
+    """In a folder of Moodle's it was missing, elsewhere it could not be read."""
+    for name, file in {"a": "mine.rar", "b": "mine.zip", "c": "exercise3.docx"}.items():
+        write(folder / name / file, "no archive")
+    write(folder / "c" / "bug7.py")
+    write(folder / "d" / "bug7.py")
+    found = find_candidates(folder, BOTH, defines=DEFINES)
+    a, b, c, d = (candidate.handed["exercise3"] for candidate in found)
+    assert [one.unread for one in (a, b, c, d)] == [True, True, True, False]
+    assert a.problem == "no file that defines `SelfAttentionV3`; there were `mine.rar`"
+    assert b.problem == (
+        "no file that defines `SelfAttentionV3`; there were `mine.zip`; `mine.zip` is no zip that "
+        "can be read: File is not a zip file"
+    )
+    assert c.name == "exercise3.docx"
+
+
 def test_list_of_names_joins_and_parts(folder: Path, tmp_path: Path) -> None:
     for name in (*CANVAS[:3], "ada.py", "more/bug7.py"):
         write(folder / name, name)

@@ -279,8 +279,11 @@ class BatchStore:
             GradeError: The list names somebody who was never in the folder.
         """
         known = self.names()
-        for key in names.keys() - there.keys() - known.keys():
-            raise GradeError(f"the list of names has `{key}`, which is not in the folder")
+        if unknown := names.keys() - there.keys() - known.keys():
+            raise GradeError(
+                f"the list of names has `{min(unknown)}`, which is not in the folder; correct its "
+                "`file`, or leave the line out"
+            )
         self.record_names({**{key: names[key] for key in names.keys() & known.keys()}, **there})
 
     def names(self) -> dict[str, str]:

@@ -434,7 +434,8 @@ def test_who_is_gone_is_withdrawn_and_nobody_is_graded_anew_for_a_name(
     assert rows(out)["Ada"]["warmup1 status"] == "withdrawn"
     names.write_text("file,name\nnobody.py,Ada\n", encoding="utf-8")
     assert batch(handed, out, "--names", str(names)) == 2
-    assert "the list of names has `nobody.py`, which is not in the folder; correct its" in capsys.readouterr().err
+    said = "the list of names has `nobody.py`, which is not in the folder; correct its `file`"
+    assert said in capsys.readouterr().err
 
 
 @pytest.mark.slow("a batch is several processes that import torch")

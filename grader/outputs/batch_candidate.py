@@ -107,7 +107,7 @@ def candidate_page(title: str, exercises: Sequence[str], home: Path, entry: Cand
         entry: The candidate, with scores and reports.
     """
     kit: Kit = cached_kit(home)
-    counting = entry.counting
+    counting = sorted(entry.counting, key=lambda pair: exercises.index(pair[0].exercise))
     scores = points_by_idea([report for report, _ in counting], kit.ideas)
     style = Markup(render("batch_style.css"))
     return render(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from grader.records import GradebookRow, Report, Status
+from grader.records import CheckResult, GradebookRow, Report, Status, Verdict
 
 DEFAULT_IDEA = "robustness"  # of a check that is about none of the kit's ideas
 MAX_NAMED_IDEAS = 4  # in a line of the table
@@ -59,14 +60,29 @@ def points_by_idea(reports: Sequence[Report], ideas: Ideas) -> dict[str, IdeaSco
     return {name: IdeaScore(earned[name], most) for name, most in possible.items() if most}
 
 
-def why(row: GradebookRow, scores: Mapping[str, IdeaScore]) -> str:
-    """Return the names of the mistakes found; where there are none, the ideas that lose points."""
+def why(
+    row: GradebookRow, scores: Mapping[str, IdeaScore], reports: Sequence[Report] = ()
+) -> str:
+    """Return the mistakes found; else what most checks end by; else the ideas that lose points."""
     known = dict.fromkeys(name for score in row.scores for name in score.diagnosis)
-    if known:
-        return ", ".join(known)
+    if said := known or dict.fromkeys(filter(None, map(_ends_by, reports))):
+        return ", ".join(said)
     graded = any(one.status in (Status.GRADED, Status.DISAGREES) for one in row.scores)
     missing = [name for name, one in scores.items() if one.earned < one.possible]
     if not (graded and missing):
         return ""
     more = f" and {len(missing) - MAX_NAMED_IDEAS} more" if len(missing) > MAX_NAMED_IDEAS else ""
     return f"loses points in {', '.join(missing[:MAX_NAMED_IDEAS])}{more}"
+
+
+def _ends_by(report: Report) -> str:
+    """Return what most of the lost checks end by: the time, or an exception; empty for neither."""
+    lost = [] if report.problem or report.untouched else [c for c in report.checks if c.is_lost]
+    (most, _), *_ = Counter(map(_end_of, lost)).most_common(1) or [("", 0)]
+    return most
+
+
+def _end_of(check: CheckResult) -> str:
+    if check.verdict is Verdict.TIMEOUT:
+        return "takes too long"
+    return f"raises {check.fault.type}" if check.fault else ""

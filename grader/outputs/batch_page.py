@@ -89,10 +89,12 @@ class Overview:
     def add(self, entry: CandidateEntry) -> None:
         """Add a candidate to the page."""
         name, counting = entry.row.candidate, entry.counting
-        scores = points_by_idea([report for report, _ in counting], self._head.ideas)
+        reports = [report for report, _ in counting]
+        scores = points_by_idea(reports, self._head.ideas)
         page = f"{CANDIDATES_FOLDER}/{entry.number}.html" if entry.graded else ""
-        self._lines.append(TableLine(entry.number, entry.row, page, scores, why(entry.row, scores)))
-        for report, _ in counting:
+        reason = why(entry.row, scores, reports)
+        self._lines.append(TableLine(entry.number, entry.row, page, scores, reason))
+        for report in reports:
             self._checks[report.exercise].add(report)
         for exercise, some in self._wanted.items():
             if name in some:

@@ -243,6 +243,15 @@ def test_no_cell_that_is_saved_is_a_formula(text: str, open_page: Open) -> None:
 # --- one candidate
 
 
+def test_what_was_built_stands_in_the_order_in_which_it_was_sent(
+    entries: dict[str, CandidateEntry], both: Path
+) -> None:
+    for sent in (EXERCISES, EXERCISES[::-1]):
+        page = page_of_one(head_of(*sent), entries["Ben"], both)
+        built = page.partition("What was built")[2].partition("</ul>")[0]
+        assert re.findall(r"<li><bdi>(\w+)</bdi>", built) == [*sent]
+
+
 def test_candidates_page_has_everything(
     entries: dict[str, CandidateEntry], both: Path, open_page: Open
 ) -> None:

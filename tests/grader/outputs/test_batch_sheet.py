@@ -23,7 +23,7 @@ from grader.outputs.batch_sheet import (
     draw_sheet,
     read_questions,
 )
-from grader.records import Cause, CheckResult, GradebookRow, Score, Status, Verdict
+from grader.records import Cause, CheckResult, Fault, GradebookRow, Score, Status, Verdict
 from tests.support.samples import made_report
 from tests.support.wrong import wrong_versions
 
@@ -66,6 +66,22 @@ def test_points_are_added_up_in_the_kits_order_and_skips_count_for_nothing() -> 
 def test_why_is_said_in_a_few_words(score: Score, says: str) -> None:
     lost = dict.fromkeys("abcde", IdeaScore(0, 1))
     assert why(GradebookRow("ann", 0.5, [score]), lost | {"f": IdeaScore(1, 1)}) == says
+
+
+def test_why_says_what_most_checks_end_by_rather_than_every_idea() -> None:
+    """An endless loop lost points in "dropout, scale, softmax, mask and 3 more"."""
+    row = GradebookRow("ann", 0.5, [Score(1, 9, Status.GRADED)])
+    late = replace(LOST, verdict=Verdict.TIMEOUT)
+    raised = replace(LOST, verdict=Verdict.ERROR, fault=Fault("RuntimeError", "no memory"))
+    lost = {"mask": IdeaScore(0, 2)}
+
+    def said(*checks: CheckResult) -> str:
+        return why(row, lost, [made_report(PASSED, *checks)])
+
+    assert said(late, late, LOST) == "takes too long"
+    assert said(raised, raised, late) == "raises RuntimeError"
+    assert said(LOST, LOST, late, raised) == "loses points in mask"
+    assert why(row, lost, [made_report(late, problem="no Python")]) == "loses points in mask"
 
 
 def test_every_idea_of_ours_has_questions_and_a_check() -> None:

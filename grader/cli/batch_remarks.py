@@ -71,19 +71,21 @@ def override(name: str, exercise: str, points: str, why: str, out: Path) -> None
 @out_option
 @kit_option
 def explain(name: str, out: Path, kit_path: Path | None) -> None:
-    """Print how a candidate's total comes about, and all that was noted.
+    """Print how a candidate's total comes about, the checks that cost points, and all notes.
 
     \b
     Example: grade batch explain ada
     """
     from grader.hiring.candidates import Candidate
     from grader.hiring.results import BatchResults
+    from grader.hiring.scoring import lowest_reports
 
     kit = kit_in_use(kit_path)
     with open_batch(out) as store:
         key, weights = _find_candidate(name, store), store.weights()
         candidate = Candidate(store.names()[key], {}, key)
         row = BatchResults(store, [candidate], weights, kit).row_of(candidate)
+        reports = {one.exercise: one for one in lowest_reports(list(store.results(key)))}
     echo(row.candidate)
     for (exercise, weight), score in zip(weights.items(), row.scores, strict=True):
         share = f"{100 * score.earned / max(score.possible, 1):.2f} %"
@@ -91,6 +93,10 @@ def explain(name: str, out: Path, kit_path: Path | None) -> None:
         echo(f"  {exercise}: {points}, weight {weight:g}, {score.status}")
         for said in filter(None, (*score.diagnosis, score.note)):
             click.echo(f"    {show_invisible(said)}")
+        report = reports.get(exercise)
+        for check in report.checks if report and not report.problem else ():
+            if check.is_lost:
+                click.echo(f"    -{check.points} {show_invisible(check.claim)}")
     total = "not known yet" if row.total is None else f"{100 * row.total:.2f} %"
     echo(f"  total: {total}, the mean of the shares by weight")
     for said in row.remarks:

@@ -155,7 +155,11 @@ class Cluster:
             self._look()
         if self._first is None:
             reasons = "; ".join(self.left_out.values())
-            raise GraderFault(reasons or f"no core came free in {START_TIMEOUT_S:.0f} s")
+            raise GraderFault(
+                reasons
+                or f"no process was up within {START_TIMEOUT_S:.0f} s: all cores may be taken, or "
+                "the nodes too busy; run the same command again"
+            )
         return self._first[1]
 
     def _look(self) -> None:

@@ -260,25 +260,27 @@ class BatchResults:
 
     def _scores(self, results: Sequence[GradingResult]) -> dict[str, Score]:
         """Return the scores of one candidate, with the points that were set by hand."""
-        by_exercise: dict[str, list[GradingResult]] = {}
-        for result in results:
-            by_exercise.setdefault(result.exercise, []).append(result)
-        scores = {
-            name: lowest_score(found, self._stubs[name]) for name, found in by_exercise.items()
-        }
         points = self._remarks.points(results[0].candidate)
         return {
             name: replace(one, earned=points[name].points or 0) if name in points else one
-            for name, one in scores.items()
+            for name, one in self._by_the_checks(results).items()
         }
+
+    def _by_the_checks(self, results: Sequence[GradingResult]) -> dict[str, Score]:
+        """Return the scores of one candidate as they were graded."""
+        by_exercise: dict[str, list[GradingResult]] = {}
+        for result in results:
+            by_exercise.setdefault(result.exercise, []).append(result)
+        return {name: lowest_score(found, self._stubs[name]) for name, found in by_exercise.items()}
 
     def _marked(self, results: Sequence[GradingResult]) -> dict[str, Score]:
         """Return scores as the team sees them: marked where set by hand, or the file changed."""
         scores, key = self._scores(results), results[0].candidate
-        points = self._remarks.points(key)
+        points, graded = self._remarks.points(key), self._by_the_checks(results)
         for name, one in scores.items():
             if name in points:
-                one = with_note_and_mark(one, in_words(points[name]), "set by hand")
+                before = f"{graded[name].earned} by the checks"
+                one = with_note_and_mark(one, f"{in_words(points[name])}; {before}", "set by hand")
             if to_do := self._changed.get((key, name)):
                 one = with_note_and_mark(one, to_do, "changed since")
             scores[name] = one

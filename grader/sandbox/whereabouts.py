@@ -20,18 +20,19 @@ class Whereabouts(NamedTuple):
 
 
 def take_whereabouts(output: str, file: str) -> tuple[str, Whereabouts | None]:
-    """Remove the worker's stack dump from the output; return the rest and the place in the dump.
+    """Remove the worker's stack dumps from the output; return the rest and the last one's place.
 
-    A submission may print such a dump itself, which misleads only its author.
+    On a busy machine a check leaves several, of requests that were answered all the same. A
+    submission may print such a dump itself, which misleads only its author.
 
     Args:
         output: All that was printed.
         file: The submission's file name in tracebacks.
     """
-    found = _STACK_DUMP.search(output)
-    if found is None:
+    dumps = _STACK_DUMP.findall(output)
+    if not dumps:
         return output, None
-    *_, main = re.split(r"^(?:Current t|T)hread 0x.*$", found.group(), flags=re.MULTILINE)
+    *_, main = re.split(r"^(?:Current t|T)hread 0x.*$", dumps[-1], flags=re.MULTILINE)
     frames = (match.groups() for match in _FRAME.finditer(main))  # the innermost frame first
     own = (Whereabouts(int(line), function) for name, line, function in frames if name == file)
-    return output[: found.start()] + output[found.end() :], next(own, None)
+    return _STACK_DUMP.sub("", output), next(own, None)

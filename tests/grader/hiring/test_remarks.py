@@ -71,12 +71,13 @@ def test_points_by_hand_count_with_their_reason_and_can_be_taken_back(
     assert run_command([*words, *out_of(batch)]) == 0
     row = row_of(batch, "bob")
     assert (row["double earned"], row["total percent"]) == (str(most), "100.00")
-    assert row["double note"].endswith(f"double set to {most}: our fault")
+    assert row["double note"].endswith(f"double set to {most}: our fault; 0 by the checks")
     capsys.readouterr()
     explain = ["batch", "explain", "bob", "--kit", str(TINY_KIT), *out_of(batch)]
     assert run_command(explain) == 0
     told = capsys.readouterr().out
     assert f"double: {most} / {most} = 100.00 %, weight 1, graded" in told
+    assert "    -2 three numbers\n    -1 five numbers\n    -1 seven numbers\n" in told
     assert "total: 100.00 %, the mean of the shares by weight" in told
     back = ["batch", "override", "bob", "double", "-", "--why", "it was not"]
     assert run_command([*back, *out_of(batch)]) == 0

@@ -35,3 +35,11 @@ def test_place_in_no_line_of_the_submission_is_none() -> None:
 def test_much_that_looks_like_it_takes_no_time() -> None:
     text = "Timeout (0:00:01)!\n" * 3000 + '  File "' * 3000
     assert take_whereabouts(text, "mine.py")[1] is None
+
+
+def test_of_several_dumps_none_is_left_and_the_last_is_read() -> None:
+    """On a busy machine a check's requests leave one each, and all but the first were shown."""
+    earlier = WRITTEN.replace("line 6", "line 5")
+    text, found = take_whereabouts(f"a\n{earlier}b\n{earlier}{WRITTEN}c\n", "mine.py")
+    assert text == "a\nb\nc\n"
+    assert found == Whereabouts(6, "scores")

@@ -206,13 +206,16 @@ class _Chooser:
         problem = (
             f"no file that defines {_quoted_names(required_names)}" if required_names else nothing
         )
-        others = [*self._contents.others, *map(str, self._contents.damaged)]
-        there = [*map(str, self._contents.files), *others]
-        what = f"there were {_some_listed(there)}" if there else "it is empty"
-        found = _no_file("; ".join([problem, what, *self._contents.damaged.values()]))
-        meant = [name for name in others if _name_contains(PurePosixPath(name), exercise)]
-        meant += [] if self._contents.files else others
-        return replace(found, name=_printable_path(PurePosixPath(meant[0]))) if meant else found
+        damaged = self._contents.damaged
+        there = [*map(str, self._contents.files), *self._contents.others]
+        what = (
+            [f"there were {_some_listed(there)}"] if there else [] if damaged else ["it is empty"]
+        )
+        found = _no_file("; ".join([problem, *what, *damaged.values()]))
+        unread = [*damaged, *map(PurePosixPath, self._contents.others)]
+        meant = [path for path in unread if _name_contains(path, exercise)]
+        meant += [] if self._contents.files else unread
+        return replace(found, name=_printable_path(meant[0])) if meant else found
 
 
 def own_stem(path: PurePosixPath) -> str:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import msgspec
 
+from grader.diagnosis.edits import read_edits
 from grader.errors import GradeError
 from grader.hiring.candidates import Candidate
 from grader.hiring.comparison import compare_submissions
@@ -84,6 +85,10 @@ class BatchResults:
         taken = set(self._names.values())
         known = {key: name for key, name in store.names().items() if key not in self._names}
         self._gone = {key: key if name in taken else name for key, name in known.items()}
+        # Of whom nothing could be graded until it was sent again as another kind of file.
+        nothing = store.nothing_to_grade()
+        graded = {key for key, exercise, _ in store.done() if (key, exercise) not in nothing}
+        self._replaced = {key for key, name in known.items() if name in taken} - graded
         self._weights = weights
         self._kit = kit
         exercises = [kit.find(name) for name in weights]
@@ -238,7 +243,8 @@ class BatchResults:
     def _withdrawn(self) -> list[GradebookRow]:
         return [
             GradebookRow(name, None, [WITHDRAWN] * len(self._weights))
-            for name in self._gone.values()
+            for key, name in self._gone.items()
+            if key not in self._replaced
         ]
 
     def _row(self, name: str, scores: Mapping[str, Score]) -> GradebookRow:
@@ -299,6 +305,11 @@ class BatchResults:
             versions={"attention-drills": settings.grader, "torch": settings.torch},
             alike=alike,
             ideas=self._kit.ideas,
+            edits={
+                one.name: one.says
+                for name in self._explained
+                for one in read_edits(self._kit.find(name).mistakes)
+            },
         )
 
     def _numbers(self) -> dict[str, int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from grader.diagnosis.catalogue import catalogue
@@ -171,7 +171,7 @@ class MistakeCount:
     """A mistake and the number of candidates who made it.
 
     Attributes:
-        says: The mistake as a clause; empty where the catalogue no longer has it.
+        says: The mistake as a clause; empty where nothing explains it any more.
         times: The number of candidates in whose files it was found.
         exercises: The exercises in which it was found.
     """
@@ -182,8 +182,16 @@ class MistakeCount:
     exercises: tuple[str, ...]
 
 
-def count_mistakes(exercises: Sequence[str], rows: Iterable[GradebookRow]) -> list[MistakeCount]:
-    """Return the mistakes that were found, the most frequent first."""
+def count_mistakes(
+    exercises: Sequence[str], rows: Iterable[GradebookRow], edits: Mapping[str, str]
+) -> list[MistakeCount]:
+    """Return the mistakes that were found, the most frequent first.
+
+    Args:
+        exercises: The names of the exercises, in the order of the scores.
+        rows: The candidates' rows.
+        edits: What each mistake is that the catalogue does not have, by name.
+    """
     times: Counter[str] = Counter()
     where: dict[str, dict[str, None]] = {}
     for row in rows:
@@ -191,8 +199,8 @@ def count_mistakes(exercises: Sequence[str], rows: Iterable[GradebookRow]) -> li
         for exercise, score in zip(exercises, row.scores, strict=True):
             for name in score.diagnosis:
                 where.setdefault(name, {})[exercise] = None
-    known = catalogue()
+    known = {**edits, **{name: one.says for name, one in catalogue().items()}}
     return [
-        MistakeCount(name, known[name].says if name in known else "", count, tuple(where[name]))
+        MistakeCount(name, known.get(name, ""), count, tuple(where[name]))
         for name, count in sorted(times.items(), key=lambda item: (-item[1], item[0]))
     ]

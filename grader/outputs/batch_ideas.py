@@ -60,9 +60,7 @@ def points_by_idea(reports: Sequence[Report], ideas: Ideas) -> dict[str, IdeaSco
     return {name: IdeaScore(earned[name], most) for name, most in possible.items() if most}
 
 
-def why(
-    row: GradebookRow, scores: Mapping[str, IdeaScore], reports: Sequence[Report] = ()
-) -> str:
+def why(row: GradebookRow, scores: Mapping[str, IdeaScore], reports: Sequence[Report] = ()) -> str:
     """Return the mistakes found; else what most checks end by; else the ideas that lose points."""
     known = dict.fromkeys(name for score in row.scores for name in score.diagnosis)
     if said := known or dict.fromkeys(filter(None, map(_ends_by, reports))):

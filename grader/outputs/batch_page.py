@@ -45,6 +45,7 @@ class BatchHeader:
         alike: By exercise, the result of comparing the submissions; all names in it are those of
             candidates who handed in that exercise.
         ideas: The kit's ideas, by which points are added up.
+        edits: What each of the exercises' own mistakes is, by name.
     """
 
     title: str
@@ -55,6 +56,7 @@ class BatchHeader:
     versions: Mapping[str, str]
     alike: Mapping[str, Similarity] = field(default_factory=dict)
     ideas: Ideas = field(default_factory=dict)
+    edits: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -105,7 +107,7 @@ class Overview:
         style, script = Markup(render("batch_style.css")), Markup(_script())
         lines = sorted(self._lines, key=lambda line: line.number)
         rows = [line.row for line in lines]
-        found = count_mistakes(self._exercises, rows)
+        found = count_mistakes(self._exercises, rows, self._head.edits)
         basics: dict[str, Any] = {
             **{"head": self._head, "exercises": self._exercises},
             "ideas": self._ideas(lines),

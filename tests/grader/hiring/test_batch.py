@@ -176,6 +176,13 @@ def test_nobody_vanishes_and_what_was_found_elsewhere_is_said(
     assert batch(handed, out, "--also", "excel") == 1
     gradebook = (out / "gradebook.csv").read_bytes()
     assert (out / "excel.csv").read_bytes() == codecs.BOM_UTF8 + gradebook
+    (handed / "dora.rar").unlink()  # sent again as another kind of file
+    (handed / "dora").mkdir()
+    (handed / "dora" / "warmup1.py").write_text(RIGHT)
+    assert batch(handed, out) == 1
+    statuses = {name: row["warmup1 status"] for name, row in rows(out).items()}
+    assert statuses.keys() == found.keys()
+    assert statuses["dora"] == "solved"
 
 
 @pytest.mark.slow("a batch is several processes that import torch")

@@ -191,8 +191,8 @@ def test_what_cannot_be_read_is_told_wherever_it_lies(folder: Path) -> None:
     assert [one.unread for one in (a, b, c, d)] == [True, True, True, False]
     assert a.problem == "no file that defines `SelfAttentionV3`; there were `mine.rar`"
     assert b.problem == (
-        "no file that defines `SelfAttentionV3`; there were `mine.zip`; `mine.zip` is no zip that "
-        "can be read: File is not a zip file"
+        "no file that defines `SelfAttentionV3`; `mine.zip` is no zip that can be read: File is "
+        "not a zip file"
     )
     assert c.name == "exercise3.docx"
 

@@ -382,13 +382,14 @@ def test_mistakes_count_candidates_not_exercises() -> None:
         GradebookRow("y", 0.0, [a, b]),
         GradebookRow("z", 0.0, [b, b]),
     ]
-    found = count_mistakes(["one", "two"], rows)
+    found = count_mistakes(["one", "two"], rows, {"unheard-of": "it is a mistake of one exercise"})
     assert [(m.name, m.times, m.exercises) for m in found] == [
         ("never-scaled", 2, ("one", "two")),
         ("unheard-of", 2, ("two", "one")),
     ]
     assert found[0].says
-    assert found[1].says == ""
+    assert found[1].says == "it is a mistake of one exercise"
+    assert count_mistakes(["one", "two"], rows, {})[1].says == ""
 
 
 # --- from a batch

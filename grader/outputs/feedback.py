@@ -12,7 +12,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from grader.outputs.jinja import render
-from grader.outputs.phrases import NOT_WRITTEN, without_the_repair
+from grader.outputs.phrases import NOT_WRITTEN, beyond_what_was_given, without_the_repair
 from grader.records import (
     Cause,
     CheckResult,
@@ -54,6 +54,11 @@ class ShownFeedback:
         """
         is_told = self.depth is not FeedbackDepth.SCORE
         return self.score.note if is_told and self.score.status is not Status.NOT_GRADED else ""
+
+    @property
+    def beyond(self) -> str:
+        """Which points of the checks do not count; empty where no check is shown, or all count."""
+        return beyond_what_was_given(self.report) if self.checks and self.report else ""
 
     @property
     def checks(self) -> Sequence[CheckResult]:

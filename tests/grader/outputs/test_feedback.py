@@ -71,6 +71,15 @@ def test_score_alone_tells_nothing_of_checks_or_of_the_file() -> None:
     assert "solution.py" not in told
 
 
+def test_points_of_the_file_as_given_are_said_not_to_count_where_they_are_listed() -> None:
+    """The rows added up to 29 below "17 of 17"."""
+    begun = replace(REPORT, begins_at=2)
+    said = "not counting the 2 that the file as given earns"
+    assert said in text_of(page(FeedbackDepth.CHECKS, begun))
+    assert said not in text_of(page(FeedbackDepth.SCORE, begun))
+    assert "not counting" not in text_of(page(FeedbackDepth.CHECKS))
+
+
 def test_checks_are_told_in_plain_words_without_the_mistake() -> None:
     told = text_of(page(FeedbackDepth.CHECKS))
     assert all(check.claim in told for check in CHECKS)

@@ -123,8 +123,10 @@ function cell(text) {
 
 // The table as it is listed now: names as long as they are revealed.
 function save() {
-  const heads = [...find("table").tHead.rows[0].cells].map(one => one.innerText);
-  const lines = listed.map(one => [nameOf(one), ...[...one.row.cells].slice(1).map(c => c.textContent)]);
+  const heads = [...[...find("table").tHead.rows[0].cells].map(one => one.innerText), "decision"];
+  const decision = row => row.querySelector(".decision")?.textContent ?? "";
+  const lines = listed.map(one =>
+    [nameOf(one), ...[...one.row.cells].slice(1).map(c => c.textContent), decision(one.row)]);
   const text = [heads, ...lines].map(line => line.map(cell).join(",") + "\r\n").join("");
   const link = document.createElement("a");
   link.href = URL.createObjectURL(new Blob([text], { type: "text/csv" }));

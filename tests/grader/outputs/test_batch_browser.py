@@ -212,16 +212,17 @@ def test_mistake_that_is_clicked_filters_the_table(
     assert "2 ×" in page.locator("#mistakes li").first.inner_text()
 
 
-def test_what_is_shown_is_saved(text: str, aliases: dict[str, str], open_page: Open) -> None:
-    page = open_page(text)
+def test_what_is_shown_is_saved(entries: dict[str, CandidateEntry], open_page: Open) -> None:
+    decided = (replace(e, row=replace(e.row, decision="yes")) for e in entries.values())
+    page = open_page(page_of(head_of(*EXERCISES), decided))
     page.get_by_label("status").select_option("0:solved")
     wait_for_rows(page, 1)
     with page.expect_download() as waiting:
         page.get_by_role("button", name="save what is shown").click()
     with Path(waiting.value.path()).open(encoding="utf-8", newline="") as file:
         head, *lines = csv.reader(file)
-    assert head == ["candidate", "total %", "double", "exercise5", "why"]
-    assert lines == [[aliases["Ann"], "100.00", "4 / 4 solved", "31 / 31 solved", ""]]
+    assert head == ["candidate", "total %", "double", "exercise5", "why", "decision"]
+    assert lines == [["candidate 1", "100.00", "4 / 4 solved", "31 / 31 solved", "", "yes"]]
 
 
 def test_no_cell_that_is_saved_is_a_formula(text: str, open_page: Open) -> None:
@@ -237,7 +238,7 @@ def test_no_cell_that_is_saved_is_a_formula(text: str, open_page: Open) -> None:
     with page.expect_download() as waiting:
         page.get_by_role("button", name="save what is shown").click()
     with Path(waiting.value.path()).open(encoding="utf-8", newline="") as file:
-        assert [*told.values()] in [line[1:] for line in csv.reader(file)]
+        assert [*told.values()] in [line[1:-1] for line in csv.reader(file)]
 
 
 # --- one candidate

@@ -13,19 +13,16 @@ from torch import Tensor
 from grader.suite.calls import PlannedCall
 from grader.suite.harness import Harness
 
-SEQUENCE_LENGTHS = (7, 9)  # none equals a number of heads; one is prime, the other is not
+SEQUENCE_LENGTHS = (7, 9, 10)  # none equals a number of heads
 MAX_ROUNDING_CHANGE = 1e-5  # share of the largest output: up to it a change may be rounding alone
 MAX_SINGULAR_RATIO = 1e-3  # of the two largest values of a change: up to it there is one direction
 
 
 def why_idle(harness: Harness) -> str:
-    """Return why the submission does none of its work; empty if it does some at any length."""
-    reason = ""
-    for length in SEQUENCE_LENGTHS:
-        reason = _why_idle_at(harness, length)
-        if not reason:
-            break
-    return reason
+    """Return why the submission does none of its work; empty if it does some at most lengths."""
+    one, other, third = SEQUENCE_LENGTHS
+    why, also = _why_idle_at(harness, one), _why_idle_at(harness, other)
+    return why if bool(why) == bool(also) else _why_idle_at(harness, third)
 
 
 def _why_idle_at(harness: Harness, length: int) -> str:

@@ -34,6 +34,8 @@ _SHAPED_BY_VALUES = {
     torch.ops.aten.nonzero, torch.ops.aten.masked_select, torch.ops.aten.bincount,
     torch.ops.aten._unique2, torch.ops.aten.unique_dim, torch.ops.aten.unique_consecutive,
 }  # fmt: skip
+# Forward derivatives make zeros without memory, which end the process where they are computed with.
+_WITH_MEMORY = {torch.ops.aten._efficientzerotensor.default: torch.ops.aten.zeros.default}
 _MASK_DTYPES = (torch.bool, torch.uint8)
 
 
@@ -89,7 +91,7 @@ class SimulatedDevice(OperationWatcher):
             kwargs["device"] = self.home if is_simulated else torch.device("cpu")
         args = _map(self._twin, args)
         kwargs = {name: _map(self._twin, value) for name, value in kwargs.items()}
-        result = func(*args, **kwargs)
+        result = _WITH_MEMORY.get(func, func)(*args, **kwargs)
         return _map(self._stand_in, result) if is_simulated else result
 
     def __enter__(self) -> Self:

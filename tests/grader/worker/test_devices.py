@@ -194,6 +194,17 @@ def test_values_on_another_device_are_those_on_the_cpu(
     torch.testing.assert_close(got, expected)
 
 
+@pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning")  # torch's own, at first use
+def test_forward_derivative_on_another_device_is_that_on_the_cpu(
+    ask: Callable[..., tuple[messages.Called, list[Tensor]]],
+) -> None:
+    body = "torch.func.vmap(torch.func.jacfwd(lambda v: v.square().mean() + 1e-5))(x.double())"
+    x = torch.randn(3, 3)
+    _, expected = ask(body, x, False)
+    _, got = ask(body, x, True)
+    torch.testing.assert_close(got, expected)
+
+
 def test_empty_tensor_on_another_device_has_none_of_them(
     ask: Callable[..., tuple[messages.Called, list[Tensor]]],
 ) -> None:

@@ -69,7 +69,10 @@ def double(x):
 def busy_core() -> Iterator[int]:
     """A core with so many neighbours on it that whoever comes gets a ninth of it."""
     core = min(os.sched_getaffinity(0))
-    code = f"import os\nos.sched_setaffinity(0, [{core}])\nprint(flush=True)\nwhile True: pass"
+    code = (  # ends with this process, also where that is killed
+        f"import os\nos.sched_setaffinity(0, [{core}])\nparent = os.getppid()\nprint(flush=True)\n"
+        "while os.getppid() == parent: pass"
+    )
     words = [sys.executable, "-S", "-c", code]
     neighbours = [  # each in a session of its own: Linux may share a core by sessions
         subprocess.Popen(words, stdout=subprocess.PIPE, start_new_session=True)

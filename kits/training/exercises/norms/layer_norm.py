@@ -2,6 +2,9 @@
 
 Each vector of the last axis is brought to mean 0 and variance 1, then scaled and shifted. That
 every entry of a vector moves its mean and its variance is what makes the backward worth writing.
+
+Not to be used: torch's `layer_norm`, `batch_norm`, `group_norm` and `rms_norm`, also as layers;
+`grad`, `enable_grad` and `vjp`.
 """
 
 from typing import Any
@@ -22,7 +25,7 @@ class LayerNorm(Function):
 
         Args:
             ctx: Keeps what the backward needs.
-            x: (B, T, C), of any float dtype.
+            x: (B, T, C), float32, float64 or bfloat16, to which every step may round.
             weight: (C,), of the dtype of x.
             bias: (C,), of the dtype of x.
 

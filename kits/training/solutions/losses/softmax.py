@@ -2,6 +2,9 @@
 
 Each vector of the last axis becomes shares that add up to 1. That every entry of a vector moves all
 of its shares is what makes the backward worth writing.
+
+Not to be used: torch's `softmax`, `softmin`, `log_softmax`, `logsumexp`, `logaddexp` and
+`logcumsumexp`, also as layers; `grad`, `enable_grad` and `vjp`.
 """
 
 from typing import Any
@@ -17,12 +20,12 @@ class Softmax(Function):
     def forward(ctx: Any, x: Tensor) -> Tensor:
         """Compute p = exp(x) / Σ exp(x), where the sum runs over the last axis.
 
-        The shares are right for all finite x: also for vectors of very large or very negative
-        entries, and for vectors far apart from one another.
+        The shares are right for all x up to 1e8 in size: also for vectors of very large or very
+        negative entries, and for vectors far apart from one another.
 
         Args:
             ctx: Keeps what the backward needs.
-            x: (B, T, C), of any float dtype, finite.
+            x: (B, T, C), float32, float64 or bfloat16; C may be thousands.
 
         Returns:
             (B, T, C), of the dtype of x.

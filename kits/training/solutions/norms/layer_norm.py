@@ -1,4 +1,8 @@
-"""Layer norm, with its backward written by hand."""
+"""Layer norm, with its backward written by hand.
+
+Not to be used: torch's `layer_norm`, `batch_norm`, `group_norm` and `rms_norm`, also as layers;
+`grad`, `enable_grad` and `vjp`.
+"""
 
 from typing import Any
 
@@ -18,7 +22,7 @@ class LayerNorm(Function):
 
         Args:
             ctx: Keeps what the backward needs.
-            x: (B, T, C), of any float dtype.
+            x: (B, T, C), float32, float64 or bfloat16, to which every step may round.
             weight: (C,), of the dtype of x.
             bias: (C,), of the dtype of x.
 

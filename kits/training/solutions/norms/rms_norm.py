@@ -1,4 +1,8 @@
-"""RMS norm, with its backward written by hand."""
+"""RMS norm, with its backward written by hand.
+
+Not to be used: torch's `rms_norm`, `layer_norm` and `normalize`, also as layers; `grad`,
+`enable_grad` and `vjp`.
+"""
 
 from typing import Any
 
@@ -15,7 +19,7 @@ class RMSNorm(Function):
 
         Args:
             ctx: Keeps what the backward needs.
-            x: (B, T, C), of any float dtype.
+            x: (B, T, C), float32, float64 or bfloat16, to which every step may round.
             weight: (C,), of the dtype of x.
 
         Returns:
@@ -35,7 +39,8 @@ class RMSNorm(Function):
             grad: (B, T, C), the gradient of y.
 
         Returns:
-            Gradients of the shapes and dtypes of x and weight: exactly those of the formula.
+            Gradients of the shapes and dtypes of x and weight: exactly those of the formula, for
+            thousands of vectors in bfloat16 as well.
         """
         normed, scale, weight = ctx.saved_tensors
         grad_weight = (grad * normed).sum((0, 1))  # (C,)

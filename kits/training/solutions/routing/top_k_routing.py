@@ -12,7 +12,8 @@ def top_k_routing(logits: Tensor, k: int) -> Tensor:
     Large logits do not overflow. The gradient is that of this formula, S(t) taken as it is.
 
     Args:
-        logits: (T, E), for T tokens and E experts, of any float dtype; no two of a row are equal.
+        logits: (T, E), for T tokens and E experts, float32, float64 or bfloat16; those of a
+            row differ by 1/4 or more.
         k: How many experts a token has, from 1 to E.
 
     Returns:

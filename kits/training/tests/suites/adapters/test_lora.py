@@ -66,6 +66,7 @@ def test_adapter_changes_nothing_at_first(harness: Harness) -> None:
     """B is zeros, so training begins at the layer as it was; A is not, or none would learn."""
     module = harness.module(weights={}, with_values=True)
     call = module.call(harness.inputs())
+    larger = harness.module(Sizes(I=101, O=3, R=67), {}, with_values=True)
     harness.ask()
     made = module.first_weights
     for name in ("A", "B", "linear.weight"):
@@ -73,6 +74,8 @@ def test_adapter_changes_nothing_at_first(harness: Harness) -> None:
     expect(not bool(made["B"].any()), "B: expected zeros at the start")
     expect(bool((made["A"] != 0).all()), "A: expected no zeros at the start")
     expect(len(made["A"].unique()) > 1, "A: expected random numbers at the start, got one for all")
+    zeros = int((larger.first_weights.get("A", made["A"]) == 0).sum())
+    expect(zeros < 9, f"A: expected no zeros at the start, got {zeros} in {67 * 101} numbers")
     plain = linear({k: v.double() for k, v in made.items()}, "linear", call.inputs["x"].double())
     expect_close(call.out, plain, "output at the start")
 
@@ -91,8 +94,8 @@ def test_layer_itself_does_not_learn(harness: Harness) -> None:
 
 
 def test_rank_below_one_is_refused(harness: Harness) -> None:
-    """An adapter of no rank is a mistake of whoever asks for it."""
-    claims.constructor_raises(harness, "ValueError", numbers=("rank",), rank=0)
+    """An adapter of no rank is a mistake of whoever asks for it, and so is one below none."""
+    claims.constructor_raises_for_each(harness, "ValueError", [{"rank": 0}, {"rank": -1}])
 
 
 def test_rank_may_be_one_or_larger_than_the_widths(harness: Harness) -> None:

@@ -3,7 +3,16 @@
 import torch
 from torch import Tensor
 
-from grader.suite import Contract, Harness, Sizes, Weights, claims, expect_close, points
+from grader.suite import (
+    Contract,
+    Harness,
+    Sizes,
+    Weights,
+    claims,
+    expect_close,
+    expect_gradient,
+    points,
+)
 
 
 def right(weights: Weights, sizes: Sizes, x: Tensor) -> Tensor:
@@ -30,24 +39,32 @@ test_computes_in_bfloat16 = claims.computes_in_bfloat16
 
 
 def expect_right(harness: Harness, *inputs: Tensor) -> None:
-    """Shares and gradient there."""
-    module, grad = harness.module(), harness.input("x")
-    calls = [module.call({"x": x}, grad_output=grad) for x in inputs]
+    """Shares and gradient there, also where the gradient of the shares is zero."""
+    module = harness.module()
+    pairs = [(x, harness.draw.normal(*x.shape)) for x in inputs]
+    calls = [module.call({"x": x}, grad_output=g) for x, grad in pairs for g in (grad, 0 * grad)]
     harness.ask()
     for call in calls:
         expect_close(call.out, call.expected, "shares")
-        expect_close(call.gradients["x"], call.right_gradients["x"], "gradient of x")
+        gradient = expect_gradient(call.gradients["x"], "x")
+        expect_close(gradient, call.right_gradients["x"], "gradient of x")
 
 
 @points(2)
 def test_large_entries_do_not_overflow(harness: Harness) -> None:
-    """exp(1000) is infinite in float32 and exp(-1000) is 0, no sum of shares is either."""
+    """exp(1000) is infinite in float32 and exp(-1000) is 0, no sum of shares is either.
+
+    Where all are 1e8, the logarithm of their count is lost in a sum.
+    """
     x = harness.inputs()["x"]
-    expect_right(harness, x + 1000, x - 1000)
+    expect_right(harness, x + 1000, x - 1000, torch.full_like(x, 1e8))
 
 
 @points(2)
 def test_vectors_far_apart_are_right(harness: Harness) -> None:
-    """A vector has a maximum of its own: beside one larger by 1000 it has shares as well."""
-    x = harness.inputs()["x"]
-    expect_right(harness, x + 1000.0 * (torch.arange(x.size(1)) % 3 - 1)[:, None])
+    """A vector has a maximum of its own, and one alone, however long it is.
+
+    Beside one larger by 1000 it has shares as well.
+    """
+    x, long = harness.input("x"), harness.input("x", Sizes(B=1, T=2, C=1031))
+    expect_right(harness, x + 1000.0 * (torch.arange(x.size(1)) % 3 - 1)[:, None], long)

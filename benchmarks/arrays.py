@@ -44,7 +44,7 @@ def main(*, anew: bool) -> None:
     written: set[Path] = set()
     for name, model in models():
         file = array_file_of(model)
-        if anew or not file.exists():
+        if file not in written and (anew or not file.exists()):
             arrays = [make_array(model, seed) for seed in range(ARRAYS_PER_MODEL)]
             file.write_bytes(msgspec.json.encode(arrays) + b"\n")
             count, lengths = len(model.factors), [len(array) for array in arrays]

@@ -1,8 +1,12 @@
-"""Noise in every operation of a source of ours, which shows the answers that rounding decides."""
+"""Noise in every operation of a source of ours, which shows the answers that rounding decides.
+
+What any such noise is made of is here as well: ``grader.suite.tolerance`` has another one.
+"""
 
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -16,7 +20,7 @@ from grader.worker.seeing import OperationWatcher
 # By how many roundings a number moves, up or down, at most: where that shows in an answer, another
 # order of the same operations would show as well.
 MAX_ROUNDINGS = 4
-NOISE_COUNT = 1_000_003  # shares that are stored; a prime, so that no two rows get the same
+STORED_COUNT = 1_000_003  # random numbers stored; a prime, so that no two rows get the same
 # Operations that give numbers as they were given, so that nothing is rounded.
 _MOVING_NUMBERS = {
     "_to_copy", "amax", "amin", "cat", "clone", "constant_pad_nd", "contiguous", "copy", "cummax",
@@ -36,11 +40,7 @@ class NoisyOperations(OperationWatcher):
     def meet(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         """Carry out an operation; return its result with noise, if it computed a new tensor."""
         result = func(*args, **kwargs)
-        if not _computes(func):
-            return result
-        if isinstance(result, Tensor):
-            return self._moved(result)
-        return tree_map_only(Tensor, self._moved, result)
+        return map_tensors(result, self._moved) if _computes(func) else result
 
     def _moved(self, tensor: Tensor) -> Tensor:
         """Return a tensor with noise in all but whole numbers: places and masks stay exact."""
@@ -52,11 +52,7 @@ def moved_by_rounding(tensor: Tensor, dice: random.Random) -> Tensor:
     """Return a tensor with each number off by at most ``MAX_ROUNDINGS``; others as they are."""
     if not tensor.is_floating_point() or tensor.device.type == "meta":
         return tensor
-    count, noise = tensor.numel(), _noise(tensor.dtype)
-    if count >= NOISE_COUNT:
-        noise = noise.repeat(2 + count // NOISE_COUNT)
-    start = dice.randrange(len(noise) - count)
-    here = noise[start : start + count].view(tensor.shape).to(tensor.device)
+    here = random_stretch(_noise(tensor.dtype), tensor.shape, dice).to(tensor.device)
     return torch.addcmul(tensor.detach(), tensor.detach(), here)
 
 
@@ -65,12 +61,33 @@ def _noise(dtype: torch.dtype) -> Tensor:
     """Draw the noise of a dtype, once: the share of itself by which each number moves."""
     dice = torch.Generator().manual_seed(0)
     with _disable_current_modes():  # or noise would be added to the noise
-        drawn = 2 * torch.rand(NOISE_COUNT, dtype=torch.float64, generator=dice) - 1
+        drawn = 2 * torch.rand(STORED_COUNT, dtype=torch.float64, generator=dice) - 1
         return (drawn * (MAX_ROUNDINGS * torch.finfo(dtype).eps)).to(dtype)
 
 
 @cache
 def _computes(func: Any) -> bool:
     """Return whether an operation computes the numbers of a new tensor."""
-    is_alias = any(one.alias_info is not None for one in func._schema.returns)
-    return not is_alias and func.overloadpacket.__name__ not in _MOVING_NUMBERS
+    return not returns_alias(func) and func.overloadpacket.__name__ not in _MOVING_NUMBERS
+
+
+@cache
+def returns_alias(func: Any) -> bool:
+    """Return whether an operation returns a view of a tensor, or one that it wrote into."""
+    return any(one.alias_info is not None for one in func._schema.returns)
+
+
+def map_tensors(result: Any, change: Callable[[Tensor], Tensor]) -> Any:
+    """Return an operation's result with each tensor changed; most results are a single tensor."""
+    if isinstance(result, Tensor):
+        return change(result)
+    return tree_map_only(Tensor, change, result)
+
+
+def random_stretch(stored: Tensor, shape: torch.Size, dice: random.Random) -> Tensor:
+    """Return a stretch of ``STORED_COUNT`` stored numbers in this shape, from a random start."""
+    count = shape.numel()
+    if count >= STORED_COUNT:
+        stored = stored.repeat(2 + count // STORED_COUNT)
+    start = dice.randrange(min(STORED_COUNT, len(stored) - count))
+    return stored[start : start + count].view(shape)

@@ -11,16 +11,14 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
-from torch.utils._pytree import tree_map_only
 
-SIGN_COUNT = 1_000_003  # random signs stored; a prime, so that no two rows of a tensor get the same
+from grader.diagnosis.noise import STORED_COUNT, map_tensors, random_stretch, returns_alias
 
 
 class Noise(TorchDispatchMode):
@@ -50,12 +48,12 @@ class Noise(TorchDispatchMode):
         """Carry out an operation and, if it makes a new tensor, add noise to that."""
         args = tuple(self.constant(one) if isinstance(one, float) else one for one in args)
         out = func(*args, **(kwargs or {}))
-        if _returns_alias(func):
+        if returns_alias(func):
             return out
         if func is torch.ops.aten._softmax_backward_data.default:
             out = out - args[1] * self._off_in_rows(args[0] * args[1])
         times = _error_in_eps(func._schema.name, args, out, 0.5 / self._eps)
-        return _map_tensors(out, lambda one: self.perturbed(one, times))
+        return map_tensors(out, lambda one: self.perturbed(one, times))
 
     def perturbed(self, tensor: Tensor, times: float | Tensor = 1.0) -> Tensor:
         """Return a tensor with each number off by ``times`` · ε of itself, up or down at random."""
@@ -77,12 +75,8 @@ class Noise(TorchDispatchMode):
         return number * (1 + (up - 0.5) * torch.finfo(torch.float32).eps)
 
     def _signs(self, shape: torch.Size) -> Tensor:
-        """Return signs of this shape: a stretch of the stored ones, from a random start."""
-        count, signs = shape.numel(), _drawn_signs()
-        if count >= SIGN_COUNT:
-            signs = signs.repeat(2 + count // SIGN_COUNT)
-        start = self._dice.randrange(min(SIGN_COUNT, len(signs) - count))
-        return signs[start : start + count].view(shape)
+        """Return random signs of this shape."""
+        return random_stretch(_drawn_signs(), shape, self._dice)
 
 
 class RoundToBfloat16(Noise):
@@ -98,7 +92,7 @@ class RoundToBfloat16(Noise):
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Carry out an operation and, if it makes a new tensor, round that."""
         out = func(*args, **(kwargs or {}))
-        return out if _returns_alias(func) else _map_tensors(out, _rounded_to_bfloat16)
+        return out if returns_alias(func) else map_tensors(out, _rounded_to_bfloat16)
 
     def perturbed(self, tensor: Tensor, times: float | Tensor = 1.0) -> Tensor:
         """Return a tensor with each number off by a step of bfloat16, in its own dtype."""
@@ -113,23 +107,12 @@ def _rounded_to_bfloat16(tensor: Tensor) -> Tensor:
     return tensor.bfloat16().to(tensor.dtype) if tensor.is_floating_point() else tensor
 
 
-def _map_tensors(out: Any, change: Callable[[Tensor], Tensor]) -> Any:
-    """Return an operation's result with each tensor changed; most results are a single tensor."""
-    return change(out) if isinstance(out, Tensor) else tree_map_only(Tensor, change, out)
-
-
-@cache
-def _returns_alias(func: Any) -> bool:
-    """Return whether an operation returns a view of a tensor, or one that it wrote into."""
-    return any(one.alias_info is not None for one in func._schema.returns)
-
-
 @cache
 def _drawn_signs() -> Tensor:
     """Draw random signs, once: drawing takes longer than computing with them."""
     dice = torch.Generator().manual_seed(0)
     with _disable_current_modes():  # or the signs would get the noise that they are for
-        return 2 * torch.randint(0, 2, (SIGN_COUNT,), generator=dice, dtype=torch.float64) - 1
+        return 2 * torch.randint(0, 2, (STORED_COUNT,), generator=dice, dtype=torch.float64) - 1
 
 
 def _error_in_eps(name: str, args: Any, out: Any, most: float) -> float | Tensor:

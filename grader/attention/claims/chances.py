@@ -142,14 +142,14 @@ def setting_with_wrong_rate(observed: dict[SampleSetting, Tensor]) -> SampleSett
     nothing about the rate.
     """
     off = [setting for setting, flags in observed.items() if share_is_off(setting.rate, flags)]
-    shown = [setting for setting in off if _shows_dependence(setting, observed[setting])]
     if not off:
         return None
+    shown = [setting for setting in off if _shows_dependence(setting, observed[setting])]
     if not shown and any(
         describe_dependence(setting, flags) for setting, flags in observed.items()
     ):
         return None
-    return next(iter((*shown, *off)), None)
+    return (*shown, *off)[0]
 
 
 def share_is_off(rate: float, dropped: Tensor, known: Tensor | None = None) -> bool:

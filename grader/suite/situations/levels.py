@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from torch import Tensor
@@ -94,6 +94,7 @@ def first_x_like_input(contract: Contract) -> str:
     return next(iter(x_like_inputs(contract)), "")
 
 
+@cache  # each situation asks for it
 def own_letters(contract: Contract) -> dict[str, tuple[str, ...]]:
     """Return the levels of each size letter that no other factor and no other letter determines.
 

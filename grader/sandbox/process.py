@@ -33,10 +33,9 @@ from grader.wire.kernels import choose_kernels
 from grader.wire.levels import LEVELS, Confinement, Limits
 
 ZYGOTE_START_TIMEOUT_S = 120.0  # a cold disk is slow to read torch from
-# What tensors free is used again, in large pages: otherwise each new one costs a page fault for
-# every 4 KiB. Other C libraries, and glibc before 2.35, ignore what they do not know.
+# Memory that was freed is used again: otherwise each large tensor costs a page fault for every
+# 4 KiB. (Large pages make it faster still, but a fault may then wait for 0.1 s.)
 ALLOCATOR_SETTINGS = (
-    "glibc.malloc.hugetlb=1",
     f"glibc.malloc.mmap_threshold={32 << 20}",  # bytes; the most that glibc takes
     f"glibc.malloc.trim_threshold={256 << 20}",
 )

@@ -499,10 +499,16 @@ class PlannedCall:
         """All right outputs by name; cached, as later calls may take some of them as inputs."""
         return self.compute_once("outputs", self.compute_right_outputs)
 
-    @property
+    @cached_property
     def right_gradients(self) -> dict[str, Tensor]:
         """The right gradients, in float64, on the CPU."""
         return self.compute_once("gradients", self.compute_right_gradients)
+
+    def foresee(self) -> None:
+        """Compute the right outputs, and the right gradients if any were planned, ahead of use."""
+        _ = self.all_right_outputs
+        if self._back is not None:
+            _ = self.right_gradients
 
     @property
     def right_weights(self) -> Weights:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import pytest
@@ -14,7 +14,7 @@ from grader.sandbox.face import DifferentiableProxy
 from grader.sandbox.pace import SHORT_T, Work
 from grader.sandbox.session import Session
 from grader.sandbox.workers import NotTried, WorkerEnded
-from grader.suite.calls import Module
+from grader.suite.calls import Module, PlannedCall
 from grader.suite.contract import Contract, Sizes
 from grader.suite.draw import Draw
 from grader.suite.fitting import NO_DEVIATIONS, Deviations, find_deviations
@@ -116,6 +116,15 @@ class Harness:
             WorkerEnded: The worker crashed, exited, took too long, or answered nonsense.
         """
         self.batch.send(meanwhile)
+
+    def ask_for(self, calls: Iterable[PlannedCall]) -> None:
+        """Send all that is planned; compute these calls' right answers while the worker is busy."""
+
+        def foresee() -> None:
+            for call in calls:
+                call.foresee()
+
+        self.ask(foresee)
 
     def within_reach(self, sizes: Sizes, calls: int = 1, learns: bool = False) -> Sizes:
         """Return the sizes, with T and S halved until time and memory suffice for some calls.

@@ -25,7 +25,12 @@ from grader.suite.idle import why_idle
 from grader.suite.marks import unmet_needs
 from grader.suite.own_try import try_on
 from grader.suite.situations.covering import arrays_of
-from grader.suite.situations.implied import initial_memo, judgement_in_memo, try_situations
+from grader.suite.situations.implied import (
+    initial_memo,
+    judgement_in_memo,
+    tried_contracts,
+    try_situations,
+)
 from grader.suite.situations.judging import Judgement
 from grader.suite.situations.places import model_of
 from grader.suite.verdicts import verdict_on
@@ -47,6 +52,7 @@ class SuitePlugin:
         self._seconds = 0.0  # taken by the running check so far
         self._ended: BaseException | None = None  # raised by the running check
         self._memo: dict[Any, Any] = {}  # observations that the checks share
+        self.tried: list[Contract] = []  # contracts whose situations the last submission was in
         self._contract: Contract | None = None
         self._claims: frozenset[str] = frozenset()
         self._form_checks: set[str] = set()  # names of the checks of a module's parameters
@@ -95,6 +101,7 @@ class SuitePlugin:
 
     def let_go(self) -> None:
         """Drop the submission's data: it may be large, and the suite stays in memory for others."""
+        self.tried = tried_contracts(self._memo)
         self._memo, self.results, self.failed_comparisons = {}, [], []
         self._ended = self.fault = None  # their tracebacks keep all requests alive
         self._progress = None

@@ -154,14 +154,17 @@ class SuiteRunner:
     def foresee(self, seed: int, stop: threading.Event | None = None) -> None:
         """Draw the situations of a grading to come, and compute the right answers in advance.
 
+        Those of the contracts that the last submission was tried in; before the first, of the
+        suite's own.
+
         Args:
             seed: Seed of the whole grading.
             stop: Event that another thread sets to stop; the grading then computes the rest.
         """
-        contract = self.plugin.contract
-        if contract is not None and contract.has_situations:
-            with self._lock, one_thread():
-                precompute_situations(contract, seed, stop or threading.Event())
+        own = self.plugin.contract
+        contracts = self.plugin.tried or ([own] if own and own.has_situations else [])
+        with self._lock, one_thread():
+            precompute_situations(contracts, seed, stop or threading.Event())
 
     def let_go(self) -> None:
         """Drop the submission's data, and return its memory to the system."""

@@ -63,7 +63,7 @@ def parts_agree_with_the_whole(
         grad_output = _drawn_grad_output(harness, sizes, dtype) if learns else None
         whole = module.call(inputs, grad_output=grad_output)
         planned.append((lengths, whole, in_parts(module, inputs, lengths, grad_output)))
-    harness.ask()
+    harness.ask_for(whole for _, whole, _ in planned)
     for lengths, whole, parts in planned:
         given = f"in parts of {_listed(lengths)} tokens{_dtype_suffix(dtype)}"
         _expect_the_same(whole, parts, dtype, given)
@@ -153,7 +153,7 @@ def branches_agree(harness: Harness, first: int, *others: Sequence[int]) -> None
         [{name: _joined(module, name, start[name], more[name]) for name in start} for more in every]
     )
     each = _in_turns(module, every, others, before)
-    harness.ask()
+    harness.ask_for(wholes)
     for place, (lengths, whole, calls) in enumerate(zip(others, wholes, each, strict=True), 1):
         given = f"where call {place} continues from one cache, {_listed(lengths)} tokens"
         _expect_the_same(whole, calls, torch.float32, given, first)
@@ -172,7 +172,7 @@ def conversations_are_apart(harness: Harness, *others: Sequence[int]) -> None:
     every = [harness.inputs(sizes.replace(T=sum(lengths))) for lengths in others]
     each = _in_turns(module, every, others, later=1)
     wholes = module.calls(every)
-    harness.ask()
+    harness.ask_for(wholes)
     for lengths, whole, calls in zip(others, wholes, each, strict=True):
         given = f"in parts of {_listed(lengths)} tokens, alternating with another sequence"
         _expect_the_same(whole, calls, torch.float32, given)

@@ -68,7 +68,7 @@ def observe_gradients(harness: Harness) -> list[GradientsPair]:
         for given in (inputs, {**inputs, **more}) if more else (inputs,):
             calls.append(module.call(given, grad_output=_draw_grad_outputs(harness, module, given)))
     alone = _plan_what_learns_alone(harness)
-    harness.ask()
+    harness.ask_for([*calls, *(call for call, _ in alone)])
     whole: list[GradientsPair] = [(call.right_gradients, call.gradients) for call in calls]
     return whole + [_gradients_pair(call, learning) for call, learning in alone]
 

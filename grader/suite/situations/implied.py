@@ -56,6 +56,11 @@ def judgement_in_memo(memo: Mapping[Any, Any], contract: Contract | None) -> Jud
     return found if isinstance(found, Judgement) else None
 
 
+def tried_contracts(memo: Mapping[Any, Any]) -> list[Contract]:
+    """Return the contracts in whose situations a submission was tried, from a memo."""
+    return [key[0] for key, found in memo.items() if key[1:] == (_judge,) and found]
+
+
 def expect_right(harness: Harness, claim: str) -> None:
     """Fail or skip the check if the situations showed that its claim fails or cannot be checked."""
     found = judgement(harness)

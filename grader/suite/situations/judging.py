@@ -41,6 +41,9 @@ CLAIM_APPLIES_TO: dict[str, Callable[[SituationLike], bool]] = {
     ),
     "remembers_nothing": lambda one: one.row.get("history") != "first call",
 }
+ENDS = (Aspect.STOPPED, Aspect.ENDED)
+# Aspects that are judged together: which of the two ends of a worker comes first may be chance.
+TOGETHER = [ENDS if one in ENDS else (one,) for one in Aspect if one is not Aspect.ENDED]
 # If this many times as many situations are wrong as have wrong gradients alone, the latter are not
 # reported by themselves: it is by chance that no value shows the mistake there.
 MAX_WRONG_PER_GRADIENT = 5
@@ -119,13 +122,13 @@ def judge(
     wrong = [one for one in outcomes if one.aspect is not None]
     says = f"{of}right in {len(outcomes) - len(wrong)} of {len(outcomes)} situations"
     known = [one for one in outcomes if one.is_known]
-    for aspect in Aspect:
-        failed = [one for one in wrong if one.aspect is aspect]
+    for aspects in TOGETHER:
+        aspect, failed = aspects[0], [one for one in wrong if one.aspect in aspects]
         if failed and not (
             aspect is Aspect.GRADIENT and MAX_WRONG_PER_GRADIENT * len(failed) < len(wrong)
         ):
             here = [one.situation for one in failed]
-            others = [one.situation for one in known if one.aspect is not aspect]
+            others = [one.situation for one in known if one.aspect not in aspects]
             where = describe(here, others)
             near = where or shared_levels(here, others, telling)
             may_be = (
@@ -194,7 +197,7 @@ def _reason(
     It is the reason of the smallest failed situation, or of the first that took too long or ended
     the worker.
     """
-    ends = [one for one in failed if one.aspect in (Aspect.STOPPED, Aspect.ENDED)]
+    ends = [one for one in failed if one.aspect in ENDS]
     smallest = ends[0] if ends else min(failed, key=lambda one: one.situation.size)
     reason, aspect = smallest.reason, smallest.aspect
     assert reason is not None

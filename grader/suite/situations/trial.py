@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from threading import Event
 from typing import Any
 
@@ -87,21 +87,20 @@ def _try_again(
     return found
 
 
-def precompute_situations(contract: Contract, seed: int, stop: Event) -> None:
+def precompute_situations(contracts: Iterable[Contract], seed: int, stop: Event) -> None:
     """Draw the situations of a grading to come, and compute the right answers in each.
 
     Args:
-        contract: The contract of the suite.
+        contracts: Contracts of the suite that have situations.
         seed: The seed of the whole grading.
         stop: Once this event is set, the rest is left to the grading.
     """
     # Earlier gradings are over; only the next submission of a batch would need their situations.
     forget_situations()
     nobody: Any = NullSession()
-    for one, every_nth in (
-        (contract, 1),
-        *((part, INNER_EVERY_NTH) for part in contract.part_contracts),
-    ):
+    whole = [(one, 1) for one in contracts]
+    parts = [(part, INNER_EVERY_NTH) for one, _ in whole for part in one.part_contracts]
+    for one, every_nth in (*whole, *parts):
         kind, harness = kind_of(one), Harness(one, nobody, Draw(seed), {}, seed=seed)
         places = Places(harness, every_nth)
         for place in itertools.chain.from_iterable(places.requests(SITUATIONS_PER_REQUEST)):

@@ -182,7 +182,7 @@ def test_longer_than_anything_before(harness: Harness) -> None:
     with batch.apart():
         learning = harness.module(drawn).train().to(torch.float64)
         trained = learning.call({"x": x}, grad_output=grad_output)
-    harness.ask()
+    harness.ask_for([*calls, trained])
     for call in (*calls, trained):
         expect_close(call.out, call.expected, f"output at T = {call.sizes.T}", BEYOND)
     for name, right in trained.right_gradients.items():
@@ -198,7 +198,7 @@ def test_distances_are_exact_in_bfloat16(harness: Harness) -> None:
     x, module = harness.input("x", sizes), module_of_biases(harness, sizes).to(torch.bfloat16)
     call = module.call({"x": x.bfloat16()})
     after = module.to(torch.float32).call({"x": x})
-    harness.ask()
+    harness.ask_for([call, after])
     expect_close(call.out, call.expected, f"output in bfloat16 at T = {sizes.T}", COARSE)
     expect_close(after.out, after.expected, "output in float32 after bfloat16", BEYOND)
 

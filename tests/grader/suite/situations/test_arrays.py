@@ -13,6 +13,7 @@ from benchmarks.arrays import models
 from grader.attention.situations import AttentionSituations
 from grader.sandbox.errors import SubmissionError
 from grader.sandbox.session import Session
+from grader.sandbox.workers import WorkerEnded
 from grader.suite import Sizes
 from grader.suite.compare import CheckFailed
 from grader.suite.draw import Draw
@@ -144,6 +145,18 @@ def test_claim_about_the_factor_is_told_with_the_smallest_situation() -> None:
     }
     assert list(judge(outcomes, frozenset()).failures) == ["matches_the_formula"]
     assert not judge([SituationOutcome(one) for one in ALL], frozenset()).failures
+
+
+def test_what_ends_its_process_or_takes_too_long_is_one_failure() -> None:
+    """A recursion without end filled the memory, or took its time: which came first was chance."""
+    failed = [tried(1, "bfloat16", mask) for mask in ("none", "none", "(T, T)")]
+    wrong = [
+        SituationOutcome(one, aspect, WorkerEnded("ended"))
+        for one, aspect in zip(failed, (Aspect.ENDED, Aspect.ENDED, Aspect.STOPPED), strict=True)
+    ]
+    right = map(SituationOutcome, [*ALL, tried(2, "bfloat16")])
+    told = judge([*wrong, *right], frozenset({"computes_in_bfloat16"})).failures
+    assert list(told) == ["computes_in_bfloat16"]
 
 
 def test_what_few_situations_have_in_common_two_by_two_may_be_chance() -> None:

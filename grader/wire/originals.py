@@ -16,6 +16,7 @@ from torch._C import (
     StorageBase,
     TensorBase,
     _autograd,
+    _DisablePythonDispatcher,
     _DisableTorchDispatch,
     _pop_torch_dispatch_stack,
     _pop_torch_function_stack,
@@ -48,11 +49,15 @@ _ORIGINAL_HOOKS = gettrace(), getprofile()  # a debugger's, say, from before a s
 class no_overrides:  # a context manager
     """A context in which no tensor subclass and no mode that was left open sees operations.
 
-    Nor does any Python function run that a submission may have replaced.
+    Nor does any Python function run that a submission may have replaced, or put before a kernel.
     """
 
     def __enter__(self) -> None:
-        self._held = DisableTorchFunction(), _DisableTorchDispatch()
+        self._held = (
+            DisableTorchFunction(),
+            _DisableTorchDispatch(),
+            _DisablePythonDispatcher(),
+        )
         for one in self._held:
             one.__enter__()
 

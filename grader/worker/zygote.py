@@ -31,6 +31,7 @@ from grader.wire.levels import Confinement
 from grader.worker import gpu, hugepages, rules, serving
 from grader.worker.confine import Walls, choose_level
 from grader.worker.handler import MODULE_NAME, RequestHandler
+from grader.worker.kernels import keep_kernels
 from grader.worker.removal import Remover
 from grader.worker.walls.libc import WallError
 from grader.worker.walls.limits import limit_data, limit_resources, memory_in_use
@@ -199,6 +200,7 @@ def main(arguments: list[str]) -> None:
     control = socket.socket(fileno=int(arguments[0]))
     choose_kernels()
     warm_up()
+    keep_kernels()
     gc.collect()
     gc.freeze()
     confinement = msgspec.json.decode(arguments[1], type=Confinement)

@@ -63,6 +63,16 @@ TRICKS = {
         "    if event == 'return' and type(arg) is list:\n        arg.clear()\n"
         "sys.setprofile(empty)"
     ),
+    "kernels that say yes": (
+        "with contextlib.suppress(RuntimeError):  # refused\n"
+        "    library = torch.library.Library('aten', 'IMPL')\n"
+        "    library.impl('equal', lambda one, other: True, 'CPU')"
+    ),
+    "Python before the kernels": (
+        "torch.ops.aten.equal.default.py_impl(torch.DispatchKey.CPU)(lambda one, other: True)\n"
+        "held = torch._C._EnablePythonDispatcher()\n"
+        "held.__enter__()"
+    ),
     "a mode that says what it likes": (
         "from torch.overrides import TorchFunctionMode\n"
         "class Liar(TorchFunctionMode):\n"

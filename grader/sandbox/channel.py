@@ -20,6 +20,8 @@ from grader.wire.messages import Backward, Call, Operation, Request, Step
 
 _T = TypeVar("_T")
 
+TENSOR_OBJECT_BYTES = 1024  # that a tensor takes beside its numbers
+
 
 class OutgoingStep(NamedTuple):
     """A step to be sent.
@@ -47,7 +49,7 @@ class ExchangeMemory:
     def kept(self, exchange: Exchange) -> Exchange:
         """Return the exchange, or an empty one if there is no room left for its answers."""
         answered = [one for one in exchange.answers if isinstance(one, StepAnswer)]
-        size = sum(tensor.nbytes for one in answered for tensor in one.tensors)
+        size = sum(TENSOR_OBJECT_BYTES + x.nbytes for one in answered for x in one.tensors)
         if size > self._bytes_left:
             return Exchange([], [], [], [], computes=exchange.computes)
         self._bytes_left -= size

@@ -21,6 +21,7 @@ ENCODING_PREFIXES = (
     *("utf-8", "ascii", "iso8859", "cp", "koi8", "mac-", "gb", "big5", "shift_jis", "euc_", "tis"),
 )
 MAX_NOTEBOOK_BYTES = 64 << 20  # a notebook's outputs hold pictures
+MAX_ENCODING_CHARS = 40  # of the name of an encoding, as a message shows it
 LARGE_NOTEBOOK_BYTES = 1 << 20  # above which a notebook is read in a process of its own
 
 
@@ -129,7 +130,8 @@ def _declared(path: Path, data: bytes) -> str:
     except LookupError:
         name = ""
     if not name.startswith(ENCODING_PREFIXES):
-        raise GradeError(f"`{path}` declares the encoding `{named}`; save it as UTF-8")
+        shown = named[:MAX_ENCODING_CHARS]
+        raise GradeError(f"`{path}` declares the encoding `{shown}`; save it as UTF-8")
     return "utf-8-sig" if name == "utf-8" else name
 
 

@@ -8,12 +8,13 @@ import torch
 from torch._C import _dispatch_library
 
 GUARDED_NAMESPACES = ("aten", "_")  # torch's operations; those of every namespace
-FREE_KEYS = ("Meta", "FuncTorchBatched")  # see no values alone; torch itself adds some on demand
+# Of these, which torch adds to on demand, the first see no values, the second nothing outside vmap.
+FREE_KEYS = ("Meta", "FuncTorchBatched")
 
 
 def keep_kernels() -> None:
     """Refuse kernels for torch's operations from here on; other operations may be added."""
-    torch._C._dispatch_library = _library
+    torch._C._dispatch_library = _library  # type: ignore[assignment]  # it makes the same
 
 
 def _library(kind: str, namespace: str, dispatch_key: str = "", *where: Any) -> Any:

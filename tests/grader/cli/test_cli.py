@@ -359,6 +359,8 @@ def test_declared_encoding_is_read(grade: Grade) -> None:
     for declared in ("punycode", "no-such", "zlib", "undefined", "utf-16"):
         Path("work.py").write_text(f"# coding: {declared}\n")
         assert f"declares the encoding `{declared}`" in one_line(grade("warmup1", "work.py")[2])
+    Path("work.py").write_text(f"# coding: {'a' * 400_000}\n")
+    assert len(one_line(grade("warmup1", "work.py")[2])) < 300
     Path("work.py").write_bytes(b"# coding: ascii\n# \xe9\n")
     assert "declares the encoding `ascii` and is not in it" in grade("warmup1", "work.py")[2]
 

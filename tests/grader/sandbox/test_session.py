@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from grader.sandbox.batch import NotYetSent, PendingModule
-from grader.sandbox.channel import Exchange, ExchangeMemory
+from grader.sandbox.channel import TENSOR_OBJECT_BYTES, Exchange, ExchangeMemory
 from grader.sandbox.errors import SubmissionError, SubmissionRefused
 from grader.sandbox.face import DifferentiableProxy
 from grader.sandbox.process import Sandbox
@@ -452,7 +452,7 @@ def test_spawned_worker_serves_the_same(here: ModuleType) -> None:
 
 
 def test_answers_are_kept_as_long_as_there_is_room() -> None:
-    memory = ExchangeMemory(max_bytes=100)
+    memory = ExchangeMemory(max_bytes=TENSOR_OBJECT_BYTES + 100)
     exchange = Exchange([], [], [1], [StepAnswer(Done(), [torch.zeros(20)])])
     assert memory.kept(exchange) is exchange
     assert memory.kept(exchange).answers == []

@@ -249,6 +249,16 @@ def hidden_from(source: str, line: int) -> set[str]:
     return others - around - top
 
 
+def _own_condition(fault: Fault, source: str) -> str | None:
+    """Return the condition of the `if` or `assert` by which the file raises this itself."""
+    failing = failing_statement(fault, source)
+    if isinstance(failing, ast.Assert):
+        return f"not ({_shown(failing.test)})"
+    conditions = (node.test for node in _nodes(source, ast.If) if failing in node.body)
+    found = next(conditions, None) if isinstance(failing, ast.Raise) else None
+    return _shown(found) if found is not None else None
+
+
 CLUES: dict[str, Clue] = {
     "without keepdim": _without_keepdim,
     "written size": _written_size,
@@ -259,4 +269,5 @@ CLUES: dict[str, Clue] = {
     "set only later": _set_only_later,
     "attribute of this name": _attribute_of_this_name,
     "variable of another function": _variable_of_another_function,
+    "own condition": _own_condition,
 }

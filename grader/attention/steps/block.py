@@ -65,8 +65,12 @@ def _norm_placed(step: str, half: int, name: str, place: str) -> None:
 _norm_placed("norms first", 0, "missing", "nowhere")
 _norm_placed("norms first", 0, "on the sublayer alone", "sublayer")
 _norm_placed("norms first", 0, "over the positions", "positions")
+_norm_placed("norms first", 0, "before the sublayer too", "twice")
+_norm_placed("norms first", 0, "on the residual alone", "residual")
 _norm_placed("norms second", 1, "missing", "nowhere")
 _norm_placed("norms second", 1, "on the sublayer alone", "sublayer")
+_norm_placed("norms second", 1, "before the sublayer too", "twice")
+_norm_placed("norms second", 1, "on the residual alone", "residual")
 
 
 def _enter(s: State, half: int, x: Tensor) -> Tensor:
@@ -74,8 +78,9 @@ def _enter(s: State, half: int, x: Tensor) -> Tensor:
 
     In a pre-norm block ``x`` is normed, unless the norm is misplaced.
     """
-    placed_otherwise = s.places[half] in ("nowhere", "sublayer")
-    return s.norm(half, x) if s.pre_norm and not placed_otherwise else x
+    placed_otherwise = s.places[half] in ("nowhere", "sublayer", "residual")
+    normed = s.places[half] == "twice" or (s.pre_norm and not placed_otherwise)
+    return s.norm(half, x) if normed else x
 
 
 def _leave(s: State, half: int, around: Tensor, found: Tensor) -> Tensor:
@@ -85,6 +90,8 @@ def _leave(s: State, half: int, around: Tensor, found: Tensor) -> Tensor:
     """
     if s.places[half] == "sublayer":
         return around + s.norm(half, found)
+    if s.places[half] == "residual":
+        return s.norm(half, around) + found
     left = s.pre_norm or s.places[half] == "nowhere"
     return around + found if left else s.norm(half, around + found)
 
@@ -92,7 +99,7 @@ def _leave(s: State, half: int, around: Tensor, found: Tensor) -> Tensor:
 @choice("arrange")
 def arrange(s: State) -> None:
     """Arrange a post-norm block, whose attention sees the input itself."""
-    s.x = s.drop("input", s.given)
+    s.x = _enter(s, 0, s.drop("input", s.given))
 
 
 @choice("arrange", "norms first")
@@ -106,7 +113,8 @@ def arrange_norms_first(s: State) -> None:
 def arrange_feed_forward_first(s: State) -> None:
     """Swap the feed-forward and the attention."""
     s.swapped = True
-    s.x = s.given = _leave(s, 0, s.given, _feed(s, s.given, F.relu))
+    s.given = _leave(s, 0, s.given, _feed(s, _enter(s, 0, s.given), F.relu))
+    s.x = _enter(s, 1, s.given)
 
 
 def _add1(name: str, way: Callable[[State], tuple[Tensor, Tensor]]) -> None:

@@ -131,6 +131,13 @@ def project_across_tokens(s: State) -> None:
     _set_projected(s, *fused.reshape(B, 3, T, C).unbind(1))
 
 
+@choice("project", "fused across the batch")
+def project_across_batch(s: State) -> None:
+    """View (B, T, 3C) as (3, B, T, C), so that a third of all tokens makes the queries of all."""
+    fused = s.linear(s.layout.fused, s.x)
+    _set_projected(s, *fused.reshape(3, *s.x.shape).unbind(0))
+
+
 @choice("project", "batch in one sequence")
 def project_batch_as_one(s: State) -> None:
     """Join a batch's sequences into one, then project it: they will attend to one another."""

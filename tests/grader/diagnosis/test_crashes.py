@@ -71,6 +71,8 @@ RAISED_BY = {
         "nn.functional.cross_entropy(x[0], torch.full((5,), -100), ignore_index=0)"
     ),
     "tensor-is-called": "nn.Parameter(x)(x)",
+    "refused-by-the-file": "n = 3\nif n % x.size(1) != 0:\n raise ValueError('does not divide')",
+    "refused-by-an-assert": "assert x.size(1) % 2 == 0",
     "sum-without-keepdim": "e = x.exp()\ne / e.sum(-1)",
     "mask-with-too-many-axes": (
         "mask = torch.ones(2, 5, 5)\nscores = torch.ones(2, 5, 5)\n"
@@ -226,6 +228,8 @@ FORWARD = "class A:\n def __init__(self): self.query = x\n def forward(self, x):
             "scores.masked_fill(mask == 0, 0)",
             "need one more axis",
         ),
+        ("if x.size(1) % 5 == 0:\n raise ValueError('no')", "where `x.size(1) % 5 == 0`"),
+        ("assert x.size(1) % 5", "where `not (x.size(1) % 5)`"),
         (
             "class A(nn.Module):\n def __init__(self):\n  super().__init__()\n  self.make()\n"
             " def make(self): self.w = nn.Parameter(torch.ones(7, 7).double())\n"
@@ -243,6 +247,8 @@ def test_exception_is_explained_by_its_cause(source: str, says: str) -> None:
     ("source", "not_said"),
     [
         ("q = k = x\nq @ k.transpose(0, 1)", "element by element"),
+        ("try:\n x.softmax(3)\nexcept IndexError:\n raise ValueError('no') from None", "itself"),
+        ("if x.size(1) == 5:\n torch.tensor([[1], [2, 3]])", "itself"),
         ("wide = 64\ntorch.ones(wide + 1) + torch.ones(99)", "ends at"),
         ("x[..., :5] + torch.ones(5, 5) + torch.ones(7)", "ends at"),
         ("weights, v = torch.ones(2, 5, 5), torch.ones(2, 3, 7)\nweights @ v", "transpose"),

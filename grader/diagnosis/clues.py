@@ -259,6 +259,34 @@ def _own_condition(fault: Fault, source: str) -> str | None:
     return _shown(found) if found is not None else None
 
 
+def _maximum_of_all(fault: Fault, source: str) -> str | None:
+    """Return the maximum over all axes at once that the failing function subtracts, if any."""
+    function = failing_function(fault, source)
+    for node in _own_nodes(function) if function else ():
+        match node:
+            case ast.BinOp(
+                op=ast.Sub(),
+                right=ast.Call(func=ast.Attribute(attr="max" | "amax"), args=[], keywords=[]) as top,
+            ):
+                return _shown(top)
+    return None
+
+
+def _weights_filled_with_infinity(fault: Fault, source: str) -> str | None:
+    """Return a variable that is filled with infinity after a softmax gave it its value."""
+    function = failing_function(fault, source)
+    nodes = _own_nodes(function) if function else ()
+    set_here = [node for node in nodes if isinstance(node, ast.Assign)]
+    shares: set[str] = set()  # the variables that hold what a softmax gave
+    for node in sorted(set_here, key=lambda node: node.lineno):
+        name, value = ast.unparse(node.targets[0]), ast.unparse(node.value)
+        filled = re.match(r"(\w+)\.masked_fill\(.*\Winf\b", value)
+        if filled and filled[1] in shares:
+            return filled[1]
+        shares = shares | {name} if re.search(r"softmax\([^()]*\)$", value) else shares - {name}
+    return None
+
+
 CLUES: dict[str, Clue] = {
     "without keepdim": _without_keepdim,
     "written size": _written_size,
@@ -270,4 +298,6 @@ CLUES: dict[str, Clue] = {
     "attribute of this name": _attribute_of_this_name,
     "variable of another function": _variable_of_another_function,
     "own condition": _own_condition,
+    "maximum of all": _maximum_of_all,
+    "weights filled with infinity": _weights_filled_with_infinity,
 }

@@ -37,6 +37,8 @@ RAISED_BY = {
     "sizes-do-not-divide": "x.unflatten(-1, (3, 3))",
     "mask-of-another-dtype": "x.masked_fill(torch.ones(5, 7), 0)",
     "mask-turned-by-tilde": "~x",
+    "mask-is-subtracted": "1 - (x > 0)",
+    "mask-is-a-single-bool": "x.masked_fill(x is None, 0.0)",
     "truth-of-a-mask": "if x > 0: pass",
     "mask-of-another-shape": "mask = torch.ones(3, 5, 5)\nx.masked_fill(mask == 0, 0)",
     "sizes-do-not-match": "x * torch.ones(4)",
@@ -130,6 +132,16 @@ RAISED_BY = {
             "a-power": "(-x.abs()) ** 0.5",
         }.items()
     },
+    "nan-of-the-maximum-of-all": (
+        "from grader.worker.nans import StopsAtNaN\ndef f(s):\n e = (s - s.max()).exp()\n"
+        " return e / e.sum(-1, keepdim=True)\n"
+        "with StopsAtNaN(): f(torch.tensor([[0.0, 0.0], [1e9, 0.0]]))"
+    ),
+    "nan-of-weights-filled-with-infinity": (
+        "from grader.worker.nans import StopsAtNaN\ndef f(s):\n w = s.softmax(-1)\n"
+        " w = w.masked_fill(s > 0, -torch.inf)\n return w @ torch.zeros(7, 7)\n"
+        "with StopsAtNaN(): f(x)"
+    ),
     "product-of-two-devices": (
         "raise RuntimeError('Expected all tensors to be on the same device, but found at least "
         "two devices, cuda:0 and cpu!')"  # without a GPU nobody else says it
@@ -248,6 +260,16 @@ def test_exception_is_explained_by_its_cause(source: str, says: str) -> None:
     [
         ("q = k = x\nq @ k.transpose(0, 1)", "element by element"),
         ("try:\n x.softmax(3)\nexcept IndexError:\n raise ValueError('no') from None", "itself"),
+        (
+            "from grader.worker.nans import StopsAtNaN\ndef f(s):\n w = s.softmax(-1)\n"
+            " s = s.masked_fill(s > 0, -torch.inf)\n return s * 0\nwith StopsAtNaN(): f(x)",
+            "after its softmax",
+        ),
+        (
+            "from grader.worker.nans import StopsAtNaN\ndef f(s):\n e = s - s.max(-1)[0]\n"
+            " return e * 0 / (e * 0)\nwith StopsAtNaN(): f(x[0].mT)",
+            "largest of all",
+        ),
         ("if x.size(1) == 5:\n torch.tensor([[1], [2, 3]])", "itself"),
         ("wide = 64\ntorch.ones(wide + 1) + torch.ones(99)", "ends at"),
         ("x[..., :5] + torch.ones(5, 5) + torch.ones(7)", "ends at"),

@@ -21,7 +21,6 @@ from grader.diagnosis.replay import (
     replay_units_of,
 )
 from grader.diagnosis.rounding import is_steady, unexplained
-from grader.diagnosis.same import MEMORY
 from grader.diagnosis.words import (
     BEGINNING_BY_PART,
     BEGINNING_EXCEPTIONS,
@@ -96,8 +95,6 @@ class EditSearch:
         self._kinds: set[str] = set()
         self._single: dict[Mistakes, Replay | None] = {}  # of single mistakes, kept for pairs
         self._solved_units: dict[int, tuple[ReplayUnit, ReplayUnit]] = {}  # by id of the first
-        self._left_open: set[str] = set()  # kinds of differences that contradict no mistakes
-        self._but_for_memory: list[Mistakes] = []  # sets that give all answers, with other copies
         self._solution = right = Replay.of(source, device)
         by_size = sorted(units, key=lambda unit: unit.size) if right else []
         self._later = self._sort_all([one for one in by_size if not one.passed], self._wrong)
@@ -137,9 +134,6 @@ class EditSearch:
         evidence = self._wrong or self._unsteady
         sets = self._sets(known, evidence) if pairs else ((one,) for one in known)
         found, cut = self._smallest(sets, evidence)
-        if not found and self._kinds != {MEMORY}:  # copies are a habit beside many a mistake
-            self._left_open.add(MEMORY)
-            found, _ = self._smallest(self._but_for_memory, evidence)
         whole = [one for one in found if self._reproduces(one, self._unsteady)]
         if not whole:  # one more mistake may explain the unsteady units
             more = ((*one, other) for one in found for other in known if other not in one)
@@ -159,10 +153,7 @@ class EditSearch:
                 continue  # they would have lost a check that the submission passed
             if tried == MAX_TRIED_SETS or time.thread_time() > self._deadline:
                 return found, True
-            against = self._contradictions(mistakes, [*evidence, *self._some_right])
-            if (kind := next(against, None)) is not None:
-                if kind == MEMORY and all(other == MEMORY for other in against):
-                    self._but_for_memory.append(mistakes)
+            if not self._reproduces(mistakes, [*evidence, *self._some_right]):
                 continue
             if not (self._is_contradicted(mistakes, evidence) or self._breaks_more(mistakes)):
                 found.append(mistakes)
@@ -185,21 +176,10 @@ class EditSearch:
 
     def _reproduces(self, mistakes: Mistakes, units: list[ReplayUnit]) -> bool:
         """Return whether these mistakes give the same answers as the submission."""
-        return next(self._contradictions(mistakes, units), None) is None
-
-    def _contradictions(self, mistakes: Mistakes, units: list[ReplayUnit]) -> Iterator[str]:
-        """Yield the kind of each difference between the submission's answers and these mistakes'.
-
-        Mistakes that cannot be combined raise an exception, so to speak.
-        """
         replay = self._planted(mistakes)
-        if replay is None:
-            yield "exception"
-            return
-        for unit in units:
-            for kind in unexplained(replay, unit, self._solved):
-                if kind not in self._left_open:
-                    yield kind
+        return replay is not None and not any(
+            kind for unit in units for kind in unexplained(replay, unit, self._solved)
+        )
 
     def _is_contradicted(self, mistakes: Mistakes, evidence: list[ReplayUnit]) -> bool:
         """Return whether a larger unit contradicts these mistakes; it is then used as evidence."""
@@ -209,7 +189,7 @@ class EditSearch:
         for unit in list(self._later):
             if time.thread_time() > self._deadline:
                 break
-            if set(unexplained(replay, unit, self._solved)) - {TOO_LONG, *self._left_open}:
+            if set(unexplained(replay, unit, self._solved)) - {TOO_LONG}:
                 self._later.remove(unit)
                 place = self._sort(unit)
                 if place is evidence:

@@ -15,7 +15,6 @@ from grader.wire import messages, values
 TOLERANCE_BY_DTYPE = {torch.float64: 1e-9, torch.bfloat16: 0.1, torch.float16: 1e-2}
 DEFAULT_TOLERANCE = 1e-4  # relative, for all other dtypes
 GRADIENT_TOLERANCE_FACTOR = 10  # gradients are longer sums
-MEMORY = "memory"  # a kind of difference: other copies were made or kept
 MAX_MEMORY_RATIO = 1.5  # of the counts of numbers made on the way; above it, memory use differs
 
 
@@ -93,11 +92,11 @@ def difference(submitted: StepAnswer, answer: messages.Answer, sent: list[Tensor
                 return "devices"
             counts = sorted((theirs.made, ours.made))
             if counts[1] > MAX_MEMORY_RATIO * counts[0] or bool(theirs.saved) != bool(ours.saved):
-                return MEMORY
+                return "memory"
             if bool(theirs.copied) != bool(ours.copied) or (
                 theirs.storage_nbytes != ours.storage_nbytes
             ):
-                return MEMORY
+                return "memory"
             return "" if theirs.grads == ours.grads else "gradients"
         case messages.Gradients(result=theirs), messages.Gradients(result=ours):
             pair = _gradients(theirs, submitted.tensors), _gradients(ours, sent)

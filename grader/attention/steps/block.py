@@ -65,10 +65,12 @@ def _norm_placed(step: str, half: int, name: str, place: str) -> None:
 _norm_placed("norms first", 0, "missing", "nowhere")
 _norm_placed("norms first", 0, "on the sublayer alone", "sublayer")
 _norm_placed("norms first", 0, "over the positions", "positions")
+_norm_placed("norms first", 0, "before the sublayer alone", "before")
 _norm_placed("norms first", 0, "before the sublayer too", "twice")
 _norm_placed("norms first", 0, "on the residual alone", "residual")
 _norm_placed("norms second", 1, "missing", "nowhere")
 _norm_placed("norms second", 1, "on the sublayer alone", "sublayer")
+_norm_placed("norms second", 1, "before the sublayer alone", "before")
 _norm_placed("norms second", 1, "before the sublayer too", "twice")
 _norm_placed("norms second", 1, "on the residual alone", "residual")
 
@@ -79,7 +81,7 @@ def _enter(s: State, half: int, x: Tensor) -> Tensor:
     In a pre-norm block ``x`` is normed, unless the norm is misplaced.
     """
     placed_otherwise = s.places[half] in ("nowhere", "sublayer", "residual")
-    normed = s.places[half] == "twice" or (s.pre_norm and not placed_otherwise)
+    normed = s.places[half] in ("before", "twice") or (s.pre_norm and not placed_otherwise)
     return s.norm(half, x) if normed else x
 
 
@@ -92,7 +94,7 @@ def _leave(s: State, half: int, around: Tensor, found: Tensor) -> Tensor:
         return around + s.norm(half, found)
     if s.places[half] == "residual":
         return s.norm(half, around) + found
-    left = s.pre_norm or s.places[half] == "nowhere"
+    left = s.pre_norm or s.places[half] in ("nowhere", "before")
     return around + found if left else s.norm(half, around + found)
 
 

@@ -88,8 +88,8 @@ class State:
         norms: Names of the norms used as the first and the second one.
         normed: Function that a norm computes before its weights, (…, C) -> (…, C).
         places: Where the first and the second norm act: ``nowhere``, on the ``sublayer`` alone, on
-            the ``residual`` alone, ``twice`` (before the sublayer as well as after the sum) or over
-            the ``positions``; empty for a norm in its right place.
+            the ``residual`` alone, ``before`` the sublayer, ``twice`` (there as well as after the
+            sum) or over the ``positions``; empty for a norm in its right place.
         pre_norm: Whether the input of a sublayer is normed.
         swapped: Whether the feed-forward came before the attention.
     """

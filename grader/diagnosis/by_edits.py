@@ -32,6 +32,7 @@ from grader.diagnosis.words import (
 from grader.submission import read_submission
 
 MAX_TRIED_SETS = 500  # the same number however busy the machine is
+MAX_PAIRS = 250  # they are tried in some seconds
 MAX_WRONG_UNITS = 20  # units with wrong answers that a search collects
 MAX_SORTED_RIGHT_UNITS = 60  # beyond them, units that passed are asked only once a set is found
 MAX_RIGHT_UNITS = 40  # units with right answers that a set of mistakes has to leave right
@@ -164,7 +165,10 @@ class EditSearch:
         yield from ((mistake,) for mistake in known)
         planted = {one: replay for one in known if (replay := self._planted((one,))) is not None}
         assert self._solution is not None  # without it, no unit counts as wrong
-        yield from likely_pairs(self._solution, planted, evidence, self._right)
+        pairs = likely_pairs(self._solution, planted, evidence, self._right)
+        # Where two mistakes show everywhere, no unit contradicts them; but the checks do that each
+        # is known to lose.
+        yield from sorted(pairs, key=lambda pair: not self._are_likely(pair))[:MAX_PAIRS]
 
     def _are_likely(self, mistakes: Mistakes) -> bool:
         """Return whether the submission lost the checks that these mistakes are known to lose."""

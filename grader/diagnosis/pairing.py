@@ -12,7 +12,6 @@ from grader.diagnosis.replay import Replay, ReplayUnit, same_answers, types_and_
 MAX_PROBE_UNITS = 4  # with wrong answers, and as many with right ones
 MAX_PROBE_SIZE = 1 << 15  # of a unit; to ask a larger one of each mistake takes too long
 MAX_CONTRADICTIONS = 4  # units that may contradict a pair; one more rules it out
-MAX_PAIRS = 250  # they are tried in some seconds
 
 
 class SoloEffect(NamedTuple):
@@ -52,7 +51,7 @@ def likely_pairs(
     wrong: list[ReplayUnit],
     fine: list[ReplayUnit],
 ) -> list[tuple[EditMistake, EditMistake]]:
-    """Return pairs of mistakes, with the most likely explanations of the submission first.
+    """Return pairs of mistakes that may explain the submission, the least contradicted first.
 
     A pair that at most ``MAX_CONTRADICTIONS`` units contradict is kept, as one mistake may undo
     the other.
@@ -79,7 +78,7 @@ def likely_pairs(
             against[one, other] += not alone[one].may_go_with(alone[other], is_fine)
             if against[one, other] > MAX_CONTRADICTIONS:
                 del against[one, other]
-    return sorted(against, key=against.__getitem__)[:MAX_PAIRS]
+    return sorted(against, key=against.__getitem__)
 
 
 def _agree(one: ReplayUnit, other: ReplayUnit) -> tuple[bool, bool]:

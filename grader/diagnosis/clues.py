@@ -264,11 +264,9 @@ def _maximum_of_all(fault: Fault, source: str) -> str | None:
     function = failing_function(fault, source)
     for node in _own_nodes(function) if function else ():
         match node:
-            case ast.BinOp(
-                op=ast.Sub(),
-                right=ast.Call(func=ast.Attribute(attr="max" | "amax"), args=[], keywords=[]) as top,
-            ):
-                return _shown(top)
+            case ast.BinOp(op=ast.Sub(), right=ast.Call(ast.Attribute(attr=name), [], [])):
+                if name in ("max", "amax"):
+                    return _shown(node.right)
     return None
 
 

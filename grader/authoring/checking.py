@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
@@ -13,7 +13,6 @@ from grader.authoring.answers import Answer, answers_folder, read_answers
 from grader.authoring.equivalent import equivalent_file, read_equivalent
 from grader.authoring.findings import Finding, line_of
 from grader.authoring.idle import idle_sources
-from grader.authoring.layout import record_stub_digest
 from grader.authoring.mutants import Mutant, drawn, mutants
 from grader.authoring.sentences import REFUSED
 from grader.authoring.static_findings import (
@@ -59,7 +58,8 @@ class Effort:
     mistakes: int = sys.maxsize
 
 
-FAST_EFFORT = Effort(1, 1, named=False, mutants=8, answers=5, mistakes=8)
+FAST_EFFORT = Effort(1, 1, named=False, mutants=8, answers=4, mistakes=8)
+ONCE = Options(SEED, explain=Explain.NOTHING)
 
 
 class Inspection:
@@ -73,7 +73,7 @@ class Inspection:
         tell: Called after each grading.
 
     Attributes:
-        has_new_stub: Whether the stub was changed; if so, the manifest has its new digest.
+        new_digest: The stub's digest, if the manifest has another; empty otherwise.
         left_out: How many of each kind were not drawn, by its name in the plural.
     """
 
@@ -87,7 +87,7 @@ class Inspection:
     ) -> None:
         self._kit, self._exercise = kit, exercise
         self._sandbox, self._effort, self._tell = sandbox, effort, tell
-        self.has_new_stub = False
+        self.new_digest = ""
         self.left_out = Counter[str]()
         self._at = ""  # name of what is being graded
 
@@ -122,14 +122,13 @@ class Inspection:
     def _stub(self) -> Iterator[Finding]:
         stub = self._exercise.stub
         self._at = "the stub"
-        report = self._graded(read_submission(stub).source, SEED)
+        report = self._graded(read_submission(stub).source)
         earned = report.earned - self._exercise.begins_at
         if earned and self._exercise.diagnosis:
             told = f"as it is given, the stub earns {earned} points; take out what answers"
             yield Finding(stub, 0, told)
         elif (now := digest(stub.read_bytes())) != self._exercise.digest:
-            record_stub_digest(self._kit.home, self._exercise.name, now)
-            self.has_new_stub = True
+            self.new_digest = now
 
     def _answers(self) -> Iterator[Finding]:
         folder = answers_folder(self._exercise) / self._exercise.name
@@ -151,7 +150,7 @@ class Inspection:
     def _expect_solved(self, answer: Answer) -> Iterator[Finding]:
         source, self._at = answer.submission.source, f"`{answer.name}`"
         for seed in range(1, self._effort.right + 1):
-            report = self._graded(source, seed)
+            report = self._graded(source, replace(ONCE, seed=seed))
             if report.solved:
                 continue
             lost = [check.name for check in report.checks if check.is_lost]
@@ -162,7 +161,9 @@ class Inspection:
 
     def _expect_lost(self, answer: Answer) -> Iterator[Finding]:
         self._at = f"`{answer.name}`"
-        report = self._graded(answer.submission.source, SEED)
+        if self._loses(answer.submission.source, answer.loses):
+            return
+        report = self._graded(answer.submission.source)
         if report.solved:
             yield _about(answer, "is wrong, and earns every point; add a check that it loses")
             return
@@ -178,21 +179,25 @@ class Inspection:
         source = read_submission(exercise.solution).source
         for mistake in self._drawn("known mistakes", known, self._effort.mistakes):
             line = line_of(exercise.mistakes, f'name = "{mistake.name}"')
-            for text in self._of_mistake(mistake, source):
+            for text in self._of_edit(mistake, edited(source, [mistake])):
                 yield Finding(exercise.mistakes, line, f"`{mistake.name}` {text}")
 
-    def _of_mistake(self, mistake: EditMistake, right: str) -> Iterator[str]:
-        source = edited(right, [mistake])
+    def _of_edit(self, mistake: EditMistake, source: str | None) -> Iterator[str]:
         if source is None:
             yield "does not fit the solution; each text of `edits` must stand in it exactly once"
             return
         self._at = f"`{mistake.name}`"
+        is_for_one_check = self._effort.wrong == 1 and not self._effort.named
+        if not (is_for_one_check and self._loses(source, {mistake.loses})):
+            yield from self._of_mistake(mistake, source)
+
+    def _of_mistake(self, mistake: EditMistake, source: str) -> Iterator[str]:
         is_named = self._effort.named and bool(mistake.says)
         told = "nothing"
         earned: list[dict[str, int]] = []
         for seed in range(1, self._effort.wrong + 1):
-            wants_cause = is_named and seed == 1
-            report = self._graded(source, seed, Explain.CAUSE if wants_cause else Explain.NOTHING)
+            explain = Explain.CAUSE if is_named and seed == 1 else Explain.NOTHING
+            report = self._graded(source, replace(ONCE, seed=seed, explain=explain))
             told = report.cause.says if report.cause else told
             earned.append({one.name: one.earned for one in report.checks})
             check = next((one for one in report.checks if one.name == mistake.loses), None)
@@ -224,7 +229,7 @@ class Inspection:
         right = read_submission(exercise.solution).source
         for what, source in idle_sources(right, exercise.entry_points):
             self._at = f"an answer that gives {what}"
-            report = self._graded(source, SEED)
+            report = self._graded(source)
             if report.earned >= report.possible / 10:
                 kept = [check.name for check in report.checks if check.earned]
                 told = f"{self._at} earns {report.earned} of {report.possible}"
@@ -251,7 +256,8 @@ class Inspection:
     def _of_mutant(self, mutant: Mutant, is_listed: bool) -> Iterator[Finding]:
         exercise, file = self._exercise, equivalent_file(self._exercise)
         self._at = f"`{mutant.change}`"
-        report = self._graded(mutant.source, SEED, is_short=True)
+        options = replace(ONCE, timeout=MUTANT_TIMEOUT_S, stop_at_first_lost=True)
+        report = self._graded(mutant.source, options)
         if report.solved and not is_listed:
             advice = f"or list it in `tests/answers/{file.name}` with the reason"
             told = f"no check notices `{mutant.change}`; add one that does, {advice}"
@@ -266,18 +272,19 @@ class Inspection:
         self.left_out[what] += len(every) - len(chosen)
         return chosen
 
-    def _graded(
-        self,
-        source: str,
-        seed: int,
-        explain: Explain = Explain.NOTHING,
-        is_short: bool = False,
-    ) -> Report:
-        """Grade a source; ``is_short`` ends at the first check that is lost."""
+    def _loses(self, source: str, names: Set[str]) -> bool:
+        """Return whether a source loses all these checks, or any if no name is given.
+
+        No other check is tried, which takes a third of a grading. Where they hold by themselves, a
+        whole grading may still fail them: only there is it known who does nothing at all.
+        """
+        options = replace(ONCE, only=tuple(names) or None, stop_at_first_lost=not names)
+        report = self._graded(source, options)
+        lost = {one.name for one in report.checks if one.is_lost}
+        return not report.problem and bool(lost) and names <= lost
+
+    def _graded(self, source: str, options: Options = ONCE) -> Report:
         submission = Submission(Path(f"{self._exercise.name}.py"), source)
-        options = Options(seed, explain=explain)
-        if is_short:
-            options = replace(options, timeout=MUTANT_TIMEOUT_S, stop_at_first_lost=True)
         report = grade(submission, self._exercise, options, self._sandbox)
         self._tell()
         return report

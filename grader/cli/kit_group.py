@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 import shlex
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,13 +13,16 @@ import click
 
 from grader.cli.saying import echo
 from grader.errors import GradeError
-from grader.kit import Kit, load_kit
+from grader.kit import load_kit
 from grader.kit.stubs import relative_to_cwd
+from grader.languages import say
 
 if TYPE_CHECKING:
     from grader.authoring.findings import Finding
+    from grader.authoring.side_by_side import Event
 
 EXIT_FELL_SHORT = 1
+PROCESS_MIB = 1500  # of a process that inspects exercises, its sandbox, and an answer
 
 
 @click.group()
@@ -95,64 +97,78 @@ def check(folder: Path, only: tuple[str, ...], fast: bool) -> int:
     \b
     Example: grade kit check drills --fast
     """
-    from grader.authoring.checking import FAST_EFFORT, Effort, Inspection
+    from grader.authoring.checking import FAST_EFFORT, Effort
+    from grader.authoring.findings import Finding
+    from grader.authoring.side_by_side import Inspected, inspect_all
     from grader.authoring.static_findings import kit_findings
-    from grader.sandbox.process import Sandbox
 
     made = load_kit(folder)
     if made.version:
         raise GradeError(f"`{folder}` is a learner's folder of stubs, and no kit")
     chosen = [made.find(name) for name in only] or list(made.exercises)
-    is_kit_short = not only and _show(kit_findings(made))
-    fell_short, left_out = 0, Counter[str]()
-    with Sandbox() as sandbox, _progress(made, len(chosen)) as (begin, tell):
-        for number, exercise in enumerate(chosen):
-            begin(number, exercise.name)
-            inspection = Inspection(
-                made, exercise, sandbox, FAST_EFFORT if fast else Effort(), tell
-            )
-            fell_short += _show(inspection.findings())
-            left_out += inspection.left_out
-            if inspection.has_new_stub:
-                echo(f"the manifest knows the stub of `{exercise.name}` as it is now")
-    held = len(chosen) - fell_short
+    shared = [] if only else list(kit_findings(made))
+    for finding in shared:
+        _show(finding)
+    held, left_out = 0, Counter[str]()
+    effort = FAST_EFFORT if fast else Effort()
+    with _progress(made.title, len(chosen)) as tell:
+        for event in inspect_all(made, chosen, effort, _processes()):
+            tell(event)
+            if isinstance(event, Finding):
+                _show(event)
+            if isinstance(event, Inspected):
+                held += not event.falls_short
+                left_out += event.left_out
+                if event.new_digest:
+                    echo(f"the manifest knows the stub of `{event.exercise}` as it is now")
     echo(f"{held} of {len(chosen)} exercises hold")
     if fast:
-        parts = [f"{count} {what}" for what, count in left_out.items() if count]
-        echo(f"not tried, with --fast: {', '.join([*parts, 'most seeds, what reports say'])}")
-    return EXIT_FELL_SHORT if fell_short or is_kit_short else 0
+        echo(
+            f"not tried, with --fast: {left_out['right answers']} right answers, "
+            f"{left_out['wrong ones']} wrong ones, {left_out['known mistakes']} known mistakes, "
+            f"{left_out['changes']} changes, most seeds, what reports say"
+        )
+    return EXIT_FELL_SHORT if shared or held < len(chosen) else 0
 
 
-def _show(findings: Iterable[Finding]) -> bool:
-    """Print findings as they come; return whether there was one."""
-    found = False
-    for finding in findings:
-        found = True
-        place = f"{relative_to_cwd(finding.file)}:{finding.line}".removesuffix(":0")
-        click.echo(f"{place}: {finding.text}")
-    return found
+def _show(finding: Finding) -> None:
+    place = f"{relative_to_cwd(finding.file)}:{finding.line}".removesuffix(":0")
+    click.echo(f"{place}: {finding.text}")
+
+
+def _processes() -> int:
+    """Return how many processes may inspect at once: as many as have a core and memory."""
+    from grader.hiring.memory import memory_to_take
+    from grader.hiring.parallel import cores
+
+    return max(1, min(cores(), memory_to_take() // PROCESS_MIB))
 
 
 @contextmanager
-def _progress(
-    made: Kit, exercises: int
-) -> Iterator[tuple[Callable[[int, str], object], Callable[[], object]]]:
-    """Show a bar on standard error with the exercise being checked and the gradings done."""
+def _progress(title: str, exercises: int) -> Iterator[Callable[[Event], None]]:
+    """Show a bar on standard error with the exercises under way and the gradings done."""
     from rich import progress as bars
     from rich.console import Console
+
+    from grader.authoring.side_by_side import Graded, Inspected
 
     columns = (
         *(bars.BarColumn(), bars.MofNCompleteColumn(), bars.TextColumn("{task.description}")),
         bars.TextColumn("{task.fields[gradings]}"),
     )
-    gradings = itertools.count(1)
+    gradings, under_way = 0, dict[str, None]()  # a set that is in order
     with bars.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(made.title, total=exercises, gradings="")
+        task = bar.add_task(title, total=exercises, gradings="")
 
-        def begin(number: int, name: str) -> None:
-            bar.update(task, description=name, completed=number)
+        def tell(event: Event) -> None:
+            nonlocal gradings
+            if isinstance(event, Graded):
+                gradings += 1
+                under_way[event.exercise] = None
+            if isinstance(event, Inspected):
+                under_way.pop(event.exercise, None)
+                bar.advance(task)
+            told = say(f"{gradings} gradings")
+            bar.update(task, description=", ".join(under_way) or title, gradings=told)
 
-        def tell() -> None:
-            bar.update(task, gradings=f"{next(gradings)} gradings")
-
-        yield begin, tell
+        yield tell

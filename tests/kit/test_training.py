@@ -26,7 +26,7 @@ EFFORT = Effort(2, 1, named=False, mutants=20)
 def test_exercise_holds(name: str, sandbox: Sandbox) -> None:
     inspection = Inspection(KIT, KIT.find(name), sandbox, EFFORT, lambda: None)
     assert not list(inspection.findings())
-    assert not inspection.has_new_stub
+    assert not inspection.new_digest
 
 
 def test_nothing_that_its_exercises_share_belongs_to_none() -> None:

@@ -13,7 +13,8 @@ class LoRALinear(nn.Module):
     Attributes:
         linear: ``nn.Linear(in_features, out_features)``, which holds W and b. Both are frozen: they
             require no gradient, and get none.
-        A: Parameter (rank, in_features), random at the start, all entries different from 0.
+        A: Parameter (rank, in_features), random at the start, in each layer anew, all entries
+            different from 0.
         B: Parameter (out_features, rank), zeros at the start.
     """
 

@@ -66,6 +66,7 @@ def test_adapter_changes_nothing_at_first(harness: Harness) -> None:
     """B is zeros, so training begins at the layer as it was; A is not, or none would learn."""
     module = harness.module(weights={}, with_values=True)
     call = module.call(harness.inputs())
+    other = harness.module(weights={}, with_values=True)
     larger = harness.module(Sizes(I=101, O=3, R=67), {}, with_values=True)
     harness.ask()
     made = module.first_weights
@@ -74,6 +75,8 @@ def test_adapter_changes_nothing_at_first(harness: Harness) -> None:
     expect(not bool(made["B"].any()), "B: expected zeros at the start")
     expect(bool((made["A"] != 0).all()), "A: expected no zeros at the start")
     expect(len(made["A"].unique()) > 1, "A: expected random numbers at the start, got one for all")
+    is_same = made["A"].equal(other.first_weights.get("A", made["A"] + 1))
+    expect(not is_same, "A: expected other random numbers in each layer, got the same in two")
     zeros = int((larger.first_weights.get("A", made["A"]) == 0).sum())
     expect(zeros < 9, f"A: expected no zeros at the start, got {zeros} in {67 * 101} numbers")
     plain = linear({k: v.double() for k, v in made.items()}, "linear", call.inputs["x"].double())

@@ -59,6 +59,18 @@ def test_backward_is_the_derivative(harness: Harness) -> None:
         expect_close(gradient, call.right_gradients[name], f"gradient of {name}")
 
 
+def test_sums_over_many_vectors_are_right(harness: Harness) -> None:
+    """In bfloat16, a sum that grows vector by vector stays at 128 when 0.4 is added."""
+    sizes = harness.sizes.replace(B=1, T=601)
+    inputs = {name: value.bfloat16() for name, value in harness.inputs(sizes).items()}
+    inputs["x"] = inputs["x"][:, :1].expand(1, 601, -1).contiguous()
+    call = harness.module(sizes).call(inputs, grad_output=0.4 * inputs["x"] ** 0)
+    harness.ask()
+    for name in ("weight", "bias"):
+        gradient = expect_gradient(call.gradients[name], name)
+        expect_close(gradient, call.right_gradients[name], f"gradient of {name}")
+
+
 @points(2)
 def test_small_vectors_show_where_eps_is(harness: Harness) -> None:
     """Where the variance is no larger than eps, eps decides."""

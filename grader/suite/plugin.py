@@ -77,6 +77,7 @@ class SuitePlugin:
         seed: int,
         progress: Callable[[int, int], object] | None = None,
         stands_for: Judgement | None = None,
+        is_one_enough: bool = False,
     ) -> None:
         """Start on another submission.
 
@@ -86,10 +87,11 @@ class SuitePlugin:
             progress: Called after each check with the number of checks done and of all checks.
             stands_for: Judgement of another submission, which this one stands in for: this one is
                 tried only in situations where the other was wrong. None to try it in all.
+            is_one_enough: Whether to try no more situations once one is wrong.
         """
         self._session, self._seed = session, seed
         self._progress = progress
-        self._memo = initial_memo(stands_for, self._contract)
+        self._memo = initial_memo(stands_for, self._contract, is_one_enough)
         self.results, self.failed_comparisons = [], []
         self.fault, self.must_rerun = None, False
         self._passed_early = set()

@@ -129,7 +129,7 @@ class SuiteRunner:
         stands_for: Judgement | None = None,
     ) -> list[CheckResult]:
         with self._lock:
-            self.plugin.begin(session, seed, progress, stands_for)
+            self.plugin.begin(session, seed, progress, stands_for, job.first)
             self._jobs.put(job)
             try:
                 ended = self._done.get()

@@ -28,7 +28,9 @@ def _judge(harness: Harness) -> Judgement | None:
     if not harness.contract.has_situations:
         return None
     other = harness.shared(_other_judgement)
-    return judge_situations(harness) if other is None else judge_where_wrong(harness, other)
+    if other is not None:
+        return judge_where_wrong(harness, other)
+    return judge_situations(harness, harness.shared(_is_one_enough))
 
 
 def _other_judgement(_: Harness) -> Judgement | None:
@@ -39,15 +41,23 @@ def _other_judgement(_: Harness) -> Judgement | None:
     return None
 
 
-def initial_memo(other: Judgement | None, contract: Contract | None) -> dict[Any, Any]:
+def _is_one_enough(_: Harness) -> bool:
+    """Return False: every situation is tried, unless ``initial_memo`` has put True there."""
+    return False
+
+
+def initial_memo(
+    other: Judgement | None, contract: Contract | None, is_one_enough: bool = False
+) -> dict[Any, Any]:
     """Return the first content of a memo, the cache of what is observed of a submission.
 
     Args:
         other: Judgement on another submission: only where that was wrong, this one is to be tried.
             None to try it in all situations.
         contract: Contract of the suite.
+        is_one_enough: Whether to try no more situations once one is wrong.
     """
-    return {(contract, _other_judgement): other}
+    return {(contract, _other_judgement): other, (contract, _is_one_enough): is_one_enough}
 
 
 def judgement_in_memo(memo: Mapping[Any, Any], contract: Contract | None) -> Judgement | None:

@@ -39,11 +39,12 @@ class SituationRunner:
     Args:
         harness: Plans the requests and sends them.
         every_nth: One of this many situations is tried; 1 for all.
+        is_one_enough: Whether no other request is sent after one with a wrong situation.
     """
 
-    def __init__(self, harness: Harness, every_nth: int = 1) -> None:
+    def __init__(self, harness: Harness, every_nth: int = 1, is_one_enough: bool = False) -> None:
         self._harness, self._session = harness, harness.session
-        self._kind = kind_of(harness.contract)
+        self._kind, self._is_one_enough = kind_of(harness.contract), is_one_enough
         session = harness.session
         # For what comes after the situations.
         reserved_s = session.budget_left * (1 - SITUATIONS_TIME_SHARE)
@@ -59,17 +60,21 @@ class SituationRunner:
         self._ended = self._stopped = 0  # situations that ended the worker; of these, by a timeout
 
     def run(self) -> list[SituationOutcome]:
-        """Try all situations and return their outcomes."""
+        """Try the situations and return their outcomes."""
         contract = self._harness.contract
         for one in (contract, *contract.variants.values()):
             with self._session.timed(self._session.timeout):
                 # This asks the worker, which is busy once situations run.
                 _ = self._harness.of(one).deviations
         planned = self._plan()
-        while planned:
+        while planned and not self._has_enough:
             planned = self._try(planned) or self._plan()
         self._judge()
         return self._outcomes
+
+    @property
+    def _has_enough(self) -> bool:
+        return self._is_one_enough and any(one.aspect is not None for one in self._outcomes)
 
     @property
     def too_slow(self) -> str:

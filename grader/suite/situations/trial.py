@@ -12,7 +12,7 @@ from grader.suite.contract import Contract
 from grader.suite.draw import Draw, derive_seed
 from grader.suite.harness import Harness
 from grader.suite.situations.agenda import SITUATIONS_PER_REQUEST
-from grader.suite.situations.judging import Judgement, judge
+from grader.suite.situations.judging import DEFAULT_CLAIM, Judgement, judge
 from grader.suite.situations.outcomes import Aspect, SituationOutcome
 from grader.suite.situations.places import Places, forget_situations, kind_of
 from grader.suite.situations.running import SituationRunner
@@ -23,15 +23,20 @@ TRIED_FIRST_PER_ASPECT = (
 )
 
 
-def judge_situations(harness: Harness) -> Judgement:
+def judge_situations(harness: Harness, is_one_enough: bool = False) -> Judgement:
     """Try every situation of a contract, and some situations of each part inside it.
 
     This is a phase of its own: its time does not count for the check that needs it first.
+
+    Args:
+        harness: The harness of the submission to try.
+        is_one_enough: Whether to try no more once one is wrong that costs a check of the suite.
     """
+    is_one_enough = is_one_enough and DEFAULT_CLAIM in harness.claims
     with harness.session.separate_phase(derive_seed(harness.seed, "situations/worker")):
-        runner = SituationRunner(harness)
-        outcomes = runner.run()
-        return _with_parts(_judge(outcomes, harness, too_slow=runner.too_slow), harness)
+        runner = SituationRunner(harness, is_one_enough=is_one_enough)
+        found = _judge(runner.run(), harness, too_slow=runner.too_slow)
+        return found if is_one_enough and found.failures else _with_parts(found, harness)
 
 
 def judge_where_wrong(harness: Harness, other: Judgement) -> Judgement:

@@ -58,7 +58,7 @@ class Effort:
     mistakes: int = sys.maxsize
 
 
-FAST_EFFORT = Effort(1, 1, named=False, mutants=8, answers=4, mistakes=8)
+FAST_EFFORT = Effort(1, 1, named=False, mutants=8, answers=5, mistakes=8)
 ONCE = Options(SEED, explain=Explain.NOTHING)
 
 

@@ -220,6 +220,15 @@ def test_mistake_that_is_refused_is_known_by_that(home: Path, sandbox: Sandbox) 
     assert not list(findings(home, sandbox))
 
 
+@pytest.mark.slow("all that an exercise has is graded once")
+def test_check_that_is_lost_only_beside_others_counts_as_lost(home: Path, sandbox: Sandbox) -> None:
+    """Zeros stay zeros where all is 0: that this proves nothing is known of the whole alone."""
+    zeros = LAST.replace("x /", "0 * x /")
+    loses = "# loses: test_row_of_zeros_stays_zeros"
+    write(ANSWERS, f"Answers.\n\n== wrong_zeros < solution\n{loses}\n-{LAST}+{zeros}")(home)
+    assert not list(findings(home, sandbox))
+
+
 @pytest.mark.slow("two commands, each with processes of its own")
 def test_kit_is_held_to_what_its_exercises_share(
     home: Path, capsys: pytest.CaptureFixture[str]

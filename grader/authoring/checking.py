@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from grader.authoring.answers import Answer, answers_folder, read_answers
-from grader.authoring.equivalent import equivalent_file, read_equivalent
+from grader.authoring.equivalent import equivalent_file, read_equivalent, stands_for
 from grader.authoring.findings import Finding, line_of
 from grader.authoring.idle import idle_sources
 from grader.authoring.mutants import Mutant, drawn, mutants
@@ -239,32 +239,35 @@ class Inspection:
         """Yield which changes of the solution no check notices, and which are listed wrongly."""
         exercise = self._exercise
         every = mutants(read_submission(exercise.solution).source)
-        changes, file = {one.change for one in every}, equivalent_file(exercise)
+        changes, file = [one.change for one in every], equivalent_file(exercise)
         equivalent = read_equivalent(file).get(exercise.name, {})
-        for change, why in equivalent.items():
-            if change not in changes:
+        listed: dict[str, str] = {}
+        for entry, why in equivalent.items():
+            found = [change for change in changes if stands_for(entry, change)]
+            listed |= dict.fromkeys(found, entry)
+            if not found:
                 told = (
-                    f"no small change of `{exercise.name}` is `{change}`; take it out, or renew it"
+                    f"no small change of `{exercise.name}` is `{entry}`; take it out, or renew it"
                 )
-                yield Finding(file, line_of(file, change), told)
+                yield Finding(file, line_of(file, entry), told)
             elif not why.strip():
-                told = f"`{change}` is listed without a reason; say why it changes no result"
-                yield Finding(file, line_of(file, change), told)
+                told = f"`{entry}` is listed without a reason; say why it changes no result"
+                yield Finding(file, line_of(file, entry), told)
         for one in self._drawn("changes", every, self._effort.mutants):
-            yield from self._of_mutant(one, one.change in equivalent)
+            yield from self._of_mutant(one, listed.get(one.change))
 
-    def _of_mutant(self, mutant: Mutant, is_listed: bool) -> Iterator[Finding]:
+    def _of_mutant(self, mutant: Mutant, entry: str | None) -> Iterator[Finding]:
         exercise, file = self._exercise, equivalent_file(self._exercise)
         self._at = f"`{mutant.change}`"
         options = replace(ONCE, timeout=MUTANT_TIMEOUT_S, stop_at_first_lost=True)
         report = self._graded(mutant.source, options)
-        if report.solved and not is_listed:
+        if report.solved and entry is None:
             advice = f"or list it in `tests/answers/{file.name}` with the reason"
             told = f"no check notices `{mutant.change}`; add one that does, {advice}"
             yield Finding(exercise.solution, mutant.line, told)
-        if is_listed and not report.solved:
+        if entry is not None and not report.solved:
             told = f"`{mutant.change}` is listed as equivalent, and loses points; take it out"
-            yield Finding(file, line_of(file, mutant.change), told)
+            yield Finding(file, line_of(file, entry), told)
 
     def _drawn(self, what: str, every: Sequence[_T], most: int) -> list[_T]:
         """Return up to ``most`` of these, always the same, and count what is left out."""

@@ -1,10 +1,12 @@
 """Changes of solutions that change no result, which a kit lists with the reasons.
 
-``tests/answers/equivalent.toml`` has a table for each exercise: ``"OLD -> NEW" = "reason"``.
+``tests/answers/equivalent.toml`` has a table for each exercise: ``"OLD -> NEW" = "reason"``. An ``…``
+in it stands for any text.
 """
 
 from __future__ import annotations
 
+import re
 import tomllib
 from pathlib import Path
 
@@ -33,3 +35,8 @@ def read_equivalent(path: Path) -> dict[str, dict[str, str]]:
         return msgspec.convert(tomllib.loads(text), dict[str, dict[str, str]])
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
         raise GradeError(f"`{path}` is damaged: {error}") from None
+
+
+def stands_for(entry: str, change: str) -> bool:
+    """Return whether an entry of the file stands for a change."""
+    return re.fullmatch(".*".join(map(re.escape, entry.split("…"))), change) is not None

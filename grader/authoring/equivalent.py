@@ -1,7 +1,7 @@
 """Changes of solutions that change no result, which a kit lists with the reasons.
 
-``tests/answers/equivalent.toml`` has a table for each exercise: ``"OLD -> NEW" = "reason"``. An ``…``
-in it stands for any text.
+``tests/answers/equivalent.toml`` has a table for each exercise: ``"OLD -> NEW" = "reason"``, in
+which ``…`` stands for any text.
 """
 
 from __future__ import annotations

@@ -60,19 +60,26 @@ def inspect_all(
         GradeError: The machine cannot grade, or the manifest cannot be written.
         GraderFault: A process died.
     """
-    left = list(reversed(exercises))
+    left = iter(exercises)
+    busy: dict[Connection, str] = {}
+
+    def hand_out_next(connection: Connection) -> None:
+        if exercise := next(left, None):
+            busy[connection] = exercise.name
+            connection.send(exercise)
+        else:
+            busy.pop(connection)
+
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([__name__])  # imports torch once for all processes
-    busy: dict[Connection, str] = {}
     started: list[BaseProcess] = []
     try:
-        for _ in range(min(processes, len(left))):
+        for _ in range(min(processes, len(exercises))):
             connection, theirs = context.Pipe()
             started.append(context.Process(target=_serve, args=(theirs, kit, effort), daemon=True))
             started[-1].start()
             theirs.close()
-            busy[connection] = left[-1].name
-            connection.send(left.pop())
+            hand_out_next(connection)
         while busy:
             ready = wait([*busy])
             for connection in [one for one in busy if one in ready]:
@@ -82,11 +89,7 @@ def inspect_all(
                     continue
                 if event.new_digest:
                     record_stub_digest(kit.home, event.exercise, event.new_digest)
-                if left:
-                    busy[connection] = left[-1].name
-                    connection.send(left.pop())
-                else:
-                    del busy[connection]
+                hand_out_next(connection)
     finally:
         for process in started:
             process.kill()

@@ -29,6 +29,7 @@ from grader.languages.templates import WORD, Template
 from grader.outputs.mistakes import with_notebook_titles
 from tests.support.paths import ROOT
 
+KITS = (ROOT, ROOT / "kits" / "training")  # whose texts are in the catalogues
 # Modules whose texts nobody reads, or only a machine, an assistant or an author.
 UNTRANSLATED_MODULES = (
     "attention/steps", "attention/planted.py", "authoring/answer_files.py", "authoring/answers.py",
@@ -105,7 +106,7 @@ def texts() -> dict[str, list[str]]:
 
 
 def _of_code() -> Iterator[tuple[str, str]]:
-    for path in sorted([*ROOT.glob("grader/**/*.py"), *ROOT.glob("tests/suites/**/*.py")]):
+    for path in sorted([*ROOT.glob("grader/**/*.py"), *_in_kits("tests/suites/**/*.py")]):
         name = path.relative_to(ROOT).as_posix()
         if name.removeprefix("grader/").startswith(UNTRANSLATED_MODULES):
             continue
@@ -213,7 +214,7 @@ def _escaped(text: str) -> str:
 
 def _of_claims() -> Iterator[tuple[str, str]]:
     """What each check stands for: the first paragraph of its docstring."""
-    files = [*ROOT.glob("grader/**/claims/*.py"), *ROOT.glob("tests/suites/**/*.py")]
+    files = [*ROOT.glob("grader/**/claims/*.py"), *_in_kits("tests/suites/**/*.py")]
     for path in sorted(files):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
@@ -253,12 +254,17 @@ def _of_tables() -> Iterator[tuple[str, str]]:
 
 
 def _of_kit() -> Iterator[tuple[str, str]]:
-    for one in _read(ROOT / "exercises/kit.toml")["exercise"]:
-        for text in (one["title"], *one["hints"]):
-            yield f"exercises/kit.toml: {one['name']}", _escaped(text)
-    for path in sorted(ROOT.glob("exercises/*/*.py")):
+    for kit in KITS:
+        for one in _read(kit / "exercises/kit.toml")["exercise"]:
+            for text in (one["title"], *one["hints"]):
+                yield f"exercises/kit.toml: {one['name']}", _escaped(text)
+    for path in _in_kits("exercises/*/*.py"):
         for text in paragraphs_of(path.read_text(encoding="utf-8")):
             yield path.relative_to(ROOT).as_posix(), _escaped(text)
+
+
+def _in_kits(pattern: str) -> list[Path]:
+    return [path for kit in KITS for path in sorted(kit.glob(pattern))]
 
 
 def _of_mistakes() -> Iterator[tuple[str, str]]:
@@ -267,7 +273,7 @@ def _of_mistakes() -> Iterator[tuple[str, str]]:
     for one in _read(ROOT / "grader/diagnosis/catalogue.toml")["mistake"]:
         for text in (one["says"], one["hurts"], one["hint"], with_notebook_titles(one["source"])):
             yield f"catalogue.toml: {one['name']}", _escaped(text)
-    for path in sorted(ROOT.glob("solutions/*/*.toml")):
+    for path in _in_kits("solutions/*/*.toml"):
         for one in _read(path).get("wrong", ()):
             for text in filter(None, (one.get("says"), one.get("hint"))):
                 yield f"{path.stem}: {one['name']}", _escaped(text)

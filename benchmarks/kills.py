@@ -68,8 +68,8 @@ def try_one(asked: Grading) -> Killed:
     exercise = installed_kit().find(asked.exercise)
     tried: list[SituationOutcome] = []
 
-    def noted(harness: Harness) -> Judgement:
-        judged = judge_situations(harness)
+    def noted(harness: Harness, is_one_enough: bool) -> Judgement:
+        judged = judge_situations(harness, is_one_enough)
         tried.extend((*judged.outcomes, *judged.inner_outcomes))
         return judged
 

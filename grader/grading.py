@@ -272,7 +272,7 @@ def _problem(session: Session, timeout: float) -> tuple[str, int]:
             said = f"{error.fault.type}: {error.fault.message}".replace("\n", "\n| ")
             return f"does not import: {said}", lines[-1] if lines else 0
         case WorkerTimeout():
-            limit = f"it had {timeout:.3g} s; `--timeout SECONDS` gives it more"
+            limit = f"it had {timeout:.3g} s"
             return f"does not import: it {error}{session.whereabouts}: {limit}", 0
         case WorkerEnded():
             return f"does not import: it {error}", 0

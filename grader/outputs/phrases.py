@@ -84,6 +84,8 @@ def next_step(
         hint = f"no hints left; `grade solution {name} --reveal` shows ours"
     if as_given or report.untouched:
         return say(f"{_edit(report.submission)}; {hint}")
+    if any(check.verdict is Verdict.TIMEOUT for check in report.checks):
+        return say(f"{hint}; `--timeout SECONDS` gives a check more time")
     return say(hint)
 
 

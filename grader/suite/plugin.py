@@ -174,7 +174,7 @@ class SuitePlugin:
             limit = self._session.clock.seconds
             if not self._ended.where:  # else the message has place and limit already
                 message += self._session.whereabouts
-                message += f": it had {limit:.3g} s; `--timeout SECONDS` gives a check more"
+                message += f": it had {limit:.3g} s"
         return CheckResult(
             name=item.name,
             verdict=verdict,

@@ -168,7 +168,7 @@ class SituationRunner:
             self._stopped += 1
             self._session.shorten()
             aspect = Aspect.STOPPED
-            had = f"it had {limit:.3g} s; `--timeout SECONDS` gives it more"
+            had = f"it had {limit:.3g} s"
             error = WorkerTimeout(f"{error}{self._session.look_where()}: {had}")
         self._outcomes.append(SituationOutcome(situation, aspect, error))
         self._agenda.put_last(situation.sizes.length)

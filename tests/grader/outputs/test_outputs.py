@@ -176,6 +176,13 @@ def test_wrapped_line_keeps_its_indent() -> None:
     assert lines[first + 1].startswith(" " * 16)
 
 
+def test_more_time_is_offered_to_who_can_give_it() -> None:
+    """A message goes into gradebooks as well, where nobody has that option."""
+    check = CheckResult("test_a", Verdict.TIMEOUT, 1, message="took too long: it had 2 s")
+    assert shown(made_report(check)).count("`--timeout SECONDS`") == 1
+    assert "--timeout" not in shown(made_report(replace(check, verdict=Verdict.FAIL)))
+
+
 def test_what_does_not_fit_beside_its_place_begins_with_a_bar() -> None:
     frame = Frame("double.py", 2, "double", "return 1")
     fault = Fault("ValueError", f"{'a' * 60} score 28 / 28 isolation full", (frame,))

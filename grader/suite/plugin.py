@@ -58,6 +58,8 @@ class SuitePlugin:
         self._form_checks: set[str] = set()  # names of the checks of a module's parameters
         self._looks_at_situations = False
         self._passed_early = set[str]()  # names of checks passed before the situations were judged
+        self._rare = set[str]()  # names of checks that a few wrong situations alone have failed
+        self._failed_by_itself = False  # whether values of a check's own have failed it
         self._count = 0  # number of checks in the suite
         self._progress: Callable[[int, int], object] | None = None
         self.results: list[CheckResult] = []
@@ -94,7 +96,7 @@ class SuitePlugin:
         self._memo = initial_memo(stands_for, self._contract, is_one_enough)
         self.results, self.failed_comparisons = [], []
         self.fault, self.must_rerun = None, False
-        self._passed_early = set()
+        self._passed_early, self._rare, self._failed_by_itself = set(), set(), False
 
     @property
     def judged(self) -> Judgement | None:
@@ -162,8 +164,32 @@ class SuitePlugin:
             self.results.append(self._result(item, output))
         except GraderFault as fault:
             self.fault = self.fault or fault
+        self._note_failure(item.name)
+        if len(self.results) == self._count and self._failed_by_itself:
+            self._forgive_rare_failures()
         if self._progress is not None:
             self._progress(len(self.results), self._count)
+
+    def _note_failure(self, check: str) -> None:
+        """Note whether a few situations alone have failed a check, or values of its own."""
+        if not isinstance(self._ended, CheckFailed):
+            return
+        found = self.judged
+        failures = found.failures if found else {}
+        claims = {name for name, one in failures.items() if one is self._ended}
+        if found and claims & found.rare:
+            self._rare.add(check)
+        elif not claims and self._ended.difference is not None:
+            self._failed_by_itself = True
+
+    def _forgive_rare_failures(self) -> None:
+        """Let checks pass that only a few situations have failed, where others failed anyway.
+
+        Where a mistake shows in one situation of 140, which check that costs is chance; those that
+        fail at every seed say what it is.
+        """
+        passed = partial(replace, verdict=Verdict.PASS, message="", difference=None)
+        self.results = [passed(one) if one.name in self._rare else one for one in self.results]
 
     def _result(self, item: pytest.Function, output: str) -> CheckResult:
         if isinstance(self._ended, CheckFailed) and self._ended.comparison is not None:

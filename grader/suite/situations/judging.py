@@ -47,7 +47,7 @@ TOGETHER = [ENDS if one in ENDS else (one,) for one in Aspect if one is not Aspe
 # If this many times as many situations are wrong as have wrong gradients alone, the latter are not
 # reported by themselves: it is by chance that no value shows the mistake there.
 MAX_WRONG_PER_GRADIENT = 5
-MIN_FAILURES_FOR_TWO_CONDITIONS = 3  # what fewer situations have in common may be chance
+MIN_FAILURES = 3  # what fewer situations have in common may be chance
 LONG_LENGTH = 100  # positions, above which a sequence is long
 CLAIM_BY_DTYPE = {"float64": "computes_in_float64", "bfloat16": "computes_in_bfloat16"}
 
@@ -77,12 +77,14 @@ class Judgement:
         failures: The exception that a claim fails with, by the claim's name.
         skipped: Why a claim cannot be checked, by the claim's name.
         inner_outcomes: The outcomes of the situations of the contract's parts.
+        rare: The claims that fail because of a few wrong values or gradients alone.
     """
 
     outcomes: tuple[SituationOutcome, ...]
     failures: dict[str, Exception]
     skipped: dict[str, str] = field(default_factory=dict)
     inner_outcomes: tuple[SituationOutcome, ...] = ()
+    rare: frozenset[str] = frozenset()
 
     @property
     def wrong(self) -> list[SituationOutcome]:
@@ -116,6 +118,7 @@ def judge(
         further: What is known of claims that only this kind of contract has.
     """
     failures: dict[str, Exception] = {}
+    rare: set[str] = set()
     by_factor = CLAIMS_BY_FACTOR | further.by_factor
     # A level of these that all failures share may tell the claim.
     telling = {"dtype", *by_factor} - {*SIZE_FACTORS}
@@ -135,15 +138,18 @@ def judge(
                 () if aspect is Aspect.UNTRIED else _candidates(aspect, near, failed, by_factor)
             )
             claim = next((name for name in may_be if name in claims), DEFAULT_CLAIM)
-            failures.setdefault(claim, _reason(failed, where, says))
+            if claim in failures:
+                continue
+            failures[claim] = _reason(failed, where, says)
+            if aspect in (Aspect.VALUE, Aspect.GRADIENT) and len(failed) < MIN_FAILURES:
+                rare.add(claim)
     if len(known) < len(outcomes) and not of:
         for claim in claims - failures.keys():
             about = _outcomes_about(claim, outcomes, further)
             if about and not any(one.is_known for one in about):
                 failures[claim] = _reason(about, None, says)
-    return Judgement(
-        tuple(outcomes), failures, dict.fromkeys(LENGTH_CLAIMS, too_slow) if too_slow else {}
-    )
+    skipped = dict.fromkeys(LENGTH_CLAIMS, too_slow) if too_slow else {}
+    return Judgement(tuple(outcomes), failures, skipped, rare=frozenset(rare))
 
 
 def _outcomes_about(
@@ -202,7 +208,7 @@ def _reason(
     reason, aspect = smallest.reason, smallest.aspect
     assert reason is not None
     assert aspect is not None
-    if where and (len(where) == 1 or len(failed) >= MIN_FAILURES_FOR_TWO_CONDITIONS):
+    if where and (len(where) == 1 or len(failed) >= MIN_FAILURES):
         says += f"; {aspect} in every one with {' and '.join(c.says for c in where)}"
     if isinstance(reason, CheckFailed):
         return CheckFailed(f"{reason}\n{says}", reason.difference, reason.comparison)

@@ -41,6 +41,8 @@ localise_help(cli)
 
 def main() -> NoReturn:
     """Run the command and end the process with its exit code."""
+    # In a folder of strangers' files, our processes would take `socket.py` for Python's own.
+    os.environ["PYTHONSAFEPATH"] = "1"
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper) and not stream.encoding.lower().startswith("utf"):
             # ASCII becomes UTF-8, as click does it. Any other encoding stays, and a character

@@ -96,4 +96,4 @@ def _command() -> list[str]:
     beside = Path(sys.executable).with_name("grade")
     if beside.is_file():
         return [str(beside)]
-    return [sys.executable, "-c", "from grader.cli import main; main()"]
+    return [sys.executable, "-P", "-c", "from grader.cli import main; main()"]

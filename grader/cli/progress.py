@@ -17,6 +17,7 @@ from grader.languages import say
 from grader.languages.columns import pad_to_width
 from grader.outputs.sanitise import clean
 from grader.practice.history import Grading, History, open_history
+from grader.submission import MAX_SOURCE_BYTES, read_bounded
 
 BARS = "▁▂▃▄▅▆▇█"
 MAX_PLOTTED_GRADINGS = 24  # of one exercise
@@ -109,8 +110,8 @@ def diff(name: str, kit_path: Path | None) -> None:
             f"`{exercise.name}` has not been graded yet; `grade {exercise.name}` does so"
         )
     try:
-        now = exercise.file.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
+        now = read_bounded(exercise.file, MAX_SOURCE_BYTES).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
         raise GradeError(f"`{exercise.file}` cannot be read: {error}") from None
     last = graded[-1]
     lines = difflib.unified_diff(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcp_types import CallToolResult, TextContent
 
-from grader.outputs.phrases import exception_text, plain_message
+from grader.outputs.phrases import exception_text, frame_lines, plain_message
 from grader.outputs.sanitise import clean
 from grader.records import CheckResult, Explain, Report
 
@@ -65,7 +65,7 @@ class CheckOutcome:
     earned: int
     possible: int
     message: str
-    untrusted: str  # type and message of the exception, as the graded file raised it
+    untrusted: str  # what the graded file itself says: its exception, the lines that raised it
 
 
 @dataclass(frozen=True)
@@ -98,6 +98,7 @@ class CheckExplanation:
     verdict: str
     depth: str
     says: list[str]
+    untrusted: str  # what the graded file itself says: its exception, the lines that raised it
     recorded: str
 
 
@@ -231,7 +232,7 @@ def grading_outcome(report: Report, depth: Explain, recorded: str) -> GradingOut
         advice=clean(cause.advice) if cause else "",
         mistakes=list(dict.fromkeys(name for names in report.diagnosis for name in names)),
         follows=list(cause.follows) if cause else [],
-        checks=[_outcome(check) for check in report.checks],
+        checks=[_outcome(report, check) for check in report.checks],
         seed=report.seed,
         isolation=report.isolation,
         recorded=recorded,
@@ -246,11 +247,20 @@ def split_problem(problem: str) -> tuple[str, str]:
     return ours, theirs
 
 
-def _outcome(check: CheckResult) -> CheckOutcome:
+def split_message(report: Report, check: CheckResult) -> tuple[str, str]:
+    """Split what is known of a check into our words and the graded file's own."""
+    if report.problem and check.message == report.problem:
+        return split_problem(report.problem)
+    if check.fault is None:
+        return plain_message(check), ""
     words = exception_text(check)
-    ours = check.message.removeprefix(words) or SEE_UNTRUSTED
+    message = check.message.removeprefix(words) or SEE_UNTRUSTED
+    ours = plain_message(replace(check, message=message, fault=None))
+    return ours, clean("\n".join([words, *frame_lines(check.fault)]).strip("\n"))
+
+
+def _outcome(report: Report, check: CheckResult) -> CheckOutcome:
     return CheckOutcome(
         *(check.name, check.claim, check.verdict, check.earned, check.possible),
-        plain_message(replace(check, message=ours) if words else check),
-        clean(words),
+        *split_message(report, check),
     )

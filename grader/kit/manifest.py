@@ -15,8 +15,10 @@ import msgspec
 from grader import __version__
 from grader.errors import GradeError
 from grader.records import Explain
+from grader.submission import read_bounded
 
 MANIFEST = "kit.toml"
+MAX_MANIFEST_BYTES = 1 << 20  # some forty times as much as ours
 KIT_NAME = re.compile(r"[a-z][a-z0-9-]*")  # of the kits of this package; other text is a path
 
 
@@ -352,7 +354,10 @@ def _manifest(home: Path) -> Manifest:
     if not path.is_file():
         raise GradeError(f"`{home}` is not a kit: it has no `exercises/{MANIFEST}`")
     try:
-        return msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), Manifest)
+        data = read_bounded(path, MAX_MANIFEST_BYTES)
+        if len(data) > MAX_MANIFEST_BYTES:
+            raise ValueError(f"it is larger than {MAX_MANIFEST_BYTES >> 10} KiB")
+        return msgspec.convert(tomllib.loads(data.decode()), Manifest)
     except (ValueError, RecursionError) as error:  # in TOML, UTF-8 or a type; too long a number
         raise GradeError(
             f"`{path}` is damaged: {error}; restore it, or `grade init` a new kit; docs/kits.md "

@@ -13,6 +13,7 @@ from grader.kit.manifest import Exercise, Kit
 from grader.kit.stubs import digest, replace_file, shipped_stub
 from grader.languages import say
 from grader.languages.stubs import rules_of, translate_paragraphs
+from grader.submission import max_bytes_of, read_bounded, without_outputs
 from grader.submission.notebook.cells import read_cells
 
 SETUP_CELL = """\
@@ -62,7 +63,8 @@ def is_notebook_edited(exercise: Exercise) -> bool:
     if not file.is_file():
         return False
     try:
-        cells = read_cells(file.read_bytes(), file)
+        data = read_bounded(file, max_bytes_of(file))
+        cells = read_cells(without_outputs(file, data), file)
     except GradeError:
         return True
     stubs = [cell for cell in cells if cell.startswith("%%grade")]

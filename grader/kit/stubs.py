@@ -10,6 +10,7 @@ from pathlib import Path
 
 from grader.errors import GradeError
 from grader.kit.manifest import Exercise, Kit
+from grader.submission import MAX_SOURCE_BYTES, read_bounded
 
 
 def digest(source: bytes) -> str:
@@ -37,7 +38,7 @@ def is_edited(exercise: Exercise) -> bool:
     """Return whether the learner's file differs from every version of the stub."""
     if not exercise.file.is_file():
         return False
-    return digest(exercise.file.read_bytes()) not in exercise.stub_digests
+    return digest(read_bounded(exercise.file, MAX_SOURCE_BYTES)) not in exercise.stub_digests
 
 
 def own_path(exercise: Exercise, file: Path | None = None) -> Path:

@@ -11,7 +11,7 @@ from pathlib import PurePath
 from grader.diagnosis.catalogue import catalogue
 from grader.languages import say
 from grader.outputs.sanitise import clean
-from grader.records import CheckResult, Difference, Frame, Report, Verdict
+from grader.records import CheckResult, Difference, Fault, Frame, Report, Verdict
 
 NOT_WRITTEN = "not written yet: it raises NotImplementedError"
 ANONYMOUS_CHECK = "test_a_further_check"
@@ -167,11 +167,13 @@ def plain_message(check: CheckResult) -> str:
     if check.difference is not None:
         lines.append(describe_difference(check.difference))
     if check.fault is not None:
-        lines += [
-            f"{frame.file}:{frame.line} in {frame.function}: {frame.source}"
-            for frame in check.fault.frames
-        ]
+        lines += frame_lines(check.fault)
     return clean("\n".join(text for text in (*lines, say(check.explanation)) if text))
+
+
+def frame_lines(fault: Fault) -> list[str]:
+    """Return a line for each line of the submission that an exception went through."""
+    return [f"{one.file}:{one.line} in {one.function}: {one.source}" for one in fault.frames]
 
 
 def message_lines(check: CheckResult) -> list[str]:

@@ -18,10 +18,12 @@ from grader.kit import Exercise, Kit
 from grader.kit.spoilers import first_spoiler, has_twins
 from grader.practice.folder import close_interview, make_folder
 from grader.practice.history import Event, open_history
+from grader.submission import read_bounded
 
 RECENTLY_SOLVED = timedelta(days=7)  # within this: drawn only if others are too few
 DRAW_COUNT = 20  # the largest and most mixed draw is taken
 RECORD_PATH = Path(".grade") / "interview.json"
+MAX_RECORD_BYTES = 64 << 10  # of the whole kit's names, and more
 FOLDER_PREFIX = "interview-"  # of the names of interviews' folders
 
 Moment = Annotated[datetime, msgspec.Meta(tz=True)]
@@ -185,14 +187,14 @@ def read_record(folder: Path) -> Interview:
         GradeError: The folder has no interview, or its record is damaged.
     """
     path = folder / RECORD_PATH
+    if not path.is_file():  # a link to a device has no end
+        raise GradeError("there is no interview here; `grade interview` begins one")
     try:
-        found = msgspec.json.decode(path.read_bytes(), type=Interview)
+        found = msgspec.json.decode(read_bounded(path, MAX_RECORD_BYTES), type=Interview)
         for moment in (found.deadline, found.submitted or found.deadline):
             moment.astimezone()  # raises OverflowError for a time that cannot be shown
         return found
-    except FileNotFoundError:
-        raise GradeError("there is no interview here; `grade interview` begins one") from None
-    except (OSError, OverflowError, RecursionError, msgspec.DecodeError) as error:
+    except (GradeError, OverflowError, RecursionError, msgspec.DecodeError) as error:
         raise GradeError(
             f"`{path}` is damaged: {error}; your files are untouched, "
             "`grade EXERCISE FILE` from another folder grades them"

@@ -2,6 +2,7 @@
 
 from grader.submission.reading import (
     max_bytes_of,
+    read_bounded,
     read_submission,
     submission_of,
     without_outputs,
@@ -21,6 +22,7 @@ __all__ = [
     "escape_undecodable",
     "max_bytes_of",
     "parse",
+    "read_bounded",
     "read_submission",
     "submission_of",
     "without_outputs",

@@ -34,7 +34,7 @@ def read_submission(path: Path) -> Submission:
         GradeError: The file does not exist, is not a regular file, is too large or not in its
             encoding; or it is named as a notebook, but is none or has no code.
     """
-    return submission_of(path, without_outputs(path, _read(path, max_bytes_of(path))))
+    return submission_of(path, without_outputs(path, read_bounded(path, max_bytes_of(path))))
 
 
 def max_bytes_of(path: PurePath) -> int:
@@ -75,8 +75,12 @@ def submission_of(path: Path, data: bytes) -> Submission:
     return Submission(path, source, cells)
 
 
-def _read(path: Path, most: int) -> bytes:
-    """Read a file, but at most one byte more than ``most``, which shows that it is too large."""
+def read_bounded(path: Path, most: int) -> bytes:
+    """Read a file, but at most one byte more than ``most``, which shows that it is too large.
+
+    Raises:
+        GradeError: The file cannot be read, or is not a regular one, which might never end.
+    """
     try:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     except OSError as error:

@@ -563,6 +563,25 @@ def test_killed_batch_goes_on_to_the_same_results(handed: Path, tmp_path: Path) 
 
 
 @pytest.mark.slow("a batch is several processes that import torch")
+@pytest.mark.parametrize("words", [[], ["--ray"]])
+def test_files_called_like_modules_run_in_the_sandbox_alone(
+    tmp_path: Path, words: list[str]
+) -> None:
+    """In the folder of the files, Python would take one for its own `multiprocessing`."""
+    if words:
+        pytest.importorskip("ray")
+    handed, ran = tmp_path / "handed", tmp_path / "ran"
+    handed.mkdir()
+    for name in ("multiprocessing", "runpy", "msgspec"):
+        (handed / f"{name}.py").write_text(f"open({str(ran)!r}, 'w')\n")
+    batch_words = command(Path(), tmp_path / "out", "--jobs", "1", *words)
+    start = [sys.executable, "-P", *COMMAND, *batch_words]
+    subprocess.run(start, cwd=handed, env={**os.environ, "PYTHONPATH": str(ROOT)}, check=False)
+    assert done(tmp_path / "out") == 3
+    assert not ran.exists()
+
+
+@pytest.mark.slow("a batch is several processes that import torch")
 def test_ctrl_c_says_so_and_leaves_what_was_done(handed: Path, out: Path) -> None:
     words = command(handed, out, "--jobs", "1")
     start = [sys.executable, *COMMAND, *words]

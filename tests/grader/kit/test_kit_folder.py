@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import tracemalloc
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 from grader.cli.arguments import resolve_targets
 from grader.errors import GradeError
 from grader.kit import Kit, installed_kit, load_kit
+from grader.kit.notebooks import is_notebook_edited
 from grader.kit.stubs import digest, is_edited, restore_stub, shipped_stub
 from grader.practice.folder import make_folder
 from tests.support.paths import TINY_KIT
@@ -90,6 +92,23 @@ def test_damaged_manifest_says_what_is_wrong(tmp_path: Path, text: str, message:
     (tmp_path / "exercises" / "kit.toml").write_text(text)
     with pytest.raises(GradeError, match=message):
         load_kit(tmp_path)
+
+
+def test_huge_files_of_a_folder_are_not_read_whole(folder: Path) -> None:
+    """Files with holes, which a few kilobytes of an archive unpack to."""
+    exercise = load_kit(folder).find("warmup1")
+    manifest = folder / "exercises" / "kit.toml"
+    tracemalloc.start()
+    for file in (exercise.file, exercise.file.with_suffix(".ipynb"), manifest):
+        with file.open("ab") as opened:
+            opened.truncate(1 << 30)
+    assert is_edited(exercise)
+    assert is_notebook_edited(exercise)
+    with pytest.raises(GradeError, match="is damaged: it is larger than 1024 KiB"):
+        load_kit(folder)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 200 << 20
 
 
 def test_folder_without_a_manifest_is_no_kit(tmp_path: Path) -> None:

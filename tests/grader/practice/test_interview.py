@@ -242,6 +242,18 @@ def test_damaged_record_is_one_clear_line(record: str, begun: Kit) -> None:
         interviews.read_record(begun.home)
 
 
+@pytest.mark.parametrize("endless", ["/dev/zero", "fifo"])
+def test_record_without_an_end_is_one_clear_line(begun: Kit, endless: str) -> None:
+    record = begun.home / interviews.RECORD_PATH
+    record.unlink()
+    if endless == "fifo":
+        os.mkfifo(record)
+    else:
+        record.symlink_to(endless)
+    with pytest.raises(GradeError, match="there is no interview here"):
+        interviews.read_record(begun.home)
+
+
 def test_record_is_written_through_no_link(begun: Kit) -> None:
     """A stranger's folder chooses names of exercises, which a shell would run from its settings."""
     settings = begun.home / "bashrc"

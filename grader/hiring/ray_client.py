@@ -130,7 +130,7 @@ class RayClient:
     def _init(self, address: str, **more: Any) -> None:
         # Ray has no setting for this: when a node dies, it prints the end of that node's log.
         sys.modules["ray._private.worker"].__dict__["print_to_stdstream"] = lambda *_, **__: None
-        # Ray's processes import from the folder in which it began, which may hold candidates' files.
+        # Ray's processes import from the folder in which it began; ours may hold strangers' files.
         with warnings.catch_warnings(), contextlib.chdir("/"):
             warnings.filterwarnings("ignore", "Ray Client connection timed out")  # an error follows
             self._ray.init(address, logging_level=logging.CRITICAL, log_to_driver=False, **more)

@@ -52,7 +52,7 @@ def write_case(path: Path, case: Case | None, report: Report, submission: Submis
         raise GradeError(f"`{path}` is the file that is graded; name another for `--case`")
     from grader.outputs.case_script import case_script
 
-    write_text(path, case_script(case, report.exercise, submission.path, path, report.seed))
+    write_text(path, case_script(case, report.exercise, submission.path, report.seed))
 
 
 def _why_no_case(report: Report) -> str:

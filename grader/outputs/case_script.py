@@ -16,7 +16,7 @@ from grader.wire import messages, values
 SCRIPT_HEAD = '''"""{title}
 
 It needs torch alone, calls your file as the check did, and ends where the check failed. To step
-through it: `python -m pdb {script}`, or a breakpoint in an editor.
+through it: `python -m pdb` and this file's name, or a breakpoint in an editor.
 """
 
 import importlib.util
@@ -45,14 +45,13 @@ TOTALS = {  # the sum whose gradients are taken, by ``Backward.way``; other ways
 }
 
 
-def case_script(case: Case, exercise: str, file: Path, script: Path, seed: int) -> str:
+def case_script(case: Case, exercise: str, file: Path, seed: int) -> str:
     """Return the script that repeats a failed comparison.
 
     Args:
         case: The comparison, and the steps that led to it.
         exercise: The exercise's name.
         file: The learner's file.
-        script: The path that the script is written to.
         seed: The seed of the grading.
     """
     body = "\n".join(_Writer(case).lines())
@@ -64,7 +63,6 @@ def case_script(case: Case, exercise: str, file: Path, script: Path, seed: int) 
     ]
     head = SCRIPT_HEAD.format(
         title=f"`{exercise}`, check `{case.check}`, seed {seed}: {case.comparison.what} is wrong.",
-        script=script.name,
         imports="import base64\nimport zlib\n" if PACKED_SOURCE in used else "",
         file=str(file.resolve()),
         names=names,

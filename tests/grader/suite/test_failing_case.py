@@ -43,7 +43,7 @@ WRONG = [
 def script_of(folder: Path, file: Path, case: Case | None, exercise: str) -> Path:
     assert case is not None
     script = folder / "case.py"
-    script.write_text(case_script(case, exercise, file, script, 3), encoding="utf-8")
+    script.write_text(case_script(case, exercise, file, 3), encoding="utf-8")
     return script
 
 

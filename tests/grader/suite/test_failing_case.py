@@ -148,6 +148,10 @@ def test_command_writes_the_script_or_says_why_not(
     for name, source in sources.items():
         Path(name).write_text(source, encoding="utf-8")
     assert run_command(["run", "warmup1", "wrong.py", "--case", "case.py"]) == 1
+    hostile = 'a""", open("ran", "w"), """b.py'
+    assert run_command(["run", "warmup1", "wrong.py", "--case", hostile]) == 1
+    run_alone(Path(hostile).absolute())
+    assert not Path("ran").exists()
     assert "wrote `case.py`" in capsys.readouterr().err
     assert CLOSE in run_alone(graded / "case.py").stderr
     said = {"right.py": "nothing failed", "raises.py": "nothing was compared, since it"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import itertools
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
@@ -16,19 +17,25 @@ StatementDumps = Counter[str]  # how often a file has each statement, its names 
 SELF = "self"
 SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 INNER_BLOCKS = (ast.stmt, ast.excepthandler, ast.match_case)
+MAX_NODES = 30_000  # of a syntax tree; the longest of our files has 1,500
 LEAST_SHARE = 0.8  # of a fix-it file's statements, beside those that make its mistake
 
 
 def fix_it_exercises_in(source: str, kit: Kit) -> list[Exercise]:
     """Return the fix-it exercises whose file, as handed out with its mistakes, ``source`` holds.
 
-    The result is empty if ``source`` is no Python.
+    The result is empty if ``source`` is no Python. A text that is too long to be compared counts as
+    holding all of them.
     """
+    fix_its = [one for one in kit.exercises if not one.diagnosis]
     try:
-        there = _statement_dumps(ast.parse(source))
+        tree = ast.parse(source)
+        if sum(1 for _ in itertools.islice(ast.walk(tree), MAX_NODES)) == MAX_NODES:
+            return fix_its
+        there = _statement_dumps(tree)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []
-    return [one for one in kit.exercises if not one.diagnosis and _is_held(one, there)]
+    return [one for one in fix_its if _is_held(one, there)]
 
 
 def _is_held(exercise: Exercise, there: StatementDumps) -> bool:

@@ -78,6 +78,6 @@ def test_nothing_right_is_taken_for_one() -> None:
 
 
 def test_text_that_is_too_long_to_be_compared_counts_as_any_of_them() -> None:
-    """Ten thousand branches around a fix-it file took a quarter of a minute, outside the sandbox."""
+    """Ten thousand branches took a quarter of a minute, outside the sandbox."""
     branches = "\n".join(f"    if x: x = {number}" for number in range(10_000))
     assert fix_it_exercises_in(f"def f(x):\n{branches}\n", KIT) == FIX_ITS

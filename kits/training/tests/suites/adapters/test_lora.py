@@ -67,7 +67,7 @@ def test_adapter_changes_nothing_at_first(harness: Harness) -> None:
     module = harness.module(weights={}, with_values=True)
     call = module.call(harness.inputs())
     other = harness.module(weights={}, with_values=True)
-    larger = harness.module(Sizes(I=101, O=3, R=67), {}, with_values=True)
+    larger = harness.module(Sizes(I=67, O=3, R=101), {}, with_values=True)
     harness.ask()
     made = module.first_weights
     for name in ("A", "B", "linear.weight"):
@@ -98,7 +98,7 @@ def test_layer_itself_does_not_learn(harness: Harness) -> None:
 
 def test_rank_below_one_is_refused(harness: Harness) -> None:
     """An adapter of no rank is a mistake of whoever asks for it, and so is one below none."""
-    claims.constructor_raises_for_each(harness, "ValueError", [{"rank": 0}, {"rank": -1}])
+    claims.constructor_raises_for_each(harness, "ValueError", [{"rank": 0}, {"rank": -13}])
 
 
 def test_rank_may_be_one_or_larger_than_the_widths(harness: Harness) -> None:

@@ -13,6 +13,7 @@ from grader.suite import (
     claims,
     expect,
     expect_close,
+    expect_gradient,
     points,
 )
 
@@ -68,12 +69,21 @@ def test_others_have_exactly_nothing(harness: Harness) -> None:
 
 @points(2)
 def test_large_logits_do_not_overflow(harness: Harness) -> None:
-    """exp(500) is infinite in float32, no weight is; and below -20000 are logits as well."""
+    """exp(500) is infinite in float32, no weight is; and below -20000 are logits as well.
+
+    Where experts and tokens are far apart, a weight may be 0, and its logarithm infinite.
+    """
     logits, module = harness.inputs()["logits"], harness.module()
-    calls = [module.call({"logits": logits + shift}) for shift in (500, -20000)]
+    grad_output = harness.draw.normal(*logits.shape)
+    calls = [
+        module.call({"logits": large}, grad_output=grad_output)
+        for large in (logits + 500, logits - 20000, logits * 1000)
+    ]
     harness.ask()
     for call in calls:
         expect_close(call.out, call.expected, "weights")
+        gradient = expect_gradient(call.gradients["logits"], "logits")
+        expect_close(gradient, call.right_gradients["logits"], "gradient of logits")
 
 
 @points(2)

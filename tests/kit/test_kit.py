@@ -258,8 +258,9 @@ def test_no_file_is_stray() -> None:
     for folder, attribute in names.items():
         found = {path for path in (ROOT / folder).rglob("*.py") if "__pycache__" not in str(path)}
         assert found == {getattr(exercise, attribute) for exercise in KIT.exercises}, folder
-    named = {path.name.partition(".")[0] for path in ANSWERS.iterdir()} - {"__main__", SHARED}
-    assert named - {"__pycache__", ""} == {exercise.name for exercise in KIT.exercises}
+    beside = {"__main__", "__pycache__", "equivalent", "", SHARED}
+    named = {path.name.partition(".")[0] for path in ANSWERS.iterdir()} - beside
+    assert named == {exercise.name for exercise in KIT.exercises}
 
 
 @sampled("the same seed", SAME_EACH_TIME)

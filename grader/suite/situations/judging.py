@@ -11,7 +11,7 @@ from grader.sandbox.workers import WorkerEnded
 from grader.suite.compare import CheckFailed
 from grader.suite.situations.describing import SIZE_FACTORS, Condition, describe, shared_levels
 from grader.suite.situations.levels import layout_factor_name
-from grader.suite.situations.outcomes import Aspect, SituationLike, SituationOutcome
+from grader.suite.situations.outcomes import ENDS, Aspect, SituationLike, SituationOutcome
 
 DEFAULT_CLAIM = "matches_the_formula"  # fails if no other claim is about what is wrong
 # Which claims fail, by the aspect that is wrong or by the factor that describes where.
@@ -41,8 +41,7 @@ CLAIM_APPLIES_TO: dict[str, Callable[[SituationLike], bool]] = {
     ),
     "remembers_nothing": lambda one: one.row.get("history") != "first call",
 }
-ENDS = (Aspect.STOPPED, Aspect.ENDED)
-# Aspects that are judged together: which of the two ends of a worker comes first may be chance.
+# Aspects that are judged together.
 TOGETHER = [ENDS if one in ENDS else (one,) for one in Aspect if one is not Aspect.ENDED]
 # If this many times as many situations are wrong as have wrong gradients alone, the latter are not
 # reported by themselves: it is by chance that no value shows the mistake there.

@@ -44,6 +44,9 @@ class Aspect(StrEnum):
     UNTRIED = "could not be tried"
 
 
+ENDS = (Aspect.STOPPED, Aspect.ENDED)  # which of the two ends of a worker comes first may be chance
+
+
 @dataclass(frozen=True)
 class SituationOutcome:
     """The outcome of one situation.
@@ -65,4 +68,4 @@ class SituationOutcome:
     @property
     def is_known(self) -> bool:
         """Whether the submission was tried to the end, so that it is right or wrong."""
-        return self.aspect not in (Aspect.STOPPED, Aspect.ENDED, Aspect.UNTRIED)
+        return self.aspect not in (*ENDS, Aspect.UNTRIED)

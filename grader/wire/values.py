@@ -196,18 +196,20 @@ def dump_tensors(tensors: list[Tensor], strided: bool = False) -> tuple[list[Ten
             total += _padded(size)
             if total > MAX_BODY_BYTES:
                 raise Unsendable(f"is larger than {MAX_BODY_BYTES >> 20} MiB in all")
-            parts.append(_bytes_of(plain_on_cpu(tensor)).ljust(_padded(size), b"\0"))
+            parts.append(_bytes_of(plain(tensor)).ljust(_padded(size), b"\0"))
     return specs, b"".join(parts)
 
 
-def plain_on_cpu(tensor: Tensor) -> Tensor:
-    """Return a tensor of torch's own class with the same values, contiguous on the CPU.
+def plain(tensor: Tensor) -> Tensor:
+    """Return a tensor of torch's own class with the same values, contiguous where it lies.
 
     If a submission's code must run to get the values, it runs here; to read the result, none runs.
     """
     if type(tensor) is not Tensor:
         tensor = tensor.detach().as_subclass(Tensor)
-    return _plain(tensor)
+    with no_overrides():
+        here = TENSOR_BASE.resolve_neg(TENSOR_BASE.detach(tensor))
+        return TENSOR_BASE.contiguous(here)  # type: ignore[no-any-return]  # of C
 
 
 def digest(tensor: Tensor) -> str:
@@ -217,18 +219,14 @@ def digest(tensor: Tensor) -> str:
     """
     if is_on_meta(tensor):
         return ""
-    return blake2b(_bytes_of(_plain(tensor)), digest_size=16).hexdigest()
+    return blake2b(_bytes_of(tensor), digest_size=16).hexdigest()
 
 
-def _plain(tensor: Tensor) -> Tensor:
+def _bytes_of(tensor: Tensor) -> bytes:
+    """Return the bytes of a tensor; no code of a submission runs for one from ``plain``."""
     with no_overrides():
         here = TENSOR_BASE.resolve_neg(TENSOR_BASE.to(TENSOR_BASE.detach(tensor), "cpu"))
-        return TENSOR_BASE.contiguous(here)  # type: ignore[no-any-return]  # of C
-
-
-def _bytes_of(plain: Tensor) -> bytes:
-    """Return the bytes of a tensor that ``plain_on_cpu`` returned."""
-    with no_overrides():
+        plain = TENSOR_BASE.contiguous(here)
         row = TENSOR_BASE.as_strided(plain, (TENSOR_BASE.numel(plain),), (1,))
         numbers = TENSOR_BASE.numpy(TENSOR_BASE.view(row, torch.uint8))
     return numbers.tobytes()  # type: ignore[no-any-return]  # of C

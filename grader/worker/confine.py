@@ -156,7 +156,7 @@ class Walls:
         return os.fork(), folder
 
     def confine(self, folder: str) -> None:
-        """Confine this process, a worker just forked, permanently.
+        """Confine this process, a worker just forked, permanently, but for ``seal``.
 
         Raises:
             WallError: A wall of the level cannot be put up.
@@ -176,8 +176,16 @@ class Walls:
             privileges.die_with_parent(signal.SIGKILL)
         privileges.drop_capabilities()
         landlock.enter(self._ruleset(Path(folder)))
-        privileges.hide_memory()
-        seccomp.enter()
+
+    def seal(self) -> None:
+        """Put up the last walls, behind which CUDA cannot begin: it opens sockets, names threads.
+
+        Raises:
+            WallError: A wall of the level cannot be put up.
+        """
+        if self.level != "process":
+            privileges.hide_memory()
+            seccomp.enter()
 
     def _ruleset(self, folder: Path) -> int:
         if self.level == "full":  # the worker's root holds nothing else
@@ -186,6 +194,8 @@ class Walls:
             paths = list(without_own_package(readable_paths(self.confinement)))
             paths += gpu_files(self.confinement)
         writable = [folder, Path("/dev/null")]
+        if self.confinement.on_gpu:
+            writable.append(Path("/proc/self/task"))  # CUDA's driver names its threads there
         return landlock.make_ruleset(paths, writable, gpu_devices(self.confinement))
 
 
@@ -232,6 +242,7 @@ def _try_here(confinement: Confinement, level: str) -> str:
         pid, folder = walls.fork()
         if pid == 0:  # if this fails, the worker writes its reason into the pipe
             walls.confine(folder)
+            walls.seal()
             os._exit(0)
         _, status = os.waitpid(pid, 0)
         if folder:

@@ -264,7 +264,7 @@ class RequestHandler:
         if side_effects is not None:
             # A result may be a tensor of the submission's own class, whose code runs as its values
             # are read. They are read here, so that what that code changes is seen below.
-            self.sent[:] = [values.plain_on_cpu(x) if is_in_memory(x) else x for x in self.sent]
+            self.sent[:] = [values.plain(x) if is_in_memory(x) else x for x in self.sent]
             del results
             called.changed = side_effects.changed_inputs()
             called.side_effects = side_effects.describe()

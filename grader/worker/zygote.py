@@ -13,12 +13,14 @@ from __future__ import annotations
 import contextlib
 import gc
 import os
+import resource
 import select
 import signal
 import socket
 import sys
 import tempfile
 import time
+import warnings
 from pathlib import Path
 
 import msgspec
@@ -111,6 +113,7 @@ class Zygote:
             if confinement.on_gpu:
                 gpu.initialize_cuda(confinement.limits)
                 limit_data(confinement.limits)
+            self.walls.seal()
         except (WallError, OSError, gpu.NoGpu) as error:
             connection.sendall(frames.pack(messages.Greeting("", str(error))))
             return
@@ -163,8 +166,27 @@ class Layer(nn.Module):
 """
 
 
-def warm_up() -> None:
-    """Run what nearly every submission runs, so that no worker spends time on its first use."""
+def find_no_gpus() -> None:
+    """Have torch count no GPU in this process and in those that it forks, whatever there is.
+
+    The first backward asks for their number. CUDA then starts threads, even where its environment
+    hides every GPU, and who has threads makes no namespaces. Without a descriptor it starts none.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (0, hard))
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            torch._C._cuda_getDeviceCount()
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def warm_up(*, on_gpu: bool) -> None:
+    """Run what nearly every submission runs, so that no worker spends time on its first use.
+
+    A backward initializes CUDA, if only to count the GPUs, and starts a thread for each. So where
+    workers are to use a GPU, the first one is theirs.
+    """
     handler = RequestHandler()
 
     def ask(operation: messages.Operation, *tensors: Tensor) -> None:
@@ -186,7 +208,8 @@ def warm_up() -> None:
         x.requires_grad_(),
         mask,
     )
-    ask(messages.Backward(3, [[0]]), x.detach())
+    if not on_gpu:
+        ask(messages.Backward(3, [[0]]), x.detach())
     ask(messages.Move(2, "float32", "meta"))
     ask(messages.Call(2, calls, mode=True), x.detach().to("meta"), mask.to("meta"))
     del sys.modules[MODULE_NAME]
@@ -198,12 +221,14 @@ def main(arguments: list[str]) -> None:
     """Serve as a zygote, or as the one worker of a spawned process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the trusted side's to handle
     control = socket.socket(fileno=int(arguments[0]))
+    confinement = msgspec.json.decode(arguments[1], type=Confinement)
     choose_kernels()
-    warm_up()
+    if torch.backends.cuda.is_built() and not confinement.on_gpu:
+        find_no_gpus()
+    warm_up(on_gpu=confinement.on_gpu)
     keep_kernels()
     gc.collect()
     gc.freeze()
-    confinement = msgspec.json.decode(arguments[1], type=Confinement)
     if confinement.spawned:
         limit_resources(
             confinement.limits, memory_in_use(), own_users=False, on_gpu=confinement.on_gpu

@@ -41,6 +41,7 @@ from grader.wire.levels import (
 )
 from grader.worker import confine, gpu
 from grader.worker.handler import RequestHandler
+from grader.worker.zygote import find_no_gpus
 
 SOURCE = """
 import torch
@@ -70,12 +71,29 @@ def test_zygote_does_not_touch_cuda_before_it_forks() -> None:
         "def touched(*given, **named): raise SystemExit('touched CUDA')\n"
         "torch.cuda._lazy_init = torch.cuda.is_available = touched\n"
         "torch.cuda.device_count = torch._C._cuda_getDeviceCount = touched\n"
+        "from grader.wire import messages\n"
         "from grader.worker.zygote import warm_up\n"
-        "warm_up()\n"
+        "messages.Backward = touched  # the first one counts the GPUs, in C\n"
+        "warm_up(on_gpu=True)\n"
         "print('done')\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.stdout == "done\n", done.stderr
+
+
+def test_cuda_has_no_descriptor_to_begin_with_where_no_gpu_is_wanted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def count() -> None:
+        with pytest.raises(OSError, match="Too many open files"):
+            os.open(os.devnull, os.O_RDONLY)
+        counted.append(True)
+
+    counted: list[bool] = []
+    monkeypatch.setattr(torch._C, "_cuda_getDeviceCount", count, raising=False)
+    find_no_gpus()
+    os.close(os.open(os.devnull, os.O_RDONLY))
+    assert counted == [True]
 
 
 @pytest.mark.parametrize(
@@ -348,7 +366,7 @@ def asked(device: str, name: str, *tensors: Tensor, **kwargs: Any) -> list[Tenso
     sent: list[Tensor] = []
     trees = values.encode(tensors, sent), values.encode(kwargs, sent)
     specs, body = values.dump_tensors(sent, strided=True)
-    call = messages.Call(name, [messages.Arguments(*trees)])
+    call = messages.Call(name, [messages.Arguments(*trees)], detect_inplace=True)
     handler.carry_out(messages.Step(call, specs, len(body)), memoryview(body))
     return handler.sent
 

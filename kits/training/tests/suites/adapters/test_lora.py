@@ -1,5 +1,8 @@
 """LoRALinear: a frozen layer with a detour of low rank."""
 
+from dataclasses import replace
+from functools import partial
+
 from torch import Tensor
 
 from grader.suite import (
@@ -19,9 +22,9 @@ ALPHA = 5
 FROZEN = ("linear.weight", "linear.bias")
 
 
-def right(weights: Weights, sizes: Sizes, x: Tensor) -> Tensor:
+def right(weights: Weights, sizes: Sizes, x: Tensor, alpha: float = ALPHA) -> Tensor:
     """W x + b + (alpha / rank) · B (A x)."""
-    return linear(weights, "linear", x) + ALPHA / sizes.R * (x @ weights["A"].T @ weights["B"].T)
+    return linear(weights, "linear", x) + alpha / sizes.R * (x @ weights["A"].T @ weights["B"].T)
 
 
 contract = Contract(
@@ -105,6 +108,21 @@ def test_rank_may_be_one_or_larger_than_the_widths(harness: Harness) -> None:
     """Only below 1 is there no adapter."""
     sizes = [harness.sizes.replace(R=rank) for rank in (1, 13)]
     calls = [harness.module(one).call(harness.inputs(one)) for one in sizes]
+    harness.ask()
+    for call in calls:
+        expect_close(call.out, call.expected)
+
+
+def test_alpha_may_be_zero_or_negative(harness: Harness) -> None:
+    """It only scales: 0 turns the adapter off, and below it the adapter is subtracted."""
+    calls = []
+    for alpha in (0.0, -2.5):
+        asked = replace(
+            contract,
+            oracle=partial(right, alpha=alpha),
+            arguments=lambda sizes, alpha=alpha: {**contract.arguments(sizes), "alpha": alpha},
+        )
+        calls.append(harness.of(asked).module().call(harness.inputs()))
     harness.ask()
     for call in calls:
         expect_close(call.out, call.expected)

@@ -17,6 +17,12 @@ from grader.suite import (
     points,
 )
 
+MANY = (  # N, K, dtype
+    (1031, 3, torch.bfloat16),
+    (1031, 3, torch.float64),
+    (2, 65537, torch.bfloat16),
+)
+
 
 def some_labels(draw: Draw, shape: tuple[int, ...], sizes: Sizes) -> Tensor:
     """Any of the classes."""
@@ -93,6 +99,7 @@ def test_large_logits_stay_finite(harness: Harness) -> None:
     logits, labels = inputs["logits"], inputs["labels"]
     expect_right(harness, logits * 300 + 1000, labels)
     expect_right(harness, torch.full_like(logits, 1e8), labels)
+    expect_right(harness, (logits * 8).round() * 8 + 1e8, labels)  # float32 is in steps of 8 there
 
 
 @points(2)
@@ -106,8 +113,16 @@ def test_rows_far_apart_stay_finite(harness: Harness) -> None:
 
 @points(2)
 def test_loss_of_an_unlikely_label_is_right(harness: Harness) -> None:
-    """Where the share of the label underflows, the loss is large and no more than that."""
+    """Where the share of the label underflows, the loss is large, and as large as it is."""
     inputs = harness.inputs()
-    logits, labels = inputs["logits"], inputs["labels"]
-    logits[torch.arange(len(labels)), labels] -= 200
+    logits, labels = (inputs["logits"] * 64).round() / 64, inputs["labels"]  # differences are exact
+    logits[torch.arange(len(labels)), labels] -= 9900
     expect_right(harness, logits, labels)
+
+
+def test_many_rows_and_classes_are_right(harness: Harness) -> None:
+    """In bfloat16 no sum over rows stays at 512, and the last of many classes is a label too."""
+    for rows, classes, dtype in MANY:
+        inputs = harness.inputs(Sizes(N=rows, K=classes))
+        inputs["labels"][-1] = classes - 1
+        expect_right(harness, inputs["logits"].to(dtype), inputs["labels"])

@@ -102,3 +102,12 @@ def test_far_from_zero_the_variance_is_right(harness: Harness) -> None:
     call = harness.module().call(inputs)
     harness.ask()
     expect_close(call.out, call.expected, tolerance=1e-3)
+
+
+def test_one_entry_may_outweigh_all_others(harness: Harness) -> None:
+    """The larger C is, the larger the one entry may come out: nothing is cut off."""
+    inputs = harness.inputs(harness.sizes.replace(C=1031))
+    inputs["x"][..., 0] = 1000
+    call = harness.module(harness.sizes.replace(C=1031)).call(inputs)
+    harness.ask()
+    expect_close(call.out, call.expected)

@@ -19,7 +19,8 @@ from grader.wire.originals import (
 )
 from grader.worker.seeing import OperationWatcher
 
-# Operations that may mix devices: a copy leads from one to another, and indices may be on the CPU.
+# Operations that may mix devices, but for the first tensor, which is copied to or indexed: what is
+# copied, and indices, may be on the CPU.
 _MAY_MIX = {torch.ops.aten.copy_, torch.ops.aten.index, torch.ops.aten.index_put_}
 
 _FROM_NUMBERS = {torch.tensor, torch.as_tensor, torch.asarray, Tensor.new_tensor}
@@ -83,8 +84,8 @@ class SimulatedDevice(OperationWatcher):
         is_simulated = any(is_on_meta(x) or id(x) in self._odd for x in tensors)
         if is_simulated:
             _refuse_reading(func, args, kwargs)
-        if is_simulated and func.overloadpacket not in _MAY_MIX:
-            _refuse_mixed_devices(tensors)
+        if is_simulated:
+            _refuse_mixed_devices(tensors[:1] if func.overloadpacket in _MAY_MIX else tensors)
         target = kwargs.get("device")
         if target is not None:
             is_simulated = torch.device(target).type == "meta"

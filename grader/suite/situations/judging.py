@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from grader.sandbox.errors import SubmissionError
@@ -43,8 +43,8 @@ CLAIM_APPLIES_TO: dict[str, Callable[[SituationLike], bool]] = {
 }
 # Aspects that are judged together.
 TOGETHER = [ENDS if one in ENDS else (one,) for one in Aspect if one is not Aspect.ENDED]
-# If this many times as many situations are wrong as have wrong gradients alone, the latter are not
-# reported by themselves: it is by chance that no value shows the mistake there.
+# If this many times as many situations are wrong as have wrong gradients alone, or they all share a
+# level, the latter are not reported by themselves: by chance no value shows the mistake there.
 MAX_WRONG_PER_GRADIENT = 5
 MIN_FAILURES = 3  # what fewer situations have in common may be chance
 LONG_LENGTH = 100  # positions, above which a sequence is long
@@ -124,15 +124,19 @@ def judge(
     wrong = [one for one in outcomes if one.aspect is not None]
     says = f"{of}right in {len(outcomes) - len(wrong)} of {len(outcomes)} situations"
     known = [one for one in outcomes if one.is_known]
+    shared = _shared_by_numbers(known, telling)
     for aspects in TOGETHER:
         aspect, failed = aspects[0], [one for one in wrong if one.aspect in aspects]
         if failed and not (
-            aspect is Aspect.GRADIENT and MAX_WRONG_PER_GRADIENT * len(failed) < len(wrong)
+            aspect is Aspect.GRADIENT
+            and (shared or MAX_WRONG_PER_GRADIENT * len(failed) < len(wrong))
         ):
             here = [one.situation for one in failed]
             others = [one.situation for one in known if one.aspect not in aspects]
             where = describe(here, others)
             near = where or shared_levels(here, others, telling)
+            if aspect is Aspect.VALUE:
+                near = near or shared
             may_be = (
                 () if aspect is Aspect.UNTRIED else _candidates(aspect, near, failed, by_factor)
             )
@@ -149,6 +153,18 @@ def judge(
                 failures[claim] = _reason(about, None, says)
     skipped = dict.fromkeys(LENGTH_CLAIMS, too_slow) if too_slow else {}
     return Judgement(tuple(outcomes), failures, skipped, rare=frozenset(rare))
+
+
+def _shared_by_numbers(
+    known: Sequence[SituationOutcome], telling: Collection[object]
+) -> tuple[Condition, ...]:
+    """Return the levels that all wrong values and gradients share; none if one kind is missing."""
+    numbers = {Aspect.VALUE, Aspect.GRADIENT}
+    if not numbers <= {one.aspect for one in known}:
+        return ()
+    failed = [one.situation for one in known if one.aspect in numbers]
+    others = [one.situation for one in known if one.aspect not in numbers]
+    return shared_levels(failed, others, telling)
 
 
 def _outcomes_about(

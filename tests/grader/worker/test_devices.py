@@ -79,6 +79,7 @@ LEARNING = {
     "of a backward of its own": "Twice.apply(x)",
 }
 OF_TWO_DEVICES = {
+    "looked up on the CPU": ("x * torch.ones(9)[(0 * x).long()]", "MixedDevices"),
     "made by a backward": ("OnTheCPU.apply(x)", "MixedDevices"),
     "given by a backward": ("Moved.apply(x)", "RuntimeError"),
     "read by a hook": ("hooked(x)", "ReadsValues"),

@@ -74,9 +74,13 @@ def test_vectors_far_apart_are_right(harness: Harness) -> None:
     """A vector has a maximum of its own, and one alone, however long it is.
 
     Beside one larger by 1000 it has shares as well. In bfloat16, a sum that grows entry by entry
-    stays at 1 when 0.0037 is added.
+    stays at 1 when 0.0037 is added. A share of e⁻⁶⁰ is a share, too.
     """
     x, long = harness.input("x"), harness.input("x", Sizes(B=1, T=2, C=1031))
     expect_right(harness, x + 1000.0 * (torch.arange(x.size(1)) % 3 - 1)[:, None], long)
     long[:], long[..., 0] = -5.6, 0
     expect_right(harness, long.bfloat16())
+    x[..., 0] -= 60
+    call = harness.module().call({"x": x})
+    harness.ask()
+    expect_close(call.out.log(), call.expected.log(), "logarithms of the shares")

@@ -106,8 +106,9 @@ def test_far_from_zero_the_variance_is_right(harness: Harness) -> None:
 
 def test_one_entry_may_outweigh_all_others(harness: Harness) -> None:
     """The larger C is, the larger the one entry may come out: nothing is cut off."""
-    inputs = harness.inputs(harness.sizes.replace(C=1031))
+    sizes = harness.sizes.replace(C=1031)
+    inputs = harness.inputs(sizes)
     inputs["x"][..., 0] = 1000
-    call = harness.module(harness.sizes.replace(C=1031)).call(inputs)
+    call = harness.module(sizes).call(inputs)
     harness.ask()
     expect_close(call.out, call.expected)

@@ -95,8 +95,9 @@ def test_zeros_stay_zeros_and_have_a_gradient(harness: Harness) -> None:
 
 def test_one_entry_may_outweigh_all_others(harness: Harness) -> None:
     """The larger C is, the larger the one entry may come out: nothing is cut off."""
-    inputs = harness.inputs(harness.sizes.replace(C=1031))
+    sizes = harness.sizes.replace(C=1031)
+    inputs = harness.inputs(sizes)
     inputs["x"][..., 0] = 1000
-    call = harness.module(harness.sizes.replace(C=1031)).call(inputs)
+    call = harness.module(sizes).call(inputs)
     harness.ask()
     expect_close(call.out, call.expected)

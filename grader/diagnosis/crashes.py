@@ -79,10 +79,17 @@ def match_exception(fault: Fault, source: str) -> tuple[KnownException, re.Match
     for crash in known_exceptions():
         if crash.type == fault.type and (not crash.line or re.search(crash.line, line)):
             found = re.search(crash.message, fault.message)
-            clue = EVERY_CLUE[crash.clue](fault, source) if found and crash.clue else ""
+            clue = _find_clue(crash.clue, fault, source) if found and crash.clue else ""
             if found and clue is not None:
                 return crash, found, clue
     return None
+
+
+def _find_clue(name: str, fault: Fault, source: str) -> str | None:
+    try:
+        return EVERY_CLUE[name](fault, source)
+    except (RecursionError, ValueError):  # nested too deeply, or a number too long, to be written
+        return None
 
 
 @functools.lru_cache(maxsize=64)  # the same exception often fails many checks

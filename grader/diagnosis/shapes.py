@@ -45,7 +45,8 @@ def _left_is_transposed(fault: Fault, source: str) -> str | None:
         int(found[2]),
         _shape_of(product[0], fault),
     )
-    return str(T) if inner == T != other and left[-1:] == (T,) and left[-2] != T else None
+    is_turned = len(left) > 1 and left[-1] == T != left[-2]
+    return str(T) if inner == T != other and is_turned else None
 
 
 def _right_fits_transposed(fault: Fault, source: str) -> str | None:

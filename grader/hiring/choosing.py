@@ -288,7 +288,7 @@ def _is_same_code(one: ast.AST, other: ast.AST) -> bool:
     """Return whether two pieces of code are the same but for comments and docstrings."""
     try:
         return ast.dump(_without_docstrings(one)) == ast.dump(_without_docstrings(other))
-    except RecursionError:
+    except (RecursionError, ValueError):  # ValueError: a number too long to be written
         return False
 
 

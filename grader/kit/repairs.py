@@ -56,7 +56,7 @@ def _statement_dumps(tree: ast.AST) -> StatementDumps:
     """Count the statements of all functions, each as a text without the names that it uses.
 
     Names are numbered function by function, so that a text says which values meet. What does
-    nothing is left out; what is nested too deeply to be read as well.
+    nothing is left out; what is nested too deeply or has a number too long to be read as well.
     """
     found: StatementDumps = Counter()
     for function in ast.walk(tree):
@@ -65,7 +65,7 @@ def _statement_dumps(tree: ast.AST) -> StatementDumps:
             read = {name for one in own for name in _names_read(one)}
             for one in own:
                 if not _is_idle(one, read):
-                    with suppress(RecursionError):
+                    with suppress(RecursionError, ValueError):
                         found[ast.dump(names.visit(one))] += 1
     return found
 

@@ -320,7 +320,7 @@ def _read_chosen(folder: Path, entries: Sequence[Path], sent: SentExercises) -> 
             show_invisible(escape_undecodable(text))[:MAX_TEXT_CHARS]
             for text in (problem, handed.note)
         )
-        found.append(_ReadFile(handed.name, data, *told))
+        found.append(_ReadFile(handed.name[-MAX_TEXT_CHARS:], data, *told))  # with its ending
     return found
 
 

@@ -8,12 +8,14 @@ from contextlib import closing
 from pathlib import Path
 
 from grader.errors import GradeError
-from grader.hiring.store import SCHEMA_VERSION
+from grader.hiring.store import SCHEMA_VERSION, expect_own_schema
 from grader.kit import Exercise
 from grader.records import EarlierSubmission
 from grader.records.beside import touches_other_files
+from grader.submission import MAX_SOURCE_BYTES
 
 STORE = "results.sqlite"
+MAX_TEXT_BYTES = 4 * MAX_SOURCE_BYTES  # of a source in UTF-8, whatever its encoding was
 SUBMISSIONS = "SELECT DISTINCT candidate, exercise, source FROM result WHERE source != ''"
 
 # By exercise, then by a key that is no candidate's name.
@@ -66,6 +68,8 @@ def _submissions(store: Path, batch: str) -> Iterator[tuple[str, str, EarlierSub
             (version,) = connection.execute("PRAGMA user_version").fetchone()
             if version != SCHEMA_VERSION:
                 raise sqlite3.DatabaseError("it is of another version of `attention-drills`")
+            expect_own_schema(connection)
+            connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_TEXT_BYTES)
             names = dict(connection.execute("SELECT key, name FROM candidate"))
             for candidate, exercise, source in connection.execute(SUBMISSIONS):
                 name = str(names.get(candidate, candidate))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Self
 
@@ -13,7 +14,7 @@ import msgspec
 from grader.errors import GradeError, GraderFault
 from grader.hiring.claim import lock_folder
 from grader.records import Report
-from grader.records.beside import touches_other_files
+from grader.records.beside import schema_of, touches_other_files
 
 # What reading raises where no batch wrote what is read.
 DAMAGE_ERRORS = (
@@ -24,7 +25,7 @@ DAMAGE_ERRORS = (
     OverflowError,
     RecursionError,
 )
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 2  # the schema of every file is compared with this one, word for word
 LOCK_TIMEOUT_S = 30.0  # for another process that writes
 SCHEMA = """
 CREATE TABLE plan (one INTEGER PRIMARY KEY CHECK (one = 1), plan TEXT NOT NULL);
@@ -366,6 +367,24 @@ class BatchStore:
                 for statement in SCHEMA.split(";"):
                     cursor.execute(statement)
                 cursor.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+        expect_own_schema(self._connection)
+
+
+def expect_own_schema(connection: sqlite3.Connection) -> None:
+    """Check that a database is laid out as a batch's store: a view or trigger may take any time.
+
+    Raises:
+        sqlite3.DatabaseError: It is not.
+    """
+    if schema_of(connection) != _own_schema():
+        raise sqlite3.DatabaseError("it is laid out as none of ours")
+
+
+@cache
+def _own_schema() -> set[tuple[str, ...]]:
+    with closing(sqlite3.connect(":memory:")) as fresh:
+        fresh.executescript(SCHEMA)
+        return schema_of(fresh)
 
 
 def expect_own_folder(folder: Path, submissions: Path) -> None:

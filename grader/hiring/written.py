@@ -10,6 +10,7 @@ from pathlib import Path
 
 from grader.errors import GradeError
 
+MAX_NAME_BYTES = 80  # of a candidate's name, in UTF-8: a file's name has 255 at most
 DIGEST_DIGITS = 16  # hexadecimal; with half as many, hours find a name that shares another's file
 
 
@@ -18,7 +19,8 @@ def safe_name(name: str) -> str:
 
     None begins with a dash either, which commands take for an option.
     """
-    plain = re.sub(r"[^\w.-]+", "_", name).strip("._-")[:80]
+    whole = re.sub(r"[^\w.-]+", "_", name).strip("._-")
+    plain = whole.encode()[:MAX_NAME_BYTES].decode(errors="ignore")
     ends_like_ours = re.search(rf"-[0-9a-f]{{{DIGEST_DIGITS}}}$", plain)
     if plain and plain == name == name.lower() and not ends_like_ours:
         return plain

@@ -301,7 +301,8 @@ def _learners_kit(home: Path, manifest: Manifest) -> Kit:
 
 def _numbers(version: str) -> tuple[int, ...]:
     """Return a version as numbers to compare: ``0.10.2`` is after ``0.9``."""
-    return tuple(int(number) for number in re.findall(r"\d+", version)[:3])
+    # Nobody's version has ten digits in a row, and Python reads no number of thousands.
+    return tuple(int(number) for number in re.findall(r"\d{1,9}", version)[:3])
 
 
 def _exercise(home: Path, entry: ExerciseEntry, kit: KitEntry) -> Exercise:

@@ -12,8 +12,9 @@ from grader.outputs.sanitise import clean
 from grader.records import GradebookRow
 
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
-# Where commas are for decimals, a spreadsheet cuts lines at semicolons, whatever is in quotes.
-STARTS_AFTER_SEPARATOR = re.compile(r"([;\t\n] *)(?=[=+\-@＝＋－＠])")
+# Where commas are for decimals, a spreadsheet cuts lines at semicolons, whatever is in quotes, and
+# quotes at the beginning of what is between them are none of the text.
+STARTS_AFTER_SEPARATOR = re.compile(r"([;\t\n][ \"]*)(?=[=+\-@＝＋－＠])")
 EXERCISE_COLUMNS = ("earned", "possible", "status", "note")
 
 

@@ -13,7 +13,7 @@ import click
 
 from grader.errors import GradeError
 from grader.outputs.sanitise import clean
-from grader.records.beside import companion_files, touches_other_files
+from grader.records.beside import companion_files, schema_of, touches_other_files
 
 LOCK_TIMEOUT_S = 30.0  # while another process writes
 MAX_OPENING_S = 10.0  # of processor time, however the file was made
@@ -107,7 +107,7 @@ def _opened(path: Path | str) -> sqlite3.Connection:
         (sound,) = connection.execute("PRAGMA quick_check(1)").fetchone()
         if sound != "ok":
             raise sqlite3.DatabaseError(sound)
-        if _schema(connection) != _current_schema():
+        if schema_of(connection) != _current_schema():
             raise sqlite3.DatabaseError("it is laid out as none of ours")
     except BaseException:
         connection.close()
@@ -116,16 +116,11 @@ def _opened(path: Path | str) -> sqlite3.Connection:
     return connection
 
 
-def _schema(connection: sqlite3.Connection) -> set[tuple[str, ...]]:
-    """Return a database's whole schema with its SQL, in which a foreign trigger would show."""
-    return {*connection.execute("SELECT type, name, sql FROM sqlite_master")}
-
-
 @cache
 def _current_schema() -> set[tuple[str, ...]]:
     with closing(sqlite3.connect(":memory:")) as fresh:
         _migrate(fresh)
-        return _schema(fresh)
+        return schema_of(fresh)
 
 
 def _migrate(connection: sqlite3.Connection) -> None:

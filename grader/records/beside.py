@@ -1,4 +1,4 @@
-"""Find files beside a SQLite database, in a folder from a stranger, that act when it is opened.
+"""Find what acts when a SQLite database from a stranger is opened: files beside it, its schema.
 
 SQLite rolls a journal back before the database can be queried. If the journal names a journal of
 several databases ("super-journal"), SQLite then deletes that file, wherever it is. Our databases
@@ -9,6 +9,7 @@ Source: https://sqlite.org/fileformat.html, sections 3 and 4; `readSuperJournal`
 
 from __future__ import annotations
 
+import sqlite3
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,6 +24,11 @@ def companion_files(database: Path) -> Iterator[Path]:
         path = database.with_name(database.name + ending)
         if path.is_symlink() or path.exists():
             yield path
+
+
+def schema_of(connection: sqlite3.Connection) -> set[tuple[str, ...]]:
+    """Return a database's whole schema with its SQL, in which a foreign view or trigger shows."""
+    return {*connection.execute("SELECT type, name, sql FROM sqlite_master")}
 
 
 def touches_other_files(database: Path) -> bool:

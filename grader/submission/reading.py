@@ -90,8 +90,12 @@ def read_bounded(path: Path, most: int) -> bytes:
         os.close(descriptor)
         kind = "a folder" if stat.S_ISDIR(mode) else "not a regular file"
         raise GradeError(f"`{path}` is {kind}; name the Python file to grade")
-    with os.fdopen(descriptor, "rb") as file:
-        return file.read(most + 1)
+    try:
+        with os.fdopen(descriptor, "rb") as file:
+            return file.read(most + 1) or b""  # None where the kernel has nothing to tell yet
+    except OSError as error:  # the kernel makes the file up, as it does in /proc
+        why = _reason(error)
+        raise GradeError(f"`{path}` cannot be read: {why}; name the Python file to grade") from None
 
 
 def _check_size(path: PurePath, data: bytes) -> None:

@@ -117,7 +117,7 @@ function showMistake(number) {
 // where commas are for decimals, lines are cut there, whatever is in quotes.
 function cell(text) {
   const plain = text.replace(/\s+/g, " ").trim();
-  const safe = plain.replace(/(^|; ?)(?=[=+\-@\uFF1D\uFF0B\uFF0D\uFF20])/g, "$1'");
+  const safe = plain.replace(/(^|;)([ "]*)(?=[=+\-@\uFF1D\uFF0B\uFF0D\uFF20])/g, "$1$2'");
   return `"${safe.replaceAll('"', '""')}"`;
 }
 

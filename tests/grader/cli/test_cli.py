@@ -295,6 +295,7 @@ def test_damaged_history_is_set_aside(grade: Grade) -> None:
         (["exercise3", "exercises/"], "`exercises` is a folder; name the Python file to grade"),
         (["exercise3", "./fifo"], "`fifo` is not a regular file; name the Python file to grade"),
         (["exercise3", "./socket"], "cannot be read"),
+        (["exercise3", "./unread"], "`unread` cannot be read: "),
         (["exercise3", "utf16.py"], "`utf16.py` is not UTF-8 (byte 0 is 0xff); save it as UTF-8"),
         (["exercise3", "big.py"], "`big.py` is larger than 512 KiB"),
         (["mine.py"], "`mine.py` does not say which exercise it is"),
@@ -312,6 +313,7 @@ def test_bad_input_is_one_clear_line(grade: Grade, words: list[str], message: st
     Path("utf16.py").write_text("x = 1", encoding="utf-16")
     Path("big.py").write_bytes(b"#" * 50_000_000)
     Path("mine.py").touch()
+    Path("unread").symlink_to("/proc/self/mem")
     code, _, err = grade(*words)
     assert code == 2
     assert message in one_line(err)

@@ -20,7 +20,13 @@ import pytest
 from grader.errors import GradeError
 from grader.hiring import archives, files
 from grader.hiring.batch import remaining_tasks
-from grader.hiring.candidates import Candidate, ListedPerson, find_candidates, read_names
+from grader.hiring.candidates import (
+    MAX_TEXT_CHARS,
+    Candidate,
+    ListedPerson,
+    find_candidates,
+    read_names,
+)
 from tests.support.hostile import own_cost
 
 BOTH = ("exercise3", "bug7")
@@ -244,6 +250,16 @@ def test_links_lead_nowhere(folder: Path, tmp_path: Path) -> None:
     (folder / "bob.py").symlink_to(secret)
     handed = find_candidates(folder, ("exercise3",))[1].handed["exercise3"]
     assert "is a link" in handed.problem
+
+
+def test_name_of_any_length_is_shown_by_its_end(folder: Path) -> None:
+    with zipfile.ZipFile(folder / "ada.zip", "w") as archive:
+        archive.writestr("\u200b" * 20_000 + " exercise3.ipynb", "{}")
+        archive.writestr("a" * 60_000 + ".py", "")
+    handed = one(folder).handed["exercise3"]
+    assert (handed.read(), handed.problem) == (b"{}", "")
+    assert handed.name.endswith("<U+200B> exercise3.ipynb")
+    assert len(handed.name) == len(handed.note) == MAX_TEXT_CHARS
 
 
 def test_pipe_is_not_waited_for(folder: Path) -> None:

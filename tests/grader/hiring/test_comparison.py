@@ -198,11 +198,23 @@ def test_what_is_no_earlier_batch_is_refused_in_one_line(tmp_path: Path) -> None
         connection.execute("PRAGMA user_version = 99")
     shutil.copytree(folder, tmp_path / "linked")
     (tmp_path / "linked" / "results.sqlite-journal").symlink_to(tmp_path / "victim")
+    endless = "WITH RECURSIVE t(key) AS (SELECT 1 UNION ALL SELECT key FROM t) SELECT key, 1 FROM t"
+    for name, changes in {
+        "endless": f"DROP TABLE candidate; CREATE VIEW candidate (key, name) AS {endless}",
+        "large": "UPDATE result SET source = printf('%.*c', 3000000, 'x')",
+    }.items():
+        shutil.copytree(folder, tmp_path / name)
+        with closing(sqlite3.connect(tmp_path / name / "results.sqlite")) as connection:
+            connection.executescript(changes)
+    with pytest.raises(GradeError, match="cannot be used: it is laid out as none of ours"):
+        BatchStore(tmp_path / "endless" / "results.sqlite")
     for paths, own, says in (
         ((tmp_path / "missing",), tmp_path, "has no results of a batch: name the folder"),
         ((tmp_path / "empty",), tmp_path, "has no results of a batch: name the folder"),
         ((tmp_path / "text.sqlite",), tmp_path, "cannot be compared with: file is not a database"),
         ((tmp_path / "newer",), tmp_path, "is of another version"),
+        ((tmp_path / "endless",), tmp_path, "it is laid out as none of ours"),
+        ((tmp_path / "large",), tmp_path, "cannot be compared with: string or blob too big"),
         ((tmp_path / "linked",), tmp_path, "it would change another file"),
         ((folder,), folder, "is this batch, or named twice"),
         ((folder, folder / "results.sqlite"), tmp_path, "is this batch, or named twice"),

@@ -231,7 +231,7 @@ def test_no_cell_that_is_saved_is_a_formula(text: str, open_page: Open) -> None:
         "=1+1": "'=1+1",
         "\t＝1": "'＝1",
         "a;=1; +2\n;\t-3": "a;'=1; '+2 ; '-3",
-        "b;c=1": "b;c=1",
+        'b;c=1;"=2': "b;c=1;\"'=2",
     }
     row = page.locator("#table tbody tr").first
     row.evaluate("(e, told) => told.forEach((t, i) => (e.cells[i + 1].textContent = t))", [*told])

@@ -204,6 +204,8 @@ def test_exercism_has_its_fields_and_no_others() -> None:
         ("\t=1+1", "'\t'=1+1"),
         ("＝1+1", "'＝1+1"),
         ("\x00=1+1", "'=1+1"),
+        ("a;=1", "a;'=1"),
+        ('a; "=1"', """a; "'=1\""""),
         ("a=b", "a=b"),
         ("O'Neill, Ada", "O'Neill, Ada"),
     ],

@@ -89,6 +89,9 @@ def test_newer_folder_is_one_clear_line(folder: Path) -> None:
     edit_manifest(folder, r'version = "[^"]+"', 'version = "99.1"')
     with pytest.raises(GradeError, match=r"made by version 99\.1, and here is .*; update"):
         load_kit(folder)
+    edit_manifest(folder, r'version = "[^"]+"', f'version = "{"9" * 5000}"')
+    with pytest.raises(GradeError, match=r"made by version 9{5000}, and here is .*; update"):
+        load_kit(folder)
 
 
 def test_renamed_exercise_keeps_file_and_history(

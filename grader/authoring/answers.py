@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from grader.authoring.answer_files import AnswersMistake, Entry, read_entries, source_of
+from grader.authoring.findings import text_of
 from grader.kit import Exercise
 from grader.submission import Submission, read_submission
 
@@ -55,8 +56,7 @@ def entries_of(exercise: Exercise) -> dict[str, Entry]:
     Raises:
         AnswersMistake: The file is not as it has to be.
     """
-    path = answers_file(exercise)
-    return read_entries(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    return read_entries(text_of(answers_file(exercise)))
 
 
 def read_answers(exercise: Exercise) -> tuple[Answer, ...]:

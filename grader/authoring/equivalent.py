@@ -33,7 +33,7 @@ def read_equivalent(path: Path) -> dict[str, dict[str, str]]:
     try:
         text = path.read_text(encoding="utf-8")
         return msgspec.convert(tomllib.loads(text), dict[str, dict[str, str]])
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
+    except (OSError, ValueError, RecursionError) as error:  # in TOML, UTF-8 or a type
         raise GradeError(f"`{path}` is damaged: {error}") from None
 
 

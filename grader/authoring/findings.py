@@ -6,6 +6,8 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
+from grader.errors import GradeError
+
 MAX_SHOWN_CHARS = 60  # of a sentence or a line that a finding quotes
 
 
@@ -23,10 +25,22 @@ class Finding(NamedTuple):
     text: str
 
 
+def text_of(file: Path) -> str:
+    """Return a file's text; none without a file.
+
+    Raises:
+        GradeError: The file cannot be read, or is not in UTF-8.
+    """
+    try:
+        return file.read_text(encoding="utf-8") if file.is_file() else ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise GradeError(f"`{file}` cannot be read: {error}; save it as UTF-8") from None
+
+
 def line_of(file: Path, text: str) -> int:
     """Return the number of a file's first line that holds a text; 0 where none does."""
-    lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
-    return next((number for number, line in enumerate(lines, 1) if text in line), 0)
+    lines = enumerate(text_of(file).splitlines(), 1)
+    return next((number for number, line in lines if text in line), 0)
 
 
 def line_of_words(file: Path, text: str) -> int:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from grader.authoring.answers import answers_folder
-from grader.authoring.findings import Finding, line_of_words, shortened
+from grader.authoring.findings import Finding, line_of_words, shortened, text_of
 from grader.kit import Exercise, Kit
 from grader.languages.stubs import rules_of
 
@@ -116,7 +116,7 @@ def entries(kit: Kit, exercise: Exercise) -> list[SentenceEntry]:
 
 def entries_in(file: Path) -> list[SentenceEntry]:
     """Return the entries that stand in a file; none without a file."""
-    text = file.read_text(encoding="utf-8") if file.is_file() else ""
+    text = text_of(file)
     return [
         _entry(" ".join(found[1].split()), found[2], file, text.count("\n", 0, found.start()) + 1)
         for found in _ENTRY.finditer(text)
@@ -126,7 +126,7 @@ def entries_in(file: Path) -> list[SentenceEntry]:
 def _entry(says: str, lines: str, file: Path, line: int) -> SentenceEntry:
     """Return what stands below a sentence; a line that goes on is indented further."""
     known = [" ".join(one.split()) for one in re.split(r"^  (?=\S)", lines, flags=re.MULTILINE)]
-    known = [one for one in known if one]
+    known = [one for one in known if one] or [NOTHING_PREFIX]
     if known[0].startswith(NOTHING_PREFIX):
         return SentenceEntry(says, (), " ".join(known)[len(NOTHING_PREFIX) :].strip(), file, line)
     return SentenceEntry(says, tuple(map(_held, known)), "", file, line)

@@ -153,7 +153,8 @@ def _progress(title: str, exercises: int) -> Iterator[Callable[[Event], None]]:
     from grader.authoring.side_by_side import Graded, Inspected
 
     columns = (
-        *(bars.BarColumn(), bars.MofNCompleteColumn(), bars.TextColumn("{task.description}")),
+        *(bars.BarColumn(), bars.MofNCompleteColumn()),
+        bars.TextColumn("{task.description}", markup=False),  # an author's own words
         bars.TextColumn("{task.fields[gradings]}"),
     )
     gradings, under_way = 0, dict[str, None]()  # a set that is in order

@@ -43,7 +43,7 @@ def read_edits(path: Path) -> list[EditMistake]:
         return []
     try:
         found = msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), _File).wrong
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
+    except (OSError, ValueError, RecursionError) as error:  # in TOML, UTF-8 or a type
         raise GradeError(f"`{path}` is damaged: {error}") from None
     for mistake in found:
         if bool(mistake.says) != bool(mistake.hint):

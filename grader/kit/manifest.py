@@ -8,7 +8,7 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -28,7 +28,7 @@ class ExerciseEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: str
     track: str
     title: str
-    entry_points: list[str]
+    entry_points: list[Annotated[str, msgspec.Meta(min_length=1)]]
     hints: list[str]
     stub: str  # the digest of the stub as shipped
     source: str = ""  # where what the exercise asks for was first written down

@@ -18,6 +18,7 @@ from grader.kit import Exercise, Kit
 from grader.practice.store import database_error, open_database
 from grader.records import Report, Verdict
 
+MAX_GRADINGS = 100_000  # that are read, the last ones; a stranger's file may have any number
 Count = Annotated[int, msgspec.Meta(ge=0, le=10**6)]
 # Verdicts of checks whose points are lost.
 LOST_VERDICTS = {str(one) for one in Verdict if one not in (Verdict.PASS, Verdict.SKIP)}
@@ -52,6 +53,15 @@ class Grading(msgspec.Struct, frozen=True):
     checks: dict[str, str]
     diagnosis: list[list[str]]
     source: str
+
+    def __post_init__(self) -> None:
+        """Check what arithmetic relies on.
+
+        Raises:
+            ValueError: More points were earned than could be.
+        """
+        if self.earned > self.possible:
+            raise ValueError(f"{self.earned} of {self.possible} points")
 
     @property
     def share(self) -> float:
@@ -167,11 +177,11 @@ class History:
         columns = Grading.__struct_fields__
         rows = self._read(
             f"SELECT {', '.join(columns)} FROM grading "
-            "WHERE own AND exercise = coalesce(?, exercise) ORDER BY id",
-            (exercise,),
+            "WHERE own AND exercise = coalesce(?, exercise) ORDER BY id DESC LIMIT ?",
+            (exercise, MAX_GRADINGS),
         )
         found = []
-        for row in rows:
+        for row in reversed(rows):
             values = dict(zip(columns, row, strict=True))
             with self._expecting_ours():
                 for name in ("checks", "diagnosis"):
@@ -238,9 +248,9 @@ class History:
 
 
 def _moment(text: str) -> datetime:
-    """Parse a time for comparison and arithmetic: it needs a zone, and a year from 2001 to 2999."""
+    """Parse a time for comparison and arithmetic: it is in UTC, in a year from 2001 to 2999."""
     found = datetime.fromisoformat(text)
-    if found.tzinfo is None or not 2000 < found.year < 3000:
+    if found.tzinfo is not UTC or not 2000 < found.year < 3000:
         raise ValueError(f"`{text}` is no time that is known")
     return found
 

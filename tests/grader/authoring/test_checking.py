@@ -7,9 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from grader.authoring.answers import read_answers
 from grader.authoring.checking import Effort, Inspection
 from grader.authoring.layout import EXAMPLE_NAME, add_exercise, make_kit
+from grader.authoring.static_findings import kit_findings
 from grader.cli import run_command
+from grader.diagnosis.edits import read_edits
 from grader.errors import GradeError
 from grader.kit import load_kit
 from grader.sandbox.process import Sandbox
@@ -248,6 +251,31 @@ def test_kit_is_held_to_what_its_exercises_share(
         "not tried, with --fast: 0 right answers, 0 wrong ones, 0 known mistakes, 0 changes, "
         "most seeds, what reports say"
     )
+
+
+DAMAGED = {
+    "tests/answers/unit_rows.sentences": b"\xff",
+    ANSWERS: b"\xff",
+    EQUIVALENT: b"\xff",
+    MISTAKES: b"wrong = " + b"[" * 5000,
+    MANIFEST: b'[kit]\n[[exercise]]\nentry_points = [""]\n',
+}
+
+
+@pytest.mark.parametrize("file", DAMAGED)
+def test_damaged_file_is_one_clear_line(home: Path, file: str) -> None:
+    (home / file).write_bytes(DAMAGED[file])
+    with pytest.raises(GradeError, match=rf"`\S*{file}` (is damaged|cannot be read): [^\n]+$"):
+        exercise = (kit := load_kit(home)).find(EXAMPLE_NAME)
+        return list(kit_findings(kit)), read_answers(exercise), read_edits(exercise.mistakes)
+
+
+@pytest.mark.slow("a command with a process of its own")
+def test_title_is_no_markup(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rewrite(MANIFEST, 'title = "', 'title = "[/bold] ')(home)
+    write(SUITE, "")(home)  # so that nothing is graded
+    assert run_command(["kit", "check", str(home)]) == 1
+    assert capsys.readouterr().out.endswith("0 of 1 exercises hold\n")
 
 
 def stub_digest(home: Path) -> str:

@@ -198,8 +198,10 @@ def test_what_takes_for_ever_to_open_is_said(
         ("grading SET checks", "[" * 9000),
         ("grading SET earned", -5),  # was a fault of the grader, as were those below
         ("grading SET earned", 10**12),
+        ("grading SET earned", 10**6),  # of fewer
         ("grading SET started", "some day"),
         ("grading SET started", "2026-01-01T00:00:00"),
+        ("grading SET started", "2026-01-01T00:00:00+14:00"),
         ("grading SET started", "9999-01-01T00:00:00+00:00"),
         ("event SET at", "2026-01-01T00:00:00"),
         ("hint SET shown", "many"),

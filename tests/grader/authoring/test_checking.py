@@ -262,12 +262,16 @@ DAMAGED = {
 }
 
 
+def read_all(home: Path) -> None:
+    exercise = (kit := load_kit(home)).find(EXAMPLE_NAME)
+    list(kit_findings(kit)), read_answers(exercise), read_edits(exercise.mistakes)
+
+
 @pytest.mark.parametrize("file", DAMAGED)
 def test_damaged_file_is_one_clear_line(home: Path, file: str) -> None:
     (home / file).write_bytes(DAMAGED[file])
     with pytest.raises(GradeError, match=rf"`\S*{file}` (is damaged|cannot be read): [^\n]+$"):
-        exercise = (kit := load_kit(home)).find(EXAMPLE_NAME)
-        return list(kit_findings(kit)), read_answers(exercise), read_edits(exercise.mistakes)
+        read_all(home)
 
 
 @pytest.mark.slow("a command with a process of its own")

@@ -46,9 +46,7 @@ CHANGES = {
     "something that is nested deeply": lambda text: (
         f"{text}\ndef f(x):\n    return {'+'.join('x' * 700)}"
     ),
-    "a number too long to be written": lambda text: (
-        f"{text}\ndef f(x):\n    return 0x{'f' * 4000}"
-    ),
+    "a number too long to be written": lambda text: f"{text}\ndef f(x):\n    return 0x{'f' * 4000}",
 }
 
 

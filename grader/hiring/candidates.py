@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 import stat
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -25,6 +26,7 @@ MAX_KEPT_BYTES = 64 << 10  # of a file that stays in memory while others are gra
 MAX_TEXT_CHARS = 5000  # of a file's name, or of a message about it
 # The exercises that were sent; what a file of each defines; the source of each as it was sent.
 SentExercises = tuple[Sequence[str], Mapping[str, Sequence[str]], Mapping[str, str]]
+NUMBERED = re.compile(r" \(\w+\)$")  # ends a name that somebody shares, or chose to look so
 TOOL_FILES = ("__MACOSX", "__pycache__", "Thumbs.db", "desktop.ini")  # made by tools, not people
 
 
@@ -188,8 +190,9 @@ def _with_names(
         if one.listed:
             own = one.listed.name
         elif one.owner:
-            number = f" ({one.owner.number})" if alike[looks(one.owner.name)] > 1 else ""
-            own = show_invisible(one.owner.name) + number
+            own = show_invisible(one.owner.name)
+            if alike[looks(one.owner.name)] > 1 or NUMBERED.search(own):
+                own += f" ({one.owner.number})"
         elif own in taken and not _is_known_type(entry):
             own = show_invisible(texts[entry])
         yield one, own

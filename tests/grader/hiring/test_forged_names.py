@@ -119,6 +119,13 @@ def test_name_that_a_person_chose_in_moodle_is_nobody_elses(tmp_path: Path) -> N
     assert {one.key: len(one.files) for one in people}["Ann Lee_55"] == 1
 
 
+def test_name_chosen_to_look_as_numbered_stops_nobody(tmp_path: Path) -> None:
+    for who in ("Ann Lee_77", "Ann Lee_78", "Ann Lee (77)_99"):
+        write(tmp_path / f"{who}_assignsubmission_file_exercise1.py")
+    names = {one.name for one in find_candidates(tmp_path, ["exercise1"])}
+    assert names == {"Ann Lee (77)", "Ann Lee (78)", "Ann Lee (77) (99)"}
+
+
 def test_link_that_leads_nowhere_costs_itself_alone(tmp_path: Path) -> None:
     (tmp_path / "ada.py").write_text("x = 1")
     (tmp_path / "bob").symlink_to("a" * 300)

@@ -30,6 +30,7 @@ from grader.wire.originals import (
     no_overrides,
     requires_grad_of,
     restore_hooks,
+    shape_of,
     storage_address,
     storage_nbytes,
 )
@@ -183,10 +184,12 @@ class RequestHandler:
         self.makers[create.handle] = make
         parameters = registered.parameters(made)
         first = {id(p): name for name, p in reversed(parameters.items())}
+        with no_overrides():
+            shapes = {name: tuple(shape_of(p)) for name, p in parameters.items()}
         specs = [
             messages.ParameterSpec(
                 name=name,
-                shape=tuple(p.shape),
+                shape=shapes[name],
                 value=values.encode(p, self.sent) if create.with_values else None,
                 same_as=first[id(p)],
                 requires_grad=requires_grad_of(p),

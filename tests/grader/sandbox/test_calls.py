@@ -261,6 +261,57 @@ def test_what_a_call_changes_is_told_of_that_call(harness: Harness) -> None:
     assert torch.equal(x, before)
 
 
+def test_input_changed_as_the_answer_is_read_is_told_whatever_the_layout_says(begin: Begin) -> None:
+    source = """
+import torch
+
+
+class Out(torch.Tensor):
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        if getattr(func, "__self__", None) is torch._C.TensorBase.layout:
+            return torch.sparse_coo
+        return super().__torch_function__(func, types, args, kwargs or {})
+
+    def detach(self):
+        torch.Tensor.zero_(self.source)
+        return torch.Tensor.detach(self)
+
+
+def twice(x):
+    out = (2 * x).as_subclass(Out)
+    out.source = x
+    return out
+"""
+    harness = Harness(TWICE, begin(source), Draw(1), {})
+    call = harness.module().call(harness.inputs(), detect_inplace=True)
+    harness.ask()
+    assert call.changed == ["x"]
+
+
+def test_parameter_has_the_shape_that_it_has_not_what_its_class_says(begin: Begin) -> None:
+    source = """
+import torch
+from torch import nn
+
+
+class Flat(nn.Parameter):
+    shape = torch.Size([5, 5])
+
+
+class Layer(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.lin = nn.Linear(width, width)
+        self.lin.weight = Flat(torch.ones(width * width))
+"""
+    harness = Harness(LAYER, begin(source), Draw(1), {})
+    module = harness.module()
+    harness.ask()
+    with pytest.raises(CheckFailed, match=r"`lin.weight` of shape \(5, 5\), got \(25,\)"):
+        module.expect_fit()
+
+
 def test_methods_seeds_and_functions(harness: Harness) -> None:
     module, inputs = harness.module(), harness.inputs()
     noises = [module.call(inputs, method="noise", seed=5) for _ in range(2)]

@@ -60,7 +60,7 @@ def override(name: str, exercise: str, points: str, why: str, out: Path) -> None
             known = ", ".join(f"`{one}`" for one in graded) or "nothing"
             raise GradeError(f"`{name}` has no graded `{exercise}`; graded is {known}")
         most = graded[exercise].possible
-        if points != "-" and not (points.isdecimal() and int(points[:6]) <= most):
+        if points != "-" and points not in map(str, range(most + 1)):
             raise GradeError(f"`{points}`: points are 0 to {most}, or `-` to take them back")
         number = None if points == "-" else int(points)
         _add_remark(store, key, text=why, exercise=exercise, points=number)

@@ -96,6 +96,7 @@ def test_points_by_hand_count_with_their_reason_and_can_be_taken_back(
             "no graded `triple`; graded is `double`",
         ),
         (["override", "bob", "double", "999", "--why", "x"], "points are 0 to "),
+        (["override", "bob", "double", "000001999", "--why", "x"], "points are 0 to "),
     ],
 )
 def test_what_cannot_be_said_is_one_line(

@@ -90,7 +90,8 @@ def _is_reduction(node: ast.AST) -> bool:
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
         return False
     given = {keyword.arg for keyword in node.keywords}
-    count = len(node.args) - (ast.unparse(node.func.value) == "torch")
+    of_torch = isinstance(node.func.value, ast.Name) and node.func.value.id == "torch"
+    count = len(node.args) - of_torch
     over_an_axis = bool(given & {"dim", "axis"}) or count == 1
     return node.func.attr in REDUCTIONS and over_an_axis and "keepdim" not in given
 
@@ -127,10 +128,11 @@ def _misspelt_constructor(fault: Fault, source: str) -> str | None:
 def _never_returns(fault: Fault, source: str) -> str | None:
     """Return a function that the failing one calls, if it computes but never returns a value."""
     failing = failing_function(fault, source)
-    asks = (
-        [node.func for node in ast.walk(failing) if isinstance(node, ast.Call)] if failing else []
-    )
-    called = {"forward", *(ast.unparse(function).rpartition(".")[2] for function in asks)}
+    called = {"forward"}
+    for node in ast.walk(failing) if failing else ():
+        match node:
+            case ast.Call(ast.Name(id=name)) | ast.Call(ast.Attribute(attr=name)):
+                called.add(name)
     for function in _functions(source):
         kinds = {type(node) for node in _own_nodes(function)}
         gives = kinds & {ast.Return, ast.Yield, ast.Raise}

@@ -21,6 +21,7 @@ from grader.records import Fault
 # Limits of the names compared to guess which was meant: a pair costs the product of its lengths.
 MAX_NAME_CHARS = 40
 MAX_OWN_NAMES = 500  # of a file
+MAX_NODES = 30_000  # of a syntax tree, which every exception is searched in; of ours, 1,500
 EVERY_CLUE = CLUES | CLUES_OF_SHAPES
 
 
@@ -86,6 +87,8 @@ def match_exception(fault: Fault, source: str) -> tuple[KnownException, re.Match
 
 
 def _find_clue(name: str, fault: Fault, source: str) -> str | None:
+    if len(nodes_of(source)) > MAX_NODES:
+        return None
     try:
         return EVERY_CLUE[name](fault, source)
     except (RecursionError, ValueError):  # nested too deeply, or a number too long, to be written

@@ -9,18 +9,17 @@ import re
 from grader.diagnosis.clues import Clue, failing_statement
 from grader.records import Fault
 
-PRODUCTS = {"torch.matmul", "torch.bmm"}
-
 
 def _product_in(fault: Fault, source: str) -> tuple[ast.expr, ast.expr] | None:
     """Return the operands of the product on the failing line; None unless there is exactly one."""
     statement = failing_statement(fault, source)
     found = []
     for node in ast.walk(statement) if statement else ():
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
-            found.append((node.left, node.right))
-        elif isinstance(node, ast.Call) and ast.unparse(node.func) in PRODUCTS:
-            found += [(node.args[0], node.args[1])] if len(node.args) > 1 else []
+        match node:
+            case ast.BinOp(left, ast.MatMult(), right):
+                found.append((left, right))
+            case ast.Call(ast.Attribute(ast.Name("torch"), "matmul" | "bmm"), [left, right, *_]):
+                found.append((left, right))
     return found[0] if len(found) == 1 else None
 
 

@@ -85,6 +85,9 @@ SOURCES: dict[str, Callable[[], str]] = {
     "names a module that makes what it is asked for": lambda: _raised(
         "module 'torch.classes.a.b' has no attribute 'x'"
     ),
+    "an exception beside 100,000 calls": lambda: FORWARD.format(
+        "if x is None:" + ("\n            x" + ".a()" * 80) * 1300 + "\n        None.foo"
+    ),
     "a number of 100,000 digits": lambda: FORWARD.format(
         f"return getattr(torch, 0x{'f' * 100_000})"
     ),

@@ -301,8 +301,8 @@ LONG = f"0x{'f' * 4000}"  # a number that Python reads, and refuses to write
         f"if x is not {LONG}:\n raise ValueError('no')",
         f"assert {'not ' * 700}x is None or 0{' + 0' * 700}",
         f"def f():\n if x is None: x{'.view_as(x)' * 400}\n None.a\nf()",
-        "q = torch.ones(5)\ndef f(x, q):\n if 0: q @ q\n raise RuntimeError('Expected size for "
-        "first two dimensions of batch2 tensor to be: [1, 5] but got: [1, 3]')\nf(x, q)",
+        "q = torch.ones(5)\ndef f(x, q):\n raise RuntimeError(('Expected size for first two "
+        "dimensions of batch2 tensor to be: [1, 5] but got: [1, 3]', q @ q)[0])\nf(x, q)",
     ],
 )
 def test_source_that_cannot_be_written_or_read_costs_its_explanation_alone(source: str) -> None:

@@ -7,14 +7,11 @@ which ``…`` stands for any text.
 from __future__ import annotations
 
 import re
-import tomllib
 from pathlib import Path
 
-import msgspec
-
 from grader.authoring.answers import answers_folder
-from grader.errors import GradeError
 from grader.kit import Exercise
+from grader.kit.toml_files import read_toml
 
 
 def equivalent_file(exercise: Exercise) -> Path:
@@ -28,13 +25,7 @@ def read_equivalent(path: Path) -> dict[str, dict[str, str]]:
     Raises:
         GradeError: The file is damaged.
     """
-    if not path.is_file():
-        return {}
-    try:
-        text = path.read_text(encoding="utf-8")
-        return msgspec.convert(tomllib.loads(text), dict[str, dict[str, str]])
-    except (OSError, ValueError, RecursionError) as error:  # in TOML, UTF-8 or a type
-        raise GradeError(f"`{path}` is damaged: {error}") from None
+    return read_toml(path, dict[str, dict[str, str]]) if path.is_file() else {}
 
 
 def stands_for(entry: str, change: str) -> bool:

@@ -16,12 +16,12 @@ from torch import Tensor
 
 from grader.diagnosis.clues import CLUES, hidden_from, nodes_of
 from grader.diagnosis.shapes import CLUES_OF_SHAPES
+from grader.kit.repairs import MAX_NODES
 from grader.records import Fault
 
 # Limits of the names compared to guess which was meant: a pair costs the product of its lengths.
 MAX_NAME_CHARS = 40
 MAX_OWN_NAMES = 500  # of a file
-MAX_NODES = 30_000  # of a syntax tree, which every exception is searched in; of ours, 1,500
 EVERY_CLUE = CLUES | CLUES_OF_SHAPES
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import msgspec
 
 from grader.diagnosis.catalogue import KnownMistake
 from grader.errors import GradeError
+from grader.kit.toml_files import read_toml
 
 
 class EditMistake(KnownMistake, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -41,10 +41,7 @@ def read_edits(path: Path) -> list[EditMistake]:
     """
     if not path.is_file():
         return []
-    try:
-        found = msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), _File).wrong
-    except (OSError, ValueError, RecursionError) as error:  # in TOML, UTF-8 or a type
-        raise GradeError(f"`{path}` is damaged: {error}") from None
+    found = read_toml(path, _File).wrong
     for mistake in found:
         if bool(mistake.says) != bool(mistake.hint):
             raise GradeError(f"`{path}`: `{mistake.name}` needs both `says` and `hint`, or neither")

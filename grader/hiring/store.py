@@ -5,7 +5,6 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
-from functools import cache
 from pathlib import Path
 from typing import Self
 
@@ -14,7 +13,7 @@ import msgspec
 from grader.errors import GradeError, GraderFault
 from grader.hiring.claim import lock_folder
 from grader.records import Report
-from grader.records.beside import schema_of, touches_other_files
+from grader.records.beside import expect_schema, touches_other_files
 
 # What reading raises where no batch wrote what is read.
 DAMAGE_ERRORS = (
@@ -371,20 +370,16 @@ class BatchStore:
 
 
 def expect_own_schema(connection: sqlite3.Connection) -> None:
-    """Check that a database is laid out as a batch's store: a view or trigger may take any time.
+    """Check that a database is laid out as a batch's store.
 
     Raises:
         sqlite3.DatabaseError: It is not.
     """
-    if schema_of(connection) != _own_schema():
-        raise sqlite3.DatabaseError("it is laid out as none of ours")
+    expect_schema(connection, _lay_out)
 
 
-@cache
-def _own_schema() -> set[tuple[str, ...]]:
-    with closing(sqlite3.connect(":memory:")) as fresh:
-        fresh.executescript(SCHEMA)
-        return schema_of(fresh)
+def _lay_out(connection: sqlite3.Connection) -> None:
+    connection.executescript(SCHEMA)
 
 
 def expect_own_folder(folder: Path, submissions: Path) -> None:

@@ -6,14 +6,13 @@ import sqlite3
 import time
 from contextlib import closing
 from datetime import UTC, datetime
-from functools import cache
 from pathlib import Path
 
 import click
 
 from grader.errors import GradeError
 from grader.outputs.sanitise import clean
-from grader.records.beside import companion_files, schema_of, touches_other_files
+from grader.records.beside import companion_files, expect_schema, touches_other_files
 
 LOCK_TIMEOUT_S = 30.0  # while another process writes
 MAX_OPENING_S = 10.0  # of processor time, however the file was made
@@ -107,20 +106,12 @@ def _opened(path: Path | str) -> sqlite3.Connection:
         (sound,) = connection.execute("PRAGMA quick_check(1)").fetchone()
         if sound != "ok":
             raise sqlite3.DatabaseError(sound)
-        if schema_of(connection) != _current_schema():
-            raise sqlite3.DatabaseError("it is laid out as none of ours")
+        expect_schema(connection, _migrate)
     except BaseException:
         connection.close()
         raise
     connection.set_progress_handler(None, 0)
     return connection
-
-
-@cache
-def _current_schema() -> set[tuple[str, ...]]:
-    with closing(sqlite3.connect(":memory:")) as fresh:
-        _migrate(fresh)
-        return schema_of(fresh)
 
 
 def _migrate(connection: sqlite3.Connection) -> None:

@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import sqlite3
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from functools import cache
 from pathlib import Path
 
 SUPER_JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")  # ends a journal that names another file
@@ -26,7 +28,30 @@ def companion_files(database: Path) -> Iterator[Path]:
             yield path
 
 
-def schema_of(connection: sqlite3.Connection) -> set[tuple[str, ...]]:
+def expect_schema(
+    connection: sqlite3.Connection, lay_out: Callable[[sqlite3.Connection], object]
+) -> None:
+    """Check that a database has the schema of ours, and no view or trigger that may take any time.
+
+    Args:
+        connection: The database.
+        lay_out: Makes our schema in an empty database.
+
+    Raises:
+        sqlite3.DatabaseError: It has another one.
+    """
+    if _schema_of(connection) != _schema_made_by(lay_out):
+        raise sqlite3.DatabaseError("it is laid out as none of ours")
+
+
+@cache
+def _schema_made_by(lay_out: Callable[[sqlite3.Connection], object]) -> set[tuple[str, ...]]:
+    with closing(sqlite3.connect(":memory:")) as fresh:
+        lay_out(fresh)
+        return _schema_of(fresh)
+
+
+def _schema_of(connection: sqlite3.Connection) -> set[tuple[str, ...]]:
     """Return a database's whole schema with its SQL, in which a foreign view or trigger shows."""
     return {*connection.execute("SELECT type, name, sql FROM sqlite_master")}
 

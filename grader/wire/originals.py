@@ -108,7 +108,7 @@ def is_on_meta(tensor: Any) -> bool:
 def is_in_memory(tensor: Any) -> bool:
     """Return whether a tensor has values and a strided layout in memory."""
     with DisableTorchFunction():
-        return layout_of(tensor) is STRIDED and device_of(tensor).type != "meta"
+        return layout_of(tensor) is STRIDED and not is_on_meta(tensor)
 
 
 def storage_address(tensor: Any) -> int:

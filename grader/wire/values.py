@@ -207,9 +207,7 @@ def plain(tensor: Tensor) -> Tensor:
     """
     if type(tensor) is not Tensor:
         tensor = tensor.detach().as_subclass(Tensor)
-    with no_overrides():
-        here = TENSOR_BASE.resolve_neg(TENSOR_BASE.detach(tensor))
-        return TENSOR_BASE.contiguous(here)  # type: ignore[no-any-return]  # of C
+    return _plain(tensor)
 
 
 def digest(tensor: Tensor) -> str:
@@ -219,15 +217,20 @@ def digest(tensor: Tensor) -> str:
     """
     if is_on_meta(tensor):
         return ""
-    return blake2b(_bytes_of(tensor), digest_size=16).hexdigest()
+    return blake2b(_bytes_of(_plain(tensor)), digest_size=16).hexdigest()
 
 
-def _bytes_of(tensor: Tensor) -> bytes:
-    """Return the bytes of a tensor; no code of a submission runs for one from ``plain``."""
+def _plain(tensor: Tensor) -> Tensor:
     with no_overrides():
-        here = TENSOR_BASE.resolve_neg(TENSOR_BASE.to(TENSOR_BASE.detach(tensor), "cpu"))
-        plain = TENSOR_BASE.contiguous(here)
-        row = TENSOR_BASE.as_strided(plain, (TENSOR_BASE.numel(plain),), (1,))
+        here = TENSOR_BASE.resolve_neg(TENSOR_BASE.detach(tensor))
+        return TENSOR_BASE.contiguous(here)  # type: ignore[no-any-return]  # of C
+
+
+def _bytes_of(plain: Tensor) -> bytes:
+    """Return the bytes of a tensor that ``plain`` returned."""
+    with no_overrides():
+        here = TENSOR_BASE.to(plain, "cpu")
+        row = TENSOR_BASE.as_strided(here, (TENSOR_BASE.numel(here),), (1,))
         numbers = TENSOR_BASE.numpy(TENSOR_BASE.view(row, torch.uint8))
     return numbers.tobytes()  # type: ignore[no-any-return]  # of C
 

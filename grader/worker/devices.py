@@ -84,7 +84,6 @@ class SimulatedDevice(OperationWatcher):
         is_simulated = any(is_on_meta(x) or id(x) in self._odd for x in tensors)
         if is_simulated:
             _refuse_reading(func, args, kwargs)
-        if is_simulated:
             _refuse_mixed_devices(tensors[:1] if func.overloadpacket in _MAY_MIX else tensors)
         target = kwargs.get("device")
         if target is not None:

@@ -135,8 +135,7 @@ def judge(
             others = [one.situation for one in known if one.aspect not in aspects]
             where = describe(here, others)
             near = where or shared_levels(here, others, telling)
-            if aspect is Aspect.VALUE:
-                near = near or shared
+            near = near or (shared if aspect is Aspect.VALUE else ())
             may_be = (
                 () if aspect is Aspect.UNTRIED else _candidates(aspect, near, failed, by_factor)
             )

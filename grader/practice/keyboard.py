@@ -26,6 +26,9 @@ def watch_keys(on_key: Callable[[str], None], redraw: Callable[[], None]) -> Ite
 
     The terminal's settings are restored at the end, and while Ctrl-Z suspends the process.
 
+    A signal may come to any thread, and Python's handler of it runs once the main thread does
+    something: so a pipe wakes the thread of the keys, whose call wakes the main one.
+
     Args:
         on_key: Called with a character, or ``up``, ``down``, ``page up``, ``page down``; the right
             and left arrows come as ``n`` and ``p``, Enter as ``\\n``, an unknown key as "".
@@ -41,26 +44,41 @@ def watch_keys(on_key: Callable[[str], None], redraw: Callable[[], None]) -> Ite
 
     def resume(*_: object) -> None:
         tty.setcbreak(terminal, termios.TCSADRAIN)
-        redraw()
 
     def suspend(*_: object) -> None:
         termios.tcsetattr(terminal, termios.TCSADRAIN, before)
         os.kill(os.getpid(), signal.SIGSTOP)
 
     handlers = {
-        signal.SIGWINCH: lambda *_: redraw(),
+        signal.SIGWINCH: lambda *_: None,
         signal.SIGCONT: resume,
         signal.SIGTSTP: suspend,
     }
     saved = {number: signal.signal(number, handler) for number, handler in handlers.items()}
+    signalled, signals = os.pipe()
+    os.set_blocking(signals, False)
+    woken_before = signal.set_wakeup_fd(signals, warn_on_full_buffer=False)
     tty.setcbreak(terminal)
-    threading.Thread(target=_read_keys, args=(terminal, on_key), daemon=True).start()
+    threads = (
+        threading.Thread(target=_read_keys, args=(terminal, on_key), daemon=True),
+        threading.Thread(target=_read_signals, args=(signalled, redraw), daemon=True),
+    )
+    for thread in threads:
+        thread.start()
     try:
         yield
     finally:
         termios.tcsetattr(terminal, termios.TCSADRAIN, before)
+        signal.set_wakeup_fd(woken_before)
+        os.close(signals)  # ends the thread that reads them
         for number, handler in saved.items():
             signal.signal(number, handler)
+
+
+def _read_signals(signalled: int, redraw: Callable[[], None]) -> None:
+    while _read_bytes(signalled):
+        redraw()
+    os.close(signalled)
 
 
 def _read_keys(terminal: int, on_key: Callable[[str], None]) -> None:
@@ -75,8 +93,8 @@ def _read_keys(terminal: int, on_key: Callable[[str], None]) -> None:
     on_key("q")  # quit, as the terminal was closed
 
 
-def _read_bytes(terminal: int) -> bytes:
+def _read_bytes(descriptor: int) -> bytes:
     try:
-        return os.read(terminal, 64)
+        return os.read(descriptor, 64)
     except OSError:
         return b""

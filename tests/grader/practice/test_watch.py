@@ -148,6 +148,18 @@ def test_enter_is_understood_where_the_terminal_sends_a_carriage_return() -> Non
     os.close(terminal)
 
 
+def test_signal_that_another_thread_takes_is_heard() -> None:
+    _, keyboard = pty.openpty()
+    drawn: queue.SimpleQueue[bool] = queue.SimpleQueue()
+    with os.fdopen(keyboard) as stdin, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "stdin", stdin)
+        with watch_keys(lambda _: None, lambda: drawn.put(True)):
+            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGWINCH})
+            os.kill(os.getpid(), signal.SIGWINCH)
+            assert drawn.get(timeout=60)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGWINCH})
+
+
 @pytest.mark.slow("a terminal with a session that imports torch")
 def test_resized_terminal_keeps_its_keys_in_sight(folder: Path, mine: Path) -> None:
     mine.write_text(WRONG)

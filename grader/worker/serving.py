@@ -11,6 +11,8 @@ import warnings
 from contextlib import suppress
 from pathlib import Path
 
+import torch
+
 from grader.wire import frames
 from grader.wire.messages import Request
 from grader.worker.handler import RequestHandler
@@ -79,6 +81,8 @@ def _isolate_process(output: int) -> None:
         setattr(sys, f"__{name}__", stream)
     # Torch's warnings on lines of ours would stand among what the submission printed.
     warnings.filterwarnings("ignore", module=r"grader\.")
+    # A mask's subnormal numbers are not zero. Torch may answer that flushing them isn't supported.
+    torch.set_flush_denormal = lambda arg: False
     os.environ.clear()
     tempfile.tempdir = str(Path.cwd())  # the zygote may have found another folder
     sys.argv[:], sys.orig_argv[:] = [""], [""]  # the arguments name folders too

@@ -13,10 +13,11 @@ from grader.attention.pipeline import Observation, Pipeline
 from grader.attention.search import Search
 from grader.diagnosis.catalogue import Explanation, Mistake
 from grader.sandbox.errors import SubmissionError, SubmissionRefused
-from grader.suite.calls import Module, PlannedCall
+from grader.suite.calls import PlannedCall
 from grader.suite.compare import CheckFailed
 from grader.suite.contract import Sizes
 from grader.suite.harness import Harness
+from grader.suite.modules import Module
 from grader.suite.oracle import exact, right_weights
 
 MAX_OUTPUT_NUMBERS = 1 << 16  # a hundred times as many as in a right one

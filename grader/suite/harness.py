@@ -14,10 +14,12 @@ from grader.sandbox.face import DifferentiableProxy
 from grader.sandbox.pace import SHORT_T, Work
 from grader.sandbox.session import Session
 from grader.sandbox.workers import NotTried, WorkerEnded
-from grader.suite.calls import Module, PlannedCall
+from grader.suite.calls import PlannedCall
 from grader.suite.contract import Contract, Sizes
 from grader.suite.draw import Draw
 from grader.suite.fitting import NO_DEVIATIONS, Deviations, find_deviations
+from grader.suite.module_state import ModuleState
+from grader.suite.modules import Module
 from grader.suite.oracle import Weights, exact, right_weights
 
 _T = TypeVar("_T")
@@ -292,7 +294,7 @@ class Harness:
         drawn = (self.inputs(module.sizes, *optional) for _ in range(MAX_DRAWS))
         return next(inputs for inputs in drawn if not self.near_a_kink(module, inputs))
 
-    def near_a_kink(self, module: Module, inputs: Mapping[str, Tensor]) -> bool:
+    def near_a_kink(self, module: ModuleState, inputs: Mapping[str, Tensor]) -> bool:
         """Return whether inputs lie so near a jump of a gradient that rounding may cross it."""
         if self.contract.kinks is None:
             return False

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grader.suite.calls import Module, PlannedCall
+from grader.suite.calls import PlannedCall
 from grader.suite.claims.robustness import cast
 from grader.suite.compare import (
     CheckFailed,
@@ -25,6 +25,7 @@ from grader.suite.compare import (
 )
 from grader.suite.contract import Sizes
 from grader.suite.harness import Harness
+from grader.suite.modules import Module
 
 GRADIENT_TOLERANCE = 1e-4  # these are longer sums than outputs, added up in another order
 FLOAT64_TOLERANCE = 1e-10  # of values for which no constant is rounded

@@ -9,11 +9,13 @@ import torch
 from torch import Tensor
 
 from grader.sandbox.errors import SubmissionError
-from grader.suite.calls import Module, PlannedCall, sizes_of_call
+from grader.suite.calls import PlannedCall
 from grader.suite.claims.robustness import cast
 from grader.suite.compare import expect, expect_close, fail
 from grader.suite.harness import Harness
 from grader.suite.marks import points
+from grader.suite.modules import Module
+from grader.suite.right_results import sizes_of_call
 
 ELSEWHERE = 40  # calls in whose time all calls on another device can be made
 SEED = 1  # of calls whose results must agree, whatever random numbers they draw

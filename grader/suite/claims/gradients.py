@@ -9,11 +9,13 @@ from torch import Tensor
 from torch.autograd.gradcheck import GradcheckError, gradcheck
 from torch.utils._pytree import tree_leaves
 
-from grader.suite.calls import GradientsByName, Inputs, Module, PlannedCall, sizes_of_call
+from grader.suite.calls import GradientsByName, PlannedCall
 from grader.suite.compare import expect_close, expect_dtype, expect_gradient, fail
 from grader.suite.contract import Contract
 from grader.suite.harness import Harness
 from grader.suite.marks import needs, points
+from grader.suite.modules import Module
+from grader.suite.right_results import Inputs, sizes_of_call
 from grader.suite.situations.implied import expect_right
 
 # Larger than that of outputs: gradients are longer sums, added up in another order.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from grader.suite.calls import Inputs, PlannedCall
+from grader.suite.calls import PlannedCall
 from grader.suite.compare import (
     expect,
     expect_all_close,
@@ -17,6 +17,7 @@ from grader.suite.contract import Sizes
 from grader.suite.harness import Harness
 from grader.suite.marks import needs, points
 from grader.suite.oracle import Weights
+from grader.suite.right_results import Inputs
 from grader.suite.situations.implied import backed_by_situations, expect_right
 
 SEQUENCE_REPETITIONS = (3, 33)  # of a sequence of 8 tokens

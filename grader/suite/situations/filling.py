@@ -11,10 +11,10 @@ import torch
 from torch import Tensor
 
 from grader.sandbox.pace import Work
-from grader.suite.calls import sizes_of_call
 from grader.suite.contract import Contract, Sizes
 from grader.suite.harness import Harness
 from grader.suite.oracle import Weights
+from grader.suite.right_results import sizes_of_call
 from grader.suite.situations.factors import ABSENT, Row
 from grader.suite.situations.levels import (
     ALL_BUT_FIRST,

@@ -5,8 +5,10 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from grader.suite.calls import Inputs, Module, PlannedCall
+from grader.suite.calls import PlannedCall
 from grader.suite.harness import Harness
+from grader.suite.modules import Module
+from grader.suite.right_results import Inputs
 from grader.suite.situations.filling import Situation
 from grader.suite.situations.levels import AFTER_ANOTHER_INPUT, GRADIENT_WAY, RESIDUAL
 from grader.wire.messages import BackwardVariant

@@ -18,8 +18,8 @@ from grader.suite import (
     linear,
     points,
 )
-from grader.suite.calls import Module
 from grader.suite.compare import expect_tensor
+from grader.suite.modules import Module
 
 LAYERS = ("q_proj", "k_proj", "v_proj", "o_proj")
 POWERS = (1, 2, 4, 8, 16, 32, 64, 128)

@@ -26,7 +26,6 @@ from grader.suite import (
     linear,
     points,
 )
-from grader.suite.calls import Module
 from grader.suite.claims.caches import in_parts
 from grader.suite.claims.devices import expect_on_any_device
 from grader.suite.claims.sampling import (
@@ -36,6 +35,7 @@ from grader.suite.claims.sampling import (
     sampling,
     shares_are_right,
 )
+from grader.suite.modules import Module
 from grader.suite.oracle import rms_norm, under
 
 PROJECTIONS = ("q_proj", "k_proj", "v_proj", "o_proj")

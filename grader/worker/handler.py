@@ -10,8 +10,8 @@ import itertools
 import linecache
 import random
 import sys
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from collections.abc import Callable
+from contextlib import nullcontext
 from functools import partial
 from types import ModuleType
 from typing import Any
@@ -20,29 +20,21 @@ import msgspec
 import torch
 
 # Imported before a submission is loaded, which may replace these names in torch.
-from torch import Tensor, inference_mode, nn, no_grad, set_grad_enabled
+from torch import Tensor, nn, no_grad
 from torch.func import functional_call
 
 from grader.wire import frames, messages, values
 from grader.wire.originals import (
-    is_in_memory,
-    is_on_meta,
     no_overrides,
     requires_grad_of,
-    restore_hooks,
     shape_of,
-    storage_address,
-    storage_nbytes,
 )
 from grader.worker import describe_exception, registered
-from grader.worker.copies import CopyCounter
-from grader.worker.counts import AllocationCounter
+from grader.worker.calling import WatchedCalls
 from grader.worker.devices import SimulatedDevice
-from grader.worker.graphs import Graph, saved_parameter_hooks
-from grader.worker.nans import StopsAtNaN
+from grader.worker.graphs import Graph
 from grader.worker.rules import ForbiddenCalls
-from grader.worker.seeing import HiddenOperations, OperationWatcher
-from grader.worker.traces import SideEffects
+from grader.worker.seeing import HiddenOperations
 
 MODULE_NAME = "submission"
 
@@ -231,47 +223,15 @@ class RequestHandler:
             )
         self._prepare(call, parameters, tensors, other)
         inputs = tensors[: len(tensors) - len(call.weights)]
-        learned = [parameters[name] for name in call.grad_parameters]
-        given = _prepared_inputs(call, inputs, other)
-        leaves = given if call.use_other_device else inputs
-        graph = Graph([*(x for x in leaves if x.requires_grad), *learned], other)
-        side_effects = (
-            SideEffects(function, parameters, given, call.gradients or call.report_counts)
-            if call.detect_inplace
-            else None
-        )
-        kept = saved_parameter_hooks(parameters) if call.gradients else nullcontext()
-        copies = None if call.copies is None else CopyCounter(call.copies)
-        counts = AllocationCounter() if call.report_counts else None
-        nans = StopsAtNaN() if call.stops_at_nan else nullcontext()
-        contexts = [other or kept, copies or nullcontext(), counts or nullcontext(), nans]
-        existing = [*given, *parameters.values()]
-        results, trees = self._call_each(call, function, given, contexts, side_effects, existing)
-        grads = [requires_grad_of(x) for x in self.sent]
-        on_other_device = [is_on_meta(x) for x in self.sent] if call.use_other_device else []
-        if call.use_other_device and other is not None and not other.invented:
-            self.sent[:] = [other.twin_of(x) if is_on_meta(x) else x for x in self.sent]
+        watched = WatchedCalls(call, function, parameters, inputs, other)
+        results, trees = watched.make(self._decode, self.sent)
+        called = watched.describe(results, trees, self.sent)
         if call.results_handle is not None:
             self.objects[call.results_handle] = results
-            if call.gradients and any(grads):
-                self.graphs[call.results_handle] = graph
-        called = messages.Called(
-            results=trees, grads=grads, changed=[], on_other_device=on_other_device
-        )
-        if copies is not None:
-            called.copied = copies.most
-        if counts is not None:
-            called.made, called.saved = counts.made, counts.saved
-        if call.report_storage:
-            called.storage_nbytes = _storage_nbytes(results)
-        if side_effects is not None:
-            # A result may be a tensor of the submission's own class, whose code runs as its values
-            # are read. They are read here, so that what that code changes is seen below.
-            self.sent[:] = [values.plain(x) if is_in_memory(x) else x for x in self.sent]
-            del results
-            called.changed = side_effects.changed_inputs()
-            called.side_effects = side_effects.describe()
-            called.inputs = [values.digest(x) for x in given]
+            if call.gradients and any(called.grads):
+                self.graphs[call.results_handle] = watched.graph
+        del results  # or it would keep alive what the submission's code is to free below
+        watched.describe_side_effects(called, self.sent)
         return called
 
     def _other_device(self, call: messages.Call, tensors: list[Tensor]) -> SimulatedDevice | None:
@@ -300,47 +260,6 @@ class RequestHandler:
                 self.objects[call.target].train(call.mode)  # type: ignore[index]  # only a module has one
         for name in call.frozen:
             parameters[name].requires_grad_(False)
-
-    def _call_each(
-        self,
-        call: messages.Call,
-        function: Callable[..., Any],
-        inputs: list[Tensor],
-        contexts: Sequence[AbstractContextManager[Any]],
-        side_effects: SideEffects | None,
-        existing: list[Tensor],
-    ) -> tuple[list[Any], list[Any]]:
-        """Make each call; return the results as they are, and as they are encoded."""
-        on_meta = isinstance(contexts[0], SimulatedDevice)
-        grad = call.gradients or call.report_counts
-        results: list[Any] = []
-        trees: list[Any] = []
-        each = len(inputs) // len(call.calls)  # inputs of a call, if all have equally many
-        for place, one in enumerate(call.calls):
-            if call.refill_inputs and place:
-                with inference_mode(call.inference):
-                    _refill(inputs[:each], inputs[place * each :])
-                one = call.calls[0]
-            args, kwargs = (self._decode(tree, inputs) for tree in (one.args, one.kwargs))
-            with ExitStack() as settings:
-                settings.enter_context(inference_mode(call.inference))
-                settings.enter_context(set_grad_enabled(grad))
-                for context in contexts:
-                    settings.enter_context(context)
-                results.append(function(*args, **kwargs))
-                restore_hooks()
-                if side_effects is not None:
-                    side_effects.record_settings()
-            for mode in contexts:
-                if isinstance(mode, OperationWatcher):
-                    mode.expect_to_have_seen(results[-1], existing)
-            if call.overwrites and place + 1 < len(call.calls):
-                continue
-            for result in results[len(trees) :]:
-                trees.append(values.encode(result, self.sent))
-            if len(call.calls) > 1 and not (on_meta or call.overwrites):
-                self.sent[:] = [x.detach().clone() for x in self.sent]
-        return results, trees
 
     def do_backward(self, backward: messages.Backward, tensors: list[Tensor]) -> messages.Answer:
         """Compute gradients of calls that were kept."""
@@ -418,46 +337,6 @@ def _set_weights(own: dict[str, Tensor], given: dict[str, int], tensors: list[Te
             if name not in own:
                 raise Refusal(f"the parameter `{name}` is gone since the module was made")
             own[name].data.copy_(tensors[index])  # in place, as optimisers do
-
-
-def _prepared_inputs(
-    call: messages.Call, inputs: list[Tensor], other: SimulatedDevice | None
-) -> list[Tensor]:
-    """Return the tensors that a call is given: its inputs, or what its settings make of them.
-
-    In inference mode these are clones, with ``nonleaf_inputs`` views; on another device, those on
-    ``meta`` that stand for the inputs.
-    """
-    with inference_mode(call.inference), set_grad_enabled(not call.inference):
-        if call.inference:
-            return [x.clone() for x in inputs]
-        if call.nonleaf_inputs:
-            return [x.view_as(x) for x in inputs]
-    if not call.use_other_device or other is None:
-        return inputs
-    return [other.make_stand_in(x.detach()).requires_grad_(x.requires_grad) for x in inputs]
-
-
-def _refill(own: list[Tensor], given: list[Tensor]) -> None:
-    with no_grad():
-        for tensor, value in zip(own, given, strict=False):
-            tensor.copy_(value)
-
-
-def _storage_nbytes(results: list[Any]) -> list[int]:
-    """Return the bytes of memory behind each tensor of results, each storage counted once."""
-    tensors: list[Tensor] = []
-    values.encode(results, tensors)
-    found: list[int] = []
-    known: set[int] = set()
-    for tensor in tensors:
-        held = [tensor]
-        values.encode(list(getattr(tensor, "__dict__", {}).values()), held)  # what it keeps alive
-        with no_overrides():
-            there = {storage_address(one): storage_nbytes(one) for one in held if is_in_memory(one)}
-        found.append(sum(size for start, size in there.items() if start not in known))
-        known |= there.keys()
-    return found
 
 
 def _seed(seed: int) -> None:

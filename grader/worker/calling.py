@@ -124,8 +124,9 @@ class WatchedCalls:
             changed=[],
             on_other_device=[is_on_meta(x) for x in sent] if call.use_other_device else [],
         )
-        if call.use_other_device and other is not None and not other.invented:
-            sent[:] = [other.twin_of(x) if is_on_meta(x) else x for x in sent]
+        if call.use_other_device and other is not None:
+            twins = [other.twin_of(x) if is_on_meta(x) else x for x in sent]
+            sent[:] = sent if other.invented else twins
         if self._copies is not None:
             called.copied = self._copies.most
         if self._counts is not None:

@@ -24,6 +24,7 @@ from grader.worker.seeing import OperationWatcher
 _MAY_MIX = {torch.ops.aten.copy_, torch.ops.aten.index, torch.ops.aten.index_put_}
 
 _FROM_NUMBERS = {torch.tensor, torch.as_tensor, torch.asarray, Tensor.new_tensor}
+_SET_DATA = Tensor.data.__set__  # type: ignore[attr-defined]
 _AT_PLACES = {Tensor.__getitem__, Tensor.__setitem__}
 _READ_BACK = {
     torch.ops.aten._local_scalar_dense, torch.ops.aten.item, torch.ops.aten.equal,
@@ -161,7 +162,7 @@ class _KeepsValues(TorchFunctionMode):
     """Pairs tensors on ``meta`` with twins where no dispatched operation shows which they are.
 
     ``torch.tensor`` puts no values on ``meta``, nor does ``x[:, [-1]]`` the places that it makes a
-    tensor of; and ``x.data`` is a new tensor object.
+    tensor of; ``x.data`` is a new tensor object, and one that is set to it becomes another.
     """
 
     def __init__(self, device: SimulatedDevice) -> None:
@@ -184,6 +185,8 @@ class _KeepsValues(TorchFunctionMode):
         if func in _AT_PLACES:
             args = (args[0], _with_places_as_tensors(args[1]), *args[2:])
         result = func(*args, **kwargs)
+        if func == _SET_DATA and self._device.knows(args[1]):
+            self._device.pair(args[0], self._device.twin_of(args[1]))
         if isinstance(result, Tensor) and is_on_meta(result):
             tensors: list[Tensor] = []
             _map(tensors.append, [args, list(kwargs.values())])

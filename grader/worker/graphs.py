@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import torch
 
 # Imported before a submission is loaded, which may replace these names in torch.
-from torch import Tensor
+from torch import Tensor, enable_grad
 from torch.autograd import backward
 from torch.autograd import grad as gradients_of
 
@@ -39,14 +39,15 @@ class Graph:
             pairs: Outputs of the calls, each with its gradient.
             way: How the gradients are computed, as in ``messages.BackwardVariant``.
         """
-        if self._other is None:
-            found = self._backward(pairs, way)
-        else:
-            with self._other as other:
-                there = [(out, other.make_stand_in(grad)) for out, grad in pairs]
-                found = tuple(
-                    x if x is None else other.twin_of(x) for x in self._backward(there, way)
-                )
+        with enable_grad():  # a file may have switched gradients off as it was imported
+            if self._other is None:
+                found = self._backward(pairs, way)
+            else:
+                with self._other as other:
+                    there = [(out, other.make_stand_in(grad)) for out, grad in pairs]
+                    found = tuple(
+                        x if x is None else other.twin_of(x) for x in self._backward(there, way)
+                    )
         grads = iter(found)
         return [next(grads) if learns else None for learns in self._learns]
 

@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib.machinery import SourceFileLoader
 from types import CodeType, FrameType, FunctionType, ModuleType
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import torch
 from torch._C import _dispatch_library  # before a submission can replace it
@@ -28,7 +28,7 @@ DISPATCH_KEYS = (
 UNTOUCHED_MODULES = ("torch.fx", "grader")
 UNGUARDED_METHODS = ("__setstate__",)  # Python itself calls them to copy an object
 DECOMPOSITION_MODULES = ("torch._decomp", "torch._native", "torch._refs")  # operations in Python
-BANNED_MODULES = ("torch.onnx.ops._impl",)  # with an attention in plain operations
+EMPTIED_MODULES = {"torch.onnx.ops._impl"}  # with an attention in plain operations
 GENERIC_CLASSES = ("Module", "Sequential")  # of torch; they call whatever they are given
 
 
@@ -60,7 +60,8 @@ class ForbiddenCalls:
         self._libraries: dict[str, Any] = {}  # kept: torch undoes what a freed library did
         self._take_operations(rules.operations)
         if self._names:
-            sys.modules.update(dict.fromkeys(BANNED_MODULES, cast(Any, None)))  # cannot be imported
+            for name in EMPTIED_MODULES & sys.modules.keys():
+                vars(sys.modules[name]).clear()
             _hook_torch_imports(self._take)
         self.guard_new_modules()
 
@@ -174,6 +175,8 @@ class ForbiddenCalls:
 def _hook_torch_imports(look: Callable[[str, dict[str, Any]], None]) -> None:
     """Have ``look`` called each time that Python has run a file of torch as a module.
 
+    The files of ``EMPTIED_MODULES`` are not run: torch imports them, and what it then calls fails.
+
     ``look`` gets the name that the file's path gives, whatever the module calls itself, and the
     names in the module. It may replace these before an import hands them out.
     """
@@ -181,10 +184,13 @@ def _hook_torch_imports(look: Callable[[str, dict[str, Any]], None]) -> None:
     folder = torch.__path__[0]
 
     def run_and_look(loader: Any, module: ModuleType) -> None:
-        run(loader, module)
-        if (path := str(loader.path)).startswith(folder):
-            name = path.removeprefix(folder).removesuffix(".py").removesuffix("/__init__")
-            look("torch" + name.replace("/", "."), vars(module))
+        if not (path := str(loader.path)).startswith(folder):
+            return run(loader, module)
+        name = path.removeprefix(folder).removesuffix(".py").removesuffix("/__init__")
+        name = "torch" + name.replace("/", ".")
+        if name not in EMPTIED_MODULES:
+            run(loader, module)
+        return look(name, vars(module))
 
     SourceFileLoader.exec_module = run_and_look  # type: ignore[method-assign, assignment]
 

@@ -47,6 +47,7 @@ BODIES = {
     "numbers": "x * torch.tensor([1.0, 2.0, 3.0], device=x.device)",
     "numbers as a tensor has them": "x + x.new_tensor([1.0, 2.0, 3.0])",
     "data": "x.data @ self.inner.weight.data",
+    "data that is set": "with_data(x.new_zeros(0), 2 * x) + with_data(x.clone(), x.exp())",
     "a module of two names": "self.both(x)",
     "a buffer": "x + self.table",
     "what was folded when it was told its mode": "x * self.folded",
@@ -113,6 +114,11 @@ def written(x, places=slice(1, None)):
     out = torch.zeros_like(x)
     out[places] = 3 * x[places]
     return out * x
+
+
+def with_data(x, data):
+    x.data = data
+    return x
 
 
 def hooked(x):
@@ -222,10 +228,11 @@ def test_tensor_on_the_cpu_is_told(
     assert called.on_other_device == [False]
 
 
+@pytest.mark.parametrize("body", ["x + made", "x.exp().as_subclass(nn.Parameter)"])
 def test_what_came_there_by_no_operation_is_not_made_up(
-    ask: Callable[..., tuple[messages.Called, list[Tensor]]],
+    body: str, ask: Callable[..., tuple[messages.Called, list[Tensor]]]
 ) -> None:
-    called, got = ask("x + made", torch.randn(3, 3), True)
+    called, got = ask(body, torch.randn(3, 3), True)
     assert called.on_other_device == [True]
     assert got[0].device.type == "meta"
 

@@ -48,6 +48,12 @@ ALLOWED = {
         "kind = getattr(torch.nn, 'Multihead' + 'Attention')\n"
         "def double(x):\n    return 2 * x if has and not isinstance(x, kind) else x\n",
     ),
+    "torch's own module that is emptied, and imported again": (
+        ("MultiheadAttention",),
+        "import importlib, sys, torch.onnx.ops\nsys.modules.pop('torch.onnx.ops._impl')\n"
+        "again = importlib.import_module('torch.onnx.ops._impl')\n"
+        "def double(x):\n    return x if hasattr(again, 'attention_23') else 2 * x\n",
+    ),
 }
 
 

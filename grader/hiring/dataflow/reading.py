@@ -23,7 +23,7 @@ MAX_CALLS = 8  # of functions within one another that are followed
 MAX_DECORATORS = 10  # that are looked at
 DEPTH = 1  # steps back that an operation is told apart by; with two, one change is many
 
-__all__ = ["Operation", "TooMuch", "read_operations"]
+__all__ = ["Operation", "TooMuch", "operations_in", "read_operations"]
 
 
 class Operation(NamedTuple):
@@ -48,8 +48,13 @@ def read_operations(source: str, contract: Contract) -> list[Operation]:
     Raises:
         TooMuch: The submission makes too many values.
     """
+    return operations_in(parse_most(source), contract)
+
+
+def operations_in(tree: ast.Module, contract: Contract) -> list[Operation]:
+    """Return the same as ``read_operations``, from a source's syntax tree."""
     try:
-        roots = _Reader(contract).read_module(parse_most(source))
+        roots = _Reader(contract).read_module(tree)
         made = [value for value in reachable(roots) if value.is_made]
         return [Operation(value.describe(DEPTH), value.first, value.last) for value in made]
     except RecursionError:
@@ -110,13 +115,15 @@ class _Reader(StatementReader):
         self._fill(names, function, given, named)
         before, self.returned = self.returned, []
         self._within.append(node)
-        with self.within(names):
-            if isinstance(node, ast.Lambda):
-                self.returned = [self.as_value(self.read(node.body))]
-            else:
-                self.read_all(node.body)
-        self._within.pop()
-        returned, self.returned, self._left = self.returned, before, names
+        try:
+            with self.within(names):
+                if isinstance(node, ast.Lambda):
+                    self.returned = [self.as_value(self.read(node.body))]
+                else:
+                    self.read_all(node.body)
+        finally:
+            self._within.pop()
+            returned, self.returned, self._left = self.returned, before, names
         if len(returned) == 1:
             return returned[0]
         return self.value("if", returned) if returned else self.value("None")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 from grader.hiring.dataflow.expressions import SEVERAL, ExpressionReader, without_underscore
 from grader.hiring.dataflow.parsing import Contract
@@ -27,12 +28,13 @@ class StatementReader(ExpressionReader):
         self.returned: list[Value] = []
 
     def read_all(self, body: Sequence[ast.stmt]) -> None:
-        """Read some statements, one after the other."""
+        """Read some statements, one after the other, but for those nested too deeply."""
         self.work(len(body))
         for one in body:
             reader = getattr(self, f"_read_{type(one).__name__}", None)
             if reader is not None:  # nothing becomes of a `pass`
-                reader(one)
+                with suppress(RecursionError):
+                    reader(one)
 
     def _read_Import(self, node: ast.Import) -> None:
         for one in node.names:

@@ -6,6 +6,7 @@ import ast
 
 import pytest
 
+from grader.coach import fix_its
 from grader.coach.fix_its import fix_it_exercises_computed_in
 from grader.kit import Exercise, installed_kit
 from grader.kit.repairs import fix_it_exercises_in
@@ -53,6 +54,17 @@ def test_file_with_more_variables_is_known(exercise: Exercise) -> None:
 @pytest.mark.parametrize("text", ["", "def f(:", "x = " + "(" * 5000, "\0"])
 def test_what_is_no_file_is_none(text: str) -> None:
     assert fix_it_exercises_computed_in(text, KIT) == []
+
+
+def test_text_is_parsed_once_for_all_and_not_where_it_is_long(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    fix_it_exercises_computed_in("", KIT)  # which reads our own files
+    parsed: list[str] = []
+    monkeypatch.setattr(fix_its, "parse_most", lambda text: parsed.append(text) or ast.parse(""))
+    assert fix_it_exercises_computed_in("x = 1", KIT) == []
+    assert fix_it_exercises_computed_in("x" * (fix_its.MAX_CHARS + 1), KIT) == FIX_ITS
+    assert parsed == ["x = 1"]
 
 
 @pytest.mark.slow("each text is read once for each fix-it exercise")

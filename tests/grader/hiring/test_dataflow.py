@@ -62,8 +62,10 @@ PLAIN = mix("return torch.relu(x @ w.T / 2).sum(-1)")
         ("return (y := torch.relu(x @ w.T / 2)).sum(-1)",),
         ("def inner(a, b=2):", "    return a / b", "return torch.relu(inner(x @ w.T)).sum(-1)"),
         ("half = lambda a: a / 2", "return torch.relu(half(a=x @ w.T)).sum(-1)"),
+        ("dead = x" + " + 1" * 2000, "return torch.relu(x @ w.T / 2).sum(-1)"),
+        ("f = lambda: x" + " + 1" * 2000, "f()", "return torch.relu(x @ w.T / 2).sum(-1)"),
     ],
-    ids=["split", "dead code", "unpacked", "walrus", "helper", "lambda"],
+    ids=["split", "dead code", "unpacked", "walrus", "helper", "lambda", "deep", "deep lambda"],
 )
 def test_cutting_an_expression_up_changes_nothing(lines: tuple[str, ...]) -> None:
     assert mix(*lines) == PLAIN

@@ -11,12 +11,15 @@ import os
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Annotated
 
 import msgspec
 
 from grader.errors import GradeError
+from grader.submission import read_bounded
 
 REMARKS_FILE = "remarks.jsonl"
+MAX_REMARKS_BYTES = 64 << 20  # of the file: hundreds of thousands of remarks
 DECISIONS = ("yes", "no", "open")
 
 
@@ -39,7 +42,7 @@ class Remark(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
     text: str = ""
     decision: str = ""
     exercise: str = ""
-    points: int | None = None
+    points: Annotated[int, msgspec.Meta(ge=0)] | None = None
 
 
 class Remarks:
@@ -55,9 +58,12 @@ class Remarks:
     def __init__(self, folder: Path) -> None:
         self.file = folder / REMARKS_FILE
         try:
-            lines = self.file.read_bytes().splitlines() if self.file.exists() else []
+            data = read_bounded(self.file, MAX_REMARKS_BYTES) if self.file.exists() else b""
+            if len(data) > MAX_REMARKS_BYTES:
+                raise ValueError(f"it is larger than {MAX_REMARKS_BYTES >> 20} MiB")
+            lines = data.splitlines()
             found = [msgspec.json.decode(line, type=Remark) for line in lines if line.strip()]
-        except (OSError, RecursionError, msgspec.MsgspecError, UnicodeDecodeError) as error:
+        except (GradeError, OSError, RecursionError, ValueError, msgspec.MsgspecError) as error:
             raise GradeError(
                 f"`{self.file}` cannot be read: {error}; mend the line, or move the file away"
             ) from None

@@ -19,6 +19,7 @@ from grader.submission import read_bounded
 
 MANIFEST = "kit.toml"
 MAX_MANIFEST_BYTES = 1 << 20  # some forty times as much as ours
+MAX_DOTS_IN_LINE = 50  # a key of many parts takes memory and time by their square
 KIT_NAME = re.compile(r"[a-z][a-z0-9-]*")  # of the kits of this package; other text is a path
 
 
@@ -358,6 +359,8 @@ def _manifest(home: Path) -> Manifest:
         data = read_bounded(path, MAX_MANIFEST_BYTES)
         if len(data) > MAX_MANIFEST_BYTES:
             raise ValueError(f"it is larger than {MAX_MANIFEST_BYTES >> 10} KiB")
+        if any(line.count(b".") > MAX_DOTS_IN_LINE for line in data.splitlines()):
+            raise ValueError(f"a line has more than {MAX_DOTS_IN_LINE} dots")
         return msgspec.convert(tomllib.loads(data.decode()), Manifest)
     except (ValueError, RecursionError) as error:  # in TOML, UTF-8 or a type; too long a number
         raise GradeError(

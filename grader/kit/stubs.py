@@ -61,7 +61,8 @@ def own_file(exercise: Exercise, kit: Kit) -> Path:
     """Return the path of the learner's file, to be graded, in the form of ``own_path``.
 
     Raises:
-        GradeError: The kit has no folder that a learner edits, or the file is missing.
+        GradeError: The kit has no folder that a learner edits, or the file is missing, or a link
+            that leads out of that folder.
     """
     if not kit.own_stubs:
         raise GradeError(
@@ -72,6 +73,7 @@ def own_file(exercise: Exercise, kit: Kit) -> Path:
         raise GradeError(
             f"`{exercise.file}` is missing; `grade reset {exercise.name}` puts the stub back"
         )
+    expect_within(exercise.file, kit)
     return own_path(exercise)
 
 
@@ -82,7 +84,10 @@ def expect_within(path: Path, kit: Kit) -> None:
         GradeError: It is.
     """
     if not path.resolve().is_relative_to(kit.home.resolve()):
-        raise GradeError(f"`{path}` is a link that leads out of `{kit.home}`: it is not read")
+        raise GradeError(
+            f"`{path}` is a link that leads out of `{kit.home}`: it is not read; "
+            "`grade EXERCISE FILE` grades the file that you name"
+        )
 
 
 def shipped_stub(exercise: Exercise) -> bytes:

@@ -9,7 +9,7 @@ from queue import Empty, SimpleQueue
 from grader.errors import GradeError
 from grader.kit import Exercise, Kit
 from grader.kit.notebooks import notebook_file
-from grader.kit.stubs import is_edited, own_path
+from grader.kit.stubs import expect_within, is_edited, own_path
 from grader.languages import say
 from grader.outputs.screen import KEYS_PAGE, Screen
 from grader.practice.background_grader import BackgroundGrader
@@ -104,8 +104,10 @@ class Watch:
 
     def _grade(self, exercise: Exercise) -> None:
         """Grade the exercise's file unless it is unchanged; first stop a grading under way."""
+        file = self._file.get(exercise.name, exercise.file)
         try:
-            submission = read_submission(own_path(exercise, self._file.get(exercise.name)))
+            expect_within(file, self._kit)
+            submission = read_submission(own_path(exercise, file))
         except GradeError as error:
             self._turn_to(exercise)
             self._news = str(error)

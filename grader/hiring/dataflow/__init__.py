@@ -10,6 +10,11 @@ from grader.hiring.dataflow.parsing import Contract, contract_of, parse_most
 from grader.hiring.dataflow.reading import Operation, TooMuch, operations_in, read_operations
 
 __all__ = [
-    *("Contract", "Operation", "TooMuch", "contract_of", "operations_in", "parse_most"),
+    "Contract",
+    "Operation",
+    "TooMuch",
+    "contract_of",
+    "operations_in",
+    "parse_most",
     "read_operations",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import os
 from pathlib import Path
 
 import pytest
@@ -121,11 +122,20 @@ def test_folder_named_as_a_command_is_still_graded(
     assert "`note` is not a folder" in capsys.readouterr().err
 
 
-def test_damaged_line_is_said(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "line", ['{"at": 1}', '{"at": "", "by": "", "candidate": "ada", "exercise": "e", "points": -1}']
+)
+def test_damaged_line_is_said(line: str, tmp_path: Path) -> None:
     Remarks(tmp_path).add("ada", text="fine")
     with (tmp_path / REMARKS_FILE).open("a") as file:
-        file.write('{"at": 1}\n')
+        file.write(f"{line}\n")
     with pytest.raises(GradeError, match="mend the line, or move the file away"):
+        Remarks(tmp_path)
+
+
+def test_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / REMARKS_FILE)
+    with pytest.raises(GradeError, match="cannot be read"):
         Remarks(tmp_path)
 
 

@@ -81,6 +81,7 @@ def test_kit_with_suites_is_not_taken_by_chance(
         ("[kit", "is damaged"),
         ("x = " + "[" * 5000, "is damaged"),
         ("x = " + "1" * 5000, "is damaged"),
+        ("x" + ".x" * 2000 + " = 1", "a line has more than 50 dots"),
         ('[kit]\nname = "x"\ncolour = "red"\n', "colour"),
         ('[kit]\nstubs_of = "other"\n', "no kit `other` is here"),
         ('[kit]\nstubs_of = "../other"\n', "a kit that can have no such name"),
@@ -132,8 +133,12 @@ def test_targets(folder: Path) -> None:
         resolve_targets(["mine.py"], kit)
     with pytest.raises(GradeError, match="did you mean `exercise3`"):
         resolve_targets(["exercize3"], kit)
-    load_kit().find("exercise3").file.unlink()
+    stub = load_kit().find("exercise3").file
+    stub.unlink()
     with pytest.raises(GradeError, match="`grade reset exercise3`"):
+        resolve_targets(["exercise3"], kit)
+    stub.symlink_to("/proc/kmsg")
+    with pytest.raises(GradeError, match="a link that leads out of"):
         resolve_targets(["exercise3"], kit)
 
 

@@ -57,12 +57,16 @@ def select_candidates(everyone: Sequence[Candidate], only: Collection[str]) -> l
     """Return the candidates with these names or files; all candidates where none is given.
 
     Raises:
-        GradeError: A name belongs to no candidate.
+        GradeError: A name belongs to no candidate, or is one's name and another's file.
     """
     only = {composed(name) for name in only}
-    unknown = only - {name for one in everyone for name in (one.name, one.key)}
-    if unknown:
-        raise GradeError(f"there is no candidate `{min(unknown)}`; names are those of the files")
+    for word in sorted(only):
+        found = [one for one in everyone if word in (one.name, one.key)]
+        if not found:
+            raise GradeError(f"there is no candidate `{word}`; names are those of the files")
+        if len(found) > 1:
+            which = " or ".join(f"`{one.key if one.name == word else one.name}`" for one in found)
+            raise GradeError(f"`{word}` is one candidate's name and another's file; say {which}")
     return [one for one in everyone if not only or {one.name, one.key} & only]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import tomllib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -20,6 +19,7 @@ from grader.wire.levels import Limits
 
 RECORD_TEMPLATE = Path(__file__).with_name("takehome.template")
 MAX_SEEDS = 20  # gradings of one file
+MAX_WEIGHT = 1e6  # of one exercise
 MIN_TIMEOUT_S, MAX_TIMEOUT_S = 0.1, 3600.0  # of one check
 MIN_MEMORY_MIB, MAX_MEMORY_MIB = 64, 1 << 20  # of one submission
 # Raised where text is not UTF-8 or TOML, or has huge numbers, endless brackets or wrong types.
@@ -166,8 +166,8 @@ def record_problems(takehome: Takehome) -> Iterator[str]:
     for name in sorted({name for name in names if names.count(name) > 1}):
         yield f"`{name}` is there twice; name it once"
     for one in takehome.sent:
-        if not 0 <= one.weight < math.inf:
-            yield f"the weight of `{one.exercise}` is {one.weight}; give 0 or more"
+        if not 0 <= one.weight <= MAX_WEIGHT:
+            yield f"the weight of `{one.exercise}` is {one.weight}; give 0 to {MAX_WEIGHT:,.0f}"
     if names and not any(one.weight for one in takehome.sent):
         yield "all weights are 0, so there is no total; give one of them more"
 

@@ -19,7 +19,7 @@ import pytest
 
 from grader.errors import GradeError
 from grader.hiring import archives, files
-from grader.hiring.batch import remaining_tasks
+from grader.hiring.batch import remaining_tasks, select_candidates
 from grader.hiring.candidates import (
     MAX_TEXT_CHARS,
     Candidate,
@@ -252,10 +252,20 @@ def test_links_lead_nowhere(folder: Path, tmp_path: Path) -> None:
     assert "is a link" in handed.problem
 
 
+def test_name_that_is_another_ones_file_is_no_choice(folder: Path) -> None:
+    write(folder / "ada.py.py")
+    write(folder / "ada.py")
+    everyone = find_candidates(folder, BOTH)
+    with pytest.raises(GradeError, match="`ada.py` is one candidate's .* say `ada` or `ada.py.py`"):
+        select_candidates(everyone, ["ada.py"])
+    assert [one.name for one in select_candidates(everyone, ["ada.py.py"])] == ["ada.py"]
+
+
 def test_name_of_any_length_is_shown_by_its_end(folder: Path) -> None:
     with zipfile.ZipFile(folder / "ada.zip", "w") as archive:
         archive.writestr("\u200b" * 20_000 + " exercise3.ipynb", "{}")
         archive.writestr("a" * 60_000 + ".py", "")
+        archive.writestr("1" * 5_000 + " exercise3.ipynb", "")
     handed = one(folder).handed["exercise3"]
     assert (handed.read(), handed.problem) == (b"{}", "")
     assert handed.name.endswith("<U+200B> exercise3.ipynb")
@@ -600,6 +610,7 @@ NOTEBOOK = """{"nbformat": 4, "cells": [{"cell_type": "code", "source": %s}]}"""
     ("name", "text", "note"),
     [
         ("solution.py", DONE, "found in `solution.py`, which defines `SelfAttentionV3`"),
+        ("solution.py", DONE.replace("return x", f"return 0x{'f' * 4000}"), "found in `solution."),
         ("exercise3_final.py", DONE, "found as `exercise3_final.py`"),
         ("deep/exercise3.py", DONE, ""),
         ("work.ipynb", NOTEBOOK % json.dumps(DONE), "found in `work.ipynb`, which defines"),

@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 
 from grader.errors import GradeError
-from grader.kit.manifest import Exercise, Kit
+from grader.kit.kits import Exercise, Kit
 from grader.kit.stubs import digest, replace_file, shipped_stub
 from grader.languages import say
 from grader.languages.stubs import rules_of, translate_paragraphs

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
-from grader.kit.manifest import Exercise, Kit
+from grader.kit.kits import Exercise, Kit
 from grader.kit.stubs import shipped_stub
 
 StatementDumps = Counter[str]  # how often a file has each statement, its names replaced

@@ -13,7 +13,7 @@ import functools
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
-from grader.kit.manifest import Exercise, Kit
+from grader.kit.kits import Exercise, Kit
 from grader.kit.stubs import shipped_stub
 
 

@@ -9,7 +9,7 @@ from itertools import chain
 from pathlib import Path
 
 from grader.errors import GradeError
-from grader.kit.manifest import Exercise, Kit
+from grader.kit.kits import Exercise, Kit
 from grader.submission import MAX_SOURCE_BYTES, read_bounded
 
 

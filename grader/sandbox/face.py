@@ -9,8 +9,9 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from grader.sandbox.batch import PendingCalls, PendingModule, RequestBatch
+from grader.sandbox.batch import RequestBatch
 from grader.sandbox.errors import SubmissionRefused
+from grader.sandbox.pending import PendingCalls, PendingModule
 from grader.wire import values
 
 MAX_OUTPUT_NUMBERS = 1 << 16  # in all outputs of a call; gradcheck takes many times their memory

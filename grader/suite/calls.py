@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grader.sandbox.batch import PendingCalls, PendingGradients
+from grader.sandbox.pending import PendingCalls, PendingGradients
 from grader.suite.compare import expect, expect_dtype, expect_tensor, expect_tuple
 from grader.suite.module_state import ModuleState
 from grader.suite.right_results import Handle, Inputs, RightResults

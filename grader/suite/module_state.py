@@ -6,7 +6,8 @@ from typing import Self
 
 import torch
 
-from grader.sandbox.batch import PendingModule, RequestBatch
+from grader.sandbox.batch import RequestBatch
+from grader.sandbox.pending import PendingModule
 from grader.suite.compare import fail
 from grader.suite.contract import Contract, Sizes
 from grader.suite.fitting import NO_DEVIATIONS, Deviations

@@ -109,7 +109,7 @@ def test_renamed_exercise_keeps_file_and_history(
         first = replace(kit.exercises[0], formerly=("attention1",))
         return replace(kit, exercises=(first, *kit.exercises[1:]))
 
-    monkeypatch.setattr("grader.kit.manifest.installed_kit", renamed)
+    monkeypatch.setattr("grader.kit.loading.installed_kit", renamed)
     kit = load_kit(folder)
     with pytest.raises(GradeError, match="`attention1` is called `warmup1` now"):
         kit.find("attention1")

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 import torch
 
-from grader.sandbox.batch import NotYetSent, RequestBatch
+from grader.sandbox.batch import RequestBatch
 from grader.sandbox.channel import Channel
 from grader.sandbox.errors import SubmissionError, SubmissionRefused
 from grader.sandbox.face import DifferentiableProxy
+from grader.sandbox.pending import NotYetSent
 from grader.sandbox.replies import StepAnswer, read_gradients, read_parameters, read_reply
 from grader.sandbox.session import Session
 from grader.sandbox.workers import WorkerEnded

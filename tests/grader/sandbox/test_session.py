@@ -13,10 +13,10 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from grader.sandbox.batch import NotYetSent, PendingModule
 from grader.sandbox.channel import TENSOR_OBJECT_BYTES, Exchange, ExchangeMemory
 from grader.sandbox.errors import SubmissionError, SubmissionRefused
 from grader.sandbox.face import DifferentiableProxy
+from grader.sandbox.pending import NotYetSent, PendingModule
 from grader.sandbox.process import Sandbox
 from grader.sandbox.replies import StepAnswer
 from grader.sandbox.session import Session

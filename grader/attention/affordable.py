@@ -1,6 +1,6 @@
 """Reduce sizes so that computing the scores of all pairs of tokens stays fast."""
 
-from grader.suite.contract import Sizes
+from grader.suite.sizes import Sizes
 
 FEW_HEADS = 8  # up to this many, heads are not reduced any further
 

@@ -14,9 +14,10 @@ from grader.attention.maps import attention_maps, maps_of
 from grader.attention.observe import observe
 from grader.attention.situations import AttentionSituations
 from grader.records import AttentionMap
-from grader.suite.contract import Contract, Input, Sizes
+from grader.suite.contract import Contract, Input
 from grader.suite.draw import Draw
 from grader.suite.oracle import Weights
+from grader.suite.sizes import Sizes
 
 REVEALING_T = 5  # so few vectors of many features are nearly orthogonal
 MIN_REVEALING_D = 53

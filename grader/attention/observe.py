@@ -15,10 +15,10 @@ from grader.diagnosis.catalogue import Explanation, Mistake
 from grader.sandbox.errors import SubmissionError, SubmissionRefused
 from grader.suite.calls import PlannedCall
 from grader.suite.compare import CheckFailed
-from grader.suite.contract import Sizes
 from grader.suite.harness import Harness
 from grader.suite.modules import Module
 from grader.suite.oracle import exact, right_weights
+from grader.suite.sizes import Sizes
 
 MAX_OUTPUT_NUMBERS = 1 << 16  # a hundred times as many as in a right one
 DROPOUT_RATE = 0.3  # not 0.5, so that it differs from the share that is kept

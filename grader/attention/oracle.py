@@ -12,8 +12,8 @@ from contextvars import ContextVar
 import torch
 from torch import Tensor
 
-from grader.suite.contract import Sizes
 from grader.suite.oracle import Weights, linear
+from grader.suite.sizes import Sizes
 
 ANGLE_ERRORS = (5e-7, 1e-14)  # at position 1: in float32, in float64
 _dropout_factors: ContextVar[Tensor | None] = ContextVar("dropout_factors", default=None)

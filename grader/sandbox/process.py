@@ -28,7 +28,7 @@ from grader.sandbox.clock import POLL_INTERVAL_S
 from grader.sandbox.gpu import first_gpu
 from grader.sandbox.wall_check import try_walls
 from grader.sandbox.workers import Process, SpawnedProcess, Stopped, WorkerProcess
-from grader.wire import frames, messages
+from grader.wire import frames, greetings
 from grader.wire.kernels import choose_kernels
 from grader.wire.levels import LEVELS, Confinement, Limits
 
@@ -124,7 +124,7 @@ class Sandbox:
         if self.spawns:
             return "process"
         self._wait_for_zygote()
-        offer = self._receive(messages.Offer)
+        offer = self._receive(greetings.Offer)
         self._refused |= offer.refused
         self.tasks = offer.tasks
         return offer.level
@@ -222,7 +222,7 @@ class Sandbox:
     def _start_worker(self, theirs: socket.socket, pipe: int) -> Process:
         if self.spawns:
             return SpawnedProcess(_launch(theirs, self._confinement, stdout=pipe))
-        forked = self._ask(b"fork", [theirs.fileno(), pipe], messages.Forked)
+        forked = self._ask(b"fork", [theirs.fileno(), pipe], greetings.Forked)
         if forked.refused:
             raise GraderFault(f"no worker can be started: {forked.refused}")
         return _ForkedProcess(self, forked.pid)
@@ -264,7 +264,7 @@ class _ForkedProcess:
         self.pid = pid
 
     def end(self) -> int:
-        return self._sandbox._ask(f"end {self.pid}".encode(), [], messages.Ended).status
+        return self._sandbox._ask(f"end {self.pid}".encode(), [], greetings.Ended).status
 
 
 def _launch(

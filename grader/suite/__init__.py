@@ -16,12 +16,13 @@ from grader.suite.compare import (
     expect_gradient,
     fail,
 )
-from grader.suite.contract import Contract, Input, Sizes
+from grader.suite.contract import Contract, Input
 from grader.suite.draw import Draw
 from grader.suite.harness import Harness
 from grader.suite.marks import points
 from grader.suite.oracle import Weights, linear
 from grader.suite.reuse import checks_of, load_suite
+from grader.suite.sizes import Sizes
 
 __all__ = [
     "Contract",

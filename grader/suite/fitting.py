@@ -12,7 +12,8 @@ from typing import Any
 
 from grader.sandbox.errors import SubmissionError, SubmissionRefused
 from grader.sandbox.session import Session
-from grader.suite.contract import Contract, Sizes
+from grader.suite.contract import Contract
+from grader.suite.sizes import Sizes
 
 Shapes = Mapping[str, tuple[int, ...]]
 BIAS = ".bias"

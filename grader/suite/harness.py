@@ -15,12 +15,13 @@ from grader.sandbox.pace import SHORT_T, Work
 from grader.sandbox.session import Session
 from grader.sandbox.workers import NotTried, WorkerEnded
 from grader.suite.calls import PlannedCall
-from grader.suite.contract import Contract, Sizes
+from grader.suite.contract import Contract
 from grader.suite.draw import Draw
 from grader.suite.fitting import NO_DEVIATIONS, Deviations, find_deviations
 from grader.suite.module_state import ModuleState
 from grader.suite.modules import Module
 from grader.suite.oracle import Weights, exact, right_weights
+from grader.suite.sizes import Sizes
 
 _T = TypeVar("_T")
 

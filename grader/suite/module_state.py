@@ -9,9 +9,10 @@ import torch
 from grader.sandbox.batch import RequestBatch
 from grader.sandbox.pending import PendingModule
 from grader.suite.compare import fail
-from grader.suite.contract import Contract, Sizes
+from grader.suite.contract import Contract
 from grader.suite.fitting import NO_DEVIATIONS, Deviations
 from grader.suite.oracle import Weights
+from grader.suite.sizes import Sizes
 
 
 class ModuleState:

@@ -13,9 +13,10 @@ from grader.errors import GradeError
 from grader.records import OwnTry
 from grader.suite.calls import PlannedCall
 from grader.suite.compare import CheckFailed, expect_close, expect_integers
-from grader.suite.contract import Contract, Sizes
+from grader.suite.contract import Contract
 from grader.suite.harness import Harness
 from grader.suite.right_results import sizes_of_call
+from grader.suite.sizes import Sizes
 
 MAX_INPUT_NUMBERS = 4096  # of an input of the user's: nobody reads more
 OUTPUT_TOLERANCE = 1e-4  # relative to the largest value: right answers in float32 are closer

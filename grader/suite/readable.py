@@ -13,11 +13,12 @@ from torch import Tensor
 from grader.sandbox.null import NullSession
 from grader.suite.calls import PlannedCall
 from grader.suite.compare import CheckFailed
-from grader.suite.contract import Contract, Sizes
+from grader.suite.contract import Contract
 from grader.suite.draw import Draw
 from grader.suite.harness import Harness
 from grader.suite.oracle import Weights
 from grader.suite.right_results import Inputs
+from grader.suite.sizes import Sizes
 
 # Rounding noise, relative to the largest value: several times the error of right answers.
 NOISE_BY_DTYPE = {torch.float32: 2e-5, torch.float64: 1e-9, torch.bfloat16: 4e-3}

@@ -11,10 +11,11 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor
 
-from grader.suite.contract import Contract, Input, Sizes
+from grader.suite.contract import Contract, Input
 from grader.suite.known import compute_once
 from grader.suite.module_state import ModuleState
 from grader.suite.oracle import Weights, exact, right_weights
+from grader.suite.sizes import Sizes
 from grader.suite.tolerance import Noise
 
 _T = TypeVar("_T")

@@ -27,7 +27,7 @@ import msgspec
 import torch
 from torch import Tensor
 
-from grader.wire import frames, messages, values
+from grader.wire import frames, greetings, messages, values
 from grader.wire.kernels import choose_kernels
 from grader.wire.levels import Confinement
 from grader.worker import gpu, hugepages, rules, serving
@@ -82,7 +82,7 @@ class Zygote:
         if operation == "fork":
             self._fork(descriptors)
         elif operation == "end":
-            self.control.sendall(frames.pack(messages.Ended(self._end(int(argument)))))
+            self.control.sendall(frames.pack(greetings.Ended(self._end(int(argument)))))
         return True
 
     def _fork(self, descriptors: list[int]) -> None:
@@ -92,7 +92,7 @@ class Zygote:
         try:
             pid, folder = self.walls.fork()
         except (WallError, OSError) as error:
-            self.control.sendall(frames.pack(messages.Forked(refused=str(error))))
+            self.control.sendall(frames.pack(greetings.Forked(refused=str(error))))
             return
         if pid == 0:
             try:
@@ -102,7 +102,7 @@ class Zygote:
         self.folders[pid] = folder
         for descriptor in descriptors:
             os.close(descriptor)
-        self.control.sendall(frames.pack(messages.Forked(pid)))
+        self.control.sendall(frames.pack(greetings.Forked(pid)))
 
     def _become_worker(self, descriptors: list[int], folder: str) -> None:
         self.control.close()
@@ -115,10 +115,10 @@ class Zygote:
                 limit_data(confinement.limits)
             self.walls.seal()
         except (WallError, OSError, gpu.NoGpu) as error:
-            connection.sendall(frames.pack(messages.Greeting("", str(error))))
+            connection.sendall(frames.pack(greetings.Greeting("", str(error))))
             return
         connection.sendall(
-            frames.pack(messages.Greeting(self.walls.level, cpu_seconds=time.process_time()))
+            frames.pack(greetings.Greeting(self.walls.level, cpu_seconds=time.process_time()))
         )
         serving.serve(connection, descriptors[1])
 
@@ -236,13 +236,13 @@ def main(arguments: list[str]) -> None:
         with tempfile.TemporaryDirectory(prefix=f"grade-{os.getpid()}-") as folder:
             os.chdir(folder)
             control.sendall(
-                frames.pack(messages.Greeting("process", cpu_seconds=time.process_time()))
+                frames.pack(greetings.Greeting("process", cpu_seconds=time.process_time()))
             )
             serving.serve(control, os.dup(1))
         return
     level, refused = choose_level(confinement)
     walls = Walls(confinement, level) if level else None
-    control.sendall(frames.pack(messages.Offer(level, refused, walls.tasks if walls else 0)))
+    control.sendall(frames.pack(greetings.Offer(level, refused, walls.tasks if walls else 0)))
     if walls is not None:
         Zygote(control, walls).run()
 

@@ -24,9 +24,9 @@ from torch.nn.functional import pad
 from grader.attention.maps import recover_attention
 from grader.suite.calls import PlannedCall
 from grader.suite.compare import expect
-from grader.suite.contract import Sizes
 from grader.suite.harness import Harness
 from grader.suite.readable import Drawn, readable
+from grader.suite.sizes import Sizes
 
 MAX_ROUNDING_SHARE = 0.2  # of a kept weight; from 0.5 on, rounding would decide
 MAX_TRIAL_READING_T = 30  # positions; above, a trial reading of what is dropped takes too long

@@ -18,13 +18,13 @@ from grader.attention.contract import AttentionContract
 from grader.attention.maps import recover_attention
 from grader.suite.calls import PlannedCall
 from grader.suite.compare import expect, expect_close, expect_finite, fail
-from grader.suite.contract import Sizes
 from grader.suite.harness import Harness
 from grader.suite.marks import needs, points
 from grader.suite.modules import Module
 from grader.suite.readable import Drawn, readable
 from grader.suite.right_results import Inputs
 from grader.suite.situations.implied import expect_right
+from grader.suite.sizes import Sizes
 
 SIZES = Sizes(B=7, T=11, C=37)  # few vectors of many features: an output reveals its weights
 MAX_ROUNDING_SHARE = 0.005  # of a weight; checks react to 0.02 and more

@@ -13,11 +13,11 @@ from grader.attention.maps import recover_attention
 from grader.attention.observe import with_zero_queries
 from grader.suite.calls import PlannedCall
 from grader.suite.compare import expect, expect_all_close, expect_close, expect_finite, fail
-from grader.suite.contract import Sizes
 from grader.suite.harness import Harness
 from grader.suite.marks import needs, points
 from grader.suite.readable import Drawn, readable
 from grader.suite.situations.implied import backed_by_situations
+from grader.suite.sizes import Sizes
 
 MAP_TOLERANCE = 1e-3
 SCORE_TOLERANCE = 0.05  # relative error: weights below 0.01 give a score back only roughly

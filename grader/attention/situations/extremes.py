@@ -8,9 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 from grader.attention.situations.factors import DROPPING, MASK_FACTORS, MASK_PATTERN, MASK_SHAPE
-from grader.suite.contract import Sizes
 from grader.suite.situations.factors import ABSENT, FactorModel, Row
 from grader.suite.situations.levels import EVALUATION, GRADIENT_WAY, NO_GRADIENTS, ORDINARY
+from grader.suite.sizes import Sizes
 
 MAX_FEATURES = 1100  # in any situation
 MAX_PARAMETERS = 4_000_000  # single numbers; more take too much time and memory

@@ -11,13 +11,13 @@ from torch import Tensor
 from grader.attention.situations.factors import DROPPING
 from grader.attention.situations.keeping import tells_what_is_kept
 from grader.attention.situations.masks import MASK_PATTERN_NAME, draw_mask, queries_that_see
-from grader.suite.contract import Sizes
 from grader.suite.draw import Draw
 from grader.suite.harness import Harness
 from grader.suite.readable import Drawn
 from grader.suite.situations import filling
 from grader.suite.situations.factors import Row
 from grader.suite.situations.levels import AFTER_ANOTHER_INPUT, EVALUATION
+from grader.suite.situations.situation import Situation
 from grader.suite.situations.sizes import (
     ABOVE_8_H_RANGE,
     MEDIUM_T,
@@ -31,6 +31,7 @@ from grader.suite.situations.sizes import (
     draw_width,
     largest_H,
 )
+from grader.suite.sizes import Sizes
 
 MIN_EXTRA_FEATURES = 12  # beyond the number of positions, where weights are dropped
 # Where weights are dropped in float64: neither 1/√C nor 1/(1 - rate) is rounded in any dtype.
@@ -44,7 +45,7 @@ MAX_DRAWS = 3  # for one that shows what was dropped: where none does, none of t
 
 
 @dataclass(frozen=True, kw_only=True)
-class AttentionSituation(filling.Situation):
+class AttentionSituation(Situation):
     """One situation of attention, with all that is needed to try it.
 
     Attributes:

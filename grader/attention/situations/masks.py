@@ -9,10 +9,10 @@ import torch
 from torch import Tensor
 
 from grader.attention.situations.factors import MASK_DTYPE, MASK_VALUES
-from grader.suite.contract import Sizes
 from grader.suite.draw import Draw
 from grader.suite.harness import Harness
 from grader.suite.situations.factors import ABSENT, Row
+from grader.suite.sizes import Sizes
 
 MASK_PATTERN_NAME = "pattern of the mask"
 MIXED_KINDS = ("ones", "tiny", "negative", "large")

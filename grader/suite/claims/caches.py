@@ -23,9 +23,9 @@ from grader.suite.compare import (
     expect_close,
     expect_integers,
 )
-from grader.suite.contract import Sizes
 from grader.suite.harness import Harness
 from grader.suite.modules import Module
+from grader.suite.sizes import Sizes
 
 GRADIENT_TOLERANCE = 1e-4  # these are longer sums than outputs, added up in another order
 FLOAT64_TOLERANCE = 1e-10  # of values for which no constant is rounded

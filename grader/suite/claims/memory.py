@@ -9,8 +9,8 @@ import torch
 from grader.suite.calls import PlannedCall
 from grader.suite.claims.robustness import cast
 from grader.suite.compare import expect
-from grader.suite.contract import Sizes
 from grader.suite.harness import Harness
+from grader.suite.sizes import Sizes
 from grader.wire.messages import CopyCriteria
 
 SMALLEST_COPY_DIVISOR = 8  # a copy holds an eighth of the numbers or more: those of one head, say

@@ -13,12 +13,12 @@ from grader.suite.compare import (
     expect_dtype,
     expect_finite,
 )
-from grader.suite.contract import Sizes
 from grader.suite.harness import Harness
 from grader.suite.marks import needs, points
 from grader.suite.oracle import Weights
 from grader.suite.right_results import Inputs
 from grader.suite.situations.implied import backed_by_situations, expect_right
+from grader.suite.sizes import Sizes
 
 SEQUENCE_REPETITIONS = (3, 33)  # of a sequence of 8 tokens
 TOKEN_REPETITIONS = 257  # of a single token; a prime, so that no block size divides it

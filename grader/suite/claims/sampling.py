@@ -22,8 +22,9 @@ from grader.suite.compare import (
     expect_gradient,
     expect_tensor,
 )
-from grader.suite.contract import Contract, Input, Sizes
+from grader.suite.contract import Contract, Input
 from grader.suite.harness import Harness
+from grader.suite.sizes import Sizes
 
 MIN_DISTANCE_TO_P = 2e-5  # below it, rounding decides whether a sum of probabilities reaches p
 MIN_LOGIT_GAP = 5e-7  # over the largest logit if above 1; below it float32 may find two equal

@@ -12,11 +12,12 @@ from torch import Tensor
 
 from grader.sandbox.errors import SubmissionError
 from grader.suite.compare import CheckFailed, expect, fail
-from grader.suite.contract import Contract, Sizes
+from grader.suite.contract import Contract
 from grader.suite.fitting import likely_reason
 from grader.suite.harness import Harness
 from grader.suite.marks import needs, points
 from grader.suite.situations.implied import backed_by_situations
+from grader.suite.sizes import Sizes
 
 MAX_NUMBERS_IN_MESSAGE = 20  # one that lists more counts as giving none of them
 

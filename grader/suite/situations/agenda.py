@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from math import inf, log2
 
 from grader.sandbox.pace import SHORT_T, Pace, Work
-from grader.suite.contract import Sizes
-from grader.suite.situations.filling import Situation
 from grader.suite.situations.places import Place, Places
+from grader.suite.situations.situation import Situation
+from grader.suite.sizes import Sizes
 
 SITUATIONS_PER_REQUEST = (
     16  # situations in a request; while the worker is busy, others are drawn and judged

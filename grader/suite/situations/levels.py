@@ -7,8 +7,9 @@ from typing import Any
 
 from torch import Tensor
 
-from grader.suite.contract import Contract, Sizes
+from grader.suite.contract import Contract
 from grader.suite.situations.factors import ABSENT, Factor, FactorModel, Row, Rule, Wish
+from grader.suite.sizes import Sizes
 
 OVERFLOWING = "very large"
 ALL_EQUAL = "of equal tokens"

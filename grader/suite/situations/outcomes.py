@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
-from grader.suite.contract import Sizes
 from grader.suite.situations.factors import Row
+from grader.suite.sizes import Sizes
 
 
 class SituationLike(Protocol):

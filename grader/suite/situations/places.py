@@ -13,8 +13,8 @@ from grader.suite.harness import Harness
 from grader.suite.situations import filling, levels
 from grader.suite.situations.covering import rows_of
 from grader.suite.situations.factors import FactorModel, Row
-from grader.suite.situations.filling import Situation
 from grader.suite.situations.judging import NO_FURTHER_CLAIMS, FurtherClaims
+from grader.suite.situations.situation import Situation
 from grader.suite.situations.trying import SituationRun
 
 MAX_CACHED_LISTS = 12  # of situations, some 30 MB each: one per exercise of a batch

@@ -9,8 +9,8 @@ from grader.suite.calls import PlannedCall
 from grader.suite.harness import Harness
 from grader.suite.modules import Module
 from grader.suite.right_results import Inputs
-from grader.suite.situations.filling import Situation
 from grader.suite.situations.levels import AFTER_ANOTHER_INPUT, GRADIENT_WAY, RESIDUAL
+from grader.suite.situations.situation import Situation
 from grader.wire.messages import BackwardVariant
 
 WAY_BY_LEVEL: dict[str, BackwardVariant] = {

@@ -12,9 +12,9 @@ from grader.sandbox.session import LIMIT_DIVISOR_AFTER_TIMEOUT, MARGIN
 from grader.sandbox.workers import NotTried, WorkerEnded, WorkerTimeout
 from grader.suite.harness import Harness
 from grader.suite.situations.agenda import Agenda
-from grader.suite.situations.filling import Situation
 from grader.suite.situations.outcomes import Aspect, SituationOutcome
 from grader.suite.situations.places import Place, Places, kind_of
+from grader.suite.situations.situation import Situation
 from grader.suite.situations.trying import SituationRun
 
 SITUATIONS_TIME_SHARE = 0.75  # of the time left, for all situations

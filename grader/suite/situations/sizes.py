@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from grader.suite.contract import Contract, Sizes
+from grader.suite.contract import Contract
 from grader.suite.draw import Draw
 from grader.suite.harness import Harness
 from grader.suite.situations.factors import Row
 from grader.suite.situations.levels import HISTORIES_WITH_OTHER_WEIGHTS, own_letters
+from grader.suite.sizes import Sizes
 
 SEVERAL_H = (2, 3, 4, 6, 8)
 SHORT_T = 12  # positions, below which a batch may have many sequences

@@ -18,11 +18,11 @@ from grader.suite.compare import (
     expect_integers,
 )
 from grader.suite.harness import Harness
-from grader.suite.situations.filling import Situation
 from grader.suite.situations.levels import GRADIENT_WAY, OVERFLOWING, RESIDUAL
 from grader.suite.situations.outcomes import Aspect, SituationOutcome
 from grader.suite.situations.planning import plan
 from grader.suite.situations.rounding import GRADIENTS, OUTPUTS, Rounding
+from grader.suite.situations.situation import Situation
 from grader.suite.tolerance import Noise
 
 Tensors = dict[str, Tensor]

@@ -18,10 +18,11 @@ from grader.sandbox.replies import StepAnswer, read_gradients, read_parameters, 
 from grader.sandbox.session import Session
 from grader.sandbox.workers import WorkerEnded
 from grader.suite.compare import CheckFailed, expect_close
-from grader.suite.contract import Contract, Input, Sizes
+from grader.suite.contract import Contract, Input
 from grader.suite.draw import Draw
 from grader.suite.harness import Harness
 from grader.suite.oracle import linear
+from grader.suite.sizes import Sizes
 from grader.wire import messages
 from grader.wire.frames import BadFrame
 

@@ -30,7 +30,7 @@ from grader.sandbox.session import Session
 from grader.sandbox.workers import WorkerProcess
 from grader.submission import Submission
 from grader.suite.compare import CheckFailed, computed_on, expect_close
-from grader.wire import frames, messages, values
+from grader.wire import frames, greetings, messages, values
 from grader.wire.levels import (
     GPU_CONTEXT_MIB,
     GPU_WORKERS_PER_SHARER,
@@ -319,7 +319,7 @@ def test_start_of_a_worker_is_not_its_submissions_time() -> None:
             frames.unpack(self.take, frames.MAX_REQUEST_HEADER_BYTES, messages.Request)
             meter.was_read.wait()
             meter.started = True
-            self.theirs.sendall(frames.pack(messages.Greeting("process", cpu_seconds=3.5)))
+            self.theirs.sendall(frames.pack(greetings.Greeting("process", cpu_seconds=3.5)))
             self.theirs.sendall(frames.pack(messages.Reply(1, [messages.Done()])))
 
         def take(self, count: int) -> bytes:

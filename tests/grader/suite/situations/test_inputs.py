@@ -15,8 +15,9 @@ from grader.sandbox.session import Session
 from grader.suite import Contract, Draw, Harness, Input, Sizes, Weights
 from grader.suite.situations.covering import rows_of
 from grader.suite.situations.factors import Row
-from grader.suite.situations.filling import Situation, fill
+from grader.suite.situations.filling import fill
 from grader.suite.situations.places import model_of
+from grader.suite.situations.situation import Situation
 from grader.suite.situations.trying import SituationRun
 
 Begin = Callable[[str], Session]

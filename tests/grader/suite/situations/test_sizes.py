@@ -12,8 +12,8 @@ from grader.kit import installed_kit
 from grader.sandbox.session import Session
 from grader.suite import Draw, Harness, load_suite
 from grader.suite.situations.agenda import SITUATIONS_PER_REQUEST
-from grader.suite.situations.filling import Situation
 from grader.suite.situations.places import situations_of
+from grader.suite.situations.situation import Situation
 from grader.wire.frames import MAX_BODY_BYTES
 
 SEEDS = (3, 5)

@@ -15,8 +15,8 @@ from grader.records import Report, Verdict
 from grader.sandbox.pace import BACKWARD_COST, MIN_TIMED_SCORES, SLOW_S_PER_SCORE, Pace, Work
 from grader.sandbox.process import Sandbox
 from grader.submission import Submission
-from grader.suite.contract import Sizes
 from grader.suite.situations.agenda import MAX_SHORT_SITUATION_S, SITUATIONS_PER_REQUEST, Agenda
+from grader.suite.sizes import Sizes
 from tests.support.reports import lost
 
 LOOPS = """import torch

@@ -126,7 +126,8 @@ class WatchedCalls:
         )
         if call.use_other_device and other is not None:
             twins = [other.twin_of(x) if is_on_meta(x) else x for x in sent]
-            sent[:] = sent if other.invented else twins
+            if not other.invented:  # no operation made an output, whose values nobody knows then
+                sent[:] = twins
         if self._copies is not None:
             called.copied = self._copies.most
         if self._counts is not None:

@@ -16,6 +16,7 @@ from grader.wire.originals import saving_hooks
 from grader.worker.devices import SimulatedDevice
 
 Pairs = Sequence[tuple[Tensor, Tensor]]  # outputs, each with its gradient
+NEEDS_BACKWARD = "compatible with .grad()"  # as a checkpoint with `use_reentrant` is not
 
 
 class Graph:
@@ -70,7 +71,23 @@ class Graph:
 
     def _gradients(self, total: Tensor) -> tuple[Tensor | None, ...]:
         # Not `grad_outputs=`: its first use imports hundreds of modules in every fresh worker.
-        return gradients_of(total, self._wanted, retain_graph=True, allow_unused=True)
+        try:
+            return gradients_of(total, self._wanted, retain_graph=True, allow_unused=True)
+        except RuntimeError as error:
+            if NEEDS_BACKWARD not in str(error):
+                raise
+        return self._accumulated_gradients(total)
+
+    def _accumulated_gradients(self, total: Tensor) -> tuple[Tensor | None, ...]:
+        """Return the gradients as a training step gets them, and leave the sources' as they are."""
+        kept = [source.grad for source in self._wanted]
+        for source in self._wanted:
+            source.grad = None
+        backward(total, retain_graph=True)
+        found = tuple(source.grad for source in self._wanted)
+        for source, grad in zip(self._wanted, kept, strict=True):
+            source.grad = grad
+        return found
 
 
 def _total(pairs: Pairs) -> Tensor:

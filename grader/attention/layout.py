@@ -62,6 +62,7 @@ class WeightLayout:
             "heads": self.heads,
             "one head": not self.heads,
             "masks": self.masks,
+            "no masks": not self.masks,
             "dropout": self.dropout,
             "block": self.block,
             "no block": not self.block,

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from grader.diagnosis.catalogue import Explanation
-from grader.diagnosis.edits import EditMistake, edited, read_edits
+from grader.diagnosis.edits import EditMistake, edited, read_edits, read_habits
 from grader.diagnosis.pairing import likely_pairs
 from grader.diagnosis.replay import (
     TOO_LONG,
@@ -29,6 +29,8 @@ from grader.diagnosis.words import (
     BEGINNING_OUTPUT,
     BEGINNING_WHERE_WRONG,
 )
+from grader.sandbox.errors import SubmissionError
+from grader.sandbox.replies import StepAnswer
 from grader.submission import read_submission
 
 MAX_TRIED_SETS = 500  # the same number however busy the machine is
@@ -66,9 +68,13 @@ def explain_by_edits(
     known = [mistake for mistake in read_edits(mistakes) if mistake.says]
     if not known or not solution.is_file():
         return NO_EXPLANATION
-    source = read_submission(solution).source
+    source, units = read_submission(solution).source, replay_units_of(checks)
+    found = NO_EXPLANATION
     with quiet_and_seeded():
-        return EditSearch(source, replay_units_of(checks), device, lost).run(known, pairs)
+        for habits in ([], *([one] for one in read_habits(mistakes))):
+            if not found.sets and (base := edited(source, habits)) is not None:
+                found = EditSearch(base, units, device, lost).run(known, pairs)
+    return found
 
 
 class EditSearch:
@@ -92,6 +98,7 @@ class EditSearch:
         self._source, self._device, self._lost = source, device, lost
         self._wrong: list[ReplayUnit] = []  # wrong beyond doubt
         self._unsteady: list[ReplayUnit] = []  # wrong, maybe by chance or rounding
+        self._raising: list[ReplayUnit] = []  # where the submission raises, and the solution not
         self._right: list[ReplayUnit] = []
         self._kinds: set[str] = set()
         self._single: dict[Mistakes, Replay | None] = {}  # of single mistakes, kept for pairs
@@ -111,7 +118,7 @@ class EditSearch:
         return []
 
     def _sort(self, unit: ReplayUnit) -> list[ReplayUnit] | None:
-        """Add a unit to the wrong, unsteady or right ones, judged by the solution.
+        """Add a unit to the wrong, raising, unsteady or right ones, judged by the solution.
 
         Return the list of these; None if the unit proves nothing, so that it was not added.
         """
@@ -124,23 +131,43 @@ class EditSearch:
             return None
         self._kinds |= kinds
         place = self._right
-        if kinds:
+        if kinds and self._raises(unit):
+            place = self._raising
+        elif kinds:
             place = self._wrong if is_steady(right, self._solved(unit)) else self._unsteady
         place.append(unit)
         return place
 
+    def _raises(self, unit: ReplayUnit) -> bool:
+        """Return whether the submission raises where the solution answers."""
+        assert self._solution is not None  # without it, there are no units to sort
+        return any(
+            isinstance(theirs, SubmissionError) and isinstance(mine, StepAnswer)
+            for _, theirs, mine in self._solution.answers(unit)
+        )
+
     def run(self, known: list[EditMistake], pairs: bool = True) -> Explanation:
-        """Return the smallest sets of known mistakes that give the submission's wrong answers."""
+        """Return the smallest sets of known mistakes that give the submission's wrong answers.
+
+        What it raises is told by itself: where it mostly answers, a mistake may leave exceptions
+        unexplained.
+        """
         known = sorted(known, key=lambda mistake: not self._are_likely((mistake,)))
+        if len(self._raising) > len(self._wrong):
+            self._wrong += self._raising
+            self._raising = self._wrong
+        raising = self._raising if self._raising is not self._wrong else []
         evidence = self._wrong or self._unsteady
+        loose = [*self._unsteady, *raising]
         sets = self._sets(known, evidence) if pairs else ((one,) for one in known)
         found, cut = self._smallest(sets, evidence)
-        whole = [one for one in found if self._reproduces(one, self._unsteady)]
-        if not whole:  # one more mistake may explain the unsteady units
+        whole = [one for one in found if self._reproduces(one, loose)]
+        if not whole:  # one more mistake may explain the others
             more = ((*one, other) for one in found for other in known if other not in one)
-            whole, _ = self._smallest(more, [*self._unsteady, *evidence])
+            whole, _ = self._smallest(more, [*loose, *evidence])
         smallest, kinds = _with_sentences_of_their_own(whole or found), tuple(sorted(self._kinds))
-        return Explanation(smallest, kinds, (), self._beginning(), is_cut_short=cut)
+        left = ("exceptions",) if raising and found and not whole else ()
+        return Explanation(smallest, kinds, left, self._beginning(), is_cut_short=cut)
 
     def _smallest(
         self, sets: Iterable[Mistakes], evidence: list[ReplayUnit]

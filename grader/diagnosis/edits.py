@@ -29,8 +29,21 @@ class EditMistake(KnownMistake, frozen=True, forbid_unknown_fields=True, kw_only
     edits: tuple[tuple[str, str], ...]
 
 
+class Habit(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Another right way to do what an exercise leaves open: any mistake may come beside it.
+
+    Attributes:
+        name: What is done.
+        edits: Pairs of a text that stands in the solution once, and its replacement.
+    """
+
+    name: str
+    edits: tuple[tuple[str, str], ...]
+
+
 class _File(msgspec.Struct, forbid_unknown_fields=True):
     wrong: list[EditMistake]
+    habit: list[Habit] = []
 
 
 def read_edits(path: Path) -> list[EditMistake]:
@@ -48,7 +61,12 @@ def read_edits(path: Path) -> list[EditMistake]:
     return found
 
 
-def edited(source: str, mistakes: Iterable[EditMistake]) -> str | None:
+def read_habits(path: Path) -> list[Habit]:
+    """Return the habits in a file of known mistakes; none without a file."""
+    return read_toml(path, _File).habit if path.is_file() else []
+
+
+def edited(source: str, mistakes: Iterable[EditMistake | Habit]) -> str | None:
     """Return the solution with these mistakes; None unless each replaced text stands in it once."""
     for mistake in mistakes:
         for old, new in mistake.edits:

@@ -184,6 +184,13 @@ def feed_from_sum(s: State) -> None:
     s.scores = _feed(s, s.mixed, F.relu)
 
 
+@choice("feed", "side by side")
+def feed_side_by_side(s: State) -> None:
+    """Feed the block's input to the feed-forward, and add both sublayers to it in one sum."""
+    s.out = s.mixed
+    s.scores = _feed(s, _enter(s, 1, s.given), F.relu)
+
+
 def _add2(name: str, way: Callable[[State], tuple[Tensor, Tensor]]) -> None:
     @choice("add2", name)
     def add(s: State) -> None:

@@ -50,6 +50,19 @@ def mix_by_first_sequence(s: State) -> None:
     s.mixed = s.attention[:1] @ s.v
 
 
+@choice("mix", "softmax after it", "softmax")
+def mix_then_softmax(s: State) -> None:
+    """Mix the values by the scores, and apply the softmax to the mixture."""
+    s.mixed = (s.scores @ s.v).softmax(-1)
+
+
+@choice("mix", "among the features", "score", "scale place", "softmax")
+def mix_among_features(s: State) -> None:
+    """Let features attend to features, by scores qᵀ·k, (C, C), and mix them, not positions."""
+    weights = (s.q.mT @ s.k * s.factor).softmax(-1)
+    s.mixed = (weights @ s.v.mT).mT
+
+
 @choice("output")
 def output(s: State) -> None:
     """Apply the projection after the mixing, where there is one."""

@@ -81,6 +81,29 @@ for _letter in QKV_NAMES:
         _taken_from(_letter, _source)
 
 
+def _turned(letter: str, layer: str) -> None:
+    @choice(f"project {layer}", f"weight of the {layer} transposed")
+    def turn(s: State) -> None:
+        name = getattr(s.layout, layer)
+        weight = s.weights[f"{name}.weight"]
+        added = s.weights.get(f"{name}.bias")
+        out = s.projected["x"] @ weight
+        setattr(s, letter, s.detached(layer, out if added is None else out + added))
+
+
+def _unbiased(letter: str, layer: str) -> None:
+    @choice(f"project {layer}", f"{layer} without bias")
+    def leave_out(s: State) -> None:
+        name = getattr(s.layout, layer)
+        setattr(s, letter, s.detached(layer, s.linear(name, s.projected["x"], bias=False)))
+
+
+for _letter, _layer in QKV_NAMES.items():
+    _turned(_letter, _layer)
+_unbiased("q", "queries")
+_unbiased("v", "values")  # that of the keys adds the same to all of a query's scores
+
+
 def _swap(name: str, order: str) -> None:
     """Register a choice that mixes up q, k and v: ``kqv`` takes what should be keys as queries."""
     others = [

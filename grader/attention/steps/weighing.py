@@ -93,6 +93,16 @@ def softmax(s: State) -> None:
     _weigh(s, lambda scores: scores.softmax(-1))
 
 
+def _exponentials(scores: Tensor, over: int, turned: bool = False) -> Tensor:
+    """Return exponentials below each query's largest, divided by their sums over an axis.
+
+    ``turned`` lays the sums of the queries along the keys, as a sum without ``keepdim`` does.
+    """
+    found = (scores - scores.amax(-1, keepdim=True)).exp()
+    sums = found.sum(over, keepdim=True)
+    return found / (sums.mT if turned else sums)
+
+
 def _weighed_by(name: str, normalise: Callable[[Tensor], Tensor]) -> None:
     @choice("softmax", name)
     def wrong(s: State) -> None:
@@ -100,6 +110,8 @@ def _weighed_by(name: str, normalise: Callable[[Tensor], Tensor]) -> None:
 
 
 _weighed_by("over the queries", lambda scores: scores.softmax(-2))
+_weighed_by("shared out among the queries", lambda scores: _exponentials(scores, -2))
+_weighed_by("by the sums of other queries", lambda scores: _exponentials(scores, -1, turned=True))
 _weighed_by("over the heads", lambda scores: scores.softmax(1))
 _weighed_by("over the batch", lambda scores: scores.softmax(0))
 _weighed_by("over all pairs", lambda scores: scores.flatten(-2).softmax(-1).view_as(scores))

@@ -19,6 +19,7 @@ from grader.diagnosis.replay import (
     ReplayUnit,
     quiet_and_seeded,
     replay_units_of,
+    same_answers,
 )
 from grader.diagnosis.rounding import is_steady, unexplained
 from grader.diagnosis.words import (
@@ -161,6 +162,7 @@ class EditSearch:
         loose = [*self._unsteady, *raising]
         sets = self._sets(known, evidence) if pairs else ((one,) for one in known)
         found, cut = self._smallest(sets, evidence)
+        found = [one for one in found if len(one) == 1 or all(map(self._shows, one))]
         whole = [one for one in found if self._reproduces(one, loose)]
         if not whole:  # one more mistake may explain the others
             more = ((*one, other) for one in found for other in known if other not in one)
@@ -196,6 +198,14 @@ class EditSearch:
         # Where two mistakes show everywhere, no unit contradicts them; but the checks do that each
         # is known to lose.
         yield from sorted(pairs, key=lambda pair: not self._are_likely(pair))[:MAX_PAIRS]
+
+    def _shows(self, mistake: EditMistake) -> bool:
+        """Return whether a mistake changes by itself what the submission did not answer rightly."""
+        replay = self._planted((mistake,))
+        return replay is not None and any(
+            not same_answers(self._solved(unit), replay.answer_unit(unit))
+            for unit in (*self._wrong, *self._unsteady)
+        )
 
     def _are_likely(self, mistakes: Mistakes) -> bool:
         """Return whether the submission lost the checks that these mistakes are known to lose."""

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from grader.diagnosis.by_edits import explain_by_edits
-from grader.diagnosis.edits import EditMistake, edited, read_edits
+from grader.diagnosis.edits import EditMistake, edited, read_edits, read_habits
 from grader.diagnosis.replay import CheckExchanges
 from grader.grading import Options
 from grader.kit import Exercise, load_kit
@@ -136,6 +136,71 @@ def test_two_of_many_mistakes_are_named(name: str, pair: tuple[str, str], graded
     submission = Submission(Path(f"{name}.py"), source)
     report = graded(submission, exercise, Options(seed, "cpu", explain=Explain.CAUSE))
     assert [set(names) for names in report.diagnosis] == [set(pair)]
+
+
+BESIDE = {  # what else is done than the mistake, which hid it
+    "a view that fails where inputs do not lie in a row": (
+        "decoder9",
+        "labels are not shifted",
+        [
+            ["logits.flatten(0, 1)", "logits.view(-1, logits.size(-1))"],
+            ["labels.flatten()", "labels.view(-1)"],
+        ],
+    ),
+    "another number for hidden scores, as is left open": (
+        "exercise3",
+        "only ones show",
+        [
+            ['float("-inf")', "torch.finfo(scores.dtype).min"],
+            ["from torch import", "import torch\nfrom torch import"],
+        ],
+    ),
+}
+
+
+@pytest.mark.slow("a search among all known mistakes")
+@pytest.mark.parametrize("beside", BESIDE)
+def test_mistake_is_named_beside(beside: str, graded: Grade) -> None:
+    name, mistake, edits = BESIDE[beside]
+    exercise = KIT.find(name)
+    known = [one for one in read_edits(exercise.mistakes) if one.name == mistake]
+    source = edited(read_submission(exercise.solution).source, known)
+    assert source is not None
+    for old, new in edits:
+        assert source.count(old) == 1, old
+        source = source.replace(old, new)
+    options = Options(1, "cpu", explain=Explain.CAUSE)
+    report = graded(Submission(Path(f"{name}.py"), source), exercise, options)
+    assert report.diagnosis == ((mistake,),)
+
+
+def habits() -> list[tuple[Exercise, str]]:
+    """The solutions with each of the habits that mistakes may come beside."""
+    return [
+        (exercise, edited(read_submission(exercise.solution).source, [habit]) or "")
+        for exercise in KIT.exercises
+        for habit in read_habits(exercise.mistakes)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("exercise", "source"), habits(), ids=lambda value: getattr(value, "name", "")
+)
+def test_habit_is_right(exercise: Exercise, source: str, graded: Grade) -> None:
+    report = graded(Submission(Path(f"{exercise.name}.py"), source), exercise, Options(1, "cpu"))
+    assert report.solved
+
+
+@pytest.mark.slow("a search among all known mistakes")
+def test_a_pair_is_not_named_for_a_mistake_that_never_shows(graded: Grade) -> None:
+    exercise = KIT.find("decoder1")  # in bfloat16 another one makes the mask that is needed here
+    source = read_submission(exercise.solution).source
+    refusal = source[source.index("        if self.max_len < T:") : source.index("        H, D = ")]
+    made = "torch.ones(T, T, device=x.device).triu(1) > 0"
+    source = source.replace(refusal, "").replace("self.future[:T, :T]", made)
+    options = Options(1, "cpu", explain=Explain.CAUSE)
+    report = graded(Submission(Path("decoder1.py"), source), exercise, options)
+    assert report.diagnosis == (("no limit to T, and a mask for any",),)
 
 
 @pytest.mark.parametrize(

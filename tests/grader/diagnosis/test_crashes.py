@@ -75,6 +75,7 @@ RAISED_BY = {
     "tensor-is-called": "nn.Parameter(x)(x)",
     "refused-by-the-file": "n = 3\nif n % x.size(1) != 0:\n raise ValueError('does not divide')",
     "refused-by-an-assert": "assert x.size(1) % 2 == 0",
+    "expanded-to-fewer-axes": "torch.ones(3, 1, 5, 5).expand(3, 5, 5)",
     "sum-without-keepdim": "e = x.exp()\ne / e.sum(-1)",
     "mask-with-too-many-axes": (
         "mask = torch.ones(2, 5, 5)\nscores = torch.ones(2, 5, 5)\n"

@@ -16,7 +16,7 @@ from grader.wire.originals import saving_hooks
 from grader.worker.devices import SimulatedDevice
 
 Pairs = Sequence[tuple[Tensor, Tensor]]  # outputs, each with its gradient
-NEEDS_BACKWARD = "compatible with .grad()"  # as a checkpoint with `use_reentrant` is not
+NEEDS_BACKWARD = ".grad()"  # is named where a checkpoint with `use_reentrant` refuses it
 
 
 class Graph:

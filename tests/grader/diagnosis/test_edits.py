@@ -52,31 +52,22 @@ class Norm(torch.nn.Module):
     def forward(self, tokens):
         return torch.nn.functional.layer_norm(tokens, tokens.shape[-1:]) + self.bias
 """
-HINDRANCES = """
+HINDRANCES = "".join(
+    f"""
 [[wrong]]
-name = "endless"
+name = "{name}"
 seen = "here"
 loses = "test_output_matches_the_formula"
-says = "it never ends"
-hint = "When?"
-edits = [["        centred = x", "        while True:\\n            pass\\n        centred = x"]]
-
-[[wrong]]
-name = "raises"
-seen = "here"
-loses = "test_output_matches_the_formula"
-says = "it raises"
+says = "it is {name}"
 hint = "What?"
-edits = [["centred / ", "centred / 0 / nothing / "]]
-
-[[wrong]]
-name = "no Python"
-seen = "here"
-loses = "test_output_matches_the_formula"
-says = "it is no Python"
-hint = "What?"
-edits = [["class Norm", "clas Norm"]]
+edits = [['{old}', "{new}"]]
 """
+    for name, old, new in (
+        ("endless", "        centred", r"        while True:\n            pass\n        centred"),
+        ("raising", "centred / ", "centred / 0 / nothing / "),
+        ("no Python", "class Norm", "clas Norm"),
+    )
+)
 
 
 def exercise_of(name: str, kit: Kit) -> Exercise:

@@ -231,6 +231,11 @@ def expect_dtype(got: Tensor, dtype: torch.dtype, what: str) -> None:
     expect(got.dtype == dtype, f"{what}: expected dtype {wanted}, got {there}")
 
 
+def may_be_none(right: Tensor) -> bool:
+    """Return whether a right gradient is 0 throughout, so that what it is of may go unused."""
+    return not bool(right.any())
+
+
 def expect_gradient(got: Tensor | None, name: str) -> Tensor:
     """Return a gradient, failing the check if there is none.
 

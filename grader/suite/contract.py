@@ -172,13 +172,6 @@ class Contract:
         """All arguments that the constructor may be given, by name, as at the first sizes."""
         return self.arguments(self.sizes[0]) if self.sizes else {}
 
-    def may_go_unused(self, name: str, gradient: Tensor) -> bool:
-        """Return whether the submission may give no gradient of an input or parameter.
-
-        It may for an optional input whose right gradient, passed as ``gradient``, is all zeros.
-        """
-        return name in self.optional and not bool(gradient.any())
-
     @property
     def carried(self) -> list[str]:
         """Names of the outputs that a later call takes as inputs."""

@@ -16,7 +16,6 @@ from grader.wire.originals import saving_hooks
 from grader.worker.devices import SimulatedDevice
 
 Pairs = Sequence[tuple[Tensor, Tensor]]  # outputs, each with its gradient
-NEEDS_BACKWARD = ".grad()"  # is named where a checkpoint with `use_reentrant` refuses it
 
 
 class Graph:
@@ -74,20 +73,21 @@ class Graph:
         try:
             return gradients_of(total, self._wanted, retain_graph=True, allow_unused=True)
         except RuntimeError as error:
-            if NEEDS_BACKWARD not in str(error):
+            if "use_reentrant" not in str(error):
                 raise
-        return self._accumulated_gradients(total)
+            return self._accumulated(total)
 
-    def _accumulated_gradients(self, total: Tensor) -> tuple[Tensor | None, ...]:
-        """Return the gradients as a training step gets them, and leave the sources' as they are."""
-        kept = [source.grad for source in self._wanted]
+    def _accumulated(self, total: Tensor) -> tuple[Tensor | None, ...]:
+        """Return what is added to ``grad``, as ``torch.utils.checkpoint`` asks for by default."""
+        befores = [source.grad for source in self._wanted]
         for source in self._wanted:
             source.grad = None
-        backward(total, retain_graph=True)
-        found = tuple(source.grad for source in self._wanted)
-        for source, grad in zip(self._wanted, kept, strict=True):
-            source.grad = grad
-        return found
+        try:
+            backward(total, retain_graph=True)
+            return tuple(source.grad for source in self._wanted)
+        finally:
+            for source, before in zip(self._wanted, befores, strict=True):
+                source.grad = before
 
 
 def _total(pairs: Pairs) -> Tensor:

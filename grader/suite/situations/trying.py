@@ -16,6 +16,7 @@ from grader.suite.compare import (
     expect_finite,
     expect_gradient,
     expect_integers,
+    may_be_none,
 )
 from grader.suite.harness import Harness
 from grader.suite.situations.levels import GRADIENT_WAY, OVERFLOWING, RESIDUAL
@@ -129,7 +130,7 @@ class SituationRun:
         for name, grad in self.call.gradients.items():
             if name in situation.frozen:
                 continue
-            if grad is None and self._may_go_unused(name):
+            if grad is None and may_be_none(self._right_gradients[name]):
                 continue
             there = expect_gradient(grad, name)
             if name == first and situation.row[GRADIENT_WAY.name] == RESIDUAL:
@@ -141,9 +142,6 @@ class SituationRun:
                 self._gradients.expect_near(there / situation.scale, name, what)
             else:
                 expect_finite(there, what)
-
-    def _may_go_unused(self, name: str) -> bool:
-        return self.situation.contract.may_go_unused(name, self._right_gradients[name])
 
     def _expect_silence(self, name: str, found: Tensor, what: str) -> None:
         """Raise ``CheckFailed`` if a number is not 0 that the contract wants to be exactly 0."""

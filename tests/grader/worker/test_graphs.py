@@ -7,7 +7,6 @@ import weakref
 
 import pytest
 import torch
-from torch.utils.checkpoint import checkpoint
 
 from grader.worker.graphs import Graph, saved_parameter_hooks
 
@@ -34,16 +33,6 @@ def test_number_has_no_axes_to_turn() -> None:
         (grad,) = Graph([x]).backward([(out, torch.tensor(2.0))], "transposed")
     assert grad is not None
     assert torch.equal(grad, torch.full((3,), 2.0))
-
-
-def test_checkpoint_that_runs_its_own_backward_has_a_gradient() -> None:
-    x = torch.full((2,), 3.0, requires_grad=True)
-    x.grad = torch.ones(2)
-    graph = Graph([x])
-    (grad,) = graph.backward([(checkpoint(torch.square, x, use_reentrant=True), torch.ones(2))])
-    assert grad is not None
-    assert grad.tolist() == [6.0, 6.0]
-    assert x.grad.tolist() == [1.0, 1.0]
 
 
 def test_parameter_that_is_set_anew_has_the_gradient_of_before() -> None:

@@ -23,7 +23,7 @@ RIGHT = """class SelfAttentionV2(torch.nn.Module):
         return torch.einsum("bqk,bkc->bqc", weights, v)
 """
 OTHERWISE = (  # the same in other styles
-    ("torch.softmax(scores, dim=-1)", "(scores - scores.logsumexp(-1, keepdim=True)).exp()"),
+    ("torch.softmax(scores, dim=-1)", "torch.log_softmax(scores, dim=-1).exp()"),
     ('torch.einsum("bqk,bkc->bqc", weights, v)', "weights.bmm(v)"),
     ("p[..., :C], p[..., C:-C], p[..., -C:]", "p.unflatten(-1, (3, C)).unbind(-2)"),
 )

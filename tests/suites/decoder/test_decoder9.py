@@ -302,7 +302,7 @@ def test_pieces_with_caches_agree_with_the_whole(harness: Harness) -> None:
     alone, long = first.replace(B=1), Sizes(B=1, C=6, H=2, V=5, L=2)
     ways = [(first, (1,) * 5), (first, (1, 5, 1)), *((each, (1, 2)) for each in others)]
     claims.parts_agree_with_the_whole(harness, [*ways, (alone, (9, 1, 7))])
-    far = [(alone, (5, 1, 4)), (long, (130, 1, 126, 3))]
+    far = [(alone, (5, 1, 4)), (long, (130, 1, 123, 3))]
     for dtype in (torch.float32, torch.float64, torch.bfloat16):
         claims.parts_agree_with_the_whole(harness, far, dtype, learns=False)
 
@@ -508,7 +508,7 @@ def test_greedy_takes_the_most_likely(harness: Harness) -> None:
         *((sizes, 6) for sizes in harness.contract.sizes),
         (first.replace(B=6, T=1), 90),  # of several, some do not run in circles
         (third.replace(B=3, T=1), 12), (first.replace(B=5, T=1), 1), (first, 0),
-        (Sizes(B=2, T=3, C=12, H=2, V=23, L=1), 40), (Sizes(B=1, T=256, C=6, H=2, V=7, L=2), 4),
+        (Sizes(B=2, T=3, C=12, H=2, V=23, L=1), 40), (Sizes(B=1, T=254, C=6, H=2, V=7, L=2), 4),
     )):  # fmt: skip
         given = {**harness.inputs(sizes), "num_tokens": count, **SURE[turn % len(SURE)]}
         planned.append((speaker(harness, sizes).train(turn % 3 == 0).call(given), count))

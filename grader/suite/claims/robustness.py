@@ -20,7 +20,7 @@ from grader.suite.right_results import Inputs
 from grader.suite.situations.implied import backed_by_situations, expect_right
 from grader.suite.sizes import Sizes
 
-SEQUENCE_REPETITIONS = (3, 32)  # of a sequence of 8 tokens: no stub promises more than 257
+SEQUENCE_REPETITIONS = (3, 32)  # of 8 tokens: most stubs promise 257 at most
 TOKEN_REPETITIONS = 257  # of a single token; a prime, so that no block size divides it
 
 

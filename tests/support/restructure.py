@@ -17,17 +17,9 @@ NEW_NAMES = (
     ("step", "stage", "partial", "current", "temp", "made", "inner", "block", "piece", "first"),
     ("value", "tensor", "result", "part", "data", "item", "half", "rows", "side", "state"),
 )
-LEFT_ALONE = (  # what lies in them may be computed never, or more than once
-    ast.Lambda,
-    ast.ListComp,
-    ast.SetComp,
-    ast.DictComp,
-    ast.GeneratorExp,
-    ast.IfExp,
-    ast.BoolOp,
-    ast.NamedExpr,
-    ast.JoinedStr,
-)
+# What lies in these may be computed never, or more than once.
+COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+LEFT_ALONE = (*COMPREHENSIONS, ast.Lambda, ast.IfExp, ast.BoolOp, ast.NamedExpr, ast.JoinedStr)
 
 
 def restructure(tree: ast.Module, rng: random.Random) -> None:

@@ -37,8 +37,7 @@ def layer(body: str = "pass") -> str:
 
 
 @pytest.mark.parametrize(
-    ("way", "body"),
-    [*((way, "pass") for way in get_args(BackwardVariant)), ("plain", REENTRANT)],
+    ("way", "body"), [*((way, "pass") for way in get_args(BackwardVariant)), ("plain", REENTRANT)]
 )
 def test_every_way_gives_the_same_gradients(begin: Begin, way: BackwardVariant, body: str) -> None:
     batch = begin(layer(body)).batch()

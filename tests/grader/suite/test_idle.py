@@ -50,9 +50,7 @@ def test_same_for_every_input_is_idle(
 
 
 MIXED = Contract(
-    entry="f",
-    sizes=(Sizes(B=2, T=5, C=3),),
-    oracle=lambda weights, sizes, x: x @ x.mT @ x,
+    entry="f", sizes=(Sizes(B=2, T=5, C=3),), oracle=lambda weights, sizes, x: x @ x.mT @ x
 )
 
 

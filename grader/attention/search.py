@@ -157,6 +157,8 @@ class Search:
                 if taken.isdisjoint(self._steps[name])
                 and any(stage.shows(name) for stage in stages)
             ]
+            # Where the output is explained, what is left is hardly about anything but learning.
+            showing.sort(key=lambda name: self._mistakes[name].part != "learn")
             for names in itertools.combinations(showing, more):
                 if self._sets_left <= self._reserved_sets or time.thread_time() > self._deadline:
                     self._is_cut_short = True

@@ -132,7 +132,9 @@ def judge(
             and (shared or MAX_WRONG_PER_GRADIENT * len(failed) < len(wrong))
         ):
             here = [one.situation for one in failed]
-            others = [one.situation for one in known if one.aspect not in aspects]
+            others = [
+                one.situation for one in known if one.aspect not in aspects and not one.is_spared
+            ]
             where = describe(here, others)
             near = where or shared_levels(here, others, telling)
             near = near or (shared if aspect is Aspect.VALUE else ())

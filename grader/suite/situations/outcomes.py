@@ -54,11 +54,13 @@ class SituationOutcome:
     Attributes:
         aspect: What is wrong; None if the submission is right.
         reason: The exception that says why; None if the submission is right.
+        is_spared: Whether it lacks a gradient that is 0 here, so that nothing shows.
     """
 
     situation: SituationLike
     aspect: Aspect | None = None
     reason: Exception | None = None
+    is_spared: bool = False
 
     @property
     def row(self) -> Row:

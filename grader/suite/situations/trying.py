@@ -43,6 +43,7 @@ class SituationRun:
         missing = self._harness.deviations.missing
         self.situation = situation.without(missing) if missing else situation
         self.call = plan(self._harness, self.situation)
+        self._lacks_zeros = False  # a gradient that is 0, in the submission's answer
 
     def prepare(self) -> None:
         """Compute the right answers, while the worker is busy."""
@@ -65,7 +66,7 @@ class SituationRun:
                 return SituationOutcome(self.situation, Aspect.RAISES, error.with_traceback(None))
             except CheckFailed as error:  # its traceback would keep all results in memory
                 return SituationOutcome(self.situation, aspect, error.with_traceback(None))
-        return SituationOutcome(self.situation)
+        return SituationOutcome(self.situation, is_spared=self._lacks_zeros)
 
     @property
     def _outs(self) -> Tensors:
@@ -131,6 +132,7 @@ class SituationRun:
             if name in situation.frozen:
                 continue
             if grad is None and may_be_none(self._right_gradients[name]):
+                self._lacks_zeros = True
                 continue
             there = expect_gradient(grad, name)
             if name == first and situation.row[GRADIENT_WAY.name] == RESIDUAL:

@@ -36,7 +36,7 @@ UNUSED_PLUGINS = (
 
 
 class _Job(NamedTuple):
-    """A job for the pytest thread: to run checks on a submission.
+    """A job: to run checks on a submission.
 
     Attributes:
         only: Names of the checks to run; None for all.
@@ -50,8 +50,8 @@ class _Job(NamedTuple):
 class SuiteRunner:
     """A suite, collected once by a pytest session of its own, and run on one submission at a time.
 
-    The session lives in a thread and waits in its test loop for submissions, so that later runs
-    need not wait until pytest has started and collected the suite.
+    The session lives in a thread and waits in its test loop for the end, so that later runs need
+    not wait until pytest has started and collected the suite.
 
     Args:
         suite: Path of the suite's file.
@@ -65,7 +65,7 @@ class SuiteRunner:
             raise GraderFault(f"the suite `{suite}` is missing; reinstall `attention-drills`")
         self._suite = suite
         self._session: pytest.Session
-        self._jobs: SimpleQueue[_Job] = SimpleQueue()
+        self._over = threading.Event()  # set to let the session end
         self._done: SimpleQueue[BaseException | None] = SimpleQueue()
         self._lock = threading.Lock()
         self.plugin = SuitePlugin()
@@ -130,7 +130,8 @@ class SuiteRunner:
     ) -> list[CheckResult]:
         with self._lock:
             self.plugin.begin(session, seed, progress, stands_for, job.first)
-            self._jobs.put(job)
+            # A thread of its own, as torch's buffers stay, some 6 MB, for as long as their thread.
+            threading.Thread(target=self._do, args=(job,), daemon=True).start()
             try:
                 ended = self._done.get()
             except KeyboardInterrupt:
@@ -172,6 +173,17 @@ class SuiteRunner:
         with contextlib.suppress(OSError, AttributeError):  # other C libraries have no such call
             ctypes.CDLL(None).malloc_trim(0)
 
+    def _do(self, job: _Job) -> None:
+        """Run the checks of a job, and tell how it ended."""
+        ended: BaseException | None = None
+        try:
+            self._run_checks(job)
+        except BaseException as error:
+            ended, self.spent = error, True
+        self._done.put(ended)
+        if self.spent:
+            self._over.set()
+
     def _serve(self) -> None:
         """Run the pytest session in this thread until it ends."""
         arguments = [
@@ -191,19 +203,12 @@ class SuiteRunner:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
-        """Replace pytest's own loop: run the checks of each job until the runner is spent."""
+        """Replace pytest's own loop: keep the session open, for jobs, until the runner is spent."""
         if not session.items or session.testsfailed:
             return None
         self._session = session
         self._done.put(None)
-        while not self.spent:
-            job = self._jobs.get()
-            ended: BaseException | None = None
-            try:
-                self._run_checks(job)
-            except BaseException as error:
-                ended, self.spent = error, True
-            self._done.put(ended)
+        self._over.wait()
         return True
 
     def _run_checks(self, job: _Job) -> None:

@@ -59,18 +59,15 @@ class World:
         """How the folders that this sandbox makes begin."""
         return f"grade-{self.sandbox._zygote.pid}-"
 
-    @property
-    def removes(self) -> bool:
-        """Whether what a worker left is still being removed."""
-        return any(p.name.startswith(self.scratch) for p in Path(tempfile.gettempdir()).iterdir())
+    def left(self) -> set[str]:
+        """The folders of workers, until they are removed."""
+        there = Path(tempfile.gettempdir()).iterdir()
+        return {str(path) for path in there if path.name.startswith(self.scratch)}
 
     def files(self) -> set[str]:
         """Every file that must neither come nor go nor change."""
         found = {f"{p} {p.stat().st_mode} {p.stat().st_mtime_ns}" for p in self.folder.rglob("*")}
-        scratch = {
-            f"{p}" for p in Path(tempfile.gettempdir()).iterdir() if p.name.startswith(self.scratch)
-        }
-        return found | scratch
+        return found | self.left()
 
 
 # Behind the strongest walls that there are here all are tried each time, behind weaker ones some.
@@ -189,7 +186,7 @@ def test_attack_gains_leaks_harms_and_hangs_nothing(world: World, path: Path, ki
     assert report.possible == 4
     assert taken < LONGEST
     removal = time.monotonic() + 300  # nobody waits for it but this test
-    while world.removes and time.monotonic() < removal:
+    while world.left() - before and time.monotonic() < removal:
         time.sleep(0.1)
     if not (world.level == "process" and facts.get("promised from") == "landlock"):
         assert SECRET not in report.to_json()

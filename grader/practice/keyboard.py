@@ -27,7 +27,7 @@ def watch_keys(on_key: Callable[[str], None], redraw: Callable[[], None]) -> Ite
     The terminal's settings are restored at the end, and while Ctrl-Z suspends the process.
 
     A signal may come to any thread, and Python's handler of it runs once the main thread does
-    something: so a pipe wakes the thread of the keys, whose call wakes the main one.
+    something: so each is written to a pipe as well, and the thread that reads it calls ``redraw``.
 
     Args:
         on_key: Called with a character, or ``up``, ``down``, ``page up``, ``page down``; the right
@@ -59,12 +59,8 @@ def watch_keys(on_key: Callable[[str], None], redraw: Callable[[], None]) -> Ite
     os.set_blocking(signals, False)
     woken_before = signal.set_wakeup_fd(signals, warn_on_full_buffer=False)
     tty.setcbreak(terminal)
-    threads = (
-        threading.Thread(target=_read_keys, args=(terminal, on_key), daemon=True),
-        threading.Thread(target=_read_signals, args=(signalled, redraw), daemon=True),
-    )
-    for thread in threads:
-        thread.start()
+    threading.Thread(target=_read_keys, args=(terminal, on_key), daemon=True).start()
+    threading.Thread(target=_read_signals, args=(signalled, redraw), daemon=True).start()
     try:
         yield
     finally:

@@ -97,7 +97,7 @@ class WatchedCalls:
                 continue
             for result in results[len(trees) :]:
                 trees.append(values.encode(result, sent))
-            if len(call.calls) > 1 and not (self._other is not None or call.overwrites):
+            if len(call.calls) > 1 and self._other is None and not call.overwrites:
                 sent[:] = [x.detach().clone() for x in sent]
         return results, trees
 

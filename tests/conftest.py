@@ -18,6 +18,7 @@ from grader.kit import Exercise
 from grader.records import Report
 from grader.sandbox.process import Sandbox
 from grader.submission import Submission
+from grader.wire.kernels import choose_kernels
 from tests.support.drawing import commit
 from tests.support.kept import KeptVerdicts
 from tests.support.lanes import Lanes
@@ -49,7 +50,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
     Threads share one heap: glibc gives each its own, which keeps what a grading once took. Ctrl-C
     reaches what tests start, though a shell that starts pytest in the background ignores it.
+    oneDNN's limit is set before a test multiplies: otherwise it keeps 250 KiB for each product.
     """
+    choose_kernels()
     if IS_GLIBC:
         ctypes.CDLL(None).mallopt(M_ARENA_MAX, 1)
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -5,14 +5,12 @@ from __future__ import annotations
 import contextlib
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import replace
-from functools import partial
 from typing import Any, TypeVar
 
 import pytest
 
 from grader.errors import GradeError, GraderFault, MachineBusy, TakesLong
-from grader.records import AttentionMap, CheckResult, OwnTry, Verdict
+from grader.records import AttentionMap, CheckResult, OwnTry
 from grader.sandbox.errors import SubmissionError, SubmissionRefused
 from grader.sandbox.session import Session
 from grader.sandbox.workers import NotTried, WorkerTimeout
@@ -21,6 +19,7 @@ from grader.suite.compare import CheckFailed, Comparison, computed_on
 from grader.suite.contract import Contract
 from grader.suite.draw import Draw, derive_seed
 from grader.suite.harness import Harness
+from grader.suite.hindsight import Hindsight
 from grader.suite.idle import why_idle
 from grader.suite.marks import unmet_needs
 from grader.suite.own_try import try_on
@@ -57,9 +56,7 @@ class SuitePlugin:
         self._claims: frozenset[str] = frozenset()
         self._form_checks: set[str] = set()  # names of the checks of a module's parameters
         self._looks_at_situations = False
-        self._passed_early = set[str]()  # names of checks passed before the situations were judged
-        self._rare = set[str]()  # names of checks that a few wrong situations alone have failed
-        self._failed_by_itself = False  # whether values of a check's own have failed it
+        self._hindsight = Hindsight()
         self._count = 0  # number of checks in the suite
         self._progress: Callable[[int, int], object] | None = None
         self.results: list[CheckResult] = []
@@ -96,7 +93,7 @@ class SuitePlugin:
         self._memo = initial_memo(stands_for, self._contract, is_one_enough)
         self.results, self.failed_comparisons = [], []
         self.fault, self.must_rerun = None, False
-        self._passed_early, self._rare, self._failed_by_itself = set(), set(), False
+        self._hindsight = Hindsight()
 
     @property
     def judged(self) -> Judgement | None:
@@ -164,32 +161,11 @@ class SuitePlugin:
             self.results.append(self._result(item, output))
         except GraderFault as fault:
             self.fault = self.fault or fault
-        self._note_failure(item.name)
-        if len(self.results) == self._count and self._failed_by_itself:
-            self._forgive_rare_failures()
+        self._hindsight.note_failure(item.name, self._ended, self.judged)
+        if len(self.results) == self._count:
+            self.results = self._hindsight.without_rare_failures(self.results)
         if self._progress is not None:
             self._progress(len(self.results), self._count)
-
-    def _note_failure(self, check: str) -> None:
-        """Note whether a few situations alone have failed a check, or values of its own."""
-        if not isinstance(self._ended, CheckFailed):
-            return
-        found = self.judged
-        failures = found.failures if found else {}
-        claims = {name for name, one in failures.items() if one is self._ended}
-        if found and claims & found.rare:
-            self._rare.add(check)
-        elif not claims and self._ended.difference is not None:
-            self._failed_by_itself = True
-
-    def _forgive_rare_failures(self) -> None:
-        """Let checks pass that only a few situations have failed, where others failed anyway.
-
-        Where a mistake shows in one situation of 140, which check that costs is chance; those that
-        fail at every seed say what it is.
-        """
-        passed = partial(replace, verdict=Verdict.PASS, message="", difference=None)
-        self.results = [passed(one) if one.name in self._rare else one for one in self.results]
 
     def _result(self, item: pytest.Function, output: str) -> CheckResult:
         if isinstance(self._ended, CheckFailed) and self._ended.comparison is not None:
@@ -245,7 +221,7 @@ class SuitePlugin:
         """
         found = self.judged
         if found is None:
-            self._passed_early.add(check)
+            self._hindsight.note_early_pass(check)
         if found is None or len(found.wrong) < MIN_WRONG_SHARE * len(found.outcomes):
             return
         harness = self._harness(Draw(derive_seed(self._seed, "idle/inputs")))
@@ -255,9 +231,7 @@ class SuitePlugin:
         del self._session.exchanges[asked:]  # a diagnosis is to see only what the check asked
         if why:
             proves = f"this holds, and proves nothing: {why}"
-            failed = partial(replace, verdict=Verdict.FAIL, message=proves)
-            early, self._passed_early = self._passed_early, set()
-            self.results = [failed(one) if one.name in early else one for one in self.results]
+            self.results = self._hindsight.without_early_passes(self.results, proves)
             raise CheckFailed(proves)
 
     @property

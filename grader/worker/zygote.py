@@ -32,6 +32,8 @@ from grader.wire.kernels import choose_kernels
 from grader.wire.levels import Confinement
 from grader.worker import gpu, hugepages, rules, serving
 from grader.worker.confine import Walls, choose_level
+from grader.worker.devices import allow_autocast
+from grader.worker.eager import compile_nothing
 from grader.worker.handler import MODULE_NAME, RequestHandler
 from grader.worker.kernels import keep_kernels
 from grader.worker.removal import Remover
@@ -227,6 +229,8 @@ def main(arguments: list[str]) -> None:
         find_no_gpus()
     warm_up(on_gpu=confinement.on_gpu)
     keep_kernels()
+    compile_nothing()
+    allow_autocast()
     gc.collect()
     gc.freeze()
     if confinement.spawned:

@@ -24,10 +24,11 @@ MAX_WALL_S_PER_LIMIT_S = 20  # how long a worker may be waited for, per second o
 MAX_JUDGING_CPU_S = 20.0  # of the trusted process in one grading; it usually takes less than 1
 CLOCK_TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 MAX_MEASURED_TASKS = 256  # of processes below a worker, and of threads in each
-BUSY_STATES = "RD"  # of a task that would run if it had a core and the data that it reads
-# Kernel functions in which a task that called vfork waits in state D, for as long as its child
-# likes: such a task counts as asleep.
-VFORK_WAIT_FUNCTIONS = ("kernel_clone", "wait_for_vfork_done", "_do_fork")
+RUNNING, BLOCKED = "R", "D"  # states of a task: it has or waits for a core; for a disk, mostly
+# A task is blocked by other system calls too, for as long as it likes. So it counts as asleep where
+# tasks of this machine waited for a disk or for memory in less of the last ten seconds.
+MIN_PRESSURE_PERCENT = 3.0
+PRESSURE = [Path("/proc/pressure/io"), Path("/proc/pressure/memory")]
 
 
 class Clock:
@@ -140,7 +141,8 @@ class Meter:
         self._children = max(children, self._children)
         grown = [one.wanted - self._wanted.get(task, 0.0) for task, one in tasks.items()]
         self._wanted = {task: one.wanted for task, one in tasks.items()}
-        if not any(one.state in BUSY_STATES for one in tasks.values()):
+        states = {one.state for one in tasks.values()}
+        if not (RUNNING in states or (BLOCKED in states and _may_wait_for_disks())):
             clock.idle += max(self._unseen - max(grown, default=0.0), 0.0)
 
 
@@ -159,8 +161,20 @@ def _tasks(pid: int) -> Iterator[tuple[int, _Task]]:
             stat = (folder / "stat").read_bytes()  # a task's name in it may hold any bytes
             fields = stat.rpartition(b")")[2].decode("ascii").split()
             reaped = (int(fields[13]) + int(fields[14])) * CLOCK_TICK_S
-            is_asleep = fields[0] == "D" and (folder / "wchan").read_text() in VFORK_WAIT_FUNCTIONS
-            yield int(folder.name), _Task("S" if is_asleep else fields[0], _wanted(folder), reaped)
+            yield int(folder.name), _Task(fields[0], _wanted(folder), reaped)
+
+
+def _may_wait_for_disks() -> bool:
+    """Return whether tasks of this machine waited for a disk or for memory; True if it is unknown.
+
+    Source: the kernel's Documentation/accounting/psi.rst
+    """
+    try:
+        texts = [path.read_text(encoding="ascii") for path in PRESSURE]
+        shares = [float(text.split("avg10=")[1].split()[0]) for text in texts]
+    except (OSError, LookupError):
+        return True
+    return max(shares) >= MIN_PRESSURE_PERCENT
 
 
 def _wanted(folder: Path) -> float:

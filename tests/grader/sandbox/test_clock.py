@@ -42,6 +42,7 @@ def double(x):
     return 2 * x
 """
 SLEEPS = "import time\ndef double(x):\n    time.sleep(600)\n"
+MEMBARRIER = "import ctypes\ndef double(x):\n    while 1: ctypes.CDLL(None).syscall(324, 1, 0, 0)\n"
 THREADS = """
 import hashlib, threading
 
@@ -170,10 +171,14 @@ def test_budget_does_not_depend_on_neighbours(
 
 
 @pytest.mark.slow("sleeps")
-def test_what_sleeps_ends_and_is_to_blame(kit: Kit, sandbox: Sandbox) -> None:
-    report = graded(SLEEPS, kit, sandbox, timeout=0.3)
+@pytest.mark.parametrize("source", [SLEEPS, MEMBARRIER], ids=["sleeps", "blocked"])
+def test_what_sleeps_ends_and_is_to_blame(
+    source: str, kit: Kit, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clocks, "MIN_PRESSURE_PERCENT", 101.0)  # no disk makes anything wait
+    report = graded(source, kit, sandbox, timeout=0.3)
     assert {check.verdict for check in report.checks} == {Verdict.TIMEOUT}
-    clock = asked(SLEEPS, sandbox, 0.5)
+    clock = asked(source, sandbox, 0.5)
     assert clock.idle > IDLE_S_PER_CPU_S * (0.5 - clock.processor) - 0.2
     assert clock.waited < clocks.MAX_WALL_S_PER_LIMIT_S * 0.5 / 2
 

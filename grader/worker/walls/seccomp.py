@@ -92,9 +92,11 @@ KILL, TGKILL, PRLIMIT = (62, 129), (234, 131), (302, 261)
 SENDTO, FCNTL, IOCTL, AFFINITY, PRCTL = (44, 206), (72, 25), (16, 29), (203, 122), (157, 167)
 FALLOCATE = (285, 47)
 # What is refused of fcntl: leases, owners of signals, watching a folder, locks, larger pipes; of
-# ioctl: owners, writing to a terminal, flags of files; of prctl: outliving the parent.
+# ioctl: writing to a terminal, flags of files; of prctl: outliving the parent.
 FCNTL_REFUSED = (1024, 1026, 8, 15, 10, 6, 7, 37, 38, 1031)
-IOCTL_REFUSED = (0x8901, 0x8902, 0x5412, 0x541C, 0x40086602, 0x401C5820, 0x40806685)
+IOCTL_REFUSED = (0x5412, 0x541C, 0x40086602, 0x401C5820, 0x40806685)
+# Of sockets: owners of signals; interfaces and addresses in the network of whoever made a socket.
+IOCTL_REFUSED_GROUP, GROUP_BITS = 0x8900, 0xFFFFFF00
 PRCTL_REFUSED = (1,)
 
 
@@ -147,6 +149,7 @@ def program() -> bytes:
     for numbers in (PRLIMIT, AFFINITY):
         parts += _allow_only(numbers[column], (_low(0), EQUALS, 0))
     parts += _refuse_values(FCNTL[column], _low(1), FCNTL_REFUSED)
+    parts += _refuse_group(IOCTL[column], _low(1), IOCTL_REFUSED_GROUP)
     parts += _refuse_values(IOCTL[column], _low(1), IOCTL_REFUSED)
     parts += _refuse_values(PRCTL[column], _low(0), PRCTL_REFUSED)
     # To the peer of a connected socket only, never to an address: that pointer is 0 in both halves.
@@ -188,6 +191,16 @@ def _refuse_bits(number: int, offset: int, bits: int) -> list[bytes]:
     Otherwise, the instructions after these decide about the call.
     """
     steps = [_load(offset), _op(HAS_BITS, bits, 0, 1), REFUSE, _load(NUMBER_OFFSET)]
+    return [_unless_equal(number, len(steps)), *steps]
+
+
+def _refuse_group(number: int, offset: int, group: int) -> list[bytes]:
+    """Return instructions that refuse a call if the argument at an offset is of this group.
+
+    Otherwise, the instructions after these decide about the call.
+    """
+    masked = _op(0x54, GROUP_BITS)  # BPF_ALU | BPF_AND | BPF_K
+    steps = [_load(offset), masked, _unless_equal(group, 1), REFUSE, _load(NUMBER_OFFSET)]
     return [_unless_equal(number, len(steps)), *steps]
 
 

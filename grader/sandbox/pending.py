@@ -14,6 +14,7 @@ from grader.sandbox.replies import (
     CallResults,
     Parameter,
     StepAnswer,
+    read_changes,
     read_gradients,
     read_parameters,
     read_results,
@@ -76,10 +77,21 @@ class PendingGradients(PendingStep):
     """A backward pass through earlier calls, queued and, once it was sent, answered."""
 
     def __init__(
-        self, channel: Channel, outgoing: OutgoingStep, forms: list[tuple[torch.Size, torch.device]]
+        self,
+        channel: Channel,
+        outgoing: OutgoingStep,
+        forms: list[tuple[torch.Size, torch.device]],
+        watched: Sequence[Tensor] = (),
     ) -> None:
         super().__init__(channel, outgoing)
         self._forms = forms
+        self._watched = watched  # inputs of the calls, where changes of them are asked for
+
+    @cached_property
+    def changed(self) -> set[int]:
+        """The indices of the calls' inputs that it changed, if they have ``detect_inplace``."""
+        answered = self.answered
+        return self.channel.validated(lambda: read_changes(answered, self._watched))
 
     @cached_property
     def gradients(self) -> list[Tensor | None]:

@@ -183,8 +183,7 @@ def read_results(
         raise ValueError("outputs and gradients do not agree")
     changed = set(called.changed)
     if call.detect_inplace:  # the worker's own word is not enough
-        after = zip(inputs, called.inputs, strict=True)
-        changed |= {place for place, (x, now) in enumerate(after) if values.digest(x) != now}
+        changed |= _places_of_others(inputs, called.inputs)
     _expect_asked(called, call, len(outputs))
     devices = [spec.device[:MAX_NAME_CHARS] for spec in called.tensors[: len(outputs)]]
     return CallResults(
@@ -204,6 +203,21 @@ def _expect_asked(called: messages.Called, call: messages.Call, outputs: int) ->
         raise ValueError("counts are told that were not asked for")
     if len(called.storage_nbytes) != (outputs if call.report_storage else 0):
         raise ValueError("outputs and their memory do not agree")
+
+
+def _places_of_others(inputs: Sequence[Tensor], digests: Sequence[str]) -> set[int]:
+    """Return the indices of the inputs whose values are not those of the digests."""
+    pairs = enumerate(zip(inputs, digests, strict=True))
+    return {place for place, (x, digest) in pairs if values.digest(x) != digest}
+
+
+def read_changes(answered: StepAnswer, inputs: Sequence[Tensor]) -> set[int]:
+    """Return the indices of the inputs that a backward changed.
+
+    As in the other readers, any exception means that the answer is malformed.
+    """
+    answer, _ = _expected(answered, messages.Gradients)
+    return set() if answer.result is None else _places_of_others(inputs, answer.inputs)
 
 
 def read_gradients(

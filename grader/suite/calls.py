@@ -151,8 +151,16 @@ class PlannedCall(RightResults):
         Of several calls planned together, only the first can tell.
         """
         self.module.expect_fit()
+        return self._names_of(self._pending.results.changed)
+
+    @property
+    def changed_by_backward(self) -> list[str]:
+        """Names of inputs that the call's backward changed; it needs what ``changed`` needs."""
+        return [] if self._back is None else self._names_of(sorted(self._back.changed))
+
+    def _names_of(self, places: Sequence[int]) -> list[str]:
         names = [name for name in self.contract.inputs if name in self.tensors]
-        return [names[place] for place in self._pending.results.changed if place < len(names)]
+        return [names[place] for place in places if place < len(names)]
 
     def lies_elsewhere(self, out: Tensor) -> bool:
         """Return whether an output lies on the other device that the call's inputs were put on."""

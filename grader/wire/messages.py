@@ -327,9 +327,15 @@ class Called(_Answer, tag="called"):
 
 
 class Gradients(_Answer, tag="gradients"):
-    """The gradients of the inputs and parameters of calls; None if there is no graph."""
+    """The gradients of the inputs and parameters of calls; None if there is no graph.
+
+    Attributes:
+        inputs: A digest of each input of the calls after the backward, if the calls were asked for
+            theirs and there is a graph.
+    """
 
     result: Tree
+    inputs: list[str] = []
 
 
 class Refused(_Answer, tag="refused"):

@@ -55,7 +55,8 @@ class WatchedCalls:
         self._existing = [*self._given, *parameters.values()]
         learned = [parameters[name] for name in call.grad_parameters]
         leaves = self._given if call.use_other_device else inputs
-        self.graph = Graph([*(x for x in leaves if x.requires_grad), *learned], other)
+        watched = self._given if call.detect_inplace else ()
+        self.graph = Graph([*(x for x in leaves if x.requires_grad), *learned], other, watched)
         self._side_effects = (
             SideEffects(function, parameters, self._given, call.gradients or call.report_counts)
             if call.detect_inplace

@@ -24,9 +24,19 @@ class Graph:
     Args:
         sources: Inputs and parameters, as they are before the calls.
         other: What plays the other device on which they are; None if they are on the worker's own.
+        watched: Tensors that no backward may change.
+
+    Attributes:
+        watched: As given.
     """
 
-    def __init__(self, sources: Sequence[Tensor], other: SimulatedDevice | None = None) -> None:
+    def __init__(
+        self,
+        sources: Sequence[Tensor],
+        other: SimulatedDevice | None = None,
+        watched: Sequence[Tensor] = (),
+    ) -> None:
+        self.watched = watched
         self._learns = [source.requires_grad for source in sources]
         self._wanted = [source for source in sources if source.requires_grad]
         self._other = other

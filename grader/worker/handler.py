@@ -269,8 +269,11 @@ class RequestHandler:
             for path, grad in zip(backward.outputs, tensors, strict=True)
             if isinstance(out := self._output(backward.handle, path), Tensor) and out.requires_grad
         ]
-        found = graph.backward(pairs, backward.way) if graph is not None and pairs else None
-        return messages.Gradients(result=values.encode(found, self.sent))
+        if graph is None or not pairs:
+            return messages.Gradients(result=None)
+        found = graph.backward(pairs, backward.way)
+        after = [values.digest(x) for x in graph.watched]
+        return messages.Gradients(result=values.encode(found, self.sent), inputs=after)
 
     def _output(self, handle: int, path: list[int | str]) -> Any:
         """Return a part of the results of kept calls; None where there is no such part."""

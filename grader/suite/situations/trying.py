@@ -116,6 +116,8 @@ class SituationRun:
     def _look_at_inputs(self) -> None:
         changed = self.call.changed
         expect(not changed, f"`{''.join(changed[:1])}` was changed in place by the call")
+        changed = self.call.changed_by_backward
+        expect(not changed, f"`{''.join(changed[:1])}` was changed in place by the backward")
 
     def _look_at_what_is_left(self) -> None:
         expect(not self.call.side_effects, "".join(self.call.side_effects[:1]))

@@ -143,12 +143,13 @@ def expect_all_close(
 
 
 def expect_close(
-    got: Tensor, expected: Tensor, what: str = "output", tolerance: float | None = None
+    got: Tensor | None, expected: Tensor, what: str = "output", tolerance: float | None = None
 ) -> None:
     """Fail the check unless the submission's values are the right ones, up to a tolerance.
 
     Args:
-        got: The submission's values, on any device, of any float dtype.
+        got: The submission's values, on any device, of any float dtype; None for a gradient that
+            it lacks.
         expected: The right values, float64, of the same shape.
         what: Name of the values in the message.
         tolerance: Relative to the largest expected value, or to 1 where all are smaller; by
@@ -161,10 +162,12 @@ def expect_close(
             ...
         grader.suite.compare.CheckFailed: loss: 2 of 2 values differ
     """
+    if got is None:
+        fail(f"{what}: there is none")
+    if got.shape != expected.shape:  # first of all: the one may be far larger
+        fail(f"{what}: expected shape {tuple(expected.shape)}, got {tuple(got.shape)}")
     yours = got.detach().double().cpu()
     right = expected.detach().double().cpu()
-    if yours.shape != right.shape:
-        fail(f"{what}: expected shape {tuple(right.shape)}, got {tuple(yours.shape)}")
     if not right.numel():
         return
     if got.dtype not in TOLERANCE_BY_DTYPE:

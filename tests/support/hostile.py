@@ -107,8 +107,8 @@ SOURCES: dict[str, Callable[[], str]] = {
         "        'same_as': f'q{n}', 'requires_grad': True} for n in range(60)]\n"
         "    return bytes(size)\n" + FORGES_ANSWERS.format("raise ValueError")
     ),
-    "60 MiB where values are explained": lambda: FORWARD.format(
-        "return torch.ones(60 << 20, dtype=torch.uint8) if x.shape == (3, 7, 13) else x * 0"
+    "60 MiB where values are explained, or devices compared": lambda: FORWARD.format(
+        "return x.new_ones(60 << 20, dtype=torch.uint8) if x.numel() in (273, 5397) else x * 0"
     ),
     "60 MiB of floats everywhere": lambda: FORWARD.format("return torch.ones(15 << 20)"),
     "an output of 200,000 numbers": lambda: FORWARD.format("return [0.5] * 200_000"),

@@ -18,6 +18,7 @@ from grader.suite.modules import Module
 from grader.suite.right_results import sizes_of_call
 
 ELSEWHERE = 40  # calls in whose time all calls on another device can be made
+MAX_COMPARED_NUMBERS = 1 << 21  # of an output on both devices; a right one has far fewer
 SEED = 1  # of calls whose results must agree, whatever random numbers they draw
 DTYPES = (torch.float32, torch.float64, torch.bfloat16)  # a module is moved in each of them
 GRADIENT_DEVICE_ERROR_WORDS = {"invalid", "gradient", "device", "meta"}  # of torch's message
@@ -66,6 +67,8 @@ def _expect_the_same_there(module: Module, every: list[dict[str, Tensor]], metho
     for call, here in zip(calls, plain, strict=True):
         for got, expected in zip(_outs(call), _outs(here), strict=False):
             known = [one for one in (got, expected) if isinstance(one, Tensor) and not one.is_meta]
+            count = max((one.numel() for one in known), default=0)
+            expect(count <= MAX_COMPARED_NUMBERS, f"output: {count} numbers are far too many")
             if len(known) == 2 and bool(expected.isfinite().all()):
                 numbers = got if got.is_floating_point() else got.double()
                 expect_close(numbers, expected.double(), "output on another device")

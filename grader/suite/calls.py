@@ -92,16 +92,20 @@ class PlannedCall(RightResults):
 
     @property
     def out(self) -> Tensor:
-        """The first compared output, which must be a Tensor of the right shape."""
+        """The first compared output, which must be a Tensor of floats of the right shape."""
         return self.outs[self.contract.compared[0]]
 
     @cached_property
     def outs(self) -> dict[str, Tensor]:
-        """All compared outputs by name, each of which must be a Tensor of the right shape."""
-        return {
+        """All compared outputs by name, each a Tensor of floats of the right shape."""
+        found = {
             name: expect_tensor(part, self.sizes.shape(letters), name, self.sizes.named(letters))
             for name, letters, part in self._parts(self.contract.compared)
         }
+        for name, out in found.items():
+            got = str(out.dtype).removeprefix("torch.")
+            expect(out.is_floating_point(), f"{name}: expected floats, got {got}")
+        return found
 
     @property
     def counts(self) -> dict[str, Tensor]:

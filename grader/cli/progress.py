@@ -104,8 +104,8 @@ def diff(name: str, kit_path: Path | None) -> None:
     kit = kit_in_use(kit_path, in_interview=True)
     exercise = kit.find(name)
     with open_history(kit, to_write=False) as history:
-        graded = history.gradings(exercise.name)
-    if not graded:
+        graded, before = history.gradings(exercise.name), history.last_source(exercise.name)
+    if not graded or before is None:
         raise GradeError(
             f"`{exercise.name}` has not been graded yet; `grade {exercise.name}` does so"
         )
@@ -115,7 +115,7 @@ def diff(name: str, kit_path: Path | None) -> None:
         raise GradeError(f"`{exercise.file}` cannot be read: {error}") from None
     last = graded[-1]
     lines = difflib.unified_diff(
-        last.source.splitlines(),
+        before.splitlines(),
         now.splitlines(),
         f"{exercise.file.name}, graded {last.started}: {last.earned} / {last.possible}",
         f"{exercise.file.name}, now",

@@ -137,7 +137,13 @@ class Translations:
         return self._by_template(text, levels_left)
 
     def _by_sentences(self, text: str, levels_left: int) -> str | None:
-        """Translate as many leading sentences as are known as one text, then the rest."""
+        """Translate as many leading sentences as are known as one text, then the rest.
+
+        Once all lookups are used up, nothing is translated so: a submission may have written
+        hundreds of sentences, each of which takes a call within the call before.
+        """
+        if not self._lookups_left:
+            return None
         ends = [found.start() for found in SENTENCE_BREAK.finditer(text)][:MAX_JOINED_SENTENCES]
         for end in reversed(ends):
             head, mark, rest = text[:end], text[end - 1 : end + 1], text[end + 1 :]

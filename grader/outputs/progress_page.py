@@ -43,8 +43,8 @@ class PastGrading(Protocol):
         """How many hints had been shown before the grading."""
 
     @property
-    def diagnosis(self) -> Sequence[Sequence[str]]:
-        """The sets of mistakes that reproduce what the submission computed."""
+    def mistakes(self) -> Sequence[str]:
+        """The mistakes that reproduce what the submission computed."""
 
 
 def progress_page(
@@ -65,13 +65,16 @@ def progress_page(
         due: By exercise, when it is to be solved again, with a time zone.
     """
     known = dict(exercises)
-    names = dict.fromkeys([*known, *(one.exercise for one in gradings), *sorted({*solved, *due})])
+    tries: dict[str, list[ShownTry]] = {}
+    for one in gradings:
+        tries.setdefault(one.exercise, []).append(ShownTry(one))
+    names = dict.fromkeys([*known, *tries, *sorted({*solved, *due})])
     now = datetime.now(UTC)
     standings = [
         ShownStanding(
             name,
             say(known.get(name, "no longer in this kit")),
-            tuple(ShownTry(one) for one in gradings if one.exercise == name),
+            tuple(tries.get(name, ())),
             name in solved,
             due.get(name),
             now,
@@ -187,8 +190,7 @@ def mistakes_met(gradings: Iterable[PastGrading]) -> list[MistakeMet]:
     times: Counter[str] = Counter()
     where: dict[str, dict[str, None]] = {}
     for one in gradings:
-        # Further sets explain the same numbers, so counting them too would count one mistake twice.
-        for name in dict.fromkeys(one.diagnosis[0] if one.diagnosis else ()):
+        for name in dict.fromkeys(one.mistakes):
             times[name] += 1
             where.setdefault(name, {})[one.exercise] = None
     return [

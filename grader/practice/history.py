@@ -15,11 +15,13 @@ import msgspec
 
 from grader.errors import GradeError
 from grader.kit import Exercise, Kit
+from grader.kit.stubs import digest
 from grader.practice.store import database_error, open_database
 from grader.records import Report, Verdict
 
-MAX_GRADINGS = 100_000  # that are read, the last ones; a stranger's file may have any number
+MAX_ROWS = 50_000  # of a table that are read, the last ones; a stranger's file may have any number
 Count = Annotated[int, msgspec.Meta(ge=0, le=10**6)]
+Name = Annotated[str, msgspec.Meta(max_length=100)]
 # Verdicts of checks whose points are lost.
 LOST_VERDICTS = {str(one) for one in Verdict if one not in (Verdict.PASS, Verdict.SKIP)}
 
@@ -39,20 +41,22 @@ class Grading(msgspec.Struct, frozen=True):
         started: When the grading began: ISO 8601, UTC.
         seconds: How long the grading took.
         hints: How many hints had been shown before.
-        checks: The verdict of each check.
-        diagnosis: The sets of mistakes that reproduced what was wrong.
+        written: Whether any check found something written.
+        mistakes: The first set of mistakes that reproduced what was wrong. Further sets explain the
+            same numbers, so counting them too would count one mistake twice.
+        digest: The digest of the source, as in a manifest.
     """
 
-    exercise: str
-    started: str
+    exercise: Name
+    started: Name
     seconds: float
     earned: Count
     possible: Count
     solved: bool
     hints: Count
-    checks: dict[str, str]
-    diagnosis: list[list[str]]
-    source: str
+    written: bool
+    mistakes: Annotated[list[Name], msgspec.Meta(max_length=20)]
+    digest: str
 
     def __post_init__(self) -> None:
         """Check what arithmetic relies on.
@@ -122,15 +126,16 @@ class History:
 
     def events(self) -> list[tuple[str, Event, datetime]]:
         """Return every event as exercise, kind and time, the oldest first."""
-        rows = self._read("SELECT exercise, kind, at FROM event ORDER BY id")
+        query = "SELECT exercise, kind, at FROM event ORDER BY id DESC LIMIT ?"
+        rows = self._read(query, (MAX_ROWS,))
         with self._expecting_ours():
-            return [(name, Event(kind), _moment(at)) for name, kind, at in rows]
+            return [(name, Event(kind), _moment(at)) for name, kind, at in reversed(rows)]
 
     def rename(self, names: Mapping[str, str]) -> None:
         """Rename exercises throughout the history, given their new names by the old ones."""
-        rows = self._read("SELECT exercise FROM grading UNION SELECT exercise FROM hint")
-        known = {row[0] for row in rows}
-        if known.isdisjoint(names):
+        old = f"exercise IN ({', '.join('?' * len(names))})"
+        query = f"SELECT 1 FROM grading WHERE {old} UNION SELECT 1 FROM hint WHERE {old}"
+        if not self._read(query, (*names, *names)):
             return
         with self._writing() as connection:
             for old, new in names.items():
@@ -144,8 +149,8 @@ class History:
 
     def solved(self) -> set[str]:
         """Return the exercises that the learner's own file has ever solved."""
-        query = "SELECT DISTINCT exercise FROM grading WHERE solved AND own"
-        return {str(row[0]) for row in self._read(query)}
+        query = "SELECT DISTINCT exercise FROM grading WHERE solved AND own LIMIT ?"
+        return {str(row[0]) for row in self._read(query, (MAX_ROWS,))}
 
     def record(self, report: Report, source: str, own: bool) -> None:
         """Add a grading; ``own`` says whether it was of the learner's own file."""
@@ -174,21 +179,13 @@ class History:
 
     def gradings(self, exercise: str | None = None) -> list[Grading]:
         """Return the gradings of the learner's own file of one exercise or all, oldest first."""
-        columns = Grading.__struct_fields__
-        rows = self._read(
-            f"SELECT {', '.join(columns)} FROM grading "
-            "WHERE own AND exercise = coalesce(?, exercise) ORDER BY id DESC LIMIT ?",
-            (exercise, MAX_GRADINGS),
+        columns = "exercise, started, seconds, earned, possible, solved, hints"
+        query = (
+            f"SELECT {columns}, checks, diagnosis, source FROM grading "
+            "WHERE own AND exercise = coalesce(?, exercise) ORDER BY id DESC LIMIT ?"
         )
-        found = []
-        for row in reversed(rows):
-            values = dict(zip(columns, row, strict=True))
-            with self._expecting_ours():
-                for name in ("checks", "diagnosis"):
-                    values[name] = msgspec.json.decode(values[name])
-                _moment(values["started"])
-                found.append(msgspec.convert(values, Grading, strict=False))
-        return found
+        with self._expecting_ours(), self._reading(query, (exercise, MAX_ROWS)) as rows:
+            return [_grading(*row) for row in rows][::-1]
 
     def last_lost(self, exercise: str) -> tuple[int, list[str]] | None:
         """Return the seed of the last grading of the learner's own file, and the checks it lost.
@@ -218,8 +215,14 @@ class History:
         return next(iter(self._read(query, (exercise,))), None)
 
     def _read(self, query: str, values: tuple[object, ...] = ()) -> list[tuple[Any, ...]]:
+        with self._reading(query, values) as rows:
+            return rows.fetchall()
+
+    @contextmanager
+    def _reading(self, query: str, values: tuple[object, ...]) -> Iterator[sqlite3.Cursor]:
+        """Yield the rows of a query, and turn database errors into GradeError."""
         try:
-            return self._connection.execute(query, values).fetchall()
+            yield self._connection.execute(query, values)
         except sqlite3.DatabaseError as error:
             raise database_error(self._path, error) from None
 
@@ -245,6 +248,18 @@ class History:
                 yield self._connection
         except sqlite3.DatabaseError as error:
             raise database_error(self._path, error) from None
+
+
+def _grading(*row: Any) -> Grading:
+    """Return a grading; of long texts only what is needed of them."""
+    *said, checks, diagnosis, source = row
+    _moment(row[1])
+    verdicts = msgspec.json.decode(checks, type=dict[str, str]).values()
+    mistakes = msgspec.json.decode(diagnosis, type=list[list[str]])
+    written = any(verdict != Verdict.TODO for verdict in verdicts)
+    values = (*said, written, mistakes[0] if mistakes else [], digest(source.encode()))
+    named = dict(zip(Grading.__struct_fields__, values, strict=True))
+    return msgspec.convert(named, Grading, strict=False)
 
 
 def _moment(text: str) -> datetime:

@@ -13,7 +13,6 @@ from functools import cache
 from fsrs import Card, Rating, Scheduler
 
 from grader.kit import Kit
-from grader.kit.stubs import digest
 from grader.practice.history import Event, Grading, History
 
 GIVEN_UP_AFTER = timedelta(hours=12)  # after so long without a grading, a sitting is a failed try
@@ -88,7 +87,7 @@ def standings(kit: Kit, history: History, now: datetime) -> dict[str, Standing]:
             grading
             for grading in gradings
             if grading.exercise == exercise.name
-            and digest(grading.source.encode()) not in exercise.stub_digests
+            and grading.digest not in exercise.stub_digests
         ]
         if tries:
             done = [(kind, at) for name, kind, at in events if name == exercise.name]
@@ -139,7 +138,7 @@ def _add(sitting: Sitting, grading: Grading, at: datetime) -> None:
     sitting.ended = at
     sitting.solved = grading.solved
     sitting.hints = grading.hints
-    sitting.tries += any(verdict != "todo" for verdict in grading.checks.values())
+    sitting.tries += grading.written
 
 
 @cache

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -13,9 +13,12 @@ import click
 from grader.errors import GradeError
 from grader.outputs.sanitise import clean
 from grader.records.beside import companion_files, expect_schema, touches_other_files
+from grader.submission import MAX_SOURCE_BYTES
 
 LOCK_TIMEOUT_S = 30.0  # while another process writes
 MAX_OPENING_S = 10.0  # of processor time, however the file was made
+MAX_FILE_BYTES = 256 << 20  # with what SQLite keeps beside it: some 50,000 gradings
+MAX_ROW_BYTES = 8 * MAX_SOURCE_BYTES
 INSTRUCTIONS_PER_CLOCK_CHECK = 100_000  # of SQLite's virtual machine
 INITIAL_SCHEMA = """
 CREATE TABLE grading (
@@ -60,8 +63,8 @@ def open_database(path: Path | None) -> sqlite3.Connection:
         path: The file; None for a database in memory alone.
 
     Raises:
-        GradeError: The file cannot be read or written, is from a newer version, or lies in a
-            folder that is a link.
+        GradeError: The file cannot be read or written, is too large or from a newer version, or
+            lies in a folder that is a link.
     """
     if path is None:
         return _opened(":memory:")
@@ -91,7 +94,12 @@ def database_error(path: Path | None, error: Exception) -> GradeError:
 def _opened(path: Path | str) -> sqlite3.Connection:
     if isinstance(path, Path) and (path.is_symlink() or touches_other_files(path)):
         raise sqlite3.DatabaseError("it is a link, or would change another file")
+    if isinstance(path, Path) and sum(map(_size, (path, *companion_files(path)))) > MAX_FILE_BYTES:
+        raise GradeError(
+            f"the history `{path}` is larger than {MAX_FILE_BYTES >> 20} MiB: move it away"
+        )
     connection = sqlite3.connect(path, timeout=LOCK_TIMEOUT_S)
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_ROW_BYTES)
     end = time.process_time() + MAX_OPENING_S
     connection.set_progress_handler(lambda: time.process_time() > end, INSTRUCTIONS_PER_CLOCK_CHECK)
     try:
@@ -112,6 +120,13 @@ def _opened(path: Path | str) -> sqlite3.Connection:
         raise
     connection.set_progress_handler(None, 0)
     return connection
+
+
+def _size(path: Path) -> int:
+    """Return the size of a file, in bytes; 0 where it is gone, or none yet."""
+    with suppress(FileNotFoundError):
+        return path.stat().st_size
+    return 0
 
 
 def _migrate(connection: sqlite3.Connection) -> None:

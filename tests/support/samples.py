@@ -112,7 +112,7 @@ def hostile_pages() -> dict[str, str]:
     report = hostile_report()
     checked = replace(report, problem="", submission="double.py")
     source = f"x = '''{NASTY}\n'''\n{NASTY}\n"
-    grading = Grading(NASTY, NASTY, 0.1, 1, 2, False, 0, {}, [[NASTY]], NASTY)
+    grading = Grading(NASTY, NASTY, 0.1, 1, 2, False, 0, True, [NASTY], NASTY)
     due = {NASTY: datetime.now(UTC)}
     return {
         "problem": report_page([(report, source)]),
@@ -130,7 +130,7 @@ def progress_sample() -> str:
     def tried(name: str, number: int, earned: int, *mistakes: str) -> Grading:
         started = (start + timedelta(minutes=30 * number)).isoformat()
         solved = earned == 4
-        return Grading(name, started, 0.1, earned, 4, solved, number, {}, [[*mistakes]], "")
+        return Grading(name, started, 0.1, earned, 4, solved, number, True, [*mistakes], "")
 
     gradings = [
         tried("one", 0, 0, "mask-inverted"),

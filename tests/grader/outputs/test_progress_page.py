@@ -8,12 +8,11 @@ from tests.support.reading import assert_self_contained, text_of
 from tests.support.samples import progress_sample
 
 
-def test_only_the_first_of_equal_explanations_counts() -> None:
-    diagnosis = [["mask-inverted", "mask-inverted"], ["never-scaled"]]
-    grading = Grading("one", "2026-01-01T00:00:00+00:00", 0.1, 0, 0, False, 0, {}, diagnosis, "")
+def test_mistake_counts_once_a_grading() -> None:
+    twice = ["mask-inverted", "mask-inverted"]
+    grading = Grading("one", "2026-01-01T00:00:00+00:00", 0.1, 0, 0, False, 0, True, twice, "")
     text = text_of(progress_page("A kit", [("one", "The first")], [grading], set(), {}))
     assert "1 ×" in text
-    assert "never-scaled" not in text
 
 
 def test_empty_progress_says_what_to_do() -> None:
@@ -28,7 +27,7 @@ def test_progress_needs_nothing_beside_itself() -> None:
 
 def test_many_tries_are_read_out_in_part() -> None:
     tries = [
-        Grading("one", f"2026-01-01T00:00:{n:02}+00:00", 0.1, n, 60, False, 0, {}, [], "")
+        Grading("one", f"2026-01-01T00:00:{n:02}+00:00", 0.1, n, 60, False, 0, True, [], "")
         for n in range(60)
     ]
     page = progress_page("A kit", [("one", "The first")], tries, set(), {})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sqlite3
@@ -15,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from grader.errors import GradeError
+from grader.kit.stubs import digest
 from grader.practice import store
 from grader.practice.history import Event, History
 from grader.practice.store import MIGRATIONS, SCHEMA_VERSION
@@ -61,9 +63,8 @@ def test_grading_comes_back_as_it_was(tmp_path: Path) -> None:
         assert history.gradings("exercise4") == []
         assert history.gradings() == [found]
     assert (found.earned, found.possible, found.solved, found.hints) == (1, 4, False, 2)
-    assert found.checks == {"test_first": "pass", "test_second": "fail"}
-    assert found.diagnosis == [["never-scaled"], ["mask-ignored"]]
-    assert found.source == "import torch\n"
+    assert (found.written, found.mistakes) == (True, ["never-scaled"])
+    assert found.digest == digest(b"import torch\n")
 
 
 def test_solved_once_is_solved_for_good(tmp_path: Path) -> None:
@@ -188,6 +189,9 @@ def test_what_takes_for_ever_to_open_is_said(
     monkeypatch.setattr(store, "INSTRUCTIONS_PER_CLOCK_CHECK", 1)
     with pytest.raises(GradeError, match="takes too long to read, so move it away"):
         History(path)
+    monkeypatch.setattr(store, "MAX_FILE_BYTES", 1 << 10)
+    with pytest.raises(GradeError, match="is larger than 0 MiB: move it away"):
+        History(path)
 
 
 @pytest.mark.parametrize(
@@ -196,6 +200,8 @@ def test_what_takes_for_ever_to_open_is_said(
         ("grading SET checks", "{"),
         ("grading SET seconds", "long"),
         ("grading SET checks", "[" * 9000),
+        ("grading SET exercise", "x" * 101),  # took any amount of memory, as did the next
+        ("grading SET diagnosis", json.dumps([["never-scaled"] * 21])),
         ("grading SET earned", -5),  # was a fault of the grader, as were those below
         ("grading SET earned", 10**12),
         ("grading SET earned", 10**6),  # of fewer

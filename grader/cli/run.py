@@ -25,7 +25,7 @@ from grader.cli.options import (
     warn_of_untried_versions,
     write_text,
 )
-from grader.cli.saying import complain
+from grader.cli.saying import complain, without_workflow_commands
 from grader.errors import GradeError
 from grader.kit import Exercise, Kit
 from grader.practice.history import open_history
@@ -210,10 +210,11 @@ def _rendered(reports: list[Report], form: str) -> str:
 def _show(report: Report, console: Console, verbose: bool, steps: list[str], again: bool) -> None:
     from grader.outputs.terminal import render_report
 
-    if len(steps) > 1:
-        console.print()
-    for part in render_report(report, verbose, to_do=steps[-1], only_lost_checks=again):
-        console.print(part)
+    with without_workflow_commands():
+        if len(steps) > 1:
+            console.print()
+        for part in render_report(report, verbose, to_do=steps[-1], only_lost_checks=again):
+            console.print(part)
 
 
 def record_in_history(report: Report, kit: Kit, source: str, own: bool) -> None:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import inspect
+import os
 import re
+import secrets
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import click
@@ -24,6 +27,21 @@ def echo(text: str = "", err: bool = False, nl: bool = True) -> None:
 def complain(text: str) -> None:
     """Print an error or a warning on standard error."""
     click.echo(f"grade: {clean(say(text))}", err=True)
+
+
+@contextmanager
+def without_workflow_commands() -> Iterator[None]:
+    """Have GitHub Actions take no line printed meanwhile for a command: a submission may write it.
+
+    Source: https://docs.github.com/actions/reference/workflow-commands-for-github-actions
+    """
+    if os.environ.get("GITHUB_ACTIONS") != "true":
+        yield
+        return
+    token = secrets.token_hex()
+    click.echo(f"::stop-commands::{token}")
+    yield
+    click.echo(f"::{token}::")
 
 
 def lang_option() -> click.Option:

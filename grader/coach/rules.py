@@ -10,6 +10,7 @@ from pathlib import Path
 from grader.coach.fix_its import fix_it_exercises_computed_in
 from grader.errors import GradeError
 from grader.kit import MANIFEST, Exercise, Kit, load_kit
+from grader.kit.manifest import read_manifest
 from grader.kit.repairs import fix_it_exercises_in
 from grader.kit.stubs import own_file
 from grader.practice.history import open_history
@@ -18,6 +19,7 @@ from grader.records import Explain
 
 DEPTHS = list(Explain)  # each tells more than those before it
 LEAST_TELLING_DEPTH = Explain.QUESTION  # the lowest depth that tells something
+MAX_UNFINISHED = 10  # interviews that were begun and not handed in, whose manifests are read
 PARENT_GLOBS = ("", "*/", "*/*/")  # where in a folder of stubs `grade interview` may have been run
 
 
@@ -127,16 +129,25 @@ def _interviews(here: Kit) -> Iterator[Kit]:
 
     The working directory is searched at its top level alone: deeper, it may hold what others have
     handed in.
+
+    Raises:
+        GradeError: A manifest is damaged, or there are too many to read.
     """
-    home = here.home.resolve()
+    home, unfinished = here.home.resolve(), 0
     for parent in {home, Path.cwd()}:
         depths = PARENT_GLOBS if parent == home else PARENT_GLOBS[:1]
         found = [folder for depth in depths for folder in parent.glob(f"{depth}{FOLDER_PREFIX}*")]
         for folder in sorted(found):
             if not (folder / "exercises" / MANIFEST).is_file() or _handed_in(folder):
                 continue
-            if (kit := load_kit(folder)).interview:
-                yield kit
+            unfinished += 1
+            if unfinished > MAX_UNFINISHED:
+                raise GradeError(
+                    f"more than {MAX_UNFINISHED} folders `{FOLDER_PREFIX}…` in `{parent}` are "
+                    "neither handed in nor under way: move them away"
+                )
+            if read_manifest(folder).kit.interview:
+                yield load_kit(folder)
 
 
 def _handed_in(folder: Path) -> bool:

@@ -265,10 +265,15 @@ class BatchResults:
         return row(name, total / sum(self._weights.values()))
 
     def _scores(self, results: Sequence[GradingResult]) -> dict[str, Score]:
-        """Return the scores of one candidate, with the points that were set by hand."""
+        """Return the scores of one candidate, with the points that were set by hand.
+
+        These are no more than can be earned now: the remark may be of an earlier version.
+        """
         points = self._remarks.points(results[0].candidate)
         return {
-            name: replace(one, earned=points[name].points or 0) if name in points else one
+            name: replace(one, earned=min(points[name].points or 0, one.possible))
+            if name in points
+            else one
             for name, one in self._by_the_checks(results).items()
         }
 

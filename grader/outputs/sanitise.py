@@ -21,15 +21,18 @@ _UNSEEN = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{_HIDDEN}]")  # and controls 
 
 
 def clean(text: str) -> str:
-    """Return text without terminal escapes, control characters and invisible characters."""
-    if text.isascii() and text.isprintable():  # most text; a page has thousands of pieces
-        return text
-    return _UNSEEN.sub("", _ESCAPES.sub("", text.replace("\r\n", "\n").replace("\r", "\n")))
+    """Return text without terminal escapes, control characters and invisible characters.
+
+    What begins a command to GitHub Actions anywhere in a line of its logs is broken by a blank.
+    """
+    if not (text.isascii() and text.isprintable()):  # most text is; a page has thousands of pieces
+        text = _UNSEEN.sub("", _ESCAPES.sub("", text.replace("\r\n", "\n").replace("\r", "\n")))
+    return text.replace("##[", "## [")
 
 
 def show_invisible(name: str) -> str:
     """Show a name's invisible characters by number, so that two different names look different."""
-    return re.sub(r"[\t\n]", _number, _UNSEEN.sub(_number, name))
+    return re.sub(r"[\t\n]", _number, _UNSEEN.sub(_number, name)).replace("##[", "## [")
 
 
 def composed(name: str) -> str:

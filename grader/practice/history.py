@@ -133,8 +133,11 @@ class History:
 
     def rename(self, names: Mapping[str, str]) -> None:
         """Rename exercises throughout the history, given their new names by the old ones."""
-        old = f"exercise IN ({', '.join('?' * len(names))})"
-        query = f"SELECT 1 FROM grading WHERE {old} UNION SELECT 1 FROM hint WHERE {old}"
+        old = ", ".join("?" * len(names))
+        query = (
+            f"SELECT 1 FROM grading WHERE exercise IN ({old}) "
+            f"UNION SELECT 1 FROM hint WHERE exercise IN ({old})"
+        )
         if not self._read(query, (*names, *names)):
             return
         with self._writing() as connection:

@@ -5,13 +5,19 @@ A submission can make folders faster than anybody removes them, and deeper than 
 
 from __future__ import annotations
 
+import os
+import re
 import subprocess
+import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 REMOVAL_TIMEOUT_S = 300  # of one folder; on a disk, 11,000 folders took 37 s
 # First makes readable and writable again what a submission has closed.
 SCRIPT = 'chmod -R u+rwX -- "$0"; exec rm -rf -- "$0"'
+ABANDONED_AFTER_S = 24 * 3600  # without a change: in another container a process may have that ID
+FOLDER_NAME = re.compile(r"grade-(\d{1,9})-\w+")  # of a worker's folder, with its maker's ID
 MAX_REMOVE_WAIT_S = 0.5  # that a caller of `remove` waits for the removal
 
 
@@ -69,6 +75,29 @@ class Remover:
             nothing = subprocess.DEVNULL
             self._process = subprocess.Popen(words, stdin=nothing, stdout=nothing, stderr=nothing)
         return self._process
+
+
+def abandoned_folders() -> Iterator[str]:
+    """Yield this user's folders of workers whose maker was killed before it could remove them."""
+    with os.scandir(tempfile.gettempdir()) as entries:
+        for entry in entries:
+            named = FOLDER_NAME.fullmatch(entry.name)
+            if not named or not entry.is_dir(follow_symlinks=False):
+                continue
+            about = entry.stat(follow_symlinks=False)
+            is_old = time.time() - about.st_mtime > ABANDONED_AFTER_S
+            if is_old and about.st_uid == os.getuid() and not _lives(int(named[1])):
+                yield entry.path
+
+
+def _lives(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True
 
 
 def _removed_at_once(path: Path) -> bool:

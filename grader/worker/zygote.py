@@ -36,7 +36,7 @@ from grader.worker.devices import allow_autocast
 from grader.worker.eager import compile_nothing
 from grader.worker.handler import MODULE_NAME, RequestHandler
 from grader.worker.kernels import keep_kernels
-from grader.worker.removal import Remover
+from grader.worker.removal import Remover, abandoned_folders
 from grader.worker.walls.libc import WallError
 from grader.worker.walls.limits import limit_data, limit_resources, memory_in_use
 
@@ -67,6 +67,9 @@ class Zygote:
                 pass
         for pid in list(self.folders):
             self._end(pid)
+        if self.walls.level != "full":  # whose workers leave no folder, and which sees none
+            for folder in abandoned_folders():
+                self.remover.remove(folder)
         self.remover.go_on(MAX_FINAL_REMOVAL_S)
         for folder in self.remover.left:
             sys.stderr.write(f"grade: a submission filled `{folder}`, which is not removed yet\n")

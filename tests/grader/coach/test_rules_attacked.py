@@ -288,6 +288,10 @@ def test_interview_that_somebody_handed_in_is_none(
     make_folder(tmp_path / "ann" / "interview-x", KIT, ["warmup1"], interview=True)
     monkeypatch.chdir(tmp_path)
     assert AssistantRules(drills.home).kit_for_help().home == drills.home
+    for number in range(11):  # of any number each was read, with every call
+        make_folder(drills.home / f"interview-{number}", KIT, ["warmup1"])
+    with pytest.raises(GradeError, match="more than 10 folders `interview-…`"):
+        AssistantRules(drills.home).kit_for_help()
 
 
 def test_interviews_of_no_size(assistant: Assistant, drills: Kit) -> None:

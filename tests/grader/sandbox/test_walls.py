@@ -115,12 +115,18 @@ def test_session_leaves_no_folder() -> None:
     def ours() -> set[str]:
         return {p.name for p in Path(tempfile.gettempdir()).iterdir() if p.name.startswith(name)}
 
+    abandoned, new = (Path(tempfile.gettempdir(), f"grade-{1 << 22}-{what}") for what in "ab")
+    abandoned.mkdir()
+    new.mkdir()
+    os.utime(abandoned, (0, 0))
     with Sandbox("process") as sandbox:
         name = f"grade-{sandbox._zygote.pid}-"
         worker = sandbox.worker()
         assert len(ours()) == 1
         worker.kill()
         assert not ours()
+    assert not abandoned.exists()
+    new.rmdir()
 
 
 def test_a_device_may_be_controlled_and_nothing_else_that_may_be_written() -> None:

@@ -95,11 +95,14 @@ class Pipeline:
     Args:
         seen: The observed call.
         hidden_score: Number that replaces a hidden score: -inf, or the least number of a dtype.
+        by_hand: Whether ``torch.rand`` draws what is dropped, not torch's dropout.
     """
 
-    def __init__(self, seen: Observation, hidden_score: float = float("-inf")) -> None:
+    def __init__(
+        self, seen: Observation, hidden_score: float = float("-inf"), by_hand: bool = False
+    ) -> None:
         self._layout = layout = seen.layout
-        self._hidden_score = hidden_score
+        self._hidden_score, self._by_hand = hidden_score, by_hand
         self._seen = seen
         steps = [step for step in STEPS if layout.block or step not in BLOCK_STEPS]
         self._has_right_way = {step: "right" in CHOICES[step] for step in steps}
@@ -107,7 +110,9 @@ class Pipeline:
         self._root: _Node | None = None
 
     @classmethod
-    def shared(cls, seen: Observation, hidden_score: float = float("-inf")) -> Pipeline:
+    def shared(
+        cls, seen: Observation, hidden_score: float = float("-inf"), by_hand: bool = False
+    ) -> Pipeline:
         """Return the pipeline that all observations with these inputs share, with its cache.
 
         With one seed, all submissions of a batch are given the same inputs.
@@ -115,9 +120,10 @@ class Pipeline:
         if sum(1 + known._cached_states for known in _shared_pipelines) > MAX_CACHED_STATES:
             _shared_pipelines.clear()
         for known in _shared_pipelines:
-            if known._hidden_score == hidden_score and known._seen.has_same_inputs(seen):
+            same_ways = (known._hidden_score, known._by_hand) == (hidden_score, by_hand)
+            if same_ways and known._seen.has_same_inputs(seen):
                 return known
-        _shared_pipelines.append(cls(seen, hidden_score))
+        _shared_pipelines.append(cls(seen, hidden_score, by_hand))
         return _shared_pipelines[-1]
 
     def output(self, choices: Choices) -> Tensor | None:
@@ -164,7 +170,7 @@ class Pipeline:
             raise ValueError("no gradients were observed")
         x = seen.x.clone().requires_grad_()
         weights = {name: w.clone().requires_grad_() for name, w in seen.weights.items()}
-        afresh = Pipeline(replace(seen, x=x, weights=weights), self._hidden_score)
+        afresh = Pipeline(replace(seen, x=x, weights=weights), self._hidden_score, self._by_hand)
         state = afresh.state(choices)
         sources = {"x": x, **weights}
         if state is None or not state.out.requires_grad:
@@ -189,6 +195,7 @@ class Pipeline:
             recording=seen.recording,
             x=given,
             hidden_score=self._hidden_score,
+            drop_by_hand=self._by_hand,
         )
 
     def _flat(self, out: Tensor) -> Tensor:

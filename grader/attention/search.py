@@ -52,15 +52,15 @@ class Search:
         self._steps = {n: SETTLED_STEPS[m.step, m.choice] for n, m in self._mistakes.items()}
         self._max_mistakes = MAX_MISTAKES if among is None else len(among)
         call_kinds = dict.fromkeys(seen.call_kind for seen in observations)
+        self._by_chance = any(seen.by_chance for seen in observations)
         self._stages = {
             call_kind: [
-                _ObservedCall(seen, self._mistakes)
+                _ObservedCall(seen, self._mistakes, self._by_chance)
                 for seen in observations
                 if seen.call_kind == call_kind
             ]
             for call_kind in call_kinds
         }
-        self._by_chance = any(seen.by_chance for seen in observations)
         self._max_tried = MAX_TRIED_SETS if max_tried is None else max_tried
         self._sets_left = self._reserved_sets = 0
         self._is_cut_short = False  # whether a limit ended the search
@@ -175,12 +175,14 @@ class Search:
 class _ObservedCall:
     """One observation, and which sets of mistakes reproduce it."""
 
-    def __init__(self, seen: Observation, mistakes: dict[str, Mistake]) -> None:
+    def __init__(self, seen: Observation, mistakes: dict[str, Mistake], by_chance: bool) -> None:
         # A hidden score may be -inf or the least number of float32: both are right, and they differ
         # only for a query that may attend to nothing.
         hidden_scores = [float("-inf"), torch.finfo(torch.float32).min]
-        ways = hidden_scores if seen.attention_mask is not None else hidden_scores[:1]
-        self._pipelines = [Pipeline.shared(seen, way) for way in ways]
+        scores = hidden_scores if seen.attention_mask is not None else hidden_scores[:1]
+        # Where chance shows, what is dropped may be drawn by torch's dropout or by hand.
+        drawn = [False, True] if seen.layout.dropout and (seen.training or by_chance) else [False]
+        self._pipelines = [Pipeline.shared(seen, *way) for way in itertools.product(scores, drawn)]
         self._seen = seen
         self._mistakes = mistakes
         self._matched: dict[MistakeSet, bool] = {}

@@ -62,7 +62,7 @@ ALONE: list[tuple[str, Edits, set[str]]] = [
             "            weights = weights * (torch.rand_like(weights) >= "
             "self.dropout.p)"
         },
-        {"dropout-by-hand-not-rescaled"},
+        {"dropout-not-rescaled"},
     ),
     ("exercise5", {V5_SCORES: "scores = q @ k[:, :1].mT / sqrt(D)"}, {"keys-of-the-first-head"}),
     ("exercise5", {V5_MIXED: "mixed = weights @ v[:, :1]"}, {"values-of-the-first-head"}),

@@ -205,7 +205,10 @@ class State:
     def noise(self, ones: Tensor) -> Tensor:
         """Draw the factor by which dropout multiplies each of these entries."""
         rate = self.rate if self.drop_rate is None else self.drop_rate
-        drawn = torch.rand_like(ones) >= rate if self.drop_by_hand else F.dropout(ones, rate)
+        if self.drop_by_hand:
+            drawn = (torch.rand_like(ones) >= rate) / (1 - rate)
+        else:
+            drawn = F.dropout(ones, rate)
         return drawn if self.rescale else (drawn != 0).to(ones.dtype)
 
     def _noise_shape(self, value: Tensor) -> tuple[int, ...]:

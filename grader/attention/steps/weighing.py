@@ -71,12 +71,6 @@ def drop_without_rescaling(s: State) -> None:
     s.rescale = False
 
 
-@choice("drop", "by hand, without rescaling")
-def drop_by_hand(s: State) -> None:
-    """Multiply each weight by whether a random number reaches the rate: by 1 or 0."""
-    s.rescale, s.drop_by_hand = False, True
-
-
 def _weigh(s: State, normalise: Callable[[Tensor], Tensor]) -> None:
     """Turn scores into weights, with ``normalise`` in the place of the softmax."""
     weights = normalise(s.drop("scores", s.scores)) * s.late_scale

@@ -119,7 +119,7 @@ def _where_nan_begins(
     """Return a sentence on the submission's line where NaN begins; empty if that is not known."""
     with suppress(SubmissionError, WorkerEnded):
         session.begin_check(0)
-        fault = first_nan(check_exchanges, exercise.solution, session)
+        fault = first_nan(check_exchanges, exercise.solution, exercise.mistakes, session)
         session.end_check()
         if fault is not None and (why := explain_exception(fault, session.source)):
             last = fault.frames[-1]

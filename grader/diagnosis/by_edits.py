@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from grader.diagnosis.catalogue import Explanation
-from grader.diagnosis.edits import EditMistake, edited, read_edits, read_habits
+from grader.diagnosis.edits import EditMistake, edited, read_edits, right_ways
 from grader.diagnosis.pairing import likely_pairs
 from grader.diagnosis.replay import (
     TOO_LONG,
@@ -72,9 +72,9 @@ def explain_by_edits(
     source, units = read_submission(solution).source, replay_units_of(checks)
     found = NO_EXPLANATION
     with quiet_and_seeded():
-        for habits in ([], *([one] for one in read_habits(mistakes))):
-            if not found.sets and (base := edited(source, habits)) is not None:
-                found = EditSearch(base, units, device, lost).run(known, pairs)
+        for way in right_ways(source, mistakes):
+            if not found.sets:
+                found = EditSearch(way, units, device, lost).run(known, pairs)
     return found
 
 
@@ -99,7 +99,7 @@ class EditSearch:
         self._source, self._device, self._lost = source, device, lost
         self._wrong: list[ReplayUnit] = []  # wrong beyond doubt
         self._unsteady: list[ReplayUnit] = []  # wrong, maybe by chance or rounding
-        self._raising: list[ReplayUnit] = []  # where the submission raises, and the solution not
+        self._raising: list[ReplayUnit] = []  # where only one of submission and solution raises
         self._right: list[ReplayUnit] = []
         self._kinds: set[str] = set()
         self._single: dict[Mistakes, Replay | None] = {}  # of single mistakes, kept for pairs
@@ -140,18 +140,18 @@ class EditSearch:
         return place
 
     def _raises(self, unit: ReplayUnit) -> bool:
-        """Return whether the submission raises where the solution answers."""
+        """Return whether one of submission and solution raises where the other answers."""
         assert self._solution is not None  # without it, there are no units to sort
         return any(
-            isinstance(theirs, SubmissionError) and isinstance(mine, StepAnswer)
+            {type(theirs), type(mine)} == {SubmissionError, StepAnswer}
             for _, theirs, mine in self._solution.answers(unit)
         )
 
     def run(self, known: list[EditMistake], pairs: bool = True) -> Explanation:
         """Return the smallest sets of known mistakes that give the submission's wrong answers.
 
-        What it raises is told by itself: where it mostly answers, a mistake may leave exceptions
-        unexplained.
+        What it raises, or should raise, is told by itself: where it mostly answers, a mistake may
+        leave exceptions unexplained.
         """
         known = sorted(known, key=lambda mistake: not self._are_likely((mistake,)))
         if len(self._raising) > len(self._wrong):
@@ -183,7 +183,9 @@ class EditSearch:
                 continue  # they would have lost a check that the submission passed
             if tried == MAX_TRIED_SETS or time.thread_time() > self._deadline:
                 return found, True
-            if not self._reproduces(mistakes, [*evidence, *self._some_right]):
+            if not self._reproduces(mistakes, evidence):
+                continue
+            if any(self._breaks(mistakes, unit) for unit in self._some_right):
                 continue
             if not (self._is_contradicted(mistakes, evidence) or self._breaks_more(mistakes)):
                 found.append(mistakes)
@@ -222,6 +224,13 @@ class EditSearch:
             kind for unit in units for kind in unexplained(replay, unit, self._solved)
         )
 
+    def _breaks(self, mistakes: Mistakes, unit: ReplayUnit) -> bool:
+        """Return whether these mistakes make a right answer wrong, not by rounding."""
+        replay = self._planted(mistakes)
+        return not self._reproduces(mistakes, [unit]) and (
+            replay is None or is_steady(replay, replay.answer_unit(unit), seed_shift=0)
+        )
+
     def _is_contradicted(self, mistakes: Mistakes, evidence: list[ReplayUnit]) -> bool:
         """Return whether a larger unit contradicts these mistakes; it is then used as evidence."""
         replay, right = self._planted(mistakes), self._solution
@@ -235,7 +244,7 @@ class EditSearch:
                 place = self._sort(unit)
                 if place is evidence:
                     evidence.insert(0, evidence.pop())  # compared first: it told most so far
-                if place is evidence or place is self._right:
+                if place is evidence or (place is self._right and self._breaks(mistakes, unit)):
                     return True
         return False
 
@@ -246,8 +255,9 @@ class EditSearch:
         for unit in (*self._right, *self._later_passed):
             if time.thread_time() > self._deadline:
                 break
-            changes = not self._reproduces(mistakes, [unit]) and not any(right.differences(unit))
-            if changes and is_steady(right, self._solved(unit)):
+            if any(right.differences(unit)) or not self._breaks(mistakes, unit):
+                continue
+            if is_steady(right, self._solved(unit)):
                 return True
         return False
 

@@ -66,6 +66,12 @@ def read_habits(path: Path) -> list[Habit]:
     return read_toml(path, _File).habit if path.is_file() else []
 
 
+def right_ways(source: str, mistakes: Path) -> list[str]:
+    """Return a solution's source, then the source with each habit in its file of mistakes."""
+    ways = [source, *(edited(source, [habit]) for habit in read_habits(mistakes))]
+    return [way for way in ways if way is not None]
+
+
 def edited(source: str, mistakes: Iterable[EditMistake | Habit]) -> str | None:
     """Return the solution with these mistakes; None unless each replaced text stands in it once."""
     for mistake in mistakes:

@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 import torch
 
+from grader.diagnosis.edits import right_ways
 from grader.diagnosis.replay import (
     AskedStep,
     CheckExchanges,
@@ -30,25 +31,30 @@ from grader.wire import messages, values
 MAX_ASKED_UNITS = 9
 
 
-def first_nan(checks: Sequence[CheckExchanges], solution: Path, session: Session) -> Fault | None:
+def first_nan(
+    checks: Sequence[CheckExchanges], solution: Path, mistakes: Path, session: Session
+) -> Fault | None:
     """Return the exception that a worker raises where NaN first appears; None if none is found.
+
+    Where the solution, or one of its habits, gives NaN as well, NaN is no mistake.
 
     Args:
         checks: What each check asked of the submission, with the answers.
         solution: File of the exercise's solution, which is run in this process.
+        mistakes: File of the exercise's known mistakes, which has its habits.
         session: Session of the submission, in which a check has begun.
     """
     found = [unit for unit in replay_units_of(checks) if not unit.passed and _holds_nan(unit)]
     if not found or not solution.is_file():
         return None
     with quiet_and_seeded():
-        right = Replay.of(read_submission(solution).source, session.device)
+        ways = right_ways(read_submission(solution).source, mistakes)
+        rights = [replay for way in ways if (replay := Replay.of(way, session.device))]
         tried = sorted(found, key=lambda one: one.size)[:MAX_ASKED_UNITS]
-        expected_units = [(one, right.answer_unit(one)) for one in tried] if right else []
         told = [
             one
-            for one, expected in expected_units
-            if _is_sound(expected) and types_and_shapes(one) == types_and_shapes(expected)
+            for one in tried
+            if rights and all(_is_sound(right.answer_unit(one), one) for right in rights)
         ]
         faults = _raised(told, session) if told else ()
         return min(faults, key=lambda one: one.frames[-1].line, default=None)
@@ -60,10 +66,12 @@ def _holds_nan(unit: ReplayUnit) -> bool:
     return any(bool(x.isnan().any()) for x in tensors if x.is_floating_point() and not x.is_meta)
 
 
-def _is_sound(unit: ReplayUnit) -> bool:
-    """Return whether all steps of a unit were answered, and without NaN."""
-    answers = [one.answer for group in unit.groups for one in group]
-    return all(isinstance(one, StepAnswer) for one in answers) and not _holds_nan(unit)
+def _is_sound(expected: ReplayUnit, unit: ReplayUnit) -> bool:
+    """Return whether all steps were answered as in ``unit``, up to numbers, and without NaN."""
+    answers = [one.answer for group in expected.groups for one in group]
+    if not all(isinstance(one, StepAnswer) for one in answers) or _holds_nan(expected):
+        return False
+    return types_and_shapes(unit) == types_and_shapes(expected)
 
 
 def _raised(units: Sequence[ReplayUnit], session: Session) -> Iterator[Fault]:

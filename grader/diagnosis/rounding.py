@@ -19,7 +19,7 @@ Answer = StepAnswer | Exception
 Place = tuple[int, int]  # of a step in a unit: which group, and which of its steps
 
 
-def is_steady(replay: Replay, answered: ReplayUnit) -> bool:
+def is_steady(replay: Replay, answered: ReplayUnit, seed_shift: int = OTHER_SEED) -> bool:
     """Return whether neither chance nor rounding decides a source's answers to a unit.
 
     Other random seeds, slightly changed inputs and noise in every operation must not change them
@@ -28,8 +28,9 @@ def is_steady(replay: Replay, answered: ReplayUnit) -> bool:
     Args:
         replay: The source.
         answered: Unit with the source's answers.
+        seed_shift: Is added to the random seeds; 0 looks at rounding alone.
     """
-    ours = _with_noise(answered, OTHER_SEED)
+    ours = _with_noise(answered, seed_shift)
     with NoisyOperations():
         return not any(replay.differences(ours))
 
@@ -66,17 +67,23 @@ def unexplained(
 
 
 def _is_nearer(theirs: Answer, mine: StepAnswer, solved: ReplayUnit, place: Place) -> bool:
-    """Return whether ours is much nearer to the submission's answer than the solution's is."""
+    """Return whether ours is much nearer to the submission's answer than the solution's is.
+
+    One tensor has to be, and of none may the contrary hold: a gradient may be rounding alone.
+    """
     right = solved.groups[place[0]][place[1]].answer
     if not _differ_in_numbers_alone(theirs, mine) or form_of(right) != form_of(mine):
         return False
     assert isinstance(theirs, StepAnswer)
     assert isinstance(right, StepAnswer)
     least = _rounding_of_gradients(theirs)
-    return all(
-        gap <= max(tolerated_gap(one), least) or MIN_TIMES_NEARER * gap <= gap_between(one, other)
-        for one, gap, other in zip(theirs.tensors, _gaps(theirs, mine), right.tensors, strict=True)
-    )
+    is_nearer = False
+    for one, gap, other in zip(theirs.tensors, _gaps(theirs, mine), right.tensors, strict=True):
+        allowed, gap_of_right = max(tolerated_gap(one), least), gap_between(one, other)
+        if gap > max(allowed, MIN_TIMES_NEARER * gap_of_right):
+            return False
+        is_nearer |= MIN_TIMES_NEARER * gap <= gap_of_right > allowed
+    return is_nearer
 
 
 def _is_noise(theirs: Answer, mine: StepAnswer, moved: Answer | None) -> bool:

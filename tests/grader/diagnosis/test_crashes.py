@@ -38,6 +38,7 @@ RAISED_BY = {
     "mask-of-another-dtype": "x.masked_fill(torch.ones(5, 7), 0)",
     "mask-turned-by-tilde": "~x",
     "mask-is-subtracted": "1 - (x > 0)",
+    "split-into-a-number": "q, k, v = x.split(2, dim=-1)",
     "mask-is-a-single-bool": "x.masked_fill(x is None, 0.0)",
     "truth-of-a-mask": "if x > 0: pass",
     "mask-of-another-shape": "mask = torch.ones(3, 5, 5)\nx.masked_fill(mask == 0, 0)",

@@ -102,7 +102,7 @@ def diagnose(
         )
         if not any(found.sets):
             lost = {check.name for check in checks if check.is_lost}
-            found = _by_edits(found, check_exchanges, session, exercise, not nan, lost)
+            found = _by_edits(found, check_exchanges, session, exercise, lost)
     if any(found.sets):
         cause = cause_of(found, explain)
         cause = replace(cause, says=f"{cause.says} {nan}".strip())
@@ -134,18 +134,16 @@ def _by_edits(
     check_exchanges: Sequence[CheckExchanges],
     session: Session,
     exercise: Exercise,
-    pairs: bool,
     lost: Collection[str],
 ) -> Explanation:
     """Return the exercise's known mistakes that reproduce the submission; else ``found``.
 
     These mistakes are edits of the solution; those of the exercise that a fix-it exercise is like
-    come second. ``pairs`` tells whether two at once are tried as well, ``lost`` names the checks
-    that were lost.
+    come second. ``lost`` names the checks that were lost.
     """
     for one in filter(None, (exercise, exercise.like)):
         edits = explain_by_edits(
-            *(one.solution, one.mistakes, check_exchanges, session.device, pairs, lost)
+            *(one.solution, one.mistakes, check_exchanges, session.device, lost)
         )
         if any(edits.sets):
             return edits

@@ -30,8 +30,6 @@ from grader.diagnosis.words import (
     BEGINNING_OUTPUT,
     BEGINNING_WHERE_WRONG,
 )
-from grader.sandbox.errors import SubmissionError
-from grader.sandbox.replies import StepAnswer
 from grader.submission import read_submission
 
 MAX_TRIED_SETS = 500  # the same number however busy the machine is
@@ -49,7 +47,6 @@ def explain_by_edits(
     mistakes: Path,
     checks: Sequence[CheckExchanges],
     device: str = "cpu",
-    pairs: bool = True,
     lost: Collection[str] = (),
 ) -> Explanation:
     """Find the known mistakes of an exercise that reproduce a submission's answers in its checks.
@@ -59,7 +56,6 @@ def explain_by_edits(
         mistakes: File of the exercise's known mistakes.
         checks: What each check asked of the submission, with the answers.
         device: Device on which the submission had its tensors.
-        pairs: Whether to try pairs of mistakes as well, which takes seconds.
         lost: Names of the checks that the submission lost; mistakes that lose one of these are
             tried first.
 
@@ -74,7 +70,7 @@ def explain_by_edits(
     with quiet_and_seeded():
         for way in right_ways(source, mistakes):
             if not found.sets:
-                found = EditSearch(way, units, device, lost).run(known, pairs)
+                found = EditSearch(way, units, device, lost).run(known)
     return found
 
 
@@ -99,7 +95,7 @@ class EditSearch:
         self._source, self._device, self._lost = source, device, lost
         self._wrong: list[ReplayUnit] = []  # wrong beyond doubt
         self._unsteady: list[ReplayUnit] = []  # wrong, maybe by chance or rounding
-        self._raising: list[ReplayUnit] = []  # where only one of submission and solution raises
+        self._raising: list[ReplayUnit] = []  # where exceptions differ from the solution's
         self._right: list[ReplayUnit] = []
         self._kinds: set[str] = set()
         self._single: dict[Mistakes, Replay | None] = {}  # of single mistakes, kept for pairs
@@ -132,22 +128,14 @@ class EditSearch:
             return None
         self._kinds |= kinds
         place = self._right
-        if kinds and self._raises(unit):
+        if "exception" in kinds:
             place = self._raising
         elif kinds:
             place = self._wrong if is_steady(right, self._solved(unit)) else self._unsteady
         place.append(unit)
         return place
 
-    def _raises(self, unit: ReplayUnit) -> bool:
-        """Return whether one of submission and solution raises where the other answers."""
-        assert self._solution is not None  # without it, there are no units to sort
-        return any(
-            {type(theirs), type(mine)} == {SubmissionError, StepAnswer}
-            for _, theirs, mine in self._solution.answers(unit)
-        )
-
-    def run(self, known: list[EditMistake], pairs: bool = True) -> Explanation:
+    def run(self, known: list[EditMistake]) -> Explanation:
         """Return the smallest sets of known mistakes that give the submission's wrong answers.
 
         What it raises, or should raise, is told by itself: where it mostly answers, a mistake may
@@ -160,8 +148,7 @@ class EditSearch:
         raising = self._raising if self._raising is not self._wrong else []
         evidence = self._wrong or self._unsteady
         loose = [*self._unsteady, *raising]
-        sets = self._sets(known, evidence) if pairs else ((one,) for one in known)
-        found, cut = self._smallest(sets, evidence)
+        found, cut = self._smallest(self._sets(known, evidence), evidence)
         found = [one for one in found if len(one) == 1 or all(map(self._shows, one))]
         whole = [one for one in found if self._reproduces(one, loose)]
         if not whole:  # one more mistake may explain the others

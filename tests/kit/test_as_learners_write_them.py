@@ -19,6 +19,9 @@ Edits = dict[str, str]
 
 V4_SCORES = "scores = q @ k.mT / sqrt(C)"
 V4_FILL = "scores = scores.masked_fill(attention_mask == 0, lowest)"
+V4_DROP = "self.dropout(scores.softmax(dim=-1))"
+BY_HAND = "scores.softmax(dim=-1)\n        if {}:\n"
+BY_HAND += "            weights = weights * (torch.rand_like(weights) >= self.dropout.p)"
 V5_SCORES = "scores = q @ k.mT / sqrt(D)"
 V6_HALVES = (
     "        x = self.norm1(x + self.attention(x))  # attention lets positions exchange what"
@@ -54,15 +57,11 @@ def normed_by(formula: str) -> Edits:
 
 
 ALONE: list[tuple[str, Edits, set[str]]] = [
+    ("exercise4", {V4_DROP: BY_HAND.format("self.training")}, {"dropout-not-rescaled"}),
     (
         "exercise4",
-        {
-            "self.dropout(scores.softmax(dim=-1))": "scores.softmax(dim=-1)\n"
-            "        if self.training:\n"
-            "            weights = weights * (torch.rand_like(weights) >= "
-            "self.dropout.p)"
-        },
-        {"dropout-not-rescaled"},
+        {V4_DROP: BY_HAND.format("True") + " / (1 - self.dropout.p)"},
+        {"dropout-in-evaluation"},
     ),
     ("exercise5", {V5_SCORES: "scores = q @ k[:, :1].mT / sqrt(D)"}, {"keys-of-the-first-head"}),
     ("exercise5", {V5_MIXED: "mixed = weights @ v[:, :1]"}, {"values-of-the-first-head"}),

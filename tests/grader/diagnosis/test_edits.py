@@ -52,6 +52,14 @@ class Norm(torch.nn.Module):
     def forward(self, tokens):
         return torch.nn.functional.layer_norm(tokens, tokens.shape[-1:]) + self.bias
 """
+OTHER_ERROR = {
+    "mask == 0": "mask != 0",
+    "raise ValueError(": "embed_dim -= embed_dim % num_heads or (",
+}
+NAN_LEFT_OPEN = {
+    "torch.finfo(scores.dtype).min": "-torch.inf",
+    "weights @ v  #": "(weights @ v).sin()  #",
+}
 HINDRANCES = "".join(
     f"""
 [[wrong]]
@@ -150,6 +158,23 @@ def test_sentence_says_what_is_wrong_and_names_one_alone(
     assert report.cause is not None
     assert report.cause.says == f"{report.cause.says.partition(' when ')[0]} when {edit.says}."
     assert report.cause.says.startswith(says)
+
+
+@pytest.mark.slow("gradings of exercises of ours, and a search in each")
+@pytest.mark.parametrize(
+    ("name", "edits", "named"),
+    [("decoder2", OTHER_ERROR, (("mask upside down",),)), ("exercise4", NAN_LEFT_OPEN, ())],
+)
+def test_what_differs_beside_a_mistake_does_not_hide_it_and_is_none(
+    name: str, edits: dict[str, str], named: tuple[tuple[str, ...], ...], sandbox: Sandbox
+) -> None:
+    exercise = installed_kit().find(name)
+    source = exercise.solution.read_text("utf-8")
+    for old, new in edits.items():
+        source = source.replace(old, new)
+    report = graded(exercise, source, sandbox)
+    assert report.diagnosis == named
+    assert "NaN" not in (report.cause.says if report.cause else "")
 
 
 def test_answer_in_another_style_is_named_by_what_it_computes(kit: Kit, sandbox: Sandbox) -> None:

@@ -86,8 +86,7 @@ def standings(kit: Kit, history: History, now: datetime) -> dict[str, Standing]:
         tries = [
             grading
             for grading in gradings
-            if grading.exercise == exercise.name
-            and grading.digest not in exercise.stub_digests
+            if grading.exercise == exercise.name and grading.digest not in exercise.stub_digests
         ]
         if tries:
             done = [(kind, at) for name, kind, at in events if name == exercise.name]

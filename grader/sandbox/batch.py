@@ -213,8 +213,7 @@ class RequestBatch:
         operation = Backward(calls.call.results_handle, [list(path) for path in grad_outputs], way)
         outgoing = OutgoingStep(operation, list(grad_outputs.values()))
         forms = [(source.shape, source.device) for source in sources]
-        watched = calls.inputs if calls.call.detect_inplace else ()
-        return self._planned(PendingGradients(self.channel, outgoing, forms, watched), calls)
+        return self._planned(PendingGradients(self.channel, outgoing, forms, calls), calls)
 
     def _planned(self, pending: _P, needs: object = None) -> _P:
         """Queue a step, and keep the objects in ``needs`` alive until it is sent."""

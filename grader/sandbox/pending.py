@@ -81,17 +81,17 @@ class PendingGradients(PendingStep):
         channel: Channel,
         outgoing: OutgoingStep,
         forms: list[tuple[torch.Size, torch.device]],
-        watched: Sequence[Tensor] = (),
+        calls: PendingCalls,
     ) -> None:
         super().__init__(channel, outgoing)
         self._forms = forms
-        self._watched = watched  # inputs of the calls, where changes of them are asked for
+        self._calls = calls
 
     @cached_property
     def changed(self) -> set[int]:
         """The indices of the calls' inputs that it changed, if they have ``detect_inplace``."""
-        answered = self.answered
-        return self.channel.validated(lambda: read_changes(answered, self._watched))
+        before, after = self._calls.answered, self.answered
+        return self.channel.validated(lambda: read_changes(before, after))
 
     @cached_property
     def gradients(self) -> list[Tensor | None]:

@@ -183,7 +183,8 @@ def read_results(
         raise ValueError("outputs and gradients do not agree")
     changed = set(called.changed)
     if call.detect_inplace:  # the worker's own word is not enough
-        changed |= _places_of_others(inputs, called.inputs)
+        after = zip(inputs, called.inputs, strict=True)
+        changed |= {place for place, (x, now) in enumerate(after) if values.digest(x) != now}
     _expect_asked(called, call, len(outputs))
     devices = [spec.device[:MAX_NAME_CHARS] for spec in called.tensors[: len(outputs)]]
     return CallResults(
@@ -205,19 +206,15 @@ def _expect_asked(called: messages.Called, call: messages.Call, outputs: int) ->
         raise ValueError("outputs and their memory do not agree")
 
 
-def _places_of_others(inputs: Sequence[Tensor], digests: Sequence[str]) -> set[int]:
-    """Return the indices of the inputs whose values are not those of the digests."""
-    pairs = enumerate(zip(inputs, digests, strict=True))
-    return {place for place, (x, digest) in pairs if values.digest(x) != digest}
+def read_changes(before: StepAnswer, after: StepAnswer) -> set[int]:
+    """Return the indices of the inputs that a backward changed after the calls.
 
-
-def read_changes(answered: StepAnswer, inputs: Sequence[Tensor]) -> set[int]:
-    """Return the indices of the inputs that a backward changed.
-
-    As in the other readers, any exception means that the answer is malformed.
+    ``read_results`` holds the digests of these to what was sent. As in the other readers, any
+    exception means that an answer is malformed.
     """
-    answer, _ = _expected(answered, messages.Gradients)
-    return set() if answer.result is None else _places_of_others(inputs, answer.inputs)
+    called, answer = _expected(before, messages.Called)[0], _expected(after, messages.Gradients)[0]
+    pairs = enumerate(zip(called.inputs, answer.inputs, strict=answer.result is not None))
+    return {place for place, (digest, now) in pairs if digest != now}
 
 
 def read_gradients(

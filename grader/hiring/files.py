@@ -6,6 +6,7 @@ import stat
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import islice
 from pathlib import Path, PurePosixPath
 
 from grader.errors import GradeError
@@ -79,7 +80,7 @@ def folder_contents(folder: Path, entries: Iterable[Path] = ()) -> Contents:
         GradeError: The folder holds too much.
     """
     found, count = Contents(), 0
-    waiting = [list(entries) or list(folder.iterdir())]
+    waiting = [list(entries) or _first_entries(folder)]
     while waiting:
         for entry in sorted(waiting.pop()):
             count += 1
@@ -89,10 +90,15 @@ def folder_contents(folder: Path, entries: Iterable[Path] = ()) -> Contents:
             if entry.is_symlink() or is_passed_over(path):
                 continue
             if entry.is_dir():
-                waiting.append(list(entry.iterdir()))
+                waiting.append(_first_entries(entry))
             else:
                 found.add(path, partial(read_file, entry))
     return found
+
+
+def _first_entries(folder: Path) -> list[Path]:
+    """Return a folder's entries, but no more than show that it holds too many."""
+    return list(islice(folder.iterdir(), MAX_ENTRIES + 1))
 
 
 def is_ignored(name: str) -> bool:

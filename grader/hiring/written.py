@@ -22,7 +22,7 @@ def safe_name(name: str) -> str:
     whole = re.sub(r"[^\w.-]+", "_", name).strip("._-")
     plain = whole.encode()[:MAX_NAME_BYTES].decode(errors="ignore")
     ends_like_ours = re.search(rf"-[0-9a-f]{{{DIGEST_DIGITS}}}$", plain)
-    if plain and plain == name == name.lower() and not ends_like_ours:
+    if plain and plain == name == name.casefold() and not ends_like_ours:
         return plain
     return f"{plain or 'candidate'}-{hashlib.sha256(name.encode()).hexdigest()[:DIGEST_DIGITS]}"
 

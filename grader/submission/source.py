@@ -15,6 +15,7 @@ from pathlib import Path
 
 CONTEXT_CHARS = 60  # before and after what does not parse
 MAX_FIELDS = 2000  # `{` in adjacent strings
+MAX_PROBLEM_CHARS = 2000  # of a message: a name may be as long as the file
 MAX_SOURCE_BYTES = 512 << 10  # its syntax tree takes up to 600 times as much memory
 
 
@@ -69,7 +70,7 @@ class SourceProblem(Exception):
     """
 
     def __init__(self, message: str, line: int = 0) -> None:
-        super().__init__(message)
+        super().__init__(message[:MAX_PROBLEM_CHARS])
         self.line = line
 
 

@@ -304,7 +304,7 @@ def search_among(lost: set[str], *edits: tuple[str, str, str]) -> tuple[str, ...
         for n, loses, gives in edits
     ]
     search = EditSearch("def give():\n    return 1", [ReplayUnit([[asked]], False)], "cpu", lost)
-    return tuple(one.name for (one,) in search.run(known, pairs=False).sets)
+    return tuple(one.name for (one,) in search.run(known).sets)
 
 
 def test_mistake_that_loses_a_lost_check_is_tried_first(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -81,6 +81,11 @@ def told(done: TaskOutcome) -> Any:
     ]
 
 
+def on_several_nodes(test: Any) -> Any:
+    """Mark a test that needs a cluster of several nodes, which takes 2 GiB."""
+    return pytest.mark.exhaustive(pytest.mark.slow("starts a cluster of several nodes")(test))
+
+
 @pytest.fixture(scope="module")
 def kit(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The tiny kit, whose suite ends its own process where the submission says so."""
@@ -267,20 +272,20 @@ def story(machines: Machines, kit: Path, tmp_path_factory: pytest.TempPathFactor
     return told
 
 
-@pytest.mark.slow("starts a cluster")
+@on_several_nodes
 def test_nothing_is_lost_and_nothing_done_twice(story: Story) -> None:
     done = [(task.candidate, task.seed) for task, _ in story.outcomes]
     assert len(done) == len(set(done))
     assert sorted(done) == sorted((task.candidate, task.seed) for task in story.begun)
 
 
-@pytest.mark.slow("starts a cluster")
+@on_several_nodes
 def test_results_are_those_of_one_machine(story: Story, right: dict[tuple[str, int], Any]) -> None:
     found = {(task.candidate, task.seed): done for task, done in story.outcomes}
     assert {key: told(found[key]) for key in right} == right
 
 
-@pytest.mark.slow("starts a cluster")
+@on_several_nodes
 def test_walls_hold_inside_ray(story: Story) -> None:
     with Sandbox() as sandbox:
         assert story.isolation == sandbox.isolation
@@ -292,7 +297,7 @@ def test_walls_hold_inside_ray(story: Story) -> None:
     assert ("reached" in report.output) == (story.isolation == "process")
 
 
-@pytest.mark.slow("starts a cluster")
+@on_several_nodes
 def test_task_that_kills_its_process_is_given_up(story: Story) -> None:
     (done,) = story.of("poison").values()
     assert done.report is None
@@ -301,7 +306,7 @@ def test_task_that_kills_its_process_is_given_up(story: Story) -> None:
     assert all(done.report for done in others)
 
 
-@pytest.mark.slow("starts a cluster")
+@on_several_nodes
 def test_task_that_hangs_is_given_up(
     machines: Machines, kit: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -313,7 +318,7 @@ def test_task_that_hangs_is_given_up(
     assert found["right"].report is not None
 
 
-@pytest.mark.slow("starts a cluster")
+@on_several_nodes
 def test_nodes_come_and_go(story: Story) -> None:
     assert story.used == {"first", "second", "third"}
     reasons = sorted(story.left_out.values())
@@ -323,12 +328,12 @@ def test_nodes_come_and_go(story: Story) -> None:
     ]
 
 
-@pytest.mark.slow("starts a cluster")
+@on_several_nodes
 def test_tasks_are_taken_as_there_are_processes_for_them(story: Story) -> None:
     assert 0 < story.most_ahead <= 4  # one for each process, and the one that is being told
 
 
-@pytest.mark.slow("starts a cluster")
+@on_several_nodes
 def test_node_that_cannot_grade_is_named(machines: Machines, kit: Path) -> None:
     with pytest.raises(GradeError, match=r"^node `[a-z]+` cannot grade: .* no device `mps`"):
         Cluster(settings(kit, device="mps"), machines.address, None, MEMORY)
@@ -336,7 +341,7 @@ def test_node_that_cannot_grade_is_named(machines: Machines, kit: Path) -> None:
         Cluster(settings(kit), machines.address, None, 1000 << 20)
 
 
-@pytest.mark.slow("starts a cluster")
+@on_several_nodes
 def test_stopped_and_killed_batches_go_on_to_the_same_results(
     machines: Machines,
     kit: Path,

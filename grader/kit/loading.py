@@ -14,7 +14,7 @@ from grader.kit.kits import Exercise, Kit
 from grader.kit.manifest import MANIFEST, ExerciseEntry, KitEntry, Manifest, read_manifest
 from grader.records import Explain
 
-KIT_NAME = re.compile(r"[a-z][a-z0-9-]*")  # of the kits of this package; other text is a path
+KIT_NAME = re.compile(r"[a-z][a-z0-9-]{0,99}")  # of the kits of this package; other text is a path
 
 
 def load_kit(home: Path | None = None) -> Kit:

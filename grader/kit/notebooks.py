@@ -84,7 +84,12 @@ def put_notebook(exercise: Exercise, kit: Kit) -> Path | None:
         GradeError: The notebook cannot be written, or the stub is nowhere to be found.
     """
     file, fresh = notebook_file(exercise), notebook_of(exercise)
-    return replace_file(file, fresh, kit, lambda: file.exists() and file.read_bytes() != fresh)
+    return replace_file(file, fresh, kit, lambda: file.exists() and not _holds(file, fresh))
+
+
+def _holds(file: Path, data: bytes) -> bool:
+    """Return whether a file, which may be of any size or none that ends, holds these bytes."""
+    return file.is_file() and read_bounded(file, len(data)) == data
 
 
 def _install_address() -> str:

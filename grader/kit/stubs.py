@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from itertools import chain
@@ -11,6 +12,8 @@ from pathlib import Path
 from grader.errors import GradeError
 from grader.kit.kits import Exercise, Kit
 from grader.submission import MAX_SOURCE_BYTES, read_bounded
+
+REPLACED = Path(".grade") / "replaced"  # in a learner's folder: the files that were replaced
 
 
 def digest(source: bytes) -> str:
@@ -83,11 +86,26 @@ def expect_within(path: Path, kit: Kit) -> None:
     Raises:
         GradeError: It is.
     """
-    if not path.resolve().is_relative_to(kit.home.resolve()):
+    if _leads_out(path, kit.home):
         raise GradeError(
             f"`{path}` is a link that leads out of `{kit.home}`: it is not read; "
             "`grade EXERCISE FILE` grades the file that you name"
         )
+
+
+def refuse_link_out(path: Path, home: Path) -> None:
+    """Check that no link leads a path that is to be written out of a learner's folder.
+
+    Raises:
+        GradeError: One does.
+    """
+    if _leads_out(path, home):
+        raise GradeError(f"`{path}` leads out of `{home}` by a link: remove that link first")
+
+
+def _leads_out(path: Path, home: Path) -> bool:
+    """Return whether a path leads out of a folder; a link in a circle stays where it is."""
+    return not Path(os.path.realpath(path)).is_relative_to(home.resolve())
 
 
 def shipped_stub(exercise: Exercise) -> bytes:
@@ -156,10 +174,12 @@ def replace_file(file: Path, data: bytes, kit: Kit, is_worth_it: Callable[[], bo
         Path at which the old file is kept; None if it is not.
 
     Raises:
-        GradeError: The file cannot be written.
+        GradeError: The file cannot be written, or a link leads out of the kit's folder.
     """
     kept = None
     draft = file.with_suffix(".draft")
+    for folder in (file.parent, kit.home / REPLACED):
+        refuse_link_out(folder, kit.home)
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         draft.unlink(missing_ok=True)  # in a folder from a stranger it may be a link to any file
@@ -181,6 +201,6 @@ def _move_aside(file: Path, kit: Kit) -> Path:
         OSError: The file cannot be moved.
     """
     stamp = datetime.now().astimezone().strftime("%Y%m%d-%H%M%S-%f")
-    kept = kit.home / ".grade" / "replaced" / f"{file.stem}-{stamp}{file.suffix}"
+    kept = kit.home / REPLACED / f"{file.stem}-{stamp}{file.suffix}"
     kept.parent.mkdir(parents=True, exist_ok=True)
     return file.rename(kept)

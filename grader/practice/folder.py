@@ -14,7 +14,7 @@ from grader import __version__
 from grader.errors import GradeError
 from grader.kit import MANIFEST, Exercise, Kit
 from grader.kit.notebooks import is_notebook_edited, notebook_file, notebook_of, put_notebook
-from grader.kit.stubs import is_edited, own_file, restore_stub, shipped_stub
+from grader.kit.stubs import is_edited, own_file, refuse_link_out, restore_stub, shipped_stub
 from grader.languages import say
 from grader.languages.columns import pad_to_width
 from grader.practice.history import Event, open_history
@@ -142,11 +142,13 @@ def update_folder(kit: Kit, notebooks: bool = False) -> dict[str, str]:
         was replaced), ``renamed``, or ``kept`` (the learner had edited it).
 
     Raises:
-        GradeError: The folder is not a learner's, or cannot be written.
+        GradeError: The folder is not a learner's, has a link that leads out, or cannot be written.
     """
     if not kit.version:
         raise GradeError(f"`{kit.home}` is not a folder of stubs; `grade init FOLDER` makes one")
     done = {}
+    for exercise in kit.exercises:
+        refuse_link_out(exercise.file, kit.home)
     with _writing(kit.home):
         for exercise in kit.exercises:
             there = notebook_file(exercise).exists()
@@ -202,7 +204,9 @@ def _write(file: Path, source: bytes) -> None:
 
 def _write_manifest(home: Path, kit: Kit) -> None:
     """Write the manifest of a learner's folder."""
-    (home / "exercises").mkdir(parents=True, exist_ok=True)
+    manifest = home / "exercises" / MANIFEST
+    refuse_link_out(manifest, home)
+    manifest.parent.mkdir(parents=True, exist_ok=True)
     lines = [
         "# A learner's folder: the stubs are here, all else is in the installed kit.",
         "[kit]",
@@ -215,4 +219,4 @@ def _write_manifest(home: Path, kit: Kit) -> None:
         "[stubs]",
         *(f'{exercise.name} = "{exercise.digest}"' for exercise in kit.exercises),
     ]
-    (home / "exercises" / MANIFEST).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    manifest.write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -13,7 +13,7 @@ import pytest
 from grader.cli.arguments import resolve_targets
 from grader.errors import GradeError
 from grader.kit import Kit, installed_kit, load_kit
-from grader.kit.notebooks import is_notebook_edited
+from grader.kit.notebooks import is_notebook_edited, put_notebook
 from grader.kit.stubs import digest, is_edited, restore_stub, shipped_stub
 from grader.practice.folder import make_folder
 from tests.support.paths import TINY_KIT
@@ -85,6 +85,7 @@ def test_kit_with_suites_is_not_taken_by_chance(
         ('[kit]\nname = "x"\ncolour = "red"\n', "colour"),
         ('[kit]\nstubs_of = "other"\n', "no kit `other` is here"),
         ('[kit]\nstubs_of = "../other"\n', "a kit that can have no such name"),
+        (f'[kit]\nstubs_of = "{"a" * 300}"\n', "a kit that can have no such name"),
         ('[[exercise]]\nname = "x"\n', "missing required field"),
     ],
 )
@@ -97,14 +98,15 @@ def test_damaged_manifest_says_what_is_wrong(tmp_path: Path, text: str, message:
 
 def test_huge_files_of_a_folder_are_not_read_whole(folder: Path) -> None:
     """Files with holes, which a few kilobytes of an archive unpack to."""
-    exercise = load_kit(folder).find("warmup1")
-    manifest = folder / "exercises" / "kit.toml"
+    kit, manifest = load_kit(folder), folder / "exercises" / "kit.toml"
+    exercise = kit.find("warmup1")
     tracemalloc.start()
     for file in (exercise.file, exercise.file.with_suffix(".ipynb"), manifest):
         with file.open("ab") as opened:
             opened.truncate(1 << 30)
     assert is_edited(exercise)
     assert is_notebook_edited(exercise)
+    assert put_notebook(exercise, kit) is not None
     with pytest.raises(GradeError, match="is damaged: it is larger than 1024 KiB"):
         load_kit(folder)
     peak = tracemalloc.get_traced_memory()[1]

@@ -47,6 +47,19 @@ def test_stub_is_put_back_through_no_link(folder: Path) -> None:
     assert not is_edited(exercise)
 
 
+@pytest.mark.parametrize("path", [".grade/replaced", "exercises/warmups", "exercises/kit.toml"])
+def test_nothing_is_written_where_a_link_leads_out(folder: Path, path: str) -> None:
+    """A stranger's file that is replaced could be moved to where a program runs it."""
+    kit, outside = load_kit(folder), folder.with_name("outside")
+    (folder / ".grade" / "replaced").mkdir(parents=True)
+    (folder / path).rename(outside)
+    (folder / path).symlink_to(outside)
+    before = outside.stat()
+    with pytest.raises(GradeError, match="by a link: remove that link first"):
+        update_folder(kit), restore_stub(kit.find("warmup1"), kit)
+    assert outside.stat().st_mtime_ns == before.st_mtime_ns
+
+
 def test_moved_folder_keeps_its_history(folder: Path) -> None:
     with open_history(load_kit(folder)) as history:
         history.show_hints("exercise3", 2)

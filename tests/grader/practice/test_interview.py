@@ -270,7 +270,11 @@ def test_link_out_of_the_folder_is_not_handed_in(begun: Kit, tmp_path: Path) -> 
     mine = begun.find("warmup1").file
     mine.unlink()
     mine.symlink_to(secret)
-    (_, linked), *others = hand_in(begun).submissions
+    circle = begun.exercises[-1].file
+    circle.unlink()
+    circle.symlink_to(circle)
+    (_, linked), *others, (_, circular) = hand_in(begun).submissions
+    assert "cannot be read: too many levels" in circular.problem
     assert linked.source == ""
     assert "is a link that leads out of" in linked.problem
     assert not any(one.problem for _, one in others)

@@ -11,7 +11,7 @@ from grader.errors import GradeError
 from grader.hiring.store import SCHEMA_VERSION, expect_own_schema
 from grader.kit import Exercise
 from grader.records import EarlierSubmission
-from grader.records.beside import touches_other_files
+from grader.records.beside import bounded_opening, touches_other_files
 from grader.submission import MAX_SOURCE_BYTES
 
 STORE = "results.sqlite"
@@ -65,10 +65,11 @@ def _submissions(store: Path, batch: str) -> Iterator[tuple[str, str, EarlierSub
             raise sqlite3.DatabaseError("it would change another file")
         address = f"{store.resolve().as_uri()}?mode=ro"
         with closing(sqlite3.connect(address, uri=True)) as connection:
-            (version,) = connection.execute("PRAGMA user_version").fetchone()
-            if version != SCHEMA_VERSION:
-                raise sqlite3.DatabaseError("it is of another version of `attention-drills`")
-            expect_own_schema(connection)
+            with bounded_opening(connection):
+                (version,) = connection.execute("PRAGMA user_version").fetchone()
+                if version != SCHEMA_VERSION:
+                    raise sqlite3.DatabaseError("it is of another version of `attention-drills`")
+                expect_own_schema(connection)
             connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_TEXT_BYTES)
             names = dict(connection.execute("SELECT key, name FROM candidate"))
             for candidate, exercise, source in connection.execute(SUBMISSIONS):

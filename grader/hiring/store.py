@@ -13,7 +13,7 @@ import msgspec
 from grader.errors import GradeError, GraderFault
 from grader.hiring.claim import lock_folder
 from grader.records import Report
-from grader.records.beside import expect_schema, touches_other_files
+from grader.records.beside import bounded_opening, expect_schema, touches_other_files
 
 # What reading raises where no batch wrote what is read.
 DAMAGE_ERRORS = (
@@ -124,7 +124,8 @@ class BatchStore:
                 raise sqlite3.DatabaseError("it would change another file")
             self._connection = sqlite3.connect(path, timeout=LOCK_TIMEOUT_S)
             try:
-                self._make()
+                with bounded_opening(self._connection):
+                    self._make()
                 if is_new:
                     self.keep(INODE_FACT, str(path.stat().st_ino))
             except BaseException:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-import time
 from contextlib import closing, suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,14 +11,17 @@ import click
 
 from grader.errors import GradeError
 from grader.outputs.sanitise import clean
-from grader.records.beside import companion_files, expect_schema, touches_other_files
+from grader.records.beside import (
+    bounded_opening,
+    companion_files,
+    expect_schema,
+    touches_other_files,
+)
 from grader.submission import MAX_SOURCE_BYTES
 
 LOCK_TIMEOUT_S = 30.0  # while another process writes
-MAX_OPENING_S = 10.0  # of processor time, however the file was made
 MAX_FILE_BYTES = 256 << 20  # with what SQLite keeps beside it: some 50,000 gradings
 MAX_ROW_BYTES = 8 * MAX_SOURCE_BYTES
-INSTRUCTIONS_PER_CLOCK_CHECK = 100_000  # of SQLite's virtual machine
 INITIAL_SCHEMA = """
 CREATE TABLE grading (
     id INTEGER PRIMARY KEY,
@@ -100,26 +102,29 @@ def _opened(path: Path | str) -> sqlite3.Connection:
         )
     connection = sqlite3.connect(path, timeout=LOCK_TIMEOUT_S)
     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_ROW_BYTES)
-    end = time.process_time() + MAX_OPENING_S
-    connection.set_progress_handler(lambda: time.process_time() > end, INSTRUCTIONS_PER_CLOCK_CHECK)
     try:
-        connection.execute("PRAGMA trusted_schema = OFF")
-        version = connection.execute("PRAGMA user_version").fetchone()[0]
-        if version > SCHEMA_VERSION:
-            raise GradeError(
-                f"the history `{path}` is from a newer version of `attention-drills`: update it"
-            )
-        if version < SCHEMA_VERSION:
-            _migrate(connection)
-        (sound,) = connection.execute("PRAGMA quick_check(1)").fetchone()
-        if sound != "ok":
-            raise sqlite3.DatabaseError(sound)
-        expect_schema(connection, _migrate)
+        with bounded_opening(connection):
+            _take_over(connection, path)
     except BaseException:
         connection.close()
         raise
-    connection.set_progress_handler(None, 0)
     return connection
+
+
+def _take_over(connection: sqlite3.Connection, path: Path | str) -> None:
+    """Bring a database to this version, and check that it is sound and laid out as ours."""
+    connection.execute("PRAGMA trusted_schema = OFF")
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    if version > SCHEMA_VERSION:
+        raise GradeError(
+            f"the history `{path}` is from a newer version of `attention-drills`: update it"
+        )
+    if version < SCHEMA_VERSION:
+        _migrate(connection)
+    (sound,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+    if sound != "ok":
+        raise sqlite3.DatabaseError(sound)
+    expect_schema(connection, _migrate)
 
 
 def _size(path: Path) -> int:

@@ -11,12 +11,16 @@ from __future__ import annotations
 
 import sqlite3
 import stat
+import time
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from functools import cache
 from pathlib import Path
 
 SUPER_JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")  # ends a journal that names another file
+MAX_SQLITE_BYTES = 128 << 20  # of this process; SQLite reads any schema, into 25 times its size
+MAX_OPENING_S = 10.0  # of processor time, however the file was made
+INSTRUCTIONS_PER_CLOCK_CHECK = 100_000  # of SQLite's virtual machine
 COMPANION_ENDINGS = ("-journal", "-wal", "-shm")
 
 
@@ -26,6 +30,24 @@ def companion_files(database: Path) -> Iterator[Path]:
         path = database.with_name(database.name + ending)
         if path.is_symlink() or path.exists():
             yield path
+
+
+@contextmanager
+def bounded_opening(connection: sqlite3.Connection) -> Iterator[None]:
+    """Bound what SQLite takes while a database is opened in the context: memory, processor time.
+
+    Raises:
+        sqlite3.DatabaseError: It takes more.
+    """
+    end = time.process_time() + MAX_OPENING_S
+    connection.execute(f"PRAGMA hard_heap_limit = {MAX_SQLITE_BYTES}")
+    connection.set_progress_handler(lambda: time.process_time() > end, INSTRUCTIONS_PER_CLOCK_CHECK)
+    try:
+        yield
+    except MemoryError:
+        raise sqlite3.DatabaseError("it takes too much memory") from None
+    finally:
+        connection.set_progress_handler(None, 0)
 
 
 def expect_schema(

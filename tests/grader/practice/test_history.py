@@ -20,7 +20,7 @@ from grader.kit.stubs import digest
 from grader.practice import store
 from grader.practice.history import Event, History
 from grader.practice.store import MIGRATIONS, SCHEMA_VERSION
-from grader.records import CheckResult, Report, Verdict
+from grader.records import CheckResult, Report, Verdict, beside
 
 WRITER = """
 import sys
@@ -185,8 +185,8 @@ def test_what_takes_for_ever_to_open_is_said(
     with History(path) as history:
         for number in range(40):
             history.record(report(number), "source " * 1000, own=True)
-    monkeypatch.setattr(store, "MAX_OPENING_S", -1.0)
-    monkeypatch.setattr(store, "INSTRUCTIONS_PER_CLOCK_CHECK", 1)
+    monkeypatch.setattr(beside, "MAX_OPENING_S", -1.0)
+    monkeypatch.setattr(beside, "INSTRUCTIONS_PER_CLOCK_CHECK", 1)
     with pytest.raises(GradeError, match="takes too long to read, so move it away"):
         History(path)
     monkeypatch.setattr(store, "MAX_FILE_BYTES", 1 << 10)

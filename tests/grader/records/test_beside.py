@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 import struct
 from pathlib import Path
 
@@ -68,6 +69,16 @@ def test_results_are_refused(tmp_path: Path, victim: Path) -> None:
     with pytest.raises(GradeError, match="it would change another file; choose another folder"):
         BatchStore(tmp_path / "results.sqlite")
     assert victim.read_text() == "precious"
+
+
+def test_schema_that_takes_all_memory_is_refused(tmp_path: Path) -> None:
+    path, body = tmp_path / "results.sqlite", " UNION ALL ".join(["SELECT 1"] * 400)
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("PRAGMA writable_schema = ON")
+        views = ((f"v{n}", f"CREATE VIEW v{n} AS {body}") for n in range(3000))
+        connection.executemany("INSERT INTO sqlite_master VALUES ('view', ?1, ?1, 0, ?2)", views)
+    with pytest.raises(GradeError, match="it takes too much memory"):
+        BatchStore(path)
 
 
 @pytest.mark.parametrize("ending", ["-journal", "-wal", "-shm"])

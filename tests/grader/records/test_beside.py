@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
-from contextlib import closing
 import struct
+from contextlib import closing
 from pathlib import Path
 
 import pytest

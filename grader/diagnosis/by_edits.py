@@ -170,11 +170,12 @@ class EditSearch:
                 continue  # they would have lost a check that the submission passed
             if tried == MAX_TRIED_SETS or time.thread_time() > self._deadline:
                 return found, True
-            if not self._reproduces(mistakes, evidence):
+            replay = self._planted(mistakes)  # once: a pair's is not kept
+            if replay is None or not self._explains(replay, evidence):
                 continue
-            if any(self._breaks(mistakes, unit) for unit in self._some_right):
+            if any(self._breaks(replay, unit) for unit in self._some_right):
                 continue
-            if not (self._is_contradicted(mistakes, evidence) or self._breaks_more(mistakes)):
+            if not (self._is_contradicted(replay, evidence) or self._breaks_more(replay)):
                 found.append(mistakes)
         return found, False
 
@@ -207,22 +208,19 @@ class EditSearch:
     def _reproduces(self, mistakes: Mistakes, units: list[ReplayUnit]) -> bool:
         """Return whether these mistakes give the same answers as the submission."""
         replay = self._planted(mistakes)
-        return replay is not None and not any(
-            kind for unit in units for kind in unexplained(replay, unit, self._solved)
-        )
+        return replay is not None and self._explains(replay, units)
 
-    def _breaks(self, mistakes: Mistakes, unit: ReplayUnit) -> bool:
-        """Return whether these mistakes make a right answer wrong, not by rounding."""
-        replay = self._planted(mistakes)
-        return not self._reproduces(mistakes, [unit]) and (
-            replay is None or is_steady(replay, replay.answer_unit(unit), seed_shift=0)
-        )
+    def _explains(self, replay: Replay, units: list[ReplayUnit]) -> bool:
+        """Return whether a solution with mistakes gives the same answers as the submission."""
+        return not any(kind for unit in units for kind in unexplained(replay, unit, self._solved))
 
-    def _is_contradicted(self, mistakes: Mistakes, evidence: list[ReplayUnit]) -> bool:
-        """Return whether a larger unit contradicts these mistakes; it is then used as evidence."""
-        replay, right = self._planted(mistakes), self._solution
-        assert replay is not None  # it was made before, to compare smaller units
-        assert right is not None
+    def _breaks(self, replay: Replay, unit: ReplayUnit) -> bool:
+        """Return whether its mistakes make a right answer wrong, not by rounding."""
+        is_explained = self._explains(replay, [unit])
+        return not is_explained and is_steady(replay, replay.answer_unit(unit), seed_shift=0)
+
+    def _is_contradicted(self, replay: Replay, evidence: list[ReplayUnit]) -> bool:
+        """Return whether a larger unit contradicts its mistakes; it is then used as evidence."""
         for unit in list(self._later):
             if time.thread_time() > self._deadline:
                 break
@@ -231,18 +229,18 @@ class EditSearch:
                 place = self._sort(unit)
                 if place is evidence:
                     evidence.insert(0, evidence.pop())  # compared first: it told most so far
-                if place is evidence or (place is self._right and self._breaks(mistakes, unit)):
+                if place is evidence or (place is self._right and self._breaks(replay, unit)):
                     return True
         return False
 
-    def _breaks_more(self, mistakes: Mistakes) -> bool:
-        """Return whether these mistakes make a right answer wrong, not by chance or rounding."""
+    def _breaks_more(self, replay: Replay) -> bool:
+        """Return whether its mistakes make a right answer wrong, not by chance or rounding."""
         right = self._solution
         assert right is not None  # without it, no unit counts as wrong
         for unit in (*self._right, *self._later_passed):
             if time.thread_time() > self._deadline:
                 break
-            if any(right.differences(unit)) or not self._breaks(mistakes, unit):
+            if any(right.differences(unit)) or not self._breaks(replay, unit):
                 continue
             if is_steady(right, self._solved(unit)):
                 return True

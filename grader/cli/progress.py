@@ -105,7 +105,7 @@ def diff(name: str, kit_path: Path | None) -> None:
     exercise = kit.find(name)
     with open_history(kit, to_write=False) as history:
         graded, before = history.gradings(exercise.name), history.last_source(exercise.name)
-    if not graded or before is None:
+    if before is None:
         raise GradeError(
             f"`{exercise.name}` has not been graded yet; `grade {exercise.name}` does so"
         )

@@ -21,18 +21,15 @@ _UNSEEN = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{_HIDDEN}]")  # and controls 
 
 
 def clean(text: str) -> str:
-    """Return text without terminal escapes, control characters and invisible characters.
-
-    What begins a command to GitHub Actions anywhere in a line of its logs is broken by a blank.
-    """
+    """Return text without terminal escapes, control characters and invisible characters."""
     if not (text.isascii() and text.isprintable()):  # most text is; a page has thousands of pieces
         text = _UNSEEN.sub("", _ESCAPES.sub("", text.replace("\r\n", "\n").replace("\r", "\n")))
-    return text.replace("##[", "## [")
+    return _without_commands(text)
 
 
 def show_invisible(name: str) -> str:
     """Show a name's invisible characters by number, so that two different names look different."""
-    return re.sub(r"[\t\n]", _number, _UNSEEN.sub(_number, name)).replace("##[", "## [")
+    return _without_commands(re.sub(r"[\t\n]", _number, _UNSEEN.sub(_number, name)))
 
 
 def composed(name: str) -> str:
@@ -48,6 +45,11 @@ def looks(name: str) -> str:
 def show_spelling(name: str) -> str:
     """Show a name's blanks and letters beyond ASCII by number, so that no two look the same."""
     return re.sub(r"[^\x21-\x7e]", _number, name)
+
+
+def _without_commands(text: str) -> str:
+    """Break by a blank what begins a command to GitHub Actions anywhere in a line of its logs."""
+    return text.replace("##[", "## [")
 
 
 def _number(letter: re.Match[str]) -> str:

@@ -88,7 +88,7 @@ class PendingGradients(PendingStep):
         self._calls = calls
 
     @cached_property
-    def changed(self) -> set[int]:
+    def changed(self) -> list[int]:
         """The indices of the calls' inputs that it changed, if they have ``detect_inplace``."""
         before, after = self._calls.answered, self.answered
         return self.channel.validated(lambda: read_changes(before, after))

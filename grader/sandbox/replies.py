@@ -206,7 +206,7 @@ def _expect_asked(called: messages.Called, call: messages.Call, outputs: int) ->
         raise ValueError("outputs and their memory do not agree")
 
 
-def read_changes(before: StepAnswer, after: StepAnswer) -> set[int]:
+def read_changes(before: StepAnswer, after: StepAnswer) -> list[int]:
     """Return the indices of the inputs that a backward changed after the calls.
 
     ``read_results`` holds the digests of these to what was sent. As in the other readers, any
@@ -214,7 +214,7 @@ def read_changes(before: StepAnswer, after: StepAnswer) -> set[int]:
     """
     called, answer = _expected(before, messages.Called)[0], _expected(after, messages.Gradients)[0]
     pairs = enumerate(zip(called.inputs, answer.inputs, strict=answer.result is not None))
-    return {place for place, (digest, now) in pairs if digest != now}
+    return [place for place, (digest, now) in pairs if digest != now]
 
 
 def read_gradients(

@@ -11,7 +11,13 @@ import torch
 from torch import Tensor
 
 from grader.sandbox.pending import PendingCalls, PendingGradients
-from grader.suite.compare import expect, expect_dtype, expect_tensor, expect_tuple
+from grader.suite.compare import (
+    expect,
+    expect_dtype,
+    expect_floats,
+    expect_tensor,
+    expect_tuple,
+)
 from grader.suite.module_state import ModuleState
 from grader.suite.right_results import Handle, Inputs, RightResults
 from grader.wire.messages import BackwardVariant
@@ -103,8 +109,7 @@ class PlannedCall(RightResults):
             for name, letters, part in self._parts(self.contract.compared)
         }
         for name, out in found.items():
-            got = str(out.dtype).removeprefix("torch.")
-            expect(out.is_floating_point(), f"{name}: expected floats, got {got}")
+            expect_floats(out, name)
         return found
 
     @property
@@ -160,7 +165,7 @@ class PlannedCall(RightResults):
     @property
     def changed_by_backward(self) -> list[str]:
         """Names of inputs that the call's backward changed; it needs what ``changed`` needs."""
-        return [] if self._back is None else self._names_of(sorted(self._back.changed))
+        return [] if self._back is None else self._names_of(self._back.changed)
 
     def _names_of(self, places: Sequence[int]) -> list[str]:
         names = [name for name in self.contract.inputs if name in self.tensors]

@@ -228,6 +228,12 @@ def expect_integers(got: Tensor, expected: Tensor, what: str) -> None:
         fail(f"{what}: expected {right} at {index}, got {int(got[index])} ({count} are wrong)")
 
 
+def expect_floats(got: Tensor, what: str) -> None:
+    """Fail the check unless an output consists of floats."""
+    name = str(got.dtype).removeprefix("torch.")
+    expect(got.is_floating_point(), f"{what}: expected floats, got {name}")
+
+
 def expect_dtype(got: Tensor, dtype: torch.dtype, what: str) -> None:
     """Fail the check unless an output has the expected dtype."""
     wanted, there = (str(one).removeprefix("torch.") for one in (dtype, got.dtype))

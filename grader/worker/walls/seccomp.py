@@ -30,6 +30,7 @@ CLONE_THREAD = 0x00010000
 CLONE_VFORK = 0x00004000  # a process that clones so waits in a state that no clock counts
 
 EQUALS, HAS_BITS = 0x15, 0x45  # BPF_JMP | BPF_K with BPF_JEQ, BPF_JSET
+MASK = 0x54  # BPF_ALU | BPF_AND | BPF_K
 
 # Offsets in struct seccomp_data.
 NUMBER_OFFSET, ARCH_OFFSET, ARGUMENTS_OFFSET = 0, 4, 16
@@ -186,21 +187,21 @@ def _refuse_values(number: int, offset: int, values: tuple[int, ...]) -> list[by
 
 
 def _refuse_bits(number: int, offset: int, bits: int) -> list[bytes]:
-    """Return instructions that refuse a call if the argument at an offset has any of these bits.
-
-    Otherwise, the instructions after these decide about the call.
-    """
-    steps = [_load(offset), _op(HAS_BITS, bits, 0, 1), REFUSE, _load(NUMBER_OFFSET)]
-    return [_unless_equal(number, len(steps)), *steps]
+    """Return instructions that refuse a call if the argument at an offset has any of these bits."""
+    return _refuse_if(number, offset, _op(HAS_BITS, bits, 0, 1))
 
 
 def _refuse_group(number: int, offset: int, group: int) -> list[bytes]:
-    """Return instructions that refuse a call if the argument at an offset is of this group.
+    """Return instructions that refuse a call if the argument at an offset is of this group."""
+    return _refuse_if(number, offset, _op(MASK, GROUP_BITS), _unless_equal(group, 1))
+
+
+def _refuse_if(number: int, offset: int, *test: bytes) -> list[bytes]:
+    """Return instructions that refuse a call unless a test of an argument jumps over the refusal.
 
     Otherwise, the instructions after these decide about the call.
     """
-    masked = _op(0x54, GROUP_BITS)  # BPF_ALU | BPF_AND | BPF_K
-    steps = [_load(offset), masked, _unless_equal(group, 1), REFUSE, _load(NUMBER_OFFSET)]
+    steps = [_load(offset), *test, REFUSE, _load(NUMBER_OFFSET)]
     return [_unless_equal(number, len(steps)), *steps]
 
 

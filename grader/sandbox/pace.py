@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import NamedTuple
 
 SHORT_T = 9  # up to so many positions, a situation's scores hardly add to its time
@@ -52,6 +53,19 @@ class Pace:
     def __init__(self) -> None:
         self.each = self.plain = self.learning = 0.0
         self._seconds, self._count = 0.0, 0  # totals of all short situations
+        self._longest_answered, self._shortest_ended = 0, inf  # positions
+
+    def note_answer(self, length: int) -> None:
+        """Record that the submission has answered at this many positions, rightly or not."""
+        self._longest_answered = max(self._longest_answered, length)
+
+    def note_end(self, length: int) -> None:
+        """Record that the submission raised, took too long or ended its worker at this many."""
+        self._shortest_ended = min(self._shortest_ended, length)
+
+    def is_too_long(self, length: int) -> bool:
+        """Return whether it answers nothing so long: shorter ended it, and no longer one came."""
+        return length >= self._shortest_ended > self._longest_answered
 
     def measure(self, work: Work, longest: int, seconds: float) -> None:
         """Record the seconds that a request took whose longest situation has ``longest`` positions.

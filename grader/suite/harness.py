@@ -132,6 +132,9 @@ class Harness:
     def within_reach(self, sizes: Sizes, calls: int = 1, learns: bool = False) -> Sizes:
         """Return the sizes, with T and S halved until time and memory suffice for some calls.
 
+        They are halved as well where no situation of that length was answered, as that has cost a
+        check of its own.
+
         Args:
             sizes: The sizes that are wanted.
             calls: Number of calls to be made at these sizes.
@@ -140,6 +143,7 @@ class Harness:
         while sizes.length > 2 * SHORT_T and (
             self._seconds_for(sizes, calls, learns) > MAX_TIME_SHARE * self.session.budget_left
             or self.session.pace.is_too_much(MEMORY_FACTOR * sizes.scores)
+            or self.session.pace.is_too_long(sizes.length)
         ):
             sizes = sizes.replace(**{n: (sizes[n] + 1) // 2 for n in "TS" if n in sizes})
         return sizes

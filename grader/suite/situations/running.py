@@ -21,7 +21,7 @@ SITUATIONS_TIME_SHARE = 0.75  # of the time left, for all situations
 BATCH_TIMEOUT_DIVISOR = 10  # of a check's limit, for a request of several situations
 SLOW_TIMEOUT_FACTOR = 4  # for a request with a single situation of a slow submission
 MIN_TIMEOUT_S = 0.1  # of a situation, however many were stopped before
-GIVE_UP_AFTER = 16  # situations, if every one so far ended the worker
+GIVE_UP_AFTER = 16  # situations that ended the worker, if none, or none so long, was answered
 
 
 class _Planned(NamedTuple):
@@ -142,6 +142,9 @@ class SituationRunner:
         outcomes = [one.run.outcome() for one in self._unjudged]
         if self._exchange is not None:
             self._exchange.fine = [one.aspect is None for one in outcomes]
+        for one in outcomes:
+            pace, length = self._session.pace, one.situation.sizes.length
+            (pace.note_end if one.aspect is Aspect.RAISES else pace.note_answer)(length)
         self._outcomes += outcomes
         self._unjudged, self._exchange = [], None
 
@@ -171,9 +174,16 @@ class SituationRunner:
             had = f"it had {limit:.3g} s"
             error = WorkerTimeout(f"{error}{self._session.look_where()}: {had}")
         self._outcomes.append(SituationOutcome(situation, aspect, error))
-        self._agenda.put_last(situation.sizes.length)
-        if self._ended >= GIVE_UP_AFTER and self._ended == len(self._outcomes):
-            self._give_up(error)
+        length = situation.sizes.length
+        self._agenda.put_last(length)
+        self._session.pace.note_end(length)
+        if self._ended >= GIVE_UP_AFTER:
+            if self._ended == len(self._outcomes):
+                self._give_up(error)
+            elif all(
+                self._session.pace.is_too_long(one.sizes.length) for _, one in self._agenda.rest
+            ):
+                self._agenda.rest.clear()  # as many as are needed to say so were tried
 
 
 def _work(sent: list[_Planned]) -> Work:

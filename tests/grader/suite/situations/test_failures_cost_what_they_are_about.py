@@ -29,7 +29,7 @@ ENDS = {
 # Where: a condition in `forward`, and how many of the 25 points may be lost by it.
 WHERE = {
     "in one situation": ("x.dtype == torch.bfloat16 and x.size(-2) == 1", 1),
-    "where T > 100": ("x.size(-2) > 100", 2),
+    "where T > 100": ("x.size(-2) > 100", 1),
 }
 
 
@@ -45,14 +45,14 @@ def sandbox() -> Iterator[Sandbox]:
         yield made
 
 
-Grade = Callable[[str], Report]
+Grade = Callable[..., Report]
 
 
 @pytest.fixture
 def graded(exercise: Exercise, sandbox: Sandbox) -> Grade:
-    def grade_one(source: str) -> Report:
+    def grade_one(source: str, graded_as: Exercise = exercise) -> Report:
         options = Options(seed=1, device="cpu", timeout=TIMEOUT)
-        return grade(Submission(Path("mine.py"), source), exercise, options, sandbox)
+        return grade(Submission(Path("mine.py"), source), graded_as, options, sandbox)
 
     return grade_one
 
@@ -71,6 +71,17 @@ def in_the_constructor(exercise: Exercise, line: str) -> str:
     begin = "        super().__init__()\n"
     assert source.count(begin) == 1
     return source.replace(begin, f"{begin}        {line}\n")
+
+
+@pytest.mark.slow("what ends a worker is tried again, one by one")
+@pytest.mark.parametrize(
+    "line", ["while True: pass", "__import__('os')._exit(1)", "raise KeyError"]
+)
+def test_no_long_sequence_costs_that_alone(line: str, graded: Grade) -> None:
+    dropout = installed_kit().find("exercise3")  # whose own checks ask for long ones as well
+    report = graded(in_forward(dropout, line, "x.size(-2) > 100"), dropout)
+    lost = [check.name for check in report.checks if check.verdict is not Verdict.PASS]
+    assert lost == ["test_long_sequence"]
 
 
 @pytest.mark.slow("what ends a worker is tried again, one by one")

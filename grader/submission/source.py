@@ -16,7 +16,7 @@ from pathlib import Path
 CONTEXT_CHARS = 60  # before and after what does not parse
 MAX_FIELDS = 2000  # `{` in adjacent strings
 MAX_PROBLEM_CHARS = 2000  # of a message: a name may be as long as the file
-MAX_SOURCE_BYTES = 512 << 10  # its syntax tree takes up to 600 times as much memory
+MAX_SOURCE_BYTES = 128 << 10  # to parse it takes up to 3,500 times as much memory
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from grader.grading import Options, grade
 from grader.kit import installed_kit
 from grader.records import Explain
 from grader.sandbox.process import Sandbox
-from grader.submission import read_submission, submission_of
+from grader.submission import MAX_SOURCE_BYTES, read_submission, submission_of
 
 LAYER = "\nimport torch\nfrom torch import nn\n\n\nclass SelfAttentionV1(nn.Module):\n"
 FORWARD = f"""{LAYER}
@@ -66,6 +66,11 @@ def _raised(text: str) -> str:
     return FORWARD.format(f"raise AttributeError({text!r})")
 
 
+def _full(of: str) -> str:
+    """As many times a text as a submission may hold, and an answer beside it."""
+    return of * ((MAX_SOURCE_BYTES - 1000) // len(of))
+
+
 SOURCES: dict[str, Callable[[], str]] = {
     "names nearly alike": _names_alike,
     "a long name and 80 KB of others": lambda: (
@@ -85,8 +90,8 @@ SOURCES: dict[str, Callable[[], str]] = {
     "names a module that makes what it is asked for": lambda: _raised(
         "module 'torch.classes.a.b' has no attribute 'x'"
     ),
-    "an exception beside 100,000 calls": lambda: FORWARD.format(
-        "if x is None:" + ("\n            x" + ".a()" * 80) * 1300 + "\n        None.foo"
+    "an exception beside many calls": lambda: FORWARD.format(
+        "if x is None:" + _full("\n            x" + ".a()" * 80) + "\n        None.foo"
     ),
     "a number of 100,000 digits": lambda: FORWARD.format(
         f"return getattr(torch, 0x{'f' * 100_000})"
@@ -119,36 +124,33 @@ SOURCES: dict[str, Callable[[], str]] = {
         "            self.register_parameter('q' * 200 + str(n), nn.Parameter(torch.ones(1)))\n",
     ),
     "a quote that is escaped without end, below 2,001 brackets": lambda: (
-        f"# {'{' * 2001}\nx = '" + "\\'" * 250_000
+        f"# {'{' * 2001}\nx = '" + _full("\\'")[2000:]
     ),
-    "half a million names": lambda: "x = " + "a," * 250_000 + "\n" + FORWARD.format("return x"),
-    "half a million brackets": lambda: "x = " + "[]," * 165_000 + "\n" + FORWARD.format("return x"),
-    "many statements": lambda: "a=b\n" * 125_000 + FORWARD.format("return x"),
+    "many arguments that do not parse": lambda: f"def f({_full('a,')}a(",
+    "many names": lambda: f"x = {_full('a,')}\n" + FORWARD.format("return x"),
+    "many brackets": lambda: f"x = {_full('[],')}\n" + FORWARD.format("return x"),
+    "many statements": lambda: _full("a=b\n") + FORWARD.format("return x"),
     "many calls of torch": lambda: (
-        "import torch\n" + "torch.a.b.c\n" * 40_000 + FORWARD.format("return x")
+        "import torch\n" + _full("torch.a.b.c\n") + FORWARD.format("return x")
     ),
 }
 
 
-def _zip(name: str, data: bytes, method: int) -> bytes:
+def _zip(name: str, data: bytes, method: int = zipfile.ZIP_DEFLATED) -> bytes:
+    return _zip_of({name: data}, method)
+
+
+def _zip_of(files: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w", method) as archive:
-        archive.writestr(name, data)
-    return made.getvalue()
-
-
-def _zip_of(files: dict[str, bytes]) -> bytes:
-    made = io.BytesIO()
-    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in files.items():
             archive.writestr(name, data)
     return made.getvalue()
 
 
 def _notebook(cells: list[object], more: object = "") -> bytes:
-    return json.dumps(
-        {"nbformat": 4, "cells": cells, "metadata": more}, ensure_ascii=False
-    ).encode()
+    content = {"nbformat": 4, "cells": cells, "metadata": more}
+    return _zip("exercise1.ipynb", json.dumps(content, ensure_ascii=False).encode())
 
 
 def _cell(source: str, more: object = "") -> dict[str, object]:
@@ -190,31 +192,19 @@ def _damaged(data: bytes) -> bytes:
 
 
 ARCHIVES: dict[str, Callable[[], bytes]] = {
-    "a bomb by deflate": lambda: _zip("exercise1.py", b"#" * (300 << 20), zipfile.ZIP_DEFLATED),
+    "a bomb by deflate": lambda: _zip("exercise1.py", b"#" * (300 << 20)),
     "a bomb by bzip2": lambda: _zip("exercise1.py", b"#" * (300 << 20), zipfile.ZIP_BZIP2),
     "a bomb by LZMA": lambda: _zip("exercise1.py", b"#" * (300 << 20), zipfile.ZIP_LZMA),
     "damaged LZMA": lambda: _damaged(_zip("exercise1.py", b"x = 1\n" * 999, zipfile.ZIP_LZMA)),
-    "damaged deflate": lambda: _damaged(
-        _zip("exercise1.py", b"x = 1\n" * 999, zipfile.ZIP_DEFLATED)
-    ),
+    "damaged deflate": lambda: _damaged(_zip("exercise1.py", b"x = 1\n" * 999)),
     "10,000 files": lambda: _zip_of({f"a{n}.py": b"" for n in range(10_000)}),
-    "a notebook with 63 MiB of outputs": lambda: _zip(
-        "exercise1.ipynb",
-        _notebook([_cell("x = 1", "\U0001f600" + "a" * (63 << 20))]),
-        zipfile.ZIP_DEFLATED,
+    "a notebook with 63 MiB of outputs": lambda: _notebook(
+        [_cell("x = 1", "\U0001f600" + "a" * (63 << 20))]
     ),
-    "a notebook of a million empty outputs": lambda: _zip(
-        "exercise1.ipynb", _notebook([_cell("x = 1", [{}] * 10_000_000)]), zipfile.ZIP_DEFLATED
-    ),
-    "a notebook of a million cells": lambda: _zip(
-        "exercise1.ipynb", _notebook([_cell("")] * 1_000_000), zipfile.ZIP_DEFLATED
-    ),
-    "a notebook of 9,000 cells that use each other": lambda: _zip(
-        "exercise1.ipynb",
-        _notebook(
-            [_cell(f"a{n} = a{n - 1}") for n in range(9000)] + [_cell("SelfAttentionV1 = a8999")]
-        ),
-        zipfile.ZIP_DEFLATED,
+    "a notebook of a million empty outputs": lambda: _notebook([_cell("x = 1", [{}] * 10_000_000)]),
+    "a notebook of a million cells": lambda: _notebook([_cell("")] * 1_000_000),
+    "a notebook of 4,500 cells that use each other": lambda: _notebook(
+        [_cell(f"a{n} = a{n - 1}") for n in range(4500)] + [_cell("SelfAttentionV1 = a4499")]
     ),
     "a tar whose global header has 50,000 keys, of 2,000 files": lambda: lzma.compress(
         _tar((f"{n}.py" for n in range(2000)), **{f"k{n}": "" for n in range(50_000)})
@@ -224,13 +214,8 @@ ARCHIVES: dict[str, Callable[[], bytes]] = {
     "a notebook with 62 MiB of empty worksheets": lambda: _zip(
         "exercise1.ipynb",
         b'{"nbformat": 3, "worksheets": [' + b'{"cells":[]},' * 5_000_000 + b'{"cells":[]}]}',
-        zipfile.ZIP_DEFLATED,
     ),
-    "a notebook of a long line": lambda: _zip(
-        "exercise1.ipynb",
-        _notebook([_cell("SelfAttentionV1 = " + "a?" * 400_000)]),
-        zipfile.ZIP_DEFLATED,
-    ),
+    "a notebook of a long line": lambda: _notebook([_cell("SelfAttentionV1 = " + _full("a?"))]),
 }
 
 

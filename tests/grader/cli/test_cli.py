@@ -297,7 +297,7 @@ def test_damaged_history_is_set_aside(grade: Grade) -> None:
         (["exercise3", "./socket"], "cannot be read"),
         (["exercise3", "./unread"], "`unread` cannot be read: "),
         (["exercise3", "utf16.py"], "`utf16.py` is not UTF-8 (byte 0 is 0xff); save it as UTF-8"),
-        (["exercise3", "big.py"], "`big.py` is larger than 512 KiB"),
+        (["exercise3", "big.py"], "`big.py` is larger than 128 KiB"),
         (["mine.py"], "`mine.py` does not say which exercise it is"),
         (["hint", "exercise33"], "did you mean `exercise3`?"),
         (["wach"], "there is no command or exercise `wach`; did you mean `grade watch`?"),

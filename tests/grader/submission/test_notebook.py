@@ -128,7 +128,7 @@ def test_what_is_no_notebook_is_one_clear_line(tmp_path: Path, text: str, messag
     ids=["one long cell", "many cells", "many bytes", "many lines of nothing"],
 )
 def test_too_much_code_is_refused(tmp_path: Path, cells: list[Any]) -> None:
-    with pytest.raises(GradeError, match="holds more than 512 KiB of code"):
+    with pytest.raises(GradeError, match="holds more than 128 KiB of code"):
         read_submission(written(tmp_path / "work.ipynb", *cells))
 
 

@@ -216,6 +216,7 @@ ARCHIVES: dict[str, Callable[[], bytes]] = {
         b'{"nbformat": 3, "worksheets": [' + b'{"cells":[]},' * 5_000_000 + b'{"cells":[]}]}',
     ),
     "a notebook of a long line": lambda: _notebook([_cell("SelfAttentionV1 = " + _full("a?"))]),
+    "a notebook of a long command": lambda: _notebook([_cell(f"cat [{'a,' * 240_000}=")]),
 }
 
 

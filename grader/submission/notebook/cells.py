@@ -69,7 +69,10 @@ def read_cells(data: bytes, path: PurePath) -> list[str]:
         raise GradeError(f"`{path}` is not a notebook: it is nested too deeply") from None
     if not codes:
         raise GradeError(f"`{path}` holds no code cell; write the exercise in one")
-    return ["".join(code).replace("\r\n", "\n").replace("\r", "\n") for code in codes]
+    texts = ["".join(code).replace("\r\n", "\n").replace("\r", "\n") for code in codes]
+    if sum(len(text.encode()) for text in texts) > MAX_SOURCE_BYTES:
+        raise too_much_code(path)  # before anybody looks for magics, for which a cell is parsed
+    return texts
 
 
 def too_much_code(path: PurePath) -> GradeError:

@@ -89,12 +89,12 @@ def warn_of_untried_versions() -> None:
         complain(f"{newer}; continuing")
 
 
-def make_console(no_color: bool) -> Console:
-    """Return a console for standard output, which may be a terminal or not."""
+def make_console(no_color: bool, stderr: bool = False) -> Console:
+    """Return a console for standard output, or for errors, which may be a terminal or not."""
     from rich.console import Console
 
     plain = no_color or bool(os.environ.get("NO_COLOR"))
-    made = Console(color_system=None if plain else "auto", highlight=False)
+    made = Console(color_system=None if plain else "auto", highlight=False, stderr=stderr)
     if not made.is_terminal:
         made.width = 10_000  # columns: the reader of a pipe wraps the lines
     return made

@@ -17,7 +17,6 @@ from grader.cli.options import (
     timeout_option,
     wants_cuda,
 )
-from grader.cli.saying import complain
 from grader.errors import GradeError
 from grader.records import Fault
 from grader.sandbox.errors import SubmissionError, SubmissionRefused
@@ -108,14 +107,16 @@ def try_on(
     submission = read_submission(path)
     with Sandbox("auto", limits_for(timeout), on_gpu=wants_cuda(device)) as sandbox:
         from grader import grading  # this imports torch while the zygote does so too
-        from grader.outputs.own_try import render_own_try
+        from grader.outputs.own_try import render_failure, render_own_try
 
         drawn = grading.draw_seed() if seed is None else seed
         options = grading.Options(drawn, device, timeout)
         try:
             tried = grading.try_on(submission, exercise, own, dict(size), options, sandbox)
         except (SourceProblem, SubmissionError, SubmissionRefused, WorkerEnded) as problem:
-            complain(_failure_message(problem, submission))
+            err = make_console(no_color, stderr=True)
+            for line in render_failure(_failure_message(problem, submission)):
+                err.print(line)
             return 1
     out = make_console(no_color)
     for part in render_own_try(tried, drawn):
@@ -139,4 +140,5 @@ def _exception_message(fault: Fault, submission: Submission) -> str:
         return f"{submission.path}: what is tried is not written yet"
     line = f":{fault.frames[-1].line}" if fault.frames else ""
     why = explain_exception(fault, submission.source)
-    return f"{submission.path}{line}: {fault.type}: {fault.message}" + (f"\n{why}" if why else "")
+    said = f"{fault.type}: {fault.message}".replace("\n", "\n| ")
+    return f"{submission.path}{line}: {said}" + (f"\n{why}" if why else "")

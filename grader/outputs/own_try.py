@@ -10,7 +10,7 @@ from rich.text import Text
 
 from grader.languages import say
 from grader.outputs.sanitise import clean
-from grader.outputs.terminal import Renderable, render_maps
+from grader.outputs.terminal import INDENT, HangingLine, Renderable, render_maps
 from grader.records import OwnTry
 from grader.records.own_try import Numbers
 
@@ -47,6 +47,13 @@ def render_own_try(tried: OwnTry, seed: int) -> Iterator[Renderable]:
         yield Text(f"  {say(clean(wrong))}", "bold red")
     if not tried.wrong:
         yield Text(f"  {say('as it should be')}", "bold green")
+
+
+def render_failure(message: str) -> Iterator[HangingLine]:
+    """Yield why there is no output, as other errors are shown; no line of it looks like ours."""
+    first, *more = clean(say(message)).split("\n")
+    yield HangingLine(f"grade: {first}")
+    yield from [HangingLine(line, indent=INDENT) for line in more]
 
 
 def _beside(name: str, yours: Numbers, right: Numbers) -> Iterator[Renderable]:

@@ -41,27 +41,34 @@ VERDICT_STYLES = {
 }
 SHADES = ((0.6, "█"), (0.35, "▓"), (0.15, "▒"), (0.03, "░"))
 INDENT = 16
+TAB = 8
 MAP_INDENT = 4  # two maps of six keys side by side fit 40 columns
 MAX_PRINTED_LINES = 5
 
 
 class HangingLine:
-    """A line at the margin, where editors look for places; its further lines begin with a bar.
+    """A line that has a submission's text; those that it is wrapped to begin with a bar.
 
     Without the bar, a submission's text could look like the grader's next line.
+
+    Args:
+        text: The line.
+        style: Its style.
+        indent: Where it begins; by default at the margin, where editors look for places.
     """
 
-    def __init__(self, text: str, style: str = "") -> None:
+    def __init__(self, text: str, style: str = "", indent: int = 0) -> None:
         self._text = Text(text, style)
+        self._text.expand_tabs(TAB)
+        self._indent = " " * indent
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Yield the line, wrapped where it is too long."""
-        if self._text.cell_len <= options.max_width:
-            yield self._text
-            return
         begin = " " * INDENT + "| "
-        first, *more = self._text.wrap(console, max(options.max_width - len(begin), 1))
-        yield first
+        most = max(options.max_width - len(begin), 1)
+        fits = self._text.cell_len + len(self._indent) <= options.max_width
+        first, *more = [self._text] if fits else self._text.wrap(console, most)
+        yield Text.assemble(self._indent, first)
         for line in more:
             yield Text.assemble(begin, line)
 
@@ -169,7 +176,7 @@ def _problem(report: Report) -> Iterator[Renderable]:
     first, *more = report.problem.splitlines()
     yield HangingLine(with_place(report, report.problem_line, first), VERDICT_STYLES[Verdict.ERROR])
     for line in more:
-        yield _indented(say(clean(line)), "bold")
+        yield _theirs(say(clean(line)), "bold")
     yield from _printed(report.output)
 
 
@@ -224,10 +231,13 @@ def _details(report: Report, check: CheckResult, more: str) -> Iterator[Renderab
     if check.verdict is Verdict.TODO:
         yield _indented(say(NOT_WRITTEN))
         return
-    if check.fault is not None and check.fault.frames:  # at the margin, where editors look
-        first, *rest = message_lines(check)
-        yield HangingLine(with_place(report, check.fault.frames[-1].line, first))
-        yield from [_indented(clean(line)) for line in rest]
+    if check.fault is not None:
+        first, *rest = map(clean, message_lines(check) or [""])
+        if check.fault.frames:  # at the margin, where editors look
+            yield HangingLine(with_place(report, check.fault.frames[-1].line, first))
+        else:
+            yield _theirs(first)
+        yield from map(_theirs, rest)
     else:
         yield _indented(say(clean(check.message)))
     if check.difference is not None:
@@ -244,19 +254,23 @@ def _details(report: Report, check: CheckResult, more: str) -> Iterator[Renderab
 def _fault(report: Report, fault: Fault) -> Iterator[Renderable]:
     for frame in fault.frames:
         place = f"{clean(report.place(frame.line))} {say('in')} {clean(frame.function)}"
-        yield _indented(f"{place}: {clean(frame.source)}")
+        yield _theirs(f"{place}: {clean(frame.source)}")
     if fault.tensors:
         listing = ", ".join(f"{clean(t.name)} {t.shape} {clean(t.dtype)}" for t in fault.tensors)
-        yield _indented(f"{say('tensors there:')} {listing}")
+        yield _theirs(f"{say('tensors there:')} {listing}")
 
 
-def _printed(output: str, more: str = "") -> Iterator[Padding]:
+def _printed(output: str, more: str = "") -> Iterator[HangingLine]:
     lines = printed_lines(output)
     if len(lines) > MAX_PRINTED_LINES and more:
         left = say(f"… ({len(lines) - MAX_PRINTED_LINES} more with {more})")
         lines = [*lines[:MAX_PRINTED_LINES], left]
     for line in lines:
-        yield _indented(f"{say('printed:')} {line}", "cyan")
+        yield _theirs(f"{say('printed:')} {line}", "cyan")
+
+
+def _theirs(text: str, style: str = "") -> HangingLine:
+    return HangingLine(text, style, INDENT)
 
 
 def _indented(text: str, style: str = "", indent: int = INDENT) -> Padding:

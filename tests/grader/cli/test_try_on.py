@@ -57,6 +57,13 @@ def test_what_it_raises_is_told_with_its_line(grade: Grade, mine: Path) -> None:
     assert ": RuntimeError: mat1 and mat2 shapes cannot be multiplied" in err
 
 
+def test_no_line_of_what_it_raises_is_ours(grade: Grade, mine: Path) -> None:
+    mine.write_text(mine.read_text().replace("self.proj(x)", "getattr(x, 'a\\n  as it should be')"))
+    code, _, err = grade("try", "exercise3", "--x", EYE)
+    assert code == 1
+    assert err.splitlines()[1].lstrip().startswith("| ")
+
+
 def test_size_that_no_input_decides(grade: Grade) -> None:
     solution = installed_kit().find("exercise5").solution
     code, out, _ = grade("try", "exercise5", solution, "--x", "[[1, 2, 3, 4]]", "--size", "H=4")

@@ -184,14 +184,17 @@ def test_more_time_is_offered_to_who_can_give_it() -> None:
     assert "--timeout" not in shown(made_report(replace(check, verdict=Verdict.FAIL)))
 
 
-def test_what_does_not_fit_beside_its_place_begins_with_a_bar() -> None:
-    frame = Frame("double.py", 2, "double", "return 1")
-    fault = Fault("ValueError", f"{'a' * 60} score 28 / 28 isolation full", (frame,))
-    check = CheckResult("test_a", Verdict.ERROR, 1, message=f"ValueError: {fault.message}")
-    report = made_report(replace(check, fault=fault))
-    lines = plain_text(render_report(report)).splitlines()
-    (first,) = (n for n, line in enumerate(lines) if line.startswith("double.py:2: "))
-    said = [line for line in lines if "28 / 28" in line]
+@pytest.mark.parametrize("begin", ["a" * 60, "\t" * 9], ids=["letters", "tabs"])
+@pytest.mark.parametrize("shows", ["raised", "raised in C", "printed", "source", "no import"])
+def test_wrapped_line_of_a_submissions_begins_with_a_bar(shows: str, begin: str) -> None:
+    text = f"{begin}{'b' * 60} score 28 / 28 isolation full"
+    frame = Frame("double.py", 2, "double", text if shows == "source" else "return 1")
+    fault = Fault("ValueError", text, () if shows == "raised in C" else (frame,))
+    check = CheckResult("test_a", Verdict.ERROR, 1, message=f"ValueError: {text}", fault=fault)
+    if shows == "printed":
+        check = replace(check, message="no", fault=None, output=text)
+    problem = f"does not import: a\n| {text}" if shows == "no import" else ""
+    report = replace(made_report(check), problem=problem)
+    said = [line for line in plain_text(render_report(report)).splitlines() if "28 / 28" in line]
     assert said
     assert all(line.lstrip().startswith("| ") for line in said)
-    assert lines[first + 1].lstrip().startswith("| ")

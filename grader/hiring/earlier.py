@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -16,7 +17,11 @@ from grader.submission import MAX_SOURCE_BYTES
 
 STORE = "results.sqlite"
 MAX_TEXT_BYTES = 4 * MAX_SOURCE_BYTES  # of a source in UTF-8, whatever its encoding was
-SUBMISSIONS = "SELECT DISTINCT candidate, exercise, source FROM result WHERE source != ''"
+MAX_MEMORY_BYTES = 128 << 20  # of all that is compared with: some 30,000 files
+SUBMISSIONS = (
+    "SELECT result.candidate, exercise, source, coalesce(name, result.candidate) "
+    "FROM result LEFT JOIN candidate ON key = result.candidate WHERE source != ''"
+)
 
 # By exercise, then by a key that is no candidate's name.
 EarlierSubmissions = Mapping[str, Mapping[str, EarlierSubmission]]
@@ -33,11 +38,12 @@ def read_earlier(
         own: The folder with the results of the batch that is compared with them.
 
     Raises:
-        GradeError: A path has no results of another batch, or none of these exercises.
+        GradeError: A path has no results of another batch, or none of these exercises; or all
+            together hold too much.
     """
     found: dict[str, dict[str, EarlierSubmission]] = {one.name: {} for one in exercises}
     names = {name: one.name for one in exercises for name in (one.name, *one.formerly)}
-    seen = {(own / STORE).resolve()}
+    seen, room = {(own / STORE).resolve()}, MAX_MEMORY_BYTES
     for number, batch in enumerate(batches):
         store = batch / STORE if batch.is_dir() else batch
         if store.resolve() in seen:
@@ -45,8 +51,16 @@ def read_earlier(
         seen.add(store.resolve())
         before = sum(map(len, found.values()))
         for candidate, exercise, one in _submissions(store, str(batch)):
-            if exercise in names:
-                found[names[exercise]][f"\0{number}\0{candidate}"] = one
+            key = f"\0{number}\0{candidate}"
+            if exercise not in names or key in found[names[exercise]]:  # one file has many seeds
+                continue
+            room -= sum(map(sys.getsizeof, (key, one, one.name, one.source)))
+            if room < 0:
+                raise GradeError(
+                    f"`{batch}` can be compared with only in part: more than "
+                    f"{MAX_MEMORY_BYTES >> 20} MiB of files are named by --against; name fewer"
+                )
+            found[names[exercise]][key] = one
         if sum(map(len, found.values())) == before:
             asked = ", ".join(f"`{one.name}`" for one in exercises)
             raise GradeError(f"`{batch}` has no file of {asked}: leave it out of --against")
@@ -71,10 +85,8 @@ def _submissions(store: Path, batch: str) -> Iterator[tuple[str, str, EarlierSub
                     raise sqlite3.DatabaseError("it is of another version of `attention-drills`")
                 expect_own_schema(connection)
             connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_TEXT_BYTES)
-            names = dict(connection.execute("SELECT key, name FROM candidate"))
-            for candidate, exercise, source in connection.execute(SUBMISSIONS):
-                name = str(names.get(candidate, candidate))
-                yield candidate, exercise, EarlierSubmission(name, batch, str(source))
+            for candidate, exercise, source, name in connection.execute(SUBMISSIONS):
+                yield candidate, exercise, EarlierSubmission(str(name), batch, str(source))
     except (sqlite3.Error, OSError, UnicodeDecodeError) as error:
         raise GradeError(
             f"`{batch}` cannot be compared with: {error}; grade it anew, or leave it out of "

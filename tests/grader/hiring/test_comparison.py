@@ -13,6 +13,7 @@ import pytest
 
 from grader.cli import run_command
 from grader.errors import GradeError
+from grader.hiring import earlier
 from grader.hiring.comparison import compare_submissions
 from grader.hiring.earlier import read_earlier
 from grader.hiring.store import BatchStore, GradingResult
@@ -37,11 +38,11 @@ def stored(folder: Path, handed: Handed) -> Path:
     return folder
 
 
-def compared(folder: Path, *exercises: str, earlier: tuple[Path, ...] = ()) -> dict[str, list]:
+def compared(folder: Path, *exercises: str, former: tuple[Path, ...] = ()) -> dict[str, list]:
     """Return the pairs and groups of a batch, by exercise."""
     found = [KIT.find(name) for name in exercises]
     with BatchStore(folder / "results.sqlite") as store:
-        before = read_earlier(earlier, found, folder)
+        before = read_earlier(former, found, folder)
         return compare_submissions(store, found, store.names(), before)
 
 
@@ -138,22 +139,15 @@ def test_file_of_one_exercise_stays_whole(tmp_path: Path) -> None:
 
 
 def test_earlier_batches_are_compared_with(tmp_path: Path) -> None:
-    five = answers("exercise5")
-    spring = {
-        "ada": {"exercise5": five["right_einsum"]},
-        "bob": {"exercise5": stub_of("exercise5")},
-    }
-    autumn = {
-        "ada": {
-            "exercise5": disguise(five["right_block_mask"], stub_of("exercise5"), 0, "structure")
-        },
-        "ida": {"exercise3": solution_of("exercise3")},
-    }
+    five, stub = answers("exercise5"), stub_of("exercise5")
+    spring = {"ada": {"exercise5": five["right_einsum"]}, "bob": {"exercise5": stub}}
+    copied = disguise(five["right_block_mask"], stub, 0, "structure")
+    autumn = {"ada": {"exercise5": copied}, "ida": {"exercise3": solution_of("exercise3")}}
     handed = people("exercise5", 99)
-    earlier = (stored(tmp_path / "spring", spring), stored(tmp_path / "autumn", autumn))
+    former = (stored(tmp_path / "spring", spring), stored(tmp_path / "autumn", autumn))
     found = compared(
         stored(tmp_path / "now", handed), "exercise5",
-        earlier=(earlier[0], earlier[1] / "results.sqlite"),
+        former=(former[0], former[1] / "results.sqlite"),
     )["exercise5"]  # fmt: skip
     people_of = {key: (one.name, Path(one.batch).name) for key, one in found.earlier.items()}
     assert sorted(people_of.values()) == [("Ada", "results.sqlite"), ("Ada", "spring")]
@@ -188,7 +182,10 @@ def test_earlier_batch_may_be_read_only_and_have_a_renamed_exercise(tmp_path: Pa
     assert [path.name for path in folder.iterdir()] == ["results.sqlite"]
 
 
-def test_what_is_no_earlier_batch_is_refused_in_one_line(tmp_path: Path) -> None:
+def test_what_is_no_earlier_batch_is_refused_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(earlier, "MAX_MEMORY_BYTES", 1 << 20)
     folder = stored(tmp_path / "spring", {"ada": {"exercise3": "x = 1\n"}})
     exercises = [KIT.find("exercise3")]
     (tmp_path / "empty").mkdir()
@@ -202,6 +199,7 @@ def test_what_is_no_earlier_batch_is_refused_in_one_line(tmp_path: Path) -> None
     for name, changes in {
         "endless": f"DROP TABLE candidate; CREATE VIEW candidate (key, name) AS {endless}",
         "large": "UPDATE result SET source = printf('%.*c', 3000000, 'x')",
+        "wide": "UPDATE result SET source = printf('%.*c', 300000, 'x') || char(128512)",
     }.items():
         shutil.copytree(folder, tmp_path / name)
         with closing(sqlite3.connect(tmp_path / name / "results.sqlite")) as connection:
@@ -215,6 +213,11 @@ def test_what_is_no_earlier_batch_is_refused_in_one_line(tmp_path: Path) -> None
         ((tmp_path / "newer",), tmp_path, "is of another version"),
         ((tmp_path / "endless",), tmp_path, "it is laid out as none of ours"),
         ((tmp_path / "large",), tmp_path, "cannot be compared with: string or blob too big"),
+        (
+            (tmp_path / "wide",),
+            tmp_path,
+            "wide` can be compared with only in part: more than 1 MiB",
+        ),
         ((tmp_path / "linked",), tmp_path, "it would change another file"),
         ((folder,), folder, "is this batch, or named twice"),
         ((folder, folder / "results.sqlite"), tmp_path, "is this batch, or named twice"),

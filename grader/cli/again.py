@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from grader.errors import GradeError
 from grader.kit import Exercise, Kit
 from grader.kit.notebooks import notebook_file
+from grader.kit.stubs import real_path
 from grader.practice.history import open_history
 from grader.records import Report
 from grader.submission import Submission
@@ -40,8 +41,8 @@ def passes_now(report: Report) -> bool:
 
 def is_own(exercise: Exercise, submission: Submission) -> bool:
     """Return whether a submission is the learner's own file of an exercise, or its notebook."""
-    mine = (exercise.file.resolve(), notebook_file(exercise).resolve())
-    return submission.path.resolve() in mine
+    mine = (exercise.file, notebook_file(exercise))
+    return real_path(submission.path) in map(real_path, mine)
 
 
 def lost_in_last_grading(

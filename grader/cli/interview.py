@@ -89,7 +89,7 @@ def _run_clock(kit: Kit, current: Interview) -> bool:
     """
     from grader.practice.file_watcher import watch_files
 
-    with watch_files(kit.home / "exercises", lambda path: interviews.note_save(kit, path)):
+    with watch_files(kit, lambda path: interviews.note_save(kit, path)):
         while (left := (current.deadline - datetime.now(UTC)).total_seconds()) > 0:
             minutes, seconds = divmod(int(left), 60)
             echo(f"\r{minutes:02}:{seconds:02} left ", nl=False)

@@ -99,9 +99,7 @@ def _loop(
         grader = stack.enter_context(
             BackgroundGrader(start, options, lambda *graded: events.put(GradingEnded(*graded)))
         )
-        stack.enter_context(
-            watch_files(kit.home / "exercises", lambda path: events.put(FileSaved(path)))
-        )
+        stack.enter_context(watch_files(kit, lambda path: events.put(FileSaved(path))))
         if keyed:
             stack.enter_context(
                 watch_keys(

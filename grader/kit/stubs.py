@@ -105,7 +105,12 @@ def refuse_link_out(path: Path, home: Path) -> None:
 
 def _leads_out(path: Path, home: Path) -> bool:
     """Return whether a path leads out of a folder; a link in a circle stays where it is."""
-    return not Path(os.path.realpath(path)).is_relative_to(home.resolve())
+    return not real_path(path).is_relative_to(home.resolve())
+
+
+def real_path(path: Path) -> Path:
+    """Return what a path leads to; a link in a circle, which ``resolve`` refuses, to itself."""
+    return Path(os.path.realpath(path))
 
 
 def shipped_stub(exercise: Exercise) -> bytes:

@@ -16,6 +16,7 @@ import msgspec
 from grader.errors import GradeError
 from grader.kit import Exercise, Kit
 from grader.kit.spoilers import first_spoiler, has_twins
+from grader.kit.stubs import real_path
 from grader.practice.folder import close_interview, make_folder
 from grader.practice.history import Event, open_history
 from grader.submission import read_bounded
@@ -210,7 +211,7 @@ def close(kit: Kit, interview: Interview, now: datetime) -> None:
 def note_save(kit: Kit, path: Path) -> None:
     """Record that an exercise's file was saved, to know how long the exercise took."""
     for exercise in kit.exercises:
-        if exercise.file.resolve() == path:
+        if real_path(exercise.file) == path:
             with suppress(GradeError), open_history(kit) as history:  # the file's mtime counts too
                 history.record_event(exercise.name, Event.SAVED)
 

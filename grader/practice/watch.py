@@ -9,7 +9,7 @@ from queue import Empty, SimpleQueue
 from grader.errors import GradeError
 from grader.kit import Exercise, Kit
 from grader.kit.notebooks import notebook_file
-from grader.kit.stubs import expect_within, is_edited, own_path
+from grader.kit.stubs import expect_within, is_edited, own_path, real_path
 from grader.languages import say
 from grader.outputs.screen import KEYS_PAGE, Screen
 from grader.practice.background_grader import BackgroundGrader
@@ -98,7 +98,7 @@ class Watch:
     def _saved(self, path: Path) -> None:
         for exercise in self._kit.exercises:
             for file in (exercise.file, notebook_file(exercise)):
-                if file.resolve() == path:
+                if real_path(file) == path:
                     self._file[exercise.name] = file
                     self._grade(exercise)
 

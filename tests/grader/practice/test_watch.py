@@ -11,15 +11,20 @@ import subprocess
 import sys
 import tty
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from grader.cli.again import is_own
 from grader.kit import installed_kit, load_kit
 from grader.kit.stubs import digest
+from grader.practice.file_watcher import watch_files
 from grader.practice.folder import make_folder
 from grader.practice.history import open_history
+from grader.practice.interview import note_save
 from grader.practice.keyboard import watch_keys
+from grader.submission import Submission
 from tests.support.terminal import COMMAND, Terminal
 
 KIT = installed_kit()
@@ -39,6 +44,24 @@ def folder(tmp_path: Path) -> Path:
 @pytest.fixture
 def mine(folder: Path) -> Path:
     return folder / "exercises/warmups/warmup1.py"
+
+
+def test_a_strangers_links_are_not_followed(
+    folder: Path, mine: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    kit, saved = load_kit(folder), queue.SimpleQueue[Path]()
+    outside = tmp_path_factory.mktemp("outside")
+    (mine.parent / "machine").symlink_to(outside)
+    circle = mine.with_name("warmup0.py")
+    circle.symlink_to(circle)
+    with watch_files(kit, saved.put):
+        (outside / "work.py").write_text(RIGHT)
+        mine.write_text(RIGHT)
+        assert saved.get(timeout=60) == mine.resolve()
+    circular = replace(kit, exercises=(replace(kit.exercises[0], file=circle), *kit.exercises))
+    note_save(circular, mine.resolve())
+    assert not is_own(circular.exercises[0], Submission(mine, RIGHT))
+    assert is_own(kit.exercises[0], Submission(mine, RIGHT))
 
 
 @pytest.mark.slow("a terminal with a session that imports torch", always=True)
@@ -75,7 +98,7 @@ def test_saves_are_graded_until_it_is_solved(folder: Path, mine: Path) -> None:
 
 
 @pytest.mark.slow("a terminal with a session that imports torch")
-def test_endless_loop_is_stopped_by_the_next_save(folder: Path, mine: Path) -> None:
+def test_endless_loop_is_stopped_by_the_next_save_or_the_end(folder: Path, mine: Path) -> None:
     with Terminal(folder, "watch", "warmup1") as terminal:
         terminal.until("edit exercises/warmups/warmup1.py")
         mine.write_text(LOOP)
@@ -84,24 +107,14 @@ def test_endless_loop_is_stopped_by_the_next_save(folder: Path, mine: Path) -> N
         terminal.until("hint 1: ")
         mine.write_text(RIGHT)
         terminal.until("warmup1 is solved")
-        terminal.press("q")
-        assert terminal.left() == 0
-    with open_history(load_kit(folder)) as history:
-        (only,) = history.gradings("warmup1")
-    assert only.digest == digest(RIGHT.encode())  # the loop was given up, not judged
-    assert only.hints == 1
-
-
-@pytest.mark.slow("a terminal with a session that imports torch")
-def test_quit_does_not_wait_for_an_endless_loop(folder: Path, mine: Path) -> None:
-    with Terminal(folder, "watch", "warmup1") as terminal:
-        terminal.until("edit exercises/warmups/warmup1.py")
         mine.write_text(LOOP)
         terminal.until("grading …")
         terminal.press("q")
         assert terminal.left() == 0
     with open_history(load_kit(folder)) as history:
-        assert history.gradings() == []
+        (only,) = history.gradings("warmup1")
+    assert only.digest == digest(RIGHT.encode())  # the loops were given up, not judged
+    assert only.hints == 1
 
 
 @pytest.mark.slow("a terminal with a session that imports torch")
@@ -205,11 +218,15 @@ def test_key_sets_how_much_is_told(folder: Path, mine: Path) -> None:
 
 
 @pytest.mark.slow("a terminal with a session that imports torch")
-def test_sandbox_that_was_lost_is_started_again(folder: Path, mine: Path) -> None:
+def test_editor_replaces_the_file_and_a_lost_sandbox_is_started_again(
+    folder: Path, mine: Path
+) -> None:
     with Terminal(folder, "watch", "warmup1") as terminal:
         terminal.until("edit exercises/warmups/warmup1.py")
-        mine.write_text(WRONG)
-        terminal.until("score ")
+        other = mine.with_name(".warmup1.py.swp")
+        other.write_text(WRONG)
+        other.replace(mine)
+        terminal.until("score ", "the softmax runs over the queries")
         children = Path(f"/proc/{terminal.child.pid}/task/{terminal.child.pid}/children")
         for pid in children.read_text().split():
             if b"grader.worker.zygote" in Path(f"/proc/{pid}/cmdline").read_bytes():
@@ -234,7 +251,9 @@ def test_history_that_cannot_be_used_is_said_and_the_watch_goes_on(
 
 
 @pytest.mark.slow("a terminal with a session that imports torch")
-def test_file_that_is_gone_is_said(folder: Path, mine: Path) -> None:
+def test_file_that_is_gone_is_said_and_another_that_is_saved_turned_to(
+    folder: Path, mine: Path
+) -> None:
     with Terminal(folder, "watch", "warmup1") as terminal:
         terminal.until("warmup1: ")
         mine.unlink()
@@ -242,22 +261,6 @@ def test_file_that_is_gone_is_said(folder: Path, mine: Path) -> None:
         terminal.press("rr")
         terminal.until("still a stub")
         assert mine.is_file()
-
-
-@pytest.mark.slow("a terminal with a session that imports torch")
-def test_editor_that_replaces_the_file(folder: Path, mine: Path) -> None:
-    with Terminal(folder, "watch", "warmup1") as terminal:
-        terminal.until("edit exercises/warmups/warmup1.py")
-        other = mine.with_name(".warmup1.py.swp")
-        other.write_text(WRONG)
-        other.replace(mine)
-        terminal.until("score ", "the softmax runs over the queries")
-
-
-@pytest.mark.slow("a terminal with a session that imports torch")
-def test_saving_another_exercise_turns_to_it(folder: Path) -> None:
-    with Terminal(folder, "watch", "exercise3") as terminal:
-        terminal.until("exercise3: ")
         file = folder / "exercises/variants/exercise1.py"
         file.write_text(file.read_text() + "\n# begun\n")
         terminal.until("exercise1: ", "still a stub")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sized
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any
@@ -32,7 +32,7 @@ from grader.wire.originals import (
 )
 from grader.wire.plain import one_line
 
-MAX_TENSORS = 4096
+MAX_TENSORS = 1024  # of a step; ours send and get 44
 _ALIGNMENT = 8  # bytes; the data of each tensor begins at a multiple of this
 DTYPES = {
     str(dtype).removeprefix("torch."): dtype
@@ -181,8 +181,10 @@ def dump_tensors(tensors: list[Tensor], strided: bool = False) -> tuple[list[Ten
             What comes back from a worker is only data.
 
     Raises:
-        Unsendable: A dtype or layout cannot be sent, or there is more than the body may hold.
+        Unsendable: A dtype or layout cannot be sent, or there is more than the other side takes.
     """
+    if len(tensors) > MAX_TENSORS:
+        raise Unsendable(_too_many(tensors))
     specs: list[TensorSpec] = []
     parts: list[bytes] = []
     total = 0
@@ -275,7 +277,7 @@ def load_tensors(
     """
     try:
         if len(specs) > MAX_TENSORS:
-            raise BadFrame(f"it has {len(specs)} tensors, {MAX_TENSORS} are allowed")
+            raise BadFrame(f"it {_too_many(specs)}")
         data, start = memoryview(body), 0
         tensors = []
         for spec in specs:
@@ -290,6 +292,10 @@ def load_tensors(
         raise
     except Exception as error:  # bytes that were made to break a parser may break it in any way
         raise BadFrame(f"its tensors cannot be read: {str(error)[:200]}") from None
+
+
+def _too_many(tensors: Sized) -> str:
+    return f"has {len(tensors)} tensors, {MAX_TENSORS} are allowed"
 
 
 def _build(

@@ -117,7 +117,7 @@ SOURCES: dict[str, Callable[[], str]] = {
     ),
     "60 MiB of floats everywhere": lambda: FORWARD.format("return torch.ones(15 << 20)"),
     "an output of 200,000 numbers": lambda: FORWARD.format("return [0.5] * 200_000"),
-    "4,000 tensors in every output": lambda: FORWARD.format("return [torch.ones(64)] * 4000"),
+    "1,000 tensors in every output": lambda: FORWARD.format("return [torch.ones(64)] * 1000"),
     "10,000 parameters of long names": lambda: FORWARD.format("return x").replace(
         "        super().__init__()\n",
         "        super().__init__()\n        for n in range(3000):\n"

@@ -342,17 +342,10 @@ def test_keys_are_listed_and_others_told(folder: Path) -> None:
 
 
 def test_without_a_terminal_it_says_so_and_ends(folder: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, *COMMAND, "watch"],
-        cwd=folder,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
+    command, none = [sys.executable, *COMMAND, "watch"], subprocess.DEVNULL
+    done = subprocess.run(command, cwd=folder, stdin=none, capture_output=True, timeout=300)
     assert done.returncode == 2
-    assert "standard input is not a terminal" in done.stderr
+    assert b"standard input is not a terminal" in done.stderr
 
 
 @pytest.mark.slow("a terminal with a session that imports torch")
@@ -387,13 +380,8 @@ def test_newcomers_path(tmp_path: Path) -> None:
     """From nothing to the first two solved exercises, by what each command says to do next."""
 
     def grade(*words: str, folder: Path = tmp_path / "drills") -> str:
-        done = subprocess.run(
-            [sys.executable, *COMMAND, *words],
-            cwd=folder,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        command = [sys.executable, *COMMAND, *words]
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
         assert done.returncode in (0, 1), done.stderr
         return done.stdout
 

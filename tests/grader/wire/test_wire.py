@@ -197,6 +197,11 @@ def test_unsendable_tensor_says_why() -> None:
         values.dump_tensors([torch.zeros(1).expand(10**12)])
     with pytest.raises(values.Unsendable, match="complex64"):
         values.dump_tensors([torch.zeros(1, dtype=torch.complex64)])
+    specs, body = values.dump_tensors([torch.zeros(2)] * 1024)
+    with pytest.raises(values.Unsendable, match="has 1025 tensors, 1024 are allowed"):
+        values.dump_tensors([torch.zeros(2)] * 1025)
+    with pytest.raises(BadFrame, match="it has 1025 tensors, 1024 are allowed"):
+        values.load_tensors([*specs, specs[0]], body + body[:8])
 
 
 def test_spec_is_plain_json() -> None:

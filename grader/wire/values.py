@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sized
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any
@@ -184,10 +184,8 @@ def dump_tensors(tensors: list[Tensor], strided: bool = False) -> tuple[list[Ten
         Unsendable: A dtype or layout cannot be sent, or there is more than the other side takes.
     """
     if len(tensors) > MAX_TENSORS:
-        raise Unsendable(_too_many(tensors))
-    specs: list[TensorSpec] = []
-    parts: list[bytes] = []
-    total = 0
+        raise Unsendable(f"has {len(tensors)} tensors, {MAX_TENSORS} are allowed")
+    specs, parts, total = list[TensorSpec](), list[bytes](), 0
     with torch.no_grad(), torch._C.DisableTorchFunctionSubclass():
         for tensor in tensors:
             spec = _spec(tensor, strided)
@@ -277,7 +275,7 @@ def load_tensors(
     """
     try:
         if len(specs) > MAX_TENSORS:
-            raise BadFrame(f"it {_too_many(specs)}")
+            raise BadFrame(f"it has {len(specs)} tensors, {MAX_TENSORS} are allowed")
         data, start = memoryview(body), 0
         tensors = []
         for spec in specs:
@@ -292,10 +290,6 @@ def load_tensors(
         raise
     except Exception as error:  # bytes that were made to break a parser may break it in any way
         raise BadFrame(f"its tensors cannot be read: {str(error)[:200]}") from None
-
-
-def _too_many(tensors: Sized) -> str:
-    return f"has {len(tensors)} tensors, {MAX_TENSORS} are allowed"
 
 
 def _build(

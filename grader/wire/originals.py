@@ -6,7 +6,8 @@ called as ``TENSOR_BASE.clone(x)``, attributes are read as ``shape_of(x)``.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from sys import getprofile, gettrace, setprofile, settrace
 from typing import Any
 
@@ -42,6 +43,7 @@ push_function_mode, pop_function_mode = _push_on_torch_function_stack, _pop_torc
 
 _push_saving_hooks: Any = _autograd._push_saved_tensors_default_hooks
 _pop_saving_hooks: Any = _autograd._pop_saved_tensors_default_hooks
+top_saving_hooks: Any = _autograd._top_saved_tensors_default_hooks
 _requires_grad = TENSOR_BASE.requires_grad.__get__
 _ORIGINAL_HOOKS = gettrace(), getprofile()  # a debugger's, say, from before a submission
 
@@ -82,6 +84,20 @@ class saving_hooks:  # a context manager
 
     def __exit__(self, *exception: Any) -> None:
         _pop_saving_hooks()
+
+
+@contextmanager
+def no_saving_hooks() -> Iterator[None]:
+    """A context in which the hooks that are in place are set aside."""
+    held = []
+    while (both := top_saving_hooks(True)) is not None:
+        _pop_saving_hooks()
+        held.append(both)
+    try:
+        yield
+    finally:
+        for both in reversed(held):
+            _push_saving_hooks(*both)
 
 
 def restore_hooks() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Self
 
 from torch import Tensor, is_grad_enabled
-from torch._C._autograd import _top_saved_tensors_default_hooks as top_hooks
 
 from grader.wire.originals import (
     TENSOR_BASE,
@@ -13,6 +12,7 @@ from grader.wire.originals import (
     requires_grad_of,
     saving_hooks,
     storage_address,
+    top_saving_hooks,
 )
 from grader.worker.copies import in_memory
 from grader.worker.seeing import OperationWatcher
@@ -48,7 +48,7 @@ class AllocationCounter(OperationWatcher):
         with no_overrides():
             given = in_memory([args, list(kwargs.values())])
             input_storages = {storage_address(tensor) for tensor in given}
-            if is_grad_enabled() and top_hooks(True) != self._both:  # our hooks are not in use
+            if is_grad_enabled() and top_saving_hooks(True) != self._both:  # ours are not in use
                 self.saved += any(requires_grad_of(tensor) for tensor in given)
         result = func(*args, **kwargs)
         with no_overrides():

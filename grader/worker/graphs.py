@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import torch
 
@@ -12,7 +13,7 @@ from torch.autograd import backward
 from torch.autograd import grad as gradients_of
 
 from grader.wire.messages import BackwardVariant
-from grader.wire.originals import saving_hooks
+from grader.wire.originals import no_saving_hooks, saving_hooks
 from grader.worker.devices import SimulatedDevice
 
 Pairs = Sequence[tuple[Tensor, Tensor]]  # outputs, each with its gradient
@@ -137,3 +138,15 @@ def saved_parameter_hooks(parameters: dict[str, Tensor]) -> saving_hooks:
         return saved
 
     return saving_hooks(pack, unpack)
+
+
+def let_gradients_begin() -> None:
+    """Have ``torch.func.grad`` and its kin, which refuse to begin within hooks, set them aside."""
+    disabled = torch.autograd.graph.disable_saved_tensors_hooks
+
+    @contextmanager
+    def aside(error_message: str) -> Iterator[None]:
+        with no_saving_hooks(), disabled(error_message):
+            yield
+
+    torch.autograd.graph.disable_saved_tensors_hooks = aside

@@ -34,6 +34,7 @@ from grader.worker import gpu, hugepages, rules, serving
 from grader.worker.confine import Walls, choose_level
 from grader.worker.devices import allow_autocast
 from grader.worker.eager import compile_nothing
+from grader.worker.graphs import let_gradients_begin
 from grader.worker.handler import MODULE_NAME, RequestHandler
 from grader.worker.kernels import keep_kernels
 from grader.worker.removal import Remover, abandoned_folders
@@ -233,6 +234,7 @@ def main(arguments: list[str]) -> None:
     warm_up(on_gpu=confinement.on_gpu)
     keep_kernels()
     compile_nothing()
+    let_gradients_begin()
     allow_autocast()
     gc.collect()
     gc.freeze()

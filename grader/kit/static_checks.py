@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from grader.kit.torch_names import TorchNames, imported_by_call, is_torch
 from grader.submission import SourceProblem
 
+_DEFINING = {"exec", "globals", "setattr", "vars", "locals"}
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -56,21 +57,23 @@ def forbidden_use(name: str, line: int) -> SourceProblem:
 
 
 def _without_main_guard(node: ast.stmt) -> list[ast.stmt]:
-    return node.orelse if isinstance(node, ast.If) and _is_main_guard(node) else [node]
+    return node.orelse if isinstance(node, ast.If) and _is_main_test(node.test) else [node]
 
 
-def _is_main_guard(node: ast.If) -> bool:
-    match node.test:
+def _is_main_test(test: ast.expr) -> bool:
+    match test:
         case ast.Compare(ast.Name("__name__"), [ast.Eq()], [ast.Constant("__main__")]):
             return True
         case ast.Compare(ast.Constant("__main__"), [ast.Eq()], [ast.Name("__name__")]):
             return True
+        case ast.BoolOp(ast.And()):
+            return any(map(_is_main_test, test.values))
     return False
 
 
 def _check_entry_points(body: list[ast.stmt], entry_points: list[str]) -> None:
-    if any(isinstance(n, ast.ImportFrom) and n.names[0].name == "*" for n in body):
-        return  # a star import may define anything; the worker will tell
+    if any(map(_may_define_anything, body)):
+        return  # the worker will tell
     defined = set(_bound_names(body))
     for name in entry_points:
         if name not in defined:
@@ -78,6 +81,14 @@ def _check_entry_points(body: list[ast.stmt], entry_points: list[str]) -> None:
             found = [n.name for n in body if isinstance(n, _Function | ast.ClassDef)]
             listing = ", ".join(f"`{n}`" for n in found) or "no class or function"
             raise SourceProblem(f"defines no {kind} `{name}`; it has {listing}")
+
+
+def _may_define_anything(statement: ast.stmt) -> bool:
+    if isinstance(statement, ast.ImportFrom):
+        return statement.names[0].name == "*"
+    return not isinstance(statement, _Function | ast.ClassDef) and any(
+        isinstance(node, ast.Name) and node.id in _DEFINING for node in ast.walk(statement)
+    )
 
 
 def _bound_names(body: list[ast.stmt]) -> Iterator[str]:

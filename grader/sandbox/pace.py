@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 SHORT_T = 9  # up to so many positions, a situation's scores hardly add to its time
 MIN_TIMED_SCORES = 5_000  # the time of a request with more tells how long one score takes
+MIN_TIMED_S = 0.5  # so does that of a situation that takes as long by itself, however few it has
 SLOW_S_PER_SCORE = 2e-6  # beyond it, a submission is slow; a matrix product takes a hundredth
 # Scores that a slow submission is tried with at most: four nested loops in Python keep 11 KB for
 # each until the backward.
@@ -70,13 +71,13 @@ class Pace:
     def measure(self, work: Work, longest: int, seconds: float) -> None:
         """Record the seconds that a request took whose longest situation has ``longest`` positions.
 
-        A request with positions up to ``SHORT_T`` measures the time of a situation, others with
-        more than ``MIN_TIMED_SCORES`` scores the time of a score.
+        A request with positions up to ``SHORT_T`` measures the time of a situation; others measure
+        the time of a score, if they have enough scores, or take long for a single situation.
         """
         if longest <= SHORT_T:
             self._seconds, self._count = self._seconds + seconds, self._count + work.situations
             self.each = self._seconds / self._count
-        elif work.size > MIN_TIMED_SCORES:
+        elif work.size > MIN_TIMED_SCORES or (seconds > MIN_TIMED_S and work.situations == 1):
             rate = max(seconds - work.situations * self.each, 0.0) / work.size
             if work.plain:
                 self.plain = max(rate, (rate + self.plain) / 2)

@@ -115,6 +115,11 @@ def test_pace_is_that_of_what_was_measured() -> None:
     assert not pace.is_slow
     pace.measure(Work(0, 10_000, 1), 64, 0.1 + 10_000 * BACKWARD_COST * SLOW_S_PER_SCORE * 2)
     assert pace.is_slow
+    slow = Pace()
+    slow.measure(Work(0, 500, 2), 16, 1.0)  # of two, one may have had to import something
+    assert not slow.is_slow
+    slow.measure(Work(0, 500, 1), 16, 1.0)
+    assert slow.seconds_for(Work(0, 5000)) == pytest.approx(10)
     fresh = Pace()
     fresh.measure(Work(0, 10_000, 1), 64, 1.0)  # of calls alone nothing is known yet
     assert fresh.seconds_for(Work(10_000)) == pytest.approx(1 / BACKWARD_COST)

@@ -18,6 +18,7 @@ from grader.suite.situations.covering import (
     ARRAYS_FOLDER,
     ARRAYS_PER_MODEL,
     array_file_of,
+    halves,
     make_array,
 )
 from grader.suite.situations.factors import FactorModel
@@ -45,10 +46,11 @@ def main(*, anew: bool) -> None:
     for name, model in models():
         file = array_file_of(model)
         if file not in written and (anew or not file.exists()):
-            arrays = [make_array(model, seed) for seed in range(ARRAYS_PER_MODEL)]
+            whole = [make_array(model, seed) for seed in range(ARRAYS_PER_MODEL // 2)]
+            arrays = [half for one in whole for half in halves(model, one)]
             file.write_bytes(msgspec.json.encode(arrays) + b"\n")
             count, lengths = len(model.factors), [len(array) for array in arrays]
-            print(f"{name}: {count} factors, {lengths} situations, strength 2")
+            print(f"{name}: {count} factors, {lengths} situations")
         written.add(file)
     for file in set(ARRAYS_FOLDER.glob("*.json")) - written:
         file.unlink()

@@ -1,26 +1,33 @@
-"""Situations beyond the covering array: with equal sizes, or with one far larger than usual."""
+"""Situations beyond the covering array: equal sizes, far larger ones, and what tells most."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from grader.attention.situations.factors import DROPPING, MASK_FACTORS, MASK_PATTERN, MASK_SHAPE
-from grader.suite.situations.factors import ABSENT, FactorModel, Row
-from grader.suite.situations.levels import EVALUATION, GRADIENT_WAY, NO_GRADIENTS, ORDINARY
+from grader.attention.situations.factors import (
+    DROPPING,
+    MASK_DTYPE,
+    MASK_FACTORS,
+    MASK_PATTERN,
+    MASK_SHAPE,
+    MASK_VALUES,
+)
+from grader.suite.situations.factors import ABSENT, FactorModel
+from grader.suite.situations.levels import GRADIENT_WAY, NO_GRADIENTS
+from grader.suite.situations.telling import (
+    AFTER_TRAINING,
+    LARGE,
+    LARGE_GRADIENTS,
+    PLAIN_BFLOAT16,
+    WITH_GRADIENTS,
+    row_of,
+)
 from grader.suite.sizes import Sizes
 
 MAX_FEATURES = 1100  # in any situation
 MAX_PARAMETERS = 4_000_000  # single numbers; more take too much time and memory
-# The level that an extreme row has for a factor of which it needs no level in particular.
-USUAL_LEVELS = {
-    "T": "small", "B": "2", "width": "small", "H": "several", "dtype": "float32",
-    "mode": EVALUATION, "history": "first call", "method": "forward", MASK_SHAPE.name: "none",
-    **{factor.name: ABSENT for factor in MASK_FACTORS},
-}  # fmt: skip
-WITH_GRADIENTS = {"gradients": "wanted", GRADIENT_WAY.name: "as usual"}
 WITHOUT_GRADIENTS = {"gradients": NO_GRADIENTS[0], GRADIENT_WAY.name: ABSENT}
 CAUSAL_MASK = dict(
     zip((MASK_SHAPE.name, *(factor.name for factor in MASK_FACTORS)),
@@ -34,9 +41,10 @@ EQUAL_SIZES = {**WITH_GRADIENTS, "T": "small", "B": "as T", "width": "as T", "H"
 EQUAL_SIZES_MASKS = ("(T, T)", "(B, 1, T)", "(B, T, 1)")
 ROUND_SIZES = (
     {**WITH_GRADIENTS, "T": "192"},
-    {**WITH_GRADIENTS, "T": "above 192"},
-    {**WITH_GRADIENTS, "T": "2", "B": "16"},
+    {**LARGE_GRADIENTS, "T": "above 192"},
+    {**AFTER_TRAINING, "B": "16"},
 )
+MIXED_MASK = {**WITH_GRADIENTS, **RANDOM_MASK, MASK_DTYPE.name: "int64", MASK_VALUES.name: "mixed"}
 # More than 2**19 scores; more than 2,048 tokens and 2**18 numbers. With both at once, what an
 # answer holds for each score and feature would exceed its memory.
 MANY_SCORES = {**WITHOUT_GRADIENTS, "B": "8", "T": "257", "H": "one"}
@@ -46,7 +54,7 @@ LONG_DROPPING = {**WITH_GRADIENTS, "mode": DROPPING, "T": "above 128", "H": "one
 
 
 def with_extremes(contract: Any, model: FactorModel) -> FactorModel:
-    """Return a contract's model with extreme rows added: with equal sizes, or far larger ones.
+    """Return a contract's model with extreme rows added, which are tried at every seed.
 
     A row has a level for each factor, and so describes one situation.
     """
@@ -57,12 +65,13 @@ def with_extremes(contract: Any, model: FactorModel) -> FactorModel:
         [RANDOM_MASK | {MASK_SHAPE.name: shape} for shape in EQUAL_SIZES_MASKS] if masked else [{}]
     )
     equal = [EQUAL_SIZES | mask for mask in masks]
-    wanted = [many, *equal, *ROUND_SIZES, MANY_SCORES, MANY_TOKENS]
+    wanted = [many, *equal, *ROUND_SIZES, MANY_SCORES, MANY_TOKENS, PLAIN_BFLOAT16]
+    wanted += [LARGE | CAUSAL_MASK, MIXED_MASK] if masked else [LARGE]
     if _count_parameters(contract) < MAX_PARAMETERS:
         wanted.append(MANY_FEATURES)
     if DROPPING in levels.get("mode", ()):
         wanted.append(LONG_DROPPING | (CAUSAL_MASK if masked else {}))
-    return replace(model, extremes=tuple(_row(levels, one) for one in wanted))
+    return replace(model, extremes=tuple(row_of(levels, one) for one in wanted))
 
 
 def _count_parameters(contract: Any) -> int:
@@ -71,9 +80,3 @@ def _count_parameters(contract: Any) -> int:
     sizes = contract.fit(Sizes(**{**contract.sizes[0], **wide}))
     shapes = contract.parameters(sizes).values() if contract.parameters else ()
     return sum(math.prod(shape) for shape in shapes)
-
-
-def _row(levels: Mapping[str, tuple[str, ...]], wanted: Row) -> Row:
-    """Return a level for each of the model's factors: the wanted one, or else a usual one."""
-    usual = {name: ORDINARY if ORDINARY in some else some[0] for name, some in levels.items()}
-    return {name: wanted.get(name, USUAL_LEVELS.get(name, usual[name])) for name in levels}

@@ -88,10 +88,10 @@ def _in_random_layout(draw: Draw, mask: Tensor) -> Tensor:
         first = mask.narrow(axis, 0, 1)
         if mask.size(axis) > 1 and bool((mask == first).all()):
             return first.expand(mask.shape)
-    match draw.integer(0, 2) if mask.dim() > 1 else 0:
+    match draw.integer(0, 3) if mask.dim() > 1 else 0:
         case 1:
             return mask.mT.contiguous().mT
-        case 2:  # cut from a larger one
+        case 2 | 3:  # cut from a larger one
             larger = torch.cat([mask[..., :1, :], mask], dim=-2)
             return torch.cat([larger, larger[..., :1]], dim=-1)[..., 1:, :-1]
     return mask

@@ -13,6 +13,7 @@ from grader.suite.sizes import Sizes
 
 OVERFLOWING = "very large"
 ALL_EQUAL = "of equal tokens"
+NEAR_ONE_ANOTHER = "of tokens near one another, far from 0"
 LONG_LEVELS = ("about 128", "about 256")
 LENGTHS = tuple(f"about {2**n}" for n in range(4, 9))
 T = Factor("T", ("1", "2", "small", "any", *LENGTHS))
@@ -31,8 +32,7 @@ ARGUMENT_LEVELS = OWN_LETTER_LEVELS[:-1]
 ORDINARY = "ordinary"
 KINDS = (
     ORDINARY, "with a constant token", "with a token of zeros", ALL_EQUAL, "of zeros",
-    OVERFLOWING, "with a token far above the rest", "very small",
-    "of tokens near one another, far from 0",
+    OVERFLOWING, "with a token far above the rest", "very small", NEAR_ONE_ANOTHER,
 )  # fmt: skip
 LAYOUTS = ("contiguous", "transposed", "strided", "expanded", "a part")
 LEFT_OUT = "left out"
@@ -66,12 +66,12 @@ GRADIENT_WAY = Factor(
 GRADIENT_WAY_OF_ANOTHER_FORM = Factor(GRADIENT_WAY.name, GRADIENT_WAY.levels[:-1])
 WEIGHTS = Factor("weights", ("as drawn", "small", "large", "with biases of zero"))
 WEIGHTS_OF_KINKS = Factor(WEIGHTS.name, WEIGHTS.levels[:-1])  # biases of zero may lie at a kink
-AFTER_ANOTHER_INPUT = "after another input"
+AFTER_ANOTHER_INPUT, AFTER_A_STEP = "after another input", "after a training step"
 HISTORIES_WITH_OTHER_WEIGHTS = ("after other weights", "loaded from a state")
 HISTORY = Factor(
     "history",
     (
-        "first call", AFTER_ANOTHER_INPUT, "before another input", "after a training step",
+        "first call", AFTER_ANOTHER_INPUT, "before another input", AFTER_A_STEP,
         "after another dtype", "in the same tensor, filled anew", *HISTORIES_WITH_OTHER_WEIGHTS,
     ),
 )  # fmt: skip

@@ -15,6 +15,7 @@ from grader.suite.situations.covering import rows_of
 from grader.suite.situations.factors import FactorModel, Row
 from grader.suite.situations.judging import NO_FURTHER_CLAIMS, FurtherClaims
 from grader.suite.situations.situation import Situation
+from grader.suite.situations.telling import with_telling_rows
 from grader.suite.situations.trying import SituationRun
 
 MAX_CACHED_LISTS = 12  # of situations, some 30 MB each: one per exercise of a batch
@@ -46,9 +47,13 @@ class _GeneralSituations:
     """The situations of a contract of no known kind."""
 
     further_claims = NO_FURTHER_CLAIMS
-    model = staticmethod(levels.model_of)
     fill = staticmethod(filling.fill)
     new_run = staticmethod(SituationRun)
+
+    @staticmethod
+    def model(contract: Contract) -> FactorModel:
+        """Return the model that a contract's situations are drawn from."""
+        return with_telling_rows(levels.model_of(contract))
 
 
 def kind_of(contract: Contract) -> SituationKind:

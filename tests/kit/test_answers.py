@@ -161,7 +161,7 @@ def test_wrong_version_loses_the_check_that_names_it(wrong: Wrong, graded: Grade
 def test_mistake_that_one_situation_shows_costs_what_it_costs_elsewhere(
     seed: int, graded: Grade
 ) -> None:
-    """Which check a single situation of 136 was told to was chance: 38 to 40 points were left."""
+    """Which check a single situation was told to was chance: 38 to 40 points were left."""
     every = {one.mistake.name: one for one in wrong_versions(KIT.find("exercise3"))}
     wrong = every["hidden scores filled with -100"]
     report = graded(wrong.submission(), wrong.exercise, options(seed))

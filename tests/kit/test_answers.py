@@ -40,9 +40,9 @@ def options(seed: int = SEED) -> Options:
     return Options(seed, "cpu", explain=Explain.NOTHING)
 
 
-def to_lose(loses: Collection[str]) -> Options:
+def to_lose(loses: Collection[str], seed: int = SEED) -> Options:
     """Of what is wrong, the checks that it has to lose; where none is known, any."""
-    return replace(options(), only=(*sorted(loses),) or None, stop_at_first_lost=not loses)
+    return replace(options(seed), only=(*sorted(loses),) or None, stop_at_first_lost=not loses)
 
 
 def each_solution() -> Iterator[Any]:
@@ -179,10 +179,12 @@ def each_wrong() -> Iterator[Any]:
 
 @pytest.mark.parametrize(("exercise", "answer"), [*each_wrong()])
 def test_wrong_answer_is_not_solved(exercise: Exercise, answer: Answer, graded: Grade) -> None:
-    """Wrong in some situations only, most of them, and written from the stubs alone."""
-    report = graded(answer.submission, exercise, to_lose(answer.loses))
-    assert not report.solved, f"seed {report.seed}"
-    assert answer.loses <= {*lost(report)}, losses(report)
+    """A seed may have none of the situations of one that is wrong in few; `kills.py` counts."""
+    seeds = range(SEED, SEED + 5 if answer.name.startswith("situations/") else SEED + 1)
+    reports = (graded(answer.submission, exercise, to_lose(answer.loses, one)) for one in seeds)
+    found = next((one for one in reports if not one.solved), None)
+    assert found is not None, f"solved at {seeds}"
+    assert answer.loses <= {*lost(found)}, losses(found)
 
 
 @pytest.mark.parametrize("exercise", KIT.exercises, ids=lambda one: one.name)

@@ -96,13 +96,7 @@ def test_what_any_level_would_do_for_is_as_wished() -> None:
         for model in (FactorModel(SMALL), wished)
     )
     assert asked > plain
-    expect_that_all_meet(
-        wished,
-        [
-            {f.name: f.levels[n] for f, n in zip(SMALL, row, strict=True)}
-            for row in make_array(wished, 1)
-        ],
-    )
+    expect_that_all_meet(wished, [named(wished, row) for row in make_array(wished, 1)])
 
 
 @dataclass(frozen=True)

@@ -14,21 +14,21 @@ from grader.attention.situations.factors import (
     MASK_SHAPE,
     MASK_VALUES,
 )
-from grader.suite.situations.factors import ABSENT, FactorModel
-from grader.suite.situations.levels import GRADIENT_WAY, NO_GRADIENTS
+from grader.suite.situations.factors import FactorModel
 from grader.suite.situations.telling import (
     AFTER_TRAINING,
-    LARGE,
-    LARGE_GRADIENTS,
+    LARGE_GRADIENTS_LATER,
     PLAIN_BFLOAT16,
+    REFILLED,
     WITH_GRADIENTS,
+    WITHOUT_GRADIENTS,
+    large_in_each_dtype,
     row_of,
 )
 from grader.suite.sizes import Sizes
 
 MAX_FEATURES = 1100  # in any situation
 MAX_PARAMETERS = 4_000_000  # single numbers; more take too much time and memory
-WITHOUT_GRADIENTS = {"gradients": NO_GRADIENTS[0], GRADIENT_WAY.name: ABSENT}
 CAUSAL_MASK = dict(
     zip((MASK_SHAPE.name, *(factor.name for factor in MASK_FACTORS)),
         ("(T, T)", "bool", "ones", "causal", "by position"), strict=True)
@@ -41,7 +41,7 @@ EQUAL_SIZES = {**WITH_GRADIENTS, "T": "small", "B": "as T", "width": "as T", "H"
 EQUAL_SIZES_MASKS = ("(T, T)", "(B, 1, T)", "(B, T, 1)")
 ROUND_SIZES = (
     {**WITH_GRADIENTS, "T": "192"},
-    {**LARGE_GRADIENTS, "T": "above 192"},
+    {**LARGE_GRADIENTS_LATER, "T": "above 192"},
     {**AFTER_TRAINING, "B": "16"},
 )
 MIXED_MASK = {**WITH_GRADIENTS, **RANDOM_MASK, MASK_DTYPE.name: "int64", MASK_VALUES.name: "mixed"}
@@ -65,8 +65,9 @@ def with_extremes(contract: Any, model: FactorModel) -> FactorModel:
         [RANDOM_MASK | {MASK_SHAPE.name: shape} for shape in EQUAL_SIZES_MASKS] if masked else [{}]
     )
     equal = [EQUAL_SIZES | mask for mask in masks]
-    wanted = [many, *equal, *ROUND_SIZES, MANY_SCORES, MANY_TOKENS, PLAIN_BFLOAT16]
-    wanted += [LARGE | CAUSAL_MASK, MIXED_MASK] if masked else [LARGE]
+    wanted = [many, *equal, *ROUND_SIZES, MANY_SCORES, MANY_TOKENS, PLAIN_BFLOAT16, REFILLED]
+    wanted += [one | CAUSAL_MASK if masked else one for one in large_in_each_dtype()]
+    wanted += [MIXED_MASK] if masked else []
     if _count_parameters(contract) < MAX_PARAMETERS:
         wanted.append(MANY_FEATURES)
     if DROPPING in levels.get("mode", ()):

@@ -67,17 +67,18 @@ GRADIENT_WAY_OF_ANOTHER_FORM = Factor(GRADIENT_WAY.name, GRADIENT_WAY.levels[:-1
 WEIGHTS = Factor("weights", ("as drawn", "small", "large", "with biases of zero"))
 WEIGHTS_OF_KINKS = Factor(WEIGHTS.name, WEIGHTS.levels[:-1])  # biases of zero may lie at a kink
 AFTER_ANOTHER_INPUT, AFTER_A_STEP = "after another input", "after a training step"
+FILLED_ANEW = "in the same tensor, filled anew"
 HISTORIES_WITH_OTHER_WEIGHTS = ("after other weights", "loaded from a state")
 HISTORY = Factor(
     "history",
     (
         "first call", AFTER_ANOTHER_INPUT, "before another input", AFTER_A_STEP,
-        "after another dtype", "in the same tensor, filled anew", *HISTORIES_WITH_OTHER_WEIGHTS,
+        "after another dtype", FILLED_ANEW, *HISTORIES_WITH_OTHER_WEIGHTS,
     ),
 )  # fmt: skip
 HISTORY_OF_FUNCTIONS = Factor(
     HISTORY.name,
-    ("first call", AFTER_ANOTHER_INPUT, "before another input", "in the same tensor, filled anew"),
+    ("first call", AFTER_ANOTHER_INPUT, "before another input", FILLED_ANEW),
 )
 
 

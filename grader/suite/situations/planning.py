@@ -9,7 +9,12 @@ from grader.suite.calls import PlannedCall
 from grader.suite.harness import Harness
 from grader.suite.modules import Module
 from grader.suite.right_results import Inputs
-from grader.suite.situations.levels import AFTER_ANOTHER_INPUT, GRADIENT_WAY, RESIDUAL
+from grader.suite.situations.levels import (
+    AFTER_ANOTHER_INPUT,
+    FILLED_ANEW,
+    GRADIENT_WAY,
+    RESIDUAL,
+)
 from grader.suite.situations.situation import Situation
 from grader.wire.messages import BackwardVariant
 
@@ -84,7 +89,7 @@ def _grad_outputs(situation: Situation) -> dict[str, Tensor]:
 
 def _is_refilled(situation: Situation) -> bool:
     """Return whether an earlier call gets the same tensors, which are filled anew afterwards."""
-    meant = situation.row.get("history") == "in the same tensor, filled anew"
+    meant = situation.row.get("history") == FILLED_ANEW
     tensors = situation.tensors.items()
     apart = all(0 not in value.stride() for _, value in tensors)
     other_inputs = situation.other_inputs

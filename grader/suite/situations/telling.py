@@ -9,14 +9,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from grader.suite.situations.factors import FactorModel, Row
+from grader.suite.situations.factors import ABSENT, FactorModel, Row
 from grader.suite.situations.levels import (
     AFTER_A_STEP,
     AFTER_ANOTHER_INPUT,
     DROPPING_NOTHING,
+    DTYPE,
     EVALUATION,
+    FILLED_ANEW,
     GRADIENT_WAY,
     NEAR_ONE_ANOTHER,
+    NO_GRADIENTS,
     ORDINARY,
     OVERFLOWING,
 )
@@ -28,22 +31,29 @@ USUAL_LEVELS = {
 }  # fmt: skip
 SIZES = ("T", "S", "B", "width", "H")  # factors that have other levels here as well
 WITH_GRADIENTS = {"gradients": "wanted", GRADIENT_WAY.name: "as usual"}
-PLAIN_BFLOAT16 = {**WITH_GRADIENTS, "dtype": "bfloat16"}
-LARGE_GRADIENTS = {
-    **WITH_GRADIENTS, GRADIENT_WAY.name: "times 65536", "history": AFTER_ANOTHER_INPUT,
-}  # fmt: skip
+WITHOUT_GRADIENTS = {"gradients": NO_GRADIENTS[0], GRADIENT_WAY.name: ABSENT}
+LARGE_GRADIENTS = {"gradients": "wanted", GRADIENT_WAY.name: "times 65536"}
+LARGE_GRADIENTS_LATER = LARGE_GRADIENTS | {"history": AFTER_ANOTHER_INPUT}
+PLAIN_BFLOAT16 = LARGE_GRADIENTS | {"dtype": "bfloat16"}
 AFTER_TRAINING = {
     **WITH_GRADIENTS, "T": "2", "S": "about 128", "width": "square", "dtype": "float64",
     "x": NEAR_ONE_ANOTHER, "mode": DROPPING_NOTHING, "history": AFTER_A_STEP,
 }  # fmt: skip
+REFILLED = {**WITHOUT_GRADIENTS, "history": FILLED_ANEW}
 LARGE = {**WITH_GRADIENTS, "x": OVERFLOWING, "T": "about 32", "B": "more"}
 
 
 def with_telling_rows(model: FactorModel) -> FactorModel:
     """Return a model with rows added that are tried at every seed."""
     levels = {factor.name: factor.levels for factor in model.factors}
-    wanted = [PLAIN_BFLOAT16, LARGE_GRADIENTS, AFTER_TRAINING, *([LARGE] if "x" in levels else [])]
+    wanted = [PLAIN_BFLOAT16, LARGE_GRADIENTS_LATER, AFTER_TRAINING, REFILLED]
+    wanted += large_in_each_dtype() if "x" in levels else []
     return replace(model, extremes=tuple(row_of(levels, one) for one in wanted))
+
+
+def large_in_each_dtype() -> list[dict[str, str]]:
+    """Return rows with the largest scores: what overflows, does at other sizes in each dtype."""
+    return [LARGE | {"dtype": dtype} for dtype in DTYPE.levels]
 
 
 def row_of(levels: Mapping[str, tuple[str, ...]], wanted: Row) -> Row:

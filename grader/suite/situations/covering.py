@@ -31,10 +31,7 @@ def rows_of(model: FactorModel, draw: Draw) -> list[Row]:
     arrays = arrays_of(model)
     array = arrays[draw.integer(0, len(arrays) - 1)]
     order = draw.permutation(len(array))
-    return [
-        {factor.name: factor.levels[n] for factor, n in zip(model.factors, row, strict=True)}
-        for row in (array[int(i)] for i in order)
-    ]
+    return [_named(model, array[int(i)]) for i in order]
 
 
 @cache
@@ -96,10 +93,17 @@ def halves(model: FactorModel, array: Array) -> tuple[Array, Array]:
 
 def _meetings(model: FactorModel, row: tuple[int, ...]) -> set[object]:
     """Return which levels meet in a row, two of two factors or three of a triple."""
-    names = [factor.name for factor in model.factors]
-    groups = [*itertools.combinations(names, 2), *model.triples]
-    level = dict(zip(names, row, strict=True))
-    return {(group, *(level[name] for name in group)) for group in groups}
+    named = _named(model, row)
+    return {_meeting(named, group) for group in _groups(model)}
+
+
+def _named(model: FactorModel, row: tuple[int, ...]) -> Row:
+    return {f.name: f.levels[n] for f, n in zip(model.factors, row, strict=True)}
+
+
+def _groups(model: FactorModel) -> list[tuple[str, ...]]:
+    """Return the names of factors whose levels are to meet: each two, and the triples."""
+    return [*itertools.combinations([factor.name for factor in model.factors], 2), *model.triples]
 
 
 class _MutableArray:
@@ -109,7 +113,7 @@ class _MutableArray:
         self.factors = {factor.name: factor for factor in model.factors}
         self.rows = rows
         self._rules = model.rules
-        self._groups = [*itertools.combinations(self.factors, 2), *model.triples]
+        self._groups = _groups(model)
         self._meetings = Counter(_meeting(row, group) for row in rows for group in self._groups)
 
     def change(self, row: MutableRow, name: str, level: str) -> None:

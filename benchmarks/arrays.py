@@ -32,11 +32,12 @@ def models() -> Iterator[tuple[str, FactorModel]]:
     """Yield an exercise's name and the model of factors behind its situations, for each model."""
     for exercise in [one for kit in KITS for one in load_kit(kit).exercises]:
         suite = load_suite(str(exercise.suite), exercise.suite.name)
-        contract: Contract = vars(suite)["contract"]
-        if contract.has_situations:
-            found = map(model_of, (contract, *contract.part_contracts))
-            for model in {array_file_of(model): model for model in found}.values():
-                yield exercise.name, model
+        tried = [
+            one for one in vars(suite).values() if isinstance(one, Contract) and one.has_situations
+        ]
+        found = [model_of(one) for whole in tried for one in (whole, *whole.part_contracts)]
+        for model in {array_file_of(model): model for model in found}.values():
+            yield exercise.name, model
 
 
 def main(*, anew: bool) -> None:

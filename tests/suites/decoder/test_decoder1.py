@@ -75,16 +75,18 @@ plain = AttentionContract(
     scale=lambda sizes: (sizes.C / sizes.H) ** -0.5,
     value_vectors=values_of_heads("v_proj", "o_proj"),
     zero_queries=lambda weights: {**weights, "q_proj.weight": weights["q_proj.weight"] * 0},
+    tried=False,
 )
 contract = replace(
     plain,
+    tried=True,
     variants={
         "max_len = T": up_to(lambda sizes: sizes.T),
         "max_len = T + 1": up_to(lambda sizes: sizes.T + 1),
         "max_len far above T": up_to(lambda sizes: 2 * sizes.T + 50),
     },
 )
-one_head = replace(plain, sizes=(Sizes(B=3, T=5, C=7, H=1, L=LONGEST),), tried=False)
+one_head = replace(plain, sizes=(Sizes(B=3, T=5, C=7, H=1, L=LONGEST),))
 
 test_parameters_are_those_of_the_contract = claims.has_its_parameters
 

@@ -74,8 +74,8 @@ def as_it_comes(draw: Draw, places: Tensor) -> Tensor:
 
 
 def counted(draw: Draw, shape: tuple[int, ...], sizes: Sizes) -> Tensor:
-    """From somewhere on, (T,)."""
-    return as_it_comes(draw, torch.arange(shape[-1]) + draw.integer(1, 90))
+    """From 0 or from somewhere on, (T,)."""
+    return as_it_comes(draw, torch.arange(shape[-1]) + max(draw.integer(-89, 90), 0))
 
 
 def in_any_order(draw: Draw, shape: tuple[int, ...], sizes: Sizes) -> Tensor:
